@@ -114,16 +114,16 @@ pub const RESERVED: &[&str] = &[
     "WITH",
 ];
 
-/// Reserved words that stand as values in expressions.
+/// Reserved words that are values in expressions.
 const PSEUDO_COLUMNS: &[&str] =
     &["COLUMN_VALUE", "LEVEL", "NESTED_TABLE_ID", "ROWID", "ROWNUM", "SYSDATE", "UID", "USER"];
 
-/// Whether the upper-case word is reserved.
+/// Whether a word in upper case is reserved.
 pub fn is_reserved(word: &str) -> bool {
     RESERVED.binary_search(&word).is_ok()
 }
 
-/// Whether the upper-case word is reserved yet a value in an expression.
+/// Whether a word in upper case is reserved, but a value in an expression.
 pub fn is_pseudo_column(word: &str) -> bool {
     PSEUDO_COLUMNS.contains(&word)
 }

@@ -1,16 +1,15 @@
 //! Text to tokens.
 //!
-//! The whole text is cut into tokens at once; the parser walks the vector and can look ahead as far as it likes. What
-//! is no token becomes an [`TokenKind::Error`] token and is reported only when the parser arrives there, because an
-//! earlier syntax error comes first. Comments vanish, except hints: they are kept aside with the index of the token
-//! they precede.
+//! The whole text is split into tokens at once, so that the parser can look ahead without limit. Invalid text becomes a
+//! [`TokenKind::Error`] token, which is reported only when the parser reaches it, because an earlier syntax error takes
+//! precedence. Comments are dropped, except hints, which are kept with the index of the following token.
 
 use crate::ast::Pos;
 
 /// The longest identifier, in bytes.
 pub const IDENT_LENGTH_MAX: usize = 128;
 
-/// A token's kind. Words and numbers are read back from the text by their span.
+/// The kind of a token. The text of words and numbers is found by their span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// An unquoted identifier or keyword.
@@ -49,7 +48,7 @@ pub enum TokenKind {
     Arrow,
     /// `:=`.
     Assign,
-    /// A colon that begins no bind.
+    /// A colon that does not begin a bind.
     Colon,
     Semicolon,
     Percent,
@@ -61,16 +60,16 @@ pub enum TokenKind {
     /// `<<` and `>>` around PL/SQL labels.
     LabelStart,
     LabelEnd,
-    /// `?`, which patterns of rows have; elsewhere it stands where nothing of the kind may.
+    /// `?`, used in row patterns; an error everywhere else.
     Question,
     Bar,
-    /// No token: the number of the Oracle error to report.
+    /// Invalid text: the number of the Oracle error to report.
     Error(u16),
-    /// The end of the text, always the last token.
+    /// The end of the text; always the last token.
     End,
 }
 
-/// A token: its kind and its bytes `start..end` in the text.
+/// A token: its kind, and its bytes `start..end` in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
     pub kind: TokenKind,
@@ -92,14 +91,14 @@ pub struct HintSpan {
     pub end: u32,
 }
 
-/// The tokens of a text, ending in [`TokenKind::End`].
+/// The tokens of a text, ended by [`TokenKind::End`].
 #[derive(Clone, Debug)]
 pub struct Lexed {
     pub tokens: Vec<Token>,
     pub hints: Vec<HintSpan>,
 }
 
-/// Cuts `text` into tokens. Never fails: see [`TokenKind::Error`].
+/// Splits `text` into tokens. Never fails: see [`TokenKind::Error`].
 pub fn lex(text: &str) -> Lexed {
     let mut lexer = Lexer {
         text,
@@ -111,11 +110,11 @@ pub fn lex(text: &str) -> Lexed {
     lexer.out
 }
 
-/// The contents of a string token as written in `source` (prefix and quotes included), with doubled quotes resolved.
+/// The contents of a string token as written in `source` (with prefix and quotes), with doubled quotes resolved.
 pub fn string_contents(source: &str) -> String {
     let body = source.trim_start_matches(['n', 'N']);
     if let Some(rest) = body.strip_prefix(['q', 'Q']) {
-        // q'<open>...<close>' : the lexer has checked the shape.
+        // q'<open>...<close>': the lexer has checked the form.
         let inner = &rest[1..rest.len() - 1];
         let open = inner.chars().next().map_or(0, char::len_utf8);
         let close = inner.chars().next_back().map_or(0, char::len_utf8);
@@ -158,7 +157,7 @@ impl Lexer<'_> {
             if c.is_whitespace() || c == '\0' {
                 self.at += c.len_utf8();
             } else if self.comment() {
-                // The comment has been passed over, or has become an error token.
+                // The comment has been skipped, or has become an error token.
             } else {
                 let kind = self.token(c);
                 self.push(kind, start);
@@ -168,7 +167,7 @@ impl Lexer<'_> {
         self.push(TokenKind::End, end);
     }
 
-    /// Passes over a comment if one begins here.
+    /// Skips a comment if one begins here.
     fn comment(&mut self) -> bool {
         let start = self.at;
         let end = match (self.peek(0), self.peek(1)) {
@@ -362,7 +361,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes the next byte if it is `second`, blanks before it allowed (`> =` is one operator to Oracle).
+    /// Takes the next byte if it is `second`, with blanks allowed before it (`> =` is one operator in Oracle).
     fn second(&mut self, second: u8) -> bool {
         let mut ahead = 0;
         while self.peek(ahead).is_ascii_whitespace() {
@@ -411,7 +410,7 @@ impl Lexer<'_> {
             ';' => TokenKind::Semicolon,
             '%' => TokenKind::Percent,
             '@' => TokenKind::At,
-            // `$$UNIT` and `$IF` of PL/SQL are cut by its own preprocessor.
+            // `$$UNIT` and `$IF` of PL/SQL are handled by its preprocessor.
             '?' => TokenKind::Question,
             _ => TokenKind::Error(911),
         }

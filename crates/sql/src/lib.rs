@@ -1,8 +1,8 @@
 //! Lexer, parser and tree of SQL and PL/SQL.
 //!
-//! Text in, tree out: this crate touches no file, socket, clock or dictionary. Names are not resolved and types not
-//! checked here. Both languages are parsed by hand-written recursive descent, because hints, byte positions and
-//! Oracle's own error numbers matter more than a grammar file would give.
+//! Text in, tree out: this crate touches no file, socket, clock or dictionary; it neither resolves names nor checks
+//! types. Both languages have hand-written recursive-descent parsers, because hints, byte positions and Oracle's error
+//! numbers are hard to produce from a grammar file.
 #![forbid(unsafe_code)]
 
 pub mod ast;

@@ -1,17 +1,17 @@
-//! Passwords in the texts of statements: taken out before a text is shown or kept.
+//! Masking of passwords in statement texts before they are shown or stored.
 
 use std::borrow::Cow;
 
-/// The text shown in place of a password.
+/// Replaces a password.
 const MASK: &str = "*";
 
-/// A text without the passwords in it: what follows IDENTIFIED BY [VALUES], the others of such a list, and what follows
-/// REPLACE behind it. Works on any text, also where the statement stands in a string of a block, or cannot be parsed;
-/// the rest stays as it is. Where such a string is put together from parts, all behind the word BY is taken out, up to
-/// the statement's end.
+/// Replaces the passwords in a text: after IDENTIFIED BY [VALUES], further ones in such a list, and after a following
+/// REPLACE. Works on any text, even if the statement is inside a string of a block or cannot be parsed; the rest is
+/// unchanged. If such a string is concatenated from parts, everything after BY is replaced, up to the end of the
+/// statement.
 pub fn mask_passwords(text: &str) -> Cow<'_, str> {
     let mut out: Option<String> = None;
-    // Up to where the text has been copied, and from where it is looked at.
+    // End of the text copied so far, and start of the text to examine.
     let (mut kept, mut at) = (0, 0);
     while let Some(found) = find_word(text, at, "identified") {
         at = found + "identified".len();
@@ -55,7 +55,7 @@ fn is_word_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'#') || b >= 0x80
 }
 
-/// Whether a word stands there, whatever its case.
+/// Whether this word is at `at`, ignoring case.
 fn is_word_at(text: &str, at: usize, word: &str) -> bool {
     let bytes = text.as_bytes();
     let end = at + word.len();
@@ -65,7 +65,7 @@ fn is_word_at(text: &str, at: usize, word: &str) -> bool {
         && alone(bytes.get(end))
 }
 
-/// Where a word stands from `from` on.
+/// Position of a word from `from` on.
 fn find_word(text: &str, from: usize, word: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let first = word.as_bytes()[0];
@@ -79,23 +79,23 @@ fn find_word(text: &str, from: usize, word: &str) -> Option<usize> {
     }
 }
 
-/// Behind a word that comes next, after blanks and comments.
+/// Position after `word`, if it is the next word after blanks and comments.
 fn after_word(text: &str, from: usize, word: &str) -> Option<usize> {
     let at = skip_blank(text, from);
     is_word_at(text, at, word).then_some(at + word.len())
 }
 
-/// Behind the mark that ends a string, if one stands there.
+/// Position after the quote that ends a string, if one is at `at`.
 fn string_end(text: &str, at: usize) -> Option<usize> {
     text[at..].starts_with('\'').then_some(at + 1)
 }
 
-/// Whether a string ends there, and a concatenation goes on.
+/// Whether a string ends at `at` and is concatenated with something.
 fn is_joined(text: &str, at: usize) -> bool {
     string_end(text, at).is_some_and(|at| text[blank_end(text, at)..].starts_with("||"))
 }
 
-/// Where a statement ends, from the end of one of its strings on.
+/// Position of the end of the statement, starting at the end of one of its strings.
 fn concatenation_end(text: &str, from: usize) -> usize {
     let mut inside = true;
     let ends = |(_, b): &(usize, u8)| {
@@ -106,7 +106,7 @@ fn concatenation_end(text: &str, from: usize) -> usize {
     rest.find(ends).map_or(text.len(), |(at, _)| at)
 }
 
-/// Behind blanks, comments, and the place where two strings are joined.
+/// Position after blanks, comments, and the joint of two concatenated strings.
 fn skip_blank(text: &str, from: usize) -> usize {
     let at = blank_end(text, from);
     let joined = || {
@@ -117,7 +117,7 @@ fn skip_blank(text: &str, from: usize) -> usize {
     joined().map_or(at, |second| skip_blank(text, second))
 }
 
-/// Behind blanks and comments.
+/// Position after blanks and comments.
 fn blank_end(text: &str, from: usize) -> usize {
     let mut at = from;
     loop {
@@ -135,15 +135,15 @@ fn blank_end(text: &str, from: usize) -> usize {
     }
 }
 
-/// Where the password that begins at `start` ends.
+/// Position of the end of the password that begins at `start`.
 fn secret_end(text: &str, start: usize) -> usize {
     let rest = &text[start..];
     match rest.chars().next() {
-        // In a string.
+        // Inside a string.
         Some('\'') if rest[1..].starts_with('\'') => start + rest[2..].find("''").map_or(rest.len(), |close| close + 4),
         Some(quote @ ('"' | '\'')) => {
             let close = rest[1..].find(quote);
-            // An unfinished one goes to the end.
+            // An unfinished password extends to the end.
             start + close.map_or(rest.len(), |close| close + 2)
         }
         _ => {
@@ -172,7 +172,7 @@ mod tests {
                 "begin execute immediate 'alter user u identified by pwned'; end;",
                 "begin execute immediate 'alter user u identified by *'; end;",
             ),
-            // The parts of a string.
+            // A concatenated string.
             (
                 "begin execute immediate 'alter user u identified by ' || 'pwned'; commit; end;",
                 "begin execute immediate 'alter user u identified by ' || '*'; commit; end;",
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn no_text_is_too_odd() {
-        // Every cut of a text with characters of several bytes.
+        // All prefixes and suffixes of a text with multi-byte characters.
         let text = "x identified by é, \"ü ' replace ß /* -- identified by values '' || 'é;'||\
                     ' identified by ''ü;";
         for (at, _) in text.char_indices() {

@@ -1,31 +1,30 @@
-//! SQL_ID, and the form that PL/SQL gives its static SQL before it asks for one.
+//! SQL_ID, and PL/SQL's form of static SQL, from which its SQL_ID is computed.
 
 use crate::lexer::{TokenKind, lex};
 use md5::{Digest, Md5};
 use std::collections::HashMap;
 
-/// SQL_ID of a statement's text: the last eight bytes of the MD5 of the text and a NUL, each word of four
-/// little-endian, in base 32.
+/// SQL_ID of a statement: the last eight bytes of the MD5 of its text and a NUL, as two little-endian words of four
+/// bytes, in base 32.
 pub fn sql_id(text: &str) -> String {
     let digest = Md5::new().chain_update(text.as_bytes()).chain_update([0]).finalize();
     let word = |i: usize| u64::from(u32::from_le_bytes([digest[i], digest[i + 1], digest[i + 2], digest[i + 3]]));
     types::sql_id_of(word(8) << 32 | word(12))
 }
 
-/// Static SQL as PL/SQL hands it on, and what each of its binds stands for.
+/// Static SQL in the form that PL/SQL executes, and the variables behind its binds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticSql {
     pub text: String,
-    /// The source text of the variable behind `:B1`, `:B2` ... in the order in which the text's binds appear, repeats
-    /// included.
+    /// The source text of the variable for each occurrence of `:B1`, `:B2` ... in the text, including repetitions.
     pub binds: Vec<String>,
 }
 
-/// Puts the text of a static SQL statement into the form that `v$sql` shows.
+/// Converts the text of a static SQL statement to the form shown in `v$sql`.
 ///
-/// Upper case outside quotes, blanks collapsed, comments dropped and hints kept, the stretches in `removed` (INTO
-/// lists, as byte ranges) left out, and each stretch in `variables` (byte ranges of PL/SQL variables, ascending)
-/// replaced by `:Bn ` with the *last* distinct variable as `:B1`.
+/// Upper case outside quotes, single blanks, no comments except hints. The ranges in `removed` (INTO lists) are
+/// omitted, and each range in `variables` (PL/SQL variables, ascending) is replaced by `:Bn `, with the *last* distinct
+/// variable as `:B1`. All ranges are in bytes.
 pub fn normalise_static(text: &str, variables: &[(u32, u32)], removed: &[(u32, u32)]) -> StaticSql {
     let lexed = lex(text);
     let source = |range: (u32, u32)| text[range.0 as usize..range.1 as usize].to_uppercase();
@@ -70,7 +69,7 @@ pub fn normalise_static(text: &str, variables: &[(u32, u32)], removed: &[(u32, u
     StaticSql { text: out.text, binds }
 }
 
-/// The number of the bind that each name becomes: the last of the distinct ones is number 1.
+/// The bind number of each name: the last of the distinct names is number 1.
 pub fn numbers_of(names: impl Iterator<Item = String>) -> Vec<usize> {
     let names: Vec<String> = names.collect();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
@@ -81,7 +80,7 @@ pub fn numbers_of(names: impl Iterator<Item = String>) -> Vec<usize> {
     names.iter().map(|name| numbers[name.as_str()]).collect()
 }
 
-/// Text with single blanks between its pieces.
+/// Text with single blanks between its parts.
 #[derive(Default)]
 struct Collapser {
     text: String,
@@ -98,7 +97,7 @@ impl Collapser {
         }
         self.text.push_str(piece);
     }
-    /// A bind keeps the blank after it even at the end of the text.
+    /// A bind keeps the blank after it, even at the end of the text.
     fn finish(&mut self, ends_in_bind: bool) {
         if ends_in_bind {
             self.text.push(' ');

@@ -1,8 +1,8 @@
-//! Walking over expressions.
+//! Traversal of expressions.
 
 use crate::ast::*;
 
-/// Calls `f` with the expression and everything in it, subqueries' insides apart.
+/// Calls `f` with the expression and all its operands, without entering subqueries.
 pub fn visit_expr(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
     f(expr);
     let mut visit = |expr: &Expr| visit_expr(expr, f);

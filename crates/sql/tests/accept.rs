@@ -1,4 +1,4 @@
-//! Statements that are Oracle's, a line each (blank lines and `--` lines apart), with continuation lines indented.
+//! Valid Oracle statements, one a line, with indented continuation lines; blank lines and `--` lines are skipped.
 
 use sql::parse_statement;
 

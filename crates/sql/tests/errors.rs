@@ -1,8 +1,8 @@
-//! Syntax errors: Oracle's number at Oracle's position. `^` in a case marks where the error stands.
+//! Syntax errors: Oracle's number at Oracle's position. `^` in a case marks the position of the error.
 
 use sql::parse_statement;
 
-/// Checks all cases and reports every one that fails.
+/// Checks all cases and reports every failure.
 fn check_all(cases: &[(&str, u32)]) {
     let wrong: Vec<String> = cases.iter().filter_map(|(marked, code)| check(marked, *code).err()).collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
@@ -180,7 +180,7 @@ fn more_binds_than_a_statement_may_have_are_refused() {
         assert_eq!((e.code(), e.position()), (1745, more.find(&format!(":b{}", sql::BINDS_MAX)).map(|at| at as u32)));
     }
     assert_eq!(sql::bind_names(&more).len(), sql::BINDS_MAX + 1);
-    // A name again and again is one for each place.
+    // Repeated names count once for each position.
     let again = most.replacen(":b7,", ":b6,", 1);
     let places = sql::bind_places(&again);
     assert_eq!((places.len(), sql::bind_names(&again).len()), (sql::BINDS_MAX, sql::BINDS_MAX - 1));

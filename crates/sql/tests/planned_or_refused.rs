@@ -1,16 +1,16 @@
-//! Holds the crates above `sql` to the rule "what is parsed is planned or refused".
+//! Tests the rule "what is parsed is planned or refused" in the crates above `sql`.
 //!
-//! The source of those crates is read with `syn`. These are faults:
+//! The source of those crates is parsed with `syn`. Faults are:
 //!
-//! - a pattern of a syntax node that leaves out fields by `..`: a clause that the node gets later would be dropped
-//!   without a word;
+//! - a pattern of a syntax node that omits fields by `..`: a clause that is later added to the node would be ignored
+//!   silently;
 //! - a wildcard arm of a match over the kinds of a syntax node, unless the arm refuses (`Err`, `refuse…`,
-//!   `unsupported…`): a kind that the tree gets later would be swallowed;
-//! - a syntax node with fields that none of those crates takes apart in full, so that nobody decides on a new field.
+//!   `unsupported…`): a kind that is later added would be accepted silently;
+//! - a syntax node whose fields none of those crates destructures in full, so that a new field would go unnoticed.
 //!
-//! A line with a comment `// not a clause: …` is exempt; the comment says why nothing is lost there. A test for a kind
-//! alone (`Kind { .. }` in `matches!`, `if let` and `let … else`) takes no clause out of the node and is no fault.
-//! A field that is bound to `_` is read elsewhere, or means nothing: the pattern says that somebody has decided so.
+//! A line with a comment `// not a clause: …` is exempt; the comment states why nothing is lost. A test for a kind
+//! alone (`Kind { .. }` in `matches!`, `if let` and `let … else`) reads no clause and is not a fault. A field bound to
+//! `_` is read elsewhere or has no meaning: the pattern documents that decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use syn::visit::{self, Visit};
 /// The folders whose source plans or compiles syntax.
 const GUARDED: [&str; 4] = ["plan/src", "plsql/src", "ddl/src", "session/src"];
 
-/// Nodes that are names and places and have no clauses.
+/// Names and positions, which have no clauses.
 const NAMES: [(&str, &str); 3] = [
     ("Ident", "a name and its place"),
     ("Span", "a place"),
     ("Hint", "what is not known of a hint is dropped, as Oracle does"),
 ];
 
-/// Nodes that are taken as a whole.
+/// Nodes that are used as a whole.
 const WHOLE: [(&str, &str); 3] = [
     ("CallStatement", "the words of the statement become a block"),
     ("Trigger", "the unit is refused with PLS-00707"),
@@ -37,7 +37,7 @@ const WHOLE: [(&str, &str); 3] = [
 
 const MARKER: &str = "// not a clause: ";
 
-/// The syntax nodes: the fields of structs by name, and those of variants by the name of their enum and their own.
+/// The syntax nodes: field names of structs, and of variants by enum and variant name.
 #[derive(Default)]
 struct Nodes {
     structs: BTreeMap<String, Vec<BTreeSet<String>>>,
@@ -106,7 +106,7 @@ impl Nodes {
         }
     }
 
-    /// The nodes that a struct pattern can be of: those of its name that have all the fields it names.
+    /// The nodes that a struct pattern may refer to: those with its name that have all fields it names.
     fn of_pattern(&self, path: &[String], named: &BTreeSet<String>) -> Vec<(String, &BTreeSet<String>)> {
         let Some(last) = path.last() else { return Vec::new() };
         let fits = |fields: &&BTreeSet<String>| named.is_subset(fields);
@@ -121,26 +121,26 @@ impl Nodes {
     }
 }
 
-/// What a file says about syntax nodes.
+/// The uses of syntax nodes in a file.
 struct Reader<'a> {
     nodes: &'a Nodes,
     lines: Rc<Vec<&'a str>>,
     imports: Imports,
     faults: Vec<(usize, String)>,
-    /// The nodes that are taken apart in full.
+    /// Nodes destructured in full.
     whole: BTreeSet<String>,
     /// Inside a test for a kind.
     is_test: bool,
-    /// In the pattern of an arm that refuses.
+    /// In the pattern of a refusing arm.
     is_refusal: bool,
 }
 
-/// The names under which a file has the syntax tree.
+/// The names that a file imports from the syntax tree.
 #[derive(Clone, Default)]
 struct Imports {
-    /// The tree's own names by those of the file.
+    /// The tree's names by the file's names.
     names: BTreeMap<String, String>,
-    /// All names of the tree.
+    /// Whether all names are imported.
     all: bool,
 }
 
@@ -168,7 +168,7 @@ impl<'ast> Visit<'ast> for Imports {
 }
 
 impl Reader<'_> {
-    /// The path with the tree's own names; empty when it does not lead into the tree.
+    /// The path with the tree's own names; empty if it does not refer to the tree.
     fn segments(&self, path: &syn::Path) -> Vec<String> {
         let mut names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
         let first = &names[0];
@@ -183,7 +183,7 @@ impl Reader<'_> {
         names
     }
 
-    /// Whether one of the lines, or the one before them, has the marker.
+    /// Whether one of the lines, or the line before them, has the exemption comment.
     fn is_marked(&self, from: usize, to: usize) -> bool {
         let before = from.checked_sub(2).map(|n| self.lines[n]).filter(|l| l.trim_start().starts_with("//"));
         before.is_some_and(|l| l.contains(MARKER)) || (from..=to).any(|n| self.lines[n - 1].contains(MARKER))
@@ -221,7 +221,7 @@ impl Reader<'_> {
         self.whole.extend(found.iter().filter(|(_, f)| f.len() == named.len()).map(|(n, _)| n.clone()));
     }
 
-    /// Whether the patterns name a kind of a syntax node.
+    /// The kind of a syntax node that the pattern names, if any.
     fn names_a_kind(&self, pat: &syn::Pat) -> Option<String> {
         let path = match pat {
             syn::Pat::Path(p) => &p.path,
@@ -238,7 +238,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the arm refuses what comes to it.
+/// Whether the arm refuses its input.
 fn refuses(body: &syn::Expr) -> bool {
     struct Finds(bool);
     impl<'ast> Visit<'ast> for Finds {
@@ -254,7 +254,7 @@ fn refuses(body: &syn::Expr) -> bool {
     finds.0
 }
 
-/// Whether a pattern takes everything.
+/// Whether a pattern matches everything.
 fn is_wildcard(pat: &syn::Pat) -> bool {
     match pat {
         syn::Pat::Wild(_) => true,
@@ -317,7 +317,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         }
     }
 
-    /// `matches!` has an expression and a pattern; of other macros the arguments that are expressions are read.
+    /// `matches!` has an expression and a pattern; other macros are searched for arguments that are expressions.
     fn visit_macro(&mut self, mac: &'ast syn::Macro) {
         use syn::parse::Parser;
         if mac.path.is_ident("matches") {
@@ -364,7 +364,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader of what stands in a macro, whose tree lives shorter than that of the file.
+    /// A reader for the content of a macro, whose tree has a shorter lifetime than the file's.
     fn inner(&self) -> Reader<'a> {
         Reader {
             nodes: self.nodes,
@@ -383,7 +383,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The faults of a text, by line, and the nodes that it takes apart in full.
+/// The faults of a text by line, and the nodes that it destructures in full.
 fn read(nodes: &Nodes, text: &str) -> (Vec<(usize, String)>, BTreeSet<String>) {
     let file = syn::parse_file(text).expect("Rust");
     let mut imports = Imports::default();
@@ -419,7 +419,7 @@ fn what_is_parsed_is_planned_or_refused() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// The faults that a text has, with `ExprKind` and `Select` as its syntax.
+/// The faults of a text, with `ExprKind` and `Select` as syntax nodes.
 fn faults_of(text: &str) -> Vec<String> {
     let mut nodes = Nodes::default();
     let tree =

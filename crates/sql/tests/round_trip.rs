@@ -1,10 +1,10 @@
-//! Printed SQL parses back to the same tree; and no text, however odd, makes the parser panic.
+//! Printed SQL parses back to the same tree, and no text makes the parser panic.
 
 use proptest::prelude::*;
 use sql::ast::Statement;
 use sql::{parse_expression, parse_query, parse_statement};
 
-/// The statement printed, for those that can be.
+/// The printed statement, for kinds that can be printed.
 fn printed(statement: &Statement) -> Option<String> {
     Some(match statement {
         Statement::Query(query) => query.to_string(),
@@ -53,7 +53,7 @@ fn printed_statements_parse_back() {
     assert!(results.iter().filter(|result| **result == Ok(true)).count() > 90);
 }
 
-/// Expressions made of a small grammar.
+/// Expressions generated from a small grammar.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("a".to_owned()),
@@ -84,7 +84,7 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
-/// Words and signs, to be strung together at random.
+/// Words and signs to be combined at random.
 const PIECES: &[&str] = &[
     "select",
     "from",
@@ -221,7 +221,7 @@ proptest! {
     }
 }
 
-/// Runs `f` where half of the stack is used: as far down as anything that nests goes.
+/// Runs `f` with half of the stack used, where deep nesting ends.
 fn at_half(f: &mut dyn FnMut()) {
     let frame = std::hint::black_box([0u8; 1024]);
     if os::stack::is_short() {
@@ -250,11 +250,11 @@ fn long_chains_are_copied_compared_printed_and_dropped_on_half_the_stack() {
             });
             drop(tree);
         }
-        // Longer ones are an error wherever they begin.
+        // Longer chains are an error wherever they begin.
         let text = chain("+", 200_000);
         assert!(parse_expression(&text).unwrap_err().is(4030));
         at_half(&mut || assert!(parse_expression(&text).is_err()));
-        // What is printed has every parenthesis, and is read again.
+        // The printed text has all parentheses and is parsed again.
         let tree = parse_expression(&chain("+", 4_000)).unwrap();
         assert_eq!(parse_expression(&tree.to_string()).unwrap(), tree);
     });

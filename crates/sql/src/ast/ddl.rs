@@ -1,4 +1,4 @@
-//! Data definition, grants, and ALTER SESSION and SYSTEM.
+//! DDL statements, grants, ALTER SESSION and ALTER SYSTEM.
 
 use super::{
     AlterFiles, AlterTablespace, CreateTablespace, DataTypeName, DefaultTablespace, Expr, Ident, Name, Pos, Query,
@@ -15,7 +15,7 @@ pub enum Ddl {
     CreateSynonym(CreateSynonym),
     CreateUser(CreateUser),
     CreateRole(CreateRole),
-    /// Without `authentication`: NOT IDENTIFIED.
+    /// `authentication` is absent for NOT IDENTIFIED.
     AlterRole(CreateRole),
     /// CREATE and ALTER PROFILE.
     Profile(ProfileLimits),
@@ -50,7 +50,7 @@ pub enum Ddl {
     AuditPolicy(AuditPolicy),
 }
 
-/// Physical attributes of a segment; kept, mostly for the dictionary's views.
+/// Physical attributes of a segment, kept mostly for dictionary views.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SegmentOptions {
     pub tablespace: Option<Ident>,
@@ -58,7 +58,7 @@ pub struct SegmentOptions {
     pub pctused: Option<u32>,
     pub initrans: Option<u32>,
     pub maxtrans: Option<u32>,
-    /// `STORAGE (...)`: each word pair as written, `INITIAL` → `1M`.
+    /// `STORAGE (...)`: each pair of words as written, `INITIAL` → `1M`.
     pub storage: Vec<(String, String)>,
     pub logging: Option<bool>,
     pub cache: Option<bool>,
@@ -69,9 +69,9 @@ pub struct SegmentOptions {
     pub result_cache_force: Option<bool>,
     /// `ENABLE ROW MOVEMENT` is `Some(true)`.
     pub row_movement: Option<bool>,
-    /// Where `OVERFLOW` stands, of an index-organised table.
+    /// Position of `OVERFLOW`, for an index-organised table.
     pub overflow: Option<Pos>,
-    /// `ROWDEPENDENCIES`, `MONITORING`, `SEGMENT CREATION DEFERRED` and others that change nothing here.
+    /// `ROWDEPENDENCIES`, `MONITORING`, `SEGMENT CREATION DEFERRED` and other options without effect here.
     pub other: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ pub struct CreateTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Temporary {
     pub private: bool,
-    /// `ON COMMIT PRESERVE ROWS` (or `PRESERVE DEFINITION`); the default deletes rows.
+    /// `ON COMMIT PRESERVE ROWS` (or `PRESERVE DEFINITION`); the default is to delete rows.
     pub preserve: bool,
 }
 
@@ -112,7 +112,7 @@ pub struct ColumnSpec {
     /// `[GENERATED ALWAYS] AS (expr) VIRTUAL`.
     pub generated: Option<Expr>,
     pub identity: Option<Identity>,
-    /// `VISIBLE` or `INVISIBLE`, where either is said.
+    /// `VISIBLE` or `INVISIBLE`, if written.
     pub visible: Option<bool>,
     pub constraints: Vec<ConstraintSpec>,
     /// `SORT` of hash-cluster tables.
@@ -134,13 +134,13 @@ pub struct Identity {
     pub options: SequenceOptions,
 }
 
-/// A constraint, inline (columns implied) or out of line.
+/// A constraint, inline (with implied columns) or out of line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstraintSpec {
     pub name: Option<Ident>,
     pub kind: ConstraintKind,
     pub state: ConstraintState,
-    /// `EXCEPTIONS INTO table`: who gets the rowids of the rows that keep it from being validated.
+    /// `EXCEPTIONS INTO table`: the table that receives the rowids of violating rows.
     pub exceptions: Option<Name>,
     pub pos: Pos,
 }
@@ -184,7 +184,7 @@ impl Default for ConstraintState {
     }
 }
 
-/// What a clause says of a constraint's state; `None` is what it leaves as it is.
+/// The parts of a constraint's state that a clause sets; `None` leaves a part as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateClause {
     pub enabled: Option<bool>,
@@ -195,8 +195,8 @@ pub struct StateClause {
 }
 
 impl StateClause {
-    /// The state of a new constraint. A disabled one is not validated unless the clause says so, one that is initially
-    /// deferred is deferrable.
+    /// The state of a new constraint. A disabled constraint is not validated unless the clause says so; an initially
+    /// deferred constraint is deferrable.
     pub fn of_new(self) -> ConstraintState {
         let enabled = self.enabled.unwrap_or(true);
         let initially_deferred = self.initially_deferred.unwrap_or(false);
@@ -218,9 +218,9 @@ pub struct CreateCluster {
     pub hashkeys: Option<u64>,
     /// `HASH IS expr`.
     pub hash_is: Option<Expr>,
-    /// Bytes for one cluster key.
+    /// Bytes reserved for one cluster key.
     pub size_bytes: Option<u64>,
-    /// `INDEX`: an indexed cluster, also the default without HASHKEYS.
+    /// `INDEX`: an indexed cluster, which is also the default without HASHKEYS.
     pub indexed: bool,
     pub options: SegmentOptions,
     pub pos: Pos,
@@ -241,10 +241,10 @@ pub struct CreateIndex {
     pub pos: Pos,
 }
 
-/// What becomes of a key's index when the key goes.
+/// The treatment of a key's index when the key is dropped or disabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyIndex {
-    /// It goes when it was made for the key.
+    /// It is dropped if it was created for the key.
     #[default]
     AsMade,
     Keep,
@@ -259,7 +259,7 @@ pub enum IndexTarget {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexColumn {
-    /// A plain name is a column; anything else a function-based key.
+    /// A plain name is a column; any other expression is a function-based key.
     pub expr: Expr,
     pub text: String,
     pub descending: bool,
@@ -273,7 +273,7 @@ pub struct CreateView {
     pub name: Name,
     pub columns: Vec<Ident>,
     pub query: Box<Query>,
-    /// The query as written: what the dictionary stores.
+    /// The query as written, for the dictionary.
     pub text: String,
     pub read_only: bool,
     pub check_option: bool,
@@ -289,7 +289,7 @@ pub struct CreateSequence {
     pub pos: Pos,
 }
 
-/// Numbers are kept as written: they may exceed 64 bits.
+/// Numbers are kept as text: they may exceed 64 bits.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SequenceOptions {
     pub start_with: Option<String>,
@@ -333,7 +333,7 @@ pub struct ConnectThrough {
     pub clients: Vec<Ident>,
     pub revoke: bool,
     pub proxy: Ident,
-    /// WITH ROLE, WITH ROLE ALL EXCEPT, WITH NO ROLES; without any of these all of the client's.
+    /// WITH ROLE, WITH ROLE ALL EXCEPT, WITH NO ROLES; the default is all roles of the client.
     pub roles: super::SetRole,
     /// AUTHENTICATION REQUIRED.
     pub authenticated: bool,
@@ -380,7 +380,7 @@ pub struct AuditPolicy {
     pub pos: Pos,
 }
 
-/// A privilege or action that a policy is given, or loses.
+/// A privilege or action that is added to a policy, or removed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditChange {
     pub adds: bool,
@@ -394,7 +394,7 @@ pub struct AuditChange {
 pub struct ProfileLimits {
     pub alter: bool,
     pub name: Ident,
-    /// Each resource once.
+    /// Limits by resource, each resource once.
     pub limits: Vec<(Ident, ProfileLimit)>,
     pub pos: Pos,
 }
@@ -405,7 +405,7 @@ pub enum ProfileLimit {
     Unlimited,
     /// `PASSWORD_VERIFY_FUNCTION NULL`.
     Null,
-    /// A number, or for times in days a quotient such as `1/1440`.
+    /// A number; for times in days also a quotient such as `1/1440`.
     Number {
         value: String,
         divisor: String,
@@ -422,7 +422,7 @@ pub struct UserOptions {
     pub replace: Option<String>,
     pub default_tablespace: Option<Ident>,
     pub temporary_tablespace: Option<Ident>,
-    /// Tablespace and its quota as written (`UNLIMITED`, `10M`).
+    /// Tablespace, and quota as written (`UNLIMITED`, `10M`).
     pub quotas: Vec<(Ident, String)>,
     pub profile: Option<Ident>,
     pub account_locked: Option<bool>,
@@ -433,7 +433,7 @@ pub struct UserOptions {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Authentication {
-    /// `IDENTIFIED BY password`: case kept as written.
+    /// `IDENTIFIED BY password`, in the case as written.
     Password(String),
     /// `IDENTIFIED BY VALUES '...'`.
     Verifier(String),
@@ -451,17 +451,16 @@ pub struct CreateRole {
     pub pos: Pos,
 }
 
-/// CREATE of a stored PL/SQL unit. The body is not parsed here: an error in it does not fail the statement, it makes
+/// CREATE of a stored PL/SQL unit. The body is not parsed here: an error in it does not fail the statement, but makes
 /// the unit invalid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateStored {
     pub or_replace: bool,
     pub kind: StoredKind,
     pub name: Name,
-    /// From the kind's keyword (`PROCEDURE name ...`) to the end: what `ALL_SOURCE` shows, with the schema qualifier
-    /// taken out.
+    /// From the kind's keyword (`PROCEDURE name ...`) to the end, as in `ALL_SOURCE`, without the schema qualifier.
     pub source: String,
-    /// Where `source` begins in the statement.
+    /// Offset of `source` in the statement.
     pub source_pos: Pos,
     pub pos: Pos,
 }
@@ -588,8 +587,7 @@ pub enum AlterTableAction {
     },
     RenameTo(Ident),
     Options(SegmentOptions),
-    /// `MOVE`, with the options after it.
-    /// `keep`: ONLINE or UPDATE INDEXES: its indexes stay usable.
+    /// `MOVE`, with its options. `keep`: ONLINE or UPDATE INDEXES, with which indexes stay usable.
     Move {
         options: SegmentOptions,
         keep: bool,
@@ -632,7 +630,7 @@ pub struct AlterIndex {
 pub enum AlterIndexAction {
     Rebuild {
         options: SegmentOptions,
-        /// The table may be changed meanwhile.
+        /// Whether the table may be changed during the operation.
         online: bool,
     },
     RenameTo(Ident),
@@ -782,7 +780,7 @@ pub enum AlterSessionAction {
 }
 
 /// `name = value`. The name is in upper case unless quoted (`"_spin_count"` keeps its case); the value is text as
-/// written, quotes taken off.
+/// written, without quotes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterSetting {
     pub name: Ident,

@@ -10,7 +10,7 @@ pub struct Insert {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-#[allow(clippy::large_enum_variant)] // One a statement, and the large variant is the usual one.
+#[allow(clippy::large_enum_variant)] // One a statement; the large variant is the usual one.
 pub enum InsertKind {
     Single {
         target: InsertTarget,
@@ -29,9 +29,9 @@ pub enum InsertKind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct InsertTarget {
-    /// A table or view name, or an inline view.
+    /// A table, view or inline view.
     pub table: TableRef,
-    /// Empty when the statement gives no column list.
+    /// Empty if the statement has no column list.
     pub columns: Vec<Name>,
 }
 
@@ -155,7 +155,7 @@ pub struct Commit {
     pub write_immediate: Option<bool>,
     /// `WRITE WAIT` is `Some(true)`, `WRITE NOWAIT` is `Some(false)`.
     pub write_wait: Option<bool>,
-    /// `COMMIT FORCE`: the prepared transaction that is meant.
+    /// `COMMIT FORCE`: identifier of the prepared transaction.
     pub force: Option<String>,
     pub pos: Pos,
 }
@@ -163,7 +163,7 @@ pub struct Commit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rollback {
     pub to: Option<Ident>,
-    /// `ROLLBACK FORCE`: the prepared transaction that is meant.
+    /// `ROLLBACK FORCE`: identifier of the prepared transaction.
     pub force: Option<String>,
     pub pos: Pos,
 }

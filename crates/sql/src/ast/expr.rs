@@ -1,14 +1,14 @@
-//! Expressions and conditions of SQL. PL/SQL has a tree of its own in [`crate::plsql`].
+//! Expressions and conditions of SQL. PL/SQL has its own tree in [`crate::plsql`].
 
 use super::{Ident, ItemText, Name, OrderItem, Pos, Query};
 
-/// An expression or a condition: SQL's grammar keeps the two apart, the tree does not ([`Expr::is_condition`] tells
-/// them).
+/// An expression or a condition. SQL's grammar distinguishes them, the tree does not; [`Expr::is_condition`] tells
+/// which one it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub kind: ExprKind,
-    /// Where the expression begins; for an infix operator, where the operator stands (Oracle reports type errors
-    /// there).
+    /// The beginning of the expression; for an infix operator the position of the operator, where Oracle reports type
+    /// errors.
     pub pos: Pos,
 }
 
@@ -147,7 +147,7 @@ impl Expr {
             | ExprKind::Is { .. }
             | ExprKind::Member { .. }
             | ExprKind::Exists(_) => true,
-            // The few functions that are conditions of their own.
+            // The few functions that are conditions.
             ExprKind::Call(call) => {
                 let conditions = ["REGEXP_LIKE", "LNNVL", "JSON_EXISTS", "JSON_EQUAL", "XMLEXISTS"];
                 call.name.as_simple().is_some_and(|name| conditions.contains(&name))
@@ -166,8 +166,7 @@ pub enum Literal {
     BinaryFloat(String),
     /// `1.5d`, digits without the suffix.
     BinaryDouble(String),
-    /// Contents with doubled quotes resolved. An empty string is NULL, which the planner sees to. `national` is
-    /// `n'...'`.
+    /// Contents with doubled quotes resolved. An empty string is NULL, which the planner handles. `national`: `n'...'`.
     String {
         text: String,
         national: bool,
@@ -207,7 +206,7 @@ pub enum DateField {
 }
 
 impl DateField {
-    /// The keyword.
+    /// The keyword of the field.
     pub fn name(self) -> &'static str {
         match self {
             DateField::Year => "YEAR",
@@ -222,7 +221,7 @@ impl DateField {
             DateField::TimezoneAbbr => "TIMEZONE_ABBR",
         }
     }
-    /// The field of that keyword, in upper case.
+    /// The field for a keyword in upper case.
     pub fn parse(word: &str) -> Option<DateField> {
         use DateField::*;
         [Year, Month, Day, Hour, Minute, Second, TimezoneHour, TimezoneMinute, TimezoneRegion, TimezoneAbbr]
@@ -273,7 +272,7 @@ impl BinaryOp {
     pub fn is_logical(self) -> bool {
         matches!(self, BinaryOp::Or | BinaryOp::And)
     }
-    /// The operator as it is printed.
+    /// The operator as printed.
     pub fn symbol(self) -> &'static str {
         match self {
             BinaryOp::Or => "OR",
@@ -304,7 +303,7 @@ pub enum Quantifier {
 pub enum InSource {
     List(Vec<Expr>),
     Query(Box<Query>),
-    /// PL/SQL and object SQL: `x IN f(y)`, `x IN :b`, without parentheses.
+    /// Collections in PL/SQL and SQL: `x IN f(y)`, `x IN :b`, without parentheses.
     Expr(Box<Expr>),
 }
 
@@ -413,7 +412,7 @@ pub struct Window {
 pub struct Frame {
     pub unit: FrameUnit,
     pub start: FrameBound,
-    /// Absent for the short form, which ends at the current row.
+    /// Absent in the short form, which ends at the current row.
     pub end: Option<FrameBound>,
 }
 
@@ -440,7 +439,7 @@ pub struct DataTypeName {
     pub pos: Pos,
 }
 
-/// The type's name and its numbers, not checked for range: `types::DataType` is made of it by the planner.
+/// The name of the type and its numbers, whose range is not checked: the planner makes a `types::DataType` from it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeKind {
     /// `NUMBER`, `NUMBER(p)`, `NUMBER(*,s)`, `DECIMAL`, `NUMERIC`; `INTEGER`, `INT` and `SMALLINT` are `NUMBER(*,0)`.
@@ -454,8 +453,8 @@ pub enum TypeKind {
     },
     BinaryFloat,
     BinaryDouble,
-    /// `VARCHAR2`, `VARCHAR`, `CHAR VARYING`, `NVARCHAR2`. A missing length is an error in SQL columns, allowed for
-    /// PL/SQL parameters and CAST.
+    /// `VARCHAR2`, `VARCHAR`, `CHAR VARYING`, `NVARCHAR2`. The length may be missing in PL/SQL parameters and CAST, but
+    /// not in columns.
     Varchar2 {
         length: Option<u32>,
         unit: Option<LengthUnit>,
@@ -495,7 +494,7 @@ pub enum TypeKind {
     Json,
     XmlType,
     Boolean,
-    /// Any other name: a PL/SQL built-in (`PLS_INTEGER`), a user's type, with the numbers in parentheses after it.
+    /// Any other name: a PL/SQL type (`PLS_INTEGER`) or a user's type, with the numbers in parentheses after it.
     Named {
         name: Name,
         args: Vec<u32>,
@@ -517,7 +516,7 @@ pub enum ZoneKind {
     WithLocalTimeZone,
 }
 
-/// UNION and its kin, also between PL/SQL collections.
+/// UNION, INTERSECT and MINUS, also between PL/SQL collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SetOp {
     Union,

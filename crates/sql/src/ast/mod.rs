@@ -1,11 +1,11 @@
 //! The tree of a SQL statement.
 //!
-//! The tree is laid out for the whole language, wider than what is executed: what the planner does not run yet is still
-//! parsed, so that the error a user sees says "not supported" and not "syntax error". Names are kept as written except
-//! that unquoted identifiers are already in upper case; nothing is resolved here.
+//! The tree covers the whole language, more than is executed (Q5): a construct that the planner does not support is
+//! still parsed, so that the user sees "not supported" instead of "syntax error". Unquoted identifiers are in upper
+//! case (Q3); nothing is resolved here.
 //!
-//! Every node carries a [`Pos`]. Positions never take part in comparison: two trees are equal when they mean the same
-//! text, wherever it stood. `GROUP BY` matching in the planner and the unparser's round-trip tests both rest on that.
+//! Every node has a [`Pos`], which is ignored in comparisons: two trees are equal if they represent the same text,
+//! wherever it stands. `GROUP BY` matching in the planner and the unparser's round-trip tests (Q4) depend on that.
 
 mod ddl;
 mod dml;
@@ -19,7 +19,7 @@ pub use expr::*;
 pub use query::*;
 pub use tablespace::*;
 
-/// A byte offset into the text of the statement. All positions are equal to each other: see the module's first words.
+/// A byte offset in the text of the statement. All positions compare as equal: see the module documentation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pos(pub u32);
 
@@ -39,7 +39,7 @@ impl Pos {
     }
 }
 
-/// One identifier. `name` is in the form the dictionary stores: upper case unless the identifier was quoted.
+/// An identifier. `name` is in the dictionary's form: upper case unless the identifier was quoted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ident {
     pub name: String,
@@ -47,7 +47,7 @@ pub struct Ident {
 }
 
 impl Ident {
-    /// An identifier at position zero, for callers that build trees.
+    /// An identifier at position zero, for trees built by callers.
     pub fn new(name: impl Into<String>) -> Ident {
         Ident { name: name.into(), pos: Pos(0) }
     }
@@ -62,27 +62,27 @@ pub struct Name {
 }
 
 impl Name {
-    /// A name of one part.
+    /// A name with one part.
     pub fn simple(ident: Ident) -> Name {
         let pos = ident.pos;
         Name { parts: vec![ident], link: None, pos }
     }
-    /// The last part: the object's own name.
+    /// The last part, which is the object's own name.
     pub fn last(&self) -> &str {
         self.parts.last().map_or("", |part| &part.name)
     }
-    /// The part before the last: the schema of an object, the table of a column.
+    /// The part before the last: the schema of an object, or the table of a column.
     pub fn qualifier(&self) -> Option<&str> {
         let n = self.parts.len();
         (n >= 2).then(|| self.parts[n - 2].name.as_str())
     }
-    /// The single part of an unqualified name.
+    /// The only part of an unqualified name.
     pub fn as_simple(&self) -> Option<&str> {
         (self.parts.len() == 1 && self.link.is_none()).then(|| self.parts[0].name.as_str())
     }
 }
 
-/// A whole statement as the session receives it.
+/// A statement as received by the session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     Query(Box<Query>),
@@ -99,7 +99,7 @@ pub enum Statement {
     SetRole(SetRole),
     SetConstraints(SetConstraints),
     LockTable(LockTable),
-    /// An anonymous PL/SQL block. The whole text of the statement is the block: `sql::plsql` parses it.
+    /// An anonymous PL/SQL block: the whole text of the statement, parsed by `sql::plsql`.
     Block {
         pos: Pos,
     },
@@ -109,7 +109,7 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// Whether the statement commits implicitly before and after itself.
+    /// Whether the statement commits before and after itself.
     pub fn is_ddl(&self) -> bool {
         matches!(self, Statement::Ddl(_))
     }

@@ -2,7 +2,7 @@
 
 use super::{Expr, Ident, Name, Pos, SetOp};
 
-/// A query with everything that stands around its body.
+/// A query with its WITH clause, ORDER BY and row limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     pub with: Vec<Cte>,
@@ -13,7 +13,7 @@ pub struct Query {
     pub pos: Pos,
 }
 
-/// What rows come from. Set operations all bind alike and to the left, as Oracle's do.
+/// The source of a query's rows. All set operations have the same precedence and are left-associative, as in Oracle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueryBody {
     Select(Box<Select>),
@@ -58,7 +58,7 @@ pub struct Select {
 }
 
 impl Select {
-    /// A query block with no clause but SELECT and FROM.
+    /// A query block with only SELECT and FROM.
     pub fn new(items: Vec<SelectItem>, from: Vec<TableRef>, pos: Pos, from_pos: Pos) -> Select {
         Select {
             hints: Hints::default(),
@@ -88,12 +88,12 @@ pub enum SelectItemKind {
     Star,
     /// `t.*`, `s.t.*`.
     TableStar(Name),
-    /// `text` is the expression as written: the column heading when there is no alias (the describe call takes blanks
-    /// out and upper-cases).
+    /// `text` is the expression as written: the column heading without an alias (describe removes blanks and converts
+    /// it to upper case).
     Expr { expr: Expr, alias: Option<Ident>, text: ItemText },
 }
 
-/// The source text of a select-list item; not part of equality, as positions are not.
+/// The source text of a select-list item; ignored in comparisons, like positions.
 #[derive(Clone, Debug, Default)]
 pub struct ItemText(pub String);
 impl PartialEq for ItemText {
@@ -110,7 +110,7 @@ pub struct IntoClause {
     pub pos: Pos,
 }
 
-/// A hint comment taken apart. An unreadable rest is dropped, as Oracle does.
+/// A parsed hint comment. As in Oracle, an unreadable rest is dropped.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Hints {
     pub list: Vec<Hint>,
@@ -119,7 +119,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// The first hint of that (upper-case) name.
+    /// The first hint with this name (in upper case).
     pub fn find(&self, name: &str) -> Option<&Hint> {
         self.list.iter().find(|hint| hint.name == name)
     }
@@ -128,8 +128,8 @@ impl Hints {
     }
 }
 
-/// One hint, name in upper case. `args` are the words in its parentheses (upper case unless quoted), an inner group is
-/// one word: `INDEX(t (a b))` has `T` and `(A B)`.
+/// A hint with its name in upper case. `args` are the words in its parentheses (in upper case unless quoted); an inner
+/// group is one word: `INDEX(t (a b))` has `T` and `(A B)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     pub name: String,
@@ -149,15 +149,15 @@ pub enum TableRefKind {
     Table(TableName),
     Subquery {
         query: Box<Query>,
-        /// `(query WITH …)`: what may be done through it; it changes nothing for queries.
+        /// `(query WITH …)`: restricts changes through the subquery; without effect on queries.
         restriction: Option<Restriction>,
         lateral: bool,
-        /// `(query) AS OF …`: of every table in it that does not say otherwise.
+        /// `(query) AS OF …`: applies to each of its tables without an AS OF of its own.
         as_of: Option<Box<AsOf>>,
         alias: Option<Ident>,
         pivot: Option<Box<Pivot>>,
     },
-    /// `TABLE(expr) [(+)] alias`; `THE(...)` is the same. A call without TABLE is allowed for pipelined functions.
+    /// `TABLE(expr) [(+)] alias`, or `THE(...)`. A call without TABLE is allowed for pipelined functions.
     Collection {
         expr: Expr,
         outer: bool,
@@ -171,7 +171,7 @@ pub enum TableRefKind {
     },
 }
 
-/// What rows may be changed through a subquery.
+/// The changes allowed through a subquery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restriction {
     ReadOnly,
@@ -188,12 +188,12 @@ pub struct TableName {
     pub sample: Option<Sample>,
     /// `AS OF SCN n` or `AS OF TIMESTAMP t`.
     pub as_of: Option<Box<AsOf>>,
-    /// `VERSIONS BETWEEN …`: rows as they were, one after the other.
+    /// `VERSIONS BETWEEN …`: all versions of the rows, one after the other.
     pub versions: Option<Box<Versions>>,
     pub pivot: Option<Box<Pivot>>,
 }
 
-/// `VERSIONS BETWEEN SCN | TIMESTAMP low AND high`; no bound is MINVALUE or MAXVALUE.
+/// `VERSIONS BETWEEN SCN | TIMESTAMP low AND high`; an absent bound is MINVALUE or MAXVALUE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Versions {
     pub low: Option<AsOf>,
@@ -285,10 +285,10 @@ pub struct OrderBy {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderItem {
-    /// A number literal is the position of a select-list item (in a query's ORDER BY, not in a window).
+    /// In ORDER BY of a query (not of a window), a number literal is the position of a select-list item.
     pub expr: Expr,
     pub descending: bool,
-    /// NULLS FIRST is `Some(true)`; absent, NULLs sort as the greatest value.
+    /// NULLS FIRST is `Some(true)`; if absent, NULLs sort as the greatest value.
     pub nulls_first: Option<bool>,
 }
 

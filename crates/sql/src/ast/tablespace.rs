@@ -1,4 +1,4 @@
-//! Tablespaces and their files.
+//! Tablespaces and data files.
 
 use super::{Ident, Pos};
 
@@ -15,7 +15,7 @@ pub struct CreateTablespace {
     pub block_size: Option<(u64, Pos)>,
     /// `RETENTION GUARANTEE` (true) or `NOGUARANTEE`.
     pub retention: Option<(bool, Pos)>,
-    /// The first clause that an undo tablespace cannot have.
+    /// Position of the first clause that is not allowed for an undo tablespace.
     pub not_for_undo: Option<Pos>,
     pub pos: Pos,
 }
@@ -30,7 +30,7 @@ pub enum TablespaceContents {
 /// `'name' SIZE n REUSE AUTOEXTEND ...`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileSpec {
-    /// None with managed files.
+    /// `None` for Oracle-managed files.
     pub name: Option<String>,
     pub size: Option<u64>,
     pub reuse: bool,
@@ -43,12 +43,12 @@ pub enum Autoextend {
     Off,
     On {
         next: Option<u64>,
-        /// Bytes; None is UNLIMITED.
+        /// Bytes; `None` is UNLIMITED.
         max: Option<u64>,
     },
 }
 
-/// A file by its name or its number.
+/// A file, by name or number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FileRef {
     Name(String, Pos),
@@ -89,14 +89,14 @@ pub enum TablespaceAction {
     ReadWrite,
     BeginBackup,
     EndBackup,
-    /// Of bigfile tablespaces.
+    /// For bigfile tablespaces.
     Resize(u64),
-    /// Of bigfile tablespaces.
+    /// For bigfile tablespaces.
     Autoextend(Autoextend),
     Logging(bool),
     /// `RETENTION GUARANTEE` (true) or `NOGUARANTEE`.
     Retention(bool),
-    /// What changes nothing here: COALESCE, FORCE LOGGING, FLASHBACK, DEFAULT storage.
+    /// A clause without effect here: COALESCE, FORCE LOGGING, FLASHBACK, DEFAULT storage.
     Nothing,
 }
 
@@ -117,11 +117,11 @@ pub enum FileAction {
         drop: bool,
     },
     Online,
-    /// `DROP [INCLUDING DATAFILES]`, of temporary files.
+    /// `DROP [INCLUDING DATAFILES]`, for temporary files.
     Drop {
         delete: bool,
     },
-    /// `CREATE DATAFILE ... [AS 'name', ...]`: lost files are made anew, empty.
+    /// `CREATE DATAFILE ... [AS 'name', ...]`: creates lost files again, empty.
     Recreate {
         names: Vec<FileSpec>,
     },
@@ -131,7 +131,7 @@ pub enum FileAction {
     },
 }
 
-/// What is to be rolled forward: `RECOVER DATABASE`, `TABLESPACE name, ...` or `DATAFILE file, ...`.
+/// The files to recover: `RECOVER DATABASE`, `TABLESPACE name, ...` or `DATAFILE file, ...`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecoverTarget {
     Database,

@@ -1,4 +1,4 @@
-//! Grants, comments, statistics, and ALTER SESSION and SYSTEM.
+//! Grants, comments, statistics, ALTER SESSION and ALTER SYSTEM.
 
 use super::Parser;
 use crate::ast::*;
@@ -56,7 +56,7 @@ impl Parser<'_> {
 
     fn grantees(&mut self) -> Result<Vec<Grantee>> {
         let mut list = self.comma_list(|p| {
-            // Roles of units: GRANT role TO PROCEDURE p.
+            // GRANT role TO PROCEDURE p.
             if p.at_any(&["PROCEDURE", "FUNCTION", "PACKAGE"]) && p.ident_ahead(1) {
                 return Err(Ora::unsupported().at(p.pos().0));
             }
@@ -64,7 +64,7 @@ impl Parser<'_> {
             Ok(Grantee { name, identified_by: None })
         })?;
         if self.eat_words(&["IDENTIFIED", "BY"]) {
-            // As many passwords as users.
+            // There must be as many passwords as users.
             for (i, grantee) in list.iter_mut().enumerate() {
                 if i > 0 {
                     self.expect(TokenKind::Comma, 917)?;
@@ -83,7 +83,7 @@ impl Parser<'_> {
         let mut with_option = false;
         while self.at_word("WITH") {
             self.bump();
-            // HIERARCHY is about subobjects, which there are none of: it lets nobody give anything away.
+            // HIERARCHY concerns subobjects, which do not exist here; it grants nothing to others.
             let gives = match (self.eat_any(&["GRANT", "ADMIN", "HIERARCHY"]), &on) {
                 (Some(0), Some(_)) | (Some(1), None) => true,
                 (Some(2), Some(_)) => false,

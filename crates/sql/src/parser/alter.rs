@@ -1,4 +1,4 @@
-//! ALTER of everything.
+//! ALTER statements.
 
 use super::Parser;
 use crate::ast::*;
@@ -6,7 +6,7 @@ use crate::lexer::TokenKind;
 use ::types::{Ora, Result};
 
 impl Parser<'_> {
-    /// ORA-00940 for what cannot be altered.
+    /// ALTER; ORA-00940 for an object that cannot be altered.
     pub(super) fn alter(&mut self) -> Result<Statement> {
         let pos = self.pos();
         self.bump();
@@ -82,7 +82,7 @@ impl Parser<'_> {
         Ok(Statement::Ddl(Box::new(ddl)))
     }
 
-    /// What follows the first name of ALTER USER where others may connect as the users.
+    /// The rest of ALTER USER ... GRANT or REVOKE CONNECT THROUGH, after the first user.
     fn connect_through(&mut self, first: Ident, pos: Pos) -> Result<Ddl> {
         let mut clients = vec![first];
         while self.eat(TokenKind::Comma) {
@@ -237,7 +237,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `SHRINK SPACE [COMPACT] [CASCADE]`; whether COMPACT is there.
+    /// `SHRINK SPACE [COMPACT] [CASCADE]`; returns whether COMPACT is present.
     fn shrink_space(&mut self) -> Result<bool> {
         self.bump();
         self.expect_word("SPACE", 10630)?;
@@ -266,7 +266,7 @@ impl Parser<'_> {
             self.right_paren()?;
         }
         if !columns.is_empty() {
-            // Columns first: the constraints may name them.
+            // Columns come first, because constraints may name them.
             actions.insert(0, AlterTableAction::AddColumns(columns));
         }
         Ok(())
@@ -277,7 +277,7 @@ impl Parser<'_> {
         if let Some(target) = self.constraint_ref()? {
             let here = self.pos();
             let tail = self.constraint_tail()?;
-            // Whether a constraint can be deferred is said once, when it is made.
+            // DEFERRABLE can be given only when a constraint is created.
             if tail.clause.deferrable.is_some() || tail.using.is_some() {
                 return Err(self.error_at(933, here));
             }

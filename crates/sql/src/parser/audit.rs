@@ -28,7 +28,7 @@ impl Parser<'_> {
         Ok(Some(!not))
     }
 
-    /// What follows AUDIT and NOAUDIT.
+    /// The rest of AUDIT or NOAUDIT.
     pub(super) fn audit(&mut self, noaudit: bool, pos: Pos) -> Result<Ddl> {
         let mut audit = Audit {
             noaudit,
@@ -62,7 +62,7 @@ impl Parser<'_> {
         }
         while self.eat_word("BY") {
             match self.eat_any(&["ACCESS", "SESSION"]) {
-                // Every event is a row of its own, either way.
+                // BY SESSION and BY ACCESS have the same effect: each event is recorded.
                 Some(_) if noaudit => return Err(Ora::new(1718).at(pos.0)),
                 Some(_) => {}
                 None => audit.users = self.ident_words()?,
@@ -77,7 +77,7 @@ impl Parser<'_> {
         self.comma_list(|p| p.ident(987))
     }
 
-    /// What follows CREATE and ALTER AUDIT POLICY.
+    /// The rest of CREATE or ALTER AUDIT POLICY.
     pub(super) fn audit_policy(&mut self, alter: bool, pos: Pos) -> Result<Ddl> {
         const PARTS: &[&str] = &["PRIVILEGES", "ACTIONS", "ROLES", "WHEN", "ONLY", "CONTAINER", "CONDITION"];
         const ENDS: &[&str] =
@@ -102,7 +102,7 @@ impl Parser<'_> {
                     if p.at_word("COMPONENT") {
                         return Err(Ora::unsupported().at(p.pos().0));
                     }
-                    // DROP is the first word of actions, too.
+                    // DROP also begins names of actions.
                     let (words, pos) = match p.eat_word("DROP") {
                         true => p.audit_words(ENDS, 956).map(|(words, pos)| (format!("DROP {words}"), pos))?,
                         false => p.audit_words(ENDS, 956)?,

@@ -1,4 +1,4 @@
-//! CREATE of everything.
+//! CREATE statements.
 
 use super::Parser;
 use crate::ast::*;
@@ -6,7 +6,7 @@ use crate::lexer::TokenKind;
 use ::types::{Ora, Result};
 
 impl Parser<'_> {
-    /// What follows CREATE; ORA-00901 for what cannot be created.
+    /// The rest of CREATE; ORA-00901 for an object that cannot be created.
     pub(super) fn create(&mut self, pos: Pos) -> Result<Ddl> {
         let or_replace = self.eat_words(&["OR", "REPLACE"]);
         if self.eat_any(&["EDITIONABLE", "NONEDITIONABLE"]).is_some() || or_replace {
@@ -79,7 +79,7 @@ impl Parser<'_> {
         self.create_stored(or_replace, pos)
     }
 
-    /// The unit's source begins at its kind's keyword and is not read further than its name.
+    /// The unit's source begins at its kind's keyword; it is not parsed beyond its name.
     fn create_stored(&mut self, or_replace: bool, pos: Pos) -> Result<Ddl> {
         let source = self.text_from_here().to_owned();
         let source_pos = self.pos();
@@ -351,7 +351,7 @@ impl Parser<'_> {
         Ok(Some(Authentication::Password(self.password()?)))
     }
 
-    /// A password keeps the case it is written in, quoted or not.
+    /// A password keeps its case, quoted or not.
     pub(super) fn password(&mut self) -> Result<String> {
         let token = self.token();
         match token.kind {
@@ -405,7 +405,7 @@ impl Parser<'_> {
         Ok(options)
     }
 
-    /// What follows CREATE or ALTER PROFILE.
+    /// The rest of CREATE or ALTER PROFILE.
     pub(super) fn profile(&mut self, alter: bool, pos: Pos) -> Result<Ddl> {
         let name = if self.at_word("DEFAULT") { self.any_word(2377)? } else { self.ident(2377)? };
         self.expect_word("LIMIT", 905)?;

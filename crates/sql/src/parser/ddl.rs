@@ -1,11 +1,11 @@
-//! Data definition: the first words, DROP, TRUNCATE, RENAME, and the clauses that CREATE and ALTER share.
+//! DDL: dispatch on the first word, DROP, TRUNCATE, RENAME, and clauses shared by CREATE and ALTER.
 
 use super::Parser;
 use crate::ast::*;
 use crate::lexer::TokenKind;
 use ::types::{Ora, Result};
 
-/// What follows a constraint.
+/// The clauses after a constraint.
 #[derive(Default)]
 pub(super) struct ConstraintTail {
     pub clause: StateClause,
@@ -14,7 +14,7 @@ pub(super) struct ConstraintTail {
 }
 
 impl Parser<'_> {
-    /// The statements that `word` may begin here.
+    /// Parses a DDL statement that begins with `word`.
     pub(super) fn ddl(&mut self, word: &str) -> Result<Ddl> {
         let pos = self.pos();
         self.bump();
@@ -144,7 +144,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One physical attribute into `options`; false when none stands here.
+    /// Reads one physical attribute into `options`; false if there is none.
     pub(super) fn segment_option(&mut self, options: &mut SegmentOptions) -> Result<bool> {
         const OTHER: &[&[&str]] = &[
             &["ROWDEPENDENCIES"],
@@ -167,7 +167,7 @@ impl Parser<'_> {
         match word.as_str() {
             "ENABLE" if self.eat_words(&["ROW", "MOVEMENT"]) => options.row_movement = Some(true),
             "DISABLE" if self.eat_words(&["ROW", "MOVEMENT"]) => options.row_movement = Some(false),
-            // It asks for history that nobody keeps.
+            // Flashback archives are not supported.
             "FLASHBACK" if self.at_word("ARCHIVE") => return Err(Ora::unsupported().at(pos.0)),
             "OVERFLOW" => options.overflow = Some(pos),
             "TABLESPACE" => options.tablespace = Some(self.ident(2216)?),
@@ -228,7 +228,7 @@ impl Parser<'_> {
             return self.integer(922);
         }
         if self.at(TokenKind::LeftParen) {
-            // The form of release 7: (DEGREE n INSTANCES m).
+            // The syntax of Oracle 7: (DEGREE n INSTANCES m).
             let text = self.raw_parens()?.to_uppercase();
             let mut words = text.split(|c: char| c.is_whitespace() || "(),".contains(c)).filter(|w| !w.is_empty());
             if words.any(|word| word == "DEGREE") {
@@ -276,7 +276,7 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    /// A number with an optional K, M, G or T: bytes.
+    /// A number of bytes with an optional K, M, G or T.
     pub(super) fn size_value(&mut self, code: u32) -> Result<u64> {
         let here = self.pos();
         let value = self.integer64(code)?;
@@ -284,7 +284,7 @@ impl Parser<'_> {
         value.checked_mul(1 << shift).ok_or_else(|| self.error_at(code, here))
     }
 
-    /// One sequence option; false when none stands here.
+    /// Reads one sequence option; false if there is none.
     pub(super) fn sequence_option(&mut self, options: &mut SequenceOptions) -> Result<bool> {
         let Some(word) = self.word() else {
             return Ok(false);
@@ -325,7 +325,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// What may follow a constraint, in any order: `[NOT] DEFERRABLE`, `INITIALLY ...`, `ENABLE|DISABLE`,
+    /// The clauses after a constraint, in any order: `[NOT] DEFERRABLE`, `INITIALLY ...`, `ENABLE|DISABLE`,
     /// `[NO]VALIDATE`, `[NO]RELY`, `USING INDEX ...`, `EXCEPTIONS INTO ...`.
     pub(super) fn constraint_tail(&mut self) -> Result<ConstraintTail> {
         let mut tail = ConstraintTail::default();
@@ -354,7 +354,7 @@ impl Parser<'_> {
         Ok(tail)
     }
 
-    /// Whether a constraint stands here and not a column: a column may be called CONSTRAINT.
+    /// Whether a constraint follows instead of a column: a column may be named CONSTRAINT.
     pub(super) fn at_table_constraint(&self) -> bool {
         const KINDS: [&str; 4] = ["PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
         self.at_any(&["UNIQUE", "CHECK"])
@@ -363,7 +363,7 @@ impl Parser<'_> {
             || (self.at_word("CONSTRAINT") && KINDS.iter().any(|kind| self.word_ahead(2, kind)))
     }
 
-    /// A constraint out of line, `CONSTRAINT name` included.
+    /// An out-of-line constraint, with `CONSTRAINT name`.
     pub(super) fn table_constraint(&mut self) -> Result<ConstraintSpec> {
         let pos = self.pos();
         let name = if self.eat_word("CONSTRAINT") { Some(self.ident(2250)?) } else { None };
@@ -454,7 +454,7 @@ impl Parser<'_> {
         Ok(UsingIndex::Options(options))
     }
 
-    /// A constraint on a column, `CONSTRAINT name` included; `None` when none stands here.
+    /// A column constraint, with `CONSTRAINT name`; `None` if there is none.
     fn column_constraint(&mut self, column: &Ident) -> Result<Option<ConstraintSpec>> {
         let pos = self.pos();
         let name = if self.eat_word("CONSTRAINT") { Some(self.ident(2250)?) } else { None };
@@ -478,7 +478,7 @@ impl Parser<'_> {
         self.finish_constraint(name, kind, pos).map(Some)
     }
 
-    /// A column definition. `typed` says that a type may follow the name.
+    /// A column definition. `typed`: a type may follow the name.
     pub(super) fn column_spec(&mut self) -> Result<ColumnSpec> {
         let name = self.ident(904)?;
         let ty = if self.at_data_type() { Some(self.data_type()?) } else { None };

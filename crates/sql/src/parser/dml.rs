@@ -6,7 +6,7 @@ use crate::lexer::TokenKind;
 use ::types::Result;
 
 impl Parser<'_> {
-    /// The statements that `word` may begin here; ORA-00900 for any other word.
+    /// Parses a statement that begins with `word`; ORA-00900 for any other word.
     pub(super) fn dml(&mut self, word: &str) -> Result<Statement> {
         let pos = self.pos();
         if !matches!(word, "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "CALL") {
@@ -23,7 +23,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A table, view or inline view that DML changes.
+    /// The table, view or inline view to be changed.
     fn target(&mut self) -> Result<TableRef> {
         if self.at(TokenKind::LeftParen) || self.at_word("TABLE") {
             return self.table_primary();
@@ -63,7 +63,7 @@ impl Parser<'_> {
     fn insert_target(&mut self) -> Result<InsertTarget> {
         let table = self.target()?;
         let mut columns = Vec::new();
-        // `INSERT INTO t (SELECT ...)` has a query where the columns would be.
+        // In `INSERT INTO t (SELECT ...)` the parentheses hold a query instead of columns.
         if self.at(TokenKind::LeftParen) && !self.paren_hides_query() {
             self.left_paren()?;
             columns.push(self.insert_column()?);
@@ -86,7 +86,7 @@ impl Parser<'_> {
         self.left_paren()?;
         let mut values = vec![self.assigned_value()?];
         while !self.eat(TokenKind::RightParen) {
-            // Oracle asks for the comma here, not for the parenthesis.
+            // Oracle reports the missing comma, not the missing parenthesis.
             self.expect(TokenKind::Comma, 917)?;
             values.push(self.assigned_value()?);
         }
@@ -386,11 +386,11 @@ impl Parser<'_> {
         self.roles(true).map(Statement::SetRole)
     }
 
-    /// `NONE`, `ALL [EXCEPT list]` or a list of roles, with their passwords where SET ROLE takes them.
+    /// `NONE`, `ALL [EXCEPT list]` or a list of roles, with passwords in SET ROLE.
     pub(super) fn roles(&mut self, passwords: bool) -> Result<SetRole> {
         let list = |p: &mut Self, passwords: bool| {
             p.comma_list(|p| {
-                // CONNECT and RESOURCE are words of the language, too.
+                // CONNECT and RESOURCE are also keywords.
                 let name = p.any_word(1935)?;
                 let identified = passwords && p.eat_words(&["IDENTIFIED", "BY"]);
                 let password = if identified { Some(p.password()?) } else { None };

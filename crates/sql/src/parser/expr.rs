@@ -1,7 +1,7 @@
 //! Expressions: values and operands. Conditions are in [`super::predicate`].
 //!
-//! SQL keeps values and conditions apart, yet `(` may open either, a row, or a subquery. One precedence climber
-//! therefore reads both, and [`Parser::value`] and [`Parser::condition`] check afterwards which of the two it was.
+//! SQL distinguishes values and conditions, but `(` may begin either of them, a row, or a subquery. One precedence
+//! climber therefore parses both, and [`Parser::value`] and [`Parser::condition`] check afterwards which one it was.
 
 use super::{CHAIN_MAX, Parser, balanced};
 use crate::ast::*;
@@ -20,14 +20,14 @@ pub(super) mod bind {
     pub const UNARY: u8 = 7;
 }
 
-/// What a pair of parentheses held.
+/// The content of a pair of parentheses.
 pub(super) enum Paren {
     Query(Box<Query>),
     Exprs(Vec<Expr>),
 }
 
 impl Parser<'_> {
-    /// A value: ORA-00936 when there is none, ORA-00907 when parentheses hold a condition or a row instead.
+    /// A value: ORA-00936 if there is none, ORA-00907 for parentheses with a condition or a row.
     pub(crate) fn value(&mut self) -> Result<Expr> {
         let expr = self.value_or_row()?;
         match expr.kind {
@@ -36,7 +36,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A value or a row in parentheses, for comparisons and GROUP BY.
+    /// A value, or a row in parentheses, for comparisons and GROUP BY.
     pub(crate) fn value_or_row(&mut self) -> Result<Expr> {
         let expr = self.climb(bind::ADDITIVE)?;
         if expr.is_condition() && !matches!(expr.kind, ExprKind::Call(_)) {
@@ -50,7 +50,7 @@ impl Parser<'_> {
         self.comma_list(Self::value)
     }
 
-    /// Reads an expression whose operators all bind at least as tightly as `min`.
+    /// Parses an expression whose operators all bind at least as tightly as `min`.
     pub(super) fn climb(&mut self, min: u8) -> Result<Expr> {
         self.beside(|p| {
             let left = p.nested(|p| p.prefix(min))?;
@@ -58,7 +58,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Goes on from an operand that has been read.
+    /// Continues after an operand that has been parsed.
     pub(super) fn climb_from(&mut self, mut left: Expr, min: u8) -> Result<Expr> {
         loop {
             let infix = self.infix_op();
@@ -104,7 +104,7 @@ impl Parser<'_> {
     /// A chain of AND, or of OR: generated statements have thousands of them.
     fn logical(&mut self, left: Expr, op: BinaryOp, power: u8) -> Result<Expr> {
         if !left.is_condition() && !matches!(left.kind, ExprKind::Call(_)) {
-            // `a AND ...` lacks an operator.
+            // `a AND ...` lacks a comparison operator.
             return self.fail(920);
         }
         let (mut operands, mut places) = (vec![left], Vec::new());
@@ -127,7 +127,7 @@ impl Parser<'_> {
 
     fn infix(&mut self, left: Expr, op: BinaryOp, power: u8) -> Result<Expr> {
         if left.is_condition() && !matches!(left.kind, ExprKind::Call(_)) {
-            // `(a = b) + 1` and `a = b = c` have an operator too many.
+            // `(a = b) + 1` and `a = b = c` have one operator too many.
             return self.fail(933);
         }
         let pos = self.pos();
@@ -194,7 +194,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Applies a postfix that is made of words; tells whether there was one.
+    /// Parses a postfix that consists of words; returns whether there was one.
     fn word_postfix(&mut self, expr: Expr) -> Result<(Expr, bool)> {
         let pos = self.pos();
         let kind = if self.eat_words(&["AT", "LOCAL"]) {
@@ -266,7 +266,7 @@ impl Parser<'_> {
         Ok(Expr::new(kind, pos))
     }
 
-    /// A bind variable, with `INDICATOR :i` or `:i` after it.
+    /// A bind variable, with an optional `INDICATOR :i` or `:i`.
     pub(crate) fn bind(&mut self) -> Result<Bind> {
         let token = self.expect(TokenKind::Bind, 936)?;
         let source = self.source(token);
@@ -302,8 +302,8 @@ impl Parser<'_> {
 
     /// A parenthesised subquery, expression, condition or row.
     ///
-    /// Everything is read once: what a subquery in parentheses of its own turns out to be, the whole, the first operand
-    /// of a set operation or of a sum, is decided after it.
+    /// Everything is parsed only once (Q1): whether a parenthesised subquery is the whole, the first operand of a set
+    /// operation, or part of an expression, is decided after it.
     pub(super) fn parens(&mut self) -> Result<Paren> {
         self.nested(|p| {
             p.left_paren()?;
@@ -340,9 +340,9 @@ impl Parser<'_> {
         self.climb_from(operand, bind::OR)
     }
 
-    /// Whether the parentheses that open here begin with a subquery, however many of them there are.
+    /// Whether the parentheses that open here, however many, begin with a subquery.
     pub(super) fn paren_hides_query(&self) -> bool {
-        // Each of them asks: the row of parentheses is looked through once.
+        // Each of the parentheses asks, so the result is cached for the whole sequence.
         let (from, mut to) = self.parens_seen.get();
         if !(from..to).contains(&self.at) {
             to = self.at;
@@ -400,7 +400,7 @@ impl Parser<'_> {
         DateField::parse(&self.source(self.peek(2)).to_uppercase()).is_some() && self.word_ahead(3, "FROM")
     }
 
-    /// A subquery in parentheses: ORA-00936 for anything else.
+    /// A subquery in parentheses; ORA-00936 for anything else.
     pub(super) fn subquery(&mut self) -> Result<Box<Query>> {
         let pos = self.peek(1).pos();
         match self.parens()? {
@@ -507,7 +507,7 @@ impl Parser<'_> {
         self.left_paren()?;
         if !self.at(TokenKind::RightParen) {
             if call.name.as_simple() == Some("LNNVL") {
-                // The one function whose argument is a condition.
+                // The only function whose argument is a condition.
                 call.args.push(Argument { name: None, value: self.condition()? });
                 self.right_paren()?;
                 return Ok(Expr::new(ExprKind::Call(call), pos));
@@ -531,7 +531,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        // XMLAGG(x ORDER BY y) keeps its order where WITHIN GROUP would be.
+        // XMLAGG(x ORDER BY y) is stored like WITHIN GROUP.
         if self.at_word("ORDER") {
             call.within_group = self.order_by_items()?;
         }
@@ -662,7 +662,7 @@ fn one_or_row(mut list: Vec<Expr>, pos: Pos) -> Expr {
     if list.len() == 1 { list.remove(0) } else { Expr::new(ExprKind::Row(list), pos) }
 }
 
-/// The name of a bind as written (`:x`, `: "x"`): upper case unless quoted.
+/// The name of a bind as written (`:x`, `: "x"`), in upper case unless quoted.
 pub(crate) fn bind_name(source: &str) -> String {
     let name = source[1..].trim_start();
     match name.strip_prefix('"') {

@@ -1,9 +1,9 @@
-//! The text of hint comments taken apart.
+//! Parsing of hint comments.
 
 use crate::ast::{Hint, Pos};
 use crate::lexer::{Token, TokenKind, lex, string_contents};
 
-/// The hints of a comment's text, which begins at `base`. Reading stops at the first thing that is no hint.
+/// The hints in the text of a comment, which begins at `base`. Parsing stops at the first invalid hint.
 pub(super) fn parse(text: &str, base: u32) -> Vec<Hint> {
     let lexed = lex(text);
     let tokens = &lexed.tokens;
@@ -29,8 +29,7 @@ pub(super) fn parse(text: &str, base: u32) -> Vec<Hint> {
     list
 }
 
-/// The words up to the closing parenthesis, and the index after it. `t.x` and `t@qb` are one word, and so is an inner
-/// group.
+/// The words up to the closing parenthesis, and the index after it. `t.x`, `t@qb` and an inner group are one word each.
 fn hint_args(text: &str, tokens: &[Token], mut i: usize) -> Option<(Vec<String>, usize)> {
     let mut args: Vec<String> = Vec::new();
     let mut open = 0u32;

@@ -1,8 +1,8 @@
 //! Recursive descent over the token vector.
 //!
-//! The grammar is split by subject, a module each. This one holds what they share: the cursor over the tokens, the
-//! helpers that name an Oracle error at the current token, and the limits that keep hostile text from exhausting the
-//! stack.
+//! The grammar is split by subject into modules. This module has their common parts: the cursor over the tokens,
+//! helpers that report an Oracle error at the current token (Q2), and limits that keep hostile text from exhausting the
+//! stack (Q1).
 
 mod admin;
 mod alter;
@@ -28,56 +28,55 @@ use crate::keywords::is_reserved;
 use crate::lexer::{HintSpan, IDENT_LENGTH_MAX, Lexed, Token, TokenKind, lex, string_contents};
 use ::types::{Ora, Result};
 
-/// How deep parentheses, subqueries, calls and CASE may nest in each other, two or three levels for each of them. Where
-/// the stack is small it ends the nesting before.
+/// Deepest nesting of parentheses, subqueries, calls and CASE, which count two or three levels each. A small stack ends
+/// it earlier.
 pub const NESTING_MAX: u32 = 20_000;
-/// How many infix operators may follow each other in one chain.
+/// Most infix operators in one chain.
 pub const CHAIN_MAX: u32 = 100_000;
-/// Bytes of stack for each link of a chain of operators that group to the left: the parser needs none, but the tree is
-/// as deep as the chain is long, and what copies, compares, prints or drops a tree calls itself.
+/// Stack bytes for each link of a left-associative chain. The parser does not recurse, but the tree is as deep as the
+/// chain is long, and copying, comparing, printing and dropping a tree do.
 const LINK_BYTES: usize = if cfg!(debug_assertions) { 4096 } else { 1024 };
-/// How much more a set operation needs: each is a row source over the one before.
+/// Stack links for a set operation, which is a row source over its first operand.
 const SET_LINKS: u32 = 8;
-/// How many expressions an IN list may have.
+/// Most expressions in an IN list.
 pub const IN_LIST_MAX: usize = 1000;
 
-/// How many binds a statement may have.
+/// Most binds of a statement.
 pub const BINDS_MAX: usize = 65_535;
 
-/// A parser at some token of a text.
+/// A parser, positioned at a token of a text.
 pub struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     hints: Vec<HintSpan>,
     at: usize,
     depth: u32,
-    /// How deep chains have made the tree of what is being read: the links of the longest way down, through operands of
-    /// operands.
+    /// Depth of the tree being parsed, in links of chains: the longest path through operands of operands.
     deep: u32,
-    /// A row of opening parentheses that has been looked through: its first token and the token behind it.
+    /// A cached sequence of opening parentheses: its first token and the token after it.
     parens_seen: std::cell::Cell<(usize, usize)>,
-    /// A bind variable is a place of the text and not a name.
+    /// If set, binds are identified by position instead of name.
     places: Option<Places>,
-    /// Where the first bind stands that is one too many.
+    /// Position of the first bind beyond the limit.
     too_many: Option<u32>,
 }
 
-/// Whether a tree as deep as a chain of so many links is beyond what the stack allows. SQL and PL/SQL ask.
+/// Whether a tree as deep as a chain of `links` exceeds the stack. Used by SQL and PL/SQL.
 pub(crate) fn chain_is_too_long(links: u32) -> bool {
     const BETWEEN: u32 = 64;
     links > CHAIN_MAX || (links.is_multiple_of(BETWEEN) && is_too_deep(links))
 }
 
-/// As [`chain_is_too_long`], of a tree that is not deeper by one link than when it was asked before.
+/// As [`chain_is_too_long`], for a tree that may have become deeper by several links since the last check.
 fn is_too_deep(links: u32) -> bool {
     links > CHAIN_MAX || !os::stack::has_room(links as usize * LINK_BYTES)
 }
 
-/// Joins the operands of a chain of one associative operator as a tree whose depth is the logarithm of their number.
-/// `join` gets the place of the operator between its operands; there is one operand more than places.
+/// Joins the operands of one associative operator into a tree of logarithmic depth. `join` receives the position of the
+/// operator between its operands; there is one more operand than positions.
 pub(crate) fn balanced<E, P: Copy + Default>(operands: Vec<E>, places: &[P], join: &mut impl FnMut(E, E, P) -> E) -> E {
     let mut level: Vec<(E, P)> = operands.into_iter().zip(places.iter().copied().chain([P::default()])).collect();
-    // Neighbours join until one is left; each keeps the place of the operator behind it.
+    // Neighbours are joined until one is left; each keeps the position of the operator after it.
     while level.len() > 1 {
         let mut above = Vec::with_capacity(level.len().div_ceil(2));
         let mut rest = level.into_iter();
@@ -103,13 +102,13 @@ impl<'a> Parser<'a> {
         Parser { text, tokens, hints, at: 0, depth: 0, deep: 0, parens_seen, places: None, too_many }
     }
 
-    // Looking.
+    // Looking ahead.
 
     pub(crate) fn token(&self) -> Token {
         self.tokens[self.at]
     }
 
-    /// The token `ahead` places on; the end token beyond the end.
+    /// The token `ahead` positions further; after the last token the end token.
     pub(crate) fn peek(&self, ahead: usize) -> Token {
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
@@ -171,7 +170,7 @@ impl<'a> Parser<'a> {
         self.at(TokenKind::Word).then(|| self.source(self.token()).to_uppercase())
     }
 
-    // Taking.
+    // Consuming tokens.
 
     pub(crate) fn bump(&mut self) -> Token {
         let token = self.token();
@@ -205,7 +204,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes the first of the words that stands here and returns its index.
+    /// Takes the current word if it is one of `words`, and returns its index.
     pub(crate) fn eat_any(&mut self, words: &[&str]) -> Option<usize> {
         let found = words.iter().position(|word| self.at_word(word));
         if found.is_some() {
@@ -239,13 +238,13 @@ impl<'a> Parser<'a> {
         Ok(list)
     }
 
-    // Failing.
+    // Errors.
 
-    /// The error of that number at the current token; a token that is itself an error comes first.
+    /// The error with this number at the current token; if the token itself is an error, that one.
     pub(crate) fn error(&self, code: u32) -> Ora {
         let code = match self.kind() {
             TokenKind::Error(lexical) => u32::from(lexical),
-            // The lexer knows it for the sake of PL/SQL; in SQL it is no character.
+            // The semicolon is a token for PL/SQL, but an invalid character in SQL.
             TokenKind::Semicolon => 911,
             _ => code,
         };
@@ -260,7 +259,7 @@ impl<'a> Parser<'a> {
         Err(self.error(code))
     }
 
-    /// ORA-02000, which names the keyword that is missing.
+    /// ORA-02000, which names the missing keyword.
     pub(crate) fn expect_named(&mut self, word: &str) -> Result<()> {
         if self.eat_word(word) {
             return Ok(());
@@ -282,7 +281,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Runs `f`, which reads what is an operand to what was read before: the tree is as deep as the deeper of both.
+    /// Runs `f`, which parses an operand next to earlier ones: the tree gets the depth of the deeper one.
     pub(crate) fn beside<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = std::mem::take(&mut self.deep);
         let result = f(self);
@@ -296,13 +295,13 @@ impl<'a> Parser<'a> {
         if is_too_deep(self.deep) { Err(self.too_deep()) } else { Ok(()) }
     }
 
-    /// Counts a link of a chain that makes the tree one level deeper.
+    /// Counts a link that makes the tree one level deeper.
     pub(crate) fn link(&mut self) -> Result<()> {
         self.deep = self.deep.saturating_add(1);
         if chain_is_too_long(self.deep) { Err(self.too_deep()) } else { Ok(()) }
     }
 
-    /// Oracle's own answer to an expression without end is to run out of process memory.
+    /// Oracle reports lack of process memory for an expression that is too deep.
     pub(crate) fn too_deep(&self) -> Ora {
         Ora::with(4030, &[&"64", &"parse heap", &"expression nesting"]).at(self.pos().0)
     }
@@ -323,12 +322,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An identifier; `code` is the error when there is none.
+    /// An identifier; `code` is the error if there is none.
     pub(crate) fn ident(&mut self, code: u32) -> Result<Ident> {
         if self.at_ident() { self.any_word(code) } else { self.fail(code) }
     }
 
-    /// An identifier that may be a reserved word: after a dot, and where the grammar leaves no doubt.
+    /// An identifier that may be a reserved word: after a dot, and where the grammar is unambiguous.
     pub(crate) fn any_word(&mut self, code: u32) -> Result<Ident> {
         let token = self.token();
         let name = match token.kind {
@@ -343,7 +342,7 @@ impl<'a> Parser<'a> {
         Ok(Ident { name, pos: token.pos() })
     }
 
-    /// A dotted name, with a database link if there is one.
+    /// A dotted name with an optional database link.
     pub(crate) fn name(&mut self, code: u32) -> Result<Name> {
         let first = self.ident(code)?;
         self.name_after(first, code)
@@ -373,7 +372,7 @@ impl<'a> Parser<'a> {
 
     // Literals.
 
-    /// The contents of a string literal; `code` is the error when there is none.
+    /// The contents of a string literal; `code` is the error if there is none.
     pub(crate) fn string(&mut self, code: u32) -> Result<String> {
         match self.kind() {
             TokenKind::String | TokenKind::NationalString => {
@@ -415,9 +414,9 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 
-    // Text kept as written.
+    // Text that is kept as written.
 
-    /// Takes balanced tokens up to a comma or closing parenthesis of this level, or the end.
+    /// Takes balanced tokens up to a comma or closing parenthesis at this level, or the end.
     pub(crate) fn raw_item(&mut self) -> Result<String> {
         let start = self.pos();
         let mut open = 0u32;
@@ -444,14 +443,14 @@ impl<'a> Parser<'a> {
         Ok(self.text_since(start).to_owned())
     }
 
-    /// Takes everything up to the end, as written.
+    /// Takes the rest of the text as written.
     pub(crate) fn raw_rest(&mut self) -> Result<String> {
         let start = self.pos();
         self.raw_rest_words()?;
         Ok(self.text_since(start).to_owned())
     }
 
-    /// The rest in upper case with blanks collapsed, for clauses that are recognised by their words.
+    /// The rest in upper case with single blanks, for clauses recognised by their words.
     pub(crate) fn raw_rest_words(&mut self) -> Result<String> {
         let mut words: Vec<String> = Vec::new();
         while !self.at(TokenKind::End) {
@@ -464,11 +463,11 @@ impl<'a> Parser<'a> {
                 _ => self.source(token).to_owned(),
             });
         }
-        // The end token may have been taken back by `bump`; the text ends where the last token does.
+        // `bump` may not have moved past the end token; the text ends with the last token.
         Ok(words.join(" "))
     }
 
-    /// The hints of the comments that stand before the current token, which follows SELECT or its kin.
+    /// The hints in the comments before the current token, which follows SELECT or another verb.
     pub(crate) fn hints_here(&self) -> Hints {
         let mut found = Hints::default();
         for span in self.hints.iter().filter(|span| span.before_token as usize == self.at) {
@@ -482,7 +481,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Fails unless everything has been taken.
+    /// Fails unless all tokens have been taken.
     pub(crate) fn expect_end(&self, code: u32) -> Result<()> {
         if self.at(TokenKind::End) { Ok(()) } else { self.fail(code) }
     }
@@ -511,7 +510,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Parses all of `text` by `rule`; `code` is the error when something is left over.
+/// Parses all of `text` with `rule`; `code` is the error for remaining tokens.
 fn parse_all<'a, T>(text: &'a str, code: u32, rule: impl FnOnce(&mut Parser<'a>) -> Result<T>) -> Result<T> {
     if u32::try_from(text.len()).is_err() {
         return Err(Ora::with(4030, &[&text.len(), &"parse heap", &"statement text"]));
@@ -524,15 +523,14 @@ fn parse_all<'a, T>(text: &'a str, code: u32, rule: impl FnOnce(&mut Parser<'a>)
 
 /// Parses one SQL statement, without a terminator.
 ///
-/// An anonymous PL/SQL block is recognised by its first word and not read further: the whole text is the block.
-/// # Errors
-/// Syntax errors with Oracle's numbers, at the byte offset where Oracle reports them.
+/// An anonymous PL/SQL block is recognised by its first word and not parsed further: the whole text is the block.
+/// Syntax errors with Oracle's numbers, at the byte offset where Oracle reports them (Q2).
 pub fn parse_statement(text: &str) -> Result<Statement> {
     statement_of(text, false)
 }
 
-/// As [`parse_statement`], where values are given to the places of bind variables and not to their names, as dynamic
-/// SQL in PL/SQL gives them: a name that stands again is a bind of its own, named as [`bind_places`] has it.
+/// As [`parse_statement`], with binds identified by position, as in dynamic SQL of PL/SQL: each occurrence of a name is
+/// a separate bind, named as by [`bind_places`].
 pub fn parse_statement_by_place(text: &str) -> Result<Statement> {
     statement_of(text, true)
 }
@@ -548,10 +546,10 @@ fn statement_of(text: &str, binds_by_place: bool) -> Result<Statement> {
     })
 }
 
-/// The names of a statement's bind variables in the order of their first occurrence in its text: what takes values,
-/// that is, not the targets of INTO nor indicators.
+/// The names of a statement's bind variables, in the order of their first occurrence: those that take values, without
+/// targets of INTO and indicators.
 pub fn bind_names(text: &str) -> Vec<String> {
-    // Most texts need no second look.
+    // Most texts have no binds.
     if !text.contains([':', '?']) {
         return Vec::new();
     }
@@ -562,14 +560,14 @@ pub fn bind_names(text: &str) -> Vec<String> {
     names.into_all()
 }
 
-/// A name for each place that takes a value, in the order of the text: that of the bind where it stands first, and one
-/// that no bind can have where it stands again.
+/// A name for each bind position in the text, in order: at its first occurrence the bind's name, at later ones a unique
+/// name that no bind can have.
 pub fn bind_places(text: &str) -> Vec<String> {
     let places = Places::of(text, &lex(text).tokens);
     giving_binds(text).into_iter().map(|(start, name)| places.name(start, name)).collect()
 }
 
-/// Where the names of binds stand that stood before.
+/// Positions of repeated names of binds.
 struct Places(Vec<u32>);
 
 impl Places {
@@ -580,31 +578,31 @@ impl Places {
         Places(binds.filter(is_again).map(|t| t.start).collect())
     }
 
-    /// The name of the bind that begins at `start` where binds are places.
+    /// The name of the bind that begins at `start`, with binds identified by position.
     fn name(&self, start: u32, name: String) -> String {
         if self.0.binary_search(&start).is_ok() { named_place(&name, start) } else { name }
     }
 }
 
-/// The name of a place where a bind stands again: no bind has it, for there is a colon in it.
+/// The name of a repeated bind at a position; it contains a colon, so no bind has it.
 fn named_place(name: &str, start: u32) -> String {
     format!("{name}:{start}")
 }
 
-/// The name of a bind by the name of its place.
+/// The bind's name for a name of [`bind_places`].
 pub fn name_of_place(place: &str) -> &str {
     place.split_once(':').map_or(place, |(name, _)| name)
 }
 
-/// Whether a name is that of a place where a bind stands again, as [`bind_places`] has it.
+/// Whether a name of [`bind_places`] is that of a repeated bind.
 pub fn is_place(name: &str) -> bool {
     name.contains(':')
 }
 
-/// The bind variables that take values, with the byte where each begins.
+/// The bind variables that take values, with their byte offsets.
 fn giving_binds(text: &str) -> Vec<(u32, String)> {
     let mut binds = Vec::new();
-    // Between INTO and what follows its targets; behind a bind, where another one is its indicator.
+    // `into`: between INTO and the end of its targets. `behind_bind`: another bind directly after one is its indicator.
     let (mut into, mut behind_bind) = (false, false);
     for token in lex(text).tokens {
         let source = &text[token.start as usize..token.end as usize];
@@ -623,28 +621,28 @@ fn giving_binds(text: &str) -> Vec<(u32, String)> {
     binds
 }
 
-/// Parses a query alone, as a view's text or a subquery held in the dictionary.
+/// Parses a single query, such as the text of a view in the dictionary.
 pub fn parse_query(text: &str) -> Result<Query> {
     parse_all(text, 933, Parser::query)
 }
 
-/// Parses a value expression alone, as a column's DEFAULT held in the dictionary.
+/// Parses a single value expression, such as a column's DEFAULT in the dictionary.
 pub fn parse_expression(text: &str) -> Result<Expr> {
     parse_all(text, 933, Parser::value)
 }
 
-/// Parses a condition alone, as a CHECK constraint held in the dictionary.
+/// Parses a single condition, such as a CHECK constraint in the dictionary.
 pub fn parse_condition(text: &str) -> Result<Expr> {
     parse_all(text, 933, Parser::condition)
 }
 
-/// Parses a data type alone.
+/// Parses a single data type.
 pub fn parse_data_type(text: &str) -> Result<DataTypeName> {
     parse_all(text, 902, Parser::data_type)
 }
 
 impl Parser<'_> {
-    /// PL/SQL source is not SQL's to read: goes to the end after a block or the CREATE of a stored unit.
+    /// Skips PL/SQL source: goes to the end after a block or the CREATE of a stored unit.
     fn skip_source(&mut self, statement: &Statement) {
         use crate::ast::Ddl;
         let is_source = match statement {

@@ -1,15 +1,15 @@
-//! Names of bind variables, each once and with a number: a statement may have some ten thousand.
+//! Names of bind variables, each with a number. A statement may have tens of thousands.
 
 use std::collections::HashMap;
 
-/// Up to so many are looked through one by one.
+/// Up to this number, names are searched linearly.
 const FEW: usize = 32;
 
-/// Names in the order in which they came, each with its number, from 0 on.
+/// Names in the order of their addition, numbered from 0.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     names: Vec<String>,
-    /// The number of each, where there are many; of a name that was given twice the first.
+    /// The number of each name, if there are many; for a name added twice the first one.
     numbers: HashMap<String, usize>,
 }
 
@@ -30,7 +30,7 @@ impl Names {
         }
     }
 
-    /// Adds a name; whether it was not there.
+    /// Adds a name; returns whether it is new.
     pub fn add(&mut self, name: &str) -> bool {
         let is_new = self.find(name).is_none();
         if is_new {
@@ -39,7 +39,7 @@ impl Names {
         is_new
     }
 
-    /// The number of a name, which is the next one if it was not there.
+    /// The number of a name, which is added if it is new.
     pub fn number(&mut self, name: &str) -> usize {
         if let Some(number) = self.find(name) {
             return number;
@@ -53,12 +53,12 @@ impl Names {
         number
     }
 
-    /// The names by their numbers.
+    /// The names by number.
     pub fn all(&self) -> &[String] {
         &self.names
     }
 
-    /// The names by their numbers.
+    /// The names by number.
     pub fn into_all(self) -> Vec<String> {
         self.names
     }
@@ -76,7 +76,7 @@ impl Names {
 mod tests {
     use super::*;
 
-    /// The same numbers, however many names there are.
+    /// The numbers do not depend on the number of names.
     #[test]
     fn each_name_has_one_number() {
         for many in [3, FEW, FEW + 1, 1000] {

@@ -1,30 +1,30 @@
-//! What a statement's text alone says to who serves a driver: what kind it is, and where its bind variables stand.
+//! What drivers need from a statement's text alone: its kind and the positions of its bind variables.
 
 use super::expr::bind_name;
 use crate::lexer::{TokenKind, lex};
 
-/// A bind variable at one place of the text.
+/// A bind variable at one position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholder {
-    /// As [`super::bind_names`] has it.
+    /// Its name, as in [`super::bind_names`].
     pub name: String,
-    /// As [`super::bind_places`] has it: a name that no other place has.
+    /// Its unique name, as in [`super::bind_places`].
     pub place: String,
-    /// A target of RETURNING … INTO, which takes a value instead of giving one.
+    /// Whether it is a target of RETURNING … INTO, which receives a value.
     pub is_target: bool,
 }
 
-/// A statement's text at first sight.
+/// The kind of a statement, and its binds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// A block of PL/SQL, or CALL.
+    /// Whether it is a PL/SQL block or CALL.
     pub is_block: bool,
     pub is_query: bool,
-    /// Of a block each name once, of other statements every place; indicators are left out.
+    /// In a block each name once, in other statements every position; without indicators.
     pub placeholders: Vec<Placeholder>,
 }
 
-/// Looks at a statement's text without parsing it.
+/// Examines a statement's text without parsing it.
 pub fn outline(text: &str) -> Outline {
     let tokens = lex(text).tokens;
     let source = |t: &crate::lexer::Token| &text[t.start as usize..t.end as usize];

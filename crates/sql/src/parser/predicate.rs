@@ -1,4 +1,4 @@
-//! Conditions: comparisons, IN, LIKE, BETWEEN, IS and their kin.
+//! Conditions: comparisons, IN, LIKE, BETWEEN, IS and others.
 
 use super::expr::{Paren, bind};
 use super::{IN_LIST_MAX, Parser};
@@ -9,13 +9,13 @@ use ::types::{FloatTest, Result};
 const POSTFIX_WORDS: &[&str] = &["IN", "LIKE", "LIKEC", "LIKE2", "LIKE4", "BETWEEN", "MEMBER", "SUBMULTISET"];
 
 impl Parser<'_> {
-    /// A condition: ORA-00936 when there is nothing, ORA-00920 when it is only a value.
+    /// A condition: ORA-00936 if there is nothing, ORA-00920 if it is a value.
     pub(crate) fn condition(&mut self) -> Result<Expr> {
         let expr = self.climb(bind::OR)?;
         if expr.is_condition() { Ok(expr) } else { self.fail(920) }
     }
 
-    /// The right side of `left op`, the operator taken.
+    /// The right side of `left op`, after the operator.
     pub(super) fn comparison(&mut self, left: Expr, op: BinaryOp, pos: Pos) -> Result<Expr> {
         let left = Box::new(left);
         if self.kind_ahead(1, TokenKind::LeftParen)
@@ -112,7 +112,7 @@ impl Parser<'_> {
         if let Some(condition) = list.iter().find(|expr| expr.is_condition()) {
             return Err(self.error_at(907, condition.pos));
         }
-        // Rows are not counted: a list of rows may be as long as it likes.
+        // A list of rows has no length limit.
         if let Some(over) = list.get(IN_LIST_MAX).filter(|expr| !matches!(expr.kind, ExprKind::Row(_))) {
             return Err(self.error_at(1795, over.pos));
         }

@@ -6,7 +6,7 @@ use crate::lexer::TokenKind;
 use ::types::Result;
 
 impl Parser<'_> {
-    /// A whole query. ORA-00928 when there is no SELECT.
+    /// A whole query. ORA-00928 if there is no SELECT.
     pub(crate) fn query(&mut self) -> Result<Query> {
         self.beside(|p| {
             p.nested(|p| {
@@ -20,12 +20,12 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether what follows a parenthesised query goes on with the query.
+    /// Whether the query continues after a parenthesised query.
     pub(super) fn at_query_tail(&self) -> bool {
         self.at_any(&["UNION", "MINUS", "INTERSECT", "EXCEPT", "ORDER", "FETCH", "OFFSET"])
     }
 
-    /// The rest of a query whose first operand has been read.
+    /// The rest of a query whose first operand has been parsed.
     pub(super) fn query_after(&mut self, mut body: QueryBody, pos: Pos) -> Result<Query> {
         loop {
             let op_pos = self.pos();
@@ -117,7 +117,7 @@ impl Parser<'_> {
             select.filter = Some(self.condition()?);
         }
         select.connect_by = self.connect_by()?;
-        // GROUP BY and HAVING may come in either order.
+        // GROUP BY and HAVING may be in either order.
         loop {
             if select.group_by.is_none() && self.at_word("GROUP") {
                 select.group_by = Some(self.group_by()?);
@@ -132,7 +132,7 @@ impl Parser<'_> {
     fn select_item(&mut self) -> Result<SelectItem> {
         let pos = self.pos();
         if self.eat(TokenKind::Star) {
-            // `*` alone is the whole list.
+            // `*` alone must be the whole list.
             if self.at(TokenKind::Comma) {
                 return self.fail(923);
             }

@@ -5,10 +5,10 @@ use crate::ast::*;
 use crate::lexer::TokenKind;
 use ::types::Result;
 
-/// How many joins may follow each other.
+/// Most joins in a chain.
 const JOIN_CHAIN_MAX: u32 = 500;
 
-/// Words that go on after a table and so are not its alias, though they are not reserved.
+/// Words that may follow a table and are therefore not its alias, although they are not reserved.
 const NOT_ALIASES: &[&str] = &[
     "JOIN",
     "INNER",
@@ -35,7 +35,7 @@ const NOT_ALIASES: &[&str] = &[
     "LATERAL",
 ];
 
-/// What a pair of parentheses in FROM held.
+/// The content of parentheses in FROM.
 enum TableParen {
     Query(Box<Query>, Option<Restriction>),
     Source(TableRef),
@@ -140,7 +140,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads everything once, as [`Parser::parens`] does for expressions.
+    /// Everything is parsed only once, as in [`Parser::parens`].
     fn table_parens(&mut self) -> Result<TableParen> {
         self.nested(|p| {
             p.left_paren()?;
@@ -221,8 +221,8 @@ impl Parser<'_> {
         }
         let name = self.name(903)?;
         if self.at(TokenKind::LeftParen) && !self.at_outer_mark() {
-            // A pipelined function without TABLE(), XMLTABLE, JSON_TABLE: read as a call, refused or resolved by the
-            // planner.
+            // A pipelined function without TABLE(), XMLTABLE, JSON_TABLE: parsed as a call; the planner resolves or
+            // refuses it.
             let mut call = Call::new(name);
             call.args = if matches!(call.name.last(), "XMLTABLE" | "JSON_TABLE") {
                 self.raw_parens()?;
@@ -238,7 +238,7 @@ impl Parser<'_> {
         Ok(TableRef { kind: TableRefKind::Table(table), pos })
     }
 
-    /// A table name with alias and the clauses between; ORA-00903 when there is none.
+    /// A table name with alias and the clauses between them; ORA-00903 if there is none.
     pub(super) fn table_name(&mut self) -> Result<TableName> {
         let name = self.name(903)?;
         self.table_suffixes(name)
@@ -324,7 +324,7 @@ impl Parser<'_> {
         let (next_paren, xml) = (self.kind_ahead(1, TokenKind::LeftParen), self.word_ahead(1, "XML"));
         if self.at_word("PIVOT") && (next_paren || xml) {
             self.bump();
-            // Its one column would be an XMLTYPE.
+            // PIVOT XML would return an XMLTYPE column.
             if self.at_word("XML") {
                 return self.fail(3001);
             }

@@ -1,4 +1,4 @@
-//! CREATE and ALTER TABLESPACE, and ALTER DATABASE of files.
+//! CREATE and ALTER TABLESPACE, and ALTER DATABASE for files.
 
 use super::Parser;
 use crate::ast::*;
@@ -94,7 +94,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands behind AUTOEXTEND.
+    /// The rest of AUTOEXTEND.
     fn autoextend(&mut self) -> Result<Autoextend> {
         if self.eat_word("OFF") {
             return Ok(Autoextend::Off);
@@ -153,7 +153,7 @@ impl Parser<'_> {
         Ok(Ddl::AlterTablespace(AlterTablespace { name, action, pos }))
     }
 
-    /// Undo segments are not made by hand.
+    /// Undo segments cannot be created manually.
     pub(super) fn at_rollback_segment(&self) -> bool {
         self.at_words(&["ROLLBACK", "SEGMENT"]) || self.at_words(&["PUBLIC", "ROLLBACK", "SEGMENT"])
     }
@@ -166,8 +166,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `ALTER DATABASE DATAFILE|TEMPFILE ...` and `ALTER DATABASE DEFAULT ... TABLESPACE`, from the word behind
-    /// DATABASE on.
+    /// `ALTER DATABASE DATAFILE|TEMPFILE ...` and `ALTER DATABASE DEFAULT ... TABLESPACE`, after the word DATABASE.
     pub(super) fn alter_database_space(&mut self, pos: Pos) -> Result<Ddl> {
         if self.eat_word("DEFAULT") {
             let temporary = self.eat_word("TEMPORARY");
@@ -204,7 +203,7 @@ impl Parser<'_> {
         Ok(Ddl::AlterFiles(AlterFiles { temp, files, action, pos }))
     }
 
-    /// As many new names as files. ORA-01511.
+    /// There must be as many new names as files: ORA-01511.
     fn altered_files(&mut self, files: Vec<FileRef>, action: FileAction, pos: Pos) -> Result<Ddl> {
         let given = match &action {
             FileAction::Rename { names } => Some(names.len()),
@@ -218,7 +217,7 @@ impl Parser<'_> {
         Ok(Ddl::AlterFiles(AlterFiles { temp: false, files, action, pos }))
     }
 
-    /// What stands behind `ALTER DATABASE RECOVER`. Logs are found and applied without questions in any case.
+    /// The rest of `ALTER DATABASE RECOVER`. Logs are always found and applied automatically.
     pub(super) fn recover(&mut self) -> Result<RecoverTarget> {
         self.eat_word("AUTOMATIC");
         let target = match () {

@@ -6,7 +6,7 @@ use crate::lexer::TokenKind;
 use ::types::Result;
 
 impl Parser<'_> {
-    /// A data type as a column, a CAST or a parameter has it. ORA-00902 when there is none.
+    /// The data type of a column, a CAST or a parameter. ORA-00902 if there is none.
     pub(crate) fn data_type(&mut self) -> Result<DataTypeName> {
         let pos = self.pos();
         let kind = match self.word() {

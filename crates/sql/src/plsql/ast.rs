@@ -1,16 +1,16 @@
 //! The tree of PL/SQL.
 //!
-//! PL/SQL has an expression language of its own: names are chains of fields, calls and subscripts that only the
-//! compiler can tell apart, conditions are values, and cursors have attributes. Static SQL is kept as the text it was
-//! written as, with the places of its `INTO` lists: the compiler turns its host variables into binds and hands the
-//! statement to the SQL compiler, so that both languages see the very same statement that `v$sql` shows.
+//! PL/SQL has its own expression language: names are chains of fields, calls and subscripts that only the compiler can
+//! distinguish, conditions are values, and cursors have attributes. Static SQL is kept as text, with the positions of
+//! its `INTO` lists: the compiler turns host variables into binds and passes the text to the SQL compiler, so that it
+//! is exactly the statement shown in `v$sql`.
 //!
 //! Every position is a byte offset in the text that was parsed.
 
 /// A byte offset in the unit's source.
 pub type Pos = u32;
 
-/// An identifier as the dictionary spells it: upper case unless it was quoted.
+/// An identifier in the dictionary's form: upper case unless it was quoted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ident {
     pub name: String,
@@ -21,21 +21,21 @@ pub struct Ident {
 /// A dotted name: one to four identifiers.
 pub type Path = Vec<Ident>;
 
-/// A stretch of the source, in bytes.
+/// A range of bytes in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub start: Pos,
     pub end: Pos,
 }
 
-/// What a `CREATE` statement says before the unit's own text begins.
+/// The part of a `CREATE` statement before the unit's own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateHeader {
     pub or_replace: bool,
     pub kind: UnitKind,
     pub schema: Option<Ident>,
     pub name: Ident,
-    /// Where the stored source begins: at the word `PROCEDURE`, `FUNCTION`, `PACKAGE`, `TRIGGER` or `TYPE`.
+    /// Start of the stored source: the word `PROCEDURE`, `FUNCTION`, `PACKAGE`, `TRIGGER` or `TYPE`.
     pub source_at: Pos,
 }
 
@@ -52,7 +52,7 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    /// The kind as `user_objects.object_type` and `user_source.type` spell it.
+    /// The kind as in `user_objects.object_type` and `user_source.type`.
     pub fn name(self) -> &'static str {
         match self {
             UnitKind::Procedure => "PROCEDURE",
@@ -79,7 +79,7 @@ pub enum Unit {
     Package(Package),
     PackageBody(PackageBody),
     Trigger(Trigger),
-    /// A collection type of the schema: `CREATE TYPE t AS TABLE OF …` or `AS VARRAY(n) OF …`.
+    /// A collection type of a schema: `CREATE TYPE t AS TABLE OF …` or `AS VARRAY(n) OF …`.
     Type {
         schema: Option<Ident>,
         name: Ident,
@@ -87,7 +87,7 @@ pub enum Unit {
     },
 }
 
-/// Whose rights and names a unit runs with.
+/// The rights and names that a unit runs with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AuthId {
     #[default]
@@ -119,9 +119,9 @@ pub struct Trigger {
     pub timing: TriggerTiming,
     pub events: Vec<TriggerEvent>,
     pub table: Path,
-    /// The alias of the old row, `OLD` unless `REFERENCING` says otherwise.
+    /// The alias of the old row, `OLD` unless changed by `REFERENCING`.
     pub old_alias: String,
-    /// The alias of the new row, `NEW` unless `REFERENCING` says otherwise.
+    /// The alias of the new row, `NEW` unless changed by `REFERENCING`.
     pub new_alias: String,
     pub for_each_row: bool,
     pub enabled: bool,
@@ -140,7 +140,7 @@ pub enum TriggerTiming {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TriggerEvent {
     Insert,
-    /// With the columns of `UPDATE OF`, all of them when empty.
+    /// The columns of `UPDATE OF`; if empty, all columns.
     Update(Vec<Ident>),
     Delete,
 }
@@ -160,7 +160,7 @@ pub struct Body {
     pub statements: Vec<Statement>,
     pub handlers: Vec<Handler>,
     pub pos: Pos,
-    /// Where `END` stands: a function that runs into it raises PLS-00503's run-time twin, ORA-06503.
+    /// Position of `END`, where a function without RETURN raises ORA-06503.
     pub end_pos: Pos,
 }
 
@@ -221,7 +221,7 @@ pub enum TypeDefinition {
     RefCursor {
         returns: Option<TypeRef>,
     },
-    /// CREATE TYPE … AS OBJECT; nowhere else.
+    /// CREATE TYPE … AS OBJECT only.
     Object(Vec<Attribute>),
 }
 
@@ -241,14 +241,14 @@ pub struct TypeRef {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum TypeKind {
-    /// A built-in or declared type by name, with what stood behind it. Multi-word names (`DOUBLE PRECISION`,
-    /// `LONG RAW`, `INTERVAL DAY TO SECOND`, `TIMESTAMP WITH TIME ZONE`) are one identifier with single blanks.
+    /// A built-in or declared type by name, with its sizes. A name of several words (`DOUBLE PRECISION`, `LONG RAW`,
+    /// `INTERVAL DAY TO SECOND`, `TIMESTAMP WITH TIME ZONE`) is one identifier with single blanks.
     Named { path: Path, sizes: Vec<i64>, unit: Option<LengthUnit> },
     /// `name%TYPE`
     TypeOf(Path),
     /// `name%ROWTYPE`
     RowTypeOf(Path),
-    /// `REF CURSOR` written in place, or `SYS_REFCURSOR`.
+    /// An inline `REF CURSOR`, or `SYS_REFCURSOR`.
     RefCursor,
 }
 
@@ -263,7 +263,7 @@ pub struct CursorDeclaration {
     pub name: Ident,
     pub parameters: Vec<Parameter>,
     pub returns: Option<TypeRef>,
-    /// `None` for a specification whose query is in the package's body.
+    /// `None` for a specification whose query is in the package body.
     pub query: Option<SqlText>,
 }
 
@@ -275,7 +275,7 @@ pub enum Pragma {
         exception: Ident,
         code: i32,
     },
-    /// `INLINE`, `RESTRICT_REFERENCES`, `UDF`, …: read and of no effect.
+    /// `INLINE`, `RESTRICT_REFERENCES`, `UDF` and others, which are parsed without effect.
     Other(Ident),
 }
 
@@ -302,7 +302,7 @@ pub struct SubprogramAttributes {
     pub deterministic: bool,
     pub authid: AuthId,
     pub pipelined: Option<Pos>,
-    /// Where `ACCESSIBLE BY` stands.
+    /// Position of `ACCESSIBLE BY`.
     pub accessible_by: Option<Pos>,
     pub parallel_enable: bool,
     pub result_cache: Option<ResultCache>,
@@ -428,7 +428,7 @@ pub enum StatementKind {
         using: Vec<UsingArgument>,
         returning: Option<Into>,
     },
-    /// `PIPE ROW (…)`: parsed so that the compiler can refuse it by its name.
+    /// `PIPE ROW (…)`: parsed so that the compiler can refuse it by name.
     PipeRow(Expr),
 }
 
@@ -461,7 +461,7 @@ pub struct Into {
     pub pos: Pos,
 }
 
-/// A static SQL statement as it stands in the source.
+/// A static SQL statement as written in the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SqlText {
     pub kind: SqlKind,
@@ -469,7 +469,7 @@ pub struct SqlText {
     pub span: Span,
     /// The text of `span`.
     pub text: String,
-    /// `INTO …` of a query and where it stands; it is no part of the statement that SQL sees.
+    /// `INTO …` of a query and its span, which is removed from the SQL statement.
     pub into: Option<(Into, Span)>,
     /// `RETURNING … INTO …`; the span covers the targets only, which SQL sees as binds.
     pub returning: Option<(Into, Span)>,
@@ -510,13 +510,13 @@ pub enum ExprKind {
         text: String,
         qualifier: String,
     },
-    /// `:name` or `:1`; the part behind a dot (`:new.col`) is in `field`.
+    /// `:name` or `:1`; `field` is the part after a dot (`:new.col`).
     Bind {
         name: String,
         field: Option<Ident>,
     },
     Name(Name),
-    /// `name%FOUND` and its kin.
+    /// `name%FOUND` and other cursor attributes.
     CursorAttribute {
         cursor: Box<Expr>,
         attribute: CursorAttribute,
@@ -525,7 +525,7 @@ pub enum ExprKind {
     BulkRowCount(Box<Expr>),
     /// `SQL%BULK_EXCEPTIONS.COUNT`
     BulkErrors,
-    /// `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX`, or with `code` `.ERROR_CODE`
+    /// `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX`; `.ERROR_CODE` if `code`.
     BulkError {
         index: Box<Expr>,
         code: bool,
@@ -585,7 +585,7 @@ pub enum ExprKind {
         operand: Box<Expr>,
         ty: TypeRef,
     },
-    /// `operand AT TIME ZONE zone`; without a zone `operand AT LOCAL`.
+    /// `operand AT TIME ZONE zone`; `operand AT LOCAL` without a zone.
     AtTimeZone {
         operand: Box<Expr>,
         zone: Option<Box<Expr>>,
@@ -610,7 +610,7 @@ pub enum TrimMode {
     Trailing,
 }
 
-/// A name with everything behind it: `pkg.tab(i).field`, `f(a, b => 1)`, `t.COUNT`.
+/// A name with its selectors: `pkg.tab(i).field`, `f(a, b => 1)`, `t.COUNT`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Name {
     pub first: Ident,
@@ -652,7 +652,7 @@ pub enum BinaryOp {
     Mul,
     Div,
     Power,
-    /// `a MOD b`, the infix form that PL/SQL still takes.
+    /// `a MOD b`, the infix form still accepted by PL/SQL.
     Mod,
     Concat,
     Eq,

@@ -1,4 +1,4 @@
-//! Errors of the PL/SQL parser, and lines and columns for those who print them.
+//! Errors of the PL/SQL parser, and conversion of positions to lines and columns.
 
 use super::ast::Pos;
 use std::fmt::Display;

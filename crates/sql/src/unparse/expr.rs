@@ -4,7 +4,7 @@ use super::{Clause, List, Quoted, Text};
 use crate::ast::*;
 use std::fmt::{self, Display, Formatter};
 
-/// An operand: in parentheses when it has operators of its own.
+/// An operand, in parentheses if it has operators.
 struct Operand<'a>(&'a Expr);
 
 impl Display for Operand<'_> {
@@ -32,7 +32,7 @@ fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }
 
-/// `((a + b) + c) + d`: a chain groups to the left and may be long, so that it is no call for each operator.
+/// `((a + b) + c) + d`: a left-associative chain may be long, so it is printed without recursion.
 fn binary(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
     let (mut links, mut first) = (Vec::new(), expr);
     while let ExprKind::Binary { op, left, right } = &first.kind {
@@ -128,7 +128,7 @@ impl Display for Expr {
 }
 
 impl UnaryOp {
-    /// The operator as it is printed before its operand.
+    /// The operator as printed before its operand.
     pub fn symbol(self) -> &'static str {
         match self {
             UnaryOp::Plus => "+",
@@ -200,7 +200,7 @@ impl Display for InSource {
         match self {
             InSource::List(list) => write!(f, "({})", List(list)),
             InSource::Query(query) => write!(f, "({query})"),
-            // A number or bind without parentheses stays so: in parentheses it would be a list.
+            // A number or bind without parentheses is printed without them: with parentheses it would be a list.
             InSource::Expr(expr) => expr.fmt(f),
         }
     }

@@ -1,7 +1,7 @@
-//! Trees printed as SQL: queries, DML and expressions.
+//! Trees as SQL text: queries, DML and expressions.
 //!
-//! What is printed parses back to an equal tree. It is not what was written: names are quoted where they must be,
-//! parentheses stand around every operand that has operators of its own.
+//! The text parses back to an equal tree (Q4). It may differ from the original text: names are quoted where necessary,
+//! and every operand with operators is in parentheses.
 
 mod dml;
 mod expr;
@@ -11,7 +11,7 @@ use crate::ast::{Ident, Name};
 use crate::keywords::{is_pseudo_column, is_reserved};
 use std::fmt::{self, Display, Formatter};
 
-/// Words that begin something else than a name in an expression.
+/// Words that cannot be printed unquoted as a name in an expression.
 const SPECIAL: &[&str] =
     &["CASE", "CAST", "TRIM", "EXTRACT", "CURSOR", "CONNECT_BY_ROOT", "MULTISET", "BULK", "INTERVAL", "TIMESTAMP"];
 
@@ -21,7 +21,7 @@ fn is_plain(name: &str) -> bool {
         && letters.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'$' | b'#'))
 }
 
-/// An identifier where a reserved word would be read as a keyword.
+/// An identifier, quoted if a reserved word would be taken as a keyword.
 struct Quoted<'a>(&'a str);
 
 impl Display for Quoted<'_> {
@@ -31,7 +31,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// An alias: quoted always, so that no keyword of the clause after it is taken for it.
+/// An alias, always quoted, so that it is not taken as a keyword of the next clause.
 struct Alias<'a>(&'a Option<Ident>);
 
 impl Display for Alias<'_> {
@@ -65,7 +65,7 @@ impl Display for Name {
     }
 }
 
-/// Items with a separator between.
+/// Items with a separator.
 struct List<'a, T>(&'a [T]);
 
 impl<T: Display> Display for List<'_, T> {
@@ -80,7 +80,7 @@ impl<T: Display> Display for List<'_, T> {
     }
 }
 
-/// A word and what follows it, or nothing.
+/// A keyword and its operand, or nothing.
 struct Clause<'a, T>(&'a str, &'a Option<T>);
 
 impl<T: Display> Display for Clause<'_, T> {

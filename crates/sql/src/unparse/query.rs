@@ -242,7 +242,7 @@ impl Display for TableName {
     }
 }
 
-/// An expression and its alias in PIVOT.
+/// An expression with its alias in PIVOT.
 struct Aliased<'a>(&'a (Expr, Option<Ident>));
 
 impl Display for Aliased<'_> {

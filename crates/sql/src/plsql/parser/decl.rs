@@ -223,7 +223,7 @@ impl Parser<'_> {
         Ok(Parameter { name, mode, nocopy, ty, default })
     }
 
-    /// A type as declarations name it.
+    /// A type in a declaration.
     pub(super) fn type_ref(&mut self) -> PResult<TypeRef> {
         let pos = self.pos();
         if !self.at_name() || self.unquoted_word().is_some_and(|w| super::expr::is_reserved(&w)) {
@@ -259,7 +259,7 @@ impl Parser<'_> {
         Ok(TypeRef { kind: TypeKind::Named { path, sizes, unit }, pos })
     }
 
-    /// The words and sizes that may follow a built-in type's first word.
+    /// The words and sizes after the first word of a built-in type.
     fn builtin_type_tail(
         &mut self,
         name: &mut String,

@@ -5,7 +5,7 @@ use crate::parser::{CHAIN_MAX, balanced, chain_is_too_long};
 use crate::plsql::ast::*;
 use ::types::{FloatTest, Ora};
 
-/// Words that end an operand: they can never begin one, nor be an unquoted name.
+/// Words that cannot begin an operand or be an unquoted name.
 const RESERVED: &[&str] = &[
     "ALL",
     "ALTER",
@@ -81,19 +81,19 @@ const RESERVED: &[&str] = &[
     "WITH",
 ];
 
-/// Whether an unquoted word may not be used as a name.
+/// Whether an unquoted word cannot be used as a name.
 pub fn is_reserved(word: &str) -> bool {
     RESERVED.binary_search(&word).is_ok()
 }
 
 impl Parser<'_> {
-    /// Counts an operator of a chain that makes the tree one level deeper.
+    /// Counts an operator that makes the tree one level deeper.
     fn link(&mut self) -> PResult<()> {
         self.deep = self.deep.saturating_add(1);
         if chain_is_too_long(self.deep) { Err(self.too_many_operators()) } else { Ok(()) }
     }
 
-    /// Runs `f`, which reads an operand beside what was read before: the tree is as deep as the deeper of both.
+    /// Runs `f`, which parses an operand next to earlier ones: the tree gets the depth of the deeper one.
     fn beside<T>(&mut self, f: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
         let before = std::mem::take(&mut self.deep);
         let result = f(self);
@@ -117,8 +117,7 @@ impl Parser<'_> {
         self.logical("AND", BinaryOp::And, Self::not_expr)
     }
 
-    /// A chain of AND or of OR, as a tree that is not deep: both group either way and are worked out from left to
-    /// right.
+    /// A chain of AND or of OR, as a shallow tree: both are associative and evaluated from left to right.
     fn logical(&mut self, word: &str, op: BinaryOp, operand: impl Fn(&mut Self) -> PResult<Expr>) -> PResult<Expr> {
         let first = operand(self)?;
         if !self.at_word(word) {
@@ -276,7 +275,7 @@ impl Parser<'_> {
         Ok(base)
     }
 
-    /// What may stand behind a timestamp: AT LOCAL, and AT TIME ZONE with one.
+    /// AT LOCAL or AT TIME ZONE after a timestamp.
     fn at_time_zone(&mut self, mut expr: Expr) -> PResult<Expr> {
         while self.at_word("AT") && (self.word_at(1, "LOCAL") || (self.word_at(1, "TIME") && self.word_at(2, "ZONE"))) {
             self.link()?;
@@ -337,7 +336,7 @@ impl Parser<'_> {
         self.attributes(Expr { kind: ExprKind::Name(name), pos })
     }
 
-    /// Literals and functions with a syntax of their own.
+    /// Literals and functions with special syntax.
     fn keyword_operand(&mut self, word: &str, pos: Pos) -> PResult<Option<Expr>> {
         let kind = match word {
             "NULL" => {
@@ -452,7 +451,7 @@ impl Parser<'_> {
         Ok(text)
     }
 
-    /// `%FOUND` and the other attributes behind a cursor's name.
+    /// `%FOUND` and other attributes after a cursor's name.
     fn attributes(&mut self, base: Expr) -> PResult<Expr> {
         if !self.at_symbol("%") {
             return Ok(base);
@@ -476,7 +475,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::CursorAttribute { cursor: Box::new(base.clone()), attribute }, pos: base.pos })
     }
 
-    /// What stands behind `SQL%BULK_EXCEPTIONS`: `.COUNT`, or the number of one and a field of it.
+    /// The rest of `SQL%BULK_EXCEPTIONS`: `.COUNT`, or an index and a field.
     fn bulk_exceptions(&mut self) -> PResult<ExprKind> {
         let index = if self.at_symbol("(") {
             self.bump();
@@ -518,7 +517,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Arguments up to and with the closing bracket; the opening one is behind us.
+    /// Arguments with the closing bracket; the opening one has been taken.
     pub(super) fn arguments(&mut self) -> PResult<Vec<Argument>> {
         if self.at_symbol(")") {
             self.bump();
@@ -536,7 +535,7 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    /// What may stand left of `:=` or behind `INTO`: a name or a bind variable.
+    /// A target of `:=` or `INTO`: a name or a bind variable.
     pub(super) fn target(&mut self) -> PResult<Expr> {
         let pos = self.pos();
         if let Some(name) = self.take_bind() {

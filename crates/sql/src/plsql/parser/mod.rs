@@ -1,8 +1,8 @@
-//! The parser of PL/SQL: recursive descent over the tokens that SQL uses too.
+//! The parser of PL/SQL: recursive descent over the tokens of the SQL lexer.
 //!
-//! Keywords are words in a place: nearly all of PL/SQL's may also be names, so each rule looks for the words it wants
-//! and only a short list is reserved. An error is PLS-00103 at the token that could not be taken, with what could have
-//! stood there.
+//! Keywords are recognised by position: nearly all of PL/SQL's keywords may also be names, so each rule looks for its
+//! own words and only a short list is reserved. An error is PLS-00103 at the first unacceptable token, with the tokens
+//! that were expected.
 
 mod decl;
 mod expr;
@@ -21,7 +21,7 @@ pub use unit::{parse_block, parse_create_header, parse_expression, parse_name_at
 
 type PResult<T> = Result<T, Ora>;
 
-/// How deep expressions, statements and blocks may nest. Where the stack is small it ends the nesting before.
+/// Deepest nesting of expressions, statements and blocks. A small stack ends it earlier.
 const DEPTH_MAX: u32 = 10_000;
 
 const STATEMENT_START: &[&str] = &[
@@ -140,13 +140,13 @@ const TYPE_START: &[&str] = &[
     "nchar",
 ];
 
-/// The parser's state: the tokens, and where it stands in them.
+/// The parser's state: the tokens and the current position.
 pub struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     at: usize,
     depth: u32,
-    /// How deep chains have made the tree of what is being read: the links of the longest way down.
+    /// Depth of the tree being parsed, in links of chains: the longest path.
     deep: u32,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
         Parser { text, tokens, at: 0, depth: 0, deep: 0 }
     }
 
-    /// Runs `f` one level deeper; too deep a nesting is an error, never a stack overflow.
+    /// Runs `f` one level deeper. Too deep a nesting is an error, never a stack overflow (Q1).
     fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
         if self.depth >= DEPTH_MAX || os::stack::is_short() {
             return Err(self.error_at(123, &["nesting too deep"], self.pos()));
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         if self.at == 0 { 0 } else { self.tokens[self.at - 1].end }
     }
 
-    /// Steps over a token and returns its position.
+    /// Takes a token and returns its position.
     fn bump(&mut self) -> Pos {
         let pos = self.pos();
         self.skip();
@@ -204,7 +204,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Steps over `( … )`.
+    /// Skips `( … )`.
     fn skip_brackets(&mut self) {
         let mut depth = 0u32;
         loop {
@@ -303,7 +303,7 @@ impl<'a> Parser<'a> {
         Some(string_contents(self.token_text(token)))
     }
 
-    /// A bind variable's name as the dictionary would spell it.
+    /// A bind variable's name in the dictionary's form.
     fn take_bind(&mut self) -> Option<String> {
         let token = self.token(0);
         if token.kind != TokenKind::Bind {
@@ -317,7 +317,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A name that is no reserved word.
+    /// A name that is not reserved.
     fn ident(&mut self) -> PResult<Ident> {
         let reserved = self.unquoted_word().is_some_and(|w| expr::is_reserved(&w));
         if reserved || !self.at_name() {
@@ -326,7 +326,7 @@ impl<'a> Parser<'a> {
         self.any_ident()
     }
 
-    /// A name, reserved or not: what may stand behind a dot.
+    /// A name, reserved or not, as allowed after a dot.
     fn any_ident(&mut self) -> PResult<Ident> {
         let token = self.token(0);
         let text = self.token_text(token);
@@ -416,7 +416,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// PLS-00113 for the name behind an `END`.
+    /// PLS-00113 for the name after `END`.
     fn end_mismatch(&self, word: &Ident, name: &Ident) -> Ora {
         let (line, column) = super::line_column(self.text, name.pos);
         self.error_at(113, &[&word.name, &name.name, &line.to_string(), &column.to_string()], word.pos)
@@ -428,7 +428,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The list of what was expected, broken into lines as the server prints it.
+/// The list of expected tokens, broken into lines as Oracle prints it.
 fn wrapped(expected: &[&str]) -> String {
     let mut text = String::new();
     let mut width = 3;

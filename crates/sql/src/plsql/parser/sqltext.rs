@@ -1,10 +1,10 @@
-//! Static SQL: the statement is kept as it is written; only its `INTO` lists are parsed here.
+//! Static SQL: the statement is kept as text; only its `INTO` lists are parsed here.
 
 use super::{PResult, Parser};
 use crate::plsql::ast::*;
 
 impl Parser<'_> {
-    /// Reads an SQL statement up to the `;` or the closing bracket around it, neither taken.
+    /// Reads a SQL statement up to the `;` or the enclosing closing bracket, which is not taken.
     pub(super) fn sql_text(&mut self) -> PResult<SqlText> {
         let start = self.pos();
         let kind = match self.unquoted_word().as_deref() {

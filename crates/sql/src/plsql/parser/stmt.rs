@@ -50,7 +50,7 @@ impl Parser<'_> {
         Ok(Handler { exceptions, statements, pos })
     }
 
-    /// Statements up to one of `stops`; at least one must be there.
+    /// Statements up to one of `stops`; at least one is required.
     fn statements(&mut self, stops: &[&str]) -> PResult<Vec<Statement>> {
         let mut list = Vec::new();
         loop {
@@ -70,7 +70,7 @@ impl Parser<'_> {
                 p.expect_symbol(">>")?;
             }
             let pos = p.pos();
-            // A label may stand before END, as the target of a GOTO would need NULL there: PLS-00103 otherwise.
+            // A label before END must be followed by NULL, otherwise PLS-00103.
             let kind = p.statement_kind(&labels)?;
             Ok(Statement { labels, kind, pos })
         })
@@ -264,7 +264,7 @@ impl Parser<'_> {
             self.bump();
             let collection = self.target()?;
             let between = if self.eat_word("BETWEEN") {
-                // The bounds are plain arithmetic: AND ends the lower one.
+                // The bounds are arithmetic expressions: AND ends the lower one.
                 let (low, high) = self.between_bounds()?;
                 Some((low, high))
             } else {

@@ -117,7 +117,7 @@ fn errors_name_the_symbol() {
     assert!(parse_unit("procedure p is begin null; end q;").unwrap_err().headline().starts_with("PLS-00113"));
 }
 
-/// What nests deep is dropped, copied and compared as well.
+/// A deeply nested tree can also be dropped, copied and compared.
 fn survives(text: &str) {
     let block = parse_block(text).unwrap_or_else(|e| panic!("{}: {e}", &text[..40]));
     assert_eq!(block.clone(), block);
@@ -155,6 +155,6 @@ fn nesting_without_end_is_an_error() {
         assert!(error(&format!("declare {open}{close} begin null; end;")).starts_with("PLS-00123"));
     };
     os::stack::run(os::stack::SIZE, without_end);
-    // A small stack, of a thread that is no session's, ends it earlier.
+    // The small stack of a thread outside of sessions ends it earlier.
     std::thread::Builder::new().stack_size(512 << 10).spawn(without_end).unwrap().join().unwrap();
 }

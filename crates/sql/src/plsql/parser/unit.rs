@@ -4,7 +4,7 @@ use super::{PResult, Parser};
 use crate::plsql::ast::*;
 use types::Ora;
 
-/// Parses an anonymous block; a trailing `;` is required, as the server requires it.
+/// Parses an anonymous block; as in Oracle, a trailing `;` is required.
 pub fn parse_block(text: &str) -> Result<Block, Ora> {
     let mut p = Parser::new(text);
     let labels = p.leading_labels()?;
@@ -17,10 +17,10 @@ pub fn parse_block(text: &str) -> Result<Block, Ora> {
     Ok(block)
 }
 
-/// Reads the head of `CREATE [OR REPLACE] [EDITIONABLE] <unit>`, up to the unit's name.
+/// Parses the head of `CREATE [OR REPLACE] [EDITIONABLE] <unit>`, up to the unit's name.
 ///
 /// # Errors
-/// PLS-00103 or ORA-04050 when the head is malformed; the rest of the text is not looked at.
+/// PLS-00103 or ORA-04050 for a malformed head; the rest of the text is not examined.
 pub fn parse_create_header(text: &str) -> Result<CreateHeader, Ora> {
     let mut p = Parser::new(text);
     p.expect_word("CREATE")?;
@@ -38,7 +38,7 @@ pub fn parse_create_header(text: &str) -> Result<CreateHeader, Ora> {
     Ok(CreateHeader { or_replace, kind, schema: path.pop(), name, source_at })
 }
 
-/// Parses the source of a stored unit: what follows `CREATE OR REPLACE`.
+/// Parses the source of a stored unit: the text after `CREATE OR REPLACE`.
 pub fn parse_unit(source: &str) -> Result<Unit, Ora> {
     let mut p = Parser::new(source);
     let unit = p.unit()?;
@@ -49,7 +49,7 @@ pub fn parse_unit(source: &str) -> Result<Unit, Ora> {
     Ok(unit)
 }
 
-/// Parses a single expression, for `EXEC :x := …`, defaults kept as text and tests.
+/// Parses a single expression, for `EXEC :x := …`, for defaults kept as text, and for tests.
 pub fn parse_expression(text: &str) -> Result<Expr, Ora> {
     let mut p = Parser::new(text);
     let expr = p.expr()?;
@@ -57,7 +57,7 @@ pub fn parse_expression(text: &str) -> Result<Expr, Ora> {
     Ok(expr)
 }
 
-/// Parses the name that begins at a byte offset, with its fields, subscripts and arguments, and says where it ends.
+/// Parses the name at a byte offset, with its fields, subscripts and arguments; returns its end too.
 pub fn parse_name_at(text: &str, at: Pos) -> Result<(Expr, Pos), Ora> {
     let mut p = Parser::new(text);
     while p.pos() < at && !p.at_end() {
@@ -197,12 +197,12 @@ impl Parser<'_> {
         Ok(Unit::Type { schema: path.pop(), name, definition })
     }
 
-    /// The attributes of an object type. Methods, and types below one another, are refused.
+    /// The attributes of an object type. Methods and supertypes are refused.
     fn object_type(&mut self) -> PResult<TypeDefinition> {
         const METHODS: [&str; 7] = ["MEMBER", "STATIC", "MAP", "ORDER", "CONSTRUCTOR", "OVERRIDING", "PRAGMA"];
         self.expect_symbol("(")?;
         let attributes = self.comma_list(|p| {
-            // A method's first word may be an attribute's name.
+            // A method's first word may also be the name of an attribute.
             if METHODS.iter().any(|word| p.at_word(word))
                 && ["FUNCTION", "PROCEDURE", "MEMBER", "RESTRICT_REFERENCES"].iter().any(|word| p.word_at(1, word))
             {
