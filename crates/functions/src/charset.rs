@@ -1,4 +1,4 @@
-//! Functions about the characters of a text as such: composition, character sets, width, and NLS_SORT's part in case.
+//! Functions on the characters of a text: composition, character sets, width, and the effect of NLS_SORT on case.
 
 use crate::text::text;
 use crate::{FnCtx, null};
@@ -19,7 +19,7 @@ pub(crate) fn compose(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
 /// DECOMPOSE: Unicode's decomposition, CANONICAL or COMPATIBILITY.
 ///
 /// # Errors
-/// ORA-12702 for another word.
+/// ORA-12702 for any other word.
 pub(crate) fn decompose(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(s) = text(ctx, &args[0])? else { return null(out) };
     let form = args.get(1).map(|arg| text(ctx, arg)).transpose()?.flatten();
@@ -30,14 +30,14 @@ pub(crate) fn decompose(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
     }
 }
 
-/// What a character set that CONVERT knows is to this database, whose text is UTF-8.
+/// The relation of a character set of CONVERT to UTF-8, the character set of the database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Charset {
     Utf8,
     Ascii,
     /// ISO 8859-1: its bytes are the first code points.
     Latin1,
-    /// Others in which ASCII is ASCII.
+    /// Other sets in which ASCII characters have their ASCII codes.
     Superset,
 }
 
@@ -53,11 +53,11 @@ fn charset(name: &str) -> Result<Charset> {
     })
 }
 
-/// CONVERT(text, to [, from]), where the result is still text of this database: into ASCII, into UTF-8, and between
-/// all sets in which ASCII is ASCII what is ASCII.
+/// CONVERT(text, to [, from]), if the result is still text in UTF-8: into ASCII, into UTF-8, and ASCII text between all
+/// sets that contain ASCII.
 ///
 /// # Errors
-/// ORA-01482 for a set that nobody knows; ORA-03001 where the result has bytes that are no UTF-8.
+/// ORA-01482 for an unknown character set; ORA-03001 if the result has bytes that are not UTF-8.
 pub(crate) fn convert(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(s) = text(ctx, &args[0])? else { return null(out) };
     let set = |arg: Option<&Value>| match arg {
@@ -81,16 +81,16 @@ pub(crate) fn convert(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
     }
 }
 
-/// The letter without its marks, or a question mark.
+/// The letter without diacritics, or a question mark.
 fn ascii(c: char) -> char {
     std::iter::once(c).nfd().next().filter(char::is_ascii).unwrap_or('?')
 }
 
-/// What separates the printable characters of ASCII from their full-width forms.
+/// Distance between the printable ASCII characters and their full-width forms.
 const FULL_WIDTH: u32 = 0xFF01 - 0x21;
 const WIDE_BLANK: char = '\u{3000}';
 
-/// TO_MULTI_BYTE: characters of one byte become their full-width forms.
+/// TO_MULTI_BYTE: replaces single-byte characters by their full-width forms.
 pub(crate) fn to_multi_byte(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(s) = text(ctx, &args[0])? else { return null(out) };
     let wide = |c: char| match c {
@@ -101,7 +101,7 @@ pub(crate) fn to_multi_byte(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value
     give_text(out, s.chars().map(wide).collect())
 }
 
-/// TO_SINGLE_BYTE: full-width forms become characters of one byte.
+/// TO_SINGLE_BYTE: replaces full-width forms by single-byte characters.
 pub(crate) fn to_single_byte(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(s) = text(ctx, &args[0])? else { return null(out) };
     let narrow = |c: char| match c {
@@ -125,10 +125,11 @@ fn sort(ctx: &FnCtx<'_>, arg: Option<&Value>) -> Result<Option<String>> {
     Ok(Some(value.trim().to_ascii_uppercase()))
 }
 
-/// NLSSORT: in binary order the bytes and a closing zero, with _CI of the small letters, with _AI without marks.
+/// NLSSORT: for BINARY the bytes and a closing zero, for BINARY_CI those of the lower-case text, for BINARY_AI without
+/// diacritics too.
 ///
 /// # Errors
-/// ORA-12702 for a linguistic order: there is none here.
+/// ORA-12702 for a linguistic sort, which is not supported.
 pub(crate) fn nlssort(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(s) = text(ctx, &args[0])? else { return null(out) };
     let mut bytes = match sort(ctx, args.get(1))?.as_deref() {
@@ -145,7 +146,7 @@ pub(crate) fn nlssort(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
     Ok(())
 }
 
-/// Looks at the argument NLS_SORT of NLS_UPPER and its kin; true for XGERMAN, in which `ß` has a capital.
+/// Parses the NLS_SORT argument of NLS_UPPER, NLS_LOWER and NLS_INITCAP; true for XGERMAN, in which `ß` has a capital.
 fn is_german(ctx: &FnCtx<'_>, args: &[Value]) -> Result<bool> {
     match sort(ctx, args.get(1))?.as_deref() {
         None | Some("BINARY" | "BINARY_CI" | "BINARY_AI" | "GERMAN" | "WEST_EUROPEAN" | "GENERIC_M") => Ok(false),

@@ -1,4 +1,4 @@
-//! What a function sees of the session that calls it.
+//! The session as functions see it.
 
 use crate::regexp::Regexp;
 use types::{Nls, Result, Timestamp};
@@ -13,49 +13,49 @@ pub trait SessionInfo {
     fn schema(&self) -> &str;
     /// The session number.
     fn sid(&self) -> u32;
-    /// Writes `SYS_CONTEXT(namespace, parameter)` into `out`; both come in upper case. Returns false when the value is
-    /// NULL.
+    /// Writes `SYS_CONTEXT(namespace, parameter)` into `out`; both arguments are in upper case. Returns false if the
+    /// value is NULL.
     ///
     /// USERENV's USER, SESSION_USER, SESSION_USERID, CURRENT_USER, CURRENT_SCHEMA, SID and the NLS parameters are
-    /// answered before this is asked.
+    /// handled before this is called.
     /// # Errors
-    /// ORA-02003 for a USERENV parameter that does not exist.
+    /// ORA-02003 for an unknown USERENV parameter.
     fn context(&self, namespace: &str, parameter: &str, out: &mut String) -> Result<bool>;
-    /// Sixteen bytes that no other call has returned, for SYS_GUID.
+    /// Sixteen bytes, unique for each call, for SYS_GUID.
     fn guid(&self) -> [u8; 16];
-    /// Asked now and then by what takes long, such as a regular expression over a long text.
+    /// Called from time to time by long operations, such as a regular expression over a long text.
     /// # Errors
-    /// ORA-01013 and the like when the session is to stop.
+    /// ORA-01013 and others if the session must stop.
     fn check_cancel(&self) -> Result<()> {
         Ok(())
     }
     /// SCN_TO_TIMESTAMP.
     /// # Errors
-    /// ORA-08181 when nobody knows.
+    /// ORA-08181 if no time is recorded for the SCN.
     fn scn_to_timestamp(&self, _scn: u64) -> Result<Timestamp> {
         Err(types::Ora::new(8181))
     }
     /// TIMESTAMP_TO_SCN.
     /// # Errors
-    /// ORA-08180 when nobody knows.
+    /// ORA-08180 if no SCN is recorded for the time.
     fn timestamp_to_scn(&self, _time: &Timestamp) -> Result<u64> {
         Err(types::Ora::new(8180))
     }
 }
 
-/// The time, fixed while a statement runs.
+/// The time, constant while a statement runs.
 pub trait Clock {
     /// The current time on the database's clock, with that clock's offset from UTC.
     fn now(&self) -> Timestamp;
 }
 
-/// What functions keep between calls: compiled regular expressions.
+/// State that functions keep between calls: compiled regular expressions.
 #[derive(Default)]
 pub struct FnCache {
     regexps: Vec<(String, u8, Regexp)>,
 }
 
-/// Compiled expressions kept; the oldest goes first.
+/// Number of compiled expressions kept; the oldest is evicted first.
 const REGEXPS: usize = 8;
 
 impl FnCache {
@@ -77,32 +77,33 @@ impl FnCache {
     }
 }
 
-/// What a function may look at besides its arguments. Made once for a statement, or once for a session.
+/// Everything besides the arguments that a function may read. Made once for a statement, or once for a session.
 pub struct FnCtx<'a> {
     /// The session's language settings.
     pub nls: &'a Nls,
-    /// Who calls.
+    /// The calling session.
     pub session: &'a dyn SessionInfo,
     /// The statement's time.
     pub clock: &'a dyn Clock,
     /// Kept between calls.
     pub cache: &'a mut FnCache,
-    /// How long a text may be made.
+    /// Limit for the length of texts.
     pub text_max: TextMax,
 }
 
-/// How long a text that a function makes may be.
+/// The limit for the length of a text that a function makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextMax {
     /// VARCHAR2 of SQL.
     Text,
-    /// VARCHAR2 of PL/SQL, where a CLOB may be meant too.
+    /// VARCHAR2 of PL/SQL, which may also be used as a CLOB.
     PlSql,
     Lob,
 }
 
 impl TextMax {
-    /// The most bytes of what pads or repeats to a given length: longer texts are cut there.
+    /// The greatest length in bytes of results that are padded or repeated to a given length; longer results are
+    /// truncated.
     pub fn padded_bytes(self) -> usize {
         match self {
             TextMax::Text => SQL_TEXT_MAX,
@@ -110,7 +111,7 @@ impl TextMax {
         }
     }
 
-    /// The most bytes of any text.
+    /// The greatest length in bytes of any other text.
     pub fn bytes(self) -> usize {
         match self {
             TextMax::Text => SQL_TEXT_MAX,
@@ -119,7 +120,7 @@ impl TextMax {
     }
 }
 
-/// Bytes of the longest VARCHAR2 of SQL.
+/// Greatest length in bytes of a VARCHAR2 in SQL.
 pub const SQL_TEXT_MAX: usize = 4000;
-/// Bytes of the longest CLOB that expressions make.
+/// Greatest length in bytes of a CLOB made by an expression.
 pub const LOB_MAX: usize = 32_767 * 1024;

@@ -5,7 +5,7 @@ use crate::{FnCtx, give, null, number};
 use std::borrow::Cow;
 use types::{DataType, IntervalDs, IntervalYm, Nls, Number, Ora, Result, Timestamp, Value, format};
 
-/// The settings in force, with those of an `'NLS_…=…'` argument over them.
+/// The session's settings, overridden by those of an `'NLS_…=…'` argument.
 fn with_nls<'a>(ctx: &FnCtx<'a>, args: &[Value]) -> Result<Cow<'a, Nls>> {
     let Some(arg) = args.get(2) else { return Ok(Cow::Borrowed(ctx.nls)) };
     let Some(given) = text(ctx, arg)? else { return Ok(Cow::Borrowed(ctx.nls)) };
@@ -44,7 +44,7 @@ fn with_nls<'a>(ctx: &FnCtx<'a>, args: &[Value]) -> Result<Cow<'a, Nls>> {
     Ok(Cow::Owned(nls))
 }
 
-/// Reads the format argument: `Err(())`-free: `None` for NULL, `Some(None)` when it is not given.
+/// Reads the format argument: `None` for NULL, `Some(None)` if it is not given.
 fn model<'v>(ctx: &FnCtx<'_>, args: &'v [Value]) -> Result<Option<Option<Cow<'v, str>>>> {
     match args.get(1) {
         None => Ok(Some(None)),
@@ -81,7 +81,7 @@ pub(crate) fn to_char(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
     Ok(())
 }
 
-/// TO_CHAR(value, digits of the leading field, digits of the fraction, model, settings).
+/// TO_CHAR(value, precision of the leading field, precision of fractional seconds, model, settings).
 pub(crate) fn to_char_of_digits(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let [value, leading, fraction, rest @ ..] = args else { return null(out) };
     if value.is_null() {
@@ -129,7 +129,7 @@ pub(crate) fn to_date(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
     let nls = with_nls(ctx, args)?;
     let Some(model) = model(ctx, args)? else { return null(out) };
     let date = match (&args[0], model) {
-        // A date given to TO_DATE goes through its text, as it does in Oracle.
+        // As in Oracle, a date given to TO_DATE is converted to text and back.
         (arg @ (Value::Date(_) | Value::Timestamp(_)), None) => arg.to_date(&nls)?,
         (arg, Some(model)) => match text(ctx, arg)? {
             Some(s) => Some(format::date_from_text(&s, &model, &nls)?),
@@ -183,7 +183,7 @@ pub(crate) fn to_yminterval(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) 
     Ok(())
 }
 
-/// Reads the number and the unit of an interval function and returns the number times the unit's size.
+/// Reads the number and the unit of an interval function; returns the number multiplied by the size of the unit.
 fn units(ctx: &FnCtx<'_>, args: &[Value], sizes: &[(&str, i64)]) -> Result<Option<Number>> {
     let (Some(n), Some(unit)) = (number(ctx, &args[0])?, text(ctx, &args[1])?) else { return Ok(None) };
     let unit = unit.trim();

@@ -1,4 +1,4 @@
-//! Functions of dates and times.
+//! Date and time functions.
 
 use crate::text::text;
 use crate::{FnCtx, clock, count, give, null};
@@ -54,8 +54,7 @@ pub(crate) fn sessiontimezone(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value)
     Ok(())
 }
 
-/// A time zone that stands as a value: its name, its offset as text or interval, or the words for the session's and the
-/// database's.
+/// A time zone given as a value: its name, its offset as text or interval, or SESSIONTIMEZONE and DBTIMEZONE as words.
 fn zone_of(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<TimeZone>> {
     if let Value::IntervalDs(i) = arg {
         let minutes = i.seconds / 60;
@@ -74,7 +73,7 @@ pub(crate) fn tz_offset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
     use std::fmt::Write;
     let Some(zone) = zone_of(ctx, &args[0])? else { return null(out) };
     let seconds = zone.seconds_at(ctx.clock.now().instant());
-    // A region's distance may have seconds; the text has not.
+    // The offset of a region may have seconds, which the text omits.
     let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
     write!(out.text_buffer(), "{sign}{:02}:{:02}", minutes / 60, minutes % 60).expect("a string takes every text");
     Ok(())
@@ -96,7 +95,7 @@ pub(crate) fn at_time_zone(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value)
     };
     let Some(zone) = zone else { return null(out) };
     let moved = ctx.nls.placed(&t)?.moved(Place::In(zone));
-    // The ends of the range of dates.
+    // Checks the range of dates.
     moved.wall(ctx.nls.zone)?;
     *out = Value::Timestamp(moved);
     Ok(())
@@ -108,7 +107,7 @@ pub(crate) fn sys_extract_utc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Val
     Ok(())
 }
 
-/// The time zones of NEW_TIME and their half hours from UTC.
+/// The time zones of NEW_TIME, in half hours from UTC.
 const OLD_ZONES: [(&str, i64); 18] = [
     ("AST", -8),
     ("ADT", -6),
@@ -161,7 +160,7 @@ pub(crate) fn last_day(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
 
 const DAYS: [&str; 7] = ["SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"];
 
-/// Returns 1 for Sunday to 7: a name, or its first three letters and whatever follows; or a number.
+/// Returns 1 for Sunday to 7, from a number or from a name, of which only the first three letters count.
 fn day_of_week(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<u32>> {
     if let Value::Number(_) = arg {
         return match count(ctx, arg)? {
@@ -185,7 +184,7 @@ pub(crate) fn next_day(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
 /// EXTRACT(field FROM value) as EXTRACT('FIELD', value).
 ///
 /// # Errors
-/// ORA-30076 when the value has no such field.
+/// ORA-30076 if the value has no such field.
 pub(crate) fn extract(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(field) = text(ctx, &args[0])? else { return null(out) };
     if args[1].is_null() {
@@ -227,8 +226,8 @@ pub(crate) fn extract(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
 }
 
 fn extract_timestamp(t: &Timestamp, field: &str, ctx: &FnCtx<'_>, out: &mut Value) -> Result<()> {
-    // Of a timestamp with time zone the fields of the clock are those of UTC; one with local time zone is seen in the
-    // session's.
+    // A timestamp with time zone has the date and time fields of UTC; one with local time zone has those of the
+    // session's zone.
     let clock = match t.place() {
         Place::Session => t.date(ctx.nls.zone)?,
         _ => t.clock(),
@@ -263,7 +262,7 @@ fn extract_timestamp(t: &Timestamp, field: &str, ctx: &FnCtx<'_>, out: &mut Valu
     give(out, n)
 }
 
-/// Reads the format of ROUND and TRUNC; the day when it is not given.
+/// Reads the format of ROUND and TRUNC; the default is the day.
 fn unit(ctx: &FnCtx<'_>, args: &[Value]) -> Result<Option<String>> {
     match args.get(1) {
         None => Ok(Some("DD".to_owned())),
@@ -271,7 +270,7 @@ fn unit(ctx: &FnCtx<'_>, args: &[Value]) -> Result<Option<String>> {
     }
 }
 
-/// The start of the unit that a date is in, and of the next one.
+/// The start of the unit that contains a date, and that of the next unit.
 fn bounds(date: Date, unit: &str) -> Result<(Date, Date)> {
     let f = date.fields();
     let days = |from: Date, n: i64| from.add_seconds(n * DAY_SECONDS);
@@ -318,7 +317,8 @@ pub(crate) fn trunc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     Ok(())
 }
 
-/// Rounds up from noon, the 16th, 1 July, the middle of a quarter's second month, or half of any other unit.
+/// Rounds up from noon, from the 16th, from 1 July, from the middle of a quarter's second month, or from half of any
+/// other unit.
 pub(crate) fn round(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Some(date), Some(unit)) = (args[0].to_date(ctx.nls)?, unit(ctx, args)?) else { return null(out) };
     let (start, end) = bounds(date, &unit)?;

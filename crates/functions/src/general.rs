@@ -1,4 +1,4 @@
-//! Functions of any type: NULL handling, comparison, DECODE.
+//! Functions on values of any type: NULL handling, comparison, DECODE.
 
 use crate::{FnCtx, null};
 use std::cmp::Ordering;
@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use types::{DataType, Lob, LobHome, LobRow, Nls, ObjectId, Ora, Result, Value};
 
-/// Returns the type that NVL, COALESCE, DECODE, CASE and set operators give for values of these types: that of the
-/// first one which is not NULL, widened to BINARY_DOUBLE or TIMESTAMP where needed. The caller converts the others to
-/// it.
+/// Returns the common type of the operands of NVL, COALESCE, DECODE, CASE and set operators: that of the first operand
+/// that is not NULL, widened to BINARY_DOUBLE or TIMESTAMP if needed. The caller converts the others.
 ///
 /// # Errors
-/// ORA-00932 when a number meets a date, or something that has no conversion.
+/// ORA-00932 for a number together with a date, or for types without a conversion.
 pub fn common_type(types: &[DataType]) -> Result<DataType> {
     let mut common = DataType::Null;
     for t in types {
@@ -46,7 +45,7 @@ fn wider_number(a: DataType, b: DataType) -> DataType {
     }
 }
 
-/// CHARs of one length stay CHAR; anything else is VARCHAR2, or a LOB.
+/// CHARs of equal length stay CHAR; other texts become VARCHAR2 or a LOB.
 fn wider_text(a: DataType, b: DataType) -> DataType {
     match (a, b) {
         (a, b) if a == b => a,
@@ -64,7 +63,7 @@ pub(crate) fn compared_type(types: &[DataType]) -> Result<DataType> {
     })
 }
 
-/// DECODE's equality: NULL equals NULL.
+/// Equality in DECODE: NULL equals NULL.
 ///
 /// # Errors
 /// As [`Value::compare`].
@@ -114,7 +113,7 @@ pub(crate) fn nullif(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Re
     Ok(())
 }
 
-/// Converts to the type of the first argument, in which GREATEST and LEAST compare.
+/// Converts to the type of the first argument, which GREATEST and LEAST compare by.
 fn as_first(first: &Value, arg: &Value, nls: &Nls) -> Result<Value> {
     let mut value = arg.clone();
     match first {
@@ -153,7 +152,7 @@ pub(crate) fn lnnvl(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resul
     Ok(())
 }
 
-/// The attribute of an object; that of no object is NULL.
+/// The attribute of an object; NULL for a null object.
 pub(crate) fn attribute(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Value::Composite(object), Value::Number(at)) = (&args[0], &args[1]) else { return null(out) };
     let part = at.as_i64().and_then(|at| usize::try_from(at).ok()).and_then(|at| object.parts.get(at));
@@ -177,9 +176,9 @@ pub(crate) fn same(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resu
     Ok(())
 }
 
-/// MEMBER OF: unknown where nothing is equal and something may be, and of an empty collection.
+/// MEMBER OF: UNKNOWN for an empty collection, and if no element is equal but one may be because of a NULL.
 ///
-/// Source: SQL Language Reference, "Multiset Conditions". In PL/SQL a value is no member of an empty collection.
+/// Source: SQL Language Reference, "Multiset Conditions". In PL/SQL, MEMBER OF is false for an empty collection.
 pub(crate) fn member(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Value::Composite(collection) = &args[1] else { return null(out) };
     let mut found = if collection.parts.is_empty() { None } else { Some(false) };
@@ -197,7 +196,8 @@ pub(crate) fn member(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Re
     Ok(())
 }
 
-/// SUBMULTISET OF: each element of the first has one of its own in the second; unknown with a NULL in the first.
+/// SUBMULTISET OF: each element of the first has an equal element of its own in the second; UNKNOWN with a NULL in the
+/// first.
 pub(crate) fn submultiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Value::Composite(a), Value::Composite(b)) = (&args[0], &args[1]) else { return null(out) };
     let (mut left, mut all) = (Bag::of(&a.parts, &b.parts), Some(true));
@@ -213,7 +213,7 @@ pub(crate) fn submultiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) 
     Ok(())
 }
 
-/// MULTISET UNION, INTERSECT and EXCEPT, to which one NULL is as another.
+/// MULTISET UNION, INTERSECT and EXCEPT, which treat NULLs as equal.
 pub(crate) fn multiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Value::Composite(a), Value::Composite(b)) = (&args[0], &args[1]) else { return null(out) };
     let number = |v: &Value| if let Value::Number(n) = v { n.as_i64() } else { None };
@@ -224,7 +224,7 @@ pub(crate) fn multiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
     } else {
         let mut left = Bag::of(&a.parts, &b.parts);
         for part in &a.parts {
-            // DISTINCT EXCEPT takes all that are equal to one of the second.
+            // EXCEPT DISTINCT removes all elements equal to one of the second collection.
             if left.take(part, !distinct, ctx.nls)? == (op == Some(1)) {
                 parts.push(part.clone());
             }
@@ -244,16 +244,16 @@ pub(crate) fn multiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
     Ok(())
 }
 
-/// Elements of a collection that others are compared with.
+/// Elements of a collection, for comparisons.
 enum Bag {
-    /// By the bytes that equal elements have in common: how many there are.
+    /// Counts by bytes that are equal for equal elements.
     Hashed(HashMap<Vec<u8>, usize>),
-    /// Elements whose equality bytes do not tell.
+    /// Elements whose bytes do not decide equality.
     Listed(Vec<Value>),
 }
 
 impl Bag {
-    /// The elements of `of`, to be compared with those of `others`.
+    /// The elements of `of`, prepared for comparison with those of `others`.
     fn of(others: &[Value], of: &[Value]) -> Bag {
         let kind = |v: &Value| std::mem::discriminant(v);
         let mut kinds = others.iter().chain(of).filter(|v| !v.is_null()).map(kind);
@@ -276,7 +276,7 @@ impl Bag {
         }
     }
 
-    /// Whether an equal element is there; with `removes` one of them is not there any more.
+    /// Whether an equal element is present; with `removes` one equal element is removed.
     fn take(&mut self, part: &Value, removes: bool, nls: &Nls) -> Result<bool> {
         match self {
             Bag::Hashed(counts) => {
@@ -297,7 +297,7 @@ impl Bag {
     }
 }
 
-/// Whether bytes tell if the value equals another of its kind.
+/// Whether the bytes of the value decide its equality with others of its kind.
 fn has_key(v: &Value) -> bool {
     match v {
         Value::Composite(object) => object.parts.iter().all(has_key),
@@ -314,7 +314,7 @@ fn has_key(v: &Value) -> bool {
     }
 }
 
-/// Appends the bytes that equal elements have in common. False: an attribute is NULL, and nothing equals the element.
+/// Appends bytes that are equal for equal elements. False if an attribute is NULL, so that no element is equal.
 fn push_key(v: &Value, out: &mut Vec<u8>) -> bool {
     if let Value::Composite(object) = v {
         out.extend_from_slice(&(object.parts.len() as u32).to_le_bytes());
@@ -333,7 +333,7 @@ fn push_key(v: &Value, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Where a value that is equal stands; NULL is equal to NULL.
+/// Position of an equal value; NULL equals NULL.
 fn position(values: &[Value], value: &Value, nls: &Nls) -> Result<Option<usize>> {
     for (at, other) in values.iter().enumerate() {
         if value.is_null() && other.is_null() || is_same(value, other, nls)? == Some(true) {
@@ -343,7 +343,7 @@ fn position(values: &[Value], value: &Value, nls: &Nls) -> Result<Option<usize>>
     Ok(None)
 }
 
-/// Whether two values are equal, attribute by attribute; `None` where that hangs on a NULL.
+/// Whether two values are equal, attribute by attribute; `None` if NULLs leave it open.
 fn is_same(a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     let (Value::Composite(x), Value::Composite(y)) = (a, b) else {
         return Ok(a.compare(b, nls)?.map(Ordering::is_eq));
@@ -359,7 +359,7 @@ fn is_same(a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     Ok(all)
 }
 
-/// A locator. NULL has none, nor has a LOB in a row without a physical ROWID: it is the value as it is.
+/// Makes a locator. NULL, and a LOB of a row without a physical ROWID, stay as they are.
 pub(crate) fn locator(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let [value, rowid, place @ ..] = args else { return null(out) };
     let number = |at: usize| match place.get(at) {

@@ -10,7 +10,7 @@ fn bytes_of(arg: &Value) -> Vec<u8> {
     bytes
 }
 
-/// ORA_HASH(value, highest bucket, seed): of the bytes that DUMP shows of the value, a date as functions make it
+/// ORA_HASH(value, greatest bucket, seed), over the bytes that DUMP shows; a date has the form of function results
 /// (Typ=13).
 pub(crate) fn ora_hash(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let mut given = [u32::MAX, 0];
@@ -30,7 +30,7 @@ pub(crate) fn ora_hash(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
     give(out, Number::from_u64(u64::from(hash) % (u64::from(bucket) + 1)))
 }
 
-/// A date as DUMP shows the result of a function: the year little-endian, five bytes of the rest, a zero.
+/// A date as DUMP shows the result of a function: year in little-endian order, five bytes for the other fields, a zero.
 fn date_bytes(date: &Date) -> [u8; 8] {
     let fields = date.fields();
     let [low, high, ..] = fields.year.to_le_bytes();
@@ -39,9 +39,9 @@ fn date_bytes(date: &Date) -> [u8; 8] {
     [low, high, month, day, hour, minute, second, 0]
 }
 
-/// Bob Jenkins' hash in the form that Oracle has of it: four words of state, sixteen bytes a round, the seed in the
-/// fourth word. The last round has the rest of the bytes, and their number in the low byte of the fourth word.
-/// The form is that of Oracle's sharding library (kgghash); the values in the tests were published from a database.
+/// Bob Jenkins' hash in Oracle's variant: four words of state, sixteen bytes a round, the seed in the fourth word. The
+/// last round takes the remaining bytes, with their number in the low byte of the fourth word. This is the form in
+/// Oracle's sharding library (kgghash); the values in the tests are published results of a database.
 fn mix(bytes: &[u8], seed: u32) -> u32 {
     let (rounds, rest) = bytes.as_chunks::<16>();
     let mut last = [0; 16];
@@ -59,7 +59,7 @@ fn words(bytes: &[u8; 16]) -> [u32; 4] {
 }
 
 fn mixed(state: [u32; 4], words: [u32; 4]) -> [u32; 4] {
-    /// Each of the two words is added to the other.
+    /// Adds each of the two words to the other.
     fn step(x: &mut u32, y: &mut u32) {
         *x = x.wrapping_add(*y);
         *y = y.wrapping_add(*x);
@@ -84,10 +84,10 @@ fn mixed(state: [u32; 4], words: [u32; 4]) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// STANDARD_HASH(value, method), SHA1 when no method is given.
+/// STANDARD_HASH(value, method); the default method is SHA1.
 ///
 /// # Errors
-/// ORA-00902 would be a type's; a method that does not exist is ORA-00904 there and here.
+/// ORA-00904 for an unknown method, as in Oracle.
 pub(crate) fn standard_hash(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let method = match args.get(1) {
         Some(arg) => text(ctx, arg)?.map_or_else(String::new, |m| m.to_ascii_uppercase()),

@@ -1,9 +1,9 @@
 //! Scalar SQL functions and operators of Latchwork.
 //!
-//! Everything here works on [`Value`]s that have been evaluated: the engine finds a function by name once
-//! ([`lookup`]), asks it for its return type, and calls it for every row with a result value whose buffer is used
-//! again. What depends on the session comes in as [`FnCtx`]. DECODE, NVL2 and COALESCE are also here for callers
-//! without lazy evaluation; the engine short-circuits them itself.
+//! All functions work on evaluated [`Value`]s: the engine looks a function up by name once ([`lookup`]), asks for its
+//! return type, and calls it for every row with a result value whose buffer is reused (F1, F2). Session state comes in
+//! as [`FnCtx`]. DECODE, NVL2 and COALESCE are also here, for callers without lazy evaluation; the engine itself
+//! evaluates them lazily.
 
 #![forbid(unsafe_code)]
 
@@ -33,7 +33,7 @@ pub use table::{
 
 use types::{DataType, Number, Ora, Result, Value};
 
-/// The body of a function: reads `args` (as many as [`FnDef`] allows) and writes the result.
+/// The body of a function: reads `args`, whose number [`FnDef`] has checked, and writes the result.
 pub type Eval = fn(&mut FnCtx<'_>, &[Value], &mut Value) -> Result<()>;
 
 /// The type of a function's result, given the types of its arguments.
@@ -51,12 +51,12 @@ fn give(out: &mut Value, n: Number) -> Result<()> {
     Ok(())
 }
 
-/// Reads an argument as a number; `None` when it is NULL.
+/// Reads an argument as a number; `None` for NULL.
 fn number(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<Number>> {
     arg.to_number(ctx.nls)
 }
 
-/// Reads an argument that counts something, cut to a whole number; far values are clamped.
+/// Reads an argument that is a count, truncated to a whole number and clamped to the range of a word.
 fn count(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<i64>> {
     let Some(n) = arg.to_number(ctx.nls)? else { return Ok(None) };
     let cut = n.trunc(0);

@@ -1,4 +1,4 @@
-//! Functions of numbers. BINARY_DOUBLE and BINARY_FLOAT keep their type where the function has a floating-point form.
+//! Numeric functions. BINARY_DOUBLE and BINARY_FLOAT keep their type if the function has a floating-point form.
 
 use crate::{FnCtx, count, date, give, null, number, out_of_range};
 use types::{Number, Ora, Result, Value};
@@ -26,7 +26,7 @@ fn unary(
     Ok(())
 }
 
-/// Applies a function of two numbers; one BINARY_DOUBLE makes both one.
+/// Applies a function of two numbers; if one is BINARY_DOUBLE, both are.
 fn binary(
     ctx: &FnCtx<'_>,
     args: &[Value],
@@ -88,7 +88,7 @@ binary! {
 pub(crate) fn sign(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     if is_double(&args[0]) {
         let x = args[0].to_double(ctx.nls)?.unwrap_or(0.0);
-        // The sign of a double is never zero: that of zero and of NaN is one.
+        // SIGN of a double is never zero: for zero and NaN it is one.
         return give(out, Number::from_i64(if x < 0.0 { -1 } else { 1 }));
     }
     let Some(n) = number(ctx, &args[0])? else { return null(out) };
@@ -121,7 +121,7 @@ fn to_places(
 }
 
 pub(crate) fn round(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    // A date that is NULL does not say that the model is none of a date.
+    // With a NULL date it is unknown whether the model is one of dates.
     if args[0].is_null() {
         return null(out);
     }
@@ -132,7 +132,7 @@ pub(crate) fn round(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
 }
 
 pub(crate) fn trunc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    // A date that is NULL does not say that the model is none of a date.
+    // With a NULL date it is unknown whether the model is one of dates.
     if args[0].is_null() {
         return null(out);
     }
@@ -185,7 +185,7 @@ pub(crate) fn nanvl(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     give(out, n)
 }
 
-/// WIDTH_BUCKET(value, low, high, buckets); the bounds may be turned round.
+/// WIDTH_BUCKET(value, low, high, buckets); the bounds may be reversed.
 pub(crate) fn width_bucket(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let scale = |arg: &Value| -> Result<Option<Number>> {
         match arg {

@@ -1,7 +1,8 @@
-//! The operators of SQL and PL/SQL over values: arithmetic with dates and intervals, comparisons, concatenation, LIKE.
+//! Operators of SQL and PL/SQL on values: arithmetic including dates and intervals, comparisons, concatenation, LIKE
+//! (F4).
 //!
-//! SQL converts operands when it plans; PL/SQL may only know their types when it runs. So [`Arithmetic::typed`] works on
-//! operands whose types go together, and [`Arithmetic::apply`] converts them first.
+//! SQL inserts conversions at plan time; PL/SQL may know types only at run time. [`Arithmetic::typed`] therefore
+//! requires operands of compatible types, and [`Arithmetic::apply`] converts them first.
 
 use std::cmp::Ordering;
 use types::{IntervalDs, IntervalYm, Nls, Number, Ora, Place, Result, Timestamp, Value};
@@ -20,7 +21,7 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// Of two NUMBERs.
+    /// The result for two NUMBERs.
     ///
     /// # Errors
     /// ORA-01426, ORA-01476.
@@ -34,7 +35,7 @@ impl Arithmetic {
         }
     }
 
-    /// The sum, difference or product of whole numbers that fit a word, when it fits one too.
+    /// The sum, difference or product of whole numbers, if all of them fit a word.
     #[inline(always)]
     pub fn words(self, a: &Value, b: &Value) -> Option<i64> {
         let (Value::Number(a), Value::Number(b)) = (a, b) else { return None };
@@ -56,10 +57,10 @@ impl Arithmetic {
         }
     }
 
-    /// `a op b` of operands whose types go together: nothing is converted. NULL gives NULL.
+    /// `a op b` for operands of compatible types, without conversion. NULL gives NULL.
     ///
     /// # Errors
-    /// ORA-00932 for types that do not go together; ORA-01426, ORA-01476, ORA-01841, ORA-01873 and others.
+    /// ORA-00932 for incompatible types; ORA-01426, ORA-01476, ORA-01841, ORA-01873 and others.
     pub fn typed(self, a: &Value, b: &Value) -> Result<Value> {
         use Arithmetic::{Add, Div, Mul, Sub};
         use Value::{Date, Double, Float, IntervalDs as Ds, IntervalYm as Ym, Null, Number, Timestamp as Ts};
@@ -101,9 +102,9 @@ impl Arithmetic {
         IntervalYm::new(scaled.trunc(0).to_i64().map_err(|_| Ora::new(1873))?)
     }
 
-    /// `a op b`, with operands converted as PL/SQL converts them: text becomes NUMBER, or BINARY_DOUBLE beside one; a
-    /// timestamp that a number is added to becomes a DATE; of two datetimes the one without a time zone is at the
-    /// session's.
+    /// `a op b`, with PL/SQL's conversions of operands: text becomes NUMBER, or BINARY_DOUBLE together with one; a
+    /// timestamp to which a number is added becomes a DATE; a datetime without time zone, together with one that has a
+    /// time zone, gets the session's.
     ///
     /// # Errors
     /// Those of [`Arithmetic::typed`]; ORA-01722.
@@ -143,7 +144,7 @@ fn number(v: &Value, nls: &Nls) -> Result<Value> {
     Ok(v.to_number(nls)?.map_or(Value::Null, Value::Number))
 }
 
-/// What a number is added to: a timestamp becomes a DATE.
+/// The datetime to which a number is added: a timestamp becomes a DATE.
 fn moved_by_days(v: &Value, nls: &Nls) -> Result<Value> {
     match v {
         Value::Timestamp(t) => Ok(Value::Date(t.date(nls.zone)?)),
@@ -194,7 +195,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The operator with its operands exchanged.
+    /// The operator for swapped operands.
     pub fn swap(self) -> Comparison {
         match self {
             Comparison::Lt => Comparison::Gt,
@@ -205,7 +206,7 @@ impl Comparison {
         }
     }
 
-    /// The operator that is true where this one is false; NULL makes neither true.
+    /// The negated operator; with NULL neither is true.
     pub fn negate(self) -> Comparison {
         match self {
             Comparison::Eq => Comparison::Ne,
@@ -217,7 +218,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it is true of operands in that order.
+    /// Whether the comparison is true for operands in that order.
     #[inline]
     pub fn holds(self, order: Ordering) -> bool {
         match self {
@@ -231,10 +232,10 @@ impl Comparison {
     }
 }
 
-/// Writes `a || b`: NULL is the empty text. `out` must be neither operand.
+/// Writes `a || b`; NULL is the empty text. `out` must be neither operand.
 ///
 /// # Errors
-/// ORA-01489 when the result is longer than `most` bytes.
+/// ORA-01489 if the result is longer than `most` bytes.
 pub fn concat(a: &Value, b: &Value, most: usize, nls: &Nls, out: &mut Value) -> Result<()> {
     let buffer = out.text_buffer();
     a.write_text(nls, buffer)?;
@@ -244,14 +245,14 @@ pub fn concat(a: &Value, b: &Value, most: usize, nls: &Nls, out: &mut Value) -> 
     if long { Err(Ora::new(1489)) } else { Ok(()) }
 }
 
-/// `text LIKE pattern ESCAPE escape`: `%` stands for any text, `_` for one character.
+/// `text LIKE pattern ESCAPE escape`: `%` matches any text, `_` one character.
 ///
 /// # Errors
-/// ORA-01424 when something else than `%`, `_` or the escape character follows the escape character.
+/// ORA-01424 if the escape character is followed by anything but `%`, `_` or itself.
 pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
     match escape {
         Some(escape) => check_escapes(pattern, escape)?,
-        // The common forms are plain searches.
+        // Frequent patterns are plain searches.
         None if !pattern.contains('_') => {
             let mut parts = pattern.split('%');
             let first = parts.next().unwrap_or("");
@@ -286,7 +287,7 @@ fn check_escapes(pattern: &str, escape: char) -> Result<()> {
     Ok(())
 }
 
-/// Greedy matching that goes back to the last `%` only: linear for one, never worse than length times length.
+/// Greedy matching with backtracking to the last `%` only: linear for one `%`, and at most the product of both lengths.
 fn like_units<T: Copy + PartialEq>(text: &[T], pattern: &[T], escape: Option<T>, any: T, one: T) -> bool {
     let (mut t, mut p) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -320,20 +321,19 @@ fn like_units<T: Copy + PartialEq>(text: &[T], pattern: &[T], escape: Option<T>,
     }
 }
 
-/// The escape character that a text is.
+/// Reads an escape character.
 ///
 /// # Errors
-/// ORA-01425 when it has another length than one.
+/// ORA-01425 for a text of another length than one.
 pub fn escape_character(s: &str) -> Result<char> {
     let mut chars = s.chars();
     match (chars.next(), chars.next()) {
         (Some(c), None) => Ok(c),
-        _ => Err(Ora::new(1425)), // escape character must be character string of length 1
+        _ => Err(Ora::new(1425)), // not exactly one character
     }
 }
 
-/// Writes what every text begins with that matches the pattern. A pattern that ends within an escape is the business of
-/// [`like`].
+/// Writes the literal prefix of a pattern. If a pattern ends within an escape, [`like`] reports it.
 pub fn like_beginning(pattern: &str, escape: Option<char>, out: &mut String) {
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {

@@ -1,4 +1,4 @@
-//! RAW, and looking at values as bytes.
+//! RAW functions, and values as bytes.
 
 use crate::text::text;
 use crate::{FnCtx, count, give, null};
@@ -22,7 +22,7 @@ pub(crate) fn rawtohex(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
 }
 
 /// DBMS_XA_XID(number), (gtrid, bqual) and (format, gtrid, bqual): the identifier of a branch of a global transaction
-/// as DBMS_XA takes it: format and lengths of the parts, then these.
+/// in the form of DBMS_XA: format, lengths of the parts, the parts.
 pub(crate) fn global_identifier(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let part = |arg: &Value| -> Result<Vec<u8>> {
         let bytes = arg.to_raw()?.map(|bytes| bytes.to_vec()).unwrap_or_default();
@@ -58,7 +58,7 @@ pub(crate) fn vsize(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     give(out, Number::from_i64(stored(&args[0], ctx).len() as i64))
 }
 
-/// DUMP(value, format, from, count). Format 8, 10, 16 or 17 (characters); 1000 more adds the character set.
+/// DUMP(value, format, from, count). Format 8, 10, 16 or 17 (characters); adding 1000 shows the character set.
 pub(crate) fn dump(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     use std::fmt::Write;
     if args[0].is_null() {
@@ -75,9 +75,9 @@ pub(crate) fn dump(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resu
     let [base, from, len] = given;
     let bytes = stored(&args[0], ctx);
     let code = match &args[0] {
-        // An expression of text that is not a column is CHAR to DUMP.
+        // DUMP shows an expression of text that is not a column as CHAR.
         Value::Text(_) => DataType::CHAR.code(),
-        // A date that is not stored is an internal one, of type 13.
+        // A date that is not stored has the internal type 13.
         arg => arg.data_type().code(),
     };
     let start = match from {
@@ -107,7 +107,7 @@ pub(crate) fn dump(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resu
     Ok(())
 }
 
-/// Reads two RAW arguments and applies an operator bytewise; the rest of the longer one is copied.
+/// Applies an operator bytewise to two RAW arguments; the rest of the longer one is copied.
 fn bitwise(args: &[Value], out: &mut Value, op: fn(u8, u8) -> u8) -> Result<()> {
     let (Some(a), Some(b)) = (args[0].to_raw()?, args[1].to_raw()?) else { return null(out) };
     let (mut long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
@@ -166,7 +166,7 @@ pub(crate) fn reverse(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
 /// UTL_RAW.SUBSTR(raw, position, length).
 ///
 /// # Errors
-/// ORA-06502 when position or length lie outside.
+/// ORA-06502 if position or length are out of range.
 pub(crate) fn substr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Some(bytes), Some(from)) = (args[0].to_raw()?, count(ctx, &args[1])?) else { return null(out) };
     let outside = || Ora::with(6502, &[&""]);

@@ -1,4 +1,4 @@
-//! Functions that tell about the session.
+//! Functions that return session information.
 
 use crate::text::text;
 use crate::{FnCtx, give, null};
@@ -21,7 +21,7 @@ pub(crate) fn sys_guid(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Res
 /// SCN_TO_TIMESTAMP(n).
 ///
 /// # Errors
-/// ORA-08181 for a number that is no SCN, or one whose time nobody knows.
+/// ORA-08181 for a number that is not an SCN, or an SCN without a recorded time.
 pub(crate) fn scn_to_timestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(n) = args[0].to_number(ctx.nls)? else { return null(out) };
     let scn = n.to_i64().ok().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| Ora::new(8181))?;
@@ -32,7 +32,7 @@ pub(crate) fn scn_to_timestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Va
 /// TIMESTAMP_TO_SCN(t).
 ///
 /// # Errors
-/// ORA-08180 for a time whose SCN nobody knows.
+/// ORA-08180 for a time without a recorded SCN.
 pub(crate) fn timestamp_to_scn(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let time = match &args[0] {
         Value::Null => return null(out),
@@ -48,7 +48,7 @@ pub(crate) fn timestamp_to_scn(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Va
     give(out, Number::from_i128(ctx.session.timestamp_to_scn(&time)?.into()))
 }
 
-/// Writes a USERENV parameter that needs no more than the traits give; returns whether it was one.
+/// Writes a USERENV parameter that the traits provide; false if it is another one.
 fn common(ctx: &FnCtx<'_>, parameter: &str, out: &mut String) -> bool {
     use std::fmt::Write;
     let (session, nls) = (ctx.session, ctx.nls);
@@ -88,7 +88,7 @@ fn write(ctx: &FnCtx<'_>, namespace: &str, parameter: &str, out: &mut Value) -> 
 /// SYS_CONTEXT(namespace, parameter, length).
 ///
 /// # Errors
-/// ORA-02003 for a USERENV parameter that does not exist.
+/// ORA-02003 for an unknown USERENV parameter.
 pub(crate) fn sys_context(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Some(namespace), Some(parameter)) = (text(ctx, &args[0])?, text(ctx, &args[1])?) else {
         return Err(Ora::new(2003));

@@ -1,37 +1,37 @@
-//! The list of scalar functions, and the way to find one.
+//! The list of scalar functions, and look-up by name.
 
 use crate::{Eval, FnCtx, Returns, charset, convert, date, general, hash, numeric, raw, regexp, session, text};
 use types::{DataType, Ora, Result, Value};
 
-/// As many arguments as anyone likes.
+/// Any number of arguments.
 const MANY: u8 = u8::MAX;
 
-/// TO_CHAR of a timestamp or interval whose type is known: behind the value stand the digits of its leading field and
-/// of its fraction. No identifier without quotes begins with a blank.
+/// TO_CHAR of a timestamp or interval whose type is known: the value is followed by the precision of its leading field
+/// and of its fractional seconds. Unquoted identifiers cannot begin with a blank.
 pub const TO_CHAR_OF_DIGITS: &str = " TO_CHAR";
 
-/// AT TIME ZONE with the time zone behind the value, and AT LOCAL without.
+/// AT TIME ZONE, with the time zone after the value; AT LOCAL without one.
 pub const AT_TIME_ZONE: &str = " AT TIME ZONE";
 
-/// The attribute of an object, by its place from 0. The type of the result is the caller's to know.
+/// An attribute of an object, by position from 0. The caller determines the type of the result.
 pub const ATTRIBUTE: &str = " ATTRIBUTE";
 
-/// A collection as one of another type with the same elements: behind it stand that type's number and, of a varray, the
-/// most elements.
+/// Converts a collection to another type with the same elements: the value is followed by that type's number and, for a
+/// varray, its limit.
 pub const RETYPE: &str = " RETYPE";
 
-/// Whether two objects of one type have the same attributes; NULL where one is NULL and no other differs.
+/// Whether two objects of one type have equal attributes; NULL if NULLs leave it open.
 pub const SAME: &str = " SAME";
 
 /// `value MEMBER OF collection`.
 pub const MEMBER: &str = " MEMBER";
 
-/// `a MULTISET UNION b` and its kin: behind the collections stand the operator (0 UNION, 1 INTERSECT, 2 EXCEPT) and
-/// whether it is DISTINCT (1).
+/// `a MULTISET UNION b` and the other operators: the collections are followed by the operator (0 UNION, 1 INTERSECT, 2
+/// EXCEPT) and by 1 for DISTINCT, else 0.
 pub const MULTISET: &str = " MULTISET";
 
-/// The locator of a LOB that a column has: behind the value stand the row's ROWID, the number of the table, the place
-/// of the column, and 1 for a BLOB or 0 for a CLOB.
+/// The locator of a LOB column: the value is followed by the row's ROWID, the number of the table, the position of the
+/// column, and 1 for a BLOB or 0 for a CLOB.
 pub const LOCATOR: &str = " LOCATOR";
 
 /// `a SUBMULTISET OF b`.
@@ -40,19 +40,19 @@ pub const SUBMULTISET: &str = " SUBMULTISET";
 /// A scalar function.
 #[derive(Debug)]
 pub struct FnDef {
-    /// The name, in upper case. Functions of packages have their package's name and a point before it.
+    /// The name in upper case. A package function has its package's name and a period before it.
     pub name: &'static str,
     /// Fewest arguments.
     pub min_args: u8,
-    /// Most arguments; 255 is without limit.
+    /// Most arguments; 255 means no limit.
     pub max_args: u8,
     /// The body.
     pub eval: Eval,
     /// The type of the result.
     pub returns: Returns,
-    /// Returns the same for the same arguments within a statement, so that it may be evaluated once.
+    /// Whether equal arguments give equal results within a statement, so that one evaluation is enough.
     pub deterministic: bool,
-    /// May stand without parentheses, like SYSDATE.
+    /// Whether it may be written without parentheses, like SYSDATE.
     pub bare: bool,
 }
 
@@ -60,8 +60,8 @@ impl FnDef {
     /// Checks the number of arguments.
     ///
     /// # Errors
-    /// ORA-00909 when a function that takes a fixed number has another, ORA-00938 and ORA-00939 when there are too few
-    /// and too many for one that takes a range.
+    /// ORA-00909 for a wrong number of arguments of a function with a fixed number; ORA-00938 and ORA-00939 for too few
+    /// and too many arguments of a function with a range.
     pub fn check_args(&self, count: usize) -> Result<()> {
         let (min, max) = (usize::from(self.min_args), usize::from(self.max_args));
         if count >= min && (count <= max || self.max_args == MANY) {
@@ -77,7 +77,7 @@ impl FnDef {
     /// Returns the type of the result for arguments of these types.
     ///
     /// # Errors
-    /// ORA-00932 when the types do not fit.
+    /// ORA-00932 if the types do not fit.
     pub fn return_type(&self, args: &[DataType]) -> Result<DataType> {
         (self.returns)(args)
     }
@@ -85,14 +85,14 @@ impl FnDef {
     /// Calls the function.
     ///
     /// # Errors
-    /// Whatever the function raises.
+    /// The errors of the function.
     #[inline]
     pub fn call(&self, ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
         (self.eval)(ctx, args, out)
     }
 }
 
-/// A function is its name.
+/// A function is encoded as its name.
 impl types::image::Image for &'static FnDef {
     fn put(&self, w: &mut types::image::Writer) {
         w.bytes(self.name.as_bytes());
@@ -103,15 +103,15 @@ impl types::image::Image for &'static FnDef {
     }
 }
 
-/// Finds a function by its name, in any case.
+/// Finds a function by its name, ignoring case.
 pub fn lookup(name: &str) -> Option<&'static FnDef> {
     let key = name.bytes().map(|b| b.to_ascii_uppercase());
     let at = FUNCTIONS.binary_search_by(|f| f.name.bytes().cmp(key.clone())).ok()?;
     Some(&FUNCTIONS[at])
 }
 
-/// Whether a statement may name a function so. Names that begin with a blank are those of the planner: such a function
-/// trusts its arguments, and a quoted identifier must not reach it.
+/// Whether a statement may call a function by this name. Names with a leading blank are reserved for the planner: these
+/// functions trust their arguments, so a quoted identifier must not reach them.
 pub fn is_named(name: &str) -> bool {
     !name.starts_with(' ') && lookup(name).is_some()
 }
@@ -125,7 +125,7 @@ fn to_number(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::NUMBER)
 }
 
-/// Numeric functions of BINARY_DOUBLE return it.
+/// Numeric functions return BINARY_DOUBLE for BINARY_DOUBLE.
 fn to_numeric(args: &[DataType]) -> Result<DataType> {
     let double = args.iter().find(|t| matches!(t, DataType::BinaryDouble | DataType::BinaryFloat));
     Ok(double.copied().unwrap_or(DataType::NUMBER))
@@ -158,7 +158,7 @@ fn to_zoned(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::TIMESTAMP_TZ)
 }
 
-/// AT TIME ZONE: as many digits as the value has.
+/// AT TIME ZONE keeps the precision of the value.
 fn at_zone(args: &[DataType]) -> Result<DataType> {
     match args.first() {
         Some(DataType::Timestamp { digits, .. }) => {
@@ -218,12 +218,12 @@ fn first(args: &[DataType]) -> Result<DataType> {
     Ok(args.first().copied().unwrap_or(DataType::Null))
 }
 
-/// The second and third argument of NVL2 decide.
+/// The second and third argument of NVL2 determine the type.
 fn after_first(args: &[DataType]) -> Result<DataType> {
     general::common_type(args.get(1..).unwrap_or_default())
 }
 
-/// DECODE(value, key, result, … , default): the first result decides.
+/// DECODE(value, key, result, … , default): the first result determines the type.
 fn decode(args: &[DataType]) -> Result<DataType> {
     let results = args.get(1..).unwrap_or_default().chunks(2).map(|pair| *pair.last().expect("chunks are not empty"));
     general::common_type(&results.collect::<Vec<_>>())
@@ -233,7 +233,7 @@ const fn pure(name: &'static str, args: (u8, u8), returns: Returns, eval: Eval) 
     FnDef { name, min_args: args.0, max_args: args.1, eval, returns, deterministic: true, bare: false }
 }
 
-/// Without arguments and without parentheses; the same within a statement.
+/// A function without arguments and parentheses; constant within a statement.
 const fn bare(name: &'static str, returns: Returns, eval: Eval) -> FnDef {
     FnDef { name, min_args: 0, max_args: 1, eval, returns, deterministic: true, bare: true }
 }

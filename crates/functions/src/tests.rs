@@ -1,11 +1,11 @@
-//! Golden table: a call, and what it returns. Values are written as text; errors as their number.
+//! Golden table of calls and their results. Values are written as text, errors as their number.
 
 use crate::{Clock, FnCache, FnCtx, SessionInfo, TextMax, lookup};
 use types::{Date, Nls, Number, Result, Timestamp, Value};
 
 struct Fixed;
 
-/// Is asked to stop at the second check.
+/// Simulates a break at the second check.
 #[derive(Default)]
 struct Breaks(std::cell::Cell<u32>);
 
@@ -182,7 +182,7 @@ fn a_regular_expression_over_a_long_text_can_be_stopped() {
     }
 }
 
-/// The limit is one of each place where a match may begin: a long text is none of a complex expression.
+/// The limit applies to each start position of a match, so a simple expression may search a long text.
 #[test]
 fn a_simple_expression_is_found_at_the_end_of_a_long_text() {
     let session = Breaks(std::cell::Cell::new(2));

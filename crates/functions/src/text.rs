@@ -1,15 +1,15 @@
-//! Functions of text. Positions and lengths count characters; the forms with a B at the end count bytes.
+//! Text functions. Positions and lengths count characters; in the variants ending in B they count bytes.
 
 use crate::{FnCtx, count, give, null, out_of_range};
 use std::borrow::Cow;
 use types::{Number, Ora, Result, Value};
 
-/// Reads an argument as text; `None` when it is NULL.
+/// Reads an argument as text; `None` for NULL.
 pub(crate) fn text<'v>(ctx: &FnCtx<'_>, arg: &'v Value) -> Result<Option<Cow<'v, str>>> {
     arg.to_text(ctx.nls)
 }
 
-/// Writes the result into the buffer it has, and makes an empty one NULL.
+/// Writes the result into the buffer of `out`; an empty result becomes NULL.
 fn write(out: &mut Value, f: impl FnOnce(&mut String)) -> Result<()> {
     f(out.text_buffer());
     out.normalize();
@@ -31,7 +31,7 @@ pub(crate) fn lower(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     write(out, |buffer| buffer.extend(s.chars().map(lower_char)))
 }
 
-/// A character stays one character: `ß` has no single capital and stays.
+/// A character stays a single character: `ß` has no single capital and is kept.
 fn upper_char(c: char) -> char {
     let mut upper = c.to_uppercase();
     match (upper.next(), upper.next()) {
@@ -60,7 +60,7 @@ pub(crate) fn initcap(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
     })
 }
 
-/// Returns where a SUBSTR begins, from zero, and how long it is, in a text of `len` units; `None` when it is NULL.
+/// Returns start (from zero) and length of a SUBSTR in a text of `len` units; `None` if the result is NULL.
 fn substr_range(len: usize, from: i64, count: Option<i64>) -> Option<(usize, usize)> {
     let len = i64::try_from(len).ok()?;
     let start = match from {
@@ -75,7 +75,7 @@ fn substr_range(len: usize, from: i64, count: Option<i64>) -> Option<(usize, usi
     (count > 0).then_some((start as usize, count as usize))
 }
 
-/// Reads the optional length: `None` for NULL, `Some(None)` when it is not given.
+/// Reads the optional length: `None` for NULL, `Some(None)` if it is not given.
 fn length_arg(ctx: &FnCtx<'_>, args: &[Value]) -> Result<Option<Option<i64>>> {
     match args.get(2) {
         None => Ok(Some(None)),
@@ -100,7 +100,7 @@ pub(crate) fn substrb(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
         return null(out);
     };
     let Some((start, len)) = substr_range(s.len(), from, len) else { return null(out) };
-    // Parts of characters that were cut become blanks.
+    // Parts of a truncated character become blanks.
     let part = &s.as_bytes()[start..start + len];
     write(out, |buffer| {
         for chunk in part.utf8_chunks() {
@@ -110,7 +110,7 @@ pub(crate) fn substrb(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
     })
 }
 
-/// Returns the position from one of an occurrence, zero when there is none. Positions count units of `s`.
+/// Returns the position (from one) of an occurrence, or zero. Positions count units of `s`.
 fn find<T: PartialEq>(s: &[T], wanted: &[T], from: i64, occurrence: i64) -> usize {
     let last_start = match s.len().checked_sub(wanted.len()) {
         Some(last) => last,
@@ -197,7 +197,7 @@ fn pad(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value, left: bool) -> Resu
     let width = width.min(most as i64) as usize;
     let len = s.chars().count();
     write(out, |buffer| {
-        // A character that does not fit any more is left out, with all behind it.
+        // A character that does not fit is omitted, with everything after it.
         let mut room = most;
         let mut fits = |c: &char| {
             let fits = c.len_utf8() <= room;
@@ -256,10 +256,10 @@ pub(crate) fn rtrim(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     trim_by(ctx, args, out, false, true)
 }
 
-/// TRIM(BOTH c FROM s) as TRIM(s, c): the engine turns LEADING and TRAILING into LTRIM and RTRIM.
+/// TRIM(BOTH c FROM s) as TRIM(s, c): the engine converts LEADING and TRAILING into LTRIM and RTRIM.
 ///
 /// # Errors
-/// ORA-30001 when `c` is more than one character.
+/// ORA-30001 if `c` has more than one character.
 pub(crate) fn trim(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     if let Some(arg) = args.get(1)
         && text(ctx, arg)?.is_some_and(|set| set.chars().count() != 1)
@@ -327,7 +327,7 @@ pub(crate) fn chr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resul
     let bytes = code.to_be_bytes();
     let skip = bytes.iter().take(3).take_while(|b| **b == 0).count();
     let c = std::str::from_utf8(&bytes[skip..]).ok().and_then(|s| s.chars().next());
-    // A single byte above 127 is no character in UTF-8; it stands for its Latin-1 one.
+    // A byte above 127 alone is not UTF-8; it denotes its Latin-1 character.
     let c = c.or_else(|| u8::try_from(code).ok().map(char::from)).ok_or_else(|| Ora::new(1426))?;
     write(out, |buffer| buffer.push(c))
 }
@@ -339,7 +339,7 @@ pub(crate) fn ascii(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     give(out, Number::from_i64(code))
 }
 
-/// ASCIISTR: what is not ASCII as `\XXXX` of its UTF-16 units.
+/// ASCIISTR: characters outside ASCII become `\XXXX` for each UTF-16 unit.
 pub(crate) fn asciistr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     use std::fmt::Write;
     let Some(s) = text(ctx, &args[0])? else { return null(out) };
@@ -356,7 +356,7 @@ pub(crate) fn asciistr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
     })
 }
 
-/// UNISTR: `\XXXX` is a UTF-16 unit, `\\` a backslash. ORA-30186 for anything else behind a backslash.
+/// UNISTR: `\XXXX` is a UTF-16 unit, `\\` a backslash. ORA-30186 for any other character after a backslash.
 pub(crate) fn unistr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(s) = text(ctx, &args[0])? else { return null(out) };
     let mut units: Vec<u16> = Vec::with_capacity(s.len());

@@ -1,16 +1,16 @@
-//! Runs a compiled expression over a text, going back where a choice fails.
+//! Runs a compiled expression over a text, with backtracking.
 
 use super::parse::{Op, Regexp};
 use super::{DOT_ALL, MULTI_LINE};
 use types::{Ora, Result};
 
-/// Steps that a search may take from one place of the text; a pattern that needs more is ORA-12723.
+/// Most steps of a search from one position of the text; a pattern that needs more is ORA-12723 (F5).
 const MAX_STEPS: usize = 5_000_000;
 
-/// Steps between two looks whether the session is to stop.
+/// Steps between two checks for cancellation.
 const CHECK_STEPS: usize = 1 << 16;
 
-/// Whether a search goes on: counts its steps, and asks now and then.
+/// Counts the steps of a search and checks from time to time whether to continue.
 pub(super) struct Steps<'a> {
     since: usize,
     check: &'a dyn Fn() -> Result<()>,
@@ -34,7 +34,7 @@ impl<'a> Steps<'a> {
 
 const UNSET: usize = usize::MAX;
 
-/// A match: where it and its groups lie.
+/// A match: positions of the whole and of its groups.
 pub(super) struct Found {
     slots: Vec<usize>,
     groups: usize,
@@ -46,7 +46,7 @@ impl Found {
         (self.slots[0], self.slots[1])
     }
 
-    /// Returns start and end of a group, zero being the whole; `None` when it took no part.
+    /// Returns start and end of a group, zero being the whole match; `None` if the group took no part.
     pub fn group(&self, group: usize) -> Option<(usize, usize)> {
         if group > self.groups {
             return None;
@@ -56,7 +56,7 @@ impl Found {
     }
 }
 
-/// What to undo when going back.
+/// An entry of the backtracking stack.
 enum Frame {
     Choice { at: usize, place: usize },
     Slot { slot: usize, old: usize },
@@ -66,7 +66,7 @@ impl Regexp {
     /// Finds the leftmost match that begins at `from` or later.
     ///
     /// # Errors
-    /// ORA-12723 when the search takes too long; those of the check.
+    /// ORA-12723 if the search takes too many steps; those of the check.
     pub(super) fn find(&self, s: &[char], from: usize, steps: &mut Steps<'_>) -> Result<Option<Found>> {
         let mut slots = vec![UNSET; self.slots];
         let mut stack = Vec::new();
@@ -127,7 +127,7 @@ impl Regexp {
         }
     }
 
-    /// Matches one piece of text; returns the place behind it.
+    /// Matches one element; returns the position after it.
     fn step(&self, op: &Op, s: &[char], place: usize, slots: &[usize]) -> Option<usize> {
         let c = s.get(place).copied();
         let lines = self.flags & MULTI_LINE != 0;
@@ -160,7 +160,7 @@ impl Regexp {
     }
 }
 
-/// Undoes what was noted since the last choice and takes its other way.
+/// Undoes everything since the last choice and takes its alternative.
 fn back(stack: &mut Vec<Frame>, slots: &mut [usize]) -> Option<(usize, usize)> {
     while let Some(frame) = stack.pop() {
         match frame {

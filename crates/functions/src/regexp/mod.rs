@@ -1,8 +1,8 @@
 //! REGEXP_LIKE, REGEXP_SUBSTR, REGEXP_INSTR, REGEXP_REPLACE, REGEXP_COUNT.
 //!
-//! The expressions are POSIX extended ones with the Perl additions that Oracle knows, back-references included, which
-//! is why no automaton from outside is used: a small backtracking matcher ([`matcher`]) runs over a compiled program
-//! ([`parse`]), with a bound on its steps.
+//! The expressions are POSIX extended ones with the Perl additions that Oracle supports. Because of back-references,
+//! automaton libraries cannot be used: a small backtracking matcher ([`matcher`]) runs a compiled program ([`parse`])
+//! with a limit on its steps.
 
 mod matcher;
 mod parse;
@@ -16,14 +16,14 @@ use types::{Number, Ora, Result, Value};
 
 /// Ignore case.
 pub(crate) const IGNORE_CASE: u8 = 1;
-/// A point matches a newline too.
+/// A period matches a newline too.
 pub(crate) const DOT_ALL: u8 = 2;
-/// `^` and `$` match at lines.
+/// `^` and `$` match at line boundaries.
 pub(crate) const MULTI_LINE: u8 = 4;
-/// White space in the pattern is left out.
+/// White space in the pattern is ignored.
 pub(crate) const EXTENDED: u8 = 8;
 
-/// Reads the match parameter; the last of `i` and `c` counts. ORA-01760 for another letter.
+/// Reads the match parameter; the last of `i` and `c` counts. ORA-01760 for other letters.
 fn flags(ctx: &FnCtx<'_>, arg: Option<&Value>) -> Result<u8> {
     let Some(arg) = arg else { return Ok(0) };
     let Some(letters) = text(ctx, arg)? else { return Ok(0) };
@@ -37,7 +37,7 @@ fn flags(ctx: &FnCtx<'_>, arg: Option<&Value>) -> Result<u8> {
     })
 }
 
-/// Reads an optional whole number of at least `min`; `None` when it is NULL.
+/// Reads an optional whole number of at least `min`; `None` for NULL.
 fn whole(ctx: &FnCtx<'_>, args: &[Value], at: usize, default: i64, min: i64) -> Result<Option<i64>> {
     let Some(arg) = args.get(at) else { return Ok(Some(default)) };
     match crate::count(ctx, arg)? {
@@ -46,19 +46,19 @@ fn whole(ctx: &FnCtx<'_>, args: &[Value], at: usize, default: i64, min: i64) -> 
     }
 }
 
-/// The text and the pattern; `None` when one is NULL.
+/// The text and the pattern; `None` if one is NULL.
 fn subject<'v>(ctx: &FnCtx<'_>, args: &'v [Value]) -> Result<Option<(Vec<char>, Cow<'v, str>)>> {
     let (Some(s), Some(pattern)) = (text(ctx, &args[0])?, text(ctx, &args[1])?) else { return Ok(None) };
     Ok(Some((s.chars().collect(), pattern)))
 }
 
-/// Where the search goes on behind a match; behind an empty one a character further.
+/// Where the search continues after a match; after an empty match one character further.
 fn after(found: &Found) -> usize {
     let (start, end) = found.whole();
     if end == start { end + 1 } else { end }
 }
 
-/// Finds the n-th match from a position on, both counted from one.
+/// Finds the n-th match from a position on; both count from one.
 fn nth(regexp: &Regexp, s: &[char], position: i64, occurrence: i64, steps: &mut Steps<'_>) -> Result<Option<Found>> {
     let mut at = usize::try_from(position - 1).unwrap_or(usize::MAX);
     for n in 1.. {
@@ -100,10 +100,10 @@ pub(crate) fn count(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     give(out, Number::from_i64(n))
 }
 
-/// The subject's characters, and where in them the group that was asked for lies.
+/// The subject's characters, and the range of the requested group.
 type Located = (Vec<char>, Option<(usize, usize)>);
 
-/// Position, occurrence and group of REGEXP_SUBSTR and REGEXP_INSTR, and the group's place in the text.
+/// Evaluates position, occurrence and group of REGEXP_SUBSTR and REGEXP_INSTR, and finds the group in the text.
 fn group(ctx: &mut FnCtx<'_>, args: &[Value], flags_at: usize) -> Result<Option<Located>> {
     let flags = flags(ctx, args.get(flags_at))?;
     let (Some((s, pattern)), Some(position), Some(occurrence), Some(group)) = (
@@ -141,7 +141,7 @@ pub(crate) fn instr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
 pub(crate) fn replace(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let flags = flags(ctx, args.get(5))?;
     let Some((s, pattern)) = subject(ctx, args)? else {
-        // Without a pattern there is nothing to replace.
+        // With an empty pattern nothing is replaced.
         out.set(&args[0]);
         return Ok(());
     };

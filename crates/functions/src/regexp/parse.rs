@@ -1,27 +1,27 @@
-//! Compiles a pattern to the program that the matcher runs.
+//! Compiles a pattern to a program for the matcher.
 
 use super::{EXTENDED, IGNORE_CASE};
 use types::{Ora, Result};
 
-/// One step of a program.
+/// An instruction of a program.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Char(char),
     Any,
     Set(Box<Set>),
-    /// Goes on at the first, and at the second when that fails.
+    /// Continues at the first address, and at the second if that fails.
     Split(usize, usize),
     Jump(usize),
-    /// Notes the place in the text.
+    /// Stores the position in the text.
     Save(usize),
-    /// Notes the place where a repetition begins, to see that it moves on.
+    /// Stores the position at which a repetition begins, to check its progress.
     Mark(usize),
-    /// Fails when the text has not moved since the mark.
+    /// Fails if the position has not moved since the mark.
     Moved(usize),
     LineStart,
     LineEnd,
     TextStart,
-    /// The end, or before a newline at the end.
+    /// The end of the text, or before a newline at the end.
     TextEnd,
     /// The very end.
     LastEnd,
@@ -63,7 +63,7 @@ impl Set {
 #[derive(Clone, Debug)]
 pub(crate) struct Regexp {
     pub(super) program: Vec<Op>,
-    /// Places noted by `Save` and `Mark`.
+    /// Number of positions stored by `Save` and `Mark`.
     pub(super) slots: usize,
     pub(super) groups: usize,
     pub(super) flags: u8,
@@ -79,16 +79,16 @@ enum Node {
     Repeat { body: Box<Node>, min: u32, max: Option<u32>, greedy: bool },
 }
 
-/// The longest program; a pattern with large repetition counts comes to it.
+/// Greatest length of a program; large repetition counts reach it.
 const MAX_PROGRAM: usize = 20_000;
-/// The longest pattern.
+/// Greatest length of a pattern.
 const MAX_PATTERN: usize = 512;
 
 impl Regexp {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// ORA-12725 to ORA-12733 for a bad one.
+    /// ORA-12725 to ORA-12733 for an invalid pattern.
     pub fn compile(pattern: &str, flags: u8) -> Result<Regexp> {
         let mut chars: Vec<char> = pattern.chars().collect();
         if chars.len() > MAX_PATTERN {
@@ -126,7 +126,7 @@ struct Parser<'a> {
     groups: usize,
 }
 
-/// How deep groups may nest.
+/// Deepest nesting of groups.
 const MAX_DEPTH: usize = 100;
 
 impl Parser<'_> {
@@ -241,7 +241,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `:name:]` behind the bracket.
+    /// Reads `:name:]` after the bracket.
     fn named(&mut self, kind: char) -> Result<String> {
         self.at += 1;
         let rest = &self.chars[self.at..];
@@ -268,7 +268,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `{m}`, `{m,}` or `{m,n}` up to its closing brace; a brace that begins none of them stands for itself.
+    /// Reads `{m}`, `{m,}` or `{m,n}` with its closing brace; any other brace is literal.
     fn interval(&mut self) -> Result<Option<(u32, Option<u32>)>> {
         let rest = &self.chars[self.at + 1..];
         let Some(len) = rest.iter().position(|c| *c == '}') else { return Ok(None) };
