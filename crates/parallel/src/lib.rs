@@ -1,17 +1,18 @@
-//! Servers of parallel queries: which coordinator has which, and the messages between them.
+//! Servers of parallel queries: their assignment to coordinators, and the messages between them.
 //!
-//! A query's coordinator takes some servers at once ([`Servers::take`]): a [`Team`]. Each server has a ring of messages
-//! to it and one from it. What the messages say is the executor's; so is what is given out in granules.
+//! A query's coordinator takes several servers at once ([`Servers::take`]): a [`Team`]. Each server has a ring for
+//! messages to it and one for messages from it. The executor defines the content of messages and the meaning of
+//! granules.
 //!
 //! | word of a server | values | written by |
 //! |---|---|---|
 //! | life | free, wanted, starting, live | coordinator (free to wanted), supervisor, the server (starting to live) |
-//! | work | nobody's, being prepared, taken, abandoned, died, refused, leaving; with execution and coordinator | all, by exchange |
-//! | granule | the next granule of the execution, of the first server of a team for all of it | the team's servers |
+//! | work | free, preparing, taken, abandoned, died, refused, leaving; execution and coordinator | all, by exchange |
+//! | granule | the next granule of the execution, in the first server of a team for all of it | the team's servers |
 //!
-//! Every change of a word of work is an exchange of exactly the word that was seen. An execution has a number of its
-//! own, so what is done late, on account of an earlier execution, fails.
-#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
+//! Every change of a work word is a compare-and-exchange from exactly the value that was read. Each execution has its
+//! own number, so a late change on behalf of an earlier execution fails (X1).
+#![deny(unsafe_code)] // unsafe only in the expansion of `sga_struct!`
 
 mod ring;
 mod team;
@@ -26,53 +27,53 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub use team::{Came, Team};
 pub use work::{Assignment, Found};
 
-/// Most servers of an instance: names have two digits behind the P and a zero.
+/// Most servers of an instance: their names are P000 to P999.
 pub const SERVERS_MAX: usize = 1000;
 
-/// Words of the rings to a server and from it: 8 KB and 64 KB.
+/// Words of the rings to and from a server: 8 KB and 64 KB.
 const WORDS_TO: usize = 1 << 10;
 const WORDS_FROM: usize = 1 << 13;
 
-/// Granules of an execution at most.
+/// Most granules of an execution.
 pub const GRANULES_MAX: u64 = (1 << 24) - 1;
 
-/// Bits of the number of an execution.
+/// Bits for the number of an execution.
 const EXECUTION: u64 = (1 << 40) - 1;
 
 sga_struct! {
     struct Control {
         /// The number of the last execution.
         executions: AtomicU64,
-        /// `parallel_max_servers`, no more than there are slots.
+        /// `parallel_max_servers`, limited to the number of slots.
         limit: AtomicU64,
-        /// 1: somebody forks servers on request.
+        /// 1: a supervisor forks servers on request.
         forks: AtomicU64,
         started: AtomicU64,
         ended: AtomicU64,
         cleaned: AtomicU64,
         highwater: AtomicU64,
-        /// Servers given to teams, and teams.
+        /// Totals of servers given to teams, and of teams.
         sessions: AtomicU64,
         teams: AtomicU64,
     }
 
     struct Slot {
-        /// The state in the low byte, the number of the process above.
+        /// The state in the low byte, the process number above.
         life: AtomicU64,
-        /// The state in bits 0 to 3, the number of the coordinator's process in bits 4 to 23, the execution above.
+        /// The state in bits 0 to 3, the process number of the coordinator in bits 4 to 23, the execution above.
         work: AtomicU64,
-        /// The execution above 24 bits with the next granule.
+        /// The execution, and in the low 24 bits the next granule (X4).
         granule: AtomicU64,
-        /// Degree, degree asked for, and place in the team, of 16 bits each.
+        /// Degree, requested degree and position in the team, 16 bits each.
         about: AtomicU64,
-        /// The server waits for room or for a message, and the coordinator for a message of this server.
+        /// Flags: the server waits for room or a message; the coordinator waits for a message of this server (X7).
         waits: [AtomicU32; 2],
         /// Messages sent and received.
         messages: [AtomicU64; 2],
-        /// The execution that the server has ended last, by itself.
+        /// The last execution that the server ended itself.
         done: AtomicU64,
         pad: [AtomicU64; 8],
-        /// Read and written, to the server and from it; one line each.
+        /// Words read and written, to and from the server; each pair in one cache line.
         to_read: AtomicU64,
         pad_1: [AtomicU64; 7],
         to_written: AtomicU64,
@@ -84,7 +85,7 @@ sga_struct! {
     }
 }
 
-/// Places in `Slot::waits`.
+/// Positions in `Slot::waits`.
 const SERVER: usize = 0;
 const COORDINATOR: usize = 1;
 
@@ -100,22 +101,22 @@ enum Life {
 /// The states of a server's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It may be taken.
+    /// Free to be taken.
     Nobodys,
-    /// A coordinator has taken it and empties its rings.
+    /// Taken by a coordinator, which empties its rings (X2).
     Preparing,
     Taken,
-    /// The coordinator wants nothing more of it; the server gives itself back.
+    /// The coordinator needs it no more; the server frees itself (X3).
     Abandoned,
-    /// It died before the coordinator gave it back.
+    /// It died before the coordinator freed it (X6).
     Died,
     /// It could not start.
     Refused,
-    /// The process ends.
+    /// The process is ending.
     Leaving,
 }
 
-/// A word of work.
+/// A work word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Word {
     state: State,
@@ -158,7 +159,7 @@ impl Slot {
         self.life.store(u64::from(number) << 8 | life as u64, Ordering::SeqCst);
     }
 
-    /// From one state without a process to another; false when it was in another one.
+    /// Changes one state without a process to another; false if the state was different.
     fn turn_life(&self, from: Life, to: Life) -> bool {
         self.life.compare_exchange(from as u64, to as u64, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
@@ -172,7 +173,7 @@ impl Slot {
     }
 }
 
-/// Where the servers lie.
+/// The areas of the servers.
 pub struct Layout {
     control: SgaSlice<Control>,
     slots: SgaSlice<Slot>,
@@ -180,7 +181,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Reserves room for so many servers.
+    /// Reserves areas for this many servers.
     pub fn reserve(builder: &mut SgaBuilder, servers: usize) -> Layout {
         let servers = servers.min(SERVERS_MAX);
         Layout {
@@ -191,18 +192,18 @@ impl Layout {
     }
 }
 
-/// A server, as views show it.
+/// A server as shown in views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Its number: that of its name.
+    /// Its number, which is in its name.
     pub server: u32,
     /// The number of its process.
     pub process: u32,
-    /// The number of the coordinator's process, while it has one.
+    /// The process number of the coordinator, while it has one.
     pub coordinator: Option<u32>,
     pub degree: u32,
     pub requested: u32,
-    /// Its place in the team, from 1.
+    /// Its position in the team, from 1.
     pub place: u32,
 }
 
@@ -215,12 +216,12 @@ pub struct Counts {
     pub highwater: u64,
     pub sessions: u64,
     pub teams: u64,
-    /// Messages sent and received, by both sides.
+    /// Messages sent and received by both sides.
     pub sent: u64,
     pub received: u64,
 }
 
-/// Wakes who forks servers.
+/// Wakes the supervisor, which forks servers.
 type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// The servers of an instance.
@@ -243,7 +244,7 @@ pub fn name(server: u32) -> String {
 }
 
 impl Servers {
-    /// Formats the areas: all zero is right for all but the limit.
+    /// Formats the areas; zero is a valid value of all words except the limit.
     pub fn create(sga: &'static Sga, layout: &Layout) -> Servers {
         let servers = Servers {
             control: &sga.slice(layout.control)[0],
@@ -255,12 +256,12 @@ impl Servers {
         servers
     }
 
-    /// Says how the supervisor is woken to fork servers. Before the first fork.
+    /// Sets how the supervisor is woken to fork servers. To be called before the first fork.
     pub fn set_wake(&self, wake: impl Fn() + Send + Sync + 'static) {
         let _ = self.wake.set(Box::new(wake));
     }
 
-    /// How many there can be: that was decided at the start.
+    /// Most servers possible, fixed at startup.
     pub fn capacity(&self) -> usize {
         self.slots.len()
     }
@@ -288,19 +289,19 @@ impl Servers {
         Ring { words: &self.words[at..at + WORDS_FROM], read: &slot.from_read, written: &slot.from_written }
     }
 
-    /// Has a server started, where it is not there: `parallel_min_servers`.
+    /// Requests the start of a server that is not running: `parallel_min_servers`.
     pub fn want(&self, server: u32) {
         if (server as usize) < self.slots.len() {
             self.slot(server).turn_life(Life::Free, Life::Wanted);
         }
     }
 
-    /// The next server that is to be forked. Only the supervisor may ask.
+    /// The next server to fork. For the supervisor only.
     pub fn take_wanted(&self) -> Option<u32> {
         self.slots.iter().position(|slot| slot.turn_life(Life::Wanted, Life::Starting)).map(|n| n as u32)
     }
 
-    /// Says that servers are forked on request.
+    /// Records that servers are forked on request.
     pub fn set_forks(&self) {
         self.control.forks.store(1, Ordering::Relaxed);
     }
@@ -309,7 +310,7 @@ impl Servers {
         self.control.forks.load(Ordering::Relaxed) != 0
     }
 
-    /// Notes that a server's process has ended, however. Only the supervisor may.
+    /// Records that a server's process has ended in any way. For the supervisor only.
     pub fn ended(&self, all: &process::Processes, server: u32, orderly: bool) {
         let slot = self.slot(server);
         slot.set_life(Life::Free, 0);
@@ -331,19 +332,19 @@ impl Servers {
         }
     }
 
-    /// A server could not be forked. Only the supervisor may say so.
+    /// Records that a server could not be forked. For the supervisor only.
     pub fn not_forked(&self, all: &process::Processes, server: u32) {
         self.slot(server).set_life(Life::Free, 0);
         self.refuse(all, server);
     }
 
-    /// A server's process is there.
+    /// Records that a server's process is running.
     pub fn attached(&self, p: &Process, server: u32) {
         self.slot(server).set_life(Life::Live, p.number());
         self.control.started.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Wakes all servers: the instance closes.
+    /// Wakes all servers when the instance closes.
     pub fn wake_all(&self, all: &process::Processes) {
         for (life, number) in self.slots.iter().map(Slot::life) {
             if life == Life::Live {
@@ -352,7 +353,7 @@ impl Servers {
         }
     }
 
-    /// The coordinator with that process number is dead, or ends: its servers are abandoned.
+    /// Abandons the servers of a coordinator that is dead or ends.
     pub fn abandon_all(&self, p: &Process, coordinator: u32) {
         for server in 0..self.slots.len() as u32 {
             let word = self.slot(server).work();
@@ -362,7 +363,7 @@ impl Servers {
         }
     }
 
-    /// Takes a server away from its execution.
+    /// Abandons a server of an execution.
     fn abandon(&self, p: &Process, server: u32, coordinator: u32, execution: u64) {
         let slot = self.slot(server);
         loop {
@@ -382,7 +383,7 @@ impl Servers {
             if next.state == State::Abandoned {
                 let (life, number) = slot.life();
                 if life == Life::Live {
-                    // It looks at the word where it looks for a break.
+                    // The server checks its work word wherever it checks for a break.
                     if let Some(session) = p.all().session(number) {
                         session.ask_to_tell();
                     }
@@ -393,7 +394,7 @@ impl Servers {
         }
     }
 
-    /// The servers whose processes are there.
+    /// The running servers.
     pub fn list(&self) -> Vec<Seen> {
         let seen = |(n, slot): (usize, &Slot)| {
             let (life, process) = slot.life();
@@ -412,7 +413,7 @@ impl Servers {
         self.slots.iter().enumerate().filter_map(seen).collect()
     }
 
-    /// The figures since the start of the instance.
+    /// The figures since the instance started.
     pub fn counts(&self) -> Counts {
         let c = self.control;
         let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
@@ -430,9 +431,9 @@ impl Servers {
     }
 }
 
-/// Tells the other side that there is something for it, if it waits.
+/// Wakes the other side if it waits.
 fn wake_if_waiting(all: &process::Processes, waits: &AtomicU32, number: u32) {
-    // The store that it waits for came before; the waiter sets the word before it looks once more.
+    // The store that it waits for precedes this fence; the waiter sets its flag before its last check.
     std::sync::atomic::fence(Ordering::SeqCst);
     if waits.load(Ordering::Relaxed) != 0 {
         waits.store(0, Ordering::Relaxed);
@@ -440,7 +441,7 @@ fn wake_if_waiting(all: &process::Processes, waits: &AtomicU32, number: u32) {
     }
 }
 
-/// Says that this side waits: to be followed by another look at what it waits for.
+/// Sets the waiting flag of this side; another check of the condition must follow.
 fn note_waiting(waits: &AtomicU32) {
     waits.store(1, Ordering::Relaxed);
     std::sync::atomic::fence(Ordering::SeqCst);

@@ -1,16 +1,16 @@
 //! A ring of bytes in shared memory, with one writer and one reader.
 //!
-//! A message goes in chunks: a word with the length and whether it is the last one, then the bytes, eight to a word. A
-//! chunk is there once its end is published by one store, so a writer that is killed leaves no half of one. A reader
-//! checks each length before it uses it.
+//! A message is sent in chunks: a word with the length and a flag for the last chunk, then the bytes, eight to a word.
+//! A chunk becomes visible when its end is published by one store, so a killed writer leaves no partial chunk. A reader
+//! checks each length before using it (X5).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Ora, Result};
 
-/// Bytes of a message at most.
+/// Most bytes of a message.
 pub const MESSAGE_MAX: usize = 1 << 30;
 
-/// In the first word of a chunk: it is the last of its message.
+/// Flag in the first word of a chunk: last of its message.
 const LAST: u64 = 1 << 32;
 const LENGTH: u64 = LAST - 1;
 
@@ -18,13 +18,13 @@ const LENGTH: u64 = LAST - 1;
 #[derive(Clone, Copy)]
 pub struct Ring {
     pub words: &'static [AtomicU64],
-    /// Words read and written since the ring was emptied.
+    /// Words read and written since the ring was last emptied.
     pub read: &'static AtomicU64,
     pub written: &'static AtomicU64,
 }
 
 impl Ring {
-    /// Empties the ring. Neither end is in use.
+    /// Empties the ring. Neither end may be in use.
     pub fn empty(&self) {
         self.read.store(0, Ordering::Relaxed);
         self.written.store(0, Ordering::Release);
@@ -34,20 +34,20 @@ impl Ring {
         &self.words[(at % self.words.len() as u64) as usize]
     }
 
-    /// Whether the reader would find something.
+    /// Whether there is something to read.
     pub fn has_some(&self) -> bool {
         self.written.load(Ordering::SeqCst) != self.read.load(Ordering::Relaxed)
     }
 
-    /// Whether the writer would find room for something.
+    /// Whether there is room to write.
     pub fn has_room(&self) -> bool {
         let used = self.written.load(Ordering::Relaxed).wrapping_sub(self.read.load(Ordering::SeqCst));
         used.saturating_add(2) <= self.words.len() as u64
     }
 
-    /// Writes as much of the rest of a message as there is room for, and says how much that is; `None`: no room.
+    /// Writes as much of the rest of a message as fits and returns the number of bytes; `None` if there is no room.
     pub fn put(&self, rest: &[u8]) -> Option<usize> {
-        // Pairs with the Release in `take`: the words are free once they have been read.
+        // Pairs with the Release in `take`: the words are free after they have been read.
         let read = self.read.load(Ordering::Acquire);
         let written = self.written.load(Ordering::Relaxed);
         let used = written.wrapping_sub(read).min(self.words.len() as u64);
@@ -65,15 +65,15 @@ impl Ring {
             self.word(at).store(u64::from_le_bytes(word), Ordering::Relaxed);
             at += 1;
         }
-        // Pairs with the Acquire in `take`: the reader sees the chunk whole.
+        // Pairs with the Acquire in `take`: the reader sees the complete chunk.
         self.written.store(at, Ordering::SeqCst);
         Some(len)
     }
 
-    /// Appends the next chunk to `out` and says whether it ends its message; `None`: there is no chunk.
+    /// Appends the next chunk to `out` and returns whether it ends its message; `None` if there is no chunk.
     ///
     /// # Errors
-    /// ORA-00600 for lengths that cannot be.
+    /// ORA-00600 for impossible lengths.
     pub fn take(&self, out: &mut Vec<u8>) -> Result<Option<bool>> {
         let written = self.written.load(Ordering::Acquire);
         let read = self.read.load(Ordering::Relaxed);

@@ -8,18 +8,18 @@ use std::time::Duration;
 use types::Result;
 use wait::Event;
 
-/// How long a side sleeps before it looks again by itself.
+/// Interval at which a sleeping side checks again by itself (X7).
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// The servers of one execution. To be given back by [`Team::release`]; what is dropped otherwise is abandoned by the
-/// clean-up of the process only.
+/// The servers of one execution. Must be freed by [`Team::release`]; a dropped team is abandoned only by the clean-up
+/// of the process.
 #[derive(Debug)]
 pub struct Team {
     servers: &'static Servers,
     execution: u64,
     coordinator: u32,
     members: Vec<Member>,
-    /// The member that is looked at first.
+    /// The member to look at first.
     next: usize,
 }
 
@@ -27,31 +27,31 @@ pub struct Team {
 struct Member {
     server: u32,
     has_ended: bool,
-    /// The message that has come so far.
+    /// The part of a message received so far.
     part: Vec<u8>,
 }
 
-/// The events that a coordinator waits for. The numbers are places in the team.
+/// Events that a coordinator waits for; numbers are positions in the team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
     Message(usize),
     /// The server could not start.
     Refused(usize),
     Died(usize),
-    /// All have ended.
+    /// All servers have ended.
     Nothing,
 }
 
 impl Servers {
-    /// Takes servers for an execution, `wanted` if there are so many; `None` where there is none. Those that do not run
-    /// yet are started.
+    /// Takes up to `wanted` servers for an execution; `None` if none is available. Servers that are not running are
+    /// started.
     pub fn take(&'static self, p: &Process, wanted: usize) -> Option<Team> {
         if wanted == 0 || self.limit() == 0 {
             return None;
         }
         let execution = (self.control.executions.fetch_add(1, Ordering::Relaxed) + 1) & EXECUTION;
         let mut team = Team { servers: self, execution, coordinator: p.number(), members: Vec::new(), next: 0 };
-        // Those that are there come first.
+        // Running servers come first.
         let ways: &[bool] = if self.forks() { &[true, false] } else { &[true] };
         for &is_live in ways {
             for server in 0..self.limit() as u32 {
@@ -87,7 +87,7 @@ impl Team {
         }
     }
 
-    /// Empties the rings of a server that nobody uses, and lets it begin.
+    /// Empties the rings of a newly taken server and lets it begin.
     fn prepare(&mut self, p: &Process, place: usize, wanted: usize) {
         let server = self.members[place].server;
         let slot = self.servers.slot(server);
@@ -99,7 +99,7 @@ impl Team {
         slot.about.store(about[0] | about[1] << 16 | about[2] << 32, Ordering::Relaxed);
         slot.turn_work(self.word(State::Preparing), self.word(State::Taken));
         match slot.life() {
-            // It has ended meanwhile, or was never there.
+            // It ended meanwhile, or was never running.
             (Life::Free, _) => {
                 slot.turn_life(Life::Free, Life::Wanted);
                 if let Some(wake) = self.servers.wake.get() {
@@ -111,12 +111,12 @@ impl Team {
         }
     }
 
-    /// How many servers it has.
+    /// The number of servers.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Never: a team has a server.
+    /// Always false: a team has at least one server.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
@@ -126,21 +126,20 @@ impl Team {
         self.members[0].server
     }
 
-    /// The number of the server at a place of the team.
+    /// The number of the server at a position of the team.
     pub fn server(&self, place: usize) -> u32 {
         self.members[place].server
     }
 
-    /// Notes that a server has sent all that it will.
+    /// Records that a server has sent its last message.
     pub fn has_ended(&mut self, place: usize) {
         self.members[place].has_ended = true;
     }
 
-    /// Sends a message to the server at a place. What a server does not take because it has died, or cannot start, is
-    /// lost.
+    /// Sends a message to the server at a position. The message is lost if the server has died or cannot start.
     ///
     /// # Errors
-    /// Those of `check`, which is asked while there is no room.
+    /// Those of `check`, which is called while there is no room.
     pub fn send(
         &self,
         p: &Process,
@@ -179,10 +178,10 @@ impl Team {
         }
     }
 
-    /// Waits for the next message, from whichever server it comes, and puts it into `out`.
+    /// Waits for the next message from any server and puts it into `out`.
     ///
     /// # Errors
-    /// Those of `check`, which is asked while nothing comes; ORA-00600 for what is no message.
+    /// Those of `check`, which is called while there is no message; ORA-00600 for an invalid message.
     pub fn receive(&mut self, p: &Process, out: &mut Vec<u8>, check: &mut dyn FnMut() -> Result<()>) -> Result<Came> {
         loop {
             if let Some(came) = self.look(p, out)? {
@@ -204,7 +203,7 @@ impl Team {
         }
     }
 
-    /// The next event; `None`: nothing yet.
+    /// The next event; `None` if there is none yet.
     fn look(&mut self, p: &Process, out: &mut Vec<u8>) -> Result<Option<Came>> {
         let count = self.members.len();
         for turn in 0..count {
@@ -212,7 +211,7 @@ impl Team {
             if self.members[place].has_ended {
                 continue;
             }
-            // A server that has died may have said its last before.
+            // A dead server may have sent its last message before.
             let state = self.servers.slot(self.members[place].server).work().state;
             if self.take_message(p, place)? {
                 self.next = place + 1;
@@ -251,7 +250,7 @@ impl Team {
         Ok(false)
     }
 
-    /// Gives the servers back: all together where all have ended, and abandoned otherwise.
+    /// Frees the servers: together if all have ended, otherwise by abandoning them.
     pub fn release(self, p: &Process) {
         let all_ended = self.members.iter().all(|member| member.has_ended);
         for member in &self.members {

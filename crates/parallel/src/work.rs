@@ -17,16 +17,16 @@ pub struct Assignment {
     execution: u64,
 }
 
-/// The result of a server's wait for work.
+/// The result of waiting for work.
 #[derive(Clone, Copy, Debug)]
 pub enum Found {
     Work(Assignment),
-    /// Nothing came in time.
+    /// No work arrived in time.
     Nothing,
 }
 
 impl Servers {
-    /// Waits for work of a server for so long, or until it is to `stop`.
+    /// Waits for work for at most `time`, or until `stop` is true.
     pub fn wait_for_work(&'static self, p: &Process, server: u32, time: Duration, stop: &dyn Fn() -> bool) -> Found {
         let slot = self.slot(server);
         let until = os::clock::now_ns() + time.as_nanos() as u64;
@@ -54,12 +54,12 @@ impl Servers {
         }
     }
 
-    /// Whether a server may end: nobody takes it any more then.
+    /// Whether a server may end; if so, it cannot be taken any more.
     pub fn may_leave(&self, server: u32) -> bool {
         self.slot(server).turn_work(Word::NOBODYS, Word::NOBODYS.is(State::Leaving))
     }
 
-    /// A server's process cannot work: its coordinator goes on without it.
+    /// Records that a server's process cannot work: its coordinator continues without it.
     pub fn refuse(&self, all: &process::Processes, server: u32) {
         let slot = self.slot(server);
         let word = slot.work();
@@ -74,12 +74,12 @@ impl Assignment {
         Word { state: State::Taken, coordinator: self.coordinator, execution: self.execution }
     }
 
-    /// Whether the coordinator still wants the rows.
+    /// Whether the coordinator still needs the rows.
     pub fn is_wanted(&self) -> bool {
         self.servers.slot(self.server).work() == self.word()
     }
 
-    /// The server has sent all that it will: the coordinator gives it back.
+    /// Records that the server has sent its last message; the coordinator frees it.
     pub fn end(&self) {
         self.servers.slot(self.server).done.store(self.execution, Ordering::Relaxed);
     }
@@ -94,10 +94,10 @@ impl Assignment {
         self.coordinator
     }
 
-    /// The next granule, of `count`, that the server `leader` of the same team gives out; `None`: there are no more.
+    /// The next granule of `count`, from the counter of the server `leader` of the team; `None` if none is left.
     ///
     /// # Errors
-    /// ORA-01013 when the execution is over.
+    /// ORA-01013 if the execution is over.
     pub fn next_granule(&self, leader: u32, count: u64) -> Result<Option<u64>> {
         let over = || Ora::new(1013);
         let slots = self.servers.slots;
@@ -124,7 +124,7 @@ impl Assignment {
     /// Waits for the next message from the coordinator.
     ///
     /// # Errors
-    /// ORA-01013 when the execution is over, ORA-00028 when the session was killed.
+    /// ORA-01013 if the execution is over, ORA-00028 if the session was killed.
     pub fn receive(&self, p: &Process, out: &mut Vec<u8>) -> Result<()> {
         let slot = self.servers.slot(self.server);
         let ring = self.servers.ring_to(self.server);
@@ -141,7 +141,7 @@ impl Assignment {
         }
     }
 
-    /// Sends a message to the coordinator; waits while it has not read what came before.
+    /// Sends a message to the coordinator; waits while the ring is full.
     ///
     /// # Errors
     /// As [`Assignment::receive`].
@@ -149,7 +149,7 @@ impl Assignment {
         let slot = self.servers.slot(self.server);
         let ring = self.servers.ring_from(self.server);
         loop {
-            // The ring is another execution's once this one is over.
+            // After its end, the ring belongs to another execution.
             if !self.is_wanted() {
                 return Err(Ora::new(1013));
             }
@@ -167,7 +167,7 @@ impl Assignment {
         }
     }
 
-    /// Sleeps until `is_there` or the execution is over.
+    /// Sleeps until `is_there`, or until the execution is over.
     fn pause(&self, p: &Process, event: Event, is_there: &dyn Fn() -> bool) -> Result<()> {
         let slot = self.servers.slot(self.server);
         let wait = p.wait(event, LOOK_EVERY.as_millis() as u64 / 10, u64::from(self.coordinator), 0);

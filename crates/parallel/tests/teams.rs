@@ -15,7 +15,7 @@ fn servers(count: usize) -> (&'static Processes, &'static Servers) {
 
 const GRANULES: u64 = 200;
 
-/// A server that sends each granule that it gets, three times as many bytes as the ring has at a time, until `end`.
+/// A server that returns each granule it gets, in messages three times as long as the ring, until `end`.
 fn serve(all: &'static Processes, servers: &'static Servers, n: u32, end: &AtomicBool) {
     let p = testing::attach(all, "server");
     servers.attached(&p, n);
@@ -109,7 +109,7 @@ fn abandoned_servers_are_free_again_and_take_nothing_of_the_next_query() {
             }
             let came = team.receive(&p, &mut message, &mut || Ok(())).unwrap();
             assert!(matches!(came, Came::Message(_)));
-            // A granule of this execution, not of one before.
+            // A granule of this execution, not of an earlier one.
             assert!(u64::from_le_bytes(message[..8].try_into().unwrap()) < 4, "{:?}", &message[..8]);
             team.release(&p);
         }
@@ -124,7 +124,7 @@ fn a_coordinator_shares_the_servers_with_others() {
         let one = servers.take(&p, 2).unwrap();
         assert!(servers.take(&q, 2).is_none());
         servers.set_limit(1);
-        // It dies; PMON's hook runs.
+        // The coordinator dies and PMON's hook runs.
         servers.abandon_all(&q, p.number());
         drop(one);
         let other = loop {
