@@ -1,4 +1,4 @@
-//! Adaptive cursor sharing: children that are good for some values of their binds.
+//! Adaptive cursor sharing: child cursors that are shared only for some values of their binds.
 //!
 //! | kind | shared by | becomes |
 //! |---|---|---|
@@ -7,9 +7,9 @@
 //! | wanting | all values, until the next execution | UNSHARED, when an aware child takes its place |
 //! | aware | values whose selectivities lie in its ranges | UNSHARED, when a child with the same plan has its ranges |
 //!
-//! A child's ranges hold the selectivity of each of its predicates for the values it was planned for, and a tenth
-//! around it. Two children with the same plan become one with the ranges of both. The words are written with the rest
-//! of a load, or, the counts, by atomic additions of sessions from time to time.
+//! The ranges of a child hold, for each predicate, the selectivity of the values that the child was planned for,
+//! widened by a tenth on both sides. Two children with the same plan are merged into one with the ranges of both. A
+//! load writes these words with the rest of the child; sessions add the counts now and then by atomic additions.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -20,66 +20,66 @@ use crate::find::{Key, Want};
 use crate::layout::{Child, load_text, state, store_text};
 use crate::{Digest, Env, Handle, LibraryCache, Namespace};
 
-/// Most predicates of a statement that is shared by selectivity; one that has more is plain.
+/// Largest number of predicates of a statement that is shared by selectivity; a statement with more is plain.
 pub const PREDICATES_MAX: usize = 14;
-/// Most factors that an execution leaves for the next plan.
+/// Largest number of corrections that an execution leaves for the next plan.
 pub const CORRECTIONS_MAX: usize = 8;
-/// Most bytes kept of the predicates' texts.
+/// Bytes kept of the predicates' texts.
 const LABELS_BYTES: usize = 512;
-/// Rows processed from which on an execution falls into the second and the third bucket.
+/// Lowest numbers of processed rows that put an execution into the second and the third bucket.
 const BUCKETS: [u64; 2] = [1000, 1_000_000];
-/// How far a new range reaches beyond the selectivity that it is made of, in parts of it.
+/// Width of a new range on each side of its selectivity, as a fraction of it.
 const MARGIN: f64 = 0.1;
 
 const KIND: u64 = 3;
-/// Executions have processed very different numbers of rows.
+/// Flag: executions have processed very different numbers of rows.
 const WANTS: u64 = 4;
 
-/// How values of binds decide on sharing.
+/// How a child is shared with regard to bind values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// They do not.
+    /// The same child for all values.
     #[default]
     Plain = 0,
-    /// Executions are watched: IS_BIND_SENSITIVE.
+    /// The same child for all values, executions are watched: IS_BIND_SENSITIVE.
     Sensitive = 1,
-    /// By selectivity: IS_BIND_AWARE.
+    /// Shared by selectivity: IS_BIND_AWARE.
     Aware = 2,
 }
 
-/// The values that a cursor was planned for, as a load gives them.
+/// What a load knows about the bind values that a cursor was planned for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Adaptive<'a> {
     pub sharing: Sharing,
     /// The selectivity of each predicate.
     pub selectivities: &'a [f64],
-    /// The predicates as text, one a line.
+    /// The texts of the predicates, one a line.
     pub labels: &'a str,
-    /// A number for the values.
+    /// A hash of the values.
     pub bind_set: u64,
-    /// The plan that it replaces was not out of date: it was planned without values, and nobody has executed it.
+    /// The plan it replaces was not out of date: it was planned without values and never executed.
     pub is_first: bool,
-    /// It was planned with what an execution of the child before has found out.
+    /// Planned with the corrections that an execution of the previous child has found.
     pub is_corrected: bool,
 }
 
-/// The uses of a child that a session may make.
+/// The answer to a session that wants to execute a child with given values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// Execute it.
+    /// The child may be executed.
     Shared,
-    /// Look for another child, or make one: the values need another.
+    /// The values need another child: look for one, or load one.
     Other,
 }
 
-/// The words of a child.
+/// The adaptive part of a child.
 #[repr(C)]
 pub struct Words {
-    /// [`Sharing`], and [`WANTS`].
+    /// [`Sharing`] and [`WANTS`].
     flags: AtomicU64,
-    /// Executions by the rows that they processed.
+    /// Executions by bucket of processed rows.
     buckets: [AtomicU64; BUCKETS.len() + 1],
-    /// Of the first execution that was watched: its values, whether there was one, its rows, its buffer gets.
+    /// The first watched execution: hash of its values, whether there was one, its rows, its buffer gets.
     bind_set: AtomicU64,
     first: [AtomicU64; 3],
     /// Number of predicates; bytes of their texts.
@@ -88,32 +88,32 @@ pub struct Words {
     /// Bits of the lowest and the highest selectivity of each predicate.
     ranges: [[AtomicU64; 2]; PREDICATES_MAX],
     labels: [AtomicU64; LABELS_BYTES / 8],
-    /// The findings of an execution: a number for the scan, and the bits of the factor.
+    /// The corrections an execution has found: a number for the scan, and the bits of the factor.
     corrected: AtomicU64,
     corrections: [[AtomicU64; 2]; CORRECTIONS_MAX],
 }
 
-/// The columns of a child in views.
+/// The columns about sharing in views of child cursors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SharingRow {
     pub is_sensitive: bool,
     pub is_aware: bool,
-    /// IS_REOPTIMIZABLE: the next one who parses the statement plans it anew.
+    /// IS_REOPTIMIZABLE: the next parse of the statement makes a new plan.
     pub is_reoptimizable: bool,
     pub buckets: [u64; BUCKETS.len() + 1],
-    /// A number for the values of the first execution that was watched, its rows and its buffer gets.
+    /// The first watched execution: hash of its values, its rows and its buffer gets.
     pub first: Option<(u64, u64, u64)>,
     /// Each predicate with the lowest and the highest selectivity.
     pub ranges: Vec<(String, f64, f64)>,
 }
 
-/// The bucket of an execution that has processed so many rows.
+/// Returns the bucket of an execution that has processed this many rows.
 pub fn bucket_of(rows: u64) -> usize {
     BUCKETS.iter().filter(|from| rows >= **from).count()
 }
 
-/// Whether executions differ so much that one plan will not do: as many in a bucket as in the one beside it, or a third
-/// as many in one farther off.
+/// Whether executions differ too much for one plan: a bucket has as many executions as its neighbour, or a third as
+/// many as one farther away.
 fn differ(buckets: [u64; BUCKETS.len() + 1]) -> bool {
     let pairs = (0..buckets.len()).flat_map(|a| (a + 1..buckets.len()).map(move |b| (a, b)));
     pairs.into_iter().any(|(a, b)| {
@@ -131,7 +131,7 @@ fn set(word: &AtomicU64, value: u64) {
 }
 
 impl Words {
-    /// Writes what a load says. The child's edition is odd.
+    /// Writes the adaptive part of a load. The child's edition is odd meanwhile.
     pub(crate) fn fill(&self, of: &Adaptive<'_>) {
         let count = of.selectivities.len();
         let sharing = if count > PREDICATES_MAX { Sharing::Plain } else { of.sharing };
@@ -159,7 +159,7 @@ impl Words {
         self.sharing() == Sharing::Aware
     }
 
-    /// Whether its ranges have these selectivities.
+    /// Whether the ranges contain these selectivities.
     pub(crate) fn contains(&self, selectivities: &[f64]) -> bool {
         let ranges = &self.ranges[..(get(&self.count) as usize).min(PREDICATES_MAX)];
         let inside = |(range, share): (&[AtomicU64; 2], &f64)| {
@@ -168,12 +168,12 @@ impl Words {
         ranges.len() == selectivities.len() && ranges.iter().zip(selectivities).all(inside)
     }
 
-    /// The ranges, as bits.
+    /// The ranges as bits.
     pub(crate) fn ranges(&self) -> [[u64; 2]; PREDICATES_MAX] {
         std::array::from_fn(|n| [get(&self.ranges[n][0]), get(&self.ranges[n][1])])
     }
 
-    /// Takes in the ranges of another child. The caller keeps readers of the list out.
+    /// Widens the ranges by those of another child (L15). The caller keeps readers of the list out.
     pub(crate) fn widen(&self, by: &[[u64; 2]; PREDICATES_MAX]) {
         let count = (get(&self.count) as usize).min(PREDICATES_MAX);
         for (range, [low, high]) in self.ranges[..count].iter().zip(by) {
@@ -204,13 +204,13 @@ impl Words {
 }
 
 impl LibraryCache {
-    /// How a child is shared.
+    /// The kind of sharing of a child.
     pub fn sharing(&self, handle: Handle) -> Sharing {
         self.children.get(handle.child as usize).map_or(Sharing::Plain, |child| child.adaptive.sharing())
     }
 
-    /// Whether a cursor that is sensitive to values may be executed with values of these selectivities. Nothing shared
-    /// is written.
+    /// Whether a cursor that is sensitive to values may be executed with values of these selectivities. Writes nothing
+    /// shared.
     pub fn fit<S: AsRef<[f64]>>(&self, handle: Handle, selectivities: impl FnOnce() -> S) -> Fit {
         let Some(child) = self.children.get(handle.child as usize) else { return Fit::Shared };
         let flags = get(&child.adaptive.flags);
@@ -221,12 +221,12 @@ impl LibraryCache {
             _ => true,
         };
         fence(Ordering::Acquire);
-        // Of a child that has gone nothing is known: its plan is as good as another.
+        // A child that is gone says nothing about its ranges; the session's own plan is as good as another.
         if fits || child.life.load(Ordering::Relaxed) != handle.life { Fit::Shared } else { Fit::Other }
     }
 
-    /// Puts a child out of use with what an execution has found out about its estimates: a number and a factor for each
-    /// scan. False: it is out of use already, or gone.
+    /// Marks a child UNSHARED (L16) and leaves the corrections that an execution has found: a number and a factor for
+    /// each scan. False when the child is UNSHARED already, or gone.
     ///
     /// Latches: none held on entry or return; the bucket's.
     pub fn correct(&self, p: &Process, handle: Handle, found: &[(u64, f64)]) -> bool {
@@ -250,7 +250,7 @@ impl LibraryCache {
         true
     }
 
-    /// The corrections of a child of the statement that is out of use for its estimates.
+    /// The corrections left by an UNSHARED child of the statement.
     ///
     /// Latches: none. Nothing shared is written.
     pub fn corrections(&self, p: &Process, digest: Digest, env: &Env<'_>) -> Vec<(u64, f64)> {
@@ -275,7 +275,7 @@ impl LibraryCache {
         Vec::new()
     }
 
-    /// Adds executions of a sensitive cursor by bucket, with the values, rows and buffer gets of the last of them.
+    /// Adds executions of a sensitive cursor by bucket, with the values, rows and buffer gets of the last one.
     pub fn note_executions(
         &self,
         handle: Handle,
@@ -301,7 +301,7 @@ impl LibraryCache {
 }
 
 impl Child {
-    /// Whether a child that is loaded for other values takes its place: it is shared by all values, and watched.
+    /// Whether a child loaded for other values replaces this one: true for a sensitive child.
     pub(crate) fn gives_way(&self) -> bool {
         self.adaptive.sharing() == Sharing::Sensitive
     }

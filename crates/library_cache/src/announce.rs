@@ -1,9 +1,10 @@
 //! Changes of objects between the commit that makes them and the end of the cursors that depend on them.
 //!
-//! Cursors are marked after the commit: a cursor that is compiled before the commit and after the marks would keep the
-//! old definitions. A process that dies between commit and marks leaves cursors that nothing else ends when only
-//! statistics have changed. So it notes the objects in its own line before it commits, and PMON ends their cursors. A
-//! note in the dictionary was rejected: every soft parse would have to read it.
+//! Cursors are marked invalid after the commit: a cursor compiled after the marks but before the commit would keep the
+//! old definitions. A process that dies between its commit and the marks would leave valid cursors on changed objects,
+//! and after a change of statistics alone nothing else would invalidate them. So the process notes the objects in its
+//! line before it commits, and PMON marks the cursors in its place (L20). A note in the dictionary was rejected: every
+//! soft parse would have to read it.
 
 use std::sync::atomic::Ordering;
 
@@ -12,23 +13,24 @@ use process::Process;
 use crate::LibraryCache;
 use crate::layout::state;
 
-/// Objects that are noted one by one.
+/// Largest number of objects noted one by one.
 pub(crate) const MOST: usize = 15;
-/// Stands for the number of objects where they are more: all objects.
+/// In place of the number of objects: more than [`MOST`], that is, all objects.
 const ALL: u64 = u64::MAX;
 
 /// The objects that a dead process was changing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Announced {
-    /// These: their definitions or rows, or their statistics at once.
+    /// The cursors of these are invalid: their definitions or rows have changed, or their statistics with immediate
+    /// effect.
     Objects(Vec<u32>),
-    /// More than could be noted.
+    /// More objects than could be noted.
     All,
 }
 
 impl LibraryCache {
-    /// Notes the objects whose cursors this process is going to make invalid, and those whose cursors it is going to
-    /// let end within so many seconds, once its commit is done. No object takes the note away.
+    /// Notes the objects whose cursors this process will invalidate after its commit, and the objects whose cursors it
+    /// will end within the given number of seconds. An empty list removes the note.
     ///
     /// Writes the process's own line only. Latches: none.
     pub fn announce(&self, p: &Process, objects: &[u32], rolled: &[u32], period_s: u64) {
@@ -44,8 +46,9 @@ impl LibraryCache {
         count.store(number as u64, Ordering::Release);
     }
 
-    /// Does what a dead process has announced, for PMON: behind the end of its transaction, so that no cursor is
-    /// compiled with the old definitions afterwards, and before others get the locks that it changed them under.
+    /// Marks the cursors of the objects that a dead process has announced. PMON calls it after the end of the dead
+    /// process's transaction, so that no cursor is compiled with the old definitions afterwards, and before it releases
+    /// the enqueues under which the objects were changed.
     ///
     /// Latches: as [`Self::invalidate`].
     pub fn finish_announced(&self, p: &Process, dead: u32) -> Announced {

@@ -1,4 +1,4 @@
-//! What makes cursors and objects invalid or takes them out: DDL, purges, flushes; and marking statements hot or kept.
+//! Invalidation and removal of cursors and objects (DDL, purges, flushes); marking of statements as hot or kept.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
@@ -11,13 +11,13 @@ use crate::layout::{About, Child, HOT_MAX, Parent, now_s, state};
 use crate::load::Guard;
 use crate::{Digest, Handle, LibraryCache, Namespace};
 
-/// Whether a child is not out of date, whether it is shared or not.
+/// Whether a child's plan is up to date: VALID or UNSHARED.
 fn is_of_now(state: u64) -> bool {
     state == state::VALID || state == state::UNSHARED
 }
 
 impl LibraryCache {
-    /// Makes the cursors that depend on one of these objects invalid; returns how many.
+    /// Invalidates the cursors that depend on one of these objects; returns how many.
     ///
     /// Latches: none held on entry or return; the bucket's for each that changes.
     pub fn invalidate(&self, p: &Process, objects: &[u32]) -> u64 {
@@ -33,9 +33,9 @@ impl LibraryCache {
         changed
     }
 
-    /// Ends the sharing of the cursors that depend on one of these objects, each at a random moment within so many
-    /// seconds: their plans stay good, and are not all made again at once. Returns how many were marked. One that is
-    /// marked already keeps its moment.
+    /// Ends the sharing of the cursors that depend on one of these objects, each at a random second within the period.
+    /// Their plans stay correct, and the hard parses are spread over the period. Returns how many were marked. A cursor
+    /// that is marked already keeps its second.
     ///
     /// Latches: as [`Self::invalidate`].
     pub fn roll_out(&self, p: &Process, objects: &[u32], period_s: u64) -> u64 {
@@ -54,7 +54,7 @@ impl LibraryCache {
         marked
     }
 
-    /// Makes what is kept of these objects themselves a matter of the past: the next one who names one loads it again.
+    /// Marks the cached entries of these objects stale: the next session that names one of them loads it again.
     ///
     /// Latches: as [`Self::invalidate`].
     pub fn invalidate_objects(&self, p: &Process, objects: &[u32]) {
@@ -68,8 +68,8 @@ impl LibraryCache {
         }
     }
 
-    /// Makes one cursor invalid: the dictionary has changed while it was compiled. False when it is so already, or
-    /// gone.
+    /// Invalidates one cursor because the dictionary has changed while it was compiled. False when the cursor is
+    /// invalid already, or gone.
     ///
     /// Latches: as [`Self::invalidate`].
     pub fn invalidate_cursor(&self, p: &Process, handle: Handle) -> bool {
@@ -86,7 +86,7 @@ impl LibraryCache {
         })
     }
 
-    /// Changes a child that is not out of date under its bucket and its list; false when it is, or has gone.
+    /// Changes a child that is up to date, with its bucket and list held; false when the child is out of date or gone.
     fn change_child(&self, p: &Process, at: usize, life: u64, f: impl FnOnce(&Guard<'_>, &Child, &Parent)) -> bool {
         let child = &self.children[at];
         let Some(parent) = self.parents.get(child.parent.load(Ordering::Relaxed) as usize) else { return false };
@@ -102,8 +102,8 @@ impl LibraryCache {
         true
     }
 
-    /// ALTER SYSTEM FLUSH SHARED_POOL: everything that is neither kept nor pinned goes. Returns how many statements
-    /// went.
+    /// ALTER SYSTEM FLUSH SHARED_POOL: removes everything that is neither kept nor pinned. Returns how many statements
+    /// it removed.
     pub fn flush(&self, p: &Process) -> u64 {
         let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
         let (mut gone, running) = (0, self.running());
@@ -117,10 +117,10 @@ impl LibraryCache {
         gone
     }
 
-    /// DBMS_SHARED_POOL.PURGE: the cursors of a statement, all its copies. Those that are pinned are invalid from now
-    /// on. False when there is no such statement.
+    /// DBMS_SHARED_POOL.PURGE of a statement: removes its cursors and those of its hot copies. Pinned cursors become
+    /// invalid. False when there is no such statement.
     pub fn purge(&self, p: &Process, digest: Digest) -> bool {
-        // All of them, whatever the first says.
+        // `count` visits every copy; `any` would stop at the first one found.
         (0..=self.hot_copies).filter(|copy| self.purge_copy(p, digest, *copy)).count() > 0
     }
 
@@ -136,7 +136,7 @@ impl LibraryCache {
         self.set_object_kept(p, Namespace::SqlArea, digest, kept)
     }
 
-    /// The same of an object of any namespace.
+    /// DBMS_SHARED_POOL.KEEP and UNKEEP of an object of any namespace.
     pub fn set_object_kept(&self, p: &Process, namespace: Namespace, digest: Digest, kept: bool) -> bool {
         let key = Key { digest, namespace, copy: 0 };
         match self.find_parent(p, &key) {
@@ -145,14 +145,14 @@ impl LibraryCache {
         }
     }
 
-    /// DBMS_SHARED_POOL.PURGE of an object of another namespace than that of statements. False when it was not there.
+    /// DBMS_SHARED_POOL.PURGE of an object that is not a statement. False when it was not in the cache.
     pub fn purge_object(&self, p: &Process, namespace: Namespace, digest: Digest) -> bool {
         let found = self.find_parent(p, &Key { digest, namespace, copy: 0 });
         found.is_some_and(|(at, life)| self.remove(p, at, life, Where::KglEvict, &[]).0)
     }
 
-    /// DBMS_SHARED_POOL.MARKHOT: sessions parse and execute copies of the statement from now on, session by session in
-    /// turn. False when as many as can be are hot already.
+    /// DBMS_SHARED_POOL.MARKHOT: sessions parse and execute copies of the statement from now on, each session the copy
+    /// of its number. False when the list of hot statements is full.
     pub fn mark_hot(&self, p: &Process, digest: Digest) -> bool {
         let c = self.control;
         let section = p.lock(self.pool, Where::KghAllocate, digest.value());
@@ -168,7 +168,7 @@ impl LibraryCache {
         true
     }
 
-    /// DBMS_SHARED_POOL.UNMARKHOT: the copies go too. False when it was not hot.
+    /// DBMS_SHARED_POOL.UNMARKHOT: removes the copies, too. False when the statement was not hot.
     pub fn unmark_hot(&self, p: &Process, digest: Digest) -> bool {
         let c = self.control;
         {
@@ -180,7 +180,7 @@ impl LibraryCache {
                 words[0].load(Ordering::Relaxed) == low && words[1].load(Ordering::Relaxed) == high
             };
             let Some(at) = (0..count.min(HOT_MAX)).find(is_it) else { return false };
-            // The last one takes its place.
+            // The last entry of the list takes the free place.
             for half in 0..2 {
                 section.set(&c.hot[at][half], c.hot[count - 1][half].load(Ordering::Relaxed));
             }
@@ -190,7 +190,7 @@ impl LibraryCache {
         true
     }
 
-    /// The parent of a key and its life.
+    /// The parent of a key, and its life.
     pub(crate) fn find_parent(&self, p: &Process, key: &Key) -> Option<(u64, u64)> {
         let bucket = self.bucket(key);
         let find = || {
@@ -208,7 +208,7 @@ impl LibraryCache {
         }
     }
 
-    /// Changes what the parent of a key is; false when it has gone. `invalidates`: what it said is of the past.
+    /// Changes the properties of a key's parent; false when the parent is gone. `invalidates`: counts an invalidation.
     pub(crate) fn change_about(
         &self,
         p: &Process,

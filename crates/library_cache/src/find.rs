@@ -2,13 +2,13 @@
 //!
 //! | design | gets of a soft parse | gets of an execution |
 //! |---|---|---|
-//! | latch (up to 10.2.0.1) | 2 of a child of `library cache`: the handle, the cursor under it | 2 of a child of `library cache pin` |
+//! | latch (up to 10.2.0.1) | 2 of a child of `library cache` (handle, child) | 2 of a child of `library cache pin` |
 //! | pins (10.2) | the same | 1 reference of the mutex `Cursor Pin` |
-//! | mutex (11.1 and later) | 4 mutexes: bucket and handle (`Library Cache`), `Cursor Parent`, `hash table` | the same |
+//! | mutex (11.1 and later) | 4 mutexes: 2 `Library Cache` (bucket, handle), `Cursor Parent`, `hash table` | the same |
 //! | versioned (Latchwork) | 1 versioned get of a child of `library cache`, in the process's own line | none |
 //!
-//! All four read the same chains, and module `load`, which changes them, is the same for all. A cursor that a session
-//! holds open, or keeps for `session_cached_cursors`, is executed without a parse.
+//! The four designs read the same chains; module `load`, which changes the chains, is common to all. A cursor that a
+//! session holds open, or keeps for `session_cached_cursors`, is executed without a parse.
 
 use std::sync::atomic::Ordering;
 
@@ -18,33 +18,34 @@ use process::Process;
 use crate::layout::{Child, HOT_MAX, Parent, name_words, state};
 use crate::{Design, Digest, Handle, LibraryCache, Mismatch, NAME_BYTES_MAX, Namespace, count};
 
-/// A statement that is parsed.
+/// A statement to be parsed.
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
     pub digest: Digest,
-    /// What `v$sql` shows: the statement's bytes, or PL/SQL's normalised text; the digest is taken over it.
+    /// The text in `v$sql`: the statement's bytes, or the normalised text of a PL/SQL block. The digest is taken over
+    /// it.
     pub text: &'a str,
     pub command: u32,
 }
 
-/// What makes the cursors of a statement differ.
+/// The properties by which the cursors of one statement differ.
 #[derive(Clone, Copy, Debug)]
 pub struct Env<'a> {
-    /// Whose privileges.
+    /// The user whose privileges apply.
     pub user: u32,
-    /// Where unqualified names belong.
+    /// The schema of unqualified names.
     pub schema: &'a str,
     /// The optimizer's settings.
     pub optimizer: u64,
-    /// The language settings.
+    /// The NLS settings.
     pub nls: u64,
     /// The rights beyond the user's own: roles, SYSDBA.
     pub auth: u64,
-    /// The types of the binds; 0 while they are not known, which fits all.
+    /// The types of the binds; 0 while they are unknown, which fits every child.
     pub binds: u64,
 }
 
-/// What a parent is found by.
+/// The key of a parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub digest: Digest,
@@ -63,7 +64,7 @@ impl Key {
         self.digest.hash_value().into()
     }
 
-    /// What it is followed by.
+    /// The key of the simulation for `v$shared_pool_advice`.
     #[inline]
     pub(crate) fn followed(&self) -> u32 {
         self.hash() as u32
@@ -79,16 +80,16 @@ impl Key {
 /// The result of a search.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Found {
-    /// The child that fits, and what its binds are.
+    /// The child that fits, and the types of its binds.
     pub own: Option<(Handle, u64)>,
     kin: Kin,
 }
 
-/// The environment with its name as words.
+/// The environment, its schema name as words.
 pub(crate) struct Want<'a> {
     env: &'a Env<'a>,
     schema: [u64; NAME_BYTES_MAX / 8],
-    /// The selectivities of the values that it is to be executed with.
+    /// The selectivities of the values to execute it with.
     selectivities: Option<&'a [f64]>,
 }
 
@@ -97,12 +98,12 @@ impl<'a> Want<'a> {
         Want { env, schema: name_words(env.schema), selectivities: None }
     }
 
-    /// The same for values of binds with these selectivities.
+    /// The same for bind values with these selectivities.
     pub(crate) fn of(self, selectivities: Option<&'a [f64]>) -> Want<'a> {
         Want { selectivities, ..self }
     }
 
-    /// What keeps a child from being shared: 0 when nothing does.
+    /// The reasons why a child cannot be shared, as bits; 0 when it can.
     pub(crate) fn mismatch(&self, child: &Child) -> u64 {
         let mut bits = 0;
         let mut differs = |word: &std::sync::atomic::AtomicU64, want: u64, bit: Mismatch| {
@@ -133,11 +134,11 @@ impl<'a> Want<'a> {
     }
 }
 
-/// Children that a session may try.
+/// Largest number of children in [`Kin`] (L5).
 pub const KIN_MOST: usize = 4;
 
-/// Valid children of a statement that differ from what is wanted in whose names and privileges they are for: the caller
-/// knows whether these mean the same to it.
+/// Valid children of a statement that fit but for user, schema or rights. The caller finds out whether the plan means
+/// the same with its own names and privileges.
 #[derive(Clone, Copy, Debug)]
 pub struct Kin {
     handles: [Handle; KIN_MOST],
@@ -163,11 +164,12 @@ impl Kin {
     }
 }
 
-/// The reasons that are about names and privileges alone.
+/// The mismatches of names and privileges alone.
 pub(crate) const OF_IDENTITY: u64 = 1 << Mismatch::AuthCheck as u64 | 1 << Mismatch::Translation as u64;
 
 impl LibraryCache {
-    /// Finds a cursor that a statement can share; a soft parse. `None`: compile it and [`LibraryCache::load`] it.
+    /// Finds a cursor that a statement can share: a soft parse. `None`: compile the statement and
+    /// [`LibraryCache::load`] it.
     ///
     /// Latches: none held on entry or return; gets as in the module's table. Waits: `latch: library cache`, `library
     /// cache: mutex X`, `cursor: mutex S`, as the design has them.
@@ -175,7 +177,7 @@ impl LibraryCache {
         self.parse_for(p, digest, env, None)
     }
 
-    /// As [`Self::parse`], for values of binds with these selectivities.
+    /// Like [`Self::parse`], for bind values with these selectivities.
     pub fn parse_for(
         &self,
         p: &Process,
@@ -186,10 +188,11 @@ impl LibraryCache {
         self.parse_or_kin(p, digest, env, selectivities).ok()
     }
 
-    /// As [`Self::parse_for`].
+    /// Like [`Self::parse_for`].
     ///
     /// # Errors
-    /// The children of others that the caller may try, in the same get: see [`Self::take_kin`].
+    /// Children of other users, schemas or rights that the caller may try, found by the same get: see
+    /// [`Self::take_kin`].
     pub fn parse_or_kin(
         &self,
         p: &Process,
@@ -215,7 +218,7 @@ impl LibraryCache {
         Ok(handle)
     }
 
-    /// A session executes a child of [`Kin`]: its parse is a soft one.
+    /// Counts a soft parse for a session that executes a child of [`Kin`].
     pub fn take_kin(&self, p: &Process, digest: Digest, handle: Handle, env: &Env<'_>) {
         count(&self.line(p).get_hits[Namespace::SqlArea as usize]);
         let binds = self.children.get(handle.child as usize).map_or(0, |child| child.binds.load(Ordering::Relaxed));
@@ -255,7 +258,7 @@ impl LibraryCache {
         let list = p.mutex_shared(&parent.parent, MutexKind::CursorParent, Where::KksParent, idn);
         drop(handle);
         let _children = p.imitated_mutex_shared(&parent.table, MutexKind::HashTable, Where::KksChildren, idn);
-        // Between the chain and the list the parent may have gone.
+        // The parent may have been removed between the two mutexes.
         let found = (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want));
         drop(list);
         found
@@ -265,7 +268,7 @@ impl LibraryCache {
         (key.hash() & (self.buckets.len() as u64 - 1)) as usize
     }
 
-    /// The parent of a key. Bounded, for readers that may see chains torn.
+    /// Searches the parent of a key. The walk is bounded, since readers without a latch may see torn chains.
     pub(crate) fn search(&self, bucket: usize, key: &Key) -> Option<u64> {
         let mut link = self.buckets[bucket].head.load(Ordering::Acquire);
         for _ in 0..=self.parents.len() {
@@ -279,7 +282,8 @@ impl LibraryCache {
         None
     }
 
-    /// A valid child that fits, and what its binds are; without one, those of others. Bounded likewise.
+    /// Searches a valid child that fits, with the types of its binds; without one, children of other users. Bounded
+    /// likewise.
     pub(crate) fn search_child(&self, parent: &Parent, want: &Want<'_>) -> Found {
         let mut found = Found::default();
         let mut link = parent.children.load(Ordering::Acquire);
@@ -305,7 +309,7 @@ impl LibraryCache {
         found
     }
 
-    /// Which copy of a statement a session uses: 0 unless it is marked hot.
+    /// The copy of a statement that a session uses: 0 unless the statement is hot.
     pub(crate) fn copy_for(&self, p: &Process, digest: Digest) -> u8 {
         if self.is_hot(digest) { (p.sid() % u32::from(self.hot_copies)) as u8 + 1 } else { 0 }
     }

@@ -1,12 +1,13 @@
-//! Images: what a cursor is made of, in chunks of shared memory.
+//! Images: cursors as bytes, in chunks of shared memory.
 //!
-//! An image is bytes, written once by who loads the child and read by all others. It lies in a chain of chunks of one
-//! size, taken from a free list under `shared pool` with the child they are for, so that the micro-undo of a loader that
-//! dies gives them back. Space in one piece was rejected: it needs a search for a place, and merging of what is freed.
+//! The session that loads a child writes its image once; other sessions make their cursors of it. An image is a chain
+//! of chunks of one size, taken from a free list under `shared pool` in the section that links the child, so that the
+//! micro-undo of a loader that dies frees them. Contiguous space was rejected: it needs a search for a gap and merging
+//! of freed pieces.
 //!
-//! A reader takes no latch, in no design: it copies the bytes and believes the copy if the child's life and edition are
-//! what they were before. A chunk that has gone to another child meanwhile has been taken off a dead life or in an odd
-//! edition.
+//! Readers take no latch in any design: they copy the bytes and use the copy only if the child's life and edition have
+//! not changed. A chunk that was given to another child meanwhile had been freed in a life that is over or under an odd
+//! edition, so the reader sees the change.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -17,12 +18,12 @@ use crate::layout::{CHUNK_BYTES, CHUNKS_MOST, Child, Content, store_bytes};
 use crate::load::{Guard, take};
 use crate::{Handle, LibraryCache};
 
-/// Children that give way to one image at most.
+/// Largest number of children evicted for one image.
 const VICTIMS_MOST: usize = 64;
-/// No image is longer than one in so many of all chunks.
+/// No image takes more than this fraction of all chunks.
 const PART: usize = 8;
 
-/// A child as it was loaded once.
+/// One load of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edition {
     handle: Handle,
@@ -35,23 +36,23 @@ impl Edition {
     }
 }
 
-/// Why a child has no image.
+/// Why a child has no image (L14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
-    /// It is longer than any image may be.
+    /// The image exceeds the largest size.
     TooLong,
-    /// There were not as many chunks, and not enough children gave way.
+    /// Chunks were missing, and eviction did not free enough.
     NoRoom,
 }
 
-/// The image that a child was to have and did not get: the chunks that it takes, and how many had been freed by then,
-/// 32 bits each. A hint, written and read like the figures of a child.
+/// The image that a child did not get: the chunks it takes, and the count of freed chunks at that time, 32 bits each. A
+/// hint, written and read like the figures of a child.
 #[derive(Clone, Copy)]
 pub(crate) struct LeftOutImage(u64);
 
 impl LeftOutImage {
     const NONE: LeftOutImage = LeftOutImage(0);
-    /// The place of the chunks; all bits are an image that is too long.
+    /// In place of the number of chunks: the image is too long.
     const TOO_LONG: u64 = u32::MAX as u64;
 
     fn new(chunks: u64, freed: u64) -> LeftOutImage {
@@ -75,13 +76,14 @@ impl LeftOutImage {
     }
 }
 
-/// How many chunks so many bytes take.
+/// The number of chunks for this many bytes.
 pub(crate) fn chunks_of(bytes: usize) -> usize {
     bytes.div_ceil(CHUNK_BYTES)
 }
 
 impl LibraryCache {
-    /// Copies the image of a child into `out`. `None`: there is none, or the child is gone or being loaded.
+    /// Copies the image of a child into `out`. `None`: the child has no image, is gone, or is being loaded
+    /// (L13).
     ///
     /// Latches: none. Nothing shared is written.
     pub fn image(&self, handle: Handle, out: &mut Vec<u8>) -> Option<Edition> {
@@ -94,7 +96,7 @@ impl LibraryCache {
         if count == 0 || count > CHUNKS_MOST {
             return None;
         }
-        // Whole words of the chunks, and no more of the last one than it has.
+        // The loop copies whole words of the chunks; the last chunk may be used in part.
         out.resize(len.next_multiple_of(8), 0);
         for part in out.chunks_mut(CHUNK_BYTES) {
             let chunk = self.chunks.get(usize::try_from(link.checked_sub(1)?).ok()?)?;
@@ -105,7 +107,8 @@ impl LibraryCache {
             link = chunk.next.load(Ordering::Relaxed);
         }
         out.truncate(len);
-        // Pairs with the Release fences in `begin_fill` and `put_image`: who sees a new word sees its edition or life.
+        // Pairs with the Release fences in `begin_fill` and `put_image`: a reader that saw a new word sees the new
+        // edition or life.
         fence(Ordering::Acquire);
         let is_same = number.is_multiple_of(2)
             && child.edition.load(Ordering::Relaxed) == number
@@ -113,20 +116,20 @@ impl LibraryCache {
         is_same.then_some(Edition { handle, number })
     }
 
-    /// The child as it is loaded now.
+    /// The current load of the child.
     pub fn edition_of(&self, handle: Handle) -> Edition {
         let child = self.children.get(handle.child as usize);
         Edition { handle, number: child.map_or(0, |child| child.edition.load(Ordering::Relaxed)) }
     }
 
-    /// Whether somebody has found the image good in the dictionary of that number.
+    /// Whether a session has found the image valid in this dictionary epoch.
     pub fn is_known(&self, edition: Edition, dictionary: u32) -> bool {
         let child = self.children.get(edition.handle.child as usize);
         child.is_some_and(|child| child.known.load(Ordering::Relaxed) == known(edition, dictionary))
     }
 
-    /// Notes that the image is good in the dictionary of that number. The note is of the edition: it says nothing of
-    /// what has been loaded meanwhile.
+    /// Notes that the image is valid in this dictionary epoch. The note carries the edition, so it says nothing about a
+    /// later load.
     pub fn set_known(&self, edition: Edition, dictionary: u32) {
         if let Some(child) = self.children.get(edition.handle.child as usize)
             && child.life.load(Ordering::Relaxed) == edition.handle.life
@@ -135,10 +138,10 @@ impl LibraryCache {
         }
     }
 
-    /// Why the image of a child was left out, as long as another try would come to the same: the image is too long, or
-    /// there is no room for it yet and others have not freed as many chunks since. A session that compiles the cursor
-    /// need not make its image then. Where the pool is full all the time, what is freed for others says that children
-    /// give way.
+    /// Why the image of a child was left out, as long as another attempt would fail as well: the image is too long, or
+    /// there is still no room and fewer chunks than it needs have been freed since. A session that compiles the cursor
+    /// then makes no image. In a pool that is always full, the count of freed chunks shows that eviction makes
+    /// progress.
     ///
     /// Latches: none. Nothing shared is written.
     pub fn left_out(&self, handle: Handle) -> Option<LeftOut> {
@@ -155,7 +158,7 @@ impl LibraryCache {
         is_same.then_some(why)
     }
 
-    /// Lets children give way until an image of so many bytes has room, or no more can.
+    /// Evicts children until an image of this many bytes has room, or nothing more can be evicted.
     pub(crate) fn make_room(&self, p: &Process, bytes: usize) {
         let c = self.control;
         let fits = || chunks_of(bytes) as u64 + c.chunks_used.load(Ordering::Relaxed) <= self.chunks.len() as u64;
@@ -173,24 +176,24 @@ impl LibraryCache {
         chunks_of(bytes) > CHUNKS_MOST.min(self.chunks.len() / PART)
     }
 
-    /// Writes what a load brings into a child that is linked. The caller holds its bucket and keeps its pins out.
+    /// Writes a load into a linked child. The caller holds the child's bucket and keeps pins out.
     pub(crate) fn fill(&self, p: &Process, guard: &Guard<'_>, child: &Child, content: &Content<'_>, idn: u64) {
         let edition = child.begin_fill();
         {
             let _pool = p.lock(self.pool, Where::KghAllocate, idn);
             self.free_image(guard, child);
-            // What a section has freed it does not use again before that is final.
+            // A section must not use again the chunks it has freed before the change is final (L12).
             guard.checkpoint();
             os::crash::point("library-cache-image");
             self.put_image(guard, child, content.image);
-            // Final before the pool is free: others go on from its lists.
+            // Must be final before `shared pool` is free: other processes continue from its lists.
             guard.checkpoint();
         }
         os::crash::point("library-cache-image-final");
         child.fill(content, edition);
     }
 
-    /// Gives a child an image, if there is room; it has none. The caller holds `shared pool`.
+    /// Gives a child without an image one, if there is room. The caller holds `shared pool`.
     pub(crate) fn put_image(&self, guard: &Guard<'_>, child: &Child, bytes: &[u8]) {
         let c = self.control;
         child.known.store(0, Ordering::Relaxed);
@@ -208,7 +211,7 @@ impl LibraryCache {
             guard.set(&child.image_bytes, 0);
             return;
         }
-        // Pairs with the Acquire fence in `image`: whoever still reads the chunk's last image sees that it has gone.
+        // Pairs with the Acquire fence in `image`: a reader of the chunk's former image sees that the image is gone.
         fence(Ordering::Release);
         let link = |at: u64| &self.chunks[at as usize].next;
         let mut next = 0;
@@ -225,7 +228,7 @@ impl LibraryCache {
         os::crash::point("library-cache-image-written");
     }
 
-    /// Takes the image of a child away, and the figures of its operations. The caller holds `shared pool`.
+    /// Frees the image of a child and the figures of its operations. The caller holds `shared pool`.
     pub(crate) fn free_image(&self, guard: &Guard<'_>, child: &Child) {
         let image = chunks_of(child.image_bytes.load(Ordering::Relaxed) as usize) as u64;
         self.free_chunks(guard, &child.image, image);
@@ -234,7 +237,7 @@ impl LibraryCache {
         guard.set(&child.run_lines, 0);
     }
 
-    /// Frees a chain of so many chunks.
+    /// Frees a chain of `count` chunks.
     fn free_chunks(&self, guard: &Guard<'_>, head: &AtomicU64, count: u64) {
         let c = self.control;
         let first = head.load(Ordering::Relaxed);
@@ -252,6 +255,6 @@ impl LibraryCache {
 }
 
 fn known(edition: Edition, dictionary: u32) -> u64 {
-    // An edition that is loaded is even: never 0 together with a number of the dictionary.
+    // The edition of a loaded child is even and not 0, so the word is never 0 with a dictionary epoch.
     u64::from(dictionary) << 32 | u64::from(edition.number as u32)
 }

@@ -1,8 +1,8 @@
-//! What lies in shared memory: parents, children, the lines of the processes.
+//! The structures in shared memory: parents, children, and the line of each process.
 //!
-//! A parent has the text of a statement (or the name of an object) and the list of its children; a child has what makes
-//! it different from its siblings, its figures and its plan. Everything is words; slots are found by number, never by
-//! pointer.
+//! A parent has the text of a statement (or the name of an object) and the list of its children. A child has the
+//! properties that differ from its siblings', its figures and its plan. All fields are words; slots are referred to by
+//! number, never by pointer.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -11,26 +11,26 @@ use sga::{SgaBuilder, SgaLayout, SgaSlice};
 
 use crate::{Config, Delta, Digest, NAME_BYTES_MAX, Namespace, PLAN_BYTES_MAX, TEXT_BYTES_MAX};
 
-/// Objects that a child's dependencies are noted of; one that has more depends on everything.
+/// Largest number of objects noted as dependencies of a child; a child with more depends on every object.
 pub(crate) const DEPENDS_MAX: usize = 15;
-/// Statements that can be marked hot at a time.
+/// Largest number of hot statements.
 pub(crate) const HOT_MAX: usize = 64;
-/// Words of an image's chunk.
+/// Words of a chunk of an image.
 const CHUNK_WORDS: usize = 31;
-/// Bytes of it.
+/// Bytes of a chunk of an image.
 pub(crate) const CHUNK_BYTES: usize = CHUNK_WORDS * 8;
-/// Chunks for each statement that the cache holds.
+/// Chunks for each statement of the cache's size.
 const CHUNKS_EACH: usize = 8;
-/// Longest image, in chunks: a section notes what it changes in each.
+/// Longest image, in chunks: the section that frees an image notes a change in each.
 pub(crate) const CHUNKS_MOST: usize = 500;
-/// Bytes of MODULE and ACTION that are kept.
+/// Bytes kept of MODULE and ACTION.
 const LABEL_BYTES: usize = 64;
 
-/// A statement, or an object of another namespace. Words of an unlinked parent belong to whoever took it off the free
+/// A statement, or an object of another namespace. An unlinked parent belongs to the process that took it off the free
 /// list.
 #[repr(C, align(64))]
 pub struct Parent {
-    /// Changes with every statement that lives here; zero while nobody may read.
+    /// Changes with every statement in this slot; zero while the slot must not be read.
     pub(crate) life: AtomicU64,
     /// Next parent of the hash chain, or of the free list, plus one.
     pub(crate) chain: AtomicU64,
@@ -41,28 +41,28 @@ pub struct Parent {
     pub(crate) key: [AtomicU64; 2],
     /// [`About`].
     pub(crate) about: AtomicU64,
-    /// Bytes kept of the text, of the owner's name: 16 bits each; bytes of the whole text.
+    /// Bytes kept of the text and of the owner's name, 16 bits each; bytes of the whole text.
     lengths: AtomicU64,
-    /// The object's number, of objects of other namespaces.
+    /// The object number, for namespaces other than that of statements.
     pub(crate) object: AtomicU64,
     pub(crate) loads: AtomicU64,
     pub(crate) invalidations: AtomicU64,
     first_load_s: AtomicU64,
     pub(crate) last_active_s: AtomicU64,
     owner: [AtomicU64; NAME_BYTES_MAX / 8],
-    /// `Library Cache`: the handle.
+    /// `Library Cache` of the handle.
     pub(crate) handle: Mutex,
     /// `Cursor Parent`.
     pub(crate) parent: Mutex,
-    /// `hash table`: of the children.
+    /// `hash table` of the children.
     pub(crate) table: Mutex,
     text: [AtomicU64; TEXT_BYTES_MAX / 8],
 }
 
-/// A cursor that sessions share: one version of a statement.
+/// A child cursor: one version of a statement, shared by sessions.
 #[repr(C, align(64))]
 pub struct Child {
-    /// Changes with every cursor that lives here; zero while nobody may read.
+    /// Changes with every cursor in this slot; zero while the slot must not be read.
     pub(crate) life: AtomicU64,
     /// The next sibling, or the next of the free list, plus one.
     pub(crate) next: AtomicU64,
@@ -70,7 +70,7 @@ pub struct Child {
     pub(crate) number: AtomicU64,
     /// [`state`].
     pub(crate) state: AtomicU64,
-    /// References of the designs with latches.
+    /// References in the designs with pin latches.
     pub(crate) references: AtomicU64,
     /// `Cursor Pin`.
     pub(crate) pin: Mutex,
@@ -81,7 +81,7 @@ pub struct Child {
     /// [`crate::Env::auth`].
     pub(crate) auth: AtomicU64,
     pub(crate) binds: AtomicU64,
-    /// Why it could not be shared with the sibling before it: bits of [`crate::Mismatch`].
+    /// Why the sibling before it could not be shared: bits of [`crate::Mismatch`].
     pub(crate) mismatch: AtomicU64,
     pub(crate) loads: AtomicU64,
     pub(crate) invalidations: AtomicU64,
@@ -89,22 +89,22 @@ pub struct Child {
     pub(crate) load_s: AtomicU64,
     pub(crate) last_active_s: AtomicU64,
     pub(crate) figures: Figures,
-    /// The first chunk of its image plus one, 0 for none; the image's bytes.
+    /// The first chunk of the image plus one, 0 for none; the bytes of the image.
     pub(crate) image: AtomicU64,
     pub(crate) image_bytes: AtomicU64,
-    /// An image that was left out: [`crate::image::LeftOutImage`].
+    /// The image that was left out: [`crate::image::LeftOutImage`].
     pub(crate) left_out: AtomicU64,
-    /// The first chunk of the figures of its operations plus one, 0 for none; how many operations there are.
+    /// The first chunk of the figures of the operations plus one, 0 for none; the number of operations.
     pub(crate) run: AtomicU64,
     pub(crate) run_lines: AtomicU64,
-    /// From this second on it is not shared: statistics that its plan was made with have changed. 0 for no such end.
+    /// The second from which on the child is not shared, because statistics of its plan have changed. 0: none.
     pub(crate) roll_s: AtomicU64,
-    /// The image has been found good in the dictionary of an epoch: [`Known`].
+    /// The edition whose image was found valid in a dictionary epoch: [`Known`].
     pub(crate) known: AtomicU64,
-    /// Odd while what follows is written.
+    /// Odd while the words below are being written.
     pub(crate) edition: AtomicU64,
     plan_hash: AtomicU64,
-    /// Bytes of the plan, of module, action and mode: 16 bits each.
+    /// Bytes of the plan, module, action and mode, 16 bits each.
     lengths: AtomicU64,
     /// Sharing by the values of binds.
     pub(crate) adaptive: crate::adaptive::Words,
@@ -115,7 +115,7 @@ pub struct Child {
     plan: [AtomicU64; PLAN_BYTES_MAX / 8],
 }
 
-/// A part of an image. It is on the free list, or one of those of a child.
+/// A piece of an image or of the figures. It is on the free list or in one chain of a child.
 #[repr(C, align(64))]
 pub struct Chunk {
     /// The next of the image, or of the free list, plus one.
@@ -123,14 +123,14 @@ pub struct Chunk {
     pub(crate) words: [AtomicU64; CHUNK_WORDS],
 }
 
-/// The states of a child that is linked.
+/// The states of a linked child.
 ///
-/// | state | who sets it | who may share it |
+/// | state | set by | shared with |
 /// |---|---|---|
-/// | VALID | who loads it | whoever's environment is the same |
-/// | INVALID | who changes what it depends on; a purge while it is pinned | nobody until it is loaded again, in place if it is not pinned |
-/// | OBSOLETE | who wanted to load it again and found it pinned | nobody; it goes when its pins have gone |
-/// | UNSHARED | who loaded a child for other values of its binds, or with other estimates | nobody; it is out of use |
+/// | VALID | a load | sessions with the same environment |
+/// | INVALID | DDL on what it depends on; a purge while it is pinned | nobody; loaded again in place when not pinned |
+/// | OBSOLETE | a load that found it out of date and pinned | nobody; removed when its pins have ended |
+/// | UNSHARED | a load for other bind values or with corrections | nobody |
 pub(crate) mod state {
     pub const VALID: u64 = 1;
     pub const INVALID: u64 = 2;
@@ -138,7 +138,7 @@ pub(crate) mod state {
     pub const UNSHARED: u64 = 4;
 }
 
-/// The figures of a cursor; added to with atomic additions, at intervals.
+/// The figures of a cursor; sessions add to them now and then by atomic additions.
 #[repr(C, align(64))]
 pub struct Figures {
     words: [AtomicU64; Delta::WORDS],
@@ -153,12 +153,12 @@ pub struct Control {
     pub(crate) children_fresh: AtomicU64,
     pub(crate) chunks_free: AtomicU64,
     pub(crate) chunks_fresh: AtomicU64,
-    /// Chunks of images.
+    /// Chunks of images in use.
     pub(crate) chunks_used: AtomicU64,
-    /// Chunks freed so far: for differences.
+    /// Chunks freed since start-up, for differences.
     pub(crate) chunks_freed: AtomicU64,
     pub(crate) life: AtomicU64,
-    /// Where the searches for victims go on.
+    /// Where the next search for a victim begins.
     pub(crate) parent_hand: AtomicU64,
     pub(crate) child_hand: AtomicU64,
     pub(crate) hot_count: AtomicU64,
@@ -172,12 +172,12 @@ pub struct Control {
 /// A hash bucket.
 #[repr(C)]
 pub struct Bucket {
-    /// `Library Cache`: of the bucket.
+    /// `Library Cache` of the bucket.
     pub(crate) mutex: Mutex,
     pub(crate) head: AtomicU64,
 }
 
-/// What one process counts by namespace. The counts go on from one owner of the slot to the next.
+/// The counts of one process by namespace. They continue when another process takes the slot.
 #[repr(C, align(64))]
 pub struct Line {
     pub(crate) gets: [AtomicU64; Namespace::COUNT],
@@ -185,15 +185,15 @@ pub struct Line {
     pub(crate) pins: [AtomicU64; Namespace::COUNT],
     pub(crate) pin_hits: [AtomicU64; Namespace::COUNT],
     pub(crate) reloads: [AtomicU64; Namespace::COUNT],
-    /// Changes of objects that the process commits at the moment: how many, and each ([`crate::announce`]).
+    /// The objects changed by the commit in progress: their count, and each ([`crate::announce`]).
     pub(crate) announced: [AtomicU64; 1 + crate::announce::MOST],
-    /// Stored units that the call in progress runs: how many, and each ([`crate::running`]).
+    /// The stored units that the call in progress runs: their count, and each ([`crate::running`]).
     pub(crate) running: [AtomicU64; 1 + crate::running::RUNNING_MOST],
-    /// Bits of further ones.
+    /// Bits for units beyond that list.
     pub(crate) more: [AtomicU64; crate::running::MORE_WORDS],
-    /// Those that the statement in progress defines, likewise.
+    /// The units that the statement in progress defines: their count, and each.
     pub(crate) claimed: [AtomicU64; 1 + crate::running::CLAIMED_MOST],
-    /// The unit that the process waits for, and what for.
+    /// The unit that the process waits for, and the purpose.
     pub(crate) awaited: AtomicU64,
 }
 
@@ -249,17 +249,17 @@ impl Layout {
     }
 }
 
-/// What a parent is: the word `about`.
+/// The properties of a parent: the word `about`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct About {
     pub namespace: u8,
-    /// Which copy of a hot object; 0 is the object itself.
+    /// The number of the copy of a hot statement; 0 is the statement itself.
     pub copy: u8,
-    /// The statement's command, or the TYPE# of an object of another namespace.
+    /// The command of a statement, or the TYPE# of another object.
     pub command: u16,
     /// DBMS_SHARED_POOL.KEEP.
     pub kept: bool,
-    /// What it says is of the past: of objects of other namespaces.
+    /// The entry of an object is out of date.
     pub stale: bool,
 }
 
@@ -283,15 +283,15 @@ impl About {
     }
 }
 
-/// What a cursor is loaded with.
+/// The content that a load gives a cursor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Content<'a> {
-    /// The plan's rows, as bytes that only the executor understands; left out when longer than [`PLAN_BYTES_MAX`].
+    /// The rows of the plan, in the executor's format; left out when longer than [`PLAN_BYTES_MAX`].
     pub plan: &'a [u8],
     pub plan_hash: u32,
-    /// What other sessions make the cursor of, as bytes that only the executor understands. Empty: they compile it.
+    /// The image that other sessions make the cursor of, in the executor's format. Empty: they compile the statement.
     pub image: &'a [u8],
-    /// What the plan depends on.
+    /// The objects that the plan depends on.
     pub depends: &'a [u32],
     pub module: &'a str,
     pub action: &'a str,
@@ -299,11 +299,11 @@ pub struct Content<'a> {
     pub mode: &'a str,
     /// Sharing by the values of binds.
     pub adaptive: crate::Adaptive<'a>,
-    /// Why children for other names and privileges could not be shared: bits of [`crate::Mismatch`].
+    /// Why children of other users, schemas or rights could not be shared: bits of [`crate::Mismatch`].
     pub refused: u64,
 }
 
-/// The part of a cursor that loading it again changes.
+/// The part of a cursor that a load replaces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loaded {
     pub plan: Vec<u8>,
@@ -340,7 +340,7 @@ impl Parent {
         About::unpack(self.about.load(Ordering::Relaxed))
     }
 
-    /// Writes a statement, or an object with its number, into a parent that nobody can reach.
+    /// Writes a statement, or an object with its number, into an unlinked parent.
     pub(crate) fn fill(&self, digest: Digest, text: &str, owner: &str, about: About, object: u32) {
         let (low, high) = digest.halves();
         self.key[0].store(low, Ordering::Relaxed);
@@ -354,7 +354,7 @@ impl Parent {
             (&self.children, 0),
             (&self.next_number, 0),
             (&self.object, object.into()),
-            // A statement's are those of its children.
+            // The loads of a statement are counted in its children.
             (&self.loads, u64::from(about.namespace != Namespace::SqlArea as u8)),
             (&self.invalidations, 0),
             (&self.first_load_s, now),
@@ -362,7 +362,7 @@ impl Parent {
         ] {
             word.store(value, Ordering::Relaxed);
         }
-        // Pairs with the Acquire load of the life by those who take no latch.
+        // Pairs with the Acquire load of the life by readers without a latch.
         fence(Ordering::Release);
     }
 
@@ -380,7 +380,7 @@ impl Parent {
 }
 
 impl Child {
-    /// Makes a child that nobody can reach the first one of a new life.
+    /// Begins a new life of an unlinked child.
     pub(crate) fn begin(&self, env: &crate::Env<'_>, parent: u64, number: u64) {
         store_name(&self.schema, env.schema);
         let now = now_s();
@@ -404,7 +404,7 @@ impl Child {
         self.figures.clear();
     }
 
-    /// Begins to write what a load brings: readers look at the edition, which this gives.
+    /// Begins to write a load; returns the odd edition.
     pub(crate) fn begin_fill(&self) -> u64 {
         let odd = self.edition.load(Ordering::Relaxed) | 1;
         self.edition.store(odd, Ordering::Relaxed);
@@ -412,7 +412,7 @@ impl Child {
         odd
     }
 
-    /// Writes what a load brings, but for the image. The caller keeps other writers out.
+    /// Writes a load, except for the image. The caller keeps other writers out.
     pub(crate) fn fill(&self, content: &Content<'_>, odd: u64) {
         let plan = if content.plan.len() <= PLAN_BYTES_MAX { content.plan } else { &[] };
         store_bytes(&self.plan, plan);
@@ -432,18 +432,18 @@ impl Child {
         self.edition.store(odd + 1, Ordering::Release); // pairs with the Acquire loads in `loaded` and `image`
     }
 
-    /// Whether its time is over since statistics changed.
+    /// Whether the second at which sharing ends has passed (L19).
     pub(crate) fn has_rolled(&self) -> bool {
         let end = self.roll_s.load(Ordering::Relaxed);
         end != 0 && now_s() >= end
     }
 
-    /// PLAN_HASH_VALUE, for whoever keeps writers out.
+    /// PLAN_HASH_VALUE. The caller keeps writers out.
     pub(crate) fn plan_hash(&self) -> u32 {
         self.plan_hash.load(Ordering::Relaxed) as u32
     }
 
-    /// What [`Self::fill`] wrote; nothing while it is being written.
+    /// What [`Self::fill`] wrote; `None` while it is being written.
     pub(crate) fn loaded(&self) -> Option<Loaded> {
         let before = self.edition.load(Ordering::Acquire);
         let lengths = self.lengths.load(Ordering::Relaxed);
@@ -514,7 +514,7 @@ fn load_bytes(words: &[AtomicU64], len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Stores as much of a text as fits, cut at a character; returns the bytes stored.
+/// Stores as many whole characters of a text as fit; returns the bytes stored.
 pub(crate) fn store_text(words: &[AtomicU64], text: &str) -> usize {
     let mut cut = text.len().min(words.len() * 8);
     while !text.is_char_boundary(cut) {

@@ -1,23 +1,23 @@
 //! The library cache: statements, and the cursors that sessions share, behind `v$sql`.
 //!
-//! A **parent** is a statement: the digest of its text, from which `sql_id` comes, and the text. A **child** is one
-//! version of it: who parsed it, under which settings, with which binds; its figures; its plan, as rows for views and as
-//! an image that sessions make their cursors of. What a session executes is its own copy of the image, checked against
-//! the dictionary, so a cursor that has gone from the cache costs its figures and a hard parse, and nothing else.
+//! A **parent** is a statement: its text, and the digest of the text, from which `sql_id` is derived. A **child** is
+//! one version of the statement: the environment it was parsed in, its figures, and its plan, as rows for views and as
+//! an image that sessions make their cursors of. A session executes its own copy of the image, checked against the
+//! dictionary, so the eviction of a cursor loses its figures and costs a hard parse, and nothing else.
 //!
-//! Four designs protect the same structures: module `find` has the table of gets. In the one of Latchwork an execution
-//! writes nothing that is shared: a session counts in its own cursor and adds to the child from time to time
+//! Four designs protect the same structures: module `find` has the table of gets. In the versioned design an execution
+//! writes nothing shared: the session counts in its own cursor and adds to the child now and then
 //! ([`LibraryCache::add`]).
 //!
 //! See `README.md` for the invariants.
-#![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
+#![deny(unsafe_code)] // for the layouts in shared memory only
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use latch::{Generation, Latch, LatchName, Versioned};
 use process::{CleanupOrder, LatchSet, Process, Processes};
 
-/// Bytes of a statement's text that are kept (`v$sql.sql_text` shows the first 1000).
+/// Bytes kept of a statement's text (`v$sql.sql_text` shows the first 1000).
 pub const TEXT_BYTES_MAX: usize = 4000;
 /// Longest schema name kept.
 pub const NAME_BYTES_MAX: usize = 32;
@@ -67,13 +67,13 @@ pub enum Design {
 /// Sizes and design, fixed at start-up.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Statements the cache holds.
+    /// The number of statements that the cache holds.
     pub entries: u32,
     pub design: Design,
     pub generation: Generation,
     /// Process slots.
     pub processes: u32,
-    /// Cursors of a process that are shown and pinned; it may have more.
+    /// Cursors of a process that are shown and pinned; a process may have more.
     pub cursors: u32,
     /// Children of `library cache` and `library cache pin`.
     pub latches: u32,
@@ -82,7 +82,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Latchwork's own design.
+    /// The configuration of the versioned design.
     pub fn new(entries: u32, processes: u32) -> Config {
         Config {
             entries,
@@ -96,7 +96,7 @@ impl Config {
     }
 }
 
-/// What kind of object: the rows of `v$librarycache`.
+/// The kinds of objects: the rows of `v$librarycache`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Namespace {
@@ -109,9 +109,9 @@ pub enum Namespace {
 }
 
 impl Namespace {
-    /// How many there are.
+    /// The number of namespaces.
     pub const COUNT: usize = 6;
-    /// All of them, by number.
+    /// All namespaces by number.
     pub const ALL: [Namespace; Namespace::COUNT] = [
         Namespace::SqlArea,
         Namespace::TableProcedure,
@@ -133,7 +133,7 @@ impl Namespace {
         }
     }
 
-    /// The namespace of objects of that TYPE# of OBJ$; nothing for those that are not kept.
+    /// The namespace of objects with that TYPE# in OBJ$; `None` for types that are not cached.
     pub fn of_type(code: u16) -> Option<Namespace> {
         match code {
             1 => Some(Namespace::Index),
@@ -178,7 +178,7 @@ impl Digest {
         self.0.chunks(4).flat_map(|word| word.iter().rev()).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The digest of which these are the 32 digits.
+    /// The digest with these 32 digits.
     pub fn of_full_hash(text: &str) -> Option<Digest> {
         if text.len() != 32 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
             return None;
@@ -204,7 +204,7 @@ impl Digest {
     }
 }
 
-/// A session's reference to a child. It may outlive the child: the life tells.
+/// A session's reference to a child. It may outlive the child; the life shows that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle {
     pub(crate) child: u32,
@@ -212,23 +212,23 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// A reference to no child: there was no room. Nothing is counted or pinned by it.
+    /// The reference to no child, for a cursor without room in the cache (L8). Nothing is counted or pinned with it.
     pub const NONE: Handle = Handle { child: u32::MAX, life: 0 };
 
-    /// As numbers, for another process of the instance.
+    /// The handle as numbers, for another process of the instance.
     #[must_use]
     pub fn to_numbers(self) -> (u32, u64) {
         (self.child, self.life)
     }
 
-    /// The handle of these numbers. One that is of no child counts nothing.
+    /// The handle of these numbers. A handle that refers to no child counts nothing.
     #[must_use]
     pub fn of_numbers((child, life): (u32, u64)) -> Handle {
         Handle { child, life }
     }
 }
 
-/// What a session has counted for a statement since it last told.
+/// The figures of a statement since the session last added them to the child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
     pub executions: u64,
@@ -280,7 +280,7 @@ impl Delta {
         }
     }
 
-    /// Waits of the classes of [`wait::CHARGED`].
+    /// Adds waits by the classes of [`wait::CHARGED`].
     #[inline]
     pub fn add_waits(&mut self, us: [u64; wait::CHARGED.len()]) {
         let [user_io, application, concurrency] = us;
@@ -309,11 +309,11 @@ pub struct LibraryCache {
     pub(crate) pin_latches: &'static [Latch],
     pub(crate) pool: &'static Latch,
     pub(crate) lines: &'static [Line],
-    /// The cursors of each process, one process after the other.
+    /// The cursor words of all processes, process by process.
     pub(crate) cursors: &'static [AtomicU64],
     pub(crate) cursors_each: usize,
     pub(crate) hot_copies: u8,
-    /// Gets that are followed.
+    /// The sample of gets for `v$shared_pool_advice`.
     pub(crate) advice: process::Reuse,
 }
 
@@ -349,7 +349,7 @@ impl LibraryCache {
         }
     }
 
-    /// Registers what is to be done behind dead processes.
+    /// Registers the clean-up of dead processes.
     pub fn register(&'static self) {
         self.all.on_death(CleanupOrder::Pins, "library cache pins", move |p, dead| self.clean_up(p, dead));
     }
@@ -359,7 +359,7 @@ impl LibraryCache {
         self.design
     }
 
-    /// Adds what a session has counted. False when the child has given way to another meanwhile: parse again.
+    /// Adds a session's figures to the child (L4). False when the child has been replaced or removed: parse again.
     ///
     /// Writes shared lines, so it is called at intervals and at the end of a call, never per execution.
     pub fn add(&self, handle: Handle, delta: &Delta) -> bool {
@@ -387,7 +387,7 @@ impl LibraryCache {
     }
 }
 
-/// One more in a word that only its own process writes.
+/// Adds one to a word that only its own process writes.
 #[inline]
 pub(crate) fn count(word: &AtomicU64) {
     word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);

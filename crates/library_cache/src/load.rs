@@ -1,9 +1,9 @@
-//! What a hard parse does, and all that changes chains and lists; eviction.
+//! Hard parses, and all changes of chains and lists (L1, L2); eviction.
 //!
-//! Whoever changes the chain of a bucket, or a list of children under it, holds the bucket: by its child latch of
-//! `library cache`, or by its mutex. In the design with mutexes the parent's mutex is held too, exclusively, for
-//! changes of its list. A child is loaded again or leaves its list only when nobody pins it; in the versioned design
-//! nobody needs to, because who executes it looks at nothing in it but figures.
+//! A process that changes the chain of a bucket, or a list of children under it, holds the bucket: its child latch of
+//! `library cache`, or its mutex. In the mutex design it also holds the parent's mutex exclusively to change the list.
+//! In the designs with pins a child is loaded again or removed only while nobody pins it. The versioned design needs no
+//! such rule: an execution reads nothing of the child except its figures.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,12 +14,12 @@ use crate::find::{Key, OF_IDENTITY, Want};
 use crate::layout::{About, Child, Content, Parent, state};
 use crate::{Design, Edition, Env, Handle, LibraryCache, Mismatch, Namespace, Sharing, Statement, count};
 
-/// Tries to load a cursor, or the code of a unit, while victims have to be found.
+/// Attempts to load a cursor, or the code of a unit, each after an eviction.
 const TRIES: usize = 16;
-/// Slots looked at for each victim.
+/// Slots examined for each victim.
 const WINDOW: u64 = 16;
 
-/// A bucket held exclusively, with the right to change what hangs on it.
+/// A bucket held exclusively, with the section that changes what hangs from it.
 pub(crate) enum Guard<'a> {
     Latch(Section<'a>),
     Mutex(MutexSection<'a>),
@@ -37,7 +37,7 @@ impl Guard<'_> {
         self.set(word, word.load(Ordering::Relaxed).wrapping_add(n));
     }
 
-    /// Makes the changes so far final: before anything is freed that others go on from.
+    /// Makes the changes so far final. Required before memory is freed that other processes may then take.
     pub(crate) fn checkpoint(&self) {
         match self {
             Guard::Latch(section) => section.checkpoint(),
@@ -46,14 +46,14 @@ impl Guard<'_> {
     }
 }
 
-/// A child that nobody can pin meanwhile. Held for the sake of being dropped.
+/// A child that nobody can pin while this is held.
 pub(crate) enum Unpinned<'a> {
     Latch { _held: Section<'a> },
     Mutex { _held: MutexHeld<'a> },
     Nobody,
 }
 
-/// What became of a try.
+/// The result of an attempt.
 pub(crate) enum Tried {
     Loaded(Handle),
     NoParent,
@@ -61,8 +61,8 @@ pub(crate) enum Tried {
 }
 
 impl LibraryCache {
-    /// Puts a cursor that has been compiled into the cache; a hard parse. Somebody else may have done so meanwhile:
-    /// then theirs is shared. [`Handle::NONE`] when there is no room that could be made.
+    /// Puts a compiled cursor into the cache: a hard parse. If another session has loaded the cursor meanwhile, that
+    /// one is shared. [`Handle::NONE`] when no room could be made.
     ///
     /// Latches: none held on entry or return; the bucket's, `shared pool`, in the mutex design `Cursor Parent` and
     /// `Cursor Pin`.
@@ -70,7 +70,7 @@ impl LibraryCache {
         self.load_instead(p, of, env, content, None)
     }
 
-    /// As [`Self::load`], where that edition of a child was found to be of no use: it is loaded again.
+    /// Like [`Self::load`], but replaces that edition of a child, which the session could not use.
     pub fn load_instead(
         &self,
         p: &Process,
@@ -85,7 +85,7 @@ impl LibraryCache {
         self.load_with_room(p, || self.try_load(p, &key, of, env, content, stale))
     }
 
-    /// Loads while victims can be found; [`Handle::NONE`] when there is no room.
+    /// Repeats a load while victims can be evicted; [`Handle::NONE`] when there is no room.
     pub(crate) fn load_with_room(&self, p: &Process, load: impl Fn() -> Tried) -> Handle {
         for _ in 0..TRIES {
             let room = match load() {
@@ -132,9 +132,9 @@ impl LibraryCache {
         let adaptive = &content.adaptive;
         let aware = (adaptive.sharing == Sharing::Aware).then_some(adaptive.selectivities);
         let want = Want::new(env).of(aware);
-        // Those for other names or privileges have been tried already.
+        // Children of other users, schemas or rights have been tried already.
         let mut mismatch = u64::from(adaptive.is_corrected) << Mismatch::UseFeedbackStats as u64 | content.refused;
-        // Ranges of siblings with the same plan, which this one takes the place of.
+        // Ranges of siblings with the same plan; the new child takes their place.
         let mut same_plan = Vec::new();
         let mut link = parent.children.load(Ordering::Relaxed);
         while let Some(index) = link.checked_sub(1) {
@@ -142,7 +142,7 @@ impl LibraryCache {
             link = child.next.load(Ordering::Relaxed);
             let differs = want.mismatch(child);
             let state = child.state.load(Ordering::Relaxed);
-            // One for other names or privileges that is out of date: nobody has tried it.
+            // A child of another user, schema or rights that is out of date was not offered to the session.
             let is_tried = state == state::VALID || differs & !OF_IDENTITY != 0;
             if mismatch == 0 && is_tried {
                 mismatch = differs;
@@ -224,8 +224,8 @@ impl LibraryCache {
         true
     }
 
-    /// Links a new parent: of a statement, or of the object of that number; `None` when there is no slot.
-    #[allow(clippy::too_many_arguments)] // What a parent is made of.
+    /// Links a new parent of a statement, or of the object with that number; `None` when there is no slot.
+    #[allow(clippy::too_many_arguments)] // the properties of a parent
     pub(crate) fn make_parent(
         &self,
         p: &Process,
@@ -276,7 +276,7 @@ impl LibraryCache {
         child.fill(content, edition);
         guard.add(&c.life, 1);
         let life = c.life.load(Ordering::Relaxed);
-        // An object's are those of its definition.
+        // The loads of an object are counted in its parent.
         let is_statement = parent.about().namespace == Namespace::SqlArea as u8;
         for (word, value) in [
             (&child.state, state::VALID),
@@ -294,7 +294,7 @@ impl LibraryCache {
         Some(Handle { child: at as u32, life })
     }
 
-    /// Says what the binds of a child are, of which nothing was known when it was loaded.
+    /// Stores the types of the binds in a child that was loaded before they were known.
     #[cold]
     pub(crate) fn name_binds(&self, p: &Process, key: &Key, handle: Handle, binds: u64) {
         let guard = self.exclusive(p, self.bucket(key), Where::KglInsert, key.idn());
@@ -304,7 +304,7 @@ impl LibraryCache {
         }
     }
 
-    /// Holds a bucket, by whatever protects it in the design.
+    /// Holds a bucket exclusively, by its latch or its mutex.
     pub(crate) fn exclusive<'a>(&'a self, p: &'a Process, bucket: usize, at: Where, idn: u64) -> Guard<'a> {
         let latch = &self.latches[bucket % self.latches.len()];
         match self.design {
@@ -317,7 +317,7 @@ impl LibraryCache {
         }
     }
 
-    /// Keeps readers of a parent's list away, in the design where they do not hold the bucket.
+    /// Keeps readers of a parent's list out, in the design where readers do not hold the bucket.
     pub(crate) fn shut_list<'a>(
         &self,
         p: &'a Process,
@@ -328,7 +328,7 @@ impl LibraryCache {
         (self.design == Design::Mutex).then(|| p.mutex(&parent.parent, MutexKind::CursorParent, at, key.idn()))
     }
 
-    /// Keeps pins of a child away; `None` when it is pinned.
+    /// Keeps pins of a child out; `None` when it is pinned (L6).
     pub(crate) fn shut_out_pins<'a>(
         &'a self,
         p: &'a Process,
@@ -349,7 +349,7 @@ impl LibraryCache {
         }
     }
 
-    /// Takes a child out of its list, unless it is pinned. The caller holds the bucket and the list.
+    /// Removes a child from its list, unless it is pinned. The caller holds the bucket and the list.
     pub(crate) fn remove_child(&self, p: &Process, guard: &Guard<'_>, parent: &Parent, at: u64) -> bool {
         let child = &self.children[at as usize];
         let Some(unpinned) = self.shut_out_pins(p, child, Where::KglMutexPinDelete, Key::of(parent).idn()) else {
@@ -370,7 +370,7 @@ impl LibraryCache {
         true
     }
 
-    /// Takes a parent without children out of its chain. The caller holds the bucket and the list.
+    /// Removes a parent without children from its chain. The caller holds the bucket and the list.
     pub(crate) fn remove_parent(&self, p: &Process, guard: &Guard<'_>, bucket: usize, at: u64) {
         let parent = &self.parents[at as usize];
         if !unlink(guard, &self.buckets[bucket].head, at, |n| &self.parents[n as usize].chain) {
@@ -385,7 +385,7 @@ impl LibraryCache {
         drop(pool);
     }
 
-    /// Frees the child that was active longest ago among the next few; false when none can go.
+    /// Evicts the least recently active child of the next few; false when none can be evicted.
     pub(crate) fn evict_child(&self, p: &Process) -> bool {
         let used = self.control.children_fresh.load(Ordering::Relaxed).min(self.children.len() as u64);
         self.victims(&self.control.child_hand, used, |at| {
@@ -413,7 +413,7 @@ impl LibraryCache {
         self.remove_child(p, &guard, parent, at)
     }
 
-    /// Frees the parent that was active longest ago among the next few, with its children; false when none can go.
+    /// Evicts the least recently active parent of the next few, with its children; false when none can be evicted.
     pub(crate) fn evict_parent(&self, p: &Process) -> bool {
         let used = self.control.parents_fresh.load(Ordering::Relaxed).min(self.parents.len() as u64);
         self.victims(&self.control.parent_hand, used, |at| {
@@ -425,7 +425,7 @@ impl LibraryCache {
         .any(|(at, life)| self.remove(p, at, life, Where::KglEvict, &[]).1)
     }
 
-    /// The slots to try, one of each window, the one active longest ago first.
+    /// The slots to try, one of each window, the least recently active first.
     fn victims<'a>(
         &'a self,
         hand: &'a AtomicU64,
@@ -443,9 +443,9 @@ impl LibraryCache {
         })
     }
 
-    /// Takes all children of a parent that are not pinned out, and the parent itself when none is left. `running`:
-    /// children that stay, of which the design holds no pin; in order. Says whether the parent was there, and whether
-    /// it has gone.
+    /// Removes all children of a parent that are not pinned, and the parent when none is left. `running`: children that
+    /// must stay although the design has no pins, in order. Returns whether the parent was there, and whether it was
+    /// removed.
     pub(crate) fn remove(&self, p: &Process, at: u64, life: u64, place: Where, running: &[usize]) -> (bool, bool) {
         let parent = &self.parents[at as usize];
         let key = Key::of(parent);
@@ -474,7 +474,7 @@ impl LibraryCache {
     }
 }
 
-/// Takes a slot off a free list, or one never used. The caller holds `shared pool`.
+/// Takes a slot from a free list, or one that was never used. The caller holds `shared pool`.
 pub(crate) fn take<'a>(
     guard: &Guard<'_>,
     free: &AtomicU64,
@@ -493,7 +493,7 @@ pub(crate) fn take<'a>(
     })
 }
 
-/// Takes `at` out of the list that begins at `head`; false when it is not in it.
+/// Removes `at` from the list that begins at `head`; false when it is not in the list.
 fn unlink<'a>(guard: &Guard<'_>, head: &'a AtomicU64, at: u64, link: impl Fn(u64) -> &'a AtomicU64) -> bool {
     let mut word = head;
     while let Some(index) = word.load(Ordering::Relaxed).checked_sub(1) {

@@ -1,13 +1,12 @@
-//! Objects of other namespaces than that of statements: tables, views, sequences, synonyms, stored units, indexes,
-//! clusters.
+//! Objects that are not statements: tables, views, sequences, synonyms, stored units, indexes, clusters.
 //!
-//! Whoever compiles a statement or links a stored unit gets and pins what it names for a moment: that is what
-//! `v$librarycache` counts. Only the fact that an object was loaded is kept here, its definition is the dictionary's;
-//! an execution of a cursor gets none.
+//! A session that compiles a statement or links a stored unit gets and pins the objects that it names for a moment:
+//! `v$librarycache` counts these gets. The cache keeps only the fact that an object was loaded; its definition is in
+//! the dictionary. The execution of a cursor gets no objects.
 //!
 //! | design | gets of an object that is there |
 //! |---|---|
-//! | latch, pins | 1 of a child of `library cache` for the handle, 2 of a child of `library cache pin`: pinned, unpinned |
+//! | latch, pins | 1 of a child of `library cache`: the handle; 2 of a child of `library cache pin`: pin, unpin |
 //! | mutex | `Library Cache` three times: the bucket, the handle pinned, the handle unpinned |
 //! | versioned | 1 versioned get of `library cache`, in the process's own line |
 
@@ -21,7 +20,7 @@ use crate::layout::{About, Content, now_s, state};
 use crate::load::Tried;
 use crate::{Design, Digest, Edition, Env, Handle, LibraryCache, Namespace, count};
 
-/// An object as those who name it know it.
+/// An object as a statement or unit names it.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'a> {
     /// Over name, owner and namespace.
@@ -31,13 +30,12 @@ pub struct Object<'a> {
     pub type_code: u16,
     pub owner: &'a str,
     pub name: &'a str,
-    /// Its number in the dictionary; 0 for what is built in.
+    /// The object number in the dictionary; 0 for built-in objects.
     pub number: u32,
 }
 
 impl LibraryCache {
-    /// Gets and pins an object for a moment, and loads it when it is not there or what is there is of the past. True
-    /// when it was there.
+    /// Gets and pins an object for a moment, and loads it when it is missing or stale. True when it was there.
     ///
     /// Latches: none held on entry or return; gets as in the module's table, and of the bucket and `shared pool` for a
     /// load. Waits: those of a soft parse, and `latch: library cache pin` in the designs with latches.
@@ -45,7 +43,7 @@ impl LibraryCache {
         self.got(p, object, None).0
     }
 
-    /// As [`Self::touch`], of a stored unit; gives the child that has the image of its code for these settings, found
+    /// Like [`Self::touch`], for a stored unit; returns the child with the image of its code for these settings, found
     /// by the same gets.
     pub fn touch_code(&self, p: &Process, object: &Object<'_>, env: &Env<'_>) -> Option<Handle> {
         self.got(p, object, Some(&Want::new(env))).1
@@ -66,7 +64,7 @@ impl LibraryCache {
         if let Some(child) = code.and_then(|code| self.children.get(code.child as usize))
             && child.last_active_s.load(Ordering::Relaxed) < now
         {
-            // Nothing else tells that the code is in use.
+            // Code has no executions that would show its use.
             child.last_active_s.store(now, Ordering::Relaxed);
         }
         if parent.last_active_s.load(Ordering::Relaxed) < now {
@@ -80,7 +78,7 @@ impl LibraryCache {
         (true, code)
     }
 
-    /// Where an object is, whether what is kept of it is of the past, and the child that is wanted.
+    /// The place of an object, whether it is stale, and the wanted child.
     fn pin_object(&self, p: &Process, key: &Key, want: Option<&Want<'_>>) -> Option<(u64, bool, Option<Handle>)> {
         let (bucket, idn) = (self.bucket(key), key.idn());
         let latch = &self.latches[bucket % self.latches.len()];
@@ -119,9 +117,9 @@ impl LibraryCache {
         }
     }
 
-    /// Puts the image of a unit's code under its object, as a child of these settings. Somebody else may have done so
-    /// meanwhile: theirs stays, unless it is the `stale` one. Without room it is left out, and each session compiles
-    /// the unit.
+    /// Puts the image of a unit's code under its object, as a child for these settings (L18). If another session has
+    /// done so meanwhile, its image stays, unless it is the `stale` one. Without room there is no image, and each
+    /// session compiles the unit.
     ///
     /// Latches: none held on entry or return; the bucket's, `shared pool`, in the mutex design `Cursor Parent` and
     /// `Cursor Pin`.
@@ -169,7 +167,7 @@ impl LibraryCache {
             if is_of_use {
                 return Tried::Loaded(handle);
             }
-            // Nobody executes a child of an object, so nothing pins it: a session has a copy of the code.
+            // A child of an object is never executed, so it has no pins: each session has its own copy of the code.
             let Some(_unpinned) = self.shut_out_pins(p, child, Where::KksParse, key.idn()) else { continue };
             guard.set(&child.state, state::INVALID);
             guard.checkpoint();
@@ -183,7 +181,7 @@ impl LibraryCache {
         self.make_child(p, &guard, at, env, content, 0).map_or(Tried::NoChild, Tried::Loaded)
     }
 
-    /// Puts an object in; without room it is left out.
+    /// Puts an object into the cache; without room it is left out.
     fn load_object(&self, p: &Process, key: &Key, object: &Object<'_>) {
         for _ in 0..2 {
             let guard = self.exclusive(p, self.bucket(key), Where::KglInsert, key.idn());

@@ -1,16 +1,16 @@
-//! Pins: a cursor is being executed.
+//! Pins of cursors that are being executed.
 //!
-//! Every process has a row of words for its cursors: which child, and whether it is only open or being executed. They
-//! are what `v$open_cursor` and USERS_EXECUTING show. In the designs before Latchwork's a child counts its pins too,
-//! under a latch or in its mutex, and is not loaded again or thrown out while it has any. The words say what a dead
-//! process pinned.
+//! Every process has a row of words for its cursors: the child, and whether the cursor is open or being executed.
+//! `v$open_cursor` and USERS_EXECUTING read them. In the designs with pins a child counts its pins as well, under a
+//! latch or in its mutex, and is not loaded again or removed while it has any. After the death of a process the words
+//! say what it had pinned (L7).
 //!
-//! A word: the child plus one in 24 bits, its life in 36, bit 60 for a cursor that the session keeps closed, and the
-//! stage of the reference ([`latch::reference`]) in the two highest bits.
+//! Layout of a word: the child plus one in 24 bits, its life in 36, bit 60 for a cursor that the session keeps closed,
+//! and the stage of the reference ([`latch::reference`]) in the two highest bits.
 //!
-//! A block of PL/SQL is a cursor, too, pinned while it runs. What runs at a moment is the statement inside it, or the
-//! block itself: a query that PL/SQL has open and does not fetch from is paused (bit 61, in the session's own word
-//! only).
+//! A PL/SQL block is a cursor, too, pinned while it runs. The session's current cursor is the statement inside the
+//! block, or the block itself: a query that PL/SQL has open but does not fetch from is paused (bit 61, in the session's
+//! own word only).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,10 +27,10 @@ const CHILD: u64 = (1 << 24) - 1;
 const LIFE: u64 = (1 << 36) - 1;
 /// A closed cursor, kept for `session_cached_cursors`.
 pub(crate) const KEPT: u64 = 1 << 60;
-/// In the word of what a session executes: PL/SQL has the query open and does something else.
+/// In the word for the current cursor: PL/SQL has the query open and does something else.
 pub(crate) const PAUSED: u64 = 1 << 61;
 
-/// SQL_EXEC_ID begins with the instance's number in its highest byte.
+/// SQL_EXEC_ID has the instance number in its highest byte.
 const FIRST_EXECUTION: u64 = 1 << 24;
 
 #[inline]
@@ -40,19 +40,19 @@ fn store(words: &[AtomicU64; 2], values: [u64; 2]) {
     }
 }
 
-/// A session's cursor as others see it; forgotten when dropped. A process may have more cursors than words: the others
-/// are neither shown nor pinned.
+/// The entry of a session's cursor in its row of words; removed on drop. A process may have more cursors than words:
+/// the others are neither shown nor pinned.
 #[derive(Debug, Default)]
 pub struct CursorSlot {
     word: Option<&'static AtomicU64>,
     idn: u64,
-    /// What the session was executing when this one was pinned, with the execution's number and beginning.
+    /// The current cursor of the session when this one was pinned, with the number and start of its execution.
     outer: Cell<[u64; 3]>,
-    /// The number and the beginning of the execution it is pinned for.
+    /// The number and start of the execution that it is pinned for.
     execution: Cell<[u64; 2]>,
 }
 
-/// What a word says.
+/// The content of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub child: usize,
@@ -73,8 +73,7 @@ impl Seen {
     }
 }
 
-/// What a session showed as its block before another began inside of it: the word, the number and the beginning of the
-/// execution.
+/// The current block of a session before an inner one began: the word, and the number and start of the execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OuterBlock([u64; 3]);
 
@@ -83,7 +82,7 @@ fn word_of(handle: Handle) -> u64 {
 }
 
 impl CursorSlot {
-    /// Says that the cursor is closed and kept, or in use again. Not while it is pinned.
+    /// Marks the cursor as closed and kept, or as in use again. Not allowed while it is pinned.
     pub fn keep(&self, kept: bool) {
         if let Some(word) = self.word {
             let seen = word.load(Ordering::Relaxed);
@@ -96,7 +95,7 @@ impl CursorSlot {
         self.word.is_some_and(|word| word.load(Ordering::Relaxed) & STAGE != 0)
     }
 
-    /// What is pinned, as the session's word for what it executes has it.
+    /// The pinned child in the format of the session's word for its current cursor.
     #[inline]
     fn pinned(&self) -> Option<u64> {
         let word = self.word?.load(Ordering::Relaxed);
@@ -106,7 +105,7 @@ impl CursorSlot {
 
 impl Drop for CursorSlot {
     fn drop(&mut self) {
-        // A pin is ended by who ends the execution, or with the session.
+        // A pinned word stays: the end of the execution or of the session clears it.
         if let Some(word) = self.word.filter(|_| !self.is_pinned()) {
             word.store(0, Ordering::Release);
         }
@@ -114,7 +113,7 @@ impl Drop for CursorSlot {
 }
 
 impl LibraryCache {
-    /// Notes that a session has a cursor on a child.
+    /// Enters a cursor of the session on a child.
     pub fn open(&self, p: &Process, handle: Handle) -> CursorSlot {
         let Some(child) = self.children.get(handle.child as usize) else { return CursorSlot::default() };
         let own = self.cursors_of(p.number());
@@ -127,8 +126,7 @@ impl LibraryCache {
         CursorSlot { word, idn, outer: Cell::default(), execution: Cell::default() }
     }
 
-    /// Pins a child for an execution; ended by [`Self::unpin`]. Nothing that is shared is written in the versioned
-    /// design.
+    /// Pins a child for an execution; [`Self::unpin`] ends the pin. In the versioned design nothing shared is written.
     ///
     /// Latches: none held on entry or return; one get of a child of `library cache pin`, or a reference of the mutex
     /// `Cursor Pin`. Waits: `latch: library cache pin`, `cursor: pin S`, `cursor: pin S wait on X`.
@@ -154,7 +152,7 @@ impl LibraryCache {
             }
             Design::Pins | Design::Mutex => {
                 p.latches().refer(&child.pin, MutexKind::CursorPin, Where::KksExecute, slot.idn, word, what);
-                // It may have gone, or be another's by now: then there is nothing to keep.
+                // The child may be gone, or the slot reused: then the pin ends at once.
                 if life() != handle.life {
                     child.pin.end_reference(word);
                 }
@@ -183,8 +181,8 @@ impl LibraryCache {
         }
     }
 
-    /// Says that a call of a session begins: a query that its client has left open is not what runs until it is fetched
-    /// from.
+    /// Marks the beginning of a session's call: a query that the client has left open is not current until it is
+    /// fetched from.
     pub fn begin_call(&self, p: &Process) {
         let session = p.session();
         session.top.store(0, Ordering::Relaxed);
@@ -194,13 +192,14 @@ impl LibraryCache {
         }
     }
 
-    /// As [`Self::pin`], of a block of PL/SQL; ended by [`Self::unpin_block`] with what this gives.
+    /// Like [`Self::pin`], for a PL/SQL block (L10); [`Self::unpin_block`] ends the pin and takes the value returned
+    /// here.
     pub fn pin_block(&self, p: &Process, slot: &CursorSlot, handle: Handle) -> OuterBlock {
         let session = p.session();
         let [number, began_ns] = &session.block_execution;
         let outer = OuterBlock([&session.block, number, began_ns].map(|word| word.load(Ordering::Relaxed)));
         self.pin(p, slot, handle);
-        // One that cannot be shown hides those around it no more than it hides itself.
+        // A block without a pin is not shown; the session's words then keep showing the outer block.
         if slot.is_pinned() {
             store(&session.block_execution, slot.execution.get());
             session.block.store(word_of(handle), Ordering::Relaxed);
@@ -217,7 +216,7 @@ impl LibraryCache {
         store(&session.block_execution, [number, began_ns]);
     }
 
-    /// Says that PL/SQL leaves an open query alone: what runs is the block, until [`Self::resume`].
+    /// Marks an open query as paused by PL/SQL: the block is current until [`Self::resume`].
     #[inline]
     pub fn pause(&self, p: &Process, slot: &CursorSlot) {
         let word = &p.session().cursor;
@@ -228,7 +227,7 @@ impl LibraryCache {
         }
     }
 
-    /// Says that an open query is fetched from: it is what runs.
+    /// Makes an open query current because it is fetched from.
     #[inline]
     pub fn resume(&self, p: &Process, slot: &CursorSlot) {
         let Some(what) = slot.pinned() else { return };
@@ -242,14 +241,15 @@ impl LibraryCache {
         }
     }
 
-    /// Tells others, in the session's own words, what it executes from now on, and numbers the execution.
+    /// Publishes the new current cursor in the session's own words, and numbers the execution.
     #[inline]
     fn show_execution(&self, p: &Process, slot: &CursorSlot, what: u64) {
         let session = p.session();
         let [number, began_ns] = &session.execution;
         slot.outer.set([&session.cursor, number, began_ns].map(|word| word.load(Ordering::Relaxed)));
         count(&session.executions);
-        // Sessions take turns, so that no two have the same number: it comes again after 2^24 executions and gaps.
+        // The numbers of sessions interleave, so two sessions never have the same one. A number repeats after 2^24
+        // executions.
         let turn =
             session.executions.load(Ordering::Relaxed) * u64::from(self.all.capacity()) + u64::from(p.number() - 1);
         let execution = [FIRST_EXECUTION | turn & (FIRST_EXECUTION - 1), os::clock::coarse_ns()];
@@ -275,7 +275,7 @@ impl LibraryCache {
         }
     }
 
-    /// Ends what is left of a session's cursors, and of what it ran.
+    /// Clears what is left of a session's cursors and of the units that it ran.
     pub fn end_session(&self, p: &Process) {
         self.forget_running(p, p.number());
         self.end_claims(p);
@@ -299,7 +299,7 @@ impl LibraryCache {
         &self.pin_latches[idn as usize % self.pin_latches.len()]
     }
 
-    /// Takes away what a dead process had pinned.
+    /// Ends the pins of a dead process.
     pub(crate) fn clean_up(&self, p: &Process, dead: u32) {
         self.forget_running(p, dead);
         for word in self.cursors_of(dead) {
@@ -323,7 +323,8 @@ impl LibraryCache {
         }
     }
 
-    /// Pins of a child that processes have noted as held, living or dead; `None` while a living one is on its way.
+    /// The number of held pins of a child, of living and dead processes; `None` while a living process is between its
+    /// note and the count.
     fn certain_pins(&self, _child: &Child, at: usize) -> Option<u32> {
         let mut held = 0;
         for number in 1..=self.all.capacity() {

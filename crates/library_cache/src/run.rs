@@ -1,9 +1,10 @@
-//! Figures of the operations of a plan: counted by sessions that were asked to, kept with the cursor.
+//! Execution figures of the operations of a plan, counted by sessions with rowsource statistics and kept with the
+//! cursor.
 //!
-//! A line has a chunk of its own, in a chain that hangs on the child as its image does. A process that adds to it holds
-//! the bucket, so that the chunks stay the child's meanwhile; readers take no latch and believe what they read if the
-//! child's life and edition are the same behind it. Figures that a process did not finish adding before it died are
-//! there in part.
+//! The figures of an operation take one chunk, in a chain that hangs from the child like its image. A process that adds
+//! figures holds the bucket, so that the chunks stay the child's meanwhile. Readers take no latch and use what they
+//! read only if the child's life and edition have not changed (L17). Figures of a process that died while adding them
+//! may be added in part.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -16,14 +17,14 @@ use crate::layout::{CHUNK_BYTES, Child};
 use crate::load::{Guard, take};
 use crate::{Handle, LibraryCache};
 
-/// Operations of a plan that are counted at most: a section notes what it changes in the chunk of each.
+/// Largest number of operations that are counted: the section notes a change in the chunk of each.
 pub const LINES_MOST: usize = 400;
 
-/// The work of an operation, everything below it included.
+/// The work of an operation and all operations below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Image)]
 pub struct LineCounts {
     pub starts: u64,
-    /// Rows that it gave.
+    /// Rows that it returned.
     pub rows: u64,
     pub consistent_gets: u64,
     pub current_gets: u64,
@@ -32,31 +33,31 @@ pub struct LineCounts {
     pub elapsed_us: u64,
 }
 
-/// The needs of the work areas of an operation.
+/// The work areas of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Image)]
 pub struct AreaCounts {
-    /// Bytes with which the last one would have stayed in memory, and would have gone through temporary space once.
+    /// Bytes that the last work area would have needed for an optimal and for a one-pass execution.
     pub optimal_bytes: u64,
     pub onepass_bytes: u64,
-    /// Bytes of memory that the last one had, and how often it went through temporary space.
+    /// Bytes of memory of the last work area, and its passes through temporary space.
     pub last_bytes: u64,
     pub last_passes: u64,
-    /// Bytes of the last one in temporary space, and the most of all.
+    /// Temporary bytes of the last work area, and the most of all.
     pub last_temporary_bytes: u64,
     pub most_temporary_bytes: u64,
-    /// How many there were: in memory, in one pass, in more.
+    /// The number of optimal, one-pass and multi-pass executions.
     pub optimal: u64,
     pub onepass: u64,
     pub multipass: u64,
 }
 
 impl AreaCounts {
-    /// How many there were.
+    /// The number of all work areas.
     pub fn all(&self) -> u64 {
         self.optimal + self.onepass + self.multipass
     }
 
-    /// Adds later ones.
+    /// Adds the figures of later work areas.
     pub fn add(&mut self, later: &AreaCounts) {
         if later.all() == 0 {
             return;
@@ -100,7 +101,7 @@ impl AreaCounts {
 }
 
 impl LineCounts {
-    /// Adds others.
+    /// Adds other counts.
     pub fn add(&mut self, more: &LineCounts) {
         let (own, more) = (self.words(), more.words());
         *self = LineCounts::of_words(std::array::from_fn(|n| own[n] + more[n]));
@@ -128,7 +129,7 @@ impl LineCounts {
 pub struct LineFigures {
     /// Executions that were counted.
     pub executions: u64,
-    /// Of all of them, and of the last one.
+    /// Counts of all executions, and of the last one.
     pub total: LineCounts,
     pub last: LineCounts,
     pub area: AreaCounts,
@@ -169,8 +170,8 @@ fn write(words: &[AtomicU64], figures: &LineFigures) {
 }
 
 impl LibraryCache {
-    /// Adds what the operations of an execution did, by number. Nothing is kept where there is no room, or the child
-    /// has another plan by now.
+    /// Adds the figures of the operations of an execution, by number. Nothing is kept when there is no room, or the
+    /// child has another plan meanwhile.
     ///
     /// Latches: none held on entry or return; the bucket's, `shared pool`.
     pub fn add_run(&self, p: &Process, handle: Handle, plan_hash: u32, lines: &[(LineCounts, AreaCounts)]) {
@@ -187,7 +188,7 @@ impl LibraryCache {
         let Some(parent) = self.parents.get(child.parent.load(Ordering::Relaxed) as usize) else { return };
         let key = Key::of(parent);
         let guard = self.exclusive(p, self.bucket(&key), Where::KglInsert, key.idn());
-        // The child cannot go while its bucket is held.
+        // The child stays while its bucket is held.
         if child.life.load(Ordering::Relaxed) != handle.life || Key::of(parent) != key {
             return;
         }
@@ -214,7 +215,7 @@ impl LibraryCache {
         }
     }
 
-    /// Gives a child a chunk for each line; false when there is no room.
+    /// Gives a child a chunk for each operation; false when there is no room.
     fn take_lines(&self, p: &Process, guard: &Guard<'_>, child: &Child, lines: usize, idn: u64) -> bool {
         let c = self.control;
         let _pool = p.lock(self.pool, Where::KghAllocate, idn);
@@ -222,7 +223,7 @@ impl LibraryCache {
         if self.is_too_long(lines * CHUNK_BYTES) || lines as u64 > room {
             return false;
         }
-        // Pairs with the Acquire fence in `image`: whoever still reads the chunk's last image sees that it has gone.
+        // Pairs with the Acquire fence in `image`: a reader of the chunk's former image sees that the image is gone.
         fence(Ordering::Release);
         let link = |at: u64| &self.chunks[at as usize].next;
         let mut next = 0;
@@ -240,7 +241,7 @@ impl LibraryCache {
         true
     }
 
-    /// The figures of a child's operations; none where nobody counted. Of a child that is being loaded again too.
+    /// The figures of a child's operations, also while it is being loaded again; empty when no session has counted.
     pub(crate) fn run_of(&self, child: &Child) -> Vec<LineFigures> {
         let edition = child.edition.load(Ordering::Acquire);
         let count = child.run_lines.load(Ordering::Relaxed);

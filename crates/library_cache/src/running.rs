@@ -1,16 +1,16 @@
-//! Stored units that calls run, and DDL that waits for them: the event `library cache pin`.
+//! Stored units that calls run, and DDL that waits for these calls: the event `library cache pin`.
 //!
-//! A call notes each unit that it runs in its process's own line, from the first use of the unit until the call ends.
-//! DDL that defines a unit anew, or drops it, claims the unit in the line of its own process, and waits until no other
-//! process has a note of it; who wants to run a claimed unit waits until the claim is gone. So a unit is the same as
-//! long as a call runs it, and a call writes nothing shared: one store in its own line, and one load of a word that
-//! only DDL changes.
+//! A call notes each unit that it runs in its process's line, from the first use of the unit until the call ends. DDL
+//! that replaces or drops a unit claims the unit in the line of its own process, and waits until no other process has
+//! noted it. A call that wants to run a claimed unit waits until the claim ends. So a unit does not change while a call
+//! runs it, and a call writes nothing shared: it stores one word in its own line, and loads one word that only DDL
+//! changes.
 //!
-//! Both sides write first and look at the other side's words afterwards, with a sequentially consistent fence between:
-//! one of the two sees the other. A call that finds a claim takes its note back and waits, so that nobody waits for
-//! somebody who has not begun.
+//! Both sides write their own words first and read the other side's afterwards, with a sequentially consistent fence
+//! between, so at least one of them sees the other (L21). A call that finds a claim removes its note before it waits,
+//! so that nobody waits for a call that has not begun to run the unit.
 //!
-//! A process's own notes are not in the way of its own DDL. Oracle's would wait for itself.
+//! DDL ignores the notes of its own process. Oracle's would wait for itself.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
@@ -23,38 +23,38 @@ use wait::Event;
 use crate::LibraryCache;
 use crate::layout::Line;
 
-/// Units of a call that are noted by their numbers.
+/// Units of a call that are noted by number.
 pub(crate) const RUNNING_MOST: usize = 63;
-/// Words of the bits by which further ones are noted.
+/// Words of the bits that note further units.
 pub(crate) const MORE_WORDS: usize = 32;
-/// Units that one statement claims. It does not wait for calls that run others.
+/// Units that one statement claims. For further ones it waits for no call.
 pub(crate) const CLAIMED_MOST: usize = 63;
 
-/// In [`Line::awaited`], above the unit's number: somebody wants to run it, or to define it.
+/// In [`Line::awaited`], above the unit's number: the process waits to run it, or to define it.
 const AS_CALLER: u64 = 1 << 32;
 const AS_DEFINER: u64 = 2 << 32;
 
-/// Longest sleep before the other side's words are looked at again, and a circle is looked for again.
+/// Longest sleep before the other side's words are read again and deadlocks are searched again.
 const LOOK: Duration = Duration::from_secs(1);
-/// Time between two looks at what may be a circle: a note that is about to be taken back makes none.
+/// Time between two searches that must both find the cycle: a note that is about to be removed makes no deadlock.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Modes of P3 of the event, times 100: share and exclusive.
+/// P3 of the event: the mode times 100, for share and exclusive.
 const MODE_SHARED: u64 = 200;
 const MODE_EXCLUSIVE: u64 = 300;
 
-/// The way a wait for a unit ended without it.
+/// Why a wait for a unit ended without it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refused {
-    /// The time was over.
+    /// The time limit has passed.
     TimedOut,
-    /// The processes that have the unit wait for this one, directly or by others.
+    /// The processes that have the unit wait for this one, directly or through others.
     Deadlock,
-    /// ORA-00028, ORA-01013 and their like.
+    /// The session was killed or interrupted: ORA-00028, ORA-01013 and the like.
     Cancelled(Ora),
 }
 
-/// A list of numbers in a process's own line: how many, and each.
+/// Whether a list in a line (a count, then the numbers) contains a unit.
 fn contains(list: &[AtomicU64], unit: u32) -> bool {
     listed(list).any(|number| number == unit)
 }
@@ -64,7 +64,7 @@ fn listed(list: &[AtomicU64]) -> impl Iterator<Item = u32> {
     list.iter().skip(1).take(count as usize).map(|word| word.load(Ordering::Relaxed) as u32)
 }
 
-/// The bit of a unit among those of a line: its word, and the bit in that.
+/// The word and the bit that stand for a unit beyond the list.
 fn bit_of(unit: u32) -> (usize, u64) {
     let bit = unit.wrapping_mul(0x9e37_79b1) as usize >> 16 & (MORE_WORDS * 64 - 1);
     (bit / 64, 1 << (bit % 64))
@@ -75,13 +75,14 @@ impl Line {
         self.running[0].load(Ordering::Acquire) == RUNNING_MOST as u64
     }
 
-    /// Whether the call runs the unit, or has more units than are listed and one of them has the same bit.
+    /// Whether the call runs the unit. A call with a full list may also seem to run other units with the same bit.
     fn runs(&self, unit: u32) -> bool {
         let (word, bit) = bit_of(unit);
         contains(&self.running, unit) || self.has_list_full() && self.more[word].load(Ordering::Relaxed) & bit != 0
     }
 
-    /// Notes a unit that [`Line::runs`] does not have, or takes that note back. By the process itself.
+    /// Adds a note for a unit that [`Line::runs`] does not contain, or removes that note. Called by the process itself
+    /// only.
     fn note(&self, unit: u32, is_on: bool) {
         let (word, bit) = bit_of(unit);
         let [count, words @ ..] = &self.running;
@@ -123,12 +124,12 @@ impl LibraryCache {
         let any = || self.control.claimers.load(Ordering::Relaxed) != 0;
         let is_claimed = || any() && self.claimer_of(p, unit, by_bit).is_some();
         loop {
-            // A claim that is seen at once leaves no note that others might take for a run.
+            // A wait before the note is written leaves no note that others could take for a running call.
             if is_claimed() {
                 self.await_unit(p, unit, Wanted::ToRun, patience)?;
             }
             line.note(unit, true);
-            // Pairs with the fence in `claim_unit`: this sees the claim, or the claimer sees the note.
+            // Pairs with the fence in `claim_unit`: either this process sees the claim, or the claimer sees the note.
             fence(Ordering::SeqCst);
             if !is_claimed() {
                 return Ok(());
@@ -140,7 +141,7 @@ impl LibraryCache {
         }
     }
 
-    /// Says that the call in progress runs no unit any more.
+    /// Ends the notes of the call in progress.
     #[inline]
     pub fn end_running(&self, p: &Process) {
         let line = self.line(p);
@@ -148,16 +149,17 @@ impl LibraryCache {
             return;
         }
         line.forget_notes();
-        // Pairs with the fence in `await_unit`: this sees that somebody waits, or they see that the note is gone.
+        // Pairs with the fence in `await_unit`: either this process sees the waiter, or the waiter sees that the note
+        // is gone.
         fence(Ordering::SeqCst);
         if self.control.claimers.load(Ordering::Relaxed) != 0 {
             self.post_definers(p);
         }
     }
 
-    /// Claims a unit for a statement that defines it, until [`Self::end_claims`]: nobody else begins to run it. False
-    /// while another process runs it. A statement that has claimed [`CLAIMED_MOST`] units claims no more, and waits for
-    /// no calls that run the others: these find what has changed by themselves.
+    /// Claims a unit for a statement that defines it, until [`Self::end_claims`]: no other process begins to run the
+    /// unit. False while another process runs it. A statement with [`CLAIMED_MOST`] claims makes no more and waits for
+    /// no calls that run further units: such calls find out about the change when they next check the unit.
     ///
     /// Latches: `shared pool`.
     pub fn claim_unit(&self, p: &Process, unit: u32) -> bool {
@@ -179,8 +181,8 @@ impl LibraryCache {
         self.runner_of(p, unit).is_none()
     }
 
-    /// Waits until no other process runs a unit that this one has claimed. No lock that a call may need is held
-    /// meanwhile.
+    /// Waits until no other process runs a unit that this one has claimed. The caller must not hold any lock that a
+    /// call may need.
     ///
     /// Waits: `library cache pin`.
     ///
@@ -190,7 +192,7 @@ impl LibraryCache {
         self.await_unit(p, unit, Wanted::ToDefine, patience)
     }
 
-    /// Gives back all claims of the process.
+    /// Ends all claims of the process.
     ///
     /// Latches: `shared pool`, if there are any.
     pub fn end_claims(&self, p: &Process) {
@@ -213,7 +215,7 @@ impl LibraryCache {
         self.post_those(p, |awaited| awaited & AS_CALLER != 0);
     }
 
-    /// Takes away what a dead process ran, or one whose session ends.
+    /// Removes the notes of a dead process, or of one whose session ends.
     pub(crate) fn forget_running(&self, p: &Process, of: u32) {
         let line = &self.lines[of as usize - 1];
         line.awaited.store(0, Ordering::Relaxed);
@@ -222,12 +224,12 @@ impl LibraryCache {
         self.post_definers(p);
     }
 
-    /// Takes away what a dead process had claimed, for PMON: behind the end of its transaction.
+    /// Removes the claims of a dead process. PMON calls it after the end of the dead process's transaction.
     pub fn forget_claims(&self, p: &Process, dead: u32) {
         self.end_claims_of(p, dead);
     }
 
-    /// The processes that one waits for a unit for: those that run it, or define it.
+    /// The processes that a process waits for: those that run, or define, the unit it waits for.
     pub fn pin_blockers(&self, number: u32) -> Vec<u32> {
         let Some(line) = self.lines.get((number as usize).wrapping_sub(1)) else { return Vec::new() };
         let awaited = line.awaited.load(Ordering::Relaxed);
@@ -241,7 +243,7 @@ impl LibraryCache {
         others.filter(|(line, _)| has(line)).map(|(_, other)| other).collect()
     }
 
-    /// The number of processes that are counted as having claims, and of those that have some.
+    /// The counter of processes with claims, and their actual number; the invariant check compares them.
     pub(crate) fn claimers(&self) -> (u64, u64) {
         let have = self.lines.iter().filter(|line| line.claimed[0].load(Ordering::Relaxed) > 0).count();
         (self.control.claimers.load(Ordering::Relaxed), have as u64)
@@ -252,8 +254,8 @@ impl LibraryCache {
         others.find(|(line, _)| has(line)).map(|(_, number)| number)
     }
 
-    /// Another process that has claimed a unit which this one does not run yet; `by_bit`, behind a full list, any unit
-    /// with the same bit: the bit says of all of them that they run.
+    /// Another process that has claimed a unit which this one does not run yet. `by_bit`, for a full list: any unit
+    /// with the same bit, because the bit marks all of them as running.
     fn claimer_of(&self, p: &Process, unit: u32, by_bit: bool) -> Option<u32> {
         let own = self.line(p);
         let is_meant = |claimed: u32| match by_bit {
@@ -297,14 +299,14 @@ impl LibraryCache {
         let mut seen_victim = None;
         let done = loop {
             let seen = p.posts();
-            // Pairs with the fences of who ends a note or a claim, and of others that look for a circle.
+            // Pairs with the fences of processes that end a note or a claim, and of others that search for a cycle.
             fence(Ordering::SeqCst);
             let Some(blocker) = blocker() else { break Ok(()) };
             p.session().blocking_session.store(u64::from(blocker), Ordering::Relaxed);
             if let Err(ora) = p.check_cancel() {
                 break Err(Refused::Cancelled(ora));
             }
-            // Several may see the circle: the last of those that define gives up.
+            // Several processes may find the cycle: the highest-numbered one that defines a unit gives up.
             let victim = self.circle(p.number()).and_then(|circle| {
                 let defines = |n: &u32| self.lines[*n as usize - 1].awaited.load(Ordering::Relaxed) & AS_DEFINER != 0;
                 circle.into_iter().filter(defines).max()
@@ -330,9 +332,9 @@ impl LibraryCache {
         done
     }
 
-    /// A circle of processes that wait for units of one another, with `from` in it.
+    /// A cycle of processes that wait for units of one another, containing `from`.
     fn circle(&self, from: u32) -> Option<Vec<u32>> {
-        // Each process that is waited for, and who waits for it.
+        // Each process that is waited for, and its waiter.
         let mut found = vec![(from, from)];
         let mut at = 0;
         while let Some((waiter, _)) = found.get(at).copied() {
@@ -352,7 +354,7 @@ impl LibraryCache {
     }
 }
 
-/// The purpose that a unit is waited for.
+/// The purpose of a wait for a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     ToRun,
@@ -363,7 +365,7 @@ enum Wanted {
 const OF_UNITS: u64 = 1;
 
 impl Refused {
-    /// ORA-04021 or ORA-04020 for the unit of that name, or why the session is to stop.
+    /// ORA-04021 or ORA-04020 for the unit of that name, or the error that ends the session's call.
     #[must_use]
     pub fn into_ora(self, owner: &str, name: &str) -> Ora {
         let number = match self {

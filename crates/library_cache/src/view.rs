@@ -1,4 +1,4 @@
-//! What views show, read without a latch; and the check of the invariants.
+//! The data of the views, read without latches (L3); and the check of the invariants.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -12,7 +12,7 @@ use crate::layout::{Child, Parent, state};
 use crate::pin::{KEPT, PAUSED, Seen};
 use crate::{Delta, Design, Digest, Handle, LibraryCache, LineFigures, Namespace};
 
-/// Why a cursor was not shared: the bits of MISMATCH, the columns of `v$sql_shared_cursor`.
+/// Reasons why a cursor was not shared: the bits of MISMATCH, the columns of `v$sql_shared_cursor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mismatch {
@@ -21,13 +21,13 @@ pub enum Mismatch {
     Optimizer = 2,
     Language = 3,
     Bind = 4,
-    /// The selectivities of its values were in no child's ranges.
+    /// No child's ranges contain the selectivities of its values.
     BindEquivFailure = 5,
-    /// It is the first child that is shared by selectivity.
+    /// The first child that is shared by selectivity.
     LoadOptimizerStats = 6,
-    /// It was planned with what an execution has found out.
+    /// Planned with corrections from an execution.
     UseFeedbackStats = 7,
-    /// The time of the child before it was over: statistics had changed.
+    /// Sharing of the previous child ended after a change of statistics.
     RollInvalid = 8,
 }
 
@@ -37,10 +37,10 @@ pub struct ParentRow {
     pub address: u64,
     pub digest: Digest,
     pub namespace: Namespace,
-    /// Which copy of a hot statement; 0 is the statement itself.
+    /// The number of the copy of a hot statement; 0 is the statement itself.
     pub copy: u8,
     pub command: u32,
-    /// The text, its first 4000 bytes; the name of an object of another namespace.
+    /// The first 4000 bytes of the text; the name of an object that is not a statement.
     pub text: String,
     /// The owner, or the schema that parsed it first.
     pub owner: String,
@@ -68,9 +68,9 @@ pub struct ChildRow {
     pub status: &'static str,
     /// Bits of [`Mismatch`].
     pub mismatch: u64,
-    /// Why it has no image.
+    /// Why the child has no image.
     pub left_out: Option<LeftOut>,
-    /// SHARABLE_MEM: it and its image.
+    /// SHARABLE_MEM: the child and its image.
     pub memory_bytes: u64,
     pub loads: u64,
     pub invalidations: u64,
@@ -80,7 +80,7 @@ pub struct ChildRow {
     pub figures: Delta,
     pub plan_hash: u32,
     pub plan: Vec<u8>,
-    /// The figures of its operations, by number; none where nobody counted.
+    /// The figures of its operations, by number; empty when no session has counted.
     pub run: Vec<LineFigures>,
     pub module: String,
     pub action: String,
@@ -98,11 +98,11 @@ pub struct ChildRow {
 /// COMMAND_TYPE of blocks: PL/SQL and CALL.
 const BLOCKS: [u64; 2] = [47, 170];
 
-/// A shared cursor as `v$session` names it.
+/// A shared cursor in `v$session`.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionCursor {
     pub digest: Digest,
-    /// Of the statement.
+    /// The address of the statement.
     pub address: u64,
     /// Oracle's number of the statement's kind.
     pub command: u64,
@@ -110,7 +110,7 @@ pub struct SessionCursor {
     pub child: u64,
     /// SQL_EXEC_ID, and when the execution began, in monotonic nanoseconds, coarse.
     pub execution: [u64; 2],
-    /// Its place in the list of children, for [`LibraryCache::plan_hash`].
+    /// Its index among the children, for [`LibraryCache::plan_hash`].
     at: usize,
 }
 
@@ -135,31 +135,31 @@ pub struct OpenCursor {
     /// The first 60 bytes of the text.
     pub text: String,
     pub last_active_s: u64,
-    /// Closed and kept, or open.
+    /// Whether the cursor is closed and kept, rather than open.
     pub kept: bool,
     pub child: u64,
 }
 
 impl ParentRow {
-    /// The account of all children.
+    /// The sum of the figures of all children.
     pub fn figures(&self) -> Delta {
         let mut all = Delta::default();
         self.children.iter().for_each(|child| all.add(&child.figures));
         all
     }
 
-    /// Bytes of shared memory that it and its children take.
+    /// Bytes of shared memory of the parent and its children.
     pub fn memory_bytes(&self) -> u64 {
         size_of::<Parent>() as u64 + self.children.iter().map(|child| child.memory_bytes).sum::<u64>()
     }
 }
 
-/// Bytes of shared memory that a statement takes with one child.
+/// Bytes of shared memory of a statement with one child.
 pub fn statement_bytes() -> u64 {
     (size_of::<Parent>() + size_of::<Child>()) as u64
 }
 
-/// Bytes of shared memory of a child's image, and of the figures of its operations.
+/// Bytes of shared memory of a child's image and of the figures of its operations.
 fn memory_of(child: &Child) -> usize {
     let chunks = crate::image::chunks_of(get(&child.image_bytes) as usize) + get(&child.run_lines) as usize;
     chunks * size_of::<crate::layout::Chunk>()
@@ -170,7 +170,7 @@ fn get(word: &AtomicU64) -> u64 {
 }
 
 impl LibraryCache {
-    /// Every statement and every other object, with its children. Read without a latch: what is being replaced is left
+    /// All statements and other objects with their children. Takes no latch; an entry that is being replaced is left
     /// out.
     pub fn rows(&self) -> Vec<ParentRow> {
         let (executing, opening) = self.users();
@@ -195,17 +195,17 @@ impl LibraryCache {
         self.parents[..used as usize].iter().enumerate().filter_map(row).collect()
     }
 
-    /// The statements: the rows of `v$sqlarea`.
+    /// All statements: the rows of `v$sqlarea`.
     pub fn statements(&self) -> impl Iterator<Item = ParentRow> {
         self.rows().into_iter().filter(|row| row.namespace == Namespace::SqlArea)
     }
 
-    /// One statement; its copies aside.
+    /// One statement, without its hot copies.
     pub fn statement(&self, digest: Digest) -> Option<ParentRow> {
         self.statements().find(|row| row.digest == digest && row.copy == 0)
     }
 
-    /// Where a session's cursor belongs: the statement and the child's number.
+    /// The statement of a session's cursor, and the number of the child.
     pub fn identify(&self, handle: Handle) -> Option<(Digest, u64)> {
         let child = self.children.get(handle.child as usize)?;
         let parent = self.parents.get(get(&child.parent) as usize)?;
@@ -214,8 +214,8 @@ impl LibraryCache {
         (get(&child.life) == handle.life).then_some(found)
     }
 
-    /// What a session executes, and what it executed last: of a block the statement inside that runs at the moment, or
-    /// else the block itself. A cursor that has gone is nobody's.
+    /// The current cursor of a session, and the previous one. In a PL/SQL block the current cursor is the statement
+    /// that runs inside it, or else the block itself. A cursor that is gone is `None`.
     pub fn session_cursors(&self, sid: u32) -> (Option<SessionCursor>, Option<SessionCursor>) {
         let Some(session) = self.all.session(sid) else { return (None, None) };
         let (now, before) = (get(&session.cursor), get(&session.previous_cursor));
@@ -227,31 +227,31 @@ impl LibraryCache {
         (found, self.named(before, executed(&session.previous_execution)))
     }
 
-    /// The statement that a session's call runs, in which the others are. Its execution is not told.
+    /// The outermost statement of a session's call, without the number and start of its execution.
     pub fn top_cursor(&self, sid: u32) -> Option<SessionCursor> {
         let top = get(&self.all.session(sid)?.top);
         self.named(top, [0, 0]).filter(|_| self.is_pinned(sid, top))
     }
 
-    /// Whether a session's word for a cursor is more than a hint: what is pinned is in the list of its cursors.
+    /// Whether the session's hint is right: the child is pinned in its row of words (L9).
     fn is_pinned(&self, sid: u32, what: u64) -> bool {
         let same = |word: u64| word & STAGE == HELD && word & !STAGE & !KEPT == what;
         self.cursors_of(sid).iter().any(|word| same(word.load(Ordering::Acquire)))
     }
 
-    /// All cursors that a session executes, one inside the other, in no particular order.
+    /// All cursors that a session executes, nested in one another, in no particular order.
     pub fn executing(&self, sid: u32) -> Vec<SessionCursor> {
         let words = self.cursors_of(sid).iter().map(|word| word.load(Ordering::Acquire));
         words.filter(|word| word & STAGE == HELD).filter_map(|word| self.named(word & !STAGE & !KEPT, [0, 0])).collect()
     }
 
-    /// PLAN_HASH_VALUE of a child, if it is still the one that was named.
+    /// PLAN_HASH_VALUE of a child, if it is still the same child.
     pub fn plan_hash(&self, cursor: &SessionCursor) -> Option<u32> {
         let loaded = self.children.get(cursor.at)?.loaded()?;
         Some(loaded.plan_hash)
     }
 
-    /// The statement that a word of a session's names.
+    /// The statement that a session's word refers to.
     fn named(&self, word: u64, execution: [u64; 2]) -> Option<SessionCursor> {
         let seen = Seen::of(word)?;
         let child = self.children.get(seen.child)?;
@@ -297,7 +297,7 @@ impl LibraryCache {
         (get(&parent.life) == life).then_some(row)
     }
 
-    /// A child with the parent it belongs to, and that parent's life.
+    /// A child with its parent, and that parent's life.
     fn child_row(&self, child: &Child, executing: u64, opening: u64) -> Option<((u64, u64), ChildRow)> {
         let life = child.life.load(Ordering::Acquire);
         if life == 0 {
@@ -341,7 +341,7 @@ impl LibraryCache {
         (get(&child.life) == life).then_some(((parent_at, parent_life), row))
     }
 
-    /// By child, the sessions that execute it and those that have it open.
+    /// By child, the number of sessions that execute it and of those that have it open.
     fn users(&self) -> (BTreeMap<usize, u64>, BTreeMap<usize, u64>) {
         let (mut executing, mut opening) = (BTreeMap::new(), BTreeMap::new());
         for (_, seen) in self.seen_cursors() {
@@ -355,8 +355,8 @@ impl LibraryCache {
         (executing, opening)
     }
 
-    /// By child, what waits that go on have taken so far: nobody has told of them. A wait is the statement's that runs,
-    /// and that of the blocks around it.
+    /// By child, the time of waits in progress, which no session has added to the figures yet. A wait belongs to the
+    /// statement that runs and to the blocks around it.
     fn waits_in_progress(&self) -> BTreeMap<usize, Delta> {
         let mut waits: BTreeMap<usize, Delta> = BTreeMap::new();
         let now_ns = os::clock::now_ns();
@@ -381,7 +381,7 @@ impl LibraryCache {
         waits
     }
 
-    /// The children that are executed now and of which the design holds no pin, in order.
+    /// In the design without pins, the children that are being executed, in order.
     pub(crate) fn running(&self) -> Vec<usize> {
         match self.design {
             Design::Versioned => self.users().0.into_keys().collect(),
@@ -423,7 +423,7 @@ impl LibraryCache {
         self.seen_cursors().into_iter().filter_map(row).collect()
     }
 
-    /// Open cursors of one process, and those it keeps closed.
+    /// The numbers of open cursors of one process, and of closed cursors that it keeps.
     pub fn cursor_counts(&self, number: u32) -> (u64, u64) {
         let seen = self.cursors_of(number).iter().filter_map(|word| Seen::of(get(word)));
         seen.fold((0, 0), |(open, kept), seen| if seen.kept { (open, kept + 1) } else { (open + 1, kept) })
@@ -447,7 +447,7 @@ impl LibraryCache {
         Namespace::ALL.into_iter().map(row).collect()
     }
 
-    /// Gets of all mutexes so far: buckets and handles, parents, hash tables, pins.
+    /// Gets of all mutexes since start-up: buckets and handles, parents, hash tables, pins.
     pub fn mutex_gets(&self) -> [u64; 4] {
         [
             self.buckets.iter().map(|b| b.mutex.gets()).sum::<u64>()
@@ -461,7 +461,7 @@ impl LibraryCache {
     /// Checks the invariants while nothing changes.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The broken invariant.
     pub fn assert_invariants(&self) -> Result<(), String> {
         let fresh = (get(&self.control.parents_fresh), get(&self.control.children_fresh));
         let (mut parents, mut children) = (HashSet::new(), HashSet::new());
@@ -495,7 +495,7 @@ impl LibraryCache {
         self.check_images(&linked)
     }
 
-    /// A chunk is free, or one child's.
+    /// Checks that each chunk is free or belongs to one child (L12).
     fn check_images(&self, children: &[u64]) -> Result<(), String> {
         let mut chunks = HashSet::new();
         for at in children {
@@ -550,12 +550,12 @@ impl LibraryCache {
         Ok(())
     }
 
-    /// Whether a cursor's child is still there and its plan not out of date.
+    /// Whether a cursor's child is still there and its plan up to date.
     pub fn is_valid(&self, _p: &Process, handle: Handle) -> bool {
         self.valid_child(handle).is_some_and(|child| !child.has_rolled())
     }
 
-    /// Whether a child is still there with the plan of that edition, which nothing has made invalid.
+    /// Whether that edition of a child is still there and its plan up to date.
     pub fn is_valid_edition(&self, edition: crate::Edition) -> bool {
         self.valid_child(edition.handle()).is_some() && self.edition_of(edition.handle()) == edition
     }

@@ -49,7 +49,7 @@ impl Fixture {
         self.all.latch_counts(name).gets
     }
 
-    /// Gets of `library cache`, `library cache pin`, and the mutexes: library cache, parents, hash tables, pins.
+    /// Gets of `library cache`, of `library cache pin`, and of the mutexes: library cache, parents, hash tables, pins.
     fn gets(&self) -> [u64; 6] {
         let [library, parents, tables, pins] = self.cache.mutex_gets();
         let (cache, pin) = (self.latch_gets(LatchName::LibraryCache), self.latch_gets(LatchName::LibraryCachePin));
@@ -114,7 +114,7 @@ fn children_differ_by_user_schema_settings_and_binds() {
         let reasons: Vec<_> = row.children.iter().map(|c| (c.number, c.mismatch)).collect();
         assert_eq!(reasons, [(0, 0), (1, 1), (2, 3), (3, 6), (4, 12)], "{design:?}");
         assert_eq!((row.loads, row.text.as_str()), (5, "select 5 from dual"));
-        // Binds of unknown type fit all; once they are known they do not.
+        // Binds of unknown type fit every child; once known, they fit only equal types.
         let typed = |binds| Env { binds, ..env(1) };
         assert_eq!(f.parse(&p, 5, &typed(77)), (handles[0], true));
         assert_eq!(f.parse(&p, 5, &typed(77)), (handles[0], true));
@@ -138,7 +138,7 @@ fn what_ddl_makes_invalid_is_loaded_again_in_place_unless_it_is_pinned() {
         let slot = f.cache.open(&p, handle);
         f.cache.pin(&p, &slot, handle);
         let (again, _) = f.parse(&p, 5, &env(1));
-        // Nobody waits for an execution: a pinned cursor gets a sibling.
+        // No load waits for an execution: a pinned cursor gets a sibling.
         assert_eq!(again == handle, design == Design::Versioned, "{design:?}");
         f.cache.unpin(&p, &slot);
         let row = f.cache.statement(digest(5)).unwrap();
@@ -173,7 +173,7 @@ fn the_oldest_give_way_and_the_kept_and_pinned_stay() {
         assert!(f.cache.flush(&p) > 20);
         assert_eq!(f.cache.statements().count(), 1);
         f.cache.assert_invariants().unwrap();
-        // All kept: what does not fit runs unshared.
+        // With all slots kept, further statements run unshared.
         for n in 1000..1100 {
             f.parse(&p, n, &env(1));
             f.cache.set_kept(&p, digest(n), true);
@@ -256,14 +256,14 @@ fn what_a_session_is_seen_to_execute_is_the_statement_that_runs_and_else_the_blo
         f.cache.resume(&p, &query.0);
         assert_eq!(shown(), (of(2), of(3), of(1)), "{design:?}");
         f.cache.pause(&p, &query.0);
-        // A block inside of it.
+        // A block inside the first.
         let inner = open(4);
         let between = f.cache.pin_block(&p, &inner.0, inner.1);
         assert_eq!(shown(), (of(4), of(3), of(1)), "{design:?}");
         f.cache.unpin_block(&p, &inner.0, between);
         assert_eq!(shown(), (of(1), of(4), of(1)), "{design:?}");
         f.cache.unpin_block(&p, &block.0, outer);
-        // The query is still open: it is nothing that runs, until the client fetches from it.
+        // The query is open but not current until the client fetches from it.
         f.cache.begin_call(&p);
         assert_eq!(shown(), (None, of(1), None), "{design:?}");
         f.cache.resume(&p, &query.0);
@@ -319,7 +319,7 @@ fn an_object_that_is_there_costs_exactly_the_gets_of_the_design() {
     }
 }
 
-/// The values with which an aware child for one predicate of that selectivity is loaded.
+/// The content of an aware child for one predicate of each of these selectivities.
 fn aware(share: &[f64], plan_hash: u32) -> Content<'_> {
     let adaptive = Adaptive { sharing: Sharing::Aware, selectivities: share, labels: "=X", ..Adaptive::default() };
     Content { plan: b"rows", plan_hash, adaptive, ..Content::default() }
@@ -338,7 +338,7 @@ fn a_sensitive_child_gives_way_to_children_by_selectivity_and_those_with_one_pla
         assert_eq!(f.cache.fit(first, || vec![0.001]), Fit::Shared, "{design:?}");
         f.cache.note_executions(first, [0, 0, 1], (2, 2_000_000, 7));
         assert_eq!(f.cache.fit(first, || vec![0.001]), Fit::Other, "{design:?}: executions differ");
-        // It is no child for values; the one that is loaded takes its place.
+        // The first child is not for particular values; the loaded one takes its place.
         assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[0.5])), None, "{design:?}");
         assert_eq!(f.cache.parse(&p, of.digest, &e), Some(first), "{design:?}");
         let high = f.cache.load(&p, &of, &e, &aware(&[0.5], 2));
@@ -348,7 +348,7 @@ fn a_sensitive_child_gives_way_to_children_by_selectivity_and_those_with_one_pla
             assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[share])), expected, "{design:?} {share}");
         }
         assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[0.5, 0.5])), None, "{design:?}: other predicates");
-        // Another plan: a child beside it. The same plan: one child with both ranges.
+        // Another plan makes a second child; the same plan makes one child with both ranges.
         let low = f.cache.load(&p, &of, &e, &aware(&[0.01], 3));
         assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[0.5])), Some(high), "{design:?}");
         assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[0.01])), Some(low), "{design:?}");
@@ -388,24 +388,24 @@ fn children_of_others_are_given_where_there_is_no_own_one_in_the_gets_of_a_soft_
         let of_soft_parse = |from: [u64; 6], to: [u64; 6]| std::array::from_fn::<u64, 6, _>(|n| to[n] - from[n]);
         assert_eq!(of_soft_parse(before.0, after.0), of_soft_parse(after.0, own), "{design:?}: gets of a soft parse");
         assert_eq!((after.1.gets - before.1.gets, after.1.get_hits - before.1.get_hits), (1, 0), "{design:?}");
-        // The first session that takes it and knows the types of its binds names them.
+        // The first session that takes the child and knows the types of its binds stores them.
         f.cache.take_kin(&p, digest(5), one, &Env { binds: 77, ..env(3) });
         assert_eq!(f.namespace().get_hits - after.1.get_hits, 2, "{design:?}: that of the own one, and this");
         assert_eq!(f.cache.parse(&p, digest(5), &Env { binds: 78, ..env(1) }), None, "{design:?}");
-        // None would do: the reasons are what the session has found.
+        // The session could use none of them and gives its reasons.
         let of = Statement { digest: digest(5), text: "select 5 from dual", command: 3 };
         let refused = 1 << Mismatch::Translation as u64;
         f.cache.load(&p, &of, &env(3), &Content { refused, ..Content::default() });
         let rows = f.cache.statement(digest(5)).expect("the statement").children;
         let reason = rows.iter().find(|c| c.user == 3).map(|c| c.mismatch);
         assert_eq!(reason, Some(refused), "{design:?}");
-        // No more than a few.
+        // The number of offered children is limited.
         for user in 10..20 {
             f.parse(&p, 5, &env(user));
         }
         let kin = f.cache.parse_or_kin(&p, digest(5), &env(99), None).expect_err("no own one");
         assert_eq!(kin.handles().len(), library_cache::KIN_MOST, "{design:?}");
-        // One that is out of date is nobody's.
+        // A child that is out of date is not offered.
         assert!(f.cache.invalidate(&p, &[5]) > 0, "{design:?}");
         let left = f.cache.parse_or_kin(&p, digest(5), &env(99), None).expect_err("no own one");
         assert!(!left.handles().contains(&one) && !left.handles().contains(&two), "{design:?}");
@@ -458,7 +458,7 @@ fn figures_of_operations_are_the_last_ones_and_all_and_go_with_the_plan() {
         let sort = AreaCounts { optimal_bytes: 100, last_bytes: 100, optimal: 1, ..AreaCounts::default() };
         f.cache.add_run(&p, handle, 5, &[(counts(1, 7), AreaCounts::default()), (counts(1, 40), sort)]);
         f.cache.add_run(&p, handle, 5, &[(counts(1, 2), AreaCounts::default()), (counts(3, 10), sort)]);
-        // Of another plan, or of one with another number of operations.
+        // Figures for another plan, or with another number of operations.
         f.cache.add_run(&p, handle, 6, &[(counts(9, 9), sort), (counts(9, 9), sort)]);
         f.cache.add_run(&p, handle, 5, &[(counts(9, 9), sort)]);
         let run = run_of(&f, 5);
@@ -466,7 +466,7 @@ fn figures_of_operations_are_the_last_ones_and_all_and_go_with_the_plan() {
         assert_eq!((run[0].executions, run[0].total, run[0].last), (2, counts(2, 9), counts(1, 2)), "{design:?}");
         assert_eq!((run[1].total, run[1].last, run[1].area.optimal), (counts(4, 50), counts(3, 10), 2));
         f.cache.assert_invariants().unwrap();
-        // A changed object takes the plan, and what was counted of it, when it is loaded again.
+        // The load after a change of the object frees the old plan's figures.
         f.cache.invalidate(&p, &[5]);
         let (again, soft) = f.parse(&p, 5, &env(1));
         assert!(!soft);
@@ -476,7 +476,7 @@ fn figures_of_operations_are_the_last_ones_and_all_and_go_with_the_plan() {
         f.cache.assert_invariants().unwrap();
         f.cache.purge(&p, digest(5));
         f.cache.assert_invariants().unwrap();
-        // Its child has gone: nothing is written.
+        // The child is gone: nothing is written.
         f.cache.add_run(&p, again, 5, &[(counts(1, 1), sort)]);
         assert!(run_of(&f, 5).is_empty());
     }
@@ -487,7 +487,7 @@ fn figures_that_have_no_room_are_not_kept() {
     let f = fixture(Design::Versioned, 16);
     let p = testing::attach(f.all, "test");
     let (handle, _) = f.parse(&p, 5, &env(1));
-    // An eighth of the chunks is the most that one cursor may have.
+    // One cursor has an eighth of the chunks at most.
     let lines = vec![(LineCounts::default(), AreaCounts::default()); 17];
     f.cache.add_run(&p, handle, 5, &lines);
     assert!(run_of(&f, 5).is_empty());
@@ -517,7 +517,7 @@ fn a_unit_is_run_or_claimed_by_processes_and_never_both() {
     f.cache.end_claims(&definer);
     f.cache.assert_invariants().unwrap();
     assert_eq!(f.cache.run_unit(&other, 1, now), Ok(()));
-    // Of a call of more units than a list has, a few others seem to run besides.
+    // A call with more units than the list holds seems to run some others as well.
     f.cache.end_running(&other);
     f.cache.end_running(&definer);
     (1000..1100).for_each(|unit| f.cache.run_unit(&other, unit, now).unwrap());
@@ -528,7 +528,7 @@ fn a_unit_is_run_or_claimed_by_processes_and_never_both() {
     };
     assert!((1000..1100).all(seems));
     assert!((2000..3000).filter(|unit| seems(*unit)).count() < 100);
-    // One that is claimed is not run, whether the list is full or becomes so, or its bit is another's as well.
+    // A claimed unit is not run, whether the list is full, becomes full, or the unit shares its bit with another.
     for (before, most) in [(62, 1), (63, 1), (70, 1000)] {
         f.cache.end_running(&other);
         (1000..1000 + before).for_each(|unit| f.cache.run_unit(&other, unit, now).unwrap());
@@ -541,7 +541,7 @@ fn a_unit_is_run_or_claimed_by_processes_and_never_both() {
         }
     }
     f.cache.end_running(&other);
-    // A statement claims no more than it has room for.
+    // A statement claims no more units than its list holds.
     (200..300).for_each(|unit| assert!(f.cache.claim_unit(&definer, unit)));
     assert_eq!(f.cache.run_unit(&other, 299, now), Ok(()));
     assert!(f.cache.run_unit(&other, 220, now).is_err());
@@ -559,7 +559,7 @@ fn who_wants_a_unit_that_waits_for_its_own_call_is_told_of_the_circle() {
     f.cache.run_unit(&one, 1, long).unwrap();
     f.cache.run_unit(&two, 2, long).unwrap();
     assert!(!f.cache.claim_unit(&one, 2) && !f.cache.claim_unit(&two, 1));
-    // Each gives up what it has when its request has ended in either way.
+    // Each thread gives up what it has when its request has ended in either way.
     let ended = std::thread::scope(|scope| {
         let waits = [(one, 2), (two, 1)].map(|(p, wanted)| {
             scope.spawn(move || {
@@ -578,7 +578,7 @@ fn who_wants_a_unit_that_waits_for_its_own_call_is_told_of_the_circle() {
 #[test]
 fn an_image_that_was_left_out_is_made_again_when_room_has_come() {
     for design in DESIGNS {
-        // 512 chunks of 248 bytes, of which an image has an eighth at most.
+        // 512 chunks of 248 bytes; an image takes an eighth of them at most.
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
         let load = |n: u32, bytes: usize| {
@@ -589,7 +589,7 @@ fn an_image_that_was_left_out_is_made_again_when_room_has_come() {
         let has_image = |handle| f.cache.image(handle, &mut Vec::new()).is_some();
         let long = load(1, 64 * 248 + 1);
         assert_eq!((f.cache.left_out(long), has_image(long)), (Some(LeftOut::TooLong), false), "{design:?}");
-        // Statements that are kept do not give way: half of an image has room beside them.
+        // Kept statements are not evicted: half an image has room beside them.
         let keep = |n: u32, bytes: usize| {
             load(n, bytes);
             assert!(f.cache.set_kept(&p, digest(n), true));
@@ -600,18 +600,18 @@ fn an_image_that_was_left_out_is_made_again_when_room_has_come() {
         assert_eq!((f.cache.left_out(refused), has_image(refused)), (Some(LeftOut::NoRoom), false), "{design:?}");
         let row = f.cache.statement(digest(2)).expect("it is there");
         assert_eq!(row.children.iter().map(|child| child.left_out).collect::<Vec<_>>(), [Some(LeftOut::NoRoom)]);
-        // Without an image the child is as it was.
+        // A child without an image is otherwise unchanged.
         assert_eq!(load(2, 0), refused, "{design:?}");
         assert_eq!(f.cache.left_out(refused), Some(LeftOut::NoRoom), "{design:?}");
         assert_eq!(f.cache.statement(digest(2)).expect("it is there").loads, 1, "{design:?}");
-        // With the 32 chunks of another statement there is room.
+        // With the 32 chunks of a purged statement there is room.
         f.cache.purge(&p, digest(17));
         assert_eq!(f.cache.left_out(refused), None, "{design:?}");
         assert_eq!((load(2, 64 * 248), has_image(refused)), (refused, true), "{design:?}");
         assert_eq!(f.cache.left_out(refused), None, "{design:?}");
         let row = f.cache.statement(digest(2)).expect("it is there");
         assert_eq!(row.children.iter().map(|child| child.left_out).collect::<Vec<_>>(), [None]);
-        // Where all room is taken again, as many chunks as an image takes have to become free for others first.
+        // Once all room is taken again, as many chunks as the image takes must be freed for others first.
         f.cache.purge(&p, digest(2));
         keep(17, 32 * 248);
         keep(18, 32 * 248);

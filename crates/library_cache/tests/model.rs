@@ -1,8 +1,8 @@
-//! Sessions that parse, execute, invalidate, purge and die anywhere, against what must be true of the cache at any
-//! moment.
+//! Sessions that parse, execute, invalidate, purge and die at any point; the properties of the cache are checked all
+//! the time.
 //!
-//! A cursor's plan says which statement it is of: whoever finds a child and sees it unchanged afterwards must find its
-//! own statement's plan. While a cursor is pinned, its child does not change hands.
+//! The plan of a cursor names its statement: a session that finds a child and sees it unchanged afterwards must find
+//! the plan of its own statement. While a cursor is pinned, its child is not reused.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ struct Fixture {
     cache: &'static LibraryCache,
 }
 
-/// Fewer slots than there are statements: something is always giving way.
+/// Fewer slots than statements, so that evictions happen all the time.
 fn fixture(design: Design) -> Fixture {
     let config = Config { design, latches: 3, ..Config::new(24, 16) };
     let (all, layout) = testing::instance_of(16, Generation::default(), |b| Layout::reserve(b, &config));
@@ -36,12 +36,12 @@ fn digest(n: u64) -> Digest {
     Digest(bytes)
 }
 
-/// From nothing to more than there may be.
+/// Images from empty to longer than allowed.
 fn image_of(n: u64) -> Vec<u8> {
     vec![n as u8; n as usize * 160]
 }
 
-/// The code of an object, for settings of the language.
+/// The code of an object, for given NLS settings.
 fn code_of(n: u64, nls: u64) -> Vec<u8> {
     vec![0x80 | (n as u8) << 1 | nls as u8; 1 + n as usize * 160]
 }
@@ -67,7 +67,7 @@ impl Fixture {
         self.cache.load_instead(p, &of, env, &content, stale)
     }
 
-    /// Returns executions that were certainly counted.
+    /// Returns the number of executions that were certainly counted.
     fn step(&self, p: &Process, random: u64) -> u64 {
         let n = (random >> 8) % STATEMENTS;
         match random % 64 {
@@ -80,7 +80,7 @@ impl Fixture {
                 0
             }
             7 => {
-                // Found to be of no use, and loaded again.
+                // The session cannot use the child, and loads it again.
                 let env = Env { user: 0, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
                 let handle = self.handle(p, n, &env);
                 if let Some(edition) = self.cache.image(handle, &mut Vec::new()) {
@@ -125,7 +125,7 @@ impl Fixture {
         }
     }
 
-    /// Links a unit, and puts its code in where there is none, or where it is found to be of no use.
+    /// Links a unit, and loads its code when it is missing or of no use.
     fn unit(&self, p: &Process, n: u64, random: u64) {
         let (name, number) = (format!("object {n}"), n as u32 + 1000);
         let namespace = [Namespace::TableProcedure, Namespace::Body][n as usize % 2];
@@ -157,7 +157,7 @@ impl Fixture {
             return 0;
         }
         let slot = self.cache.open(p, handle);
-        // Some are blocks.
+        // Some cursors are blocks.
         let outer = (random >> 46 & 3 == 0).then(|| self.cache.pin_block(p, &slot, handle));
         if outer.is_none() {
             self.cache.pin(p, &slot, handle);
@@ -174,7 +174,7 @@ impl Fixture {
         if random >> 40 & 15 == 0 {
             std::thread::yield_now();
         }
-        // A pinned child stays, unless nobody needs it to.
+        // A pinned child stays, except in the design without pins.
         if self.cache.design() != Design::Versioned && found.is_some() {
             assert!(self.cache.identify(handle).is_some(), "a pinned child went");
         }
@@ -186,10 +186,10 @@ impl Fixture {
         u64::from(counted)
     }
 
-    /// Every plan is its statement's.
+    /// Checks that every plan belongs to its statement.
     fn check_rows(&self) {
         for row in self.cache.statements() {
-            // Whoever died while loading a child again has left an invalid one without a plan.
+            // A process that died while loading a child again leaves it invalid and without a plan.
             for child in row.children.iter().filter(|child| child.status == "VALID" || !child.plan.is_empty()) {
                 let n = u64::from(child.plan_hash);
                 assert_eq!(row.text, format!("statement {n}"));
@@ -277,7 +277,7 @@ fn sessions_that_are_killed_anywhere_leave_a_whole_cache_and_no_pins() {
         f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}; {kills:?}"));
         f.check_rows();
         assert!(f.cache.open_cursors().is_empty());
-        // Nothing is held for good.
+        // Nothing stays held.
         let mut random = 99;
         for _ in 0..2_000 {
             f.step(&by, next(&mut random));
@@ -288,10 +288,10 @@ fn sessions_that_are_killed_anywhere_leave_a_whole_cache_and_no_pins() {
     }
 }
 
-/// One thing that a process does in the cache.
+/// One operation of a process on the cache.
 type Operation = (&'static str, fn(&Fixture, &Process, &dyn Fn()));
 
-/// An environment whose executions are no blocks.
+/// An environment whose executions are not blocks.
 const PLAIN: u64 = 1 << 46;
 
 const OPERATIONS: &[Operation] = &[
