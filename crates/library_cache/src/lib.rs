@@ -10,7 +10,7 @@
 //! ([`LibraryCache::add`]).
 //!
 //! See `README.md` for the invariants.
-#![deny(unsafe_code)] // for the layouts in shared memory only
+#![deny(unsafe_code)] // allowed only for the layouts in shared memory
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! Nanoseconds of a hit of one 210-byte row, by design; beside it the same copy out of a locked `HashMap`.
+//! Nanoseconds of a hit of one 210-byte row, by design, and of the same copy out of a locked `HashMap`.
 //!
 //!     cargo bench -p result_cache
 //!

@@ -1,9 +1,9 @@
-//! Building a result: what the first reader of a key does while the others wait.
+//! Building a result: the first reader of a key executes, and the others wait.
 //!
-//! Gets in the exclusive designs (`R` blocks): the find of the access puts the first block in place; then one get for
-//! each further block, one to attach the dependencies, two more for each dependency that was not known yet, one to
-//! publish; and the unpin of the access. That is `R + 1` for a result and 2 for a dependency beyond the two gets of any
-//! access: 204 for the published case of 199 blocks and one new dependency.
+//! Gets in the exclusive designs for `R` blocks: the find of the access inserts the first block; then one get for each
+//! further block, one to attach the dependencies, two more for each new dependency, one to publish; and the unpin of
+//! the access. That is `R + 1` for a result and 2 for a dependency in addition to the two gets of any access: 204 for
+//! the published case of 199 blocks and one new dependency.
 
 use latch::Where;
 use process::{Process, Section};
@@ -16,12 +16,12 @@ use crate::cache::{Key, push_frame};
 use crate::layout::*;
 use crate::{ResultCache, Statistic};
 
-/// A result that is being built by this process. Ends with [`ResultCache::publish`] or [`ResultCache::abandon`].
+/// A result that this process builds (R4). Ends with [`ResultCache::publish`] or [`ResultCache::abandon`].
 #[must_use = "others wait until it is published or abandoned"]
 pub struct Build {
     id: u64,
     snapshot: Scn,
-    /// Its RC enqueue; `None` when none was to be had, and waiters poll.
+    /// Its RC enqueue; `None` when it could not be got, and waiters poll.
     lock: Option<LockId>,
     depends: [ObjectId; DEPENDENCIES_MAX],
     depend_count: usize,
@@ -54,7 +54,7 @@ impl Build {
 }
 
 impl ResultCache {
-    /// Adds a row (a `types::row` row). A result that has grown past its limit is remembered as too large, not kept.
+    /// Adds a row in the format of `types::row`. A result that exceeds its limit is noted as too large and not kept.
     pub fn push(&self, build: &mut Build, row: &[u8]) {
         let limit = self.control.result_blocks_max.load(Ordering::Relaxed) as usize * PAYLOAD_BYTES;
         if build.too_large || build.data.len() + row.len() + 6 > limit {
@@ -68,8 +68,8 @@ impl ResultCache {
         build.row_max = build.row_max.max(row.len() as u32);
     }
 
-    /// Stores the rows and lets everybody see them, unless a dependency has changed since the snapshot or memory ran
-    /// out. Returns whether it was published; the statement's own answer is right in either case.
+    /// Stores the rows and makes them visible to all, unless a dependency has changed since the snapshot or memory ran
+    /// out. Returns whether the result was published; the statement's own answer is correct in either case.
     ///
     /// Latches: none held on entry or return. Statistics: `Create Count Success`, `Create Count Failure`.
     pub fn publish(&self, p: &Process, enqueues: &Enqueues, build: Build) -> bool {
@@ -81,7 +81,7 @@ impl ResultCache {
             let section = p.lock(self.latch, Where::RcPublish, build.id);
             let head = &self.blocks[build.id as usize];
             let depends = &build.depends[..build.depend_count];
-            // A flush or an invalidation cannot take a New object away, but a commit may have come between.
+            // A flush or an invalidation does not remove a New object, but a commit may have happened meanwhile.
             let fits = self.may_build(depends, build.snapshot);
             let state = head.get(word::STATE);
             if fits {
@@ -104,14 +104,14 @@ impl ResultCache {
         published
     }
 
-    /// Gives up a result that was being built. One that was too large stays as a note not to try again.
+    /// Gives up a build. A result that was too large leaves a Bypass object, so that it is not tried again.
     pub fn abandon(&self, p: &Process, enqueues: &Enqueues, build: Build) {
         let status = if build.too_large { Status::Bypass } else { Status::Invalid };
         self.finish(p, enqueues, build, Some(status));
         self.count(p, Statistic::CreateCountFailure);
     }
 
-    /// The last get of the access: takes the pin off, and the object away if it came to nothing; lets the waiters go.
+    /// The last get of the access: unpins the object, removes it if the build failed, and wakes the waiters.
     fn finish(&self, p: &Process, enqueues: &Enqueues, build: Build, failed: Option<Status>) {
         {
             let mut section = p.lock(self.latch, Where::RcRelease, build.id);
@@ -136,7 +136,7 @@ impl ResultCache {
         }
     }
 
-    /// Puts the rows into the first block, or into as many further blocks as they need: one get for each.
+    /// Stores the rows in the first block, or in as many further blocks as they need: one get for each.
     fn store_rows(&self, p: &Process, build: &Build) -> bool {
         let head = &self.blocks[build.id as usize];
         let state = State::unpack(head.get(word::STATE));
@@ -160,7 +160,7 @@ impl ResultCache {
         true
     }
 
-    /// Makes a block the last of an object.
+    /// Appends a block to an object.
     fn append(&self, section: &Section<'_>, head: &RcBlock, block: u64) {
         let last = head.get(word::LAST).checked_sub(1).expect("an object has a last block");
         section.set(&self.blocks[last as usize].words[word::NEXT], block + 1);
@@ -168,8 +168,8 @@ impl ResultCache {
         section.set(&head.words[word::BLOCK_COUNT], head.get(word::BLOCK_COUNT) + 1);
     }
 
-    /// Sees to it that there is a dependency object for each table the result depends on. One that a process left
-    /// half-made that has died is finished here.
+    /// Makes sure that each table the result depends on has a dependency object. Completes one that a dead process left
+    /// half-made.
     fn attach_dependencies(&self, p: &Process, build: &Build) -> bool {
         let mut created = [None; DEPENDENCIES_MAX];
         {
@@ -186,8 +186,9 @@ impl ResultCache {
             }
         }
         for (object, id) in created.into_iter().flatten() {
-            // First the description, then the status: the views show a dependency only when it is whole. Between two
-            // gets it may be evicted, since no result depends on it yet: then its block is somebody else's.
+            // The description is written before the status, so views show only complete dependencies. Between the two
+            // gets the object may be evicted, since no result depends on it yet; its block may then belong to another
+            // object.
             let head = &self.blocks[id as usize];
             {
                 let section = p.imitated_get(self.latch, Where::RcDependency, id);
@@ -204,7 +205,7 @@ impl ResultCache {
         true
     }
 
-    /// The dependency object of a table, under the latch.
+    /// The dependency object of a table. The caller holds the latch.
     fn dependency_of(&self, object: ObjectId) -> Option<u64> {
         (self.slot(object).object.load(Ordering::Relaxed) & 0xffff_ffff).checked_sub(1)
     }
@@ -219,7 +220,7 @@ impl ResultCache {
         let number = object.0.to_le_bytes();
         let key = Key::of_dependency(&number);
         for at in 0..word::BODY {
-            // The link is micro-undo's to restore.
+            // Micro-undo restores the link.
             if at != word::NEXT {
                 head.words[at].store(0, Ordering::Relaxed);
             }

@@ -1,15 +1,15 @@
-//! Finding a result: the four designs of a hit.
+//! Lookup of a result: the four designs of a hit.
 //!
-//! | design | gets of a hit | what it holds while |
+//! | design | gets of a hit | done under them |
 //! |---|---|---|
 //! | exclusive, long hold (11.1) | 2 exclusive | find, LRU touch and copying the rows; then unpin |
 //! | exclusive, short hold (11.2.0.1) | 2 exclusive | find and pin; the rows are copied under the pin; then unpin |
 //! | shared (11.2.0.3) | 1 shared | find and copy |
 //! | versioned (Latchwork) | 1 versioned | nothing: copy, then check that the object's version has not moved |
 //!
-//! All four read the same structure. The first two differ in how long others are kept out, which is what the published
-//! figures of 11.1 and 11.2 differ in; the third still writes the latch word twice an access; the fourth writes nothing
-//! that is shared.
+//! The four designs read the same structure. The two exclusive ones differ in how long the latch is held, which
+//! explains the difference between the published figures of 11.1 and 11.2. The shared one still writes the latch word
+//! twice in an access; the versioned one writes nothing shared.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::build::Build;
 use crate::layout::*;
 use crate::{Design, ResultCache, Statistic};
 
-/// What identifies a result: the digest of the statement (and of all that changes its meaning: schema, user, NLS
+/// The identity of a result: the digest of the statement (and of everything that changes its meaning: schema, user, NLS
 /// settings) followed by the encoded bind values.
 #[derive(Clone, Copy)]
 pub struct Key<'a> {
@@ -33,7 +33,7 @@ pub struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// Makes a key of its bytes.
+    /// Makes a key from its bytes.
     pub fn new(bytes: &'a [u8]) -> Key<'a> {
         Key { hash: sga::hash(bytes), bytes }
     }
@@ -43,18 +43,18 @@ impl<'a> Key<'a> {
     }
 }
 
-/// What a statement tells about itself when its result is made.
+/// The description of the statement that a result is built for.
 #[derive(Clone, Copy)]
 pub struct Description<'a> {
-    /// Statement or function text; the first 128 bytes are kept.
+    /// The text of the statement or function; the first 128 bytes are kept.
     pub name: &'a str,
     pub namespace: Namespace,
-    /// User number of the creator.
+    /// The user number of the creator.
     pub creator: u32,
     pub column_count: u32,
 }
 
-/// Rows of a result, copied into the reader's own memory. Kept and reused from one execution to the next.
+/// The rows of a result, copied into the reader's own memory. Kept and used again by later executions.
 #[derive(Default)]
 pub struct ResultBuffer {
     pub(crate) bytes: Vec<u8>,
@@ -67,7 +67,7 @@ impl ResultBuffer {
         ResultBuffer::default()
     }
 
-    /// The next row's bytes (a `types::row` row), or `None` after the last.
+    /// The bytes of the next row in the format of `types::row`, or `None` after the last.
     pub fn next_row(&mut self) -> Option<&[u8]> {
         let (start, len) = frame_at(&self.bytes, self.at)?;
         self.at = start + len;
@@ -85,7 +85,7 @@ impl ResultBuffer {
     }
 }
 
-/// Appends a row with its length in front: two bytes, or 0xffff and four for a long one.
+/// Appends a row with its length in front: two bytes, or 0xffff and four bytes for a long row.
 pub(crate) fn push_frame(out: &mut Vec<u8>, row: &[u8]) {
     if row.len() < 0xffff {
         out.extend_from_slice(&(row.len() as u16).to_le_bytes());
@@ -96,7 +96,7 @@ pub(crate) fn push_frame(out: &mut Vec<u8>, row: &[u8]) {
     out.extend_from_slice(row);
 }
 
-/// Start and length of the row whose frame begins at `at`.
+/// Start and length of the row whose length field begins at `at`.
 fn frame_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let short = bytes.get(at..at + 2)?;
     let short = u16::from_le_bytes([short[0], short[1]]);
@@ -107,17 +107,17 @@ fn frame_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     Some((at + 6, u32::from_le_bytes([long[0], long[1], long[2], long[3]]) as usize))
 }
 
-/// What came of looking for a result.
+/// The result of [`ResultCache::open`].
 pub enum Opened {
     /// The rows are in the buffer.
     Hit,
-    /// Nobody has it: execute, push every row, then publish or abandon.
+    /// The result is not cached: execute, push every row, then publish or abandon.
     Build(Build),
-    /// Execute without the cache.
+    /// Execute without the cache (R7).
     Bypass,
 }
 
-/// What the search under a latch found.
+/// The result of a search under a latch.
 enum Found {
     Usable(u64),
     Building(u64),
@@ -140,7 +140,7 @@ impl ResultCache {
     /// the same result, at most `_result_cache_timeout`. Statistics: `Find Count`.
     /// # Errors
     /// ORA-00028, ORA-01013 when the session is killed or interrupted while it waits.
-    #[allow(clippy::too_many_arguments)] // Who asks, for what, as of when, and where to put it: nothing that belongs together.
+    #[allow(clippy::too_many_arguments)] // independent arguments: session, key, snapshot, destination
     pub fn open(
         &self,
         p: &Process,
@@ -189,7 +189,7 @@ impl ResultCache {
         self.open_exclusive(p, enqueues, key, about, depends, snapshot, buffer)
     }
 
-    /// Finds, pins and copies under the exclusive latch, or inserts a new object to be built.
+    /// Finds, pins and copies under the exclusive latch, or inserts a new object to build.
     #[allow(clippy::too_many_arguments)]
     fn open_exclusive(
         &self,
@@ -223,8 +223,8 @@ impl ResultCache {
                 drop(section);
                 let waited = self.wait_for_builder(p, enqueues, id);
                 let head = &self.blocks[id as usize];
-                // The pin keeps the object, so its words may be read without the latch; Acquire pairs with the
-                // Release of the section in which the builder published it.
+                // The pin keeps the object, so its words may be read without the latch. Acquire pairs with the Release
+                // of the section in which the builder published it.
                 let state = State::unpack(head.words[word::STATE].load(Ordering::Acquire));
                 let usable = waited.is_ok()
                     && state.status == Some(Status::Published)
@@ -260,10 +260,10 @@ impl ResultCache {
         }
     }
 
-    /// Waits until the builder of a pinned object has let go of its RC enqueue.
+    /// Waits until the builder of a pinned object has released its RC enqueue.
     fn wait_for_builder(&self, p: &Process, enqueues: &Enqueues, id: u64) -> Result<()> {
         let head = &self.blocks[id as usize];
-        // An object that is still New has not been retired: its life is the one the builder locked.
+        // An object in the state New has not been retired: its life is the one that the builder locked.
         let life = self.lives[id as usize].word.now();
         let wait = Duration::from_millis(self.control.timeout_ms.load(Ordering::Relaxed));
         let deadline = os::clock::now_ns() + wait.as_nanos() as u64;
@@ -278,7 +278,7 @@ impl ResultCache {
             match enqueues.get(p, EnqueueType::Rc, id, life, LockMode::Share, timeout) {
                 Ok(lock) => enqueues.release(p, lock),
                 Err(EnqueueError::Cancelled(ora)) => return Err(ora),
-                // Too long, a deadlock, no room: the statement is executed without the cache.
+                // A timeout, a deadlock, no enqueue free: the statement is executed without the cache.
                 Err(_) => return Ok(()),
             }
             if is_new() {
@@ -289,7 +289,7 @@ impl ResultCache {
         Ok(())
     }
 
-    /// Reads a result without writing anything shared. Counts one get, and a miss where a check failed before.
+    /// Reads a result without a shared write (R5). Counts one get, and a miss when an earlier try failed its check.
     fn read_versioned(&self, p: &Process, key: Key<'_>, snapshot: Scn, buffer: &mut ResultBuffer) -> bool {
         let mut missed = false;
         for _ in 0..VERSIONED_TRIES {
@@ -320,7 +320,7 @@ impl ResultCache {
         false
     }
 
-    /// Walks a hash chain without a latch; what it returns has had this state and then this key in this life.
+    /// Walks a hash chain without a latch; the object returned has had this state, and then this key, in this life.
     fn walk_versioned(&self, key: Key<'_>) -> Option<(u64, u64, State)> {
         let mut link = self.bucket(key.hash).load(Ordering::Acquire);
         for _ in 0..WALK_MAX {
@@ -329,7 +329,7 @@ impl ResultCache {
             head.prefetch();
             let life = self.lives.get(id as usize)?.word.read_begin();
             if LifeWord::mark_of(life) == LifeWord::LINKED {
-                // First the state: what follows a state of Published was written before it.
+                // The state is read first: the words of a Published object were written before its state.
                 let state = State::unpack(head.words[word::STATE].load(Ordering::Acquire));
                 if head.get(word::HASH) == key.hash && state_has_key(head, &state, key) {
                     return Some((id, life, state));
@@ -362,12 +362,12 @@ impl ResultCache {
                 }
             }
             Some(Status::Invalid) => Found::Stale(id),
-            // Too large the last time: not tried again until it is evicted.
+            // The result was too large the last time: it is not built again until this object is evicted.
             Some(Status::Bypass) | None => Found::Refused,
         }
     }
 
-    /// The object of `key`, under the latch.
+    /// The object of `key`. The caller holds the latch.
     pub(crate) fn search(&self, key: Key<'_>) -> Option<u64> {
         let mut link = self.bucket(key.hash).load(Ordering::Relaxed);
         while let Some(id) = link.checked_sub(1) {
@@ -380,7 +380,7 @@ impl ResultCache {
         None
     }
 
-    /// Copies all rows of an object. Bounded whatever the words say; false when they make no sense.
+    /// Copies all rows of an object. Bounded for any content of the words; false when the content is inconsistent.
     fn copy_rows(&self, id: u64, buffer: &mut ResultBuffer) -> bool {
         let head = &self.blocks[id as usize];
         let state = State::unpack(head.get(word::STATE));
@@ -406,14 +406,14 @@ impl ResultCache {
         true
     }
 
-    /// Notes the use under the exclusive latch.
+    /// Notes a use. The caller holds the latch exclusively.
     fn touch(&self, section: &Section<'_>, id: u64) {
         let head = &self.blocks[id as usize];
         section.set(&self.lives[id as usize].last_used, self.clock_cs());
         section.set(&head.words[word::SCANS], head.get(word::SCANS) + 1);
     }
 
-    /// Notes every 64th use, and at most once in three seconds, so that readers of a hot result write nothing shared.
+    /// Notes every 64th use, and at most one in three seconds, so that readers of a hot result write nothing shared.
     fn touch_coarsely(&self, p: &Process, id: u64) {
         let finds = self.line(p).statistics[Statistic::FindCount as usize].load(Ordering::Relaxed);
         if !finds.is_multiple_of(64) {
@@ -468,7 +468,7 @@ mod tests {
             }
             assert!(chains.iter().all(|n| *n < 10), "prefix {prefix}: {:?}", chains.iter().max());
             let used = chains.iter().filter(|n| **n > 0).count();
-            // 7,500 of a random function.
+            // A random function would use about 7,500 buckets.
             assert!(used > 7_000, "prefix {prefix}: {used} buckets used");
         }
     }

@@ -1,22 +1,23 @@
-//! Dependencies: when a result may still be used, and what a commit does to it.
+//! Dependencies: the condition under which a result may be used (R6), and the effect of a commit on it.
 //!
-//! A result built as of SCN `b` is right for a snapshot `s >= b` if no transaction that changed one of its dependencies
-//! committed in `(b, s]`. Per object number the cache keeps the SCN of the last such commit and the number of commits
-//! that are on their way:
+//! A result built as of SCN `b` is correct for a snapshot `s >= b` if no transaction that changed one of its
+//! dependencies committed in `(b, s]`. For each object number the cache keeps the SCN of the last such commit and the
+//! number of commits in progress:
 //!
-//! 1. A statement declares its dependencies when it is compiled ([`ResultCache::track`]); the SCN of that moment counts
-//!    as a change, so that no older snapshot builds a result whose later changes nobody noted.
+//! 1. A statement declares its dependencies when it is compiled ([`ResultCache::track`]). The SCN of that moment counts
+//!    as a change, so that no older snapshot builds a result: changes before the declaration were not noted.
 //! 2. A committing transaction raises `pending` of each tracked object *before* its SCN can be seen by any snapshot
 //!    ([`ResultCache::before_visible`]), and afterwards stores the SCN and takes `pending` back
 //!    ([`ResultCache::after`]).
-//! 3. A hit needs `pending == 0` and `last_change <= b`, in this order; a build needs the same of its snapshot, when it
-//!    starts and when it is published.
+//! 3. A hit needs `pending == 0` and `last_change <= b`, read in this order; a build needs the same for its snapshot,
+//!    when it starts and when it is published.
 //!
-//! A snapshot that sees the commit was taken after 2's first half, so its reader finds either `pending` or the SCN.
+//! A snapshot that sees the commit was taken after the first half of step 2, so its reader finds either `pending` or
+//! the SCN.
 //!
-//! Transactions on objects nobody caches pay two stores to their own line. A commit that read "not tracked" just before
-//! a statement declared the object would go unseen, so `track` waits for the commits in flight; it runs once an object
-//! and process.
+//! Transactions on objects that no result depends on pay two stores to their own line. A commit that read "not tracked"
+//! just before a statement declared the object would be missed, so `track` waits for the commits in progress; each
+//! process calls it once for an object.
 
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
@@ -28,7 +29,8 @@ use types::{ObjectId, Scn};
 use crate::layout::*;
 use crate::{ResultCache, Statistic};
 
-/// Values of `tracked`: declared by somebody who may still be waiting for the commits in flight; all those have ended.
+/// Values of `tracked`: declared, while the declarer may still wait for commits in progress; settled, when those have
+/// ended.
 const DECLARED: u64 = 1;
 const SETTLED: u64 = 2;
 
@@ -37,13 +39,13 @@ impl ResultCache {
         &self.depends[object.0 as usize % DEPEND_SLOTS]
     }
 
-    /// The objects a result depends on.
+    /// The objects that a result depends on.
     pub(crate) fn depends_of<'a>(&self, head: &'a RcBlock) -> impl Iterator<Item = ObjectId> + use<'a> {
         let count = State::unpack(head.get(word::STATE)).depends;
         (0..count).map(move |i| ObjectId((head.get(word::DEPENDS + i / 2) >> (i % 2 * 32)) as u32))
     }
 
-    /// Whether no dependency has changed, or is about to, since the result was built.
+    /// Whether no dependency has changed, or is about to change, since the result was built.
     pub(crate) fn depends_unchanged(&self, head: &RcBlock) -> bool {
         let scn = head.get(word::SCN);
         self.depends_of(head).all(|object| self.unchanged_since(object, scn))
@@ -52,16 +54,16 @@ impl ResultCache {
 
     fn unchanged_since(&self, object: ObjectId, scn: u64) -> bool {
         let slot = self.slot(object);
-        // This order: who takes `pending` back has stored the SCN before (Release in `settle`).
+        // `pending` is read first: `settle` stores the SCN before it lowers `pending` (Release).
         slot.pending.load(Ordering::Acquire) == 0 && slot.last_change.load(Ordering::Acquire) <= scn
     }
 
-    /// Whether no commit on a dependency is on its way.
+    /// Whether no commit on a dependency is in progress.
     pub(crate) fn depends_settled(&self, head: &RcBlock) -> bool {
         self.depends_of(head).all(|object| self.slot(object).pending.load(Ordering::Acquire) == 0)
     }
 
-    /// Whether a result as of `snapshot` may be built now: it would not be out of date at once.
+    /// Whether a result as of `snapshot` may be built now, that is, would not be out of date at once.
     pub(crate) fn may_build(&self, depends: &[ObjectId], snapshot: Scn) -> bool {
         self.control.closed.load(Ordering::Acquire) == 0
             && depends.iter().all(|object| self.unchanged_since(*object, snapshot.0))
@@ -69,9 +71,9 @@ impl ResultCache {
 
     /// Declares that cached results may depend on these objects.
     ///
-    /// `current` gives the current SCN. What changed before it is not known here, so a snapshot below it builds
-    /// nothing. Waits for commits in flight (spins, then sleeps 100 µs at a time), the first time in each object's
-    /// life. Latches: the SO latch then, none afterwards.
+    /// `current` returns the current SCN. Earlier changes are not known, so a snapshot below it builds nothing. Waits
+    /// for commits in progress (spins, then sleeps 100 µs at a time) the first time in each object's life. Latches: the
+    /// SO latch that first time, none later.
     pub fn track(&self, p: &Process, objects: &[ObjectId], current: impl Fn() -> Scn) {
         let mut new = false;
         for object in objects {
@@ -84,7 +86,8 @@ impl ResultCache {
         if !new {
             return;
         }
-        // Pairs with the fence in `before_visible`: either the committer sees `tracked`, or we see it committing.
+        // Pairs with the fence in `before_visible`: either the committer sees `tracked`, or this process sees it
+        // committing.
         fence(Ordering::SeqCst);
         for (pid, line) in self.processes.iter().enumerate() {
             let seen = line.committing.load(Ordering::Acquire);
@@ -102,8 +105,9 @@ impl ResultCache {
         for object in objects {
             let slot = self.slot(*object);
             so.set(&slot.last_change, slot.last_change.load(Ordering::Relaxed).max(scn.0));
-            so.checkpoint(); // each is right by itself, and a statement may read any number of objects
-            // Pairs with the Acquire load above: who finds it settled need not wait for those commits.
+            so.checkpoint(); // each object is correct by itself, and a statement may read any number of them
+            // Pairs with the Acquire load above: a process that finds the object settled need not wait for those
+            // commits.
             slot.tracked.store(SETTLED, Ordering::Release);
         }
     }
@@ -133,7 +137,7 @@ impl ResultCache {
     }
 
     fn commits_begin(&self, line: &RcProcess) {
-        // Any value but the last one does: `track` waits for a change.
+        // Any value except the previous one: `track` waits for a change.
         let turn = line.commits.load(Ordering::Relaxed) + 1;
         line.commits.store(turn, Ordering::Relaxed);
         line.committing.store(turn, Ordering::Relaxed);
@@ -154,20 +158,22 @@ impl ResultCache {
         line.committing.store(0, Ordering::Release);
     }
 
-    /// Takes back what `line` holds pending, its own or a dead process's.
+    /// Ends the pending state of `line`, the process's own or a dead process's.
     fn settle(&self, p: &Process, line: &RcProcess, scn: Scn, objects: &[ObjectId]) {
         let is_all = line.pending_all.load(Ordering::Relaxed) != 0;
         if line.pending[0].load(Ordering::Relaxed) == 0 && !is_all {
             return;
         }
         let mut ended = 0;
-        // A dependency object may be marked under the RC latch only; its level is below the SO latch's.
+        // A dependency object may be marked only under the RC latch, which has the lower level and is got before the SO
+        // latch.
         let marks = self.pending_of(line).any(|object| self.slot(object).object.load(Ordering::Relaxed) as u32 != 0);
         let rc = marks.then(|| p.lock(self.latch, Where::RcInvalidate, scn.0));
         let so = p.lock(self.so_latch, Where::RcSoAllocate, scn.0);
         if is_all {
-            // The objects beyond the list. A change that is noted as later than it was is never wrong, so each is final
-            // by itself: a transaction may change any number of objects, and a section may not.
+            // The objects beyond the list. A change noted with a later SCN than its own is harmless, so each object is
+            // made final by itself: a transaction may change any number of objects, but the size of a section is
+            // bounded.
             for object in objects {
                 let last = &self.slot(*object).last_change;
                 so.set(last, last.load(Ordering::Relaxed).max(scn.0));
@@ -213,10 +219,10 @@ impl ResultCache {
         self.after(p, scn, &[object]);
     }
 
-    /// Takes away what a dead process left: its pins, what it was building, what it held pending.
+    /// Cleans up after a dead process: its pins, the objects it was building, its pending objects.
     ///
-    /// Called by PMON after the dead process's micro-undo was rolled back. `scn` is the current SCN: a commit that died
-    /// half-way counts as one that happened just now.
+    /// PMON calls it after the rollback of the dead process's micro-undo. `scn` is the current SCN: an interrupted
+    /// commit counts as one that happened at this moment.
     pub fn cleanup(&self, p: &Process, dead: u32, scn: Scn) {
         let line = &self.processes[dead as usize - 1];
         {
@@ -246,7 +252,7 @@ impl ResultCache {
             });
         }
         if line.pending_all.load(Ordering::Relaxed) != 0 {
-            // Its changes beyond the list are not known any more.
+            // The objects that it changed beyond the list are unknown.
             self.distrust(scn);
         }
         self.settle(p, line, scn, &[]);
@@ -254,14 +260,14 @@ impl ResultCache {
         line.committing.store(0, Ordering::Release);
     }
 
-    /// Nothing that is cached now can be trusted: it is not known which objects have changed.
+    /// Distrusts every cached result, because it is unknown which objects have changed.
     pub fn distrust(&self, scn: Scn) {
         for slot in self.depends {
             slot.last_change.fetch_max(scn.0, Ordering::AcqRel);
         }
     }
 
-    /// Says goodbye when a session ends: one get if the session has used the cache.
+    /// Detaches the session from the cache when it ends: one get if the session has used the cache.
     pub fn end_session(&self, p: &Process) {
         let line = self.line(p);
         if line.attached.load(Ordering::Relaxed) == 0 {

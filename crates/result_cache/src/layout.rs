@@ -1,11 +1,11 @@
-//! What the result cache looks like in the SGA.
+//! The structures of the result cache in the SGA.
 //!
 //! Memory is an array of 1 KB blocks; 32 blocks make a chunk, and chunks come into use one after another as blocks are
-//! wanted. An object (a result or a dependency) is a chain of blocks; the identifier of its first block is the object's
-//! identifier. Every block starts with one link word, which leaves 1016 bytes; a result whose rows fit beside its
-//! header lives in one block, a larger one keeps its first block for the header alone (metadata) and its rows in the
-//! others. What must keep its meaning through every use of a block lies beside the blocks, in its [`RcLife`]: rows may
-//! fill all of a block but the link word.
+//! needed. An object (a result or a dependency) is a chain of blocks; the identifier of its first block is the object's
+//! identifier. Every block starts with a link word, which leaves 1016 bytes. A result whose rows fit beside its header
+//! takes one block; a larger one keeps its first block for the header alone (metadata) and its rows in the others.
+//! Words that must keep their meaning in every use of a block are kept outside the blocks, in [`RcLife`], because rows
+//! may fill all of a block but the link word.
 //!
 //! All words are atomics: a versioned reader copies them while a writer may be changing them.
 
@@ -21,16 +21,16 @@ pub const BLOCKS_PER_CHUNK: u64 = 32;
 pub const PAYLOAD_BYTES: usize = BLOCK_SIZE_BYTES - 8;
 /// Words of a block.
 pub(crate) const BLOCK_WORDS: usize = BLOCK_SIZE_BYTES / 8;
-/// Dependencies of one result that can be recorded; a result with more is not cached.
+/// Dependencies recorded for one result; a result with more is not cached.
 pub const DEPENDENCIES_MAX: usize = 8;
 /// Longest name (statement text) kept with an object, in bytes.
 pub const NAME_BYTES_MAX: usize = 128;
-/// Longest key: the statement's digest and the bind values. A longer one is not cached.
+/// Longest key: the statement's digest and the bind values. A result with a longer key is not cached.
 pub const KEY_BYTES_MAX: usize = 256;
 /// Slots of the dependency table; object numbers that are equal modulo this share a slot, which only costs rebuilds.
 pub(crate) const DEPEND_SLOTS: usize = 16384;
-/// Objects that one committing transaction can hold pending; the rest of a longer list closes the whole cache
-/// meanwhile.
+/// Objects that one committing transaction can hold pending; a longer list closes the whole cache until the commit
+/// ends.
 pub(crate) const PENDING_MAX: usize = 32;
 
 /// One block.
@@ -40,18 +40,18 @@ pub struct RcBlock {
 }
 const _: () = assert!(size_of::<RcBlock>() == BLOCK_SIZE_BYTES);
 
-/// Which life of a block this is, and whether it is an object's first; lies apart, since rows overwrite a block.
+/// The life of a block, and whether an object begins in it; outside the blocks, since rows overwrite a block.
 ///
-/// The life moves on with every change of the mark and never comes back to a former value while a reader may remember
-/// it: a reader without a latch that finds the same word after copying has read one life. A rollback of a dead
-/// process's section restores a word: an object that was linked by such a section had not been published, and one that
-/// was retired by it has kept its words, since its blocks may be written to only when the retiring is final.
+/// The life changes with every change of the mark and does not return to a former value while a reader may remember it:
+/// a reader without a latch that finds the same word after copying has read one life. The rollback of a dead process's
+/// section restores the word. That is harmless: an object that such a section had linked was not published, and one
+/// that it had retired has kept its words, since its blocks may be written only after the retirement is final.
 #[repr(C, align(16))]
 pub struct RcLife {
-    /// Whether an object begins here.
+    /// Whether an object begins in this block.
     pub(crate) word: LifeWord,
-    /// Centiseconds of the instance's clock at the last use (coarse in the designs whose readers write nothing shared).
-    /// A reader without a latch may note a use when the block has just gone to another object, which then lives a
+    /// Time of the last use in centiseconds of the instance's clock (coarse in the designs without shared writes on a
+    /// hit). A reader without a latch may note a use just after the block went to another object, which then stays a
     /// little longer.
     pub(crate) last_used: AtomicU64,
 }
@@ -68,7 +68,7 @@ pub(crate) mod word {
     /// Next object of the hash chain.
     pub const CHAIN: usize = 4;
     pub const PINS: usize = 5;
-    /// Slot of the process that builds it, plus one.
+    /// The slot of the building process, plus one.
     pub const OWNER: usize = 6;
     /// Bytes of row data.
     pub const DATA_LEN: usize = 7;
@@ -81,9 +81,9 @@ pub(crate) mod word {
     pub const CREATOR: usize = 13;
     /// Smallest row in the low half, largest in the high half; bytes.
     pub const ROW_SIZE: usize = 14;
-    /// Hits counted under the latch (the exclusive designs) — others leave it at zero.
+    /// Hits counted under the latch (the exclusive designs only).
     pub const SCANS: usize = 15;
-    /// A dependency's object number, and how many times it was invalidated in the high half.
+    /// A dependency's object number; in the high half the number of its invalidations.
     pub const OBJECT_NO: usize = 16;
     pub const COLUMN_COUNT: usize = 17;
     /// Four words: eight object numbers of 32 bits.
@@ -132,7 +132,7 @@ impl Status {
     }
 }
 
-/// What an object is.
+/// The kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -140,7 +140,7 @@ pub enum Kind {
     Dependency = 2,
 }
 
-/// Whose results: SQL statements or PL/SQL functions.
+/// The creator of the result: a SQL statement or a PL/SQL function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Namespace {
@@ -189,7 +189,7 @@ impl State {
         }
     }
 
-    /// Where an object's rows begin in its first block: after key and name, at a whole word.
+    /// Start of an object's rows in its first block: after key and name, at a whole word.
     pub fn body(&self) -> usize {
         (word::BODY * 8 + self.key_len + self.name_len).next_multiple_of(8)
     }
@@ -202,9 +202,10 @@ impl State {
 /// One slot of the dependency table, by object number.
 #[repr(C, align(32))]
 pub struct DependSlot {
-    /// Not zero once some statement has declared that it depends on the object.
+    /// Not zero once a statement has declared that it depends on the object.
     pub(crate) tracked: AtomicU64,
-    /// Committing transactions that changed the object and whose SCN is not known here yet. Changed under the SO latch.
+    /// Committing transactions that changed the object and have not stored their SCN here yet. Changed under the SO
+    /// latch.
     pub(crate) pending: AtomicU64,
     /// SCN of the last commit that changed the object. Changed under the SO latch.
     pub(crate) last_change: AtomicU64,
@@ -212,21 +213,20 @@ pub struct DependSlot {
     pub(crate) object: AtomicU64,
 }
 
-/// What one process does in the result cache; written by that process alone, or by its clean-up.
+/// The words of one process in the result cache; written by that process alone, or by its clean-up.
 #[repr(C, align(128))]
 pub struct RcProcess {
     /// Not zero between `before_visible` and `after` of a commit.
     pub(crate) committing: AtomicU64,
-    /// Commits so far: the value `committing` takes.
+    /// Commits so far: the next value of `committing`.
     pub(crate) commits: AtomicU64,
-    /// The session has used the cache and has to say goodbye.
+    /// The session has used the cache and must detach.
     pub(crate) attached: AtomicU64,
-    /// The object it has pinned, as a link: a pin lasts for one access, so there is one at most besides the one being
-    /// built.
+    /// The pinned object, as a link. A pin lasts for one access, so there is at most one besides those being built.
     pub(crate) pinned: AtomicU64,
-    /// Objects it builds, as links (a query inside a cached function may build a second one, and so on).
+    /// The objects that it builds, as links (a query inside a cached function may build a second one, and so on).
     pub(crate) building: [AtomicU64; 8],
-    /// Object numbers plus one that it holds pending.
+    /// The numbers plus one of the objects that it holds pending.
     pub(crate) pending: [AtomicU64; PENDING_MAX],
     /// Not zero while it holds the whole cache closed because `pending` was too short.
     pub(crate) pending_all: AtomicU64,
@@ -238,12 +238,12 @@ pub struct RcProcess {
 pub struct RcControl {
     /// First free block, as a link.
     pub(crate) free: AtomicU64,
-    /// Blocks from here to the end of the last chunk have never been used.
+    /// Blocks from this number to the end of the last chunk have never been used.
     pub(crate) fresh: AtomicU64,
     /// Chunks in use.
     pub(crate) chunks: AtomicU64,
     pub(crate) used_blocks: AtomicU64,
-    /// Where the search for a victim goes on.
+    /// Where the next search for a victim begins.
     pub(crate) hand: AtomicU64,
     /// Transactions that hold the whole cache closed.
     pub(crate) closed: AtomicU64,
@@ -278,7 +278,7 @@ impl RcBlock {
         self.words[at].load(Ordering::Relaxed)
     }
 
-    /// Asks for the lines that a hit on a small result reads, all at once: header, key and name, and the first rows.
+    /// Prefetches the lines that a hit on a small result reads: header, key and name, and the first rows.
     #[inline]
     pub(crate) fn prefetch(&self) {
         for line in self.words.chunks(8).take(8) {
@@ -286,9 +286,9 @@ impl RcBlock {
         }
     }
 
-    /// Copies `len` bytes from byte `from` (a multiple of eight) on and appends them to `out`. Clamped to the block.
+    /// Appends `len` bytes from byte `from` (a multiple of eight) to `out`. Clamped to the block.
     ///
-    /// Word by word into memory that is there already: the compiler makes a plain loop of it.
+    /// Copies word by word into allocated memory, which compiles to a plain loop.
     #[inline]
     pub(crate) fn copy_out(&self, from: usize, len: usize, out: &mut Vec<u8>) {
         debug_assert_eq!(from % 8, 0);
@@ -303,7 +303,7 @@ impl RcBlock {
         out.truncate(start + len);
     }
 
-    /// Whether the bytes from byte `from` (a multiple of eight) on are `wanted`.
+    /// Whether the bytes from byte `from` (a multiple of eight) equal `wanted`.
     #[inline]
     pub(crate) fn equals(&self, from: usize, wanted: &[u8]) -> bool {
         debug_assert_eq!(from % 8, 0);
@@ -317,8 +317,8 @@ impl RcBlock {
             && (rest.is_empty() || words.next().is_some_and(|bytes| bytes[..rest.len()] == *rest))
     }
 
-    /// Stores bytes from byte `from` on. The caller owns the block: nobody else writes it, though a reader of the
-    /// block's former life may still be looking, and will find its life moved on.
+    /// Stores bytes from byte `from` on. The caller owns the block: nobody else writes it; a reader of the block's
+    /// former life may still be reading, and will find the life changed.
     pub(crate) fn copy_in(&self, from: usize, data: &[u8]) {
         assert!(from + data.len() <= BLOCK_SIZE_BYTES);
         let mut at = from;

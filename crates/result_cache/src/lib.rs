@@ -1,9 +1,9 @@
 //! The result cache: rows of queries and of PL/SQL functions, kept in shared memory until what they depend on changes.
 //!
-//! Keys and rows are bytes and dependencies are object numbers; the crate knows neither SQL nor plans. See `README.md`
-//! for the invariants and the lock order, `layout` for the blocks, `cache` for the four designs of a hit, `build` for
-//! the gets of a miss and `depend` for why no stale and no future row is ever returned.
-#![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
+//! Keys and rows are bytes and dependencies are object numbers; the crate knows neither SQL nor plans. `README.md` has
+//! the invariants and the lock order, `layout` the blocks, `cache` the four designs of a hit, `build` the gets of a
+//! miss, and `depend` the proof that no stale and no future row is returned.
+#![deny(unsafe_code)] // allowed only for the layouts in shared memory
 
 mod build;
 mod cache;
@@ -26,7 +26,7 @@ pub use layout::{
 };
 pub use view::{DependencyRow, MemoryRow, ObjectRow};
 
-/// How a hit is protected; see the table in module `cache`.
+/// The protection of a hit; see the table in module `cache`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Design {
@@ -45,16 +45,16 @@ pub enum Design {
 pub struct Config {
     /// `result_cache_max_size`, bytes; rounded down to whole chunks of 32 KB. Zero disables the cache.
     pub max_size_bytes: u64,
-    /// `result_cache_max_result`: the most one result may take, percent of the cache.
+    /// `result_cache_max_result`: the largest share of one result, in percent of the cache.
     pub max_result_percent: u32,
-    /// `_result_cache_timeout`: how long a session waits for another that builds the same result, ms.
+    /// `_result_cache_timeout`: the time in milliseconds that a session waits for another that builds the same result.
     pub timeout_ms: u64,
     pub design: Design,
     /// Process slots of the instance.
     pub processes: u32,
 }
 
-/// Figures of `v$result_cache_statistics` that are counted, in each process's own line.
+/// Figures of `v$result_cache_statistics`, counted in each process's own line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Statistic {
@@ -67,7 +67,7 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// How many there are.
+    /// The number of these figures.
     pub const COUNT: usize = 6;
 }
 
@@ -105,7 +105,7 @@ pub struct ResultCache {
     so_latch: &'static Latch,
     control: &'static RcControl,
     blocks: &'static [RcBlock],
-    /// For every block, whether an object starts there.
+    /// For every block, whether an object begins in it.
     lives: &'static [layout::RcLife],
     buckets: &'static [AtomicU64],
     depends: &'static [layout::DependSlot],
@@ -144,7 +144,7 @@ impl ResultCache {
         }
     }
 
-    /// Whether there is any memory to cache in.
+    /// Whether the cache has any memory.
     pub fn is_enabled(&self) -> bool {
         !self.blocks.is_empty()
     }

@@ -1,11 +1,10 @@
-//! Blocks and objects: allocation, the free list, insertion into the hash table, retirement and eviction.
+//! Blocks and objects: allocation, free list, insertion into the hash table, retirement and eviction.
 //!
-//! Everything here runs under the exclusive latch and changes shared words through the [`Section`], so a process that
-//! is killed in the middle leaves nothing behind: its micro-undo takes back what it had changed.
+//! All functions run under the exclusive latch and change shared words through the [`Section`], so micro-undo takes
+//! back the changes of a process that is killed in the middle.
 //!
-//! Eviction approximates least-recently-used: a hand goes round the objects, and of the next few that may go it takes
-//! an invalid one, or else the one that was used longest ago. A list in exact order of use would have to be written on
-//! every hit.
+//! Eviction approximates least-recently-used: a hand moves round the objects and, of the next few that may be evicted,
+//! takes an invalid one or the one unused for longest. A list in exact order of use would be written on every hit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,12 +16,12 @@ use crate::cache::{Description, Key};
 use crate::layout::*;
 use crate::{ResultCache, Statistic};
 
-/// Objects that may go which the hand compares before it takes one.
+/// Evictable objects that the hand compares before it takes one.
 const VICTIMS_COMPARED: usize = 8;
 
-/// A section that has given blocks back, or may have. They may not be taken and written to before that is final, since
-/// until then the death of the process brings the object back that they were of. Dropping this makes all that the
-/// section did final; before that the section lends itself to nobody, so the compiler sees to the order.
+/// A section that has freed blocks, or may have. The blocks must not be allocated and written before that is final,
+/// since until then the death of the process restores the object that they belonged to. Dropping this value makes all
+/// changes of the section final. Until then it borrows the section, so the compiler enforces the order (R3).
 pub(crate) struct Freed<'s, 'a>(&'s mut Section<'a>);
 
 impl Drop for Freed<'_, '_> {
@@ -32,10 +31,10 @@ impl Drop for Freed<'_, '_> {
 }
 
 impl ResultCache {
-    /// Takes a free block, opens the next chunk, or evicts. `None` when everything is pinned or being built.
+    /// Takes a free block, opens the next chunk, or evicts. `None` when every object is pinned or being built.
     ///
-    /// What the section has done so far is final if something was evicted. The words of the block but its link may be
-    /// written at once: should the process die, the block is free again.
+    /// After an eviction the earlier changes of the section are final. The words of the block except its link may be
+    /// written at once: if the process dies, the block is free again.
     pub(crate) fn allocate(&self, p: &Process, section: &mut Section<'_>) -> Option<u64> {
         loop {
             let control = self.control;
@@ -125,14 +124,14 @@ impl ResultCache {
         let head = &self.blocks[id as usize];
         let bucket = self.bucket(head.get(word::HASH));
         section.set(&head.words[word::CHAIN], bucket.load(Ordering::Relaxed));
-        // `set` releases: who sees the mark sees the words above.
+        // `set` releases: a reader that sees the mark sees the words above.
         let life = &self.lives[id as usize];
         section.set(&life.word.0, life.word.next(LifeWord::LINKED));
         section.set(bucket, id + 1);
     }
 
-    /// Takes an object out of the hash table; its blocks are freed now or with its last pin. The section's changes up
-    /// to here become final together.
+    /// Removes an object from the hash table; its blocks are freed now or with its last pin. The section's changes so
+    /// far become final together.
     pub(crate) fn retire<'s, 'a>(&self, section: &'s mut Section<'a>, id: u64) -> Freed<'s, 'a> {
         let head = &self.blocks[id as usize];
         let mut link: &AtomicU64 = self.bucket(head.get(word::HASH));
@@ -155,8 +154,8 @@ impl ResultCache {
         self.free_if_retired(section, id)
     }
 
-    /// Gives the blocks of a retired object that nobody pins back to the free list, in one splice. The section's
-    /// changes up to here become final together.
+    /// Puts the blocks of a retired object without pins on the free list, in one splice. The section's changes so far
+    /// become final together.
     pub(crate) fn free_if_retired<'s, 'a>(&self, section: &'s mut Section<'a>, id: u64) -> Freed<'s, 'a> {
         let head = &self.blocks[id as usize];
         let life = &self.lives[id as usize];
@@ -172,7 +171,7 @@ impl ResultCache {
         Freed(section)
     }
 
-    /// A published result that goes no longer counts as a valid dependent of what it depends on.
+    /// Lowers the dependents' count of each dependency of a published result that is removed.
     fn forget_dependents(&self, section: &Section<'_>, head: &RcBlock) {
         let state = State::unpack(head.get(word::STATE));
         if state.kind != Kind::Result as u8 || state.status != Some(Status::Published) {
@@ -182,14 +181,14 @@ impl ResultCache {
         for object in self.depends_of(head) {
             let slot = self.slot(object);
             let word = slot.object.load(Ordering::Relaxed);
-            // A result that a commit has made invalid was taken off the count by that commit.
+            // The commit that invalidated a result has already lowered the count.
             if slot.last_change.load(Ordering::Relaxed) <= scn && word >> 32 > 0 {
                 section.set(&slot.object, word - (1 << 32));
             }
         }
     }
 
-    /// Frees one object that nobody pins: an invalid one, or else one not used for long.
+    /// Frees one object without pins: an invalid one, or else one not used for long.
     fn evict_one(&self, p: &Process, section: &mut Section<'_>) -> bool {
         let blocks = self.blocks.len() as u64;
         let start = self.control.hand.load(Ordering::Relaxed) % blocks;
@@ -219,7 +218,7 @@ impl ResultCache {
         true
     }
 
-    /// When an object that may be evicted was used last; 0 for one that is good for nothing; `None` if it has to stay.
+    /// Time of the last use of an evictable object; 0 for an invalid or empty one; `None` if it must stay.
     fn victim_age(&self, id: u64) -> Option<u64> {
         let head = &self.blocks[id as usize];
         let state = State::unpack(head.get(word::STATE));
@@ -238,10 +237,10 @@ impl ResultCache {
         }
     }
 
-    /// Frees every object that nobody pins or builds (`DBMS_RESULT_CACHE.FLUSH`). Returns how many there were.
+    /// Frees every object that is neither pinned nor being built (`DBMS_RESULT_CACHE.FLUSH`). Returns how many.
     pub fn flush(&self, p: &Process) -> u64 {
         let mut freed = 0;
-        // Results first: a dependency goes when no result needs it.
+        // Results first: a dependency can be freed once no result needs it.
         for kind in [Kind::Result, Kind::Dependency] {
             for id in 0..self.control.fresh.load(Ordering::Relaxed) {
                 if self.lives[id as usize].word.mark() != LifeWord::LINKED {
@@ -262,11 +261,12 @@ impl ResultCache {
         freed
     }
 
-    /// Checks the structure: every block is in exactly one object or free, chains hold what is linked, counts agree.
+    /// Checks the structure (R1): every block is in exactly one object or free, chains contain the linked objects,
+    /// counts agree.
     ///
-    /// For tests and the death-of-a-process check; the caller sees to it that nobody changes the cache meanwhile.
+    /// For tests and the clean-up tests after a death; the caller makes sure that nobody changes the cache meanwhile.
     /// # Errors
-    /// Says which rule is broken.
+    /// The broken rule.
     pub fn assert_invariants(&self) -> Result<(), String> {
         let fresh = self.control.fresh.load(Ordering::Relaxed);
         let mut owner: Vec<Option<u64>> = vec![None; fresh as usize];
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use crate::{Config, Design, Key, Layout, Namespace, Opened, ResultBuffer};
 
-    /// Rows may fill a block with any bytes, also with what a word of bookkeeping would look like one life later.
+    /// Rows may fill a block with any bytes, including bytes that look like the bookkeeping words of a later life.
     #[test]
     fn a_life_never_comes_back_whatever_rows_the_block_held() {
         let config = Config {
@@ -369,7 +369,8 @@ mod tests {
             cache.track(p, &depends, || Scn(1));
             let mut linked: HashMap<u64, u64> = HashMap::new();
             let mut reused = 0;
-            // Small results and large ones in turn, so that blocks are now an object's first and now hold rows only.
+            // Small and large results alternate, so that a block is an object's first block at one time and holds only
+            // rows at another.
             for n in 0..400u32 {
                 let key = n.to_le_bytes();
                 let mut buffer = ResultBuffer::new();

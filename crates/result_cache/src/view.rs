@@ -1,4 +1,5 @@
-//! What the `v$result_cache_` views show. Read without latches: a row may be a moment old, never out of bounds.
+//! The data of the `v$result_cache_` views. Read without latches: a row may be slightly out of date, never out of
+//! bounds.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +16,7 @@ pub struct MemoryRow {
     pub chunk: u64,
     pub offset: u64,
     pub free: bool,
-    /// The object the block belongs to and its place in it, unless it is free.
+    /// The object of the block and the block's index in it, unless it is free.
     pub object: Option<(u64, u64)>,
 }
 
@@ -27,19 +28,19 @@ pub struct ObjectRow {
     pub status: Status,
     pub bucket: u64,
     pub hash: u64,
-    /// The statement's text, its first 128 bytes; empty for a dependency.
+    /// The first 128 bytes of the statement's text; empty for a dependency.
     pub name: String,
     pub namespace: Namespace,
     /// Seconds since 1970.
     pub created_s: u64,
     pub creator: u32,
-    /// Result: what it depends on. Dependency: the valid results that depend on it.
+    /// Result: the number of its dependencies. Dependency: the number of valid results that depend on it.
     pub depend_count: u64,
     pub block_count: u64,
     pub scn: u64,
     pub column_count: u64,
     pub pin_count: u64,
-    /// Hits, where the design counts them with the object (the exclusive ones).
+    /// Hits, in the designs that count them in the object (the exclusive ones).
     pub scan_count: Option<u64>,
     pub row_count: u64,
     pub row_size_min: u64,
@@ -49,7 +50,7 @@ pub struct ObjectRow {
     pub lru_number: u64,
     pub object_no: ObjectId,
     pub invalidations: u64,
-    /// Bytes that the object's blocks spend on links, header, key and name.
+    /// Bytes of the object's blocks for links, header, key and name.
     pub space_overhead: u64,
     pub space_unused: u64,
     /// The key's digest in hexadecimal.
@@ -109,7 +110,7 @@ impl ResultCache {
         let mut status = state.status?;
         let kind = if state.kind == Kind::Dependency as u8 { Kind::Dependency } else { Kind::Result };
         if kind == Kind::Result && status == Status::Published && !self.depends_unchanged(head) {
-            // A commit marks the dependency; that it holds for each result is seen by looking.
+            // A commit marks only the dependency; each result is compared with it here.
             status = Status::Invalid;
         }
         let number = head.get(word::OBJECT_NO);
@@ -173,7 +174,7 @@ impl ResultCache {
         rows
     }
 
-    /// A counted figure, summed over all processes since start-up.
+    /// A figure, summed over all processes since start-up.
     pub fn statistic(&self, what: Statistic) -> u64 {
         self.processes.iter().map(|line| line.statistics[what as usize].load(Ordering::Relaxed)).sum()
     }
@@ -201,7 +202,7 @@ impl ResultCache {
         ]
     }
 
-    /// The average length of the chains that are not empty, as a range of powers of two like `0-1`.
+    /// The average length of non-empty chains, as a range between powers of two like `0-1`.
     fn hash_chain_length(&self) -> String {
         let linked = self.heads_in_use().count();
         let used = self.buckets.iter().filter(|bucket| bucket.load(Ordering::Relaxed) != 0).count();

@@ -1,4 +1,4 @@
-//! Never a stale and never a future row: readers and writers at once, against a model that remembers every version.
+//! Readers and writers at once must never see a stale or a future row; a model that keeps every version checks them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,15 +12,15 @@ const OBJECTS: u32 = 3;
 const ABOUT: Description<'static> =
     Description { name: "select v from t", namespace: Namespace::Sql, creator: 0, column_count: 1 };
 
-/// Commits that a model has room for.
+/// Largest number of commits in a model.
 const COMMITS_MAX: usize = 1 << 18;
 
-/// Tables of one value each, every version remembered with the SCN it was committed at. In memory that children share,
-/// and whole whenever one of them dies.
+/// Tables of one value each; every version is kept with the SCN of its commit. The model lies in memory shared with
+/// child processes, and stays consistent when one of them dies.
 #[derive(Clone, Copy)]
 struct Model {
     scn: &'static AtomicU64,
-    /// By SCN: the table it changed, plus one. The first SCN made all.
+    /// By SCN: the changed table, plus one. The first SCN created all.
     changed: &'static [AtomicU64],
 }
 
@@ -42,8 +42,8 @@ impl Model {
         (at * 31 + u64::from(object)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44
     }
 
-    /// A commit: visible at once to whoever loads the SCN afterwards. One that died before the SCN was raised is
-    /// helped.
+    /// A commit, visible at once to readers that load the SCN afterwards. Completes the commit of a process that died
+    /// before the SCN was raised.
     fn commit(&self, object: u32) -> u64 {
         loop {
             let scn = self.now();
@@ -68,16 +68,16 @@ impl Random {
     }
 }
 
-/// Reads the sum of two objects through the cache; checks what comes against the model. Returns whether it was a hit.
+/// Reads the sum of two objects through the cache and checks it against the model. Returns whether it was a hit.
 fn read(cache: &ResultCache, enqueues: &Enqueues, model: &Model, p: &Process, random: &mut Random) -> bool {
     let (a, b) = (random.below(OBJECTS.into()) as u32, random.below(OBJECTS.into()) as u32);
     let depends = [ObjectId(100 + a), ObjectId(100 + b)];
     cache.track(p, &depends, || Scn(model.now()));
     let now = model.now();
-    // Now and then a snapshot that is a little old, as a long query has.
+    // Now and then an older snapshot, as a long query has.
     let snapshot = now.saturating_sub(if random.below(4) == 0 { random.below(3) } else { 0 }).max(1);
     let expected = model.value(a, snapshot) + model.value(b, snapshot);
-    // The same rows under several keys, so that there is not room for all.
+    // The same rows under several keys, so that not all results fit.
     let key = [a as u8, b as u8, random.below(5) as u8];
     let mut buffer = ResultBuffer::new();
     match cache.open(p, enqueues, Key::new(&key), ABOUT, &depends, Scn(snapshot), &mut buffer).unwrap() {
@@ -188,7 +188,7 @@ fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
         let evicted = cache.statistic(Statistic::DeleteCountValid);
         let stale = cache.statistic(Statistic::DeleteCountInvalid);
         assert!(evicted > 0 && stale > 0 && model.now() > 100, "{design:?}: {evicted} evicted, {stale} stale");
-        // The cache is as good as new: it has room for about half of the results.
+        // The cache is undamaged: about half of the results fit.
         let mut random = Random(5);
         let hits = (0..300).filter(|_| read(cache, &enqueues, &model, &pmon, &mut random)).count();
         assert!(hits > 20, "{design:?}: {hits} hits afterwards");

@@ -145,7 +145,7 @@ fn memory_is_limited_and_the_least_recently_used_go_first() {
     assert_eq!(rows.len(), 64);
     assert!(f.cache.statistic(Statistic::DeleteCountValid) > 400);
     assert_eq!(f.access(&p, &499u32.to_le_bytes(), 10, 0, 700), Some(1), "the newest is there");
-    // A result larger than the cache is refused, and everything still works.
+    // A result larger than the cache is refused, and the cache still works.
     assert_eq!(f.access(&p, b"huge", 10, 100, 1000), None);
     assert_eq!(f.access(&p, b"huge", 10, 100, 1000), None);
     assert!(f.cache.statistic(Statistic::CreateCountFailure) >= 1);

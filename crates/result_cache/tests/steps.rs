@@ -1,5 +1,5 @@
-//! A process killed at every step of every operation: the cache is whole, nobody waits for the dead, and no old row
-//! comes back.
+//! A process is killed at every step of every operation: the cache stays consistent, nobody waits for the dead process,
+//! and no old row is returned.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,7 +14,7 @@ use types::{ObjectId, Scn};
 const ABOUT: Description<'static> =
     Description { name: "select v from t", namespace: Namespace::Sql, creator: 0, column_count: 1 };
 const BLOCKS: u64 = 32;
-/// Keys that the check reads.
+/// The keys that the check reads.
 const KEYS: u64 = 6;
 
 /// The cache, and a table whose value is the SCN of its last change.
@@ -22,7 +22,7 @@ struct Bench {
     cache: &'static ResultCache,
     enqueues: Enqueues,
     pmon: Process,
-    /// The SCN, and the SCN of the last change of the table; both shared with children.
+    /// The SCN, and the SCN of the last change of the table; both are shared with child processes.
     scn: &'static [AtomicU64],
 }
 
@@ -54,7 +54,7 @@ impl Bench {
         Scn(self.scn[0].load(Ordering::Relaxed))
     }
 
-    /// A row of a key as of now: `blocks` blocks long.
+    /// The current row of a key, `blocks` blocks long.
     fn row(&self, key: u64, blocks: u64) -> Vec<u8> {
         let mut row = (self.scn[1].load(Ordering::Relaxed) << 8 | key).to_le_bytes().to_vec();
         row.resize(if blocks == 1 { 40 } else { (blocks as usize - 1) * 1000 }, 0xee);
@@ -86,7 +86,7 @@ impl Bench {
         }
     }
 
-    /// A commit on the table.
+    /// Commits a change of the table.
     fn change(&self, p: &Process, objects: &[ObjectId]) {
         self.cache.before_visible(p, objects);
         let scn = self.scn[0].fetch_add(1, Ordering::Relaxed) + 1;
@@ -94,7 +94,7 @@ impl Bench {
         self.cache.after(p, Scn(scn), objects);
     }
 
-    /// The cache before each child: some small results, some large ones.
+    /// Fills the cache for the next child: some small results, some large ones.
     fn fill(&self) {
         for key in 0..KEYS {
             assert_ne!(self.read(&self.pmon, key, 1 + key % 3), Read::Bypass);
@@ -105,7 +105,7 @@ impl Bench {
         self.cache.assert_invariants().unwrap_or_else(|e| panic!("{what}: {e}"));
         assert!(self.cache.object_rows().iter().all(|object| object.pin_count == 0), "{what}: no pin is left");
         assert!(self.cache.object_rows().iter().all(|object| object.status != Status::New), "{what}: nobody builds");
-        // Later than any commit that was under way.
+        // Later than any commit that was in progress.
         self.scn[0].fetch_add(1, Ordering::Relaxed);
         for key in 0..KEYS + 2 {
             let read = self.read(&self.pmon, key, 1 + key % 3);
@@ -118,7 +118,7 @@ impl Bench {
     }
 }
 
-/// One thing that a process does in the cache.
+/// One operation of a process on the cache.
 type Operation = (&'static str, fn(&Bench, &Process, &dyn Fn()));
 
 const OPERATIONS: &[Operation] = &[
@@ -141,7 +141,7 @@ const OPERATIONS: &[Operation] = &[
         bench.read(p, 2, 5);
     }),
     ("a result that others have to go for", |bench, p, arm| {
-        // Small ones fill the cache.
+        // Small results fill the cache.
         for key in 50..50 + BLOCKS {
             bench.read(p, key, 1);
         }

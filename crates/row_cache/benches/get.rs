@@ -1,9 +1,9 @@
-//! Nanoseconds of a lookup that hits, by design; beside it a locked `HashMap`.
+//! Nanoseconds of a lookup that hits, by design, and of the same lookup in a locked `HashMap`.
 //!
 //!     cargo bench -p row_cache
 //!
-//! Seventy rows of one cache, read one after the other as a reading of `nls_database_parameters` does. Rounds are
-//! interleaved and medians are printed, for one and for two threads.
+//! The bench reads seventy rows of one cache in turn, as a query on `nls_database_parameters` does. Rounds are
+//! interleaved; medians are printed, for one and for two threads.
 
 use std::collections::HashMap;
 use std::hint::black_box;

@@ -1,12 +1,12 @@
-//! The list of caches: what `v$rowcache` shows a row of.
+//! The list of caches: the rows of `v$rowcache`.
 //!
-//! The names and numbers up to `dc_histogram_data`, and that `dc_cdbprops` came with 12.2, are those people know from
-//! the view; the order is such that the child latch of `dc_props` has its published number. Caches that nothing here
-//! fills stand in the list as they do in a database without the option that fills them.
+//! Names and numbers up to `dc_histogram_data`, and the appearance of `dc_cdbprops` in 12.2, follow Oracle's view. The
+//! order gives the child latch of `dc_props` its published number. Caches that Latchwork never fills are listed as they
+//! are in an Oracle database without the option that fills them.
 
 use latch::Generation;
 
-/// What a cache hangs on.
+/// The place of a cache in the hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
     /// PARENT.
@@ -115,15 +115,15 @@ caches! {
 }
 
 impl Cache {
-    /// How many there are in the newest generation.
+    /// The number of caches in the newest generation.
     pub const COUNT: usize = ROWS.len();
 
-    /// All of them, in the order of their child latches.
+    /// All caches in the order of their child latches.
     pub fn all() -> impl ExactSizeIterator<Item = Cache> {
         ALL.iter().copied()
     }
 
-    /// The cache of that place in the list.
+    /// The cache at that index of the list.
     pub fn from_index(index: usize) -> Option<Cache> {
         ALL.get(index).copied()
     }
@@ -158,7 +158,7 @@ impl Cache {
         self as u32 + 1
     }
 
-    /// Whether a generation has it.
+    /// Whether the cache exists in a generation.
     pub fn exists_in(self, generation: Generation) -> bool {
         self != Cache::CdbProps || generation >= Generation::V12_2
     }

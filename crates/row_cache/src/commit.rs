@@ -1,24 +1,26 @@
-//! What a commit does that changes the dictionary.
+//! The part of the row cache in a commit that changes the dictionary.
 //!
-//! Every cache has a state word: changes so far, and commits on their way. A row is current while its stamp is the
-//! state.
+//! Every cache has a state word: the number of changes so far, and the number of commits in progress. A row is current
+//! while its stamp equals the state.
 //!
-//! 1. Whoever reads the dictionary to store a row reads the state first, then takes its snapshot: [`crate::Load`] does.
-//! 2. A committing transaction raises the state's lower part before its SCN can be seen ([`RowCache::before_visible`])
-//!    and afterwards moves the state on ([`RowCache::after`]), both under the child latch, under which rows are stored.
-//! 3. A row is used only if its stamp is the state, and stored only if the state has not moved since 1.
+//! 1. A session that reads the dictionary to store a row reads the state first and takes its snapshot afterwards
+//!    ([`crate::Load`] does).
+//! 2. A committing transaction raises the lower part of the state before its SCN can be seen
+//!    ([`RowCache::before_visible`]) and moves the state on afterwards ([`RowCache::after`]), both under the child
+//!    latch, under which rows are stored.
+//! 3. A row is used only if its stamp equals the state, and stored only if the state has not changed since step 1 (R6).
 //!
-//! A snapshot that sees a commit was taken after 2's first half, so no row of before is used beside it; a snapshot that
-//! does not see it was taken before the second half, so what it reads is stored under a state that is no longer the
-//! cache's. Between the halves nothing of the cache is used: the dictionary itself is asked. A transaction that rolls
-//! back changes no state.
+//! A snapshot that sees a commit was taken after the first half of step 2, so no older row is used beside it. A
+//! snapshot that does not see the commit was taken before the second half, so the row that it reads would be stored
+//! under a state that the cache has left. Between the halves the cache is not used: sessions read the dictionary. A
+//! rollback changes no state.
 //!
-//! A transaction that knows the keys it changes closes those alone ([`RowCache::announce`]). Every bucket has a state
-//! word of the same kind, which only loads look at: before the SCN can be seen the transaction raises the states of the
-//! buckets of its keys and takes the rows of its keys out of their chains, and afterwards it moves the states on. A row
-//! that is there can be used at any time, since rows that change are not there; a row is stored only if the state of
-//! its bucket has not moved since 1. Rows of other keys stay, whatever their bucket. Of a transaction with more keys
-//! than a process can note, the caches with the most are closed as a whole.
+//! A transaction that knows the keys it changes closes only those ([`RowCache::announce`]). Every bucket has a state
+//! word of the same kind, which only loads read. Before its SCN can be seen the transaction raises the states of the
+//! buckets of its keys and removes the rows of these keys from their chains; afterwards it moves the states on. A row
+//! in a chain can be used at any time, because rows that change are removed. A row is stored only if the state of its
+//! bucket has not changed since step 1. Rows of other keys stay, even in the same bucket. If a transaction has more
+//! keys than a process can note, the caches with the most keys are closed as a whole.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -37,18 +39,18 @@ pub struct CacheSet(u128);
 const _: () = assert!(Cache::COUNT <= 128);
 
 impl CacheSet {
-    /// The set of these.
+    /// The set of these caches.
     pub fn of(caches: &[Cache]) -> CacheSet {
         CacheSet(caches.iter().fold(0, |bits, cache| bits | 1 << *cache as u32))
     }
 
-    /// With those of another set.
+    /// The union with another set.
     #[must_use]
     pub fn and(self, other: CacheSet) -> CacheSet {
         CacheSet(self.0 | other.0)
     }
 
-    /// Whether there is none in it.
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -58,14 +60,14 @@ impl CacheSet {
     }
 }
 
-/// The keys that a transaction changes. Of a cache all are told, or none.
+/// The keys that a transaction changes: for each cache, either all of its changed keys or none.
 #[derive(Clone, Debug, Default)]
 pub struct Changed {
     keys: HashSet<(Cache, Vec<u8>)>,
 }
 
 impl Changed {
-    /// The row of a key changes.
+    /// Adds a key whose row changes.
     pub fn add(&mut self, cache: Cache, key: &[u8]) {
         self.keys.insert((cache, key.to_vec()));
     }
@@ -76,8 +78,8 @@ impl Changed {
 }
 
 impl RowCache {
-    /// Before the first half of a commit, in place of that for the caches of these keys: their rows are no longer used,
-    /// all others are.
+    /// First half of a commit by keys, instead of [`RowCache::before_visible`] for the caches of these keys: only the
+    /// rows of the keys are no longer used.
     ///
     /// Must be followed by [`RowCache::after`], also when the commit fails. Latches: the child latches, one after the
     /// other.
@@ -91,7 +93,7 @@ impl RowCache {
         keys.sort_unstable_by_key(|(bucket, key)| (*bucket, key.hash));
         let mut buckets: Vec<(u64, Cache)> = keys.iter().map(|(bucket, key)| (*bucket, key.cache)).collect();
         buckets.dedup();
-        // The caches with the most buckets are closed as a whole, where there is no room for all.
+        // Without room for all buckets, the caches with the most buckets are closed as a whole.
         let mut counts: HashMap<Cache, usize> = HashMap::new();
         buckets.iter().for_each(|(_, cache)| *counts.entry(*cache).or_default() += 1);
         let mut caches: Vec<(usize, Cache)> = counts.into_iter().map(|(cache, count)| (count, cache)).collect();
@@ -120,7 +122,7 @@ impl RowCache {
         }
     }
 
-    /// Takes the row of a key and its copies out of their chains. One that is being loaded is not stored.
+    /// Removes the row of a key and its copies from their chains. A row that is being loaded is not stored afterwards.
     pub(crate) fn take_out(&self, p: &Process, section: &process::Section<'_>, key: &Key<'_>) {
         let copies = if self.design == Design::HotCopies { self.hot_copies } else { 0 };
         for copy in 0..=copies {
@@ -154,9 +156,9 @@ impl RowCache {
         }
     }
 
-    /// Second half of a commit: what was raised is taken back, and every row of before is out of date.
+    /// Second half of a commit: takes back the pending counts; every older row is out of date.
     ///
-    /// Latches: the child latches of what was raised.
+    /// Latches: the child latches of the caches and buckets that were raised.
     pub fn after(&self, p: &Process) {
         self.settle(p, self.line(p));
     }
@@ -201,14 +203,14 @@ impl RowCache {
         line.keyed.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
-    /// Takes the commit of a dead process for one that happened, and gives back what it held.
+    /// Treats a commit that its process died in as one that happened, and takes back its pending counts.
     pub(crate) fn cleanup(&self, p: &Process, dead: u32) {
         let Some(line) = self.processes.get(dead as usize - 1) else { return };
         self.settle(p, line);
         self.drop_holds(p, line);
     }
 
-    /// `ALTER SYSTEM FLUSH SHARED_POOL`: every row is forgotten, in all caches.
+    /// `ALTER SYSTEM FLUSH SHARED_POOL`: removes every row of all caches.
     pub fn flush(&self, p: &Process) {
         let all: Vec<Cache> = Cache::all().collect();
         self.before_visible(p, CacheSet::of(&all));

@@ -1,4 +1,4 @@
-//! Looking a row up: the four designs of a hit.
+//! Lookup of a row: the four designs of a hit.
 //!
 //! | design | gets of a hit | what it does under them |
 //! |---|---|---|
@@ -7,9 +7,10 @@
 //! | hot copies | 2 mutexes | the same, of the copy for the session's group once the object is hot |
 //! | versioned (Latchwork) | 1 versioned | nothing: copy, then check that the object's life has not moved |
 //!
-//! All four read the same chains, and what changes the chains is the same in all: module `load`. The second mutex is
-//! got before the first is freed, so an object that has been found cannot go. The third design was the correction of
-//! the second, in which a hot object costs two contended words for one.
+//! The four designs read the same chains, and module `load`, which changes the chains, is common to all. In the mutex
+//! design a reader gets the object's mutex before it frees the bucket's, so an object that was found cannot be removed.
+//! Hot copies are Oracle's later correction of the mutex design, in which a hot object costs two contended words
+//! instead of one.
 
 use std::sync::atomic::Ordering;
 
@@ -22,7 +23,7 @@ use crate::layout::*;
 use crate::load::Load;
 use crate::{Cache, Design, RowCache, add};
 
-/// What identifies a row: its cache, and bytes that only the dictionary understands.
+/// The identity of a row: its cache, and key bytes in the dictionary's format.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     pub(crate) cache: Cache,
@@ -31,13 +32,13 @@ pub struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// Makes a key of its bytes.
+    /// Makes a key from its bytes.
     #[inline]
     pub fn new(cache: Cache, bytes: &'a [u8]) -> Key<'a> {
         Key { cache, hash: sga::hash(bytes).max(1), bytes }
     }
 
-    /// The key of these bytes whose hash is known: [`Key::hash`] of one made before.
+    /// Makes a key from its bytes and the known result of [`Key::hash`].
     #[inline]
     pub fn hashed(cache: Cache, bytes: &'a [u8], hash: u64) -> Key<'a> {
         Key { cache, hash, bytes }
@@ -49,23 +50,24 @@ impl<'a> Key<'a> {
     }
 }
 
-/// What came of looking a row up.
+/// The result of a lookup.
 #[must_use]
 pub enum Found<'a> {
-    /// The value is in the caller's memory; it may say that there is no such row.
+    /// The value is in the caller's memory; it may say that the row does not exist.
     Hit,
-    /// Nobody has it: read the dictionary, then store what it says. Others that want the row wait meanwhile.
+    /// The row is not cached: read the dictionary, then store the result. Other sessions that want the row wait
+    /// meanwhile.
     Miss(Load<'a>),
-    /// Read the dictionary; the row cannot be kept just now.
+    /// Read the dictionary; the row cannot be cached at the moment (R7).
     Bypass,
 }
 
-/// What a search came upon.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// The value was copied.
     Usable,
-    /// Nothing that is current.
+    /// No current row.
     Nothing,
 }
 
@@ -75,7 +77,7 @@ const VERSIONED_TRIES: usize = 4;
 const WALK_MAX: usize = 128;
 
 impl RowCache {
-    /// Looks a row up and copies its value.
+    /// Looks up a row and copies its value.
     ///
     /// Latches: none held on entry or return; gets by design as in the module's table, plus those of [`Load`] for a
     /// miss. Waits: `row cache lock` while another session loads the row, for seconds at most; `latch: row cache
@@ -106,10 +108,10 @@ impl RowCache {
         found
     }
 
-    /// The place of a key's bucket among all.
+    /// The index of a key's bucket among the buckets of all caches.
     pub(crate) fn bucket_number(&self, cache: Cache, hash: u64) -> u64 {
         let (first, mask) = self.chains[cache as usize];
-        // The upper half of the hash: the lower one is the tail of a product's.
+        // The upper half of the hash; the lower half of a product mixes fewer bits.
         u64::from(first + ((hash >> 32) as u32 & mask))
     }
 
@@ -119,11 +121,11 @@ impl RowCache {
 
     /// The state of a key's bucket.
     pub(crate) fn bucket_state(&self, cache: Cache, hash: u64) -> u64 {
-        // As [`RowCache::state`].
+        // Acquire as in [`RowCache::state`].
         self.bucket(cache, hash).state.load(Ordering::Acquire)
     }
 
-    /// Reads without writing anything shared. Counts one get, and a miss where a check failed before.
+    /// Reads without a shared write (R5). Counts one get, and a miss when an earlier try failed its check.
     #[inline]
     fn read_versioned(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
         let mut missed = false;
@@ -135,7 +137,7 @@ impl RowCache {
                 };
                 let life = object.life.read_begin();
                 if LifeWord::mark_of(life) == LifeWord::LINKED && object.hash.load(Ordering::Relaxed) == key.hash {
-                    // First the state: what follows a state of Ready was written before it.
+                    // The state is read first: the words of a Ready object were written before its state.
                     let found = State::unpack(object.state.load(Ordering::Acquire));
                     if found.cache == key.cache as u8 && object.has_key(&found, key.bytes) {
                         if !found.is_ready || object.stamp.load(Ordering::Relaxed) != state {
@@ -160,7 +162,7 @@ impl RowCache {
         Seen::Nothing
     }
 
-    /// Three gets of the child latch.
+    /// Looks up with three gets of the child latch.
     fn read_latched(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
         let (latch, why) = (self.latch(key.cache), u64::from(key.cache.id()));
         let line = self.line(p);
@@ -184,7 +186,7 @@ impl RowCache {
         Seen::Usable
     }
 
-    /// The third get.
+    /// The third get of the latched design.
     fn unpin(&self, p: &Process, cache: Cache, id: u64) {
         let section = p.lock(self.latch(cache), Where::KqrRelease, u64::from(cache.id()));
         let pins = &self.objects[id as usize].pins;
@@ -197,14 +199,13 @@ impl RowCache {
         found.is_ready && self.objects[id as usize].stamp.load(Ordering::Relaxed) == state
     }
 
-    /// Searches a chain that cannot change: under the child latch, or the bucket's mutex.
+    /// Searches a chain that cannot change: the caller holds the child latch or the bucket's mutex.
     pub(crate) fn search(&self, cache: Cache, hash: u64, key: &[u8], copy: u8) -> Option<(u64, State)> {
         let mut link = self.bucket(cache, hash).head.load(Ordering::Relaxed);
         while let Some(id) = link.checked_sub(1) {
             let object = &self.objects[id as usize];
             if object.hash.load(Ordering::Relaxed) == hash {
-                // The state of an object that is being stored changes under another mutex: Acquire, as in
-                // `read_versioned`.
+                // A store changes the state under the object's mutex only: Acquire, as in `read_versioned`.
                 let found = State::unpack(object.state.load(Ordering::Acquire));
                 if found.copy == copy && object.has_key(&found, key) {
                     return Some((id, found));
@@ -215,7 +216,8 @@ impl RowCache {
         None
     }
 
-    /// Two mutexes: the bucket's and the object's. Also says whether the two have been slept for often enough.
+    /// Looks up with the mutexes of bucket and object. Also returns whether their sleeps have reached the limit for a
+    /// hot object.
     fn read_mutexed(&self, p: &Process, key: &Key<'_>, copy: u8, state: u64, value: &mut RowValue) -> (Seen, bool) {
         let why = u64::from(key.cache.id());
         let hash = copy_hash(key.hash, copy);
@@ -232,12 +234,12 @@ impl RowCache {
         (Seen::Usable, sleeps(&bucket.mutex) + sleeps(&object.mutex) >= self.hot_copy_sleep_limit)
     }
 
-    /// As [`RowCache::read_mutexed`], of the session's copy when the object is hot.
+    /// Like [`RowCache::read_mutexed`], with the session's copy when the object is hot.
     fn read_hot(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
         let hot = self.is_hot(key);
-        // Before the value: a copy of a row that changes meanwhile is not stored.
+        // Read before the value, so that a copy of a row that changes meanwhile is not stored.
         let bucket_state = self.bucket_state(key.cache, key.hash);
-        // Sessions are spread by number: neighbours use different copies.
+        // Sessions with neighbouring numbers use different copies.
         let copy = 1 + (p.number() % u32::from(self.hot_copies)) as u8;
         if hot && self.read_mutexed(p, key, copy, state, value).0 == Seen::Usable {
             return Seen::Usable;
@@ -260,8 +262,8 @@ impl RowCache {
             && line.hot.iter().any(|hot| hot.load(Ordering::Relaxed) == key.hash)
     }
 
-    /// The chain of a key, for whoever holds the cache's latch and is going to change it: kept from readers where these
-    /// have mutexes.
+    /// Keeps readers off a key's chain, in the designs with mutexes. The caller holds the cache's latch and is about to
+    /// change the chain.
     pub(crate) fn shut_chain<'a>(&'a self, p: &'a Process, cache: Cache, hash: u64) -> Option<latch::MutexHeld<'a>> {
         self.has_mutexes().then(|| {
             let bucket = self.bucket(cache, hash);
@@ -278,7 +280,7 @@ fn sleeps(mutex: &Mutex) -> u64 {
     mutex.sleeps()
 }
 
-/// The hash value a copy hangs under, so that copies are spread over buckets.
+/// The hash value of a copy; it spreads the copies over the buckets.
 pub(crate) fn copy_hash(hash: u64, copy: u8) -> u64 {
     if copy == 0 { hash } else { (hash ^ u64::from(copy)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).max(1) }
 }

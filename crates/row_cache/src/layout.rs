@@ -1,8 +1,8 @@
-//! What the row cache looks like in the SGA.
+//! The structures of the row cache in the SGA.
 //!
-//! An object is 512 bytes: a line of words, the object's mutex on a line of its own (a get of it is a write, and
-//! versioned readers read only the others), and the body: the key, then the value at the next whole word. Objects of
-//! one cache hang in chains of their cache's own buckets, so that one child latch protects them all.
+//! An object has 512 bytes: a line of words, the object's mutex on a line of its own (a get writes it, and versioned
+//! readers read only the others), and the body: the key, then the value at the next whole word. The objects of one
+//! cache hang in buckets of that cache, so one child latch protects them all.
 //!
 //! All words are atomics: a versioned reader copies them while a writer may be changing them.
 
@@ -17,28 +17,28 @@ use crate::Cache;
 pub const KEY_BYTES_MAX: usize = 160;
 /// Words of an object's body.
 const BODY_WORDS: usize = 48;
-/// Bytes of key and value together; what is longer is not cached.
+/// Bytes of key and value together; module `long` stores a longer value in pieces.
 pub const BODY_BYTES: usize = BODY_WORDS * 8;
-/// Hashes of hot objects a cache can note.
+/// Hashes of hot objects noted for a cache.
 pub(crate) const HOT_SLOTS: usize = 16;
-/// Rows that one session can be loading at a time: a load may need another.
+/// Rows that one session can load at a time: a load may need another row.
 pub(crate) const LOADING_MAX: usize = 8;
 
 /// One object.
 #[repr(C, align(64))]
 pub struct RowObject {
-    /// Moves on with every change of the mark.
+    /// Changes with every change of the mark.
     pub(crate) life: LifeWord,
     pub(crate) hash: AtomicU64,
-    /// See [`State`].
+    /// [`State`].
     pub(crate) state: AtomicU64,
-    /// The cache's state word when what the value says was current.
+    /// The state word of the cache at which the value was current.
     pub(crate) stamp: AtomicU64,
     /// Next object of the chain, or of the free list, as a link.
     pub(crate) chain: AtomicU64,
-    /// Readers of the latched design between their first get and their third.
+    /// Readers of the latched design between their first and third get.
     pub(crate) pins: AtomicU64,
-    /// The process that holds the row cache lock exclusively, because it loads the row; 0 for none.
+    /// The process that loads the row and holds its row cache lock exclusively; 0 for none.
     pub(crate) owner: AtomicU64,
     pad: AtomicU64,
     pub(crate) mutex: Mutex,
@@ -47,7 +47,7 @@ pub struct RowObject {
 }
 const _: () = assert!(size_of::<RowObject>() == 512);
 
-/// What an object is good for.
+/// The status of an object.
 ///
 /// | status | may be read | next |
 /// |---|---|---|
@@ -67,7 +67,7 @@ pub(crate) struct State {
     pub is_ready: bool,
     pub existent: bool,
     pub cache: u8,
-    /// 0 the object itself; else the copy for a group of sessions.
+    /// 0 for the object itself, else the number of the copy for a group of sessions.
     pub copy: u8,
     pub key_len: usize,
     pub value_len: usize,
@@ -99,53 +99,53 @@ impl State {
     }
 }
 
-/// Where the head of a chain is: a line with the mutex of the bucket.
+/// The head of a chain, on one line with the bucket's mutex.
 #[repr(C, align(64))]
 pub struct RowBucket {
     pub(crate) head: AtomicU64,
     pub(crate) mutex: Mutex,
-    /// As the state of a cache, of the keys whose chain this is: changes above, commits on their way below. Only loads
-    /// look at it; see module `commit`.
+    /// Like the state of a cache, for the keys of this bucket: changes above, commits in progress below. Only loads
+    /// read it; see module `commit`.
     pub(crate) state: AtomicU64,
     pad: [AtomicU64; 3],
 }
 const _: () = assert!(size_of::<RowBucket>() == 64);
 
-/// What all readers of one cache look at. Written when the dictionary changes, or an object becomes hot.
+/// The words that all readers of one cache read. Written when the dictionary changes, or an object becomes hot.
 #[repr(C, align(64))]
 pub struct CacheLine {
-    /// Changes so far above, in the low 16 bits the commits on their way; see module `commit`.
+    /// Changes so far in the upper bits, commits in progress in the low 16; see module `commit`.
     pub(crate) state: AtomicU64,
     /// Slots of `hot` in use.
     pub(crate) hot_count: AtomicU64,
     pad: [AtomicU64; 6],
-    /// Hashes of objects that have copies; 0 is none.
+    /// Hashes of objects with copies; 0 is none.
     pub(crate) hot: [AtomicU64; HOT_SLOTS],
 }
 
-/// Buckets that one transaction can close; one that changes more closes whole caches.
+/// Buckets that one transaction can close; a transaction with more closes whole caches.
 pub(crate) const BUCKETS_MAX: usize = 115;
 
-/// The commits on their way in the state word of a cache or a bucket.
+/// The commits in progress in the state word of a cache or a bucket.
 pub(crate) const PENDING: u64 = 0xffff;
 
 /// The fixed part.
 #[repr(C, align(64))]
 pub struct RowControl {
-    /// First free object, as a link. Changed under the pool latch, as `fresh` is.
+    /// First free object, as a link. Changed under the pool latch, like `fresh`.
     pub(crate) free: AtomicU64,
-    /// Objects from here on have never been used.
+    /// Objects from this number on have never been used.
     pub(crate) fresh: AtomicU64,
-    /// Where the search for a victim goes on.
+    /// Where the next search for a victim begins.
     pub(crate) hand: AtomicU64,
-    /// Numbers that tell the pieces of one storing of a long value from those of another.
+    /// The numbers given to stores of long values, which tell their pieces apart.
     pub(crate) editions: AtomicU64,
-    /// Moves on when a cache is closed as a whole, and again when it is open.
+    /// Changes when a cache is closed as a whole, and again when it opens.
     pub(crate) closings: AtomicU64,
     pad: [AtomicU64; 3],
 }
 
-/// What one process counts of one cache.
+/// The counts of one process for one cache.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Figures {
@@ -159,19 +159,19 @@ pub(crate) struct Figures {
     pad: AtomicU64,
 }
 
-/// What one process does in the row cache; written by that process alone, or by its clean-up. The figures go on from
-/// one owner of the slot to the next.
+/// The words of one process in the row cache; written by that process alone, or by its clean-up. The counts continue
+/// when another process takes the slot.
 #[repr(C, align(128))]
 pub struct RowProcess {
-    /// The object pinned, as a link: one at a time.
+    /// The pinned object, as a link: one at a time.
     pub(crate) pinned: AtomicU64,
-    /// Caches it holds pending, a bit each.
+    /// Caches that it holds pending, a bit each.
     pub(crate) pending: [AtomicU64; 2],
-    /// Objects it loads, as links.
+    /// Objects that it loads, as links.
     pub(crate) loading: [AtomicU64; LOADING_MAX],
-    /// Caches of which it has announced the keys that change, a bit each: they are not closed as a whole.
+    /// Caches whose changed keys it has announced, a bit each: they are not closed as a whole.
     pub(crate) keyed: [AtomicU64; 2],
-    /// Buckets that it holds pending: the place in the list of caches in the upper half, the bucket's plus 1 below.
+    /// Buckets that it holds pending: the cache's index in the upper half, the bucket's number plus 1 below.
     pub(crate) buckets: [AtomicU64; BUCKETS_MAX],
     pub(crate) figures: [Figures; Cache::COUNT],
 }
@@ -195,7 +195,7 @@ mod shared {
 }
 
 impl RowObject {
-    /// Whether the key is this one.
+    /// Whether the object has this key.
     #[inline]
     pub(crate) fn has_key(&self, state: &State, key: &[u8]) -> bool {
         if state.key_len != key.len() {
@@ -207,13 +207,13 @@ impl RowObject {
             && (rest.is_empty() || words.next().is_some_and(|word| word.to_le_bytes()[..rest.len()] == *rest))
     }
 
-    /// The key's bytes.
+    /// The bytes of the key.
     pub(crate) fn key(&self, state: &State) -> Vec<u8> {
         let words = self.body.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes());
         words.take(state.key_len).collect()
     }
 
-    /// Copies the value out.
+    /// Copies the value into the reader's memory.
     #[inline]
     pub(crate) fn copy_value(&self, state: &State, value: &mut RowValue) {
         let from = state.key_len.div_ceil(8).min(BODY_WORDS);
@@ -226,8 +226,8 @@ impl RowObject {
         value.existent = state.existent;
     }
 
-    /// Writes key and value. The caller owns the body: nobody else writes it, and readers of a former life find it
-    /// moved on.
+    /// Writes key and value. The caller owns the body: nobody else writes it, and readers of a former life will find
+    /// the life changed.
     pub(crate) fn fill(&self, key: &[u8], value: &[u8]) {
         let from = key.len().div_ceil(8);
         assert!(key.len() <= KEY_BYTES_MAX && from * 8 + value.len() <= BODY_BYTES, "key and value fit an object");
@@ -241,12 +241,12 @@ impl RowObject {
     }
 }
 
-/// Whether a row with so long a key and value can be cached.
+/// Whether a row with a key and value of these lengths can be cached.
 pub(crate) fn fits(key: usize, value: usize) -> bool {
     key <= KEY_BYTES_MAX && key.next_multiple_of(8) + value <= BODY_BYTES
 }
 
-/// A row's value, copied into the reader's own memory. Kept and used again.
+/// The value of a row, copied into the reader's own memory. Kept and used again.
 #[derive(Clone, Debug)]
 pub struct RowValue {
     bytes: [u8; BODY_BYTES],
@@ -261,25 +261,25 @@ impl Default for RowValue {
 }
 
 impl RowValue {
-    /// One with these bytes; the caller knows that they fit.
+    /// A value with these bytes; the caller has checked that they fit.
     pub(crate) fn of(bytes: &[u8]) -> RowValue {
         let mut value = RowValue { len: bytes.len(), existent: true, ..RowValue::new() };
         value.bytes[..bytes.len()].copy_from_slice(bytes);
         value
     }
 
-    /// An empty one.
+    /// An empty value.
     pub fn new() -> RowValue {
         RowValue { bytes: [0; BODY_BYTES], len: 0, existent: false }
     }
 
-    /// The bytes; none for a row that does not exist.
+    /// The bytes; empty for a row that does not exist.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// Whether there is such a row: the cache remembers also what does not exist.
+    /// Whether the row exists: the cache also keeps that a row does not exist.
     #[inline]
     pub fn is_existent(&self) -> bool {
         self.existent

@@ -1,9 +1,9 @@
 //! The row cache: dictionary rows in shared memory, found by cache and key, until the dictionary changes.
 //!
-//! Keys and values are bytes; the crate knows no dictionary and no SQL. See `README.md` for the invariants and the lock
-//! order, `layout` for what an object looks like, `get` for the four designs of a lookup, `load` for what a miss does
-//! and `commit` for why no row of the past and none of the future is ever returned.
-#![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
+//! Keys and values are bytes; the crate does not know the dictionary or SQL. `README.md` has the invariants and the
+//! lock order, `layout` the structure of an object, `get` the four designs of a lookup, `load` the work of a miss, and
+//! `commit` the proof that no row from before or after the reader's snapshot is returned.
+#![deny(unsafe_code)] // allowed only for the layouts in shared memory
 
 mod caches;
 mod commit;
@@ -27,14 +27,14 @@ pub use load::Load;
 pub use long::LONG_BYTES_MAX;
 pub use view::{CacheRow, ObjectRow};
 
-/// How a lookup is protected; see the table in module `get`.
+/// The protection of a lookup; see the table in module `get`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// Up to 12.1: a child latch for every cache, got three times.
+    /// Up to 12.1: a child latch for each cache, got three times.
     Latch,
-    /// 12.2: a mutex in every bucket and every object.
+    /// 12.2: a mutex in each bucket and each object.
     Mutex,
-    /// 12.2 with its later correction: as [`Design::Mutex`], with copies of what is hot.
+    /// 12.2 with its later correction: [`Design::Mutex`] with copies of hot objects.
     HotCopies,
     /// Latchwork: no shared write.
     Versioned,
@@ -43,12 +43,12 @@ pub enum Design {
 /// Sizes and settings, fixed at start-up.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Objects there is room for.
+    /// The number of objects.
     pub objects: usize,
     pub design: Design,
     /// Process slots of the instance.
     pub processes: usize,
-    /// Sleeps for an object and its bucket from which on it is hot.
+    /// Sleeps for an object and its bucket from which on the object is hot.
     pub hot_copy_sleep_limit: u64,
     /// Copies of a hot object; sessions are spread over them.
     pub hot_copies: u8,
@@ -84,7 +84,7 @@ impl Layout {
 /// The row cache: one process's view of the shared structure.
 pub struct RowCache {
     design: Design,
-    /// `row cache objects`: a child for every cache.
+    /// `row cache objects`: one child for each cache.
     latches: &'static [Latch],
     /// `shared pool`: the free list.
     pool: &'static Latch,
@@ -92,7 +92,7 @@ pub struct RowCache {
     caches: &'static [CacheLine],
     objects: &'static [RowObject],
     buckets: &'static [RowBucket],
-    /// Of every cache, its first bucket and the mask of its hash values.
+    /// For every cache, its first bucket and the mask of its hash values.
     chains: [(u32, u32); Cache::COUNT],
     processes: &'static [RowProcess],
     hot_copy_sleep_limit: u64,
@@ -129,8 +129,8 @@ impl RowCache {
         }
     }
 
-    /// Lets PMON clean up behind the dead, once their transactions are settled: until then a commit that died half-way
-    /// holds its caches closed.
+    /// Registers the clean-up that PMON runs after the transactions of dead processes have ended: until then a commit
+    /// that was interrupted by a death keeps its caches closed.
     pub fn register_with(&'static self, all: &Processes) {
         all.on_death(CleanupOrder::Enqueues, "row cache", move |p, dead| self.cleanup(p, dead));
     }
@@ -149,34 +149,36 @@ impl RowCache {
         &self.processes[p.number() as usize - 1]
     }
 
-    /// The state of a cache: equal at two moments, and [`RowCache::is_settled`], when nothing in it changed between.
+    /// The state of a cache. If it is equal at two moments, and [`RowCache::is_settled`], nothing in the cache changed
+    /// between them.
     #[inline]
     pub fn state(&self, cache: Cache) -> u64 {
-        // Pairs with the Release of the sections in `commit`: who sees a state sees what was committed before it.
+        // Pairs with the Release of the sections in `commit`: a reader of a state sees what was committed before it.
         self.caches[cache as usize].state.load(Ordering::Acquire)
     }
 
-    /// Whether no commit that changes the cache was on its way at that state.
+    /// Whether no commit that changes the cache was in progress at that state.
     #[inline]
     pub fn is_settled(state: u64) -> bool {
         state & layout::PENDING == 0
     }
 
-    /// Equal at two moments where no cache was closed as a whole between: by commits that tell no keys, or a flush.
+    /// A count that is equal at two moments when no cache was closed as a whole between them, by a commit without keys
+    /// or a flush.
     #[inline]
     pub fn closings(&self) -> u64 {
-        // As [`RowCache::state`].
+        // Acquire as in [`RowCache::state`].
         self.control.closings.load(Ordering::Acquire)
     }
 
-    /// The states of a key's cache and bucket: equal at two moments, and both [`RowCache::is_settled`], when no commit
-    /// between has changed the row.
+    /// The states of a key's cache and bucket. If they are equal at two moments, and both [`RowCache::is_settled`], no
+    /// commit between has changed the row.
     pub fn key_state(&self, key: &Key<'_>) -> (u64, u64) {
         (self.state(key.cache), self.bucket_state(key.cache, key.hash))
     }
 }
 
-/// Adds to a figure of one's own line.
+/// Adds to a count in the process's own line.
 #[inline]
 fn add(figure: &AtomicU64, more: u64) {
     figure.store(figure.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! What a miss does, and everything else that changes chains: under the child latch of the cache, in all designs.
+//! Misses, and all other changes of chains (R1 to R3): under the child latch of the cache, in all designs.
 //!
-//! A session that misses puts an object in its place at once, in the state Loading, and holds the row cache lock of it:
-//! others that want the row wait until it is there, instead of reading the dictionary too. The object becomes Ready by
-//! one store, after key and value; a versioned reader that sees Ready sees them.
+//! A session that misses inserts an object in the state Loading at once, and holds its row cache lock (R4): other
+//! sessions that want the row wait for the object instead of reading the dictionary too. One store, after key and
+//! value, makes the object Ready; a versioned reader that sees Ready also sees key and value.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::get::copy_hash;
 use crate::layout::*;
 use crate::{Cache, Found, Key, RowCache};
 
-/// How often a session looks whether a row has been loaded meanwhile, and how long it waits at most.
+/// Interval at which a waiter checks whether the row is loaded, and the longest wait.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const WAIT_NS_MAX: u64 = 3_000_000_000;
-/// Victims looked at for one that can go.
+/// Objects examined to find a victim.
 const VICTIMS_MAX: u64 = 256;
-/// P2 and P3 of `row cache lock`: the mode held, and the one asked for.
+/// P2 and P3 of `row cache lock`: the mode held, and the mode requested.
 const MODE_NULL: u64 = 0;
 const MODE_SHARE: u64 = 3;
 
-/// A row that this session loads. Ended by [`Load::store`]; dropped, it leaves the row unknown.
+/// A row that this session loads. [`Load::store`] ends the load; dropping it leaves the row uncached.
 #[must_use]
 pub struct Load<'a> {
     pub(crate) cache: &'a RowCache,
@@ -42,18 +42,19 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Stores what the dictionary says, as of a snapshot taken after the load began: `None` when there is no such row.
+    /// Stores the row found in the dictionary, as of a snapshot taken after the load began; `None`: the row does not
+    /// exist.
     ///
-    /// False when it is not kept: too long, or the dictionary has changed meanwhile. Latches: the cache's child latch,
-    /// once.
+    /// False when the row is not kept: it is too long, or the dictionary has changed meanwhile. Latches: the cache's
+    /// child latch, once.
     pub fn store(mut self, value: Option<&[u8]>) -> bool {
         self.done = true;
         self.cache.finish(self.p, &self, value)
     }
 
-    /// As [`Load::store`], of a picture of the dictionary that was read when the cache's state was `state`.
+    /// Like [`Load::store`], for a row that was read when the cache's state was `state`.
     pub fn store_as_of(self, state: u64, value: Option<&[u8]>) -> bool {
-        // Dropped otherwise: the picture is of another moment.
+        // With another state the row may be out of date; the load is dropped.
         state == self.state && self.store(value)
     }
 }
@@ -66,17 +67,17 @@ impl Drop for Load<'_> {
     }
 }
 
-/// What an object is that is linked.
+/// The kind of object that is inserted.
 #[derive(Clone, Copy)]
 pub(crate) enum New<'a> {
-    /// One that the process loads, noted in this place of its line.
+    /// An object that the process loads, noted at this index of its line.
     Loading(usize),
-    /// A copy of that number, ready.
+    /// A copy with that number, ready.
     Copy(u8, &'a RowValue),
 }
 
 impl RowCache {
-    /// Puts an object in place for a row that was not found, or waits for whoever has done so.
+    /// Inserts an object for a row that was not found, or waits for the session that is loading it.
     #[cold]
     pub(crate) fn load<'a>(&'a self, p: &'a Process, key: &Key<'_>, value: &mut RowValue) -> Found<'a> {
         let Some(place) = self.line(p).loading.iter().position(|link| link.load(Ordering::Relaxed) == 0) else {
@@ -104,7 +105,7 @@ impl RowCache {
                     continue;
                 }
                 if object.stamp.load(Ordering::Relaxed) == state {
-                    // Loaded by another since we looked; the latch keeps it where it is.
+                    // Another session has loaded the row since the lookup; the latch keeps the object in its chain.
                     object.copy_value(&found, value);
                     return Found::Hit;
                 }
@@ -123,7 +124,7 @@ impl RowCache {
         Found::Bypass
     }
 
-    /// Waits until an object is no longer being loaded; false when that takes too long, or the session is to stop.
+    /// Waits until an object is no longer being loaded; false when the wait is too long, or the session has to stop.
     fn wait_for_loader(&self, p: &Process, cache: Cache, id: u64, life: u64) -> bool {
         let object = &self.objects[id as usize];
         let wait = p.wait(Event::RowCacheLock, cache.id().into(), MODE_NULL, MODE_SHARE);
@@ -163,7 +164,7 @@ impl RowCache {
         let pool = p.lock(self.pool, Where::KghAllocate, 0);
         let id = self.take_free(section)?;
         let object = &self.objects[id as usize];
-        // Nobody can reach the object: its words need no undo, until it is linked.
+        // The object is not reachable before it is linked, so its words need no undo.
         object.hash.store(hash, Ordering::Relaxed);
         object.stamp.store(stamp, Ordering::Relaxed);
         object.fill(key.bytes, value.map_or(&[], RowValue::bytes));
@@ -184,14 +185,15 @@ impl RowCache {
         if let New::Loading(place) = new {
             section.set(&self.line(p).loading[place], id + 1);
         }
-        // Before the pool is free: others go on from there.
+        // Must be final before the pool latch is free: other processes continue from its list.
         section.checkpoint();
         drop(pool);
         drop(chain);
         Some(id)
     }
 
-    /// Takes an object off the free list. The caller holds the pool latch too; the words are of its other section.
+    /// Takes an object from the free list. The caller also holds the pool latch; the words belong to that latch's
+    /// section.
     fn take_free(&self, section: &Section<'_>) -> Option<u64> {
         let control = self.control;
         if let Some(id) = control.free.load(Ordering::Relaxed).checked_sub(1) {
@@ -206,7 +208,7 @@ impl RowCache {
         Some(fresh)
     }
 
-    /// Takes an object out of its chain, and frees it unless it is pinned. The caller holds the child latch of its
+    /// Removes an object from its chain, and frees it unless it is pinned. The caller holds the child latch of its
     /// cache.
     pub(crate) fn retire(&self, p: &Process, section: &Section<'_>, id: u64) {
         let object = &self.objects[id as usize];
@@ -215,7 +217,7 @@ impl RowCache {
         };
         let hash = object.hash.load(Ordering::Relaxed);
         let chain = self.shut_chain(p, cache, hash);
-        // Readers that came by the chain before it was shut hold the object's mutex while they copy.
+        // A reader that found the object before the chain was shut holds the object's mutex while it copies.
         let readers = self
             .has_mutexes()
             .then(|| p.mutex(&object.mutex, MutexKind::RowCache, Where::KqrMutexCreate, cache.id().into()));
@@ -238,7 +240,7 @@ impl RowCache {
         drop(chain);
     }
 
-    /// Puts an object that is in no chain on the free list, and makes what the section has done so far final.
+    /// Puts an object that is in no chain on the free list, and makes the section's changes final.
     fn put_free(&self, p: &Process, section: &Section<'_>, id: u64) {
         let object = &self.objects[id as usize];
         let pool = p.lock(self.pool, Where::KghFree, 0);
@@ -250,7 +252,7 @@ impl RowCache {
         drop(pool);
     }
 
-    /// Ends an unpinning: the object is freed if it was only kept by the pin.
+    /// Ends an unpinning: frees the object if only the pin kept it.
     pub(crate) fn free_if_retired(&self, p: &Process, section: Section<'_>, id: u64) {
         let object = &self.objects[id as usize];
         let is_retired = object.life.mark() == LifeWord::RETIRED;
@@ -259,8 +261,7 @@ impl RowCache {
         }
     }
 
-    /// Frees the next object that nobody needs just now; false when none was found. Latches: none held on entry or
-    /// return.
+    /// Evicts the next object that is not in use; false when none was found. Latches: none held on entry or return.
     pub(crate) fn evict(&self, p: &Process) -> bool {
         let count = self.objects.len() as u64;
         for _ in 0..VICTIMS_MAX.min(count) {
@@ -283,7 +284,7 @@ impl RowCache {
         false
     }
 
-    /// Makes a loaded object ready, unless what it says is of the past.
+    /// Makes a loaded object Ready, unless its row is out of date.
     fn finish(&self, p: &Process, load: &Load<'_>, value: Option<&[u8]>) -> bool {
         let object = &self.objects[load.id as usize];
         let section = p.lock(self.latch(load.of), Where::KqrCreate, load.of.id().into());
@@ -292,7 +293,7 @@ impl RowCache {
         let is_current = self.state(load.of) == load.state && self.is_bucket_at(load);
         let keeps = is_current && fits(state.key_len, bytes.len());
         if keeps {
-            // Nobody reads the value of an object that is being loaded.
+            // An object in the state Loading is read by nobody.
             object.fill(&object.key(&state), bytes);
             let ready = State { is_ready: true, existent: value.is_some(), value_len: bytes.len(), ..state };
             section.set(&object.owner, 0);
@@ -309,7 +310,7 @@ impl RowCache {
         self.bucket_state(load.of, load.hash) == load.bucket_state
     }
 
-    /// Gives up loading an object.
+    /// Gives up the load of an object.
     fn abandon(&self, p: &Process, id: u64, place: usize) {
         let object = &self.objects[id as usize];
         let state = State::unpack(object.state.load(Ordering::Relaxed));
@@ -319,7 +320,7 @@ impl RowCache {
         self.retire(p, &section, id);
     }
 
-    /// Takes back what a dead process was loading and had pinned.
+    /// Removes the loading objects and the pin of a dead process.
     pub(crate) fn drop_holds(&self, p: &Process, line: &RowProcess) {
         for place in &line.loading {
             let Some(id) = place.load(Ordering::Relaxed).checked_sub(1) else { continue };
@@ -342,7 +343,7 @@ impl RowCache {
         Cache::from_index(State::unpack(object.state.load(Ordering::Relaxed)).cache.into())
     }
 
-    /// Notes that sessions look for copies of this key.
+    /// Marks a key as hot: sessions look for copies of it from now on.
     #[cold]
     pub(crate) fn make_hot(&self, p: &Process, key: &Key<'_>) {
         let line = &self.caches[key.cache as usize];
@@ -351,7 +352,7 @@ impl RowCache {
             return;
         }
         let count = line.hot_count.load(Ordering::Relaxed);
-        // The one that has been hot longest gives way; it gets hot again if it is.
+        // The mark replaces the oldest one. If that object is still hot, its sleeps will mark it again.
         section.set(&line.hot[count as usize % HOT_SLOTS], key.hash);
         section.set(&line.hot_count, count + 1);
     }
@@ -379,7 +380,7 @@ impl RowCache {
         let is_in = self.insert(p, &section, key, state, New::Copy(copy, value)).is_some();
         drop(section);
         if !is_in {
-            // No room: the copy is made by a later access.
+            // Without room, a later access makes the copy.
             self.evict(p);
         }
     }

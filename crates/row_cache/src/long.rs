@@ -1,10 +1,10 @@
 //! Values longer than an object's body, in pieces.
 //!
-//! Piece 0 hangs under the key itself and says how long the whole is; the others hang under the key with a mark and
-//! their number before it. No key that is looked up begins with the mark. All of them bear the number of the storing
-//! that they are of, so that pieces of two storings are never put together. A piece that is missing, or of another
-//! storing, makes the whole a miss. Only piece 0 is loaded under the row cache lock, and only it goes when its key
-//! changes: what is left of the others is never read again and is evicted in its turn.
+//! Piece 0 is stored under the key itself and has the length of the whole value. The key of another piece is a mark
+//! byte, the piece number and the key; no key that is looked up begins with the mark. All pieces have the number of
+//! their store, so that pieces of two stores are never combined (R8). A missing piece, or one of another store, makes
+//! the whole a miss. Only piece 0 is loaded under the row cache lock, and only it is removed when the key changes: the
+//! other pieces are then never read again, and are evicted in their turn.
 
 use std::sync::atomic::Ordering;
 
@@ -17,13 +17,13 @@ use crate::{Found, Key, RowCache};
 
 /// Longest value that is kept in pieces, in bytes.
 pub const LONG_BYTES_MAX: usize = 24 * 1024;
-/// In front of each piece: the number of its storing. Piece 0 has the length of the whole behind it.
+/// Bytes in front of each piece: the number of its store. In piece 0 the length of the whole follows.
 const EDITION_BYTES: usize = 8;
 const LENGTH_BYTES: usize = 4;
-/// Pieces are numbered by a byte.
+/// A byte numbers the pieces.
 const PIECES_MAX: usize = 255;
 
-/// Bytes of the value that a piece under a key of so many bytes has room for.
+/// Bytes of the value in a piece under a key of this length.
 fn room(key: usize, is_first: bool) -> usize {
     let head = EDITION_BYTES + if is_first { LENGTH_BYTES } else { 0 };
     (BODY_BYTES - key.next_multiple_of(8)).saturating_sub(head)
@@ -31,10 +31,11 @@ fn room(key: usize, is_first: bool) -> usize {
 
 /// The first byte of the keys of pieces.
 const PIECE: u8 = 0xFF;
-/// The length of a value that is too long to be kept: the dictionary is asked, and nobody waits for another who asks.
+/// In place of the length: the value is too long to be cached. Sessions read the dictionary and do not wait for each
+/// other.
 const TOO_LONG: u32 = u32::MAX;
 
-/// Whether a key is that of a piece. There are no copies of pieces for groups of sessions.
+/// Whether a key belongs to a piece. Pieces have no copies for groups of sessions.
 pub(crate) fn is_piece(key: &[u8]) -> bool {
     key.first() == Some(&PIECE)
 }
@@ -44,8 +45,8 @@ fn piece_key(key: &[u8], number: u8) -> Vec<u8> {
 }
 
 impl RowCache {
-    /// Looks up a value of whatever length that was stored by [`Load::store_long`]; `out` gets its bytes, none for a
-    /// row that does not exist. As [`RowCache::get`], once for each piece.
+    /// Looks up a value of any length that [`Load::store_long`] has stored; `out` gets its bytes, none for a row that
+    /// does not exist. Like [`RowCache::get`], once for each piece.
     pub fn get_long<'a>(&'a self, p: &'a Process, key: &Key<'_>, out: &mut Vec<u8>) -> Found<'a> {
         debug_assert!(!is_piece(key.bytes), "a key that is looked up does not begin with the mark of pieces");
         let mut value = RowValue::new();
@@ -66,7 +67,7 @@ impl RowCache {
         Found::Bypass
     }
 
-    /// Appends the whole of which `value` is piece 0; false where a piece is missing.
+    /// Appends the whole value that `value` is piece 0 of; false when a piece is missing.
     fn take_pieces(&self, p: &Process, key: &Key<'_>, value: &mut RowValue, out: &mut Vec<u8>) -> bool {
         let Some((edition, rest)) = value.bytes().split_first_chunk::<EDITION_BYTES>() else { return false };
         let Some((length, rest)) = rest.split_first_chunk::<LENGTH_BYTES>() else { return false };
@@ -80,7 +81,7 @@ impl RowCache {
             let Some(next) = number.checked_add(1) else { return false };
             number = next;
             let bytes = piece_key(key.bytes, number);
-            // A piece is not loaded by itself: what is begun here is given up at once.
+            // Pieces are not loaded one by one: dropping the result gives up a load that this get began.
             if !matches!(self.get(p, &Key::new(key.cache, &bytes), value), Found::Hit) {
                 return false;
             }
@@ -92,13 +93,13 @@ impl RowCache {
         out.len() == length
     }
 
-    /// Takes a row out of the cache: the next that wants it loads it.
+    /// Removes a row from the cache: the next session that wants it loads it.
     fn forget(&self, p: &Process, key: &Key<'_>) {
         let section = p.lock(self.latch(key.cache), Where::KqrFree, key.cache.id().into());
         self.take_out(p, &section, key);
     }
 
-    /// Puts a row in its place, ready, instead of what is there. False where there is no room.
+    /// Replaces a row by a Ready one. False when there is no room.
     fn put(&self, p: &Process, key: &Key<'_>, value: &RowValue) -> bool {
         for _ in 0..4 {
             let section = p.lock(self.latch(key.cache), Where::KqrCreate, key.cache.id().into());
@@ -121,7 +122,7 @@ impl RowCache {
 }
 
 impl Load<'_> {
-    /// As [`Load::store`], of a value that may be longer than an object: `key` is what was looked up.
+    /// Like [`Load::store`], for a value that may be longer than an object; `key` is the key of the lookup.
     pub fn store_long(self, key: &Key<'_>, value: Option<&[u8]>) -> bool {
         let Some(value) = value else { return self.store(None) };
         let (first, more) = (room(key.bytes.len(), true), room(key.bytes.len() + 2, false));

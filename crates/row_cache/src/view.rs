@@ -1,4 +1,4 @@
-//! What views show, and the check of the invariants.
+//! The data of the views, and the check of the invariants.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -16,7 +16,7 @@ pub struct CacheRow {
     pub cache: Cache,
     /// COUNT: entries.
     pub count: u64,
-    /// USAGE: entries with a row that is current.
+    /// USAGE: entries whose row is current.
     pub usage: u64,
     pub gets: u64,
     pub misses: u64,
@@ -83,19 +83,19 @@ impl RowCache {
         Cache::all().map(row).collect()
     }
 
-    /// Gets and misses of one cache so far, by all processes.
+    /// Gets and misses of one cache since start-up, by all processes.
     pub fn gets(&self, cache: Cache) -> (u64, u64) {
         (self.sum(|l| &l.figures[cache as usize].gets), self.sum(|l| &l.figures[cache as usize].misses))
     }
 
-    /// Mutex gets so far, of buckets and of objects: what tests count by.
+    /// Gets of the mutexes of buckets and objects since start-up, for tests.
     pub fn mutex_gets(&self) -> u64 {
         let (buckets, objects) = (self.buckets.iter().map(|b| &b.mutex), self.objects.iter().map(|o| &o.mutex));
         buckets.chain(objects).map(latch::Mutex::gets).sum()
     }
 
-    /// Counts a reading of all rows of a cache: SCANS and SCANCOMPLETES; SCANMISSES when they had to be read from the
-    /// dictionary.
+    /// Counts a read of all rows of a cache: SCANS and SCANCOMPLETES, and SCANMISSES when the rows had to be read from
+    /// the dictionary.
     pub fn count_scan(&self, p: &Process, cache: Cache, missed: bool) {
         let figures = &self.line(p).figures[cache as usize];
         add(&figures.scans, 1);
@@ -103,7 +103,7 @@ impl RowCache {
         add(&figures.scan_misses, missed.into());
     }
 
-    /// The objects. Takes no latch: one that changes while it is looked at is left out.
+    /// The objects. Takes no latch; an object that changes meanwhile is left out.
     pub fn object_rows(&self) -> Vec<ObjectRow> {
         let rows = self.used().iter().enumerate().filter_map(|(index, object)| {
             let life = object.life.read_begin();
@@ -127,10 +127,10 @@ impl RowCache {
         rows.collect()
     }
 
-    /// Checks the invariants of the README. Nobody may be changing anything meanwhile.
+    /// Checks the invariants of the README. The cache must not change meanwhile.
     ///
     /// # Errors
-    /// What is broken.
+    /// The broken invariant.
     pub fn assert_invariants(&self) -> Result<(), String> {
         let mut linked = HashSet::new();
         for cache in Cache::all() {

@@ -30,7 +30,7 @@ fn fixture(config: Config) -> Fixture {
 }
 
 impl Fixture {
-    /// Looks a row up; a miss stores `value`. Returns whether it was a hit.
+    /// Looks up a row; a miss stores `value`. Returns whether it was a hit.
     fn access(&self, p: &Process, key: &[u8], value: Option<&[u8]>, out: &mut RowValue) -> bool {
         match self.cache.get(p, &Key::new(Cache::Props, key), out) {
             Found::Hit => true,
@@ -125,7 +125,7 @@ fn every_session_group_has_its_own_copy_and_a_change_makes_all_stale() {
         f.cache.after(&sessions[0]);
         f.cache.assert_invariants().unwrap();
     }
-    // Four objects that are hot beyond the places for them: the oldest give way.
+    // Four hot objects more than can be marked: the oldest marks are replaced.
     for n in 0..20u8 {
         for _ in 0..3 {
             f.access(&sessions[0], &[n, 1], Some(&[n]), &mut out);
@@ -173,7 +173,7 @@ fn a_full_cache_makes_room_and_a_cache_of_loads_is_passed_by() {
             }
         }
         assert!(matches!(f.cache.get(&p, &Key::new(Cache::Users, b"more"), &mut out), Found::Bypass));
-        // Its own load is not waited for.
+        // A session does not wait for its own load.
         assert!(matches!(f.cache.get(&p, &Key::new(Cache::Users, &0u32.to_be_bytes()), &mut out), Found::Bypass));
         drop(loads);
         assert_eq!(f.cache.object_rows().len(), 0);
@@ -198,7 +198,7 @@ fn nothing_is_used_or_stored_while_a_commit_is_on_its_way() {
         assert_eq!(out.bytes(), b"new");
         let row = f.cache.cache_rows()[Cache::Props as usize];
         assert_eq!((row.modifications, row.flushes, row.usage), (1, 1, 1));
-        // Another cache knows nothing of it.
+        // Another cache is not affected.
         assert_eq!(f.cache.cache_rows()[Cache::Users as usize].flushes, 0);
     }
 }
@@ -246,7 +246,7 @@ fn a_commit_that_tells_its_keys_leaves_all_other_rows_where_they_are() {
         let keys: Vec<Vec<u8>> = (0..200u32).map(|n| n.to_be_bytes().to_vec()).collect();
         for key in &keys {
             f.access(&p, key, Some(b"old"), &mut out);
-            // A second time for a copy, where there are any.
+            // The second access makes a copy, in the design with copies.
             assert!(f.access(&p, key, None, &mut out));
         }
         let mut changed = Changed::default();
@@ -254,7 +254,7 @@ fn a_commit_that_tells_its_keys_leaves_all_other_rows_where_they_are() {
         changed.add(Cache::Props, &keys[8]);
         f.cache.announce(&q, &changed);
         f.cache.before_visible(&q, CacheSet::of(&[Cache::Props]));
-        // On its way: what changes is asked of the dictionary and not stored, all else is there.
+        // While the commit is in progress, the changed row bypasses the cache and is not stored; all others are there.
         for (n, key) in keys.iter().enumerate() {
             match f.cache.get(&p, &Key::new(Cache::Props, key), &mut out) {
                 Found::Hit => assert!(n != 7 && n != 8, "{design:?}: {n}"),
@@ -310,7 +310,7 @@ fn a_long_value_is_kept_in_pieces_and_never_mixed() {
         }
         let Found::Miss(load) = f.cache.get_long(&p, &key, &mut out) else { panic!("not there") };
         assert!(!load.store_long(&key, Some(&vec![0; LONG_BYTES_MAX + 1])));
-        // Nobody waits for another who reads what is not kept.
+        // A session does not wait for another that reads a value too long for the cache.
         assert!(matches!(f.cache.get_long(&p, &key, &mut out), Found::Bypass));
         let mut changed = Changed::default();
         changed.add(Cache::HistogramData, b"a key of some length");
@@ -320,7 +320,7 @@ fn a_long_value_is_kept_in_pieces_and_never_mixed() {
         assert!(load.store_long(&key, None));
         out.push(1);
         assert!(matches!(f.cache.get_long(&p, &key, &mut out), Found::Hit) && out.is_empty());
-        // Whatever pieces are evicted, the whole is right or a miss.
+        // Whichever pieces are evicted, the result is correct or a miss.
         let value = vec![9; 2_000];
         let mut random = 77u32;
         for n in 0..400u32 {

@@ -1,8 +1,8 @@
-//! The cache against a dictionary that changes: sessions that read, sessions that commit, and sessions that die
-//! anywhere.
+//! The cache against a dictionary that changes: sessions that read, sessions that commit, and sessions that die at any
+//! point.
 //!
-//! The dictionary is an array of words in the same shared memory, changed only between the two halves of a commit.
-//! Whoever gets a value and sees the state of the cache unchanged before and after knows what the value must have been.
+//! The dictionary is an array of words in the same shared memory, changed only between the two halves of a commit. A
+//! reader that sees the state of the cache unchanged before and after its read knows the correct value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,14 +15,14 @@ use sga::SgaSlice;
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Mutex, Design::HotCopies, Design::Versioned];
 const CACHES: [Cache; 3] = [Cache::Props, Cache::Users, Cache::Objects];
 const ROWS: u64 = 24;
-/// Fewer objects than there are rows: something is always being evicted.
+/// Fewer objects than rows, so that evictions happen all the time.
 const OBJECTS: usize = 50;
 
 struct Fixture {
     all: &'static Processes,
     cache: &'static RowCache,
     rows: &'static [AtomicU64],
-    /// Held by who commits, as the DD enqueue is: the process's number.
+    /// The number of the committing process, which holds this as it would hold the DD enqueue.
     turn: &'static AtomicU64,
 }
 
@@ -49,8 +49,8 @@ fn fixture(design: Design) -> Fixture {
     Fixture { all, cache, rows: &words[1..], turn }
 }
 
-/// A key of a length that depends on the row, and the row's value spread over more than one word; odd numbers do not
-/// exist.
+/// A key of a length that depends on the row, and the row's value spread over several words; odd values mean that the
+/// row does not exist.
 fn key(row: u64) -> Vec<u8> {
     let mut key = vec![b'k'; (row % 20) as usize];
     key.extend_from_slice(&row.to_be_bytes());
@@ -66,7 +66,7 @@ impl Fixture {
         &self.rows[cache * ROWS as usize + row as usize]
     }
 
-    /// Reads a row through the cache and checks it where that is possible; true for a checked hit.
+    /// Reads a row through the cache and checks it where possible; true for a checked hit.
     fn read(&self, p: &Process, at: usize, row: u64, out: &mut RowValue) -> bool {
         let (cache, key) = (CACHES[at], key(row));
         let key = Key::new(cache, &key);
@@ -84,7 +84,7 @@ impl Fixture {
                 unchanged
             }
             Found::Miss(load) => {
-                // Read after the load began, as a snapshot is taken after it.
+                // Read after the load began, since a snapshot is taken after it.
                 let word = self.word(at, row).load(Ordering::Acquire);
                 if row % 7 != 6 || !word.is_multiple_of(3) {
                     load.store(value(word).as_deref());
@@ -95,7 +95,7 @@ impl Fixture {
         }
     }
 
-    /// Changes a row: with its key told, or as one that closes the cache.
+    /// Changes a row, either by its key or by closing the cache.
     fn commit(&self, p: &Process, at: usize, row: u64, word: u64, by_key: bool) {
         if self.turn.compare_exchange(0, p.number().into(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return;
@@ -162,7 +162,7 @@ fn sessions_at_once_see_what_the_dictionary_says_and_lose_no_count() {
             for _ in 0..15_000 {
                 hits += u64::from(f.step(p, next(&mut random), &mut out));
             }
-            // Gets whose number is known.
+            // Gets of a known number.
             for _ in 0..5_000 {
                 f.read(p, 0, next(&mut random) % ROWS, &mut out);
             }
@@ -198,19 +198,19 @@ fn sessions_that_are_killed_anywhere_leave_a_whole_cache() {
         assert!(kills.killed > 5, "{kills:?}");
         f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}; {kills:?}"));
         assert_eq!(f.cache.object_rows().iter().filter(|row| row.owner.is_some()).count(), 0);
-        // Nothing is shut for good, and nothing is wrong.
+        // Nothing stays closed, and every row is correct.
         let mut out = RowValue::new();
         for (at, cache) in CACHES.into_iter().enumerate() {
             assert!(RowCache::is_settled(f.cache.state(cache)));
             for row in (0..ROWS).filter(|row| row % 7 != 6) {
-                // The first loads; a copy of another row may take its place once or twice.
+                // The first read loads; a copy of another row may replace the object once or twice.
                 assert!((0..6).any(|_| f.read(&by, at, row, &mut out)), "{design:?}: row {row}");
             }
         }
     }
 }
 
-/// One thing that a process does in the cache; what is to be in it is read by the cleaner before.
+/// One operation of a process on the cache. The cleaner has read the rows into the cache before.
 type Operation = (&'static str, fn(&Fixture, &Process, &dyn Fn()));
 
 const OPERATIONS: &[Operation] = &[
@@ -220,7 +220,7 @@ const OPERATIONS: &[Operation] = &[
     }),
     ("rows that are not", |f, p, arm| {
         arm();
-        // The sixth and the thirteenth may be given up.
+        // The sixth and the thirteenth load may be given up.
         for row in [9, 6, 13] {
             f.read(p, 2, row, &mut RowValue::new());
         }
@@ -271,7 +271,7 @@ fn a_process_killed_at_any_step_leaves_a_whole_cache() {
                 assert_eq!(f.cache.object_rows().iter().filter(|row| row.owner.is_some()).count(), 0);
                 for (at, cache) in CACHES.into_iter().enumerate() {
                     assert!(RowCache::is_settled(f.cache.state(cache)), "{design:?}, {what}");
-                    // The first loads; a copy of another row may take its place once or twice.
+                    // The first read loads; a copy of another row may replace the object once or twice.
                     for row in 0..4 {
                         assert!((0..6).any(|_| f.read(&by, at, row, &mut out)), "{design:?}, {what}: row {row}");
                     }
