@@ -1,39 +1,39 @@
-//! The input of advisories: other sizes of memory, with the estimate for each; at the end of the period, since
-//! the instance started.
+//! The data of the advisories: estimates for other sizes of memory, at the end of the period, since the instance
+//! started.
 
 use crate::period::{Ends, Loader, count, real, text};
 use types::{Result, Value};
 
-/// What a size of the buffer cache would have read.
+/// Estimated reads of one size of the buffer cache.
 #[derive(Clone, Debug, Default)]
 pub struct CacheSize {
     pub pool: String,
     pub megabytes: f64,
-    /// Of the present size.
+    /// The size as a multiple of the present size.
     pub factor: f64,
     pub buffers: u64,
     pub reads: f64,
-    /// What the present size read.
+    /// Reads of the present size.
     pub present: f64,
 }
 
-/// What work areas would have done with a target.
+/// Estimated work areas of one PGA target.
 #[derive(Clone, Debug, Default)]
 pub struct PgaTarget {
     pub bytes: f64,
     pub factor: f64,
-    /// Bytes that work areas worked on, and those that would have been written and read besides.
+    /// Bytes processed by work areas, and the additional bytes that would have been written and read.
     pub processed: f64,
     pub extra: f64,
     pub hit_percentage: f64,
 }
 
-/// What a size of the shared pool would have loaded.
+/// Estimated loads of one size of the shared pool.
 #[derive(Clone, Debug, Default)]
 pub struct PoolSize {
     pub megabytes: f64,
     pub factor: f64,
-    /// Megabytes and number of statements and objects.
+    /// Megabytes, and the number of statements and objects.
     pub library_megabytes: f64,
     pub objects: u64,
     pub saved_s: f64,
@@ -43,7 +43,7 @@ pub struct PoolSize {
     pub hits: f64,
 }
 
-/// What a size of the SGA would have done.
+/// Estimates for one size of the SGA.
 #[derive(Clone, Debug, Default)]
 pub struct SgaSize {
     pub megabytes: f64,
@@ -84,7 +84,7 @@ impl Advice {
         Ok(advice)
     }
 
-    /// What was added to a total of `v$pgastat`.
+    /// The increase of a total of `v$pgastat`.
     pub fn pga_added(&self, name: &str) -> u64 {
         self.pgastat.iter().find(|e| e.key[0] == name).map_or(0, |e| e.added(0))
     }
@@ -97,7 +97,7 @@ impl Advice {
     }
 }
 
-/// The rows of a view at the end, in the order of a figure.
+/// The rows of a view at the end of the period, ordered by a figure.
 fn at_end<T>(
     l: &mut Loader<'_>,
     columns: &str,

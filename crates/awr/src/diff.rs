@@ -1,7 +1,7 @@
-//! Two periods beside one another: what each had of everything, and by how much the second differs.
+//! Comparison of two periods: the figures of both, and the difference of the second from the first.
 //!
-//! Rows stand in the order of how far apart the two are, so that what changed comes first. `%Diff` is of the first:
-//! nothing where both are 0, N/A where only the first is.
+//! Rows are ordered by the difference, the largest first. `%Diff` is relative to the first period: empty when both
+//! figures are 0, N/A when only the first is.
 
 use crate::doc::{Cell, Column, Group, Report, Section, below, left, number};
 use crate::period::{Ends, Statement};
@@ -31,7 +31,7 @@ impl Two {
     }
 }
 
-/// By how much the second differs, in per cent of the first.
+/// The difference of the second figure, in per cent of the first.
 fn percent([first, second]: [f64; 2]) -> Cell {
     match (first == 0.0, second == 0.0) {
         (true, true) => Cell::Null,
@@ -48,7 +48,7 @@ fn decimals(both: [f64; 2], decimals: usize) -> [Cell; 2] {
     both.map(|value| if value.is_nan() { Cell::Null } else { Cell::Decimal(value, decimals) })
 }
 
-/// Sorts by how far apart two figures are, the farthest first, and by name.
+/// Sorts by the difference of two figures, the largest first, then by name.
 fn by_distance<T>(rows: &mut [T], figures: impl Fn(&T) -> [f64; 2], name: impl Fn(&T) -> String) {
     rows.sort_by(|a, b| {
         let distance = |row: &T| (figures(row)[1] - figures(row)[0]).abs();
@@ -172,7 +172,7 @@ fn host(two: &Two) -> Section {
     compared("Host Configuration Comparison", "This table displays host configuration and load of both periods", &lines)
 }
 
-/// Names with both values, their difference and how much that is.
+/// A section of names with both values, their difference and its percentage.
 fn compared(title: &str, summary: &'static str, lines: &[(&str, [f64; 2], usize)]) -> Section {
     let row = |(name, both, n): &(&str, [f64; 2], usize)| {
         let [first, second] = decimals(*both, *n);
@@ -323,7 +323,7 @@ fn os_statistics(two: &Two) -> Section {
     section("Operating System Statistics", summary, &notes, columns, rows.collect())
 }
 
-/// The names that either period has, in order.
+/// The names in either period, in order.
 fn keys(two: &Two, names: impl Fn(&Period) -> Vec<String>) -> Vec<String> {
     let mut all: Vec<String> = two.each(names).concat();
     all.sort_by_key(|name| name.to_lowercase());
@@ -331,7 +331,7 @@ fn keys(two: &Two, names: impl Fn(&Period) -> Vec<String>) -> Vec<String> {
     all
 }
 
-/// What was added in either period, by key: the figures of both.
+/// The increases in both periods, by key.
 fn added<'a, const N: usize>(
     two: &'a Two,
     rows: impl Fn(&'a Period) -> &'a [Ends],
@@ -432,7 +432,7 @@ fn events(two: &Two, title: &str, background: bool) -> Section {
         false => p.db_time_us() as f64,
     });
     let row = |(key, both): &(Vec<String>, [[f64; 2]; 2])| {
-        // Idle time is no part of anything.
+        // Idle time is not part of DB time.
         event_row(two, &key[0], both, if key[1] == "Idle" { [0.0; 2] } else { whole })
     };
     let mut columns = event_columns("Event");
@@ -564,7 +564,7 @@ fn activity(two: &Two) -> Section {
     section("Instance Activity Statistics", summary, &["ordered by Statistic"], columns, rows.collect())
 }
 
-/// A table of names, and for each figure both values and how much they differ.
+/// A table of names with, for each figure, both values and their difference.
 fn figures<const N: usize>(
     title: &str,
     summary: &'static str,
@@ -655,7 +655,7 @@ fn library_cache(two: &Two) -> Section {
     figures("Library Cache Activity", summary, &[("Namespace", 20)], heads, rows, 1)
 }
 
-/// Parameters that were not the same at both ends.
+/// Parameters with different values in the two periods.
 fn parameters(two: &Two) -> Section {
     let value = |p: &Period, name: &str| p.parameters.iter().find(|r| r.0 == name).map(|r| r.2.clone());
     let names = keys(two, |p| p.parameters.iter().map(|r| r.0.clone()).collect());
@@ -669,7 +669,7 @@ fn parameters(two: &Two) -> Section {
     section("init.ora Parameters", "This table displays parameters that differ", &notes, columns, rows.collect())
 }
 
-/// Rows of a plot: events and `DB CPU` of both periods, in seconds a second, the greatest first.
+/// Rows of a plot: events and `DB CPU` of both periods, in seconds per second, the largest first.
 pub fn pairs(two: &Two) -> Vec<(String, String, [f64; 2])> {
     let mut all: BTreeMap<(String, String), [f64; 2]> = BTreeMap::new();
     for (n, p) in [&two.first, &two.second].into_iter().enumerate() {

@@ -1,25 +1,25 @@
-//! A report as data: sections of tables, before anybody decides how they look.
+//! A report as data: sections of tables, independent of their presentation.
 
 /// A value in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Nothing: a true zero, or what does not exist.
+    /// Empty: a true zero, or a value that does not exist.
     Null,
     Text(String),
-    /// A number of things.
+    /// A count.
     Count(u64),
-    /// A number with so many decimals.
+    /// A number with this many decimals.
     Decimal(f64, usize),
     /// Bytes, shown in megabytes with two decimals.
     Megabytes(u64),
-    /// A length of time, shown with its unit: `10.33us`, `1.46ms`.
+    /// A duration, shown with its unit: `10.33us`, `1.46ms`.
     Micros(f64),
     /// The id of a statement.
     SqlId(String),
 }
 
 impl Cell {
-    /// A count; zero is nothing.
+    /// A count; zero is empty.
     pub fn count(n: u64) -> Cell {
         if n == 0 { Cell::Null } else { Cell::Count(n) }
     }
@@ -29,22 +29,22 @@ impl Cell {
         Cell::Text(t.into())
     }
 
-    /// A quotient in per cent; nothing where there is nothing to divide by, or nothing to divide.
+    /// A quotient in per cent; empty when either number is zero.
     pub fn percent(part: f64, whole: f64, decimals: usize) -> Cell {
         if whole == 0.0 || part == 0.0 { Cell::Null } else { Cell::Decimal(100.0 * part / whole, decimals) }
     }
 
-    /// A quotient; nothing where there is nothing to divide by.
+    /// A quotient; empty when the divisor is zero.
     pub fn ratio(part: f64, whole: f64, decimals: usize) -> Cell {
         if whole == 0.0 { Cell::Null } else { Cell::Decimal(part / whole, decimals) }
     }
 
-    /// Seconds with decimals, of microseconds; zero is nothing.
+    /// Microseconds as seconds with decimals; zero is empty.
     pub fn seconds(us: u64, decimals: usize) -> Cell {
         if us == 0 { Cell::Null } else { Cell::Decimal(us as f64 / 1e6, decimals) }
     }
 
-    /// How it reads.
+    /// The text of the cell.
     pub fn shown(&self) -> String {
         match self {
             Cell::Null => String::new(),
@@ -56,7 +56,7 @@ impl Cell {
         }
     }
 
-    /// Whether it is set to the right.
+    /// Whether the cell is right-justified.
     pub fn is_number(&self) -> bool {
         !matches!(self, Cell::Text(_) | Cell::SqlId(_))
     }
@@ -74,7 +74,7 @@ fn grouped(digits: &str) -> String {
     out
 }
 
-/// A number with decimals, in groups of three: what rounds to nothing is `.0`, as many zeros as there are decimals.
+/// A number with decimals, in groups of three digits; a number that rounds to zero is `.0`, with that many zeros.
 pub fn decimal(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "N/A".into();
@@ -89,7 +89,7 @@ pub fn decimal(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A length of time with its unit, three or four digits.
+/// A duration with its unit, three or four digits.
 pub fn micros(us: f64) -> String {
     match us {
         us if us < 0.0 || !us.is_finite() => "N/A".into(),
@@ -104,23 +104,23 @@ pub fn micros(us: f64) -> String {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The heading; where it may break in text there is a `|`.
+    /// The heading; `|` marks where text may break it.
     pub head: &'static str,
-    /// Its width in text.
+    /// The width in text.
     pub width: usize,
-    /// Set to the left: texts.
+    /// Left-justified: texts.
     pub left: bool,
-    /// What becomes of a text that is wider, in text.
+    /// The treatment of wide texts, in text.
     pub long: Long,
 }
 
-/// What becomes of a text that is wider than its column.
+/// The treatment of a text that is wider than its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Long {
     Cut,
-    /// It goes on in lines of its own: of the last column only.
+    /// Continues on further lines; for the last column only.
     Wrap,
-    /// The column is no column: its texts stand under their rows, over the whole width.
+    /// Not a column in text: the texts stand under their rows, over the whole width.
     Below,
 }
 
@@ -134,7 +134,7 @@ pub const fn left(head: &'static str, width: usize) -> Column {
     Column { head, width, left: true, long: Long::Cut }
 }
 
-/// A last column of texts that go on in lines of their own.
+/// A last column of texts that continue on further lines.
 pub const fn wrapped(head: &'static str, width: usize) -> Column {
     Column { head, width, left: true, long: Long::Wrap }
 }
@@ -151,11 +151,11 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// What a section shows.
+/// The contents of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     Table(Table),
-    /// Ready text, for the head of the report, with the same as tables for the page.
+    /// Formatted text, for the head of the report, with the same data as tables for the page.
     Verbatim {
         text: String,
         tables: Vec<Table>,
@@ -168,7 +168,7 @@ pub struct Section {
     pub title: String,
     /// For the page: `This table displays …`.
     pub summary: &'static str,
-    /// Lines about units, order and what was left out.
+    /// Lines about units, order and omissions.
     pub notes: Vec<String>,
     pub body: Body,
 }
@@ -180,7 +180,7 @@ pub struct Group {
     pub sections: Vec<Section>,
 }
 
-/// What a figure means, in a sentence, with the title of the section that has it.
+/// A finding: a sentence about a figure, with the title of its section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub text: String,
@@ -199,7 +199,7 @@ pub struct Report {
     pub groups: Vec<Group>,
     /// Texts of the statements that the report names, by id.
     pub statements: Vec<(String, String)>,
-    /// What stands out, for the page.
+    /// The findings, for the page.
     pub findings: Vec<Finding>,
 }
 

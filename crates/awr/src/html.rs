@@ -1,4 +1,4 @@
-//! The report as one self-contained page: the same tables, and plots of what people would rather look at than read.
+//! The report as one self-contained page (invariant 6): the same tables, with plots.
 
 use crate::ash::{Seen, slot_s};
 use crate::diff::{self, Two};
@@ -62,7 +62,7 @@ pub fn render_compared(report: &Report, two: &Two) -> String {
     page(report, &drawn, &command)
 }
 
-/// Slots of a plot in which nothing need be seen.
+/// Longest period, in slots, whose empty slots are drawn.
 const SLOTS_MAX: i64 = 1000;
 
 /// Prints a report of the active session history as a page.
@@ -121,7 +121,7 @@ fn page(report: &Report, drawn: &str, command: &str) -> String {
     out
 }
 
-/// What stands out, each with the section that has its figures.
+/// The findings, each with a link to the section of its figures.
 fn findings(report: &Report, out: &mut String) {
     if report.findings.is_empty() {
         return;
@@ -134,7 +134,7 @@ fn findings(report: &Report, out: &mut String) {
     out.push_str("</ul>\n");
 }
 
-/// A link under a plot to what it shows, as comma-separated values in the page itself.
+/// A link under a plot to its data, as comma-separated values within the page.
 fn data_link(name: &str, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let quoted = |field: &str| match field.contains([',', '"', '\n']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
@@ -254,7 +254,7 @@ fn plots(p: &Period, out: &mut String) {
     out.push_str("</div>\n");
 }
 
-/// Average active sessions between each two snapshots, by what they did.
+/// Average active sessions between consecutive snapshots, by wait class.
 fn active_sessions(p: &Period, out: &mut String) {
     let bars: Vec<svg::Stack> = p
         .steps
@@ -272,7 +272,7 @@ fn active_sessions(p: &Period, out: &mut String) {
     stacked_classes("Average active sessions", &bars, cpus, out);
 }
 
-/// Active sessions over time by what they did, with a legend and the figures.
+/// Active sessions over time by wait class, with a legend and the figures.
 fn stacked_classes(title: &str, bars: &[svg::Stack], limit: Option<(f64, &str)>, out: &mut String) {
     let mut seen: Vec<&str> = Vec::new();
     for (class, height) in bars.iter().flat_map(|b| &b.classes) {
@@ -326,7 +326,7 @@ fn latch_map(p: &Period, out: &mut String) {
     figure("Latches that were missed", &drawing, &link, out);
 }
 
-/// How misses ended: by spinning or by sleeping. A miss may do both, so that the two may be more than the misses.
+/// Misses that ended by spinning and by sleeping. A miss may do both, so the sum may exceed the misses.
 fn latch_split(p: &Period, out: &mut String) {
     let mut rows: Vec<(String, [f64; 2])> = p
         .latches
@@ -348,7 +348,7 @@ fn latch_split(p: &Period, out: &mut String) {
     );
 }
 
-/// Gets of the children of the latch that was missed most, where snapshots have them.
+/// Gets of the children of the latch with the most misses, if the snapshots have them.
 fn child_strip(p: &Period, out: &mut String) {
     let children = |name: &str| p.latch_children.iter().filter(|e| e.key[0] == name).collect::<Vec<_>>();
     let Some(latch) =

@@ -1,12 +1,13 @@
-//! The workload report: what an instance did between two snapshots, in the sections that Oracle people know, in their
-//! order.
+//! The workload report: the activity of an instance between two snapshots, in the sections and the order of Oracle's
+//! AWR report.
 //!
-//! Everything comes from the `dba_hist_` views through a [`Source`] that runs queries, so the same code serves the
-//! program, which is a client, and `dbms_workload_repository`, which runs inside. Loading ([`Period`]), what a section
-//! says ([`doc::Report`]) and how it is printed ([`text`], [`html`]) are three steps: text and page have the same rows.
+//! All data comes from the `dba_hist_` views through a [`Source`] that runs queries, so the same code serves the
+//! program, which is a client, and `dbms_workload_repository`, which runs inside the instance. Loading ([`Period`]),
+//! the contents of sections ([`doc::Report`]) and printing ([`text`], [`html`]) are three steps: text and page have the
+//! same rows.
 //!
-//! A figure is a difference of counters, or a quotient of two. What was not counted is not shown: a section without
-//! rows says so.
+//! A figure is a difference of counters, or a quotient of two such differences. Figures that were not counted are not
+//! shown: a section without rows says so.
 #![forbid(unsafe_code)]
 
 mod advice;
@@ -25,7 +26,7 @@ pub use period::{Period, Snapshot};
 
 use types::{Result, Value};
 
-/// Who runs queries for the report.
+/// Runs the queries of the report.
 pub trait Source {
     /// The rows of a query; placeholders `:1`, `:2` … take `binds` in order.
     ///
@@ -40,7 +41,7 @@ impl<F: FnMut(&str, &[Value]) -> Result<Vec<Vec<Value>>>> Source for F {
     }
 }
 
-/// How a report is printed.
+/// The presentation of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Eighty columns.
@@ -52,8 +53,8 @@ pub enum Format {
 /// The report between two snapshots.
 ///
 /// # Errors
-/// ORA-20200 when a snapshot does not exist, is not the later one, or when the instance was started between them; those
-/// of the queries.
+/// ORA-20200 when a snapshot does not exist, the second is not later than the first, or the instance was started
+/// between them; those of the queries.
 pub fn report(source: &mut dyn Source, begin: i64, end: i64, format: Format) -> Result<String> {
     let period = Period::load(source, begin, end)?;
     let mut report = sections::build(&period);
@@ -65,8 +66,8 @@ pub fn report(source: &mut dyn Source, begin: i64, end: i64, format: Format) -> 
     })
 }
 
-/// The report that compares two periods, each from a snapshot to a later one; the second may be of another start of the
-/// instance.
+/// The report that compares two periods, each from one snapshot to a later one; the second may belong to another start
+/// of the instance.
 ///
 /// # Errors
 /// As [`report`], for either period.

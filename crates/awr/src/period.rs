@@ -1,15 +1,15 @@
-//! What was counted between two snapshots.
+//! The counts between two snapshots.
 
 use crate::Source;
 use crate::advice::Advice;
 use std::collections::BTreeMap;
 use types::{Ora, Result, Value};
 
-/// A snapshot, as it begins or ends a period.
+/// A snapshot at the beginning or end of a period.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     pub id: i64,
-    /// When it was taken, as reports write it, and in seconds since the first snapshot of the database.
+    /// The time of the snapshot, as text and in seconds since the first snapshot of the database.
     pub time: String,
     pub at_s: f64,
     pub startup: String,
@@ -18,14 +18,14 @@ pub struct Snapshot {
 /// Totals at both ends under a name.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
-    /// What the figures are of: a name, or several.
+    /// The names of the figures' subject.
     pub key: Vec<String>,
     pub begin: Vec<u64>,
     pub end: Vec<u64>,
 }
 
 impl Ends {
-    /// What was added to the figure at `n`.
+    /// The increase of figure `n`.
     pub fn added(&self, n: usize) -> u64 {
         self.end.get(n).copied().unwrap_or(0).saturating_sub(self.begin.get(n).copied().unwrap_or(0))
     }
@@ -58,13 +58,13 @@ pub struct Statement {
     pub memory: u64,
 }
 
-/// What was done to a segment.
+/// The figures of a segment.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
     pub owner: String,
     pub tablespace: String,
     pub name: String,
-    /// Of what has parts.
+    /// The partition, if the object has partitions.
     pub part: String,
     pub kind: String,
     /// Logical reads, busy waits, changes, physical reads and writes, read and write requests, ITL waits, row lock
@@ -73,19 +73,19 @@ pub struct Segment {
 }
 
 impl Statement {
-    /// Whether it is a block of PL/SQL, or CALL: its figures have those of the statements inside of it in them.
+    /// Whether it is a PL/SQL block or CALL: its figures include those of the statements inside it.
     pub fn is_block(&self) -> bool {
         matches!(self.command, 47 | 170)
     }
 }
 
-/// One step of the period: what lies between two snapshots that follow each other.
+/// One step of the period, between two consecutive snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
     pub from_s: f64,
     pub to_s: f64,
     pub cpu_us: u64,
-    /// `DB time`, which is more than CPU time and waits where processes stood in line for a CPU.
+    /// `DB time`; it exceeds CPU time and waits when processes were ready to run without a CPU.
     pub db_time_us: u64,
     /// Microseconds that users waited, by class.
     pub waited: Vec<(String, u64)>,
@@ -109,7 +109,7 @@ pub struct Period {
     pub os: BTreeMap<String, (f64, f64)>,
     /// `[waits, timeouts, us, users' waits, users' timeouts, users' us]` by event and class.
     pub events: Vec<Ends>,
-    /// Waits by event, class and the power of two of microseconds they took at most.
+    /// Waits by event, class and the power of two in microseconds that bounds them.
     pub histogram: Vec<Ends>,
     /// `[gets, misses, sleeps, immediate gets, immediate misses, spin gets, wait us]`.
     pub latches: Vec<Ends>,
@@ -133,12 +133,12 @@ pub struct Period {
     /// `[reads, writes, read time cs, write time cs, blocks read, blocks written, single reads]` by tablespace and
     /// file.
     pub files: Vec<Ends>,
-    /// `[undo blocks, transactions, concurrency, steals, errors]` by end of interval; these are no totals.
+    /// `[undo blocks, transactions, concurrency, steals, errors]` by end of interval; not totals.
     pub undo: Vec<Ends>,
     pub sga: Vec<Ends>,
     pub sga_areas: Vec<Ends>,
-    /// `[processes, with memory, used, allocated, average, deviation, most, most ever]` in bytes, by category; these
-    /// are no totals.
+    /// `[processes, with memory, used, allocated, average, deviation, most, most ever]` in bytes, by category; not
+    /// totals.
     pub process_memory: Vec<Ends>,
     /// `[size, least, greatest, changes]` in bytes, by component and kind of the last change.
     pub components: Vec<Ends>,
@@ -147,17 +147,17 @@ pub struct Period {
     pub statements: Vec<Statement>,
     pub segments: Vec<Segment>,
     pub advice: Advice,
-    /// `[now, most]` by resource, initial allocation and limit; these are no totals.
+    /// `[now, most]` by resource, initial allocation and limit; not totals.
     pub resources: Vec<Ends>,
     /// `[target MTTR, estimated MTTR, IOs, actual, target, log size, timeout, interval]`, the last five in blocks of
-    /// redo; no totals.
+    /// redo; not totals.
     pub recovery: Vec<Ends>,
     pub steps: Vec<Step>,
-    /// At each snapshot: when it was taken, and the figures of the operating system.
+    /// For each snapshot: its time, and the figures of the operating system.
     pub os_steps: Vec<(String, BTreeMap<String, f64>)>,
     /// Bytes of a block.
     pub block_size: u64,
-    /// Log switches, from the history of the log; `None` where it no longer reaches back.
+    /// Log switches from the log history; `None` when the history no longer covers the period.
     pub log_switches: Option<u64>,
 }
 
@@ -227,7 +227,7 @@ impl Period {
     /// Loads the period from snapshot `begin` to snapshot `end`.
     ///
     /// # Errors
-    /// ORA-20200 when they do not exist, are the wrong way round, or when the instance was started between them.
+    /// ORA-20200 when they do not exist or are in the wrong order, or when the instance was started between them.
     pub fn load(source: &mut dyn Source, begin: i64, end: i64) -> Result<Period> {
         if end <= begin {
             return Err(refused(format!("End Snapshot Id {end} must be greater than Begin Snapshot Id {begin}")));
@@ -326,22 +326,22 @@ impl Period {
         Ok(())
     }
 
-    /// What was added to a statistic.
+    /// The increase of a statistic.
     pub fn stat(&self, name: &str) -> u64 {
         self.stats.get(name).map_or(0, |(begin, end)| end.saturating_sub(*begin))
     }
 
-    /// Microseconds that were added to a figure of the time model.
+    /// The increase of a figure of the time model, in microseconds.
     pub fn time_us(&self, name: &str) -> u64 {
         self.times.get(name).map_or(0, |(begin, end)| end.saturating_sub(*begin))
     }
 
-    /// What was added to a figure of the operating system's.
+    /// The increase of a figure of the operating system.
     pub fn os_added(&self, name: &str) -> f64 {
         self.os.get(name).map_or(0.0, |(begin, end)| (end - begin).max(0.0))
     }
 
-    /// Commits and rollbacks.
+    /// The number of commits and rollbacks.
     pub fn transactions(&self) -> u64 {
         self.stat("user commits") + self.stat("user rollbacks")
     }
@@ -398,7 +398,7 @@ fn undo(l: &mut Loader<'_>) -> Result<Vec<Ends>> {
     Ok(rows.into_iter().map(row).collect())
 }
 
-/// Figures first and texts apart: a join with the texts, which may be gone, would read the figures of all snapshots.
+/// Figures and texts are read apart: a join with the texts, which may be gone, would read the figures of all snapshots.
 fn statements(l: &mut Loader<'_>) -> Result<Vec<Statement>> {
     let [begin, end] = l.ends;
     let binds = [begin, end, l.dbid].map(|n| Value::Number(n.into()));
@@ -471,7 +471,7 @@ fn segments(l: &mut Loader<'_>) -> Result<Vec<Segment>> {
     Ok(rows.into_iter().map(row).collect())
 }
 
-/// The snapshots from the first to the last, and what was added between each two.
+/// The snapshots from the first to the last, with the increases between consecutive ones.
 fn steps(l: &mut Loader<'_>) -> Result<Vec<Step>> {
     let [begin, end] = l.ends;
     let binds = [begin, end, l.dbid].map(|n| Value::Number(n.into()));
@@ -527,7 +527,7 @@ fn os_steps(l: &mut Loader<'_>) -> Result<Vec<(String, BTreeMap<String, f64>)>> 
     Ok(steps.into_iter().map(|(_, time, figures)| (time, figures)).collect())
 }
 
-/// Log switches between the snapshots: none is counted twice, as each has its time.
+/// Log switches between the snapshots; each has its time, so none is counted twice.
 fn log_switches(l: &mut Loader<'_>) -> Result<Option<u64>> {
     let sql = "select count(*) from v$log_history h, dba_hist_snapshot b, dba_hist_snapshot e where b.snap_id = :1 and e.snap_id = :2 \
                and b.dbid = :3 and e.dbid = :3 and h.first_time > cast(b.end_interval_time as date) \

@@ -1,11 +1,11 @@
-//! Plots of the page, as SVG in its text: no script, no font, no file of their own.
+//! Plots of the page as inline SVG: no script, no font, no extra file.
 
 use types::escape::html as escape;
 
-/// Of DB time, what was neither on a CPU nor a wait: processes that could have run stood in line for a CPU.
+/// The part of DB time that is neither CPU nor a wait: processes were ready to run without a CPU.
 pub const IN_LINE: &str = "in line for a CPU";
 
-/// Colours of wait classes, `DB CPU` first; they stay apart for most eyes.
+/// Colours of wait classes, `DB CPU` first; chosen to be distinguishable by most people.
 const COLOURS: &[(&str, &str)] = &[
     ("DB CPU", "#15803d"),
     (IN_LINE, "#86c99a"),
@@ -72,7 +72,7 @@ fn word(out: &mut String, at: (f64, f64), anchor: &str, text: &str) {
     out.push_str(&format!("<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{text}</text>", at.0, at.1));
 }
 
-/// Grid lines and numbers of a linear y axis up to `most`; gives the place of a value.
+/// Grid lines and numbers of a linear y axis up to `most`; returns the position of a value.
 fn y_axis(out: &mut String, most: f64, unit: &str) -> impl Fn(f64) -> f64 + use<> {
     let place = move |value: f64| HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP);
     for part in 0..=4 {
@@ -83,7 +83,7 @@ fn y_axis(out: &mut String, most: f64, unit: &str) -> impl Fn(f64) -> f64 + use<
     place
 }
 
-/// A stretch of time, and how high each class stands in it.
+/// An interval of time, and the height of each class in it.
 pub struct Stack {
     pub from_s: f64,
     pub to_s: f64,
@@ -96,7 +96,7 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Rectangles stacked by class over time, in one order of classes for all.
+/// Stacked rectangles of the classes over time; the order of the classes is the same everywhere.
 pub fn stacked(label: &str, bars: &[Stack], limit: Option<(f64, &str)>) -> String {
     let Some((first, last)) = bars.first().zip(bars.last()).map(|(a, b)| (a.from_s, b.to_s)) else {
         return String::new();
@@ -149,7 +149,7 @@ fn seconds(s: f64) -> String {
     }
 }
 
-/// Names with bars to the right: name, class for the colour, value, and what to write beside it.
+/// Names with horizontal bars: name, class for the colour, value, and the text beside it.
 pub fn bars(label: &str, rows: &[(String, String, f64, String)]) -> String {
     let most = rows.iter().map(|r| r.2).fold(0.0, f64::max);
     if most <= 0.0 {
@@ -176,7 +176,7 @@ pub fn bars(label: &str, rows: &[(String, String, f64, String)]) -> String {
 pub const SPIN: &str = "#1d4ed8";
 pub const SLEEP: &str = "#9f1239";
 
-/// Names with two figures beside one another in one bar.
+/// Names with two figures side by side in one bar.
 pub fn split(label: &str, rows: &[(String, [f64; 2])]) -> String {
     let most = rows.iter().map(|r| r.1[0] + r.1[1]).fold(0.0, f64::max);
     if most <= 0.0 {
@@ -214,7 +214,7 @@ fn bar(out: &mut String, at: (f64, f64), size: (f64, f64), colour: &str, title: 
     }
 }
 
-/// Names with a bar of each of two periods, one above the other.
+/// Names with one bar for each of two periods, one above the other.
 pub fn pairs(label: &str, rows: &[(String, String, [f64; 2])]) -> String {
     let most = rows.iter().map(|r| r.2[0].max(r.2[1])).fold(0.0, f64::max);
     if most <= 0.0 {
@@ -235,8 +235,8 @@ pub fn pairs(label: &str, rows: &[(String, String, [f64; 2])]) -> String {
     out + "</svg>"
 }
 
-/// Many small figures as two rows of a strip: the darker, the more. Neighbours share a place where there are more than
-/// places.
+/// Many small figures as a strip of two rows: darker means more. With more figures than places, neighbours share a
+/// place.
 pub fn strip(label: &str, all: &[(u64, [f64; 2])]) -> String {
     const PLACES: usize = 256;
     if all.is_empty() {
@@ -273,7 +273,7 @@ pub fn strip(label: &str, all: &[(u64, [f64; 2])]) -> String {
     out + "</svg>"
 }
 
-/// Latches as bubbles: name, gets, misses in per cent of gets, milliseconds asleep.
+/// Latches as bubbles: name, gets, misses in per cent of gets, milliseconds of sleep.
 pub fn bubbles(label: &str, latches: &[(String, f64, f64, f64)]) -> String {
     let Some(most_gets) = latches.iter().map(|l| l.1).reduce(f64::max) else { return String::new() };
     let (low, high) = (0.0, most_gets.max(10.0).log10().ceil());
@@ -297,7 +297,7 @@ pub fn bubbles(label: &str, latches: &[(String, f64, f64, f64)]) -> String {
             escape(&title)
         ));
     }
-    // The names of those that matter most, where they do not lie on one another.
+    // The names of the most important latches, where they do not overlap.
     let mut named: Vec<&(String, f64, f64, f64)> = latches.iter().collect();
     named.sort_by(|a, b| (b.3, b.2).partial_cmp(&(a.3, a.2)).unwrap_or(std::cmp::Ordering::Equal));
     let mut taken: Vec<(f64, f64)> = Vec::new();
@@ -314,7 +314,7 @@ pub fn bubbles(label: &str, latches: &[(String, f64, f64, f64)]) -> String {
     out + "</svg>"
 }
 
-/// Shares of waits by how long they took: points are microseconds and per cent of waits.
+/// Distribution of waits by duration: points are microseconds and per cent of waits.
 pub fn curves(label: &str, events: &[Curve]) -> String {
     let points = || events.iter().flat_map(|e| &e.points);
     let Some(longest) = points().map(|p| p.0).reduce(f64::max) else { return String::new() };

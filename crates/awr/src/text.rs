@@ -47,7 +47,7 @@ pub fn table_text(table: &Table, out: &mut String) {
     let depth = heads.iter().map(Vec::len).max().unwrap_or(0);
     for line in 0..depth {
         let words = heads.iter().zip(&columns).map(|(head, column)| {
-            // Headings stand on the ruler: short ones begin lower.
+            // Headings stand directly above the ruler: short ones begin lower.
             let word = (line + head.len()).checked_sub(depth).map_or("", |at| head[at]);
             set(word, column)
         });
@@ -69,7 +69,7 @@ fn row_text(row: &[Cell], columns: &[Column], out: &mut String) {
                 return set(&shown, column);
             }
             if !column.left {
-                // A number is never cut: it is shortened to thousands, millions and so on.
+                // A number is never cut: it is shortened to thousands, millions and so on (invariant 4).
                 return set(&shortened(cell, column.width), column);
             }
             let (first, more) = split(&shown, column.width);
@@ -122,7 +122,7 @@ fn shortened(cell: &Cell, width: usize) -> String {
     "#".repeat(width)
 }
 
-/// A length of time with as many decimals as there is room for.
+/// A duration with as many decimals as fit.
 fn micros_within(us: f64, width: usize) -> String {
     let (value, unit) = match us {
         us if us < 1.0 => (us * 1e3, "ns"),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// The fields of a struct or of a variant.
 enum Fields {
     Unit,
-    /// So many.
+    /// The number of fields.
     Tuple(usize),
     Named(Vec<String>),
 }
@@ -70,7 +70,7 @@ fn implementation(input: TokenStream) -> Result<String, String> {
     ))
 }
 
-/// Adds what writes and reads one shape: of a struct, or of a variant with its number.
+/// Adds the code that writes and reads one shape (D1): a struct, or a variant with its number.
 fn arms(path: &str, fields: &Fields, number: Option<usize>, put: &mut String, take: &mut String) {
     let (open, close) = if let Fields::Tuple(_) = fields { ("(", ")") } else { ("{", "}") };
     let names: Vec<(String, String)> = match fields {
@@ -90,7 +90,8 @@ fn arms(path: &str, fields: &Fields, number: Option<usize>, put: &mut String, ta
     let values: String = names.iter().map(|(_, label)| format!("{label}::types::image::Image::take(r)?,")).collect();
     let value = format!("{path} {open} {values} {close}");
     let _ = match number {
-        // Each variant in a function of its own: the stack of a value inside others has room for one variant a level.
+        // Each variant has a function of its own, so the stack of nested values has one variant per level, not all of
+        // them.
         Some(number) if !names.is_empty() => {
             let whole = path.split("::").next().unwrap_or_default();
             write!(
@@ -109,7 +110,7 @@ fn arms(path: &str, fields: &Fields, number: Option<usize>, put: &mut String, ta
     };
 }
 
-/// The parts between commas that are outside of angle brackets, without attributes.
+/// The parts between commas outside angle brackets, without attributes.
 fn parts(group: &Group) -> Vec<Vec<TokenTree>> {
     let (mut all, mut part, mut depth) = (Vec::new(), Vec::new(), 0);
     let mut tokens = group.stream().into_iter().peekable();
@@ -152,7 +153,7 @@ fn variants(group: &Group) -> Result<Vec<(String, Fields)>, String> {
     let variant = |part: Vec<TokenTree>| match &part[..] {
         [TokenTree::Ident(name)] => Ok((name.to_string(), Fields::Unit)),
         [TokenTree::Ident(name), TokenTree::Group(body)] => Ok((name.to_string(), fields(body))),
-        // A number of its own.
+        // An explicit discriminant.
         [TokenTree::Ident(name), TokenTree::Punct(mark), ..] if mark.as_char() == '=' => {
             Ok((name.to_string(), Fields::Unit))
         }

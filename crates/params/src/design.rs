@@ -1,13 +1,13 @@
-//! From `latch_generation` to the design of each structure.
+//! The design of each structure, derived from `latch_generation`.
 //!
-//! A generation is a period of history: it picks a design for every structure at once, and the structure's own
-//! parameter overrides the pick. The crates below know their designs by enums of their own; the instance translates.
+//! A generation is a period of Oracle's history: it picks a design for every structure at once, and the structure's own
+//! parameter overrides it. The crates below have design enums of their own; the instance translates.
 
 use crate::init::InitParams;
 use crate::list::Param;
 use latch::Generation;
 
-/// How a cached block is found and read.
+/// The design of the cache buffers chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CbcDesign {
     Exclusive,
@@ -16,7 +16,7 @@ pub enum CbcDesign {
     Versioned,
 }
 
-/// How the result cache is protected.
+/// The design of the result cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultCacheDesign {
     ExclusiveLong,
@@ -25,7 +25,7 @@ pub enum ResultCacheDesign {
     Versioned,
 }
 
-/// How the row cache is protected.
+/// The design of the row cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowCacheDesign {
     Latch,
@@ -34,7 +34,7 @@ pub enum RowCacheDesign {
     Versioned,
 }
 
-/// How the library cache is protected.
+/// The design of the library cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LibraryCacheDesign {
     /// Child latches for handles and for pins.
@@ -45,14 +45,14 @@ pub enum LibraryCacheDesign {
     Versioned,
 }
 
-/// How a missed latch sleeps.
+/// The sleep of a process that misses a latch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatchSleep {
     Backoff,
     Post,
 }
 
-/// Who writes the log for a commit.
+/// The process that writes the log for a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogWriter {
     /// The first process that waits.
@@ -60,7 +60,7 @@ pub enum LogWriter {
     Lgwr,
 }
 
-/// Every structure's design in force.
+/// The designs in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Designs {
     pub generation: Generation,
@@ -113,7 +113,7 @@ impl Designs {
         }
     }
 
-    /// The generation's designs with each structure's own parameter over them.
+    /// The generation's designs, overridden by each structure's own parameter.
     pub fn of(params: &InitParams) -> Designs {
         let generation = Generation::named(params.get(Param::LatchGeneration)).unwrap_or_default();
         let mut d = Designs::of_period(generation);

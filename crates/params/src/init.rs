@@ -1,11 +1,11 @@
-//! Parameters as the instance starts with them: the init file, then `--param name=value`.
+//! Parameters at the start of the instance: the init file, then `--param name=value`.
 
 use crate::list::{PARAMS, Param};
 use crate::session::check_nls;
 use crate::value;
 use types::{Facility, Ora, Result};
 
-/// A parameter's value and whether somebody gave it.
+/// A parameter's value, and whether the user gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Given {
     value: String,
@@ -26,11 +26,11 @@ impl Default for InitParams {
 }
 
 impl InitParams {
-    /// Sets one parameter from what the user wrote.
+    /// Sets one parameter from the user's text.
     ///
     /// # Errors
-    /// LRM-00101 under ORA-01078 for an unknown name; those of [`value::normalise`] for a bad value; ORA-12705 for a
-    /// language or territory that there is not, ORA-01127 for a database name of more than eight characters.
+    /// LRM-00101 under ORA-01078 for an unknown name; those of [`value::normalise`] for a bad value; ORA-12705 for an
+    /// unknown language or territory; ORA-01127 for a database name of more than eight characters.
     pub fn set(&mut self, name: &str, raw: &str) -> Result<()> {
         let Some(param) = Param::find(name.trim()) else {
             return Err(failure(101, &format!("unknown parameter name '{}'", name.trim())));
@@ -44,13 +44,12 @@ impl InitParams {
         Ok(())
     }
 
-    /// Sets a value that the instance itself derived; it still counts as a default.
+    /// Sets a value that the instance derived; it still counts as a default.
     pub fn derive(&mut self, param: Param, value: impl ToString) {
         self.values[param as usize].value = value.to_string();
     }
 
-    /// Takes over the database's name, and what follows from it where nothing else was given: its unique name, and the
-    /// service by which the listener knows it.
+    /// Sets the database's name, and from it the unique name and the listener's service name, unless these were given.
     pub fn derive_names(&mut self, database: &str) {
         self.derive(Param::DbName, database);
         if self.get(Param::DbUniqueName).is_empty() {
@@ -63,7 +62,7 @@ impl InitParams {
         }
     }
 
-    /// Reads `name=value` as `--param` has it.
+    /// Sets a parameter from `name=value`, the form of `--param`.
     ///
     /// # Errors
     /// LRM-00110 when there is no `=`, and those of [`InitParams::set`].
@@ -74,7 +73,7 @@ impl InitParams {
         }
     }
 
-    /// Reads an init file: `name = value` lines, `#` begins a comment, `*.name` and `sid.name` are taken too.
+    /// Reads an init file: lines `name = value`; `#` begins a comment; `*.name` and `sid.name` are accepted too.
     ///
     /// # Errors
     /// The first bad line, under ORA-01078, with its line number.
@@ -110,12 +109,12 @@ impl InitParams {
         self.get(param) == "TRUE"
     }
 
-    /// Whether nobody gave a value.
+    /// Whether the value was not given.
     pub fn is_default(&self, param: Param) -> bool {
         self.values[param as usize].is_default
     }
 
-    /// The given parameters as init-file lines, in the list's order: what the alert log prints at start-up.
+    /// The given parameters as lines of an init file, in the list's order, for the alert log at start-up.
     pub fn given_lines(&self) -> Vec<String> {
         PARAMS
             .iter()
@@ -129,7 +128,7 @@ fn quoted(value: &str) -> String {
     if value.contains([' ', '#', ',', '=']) || value.is_empty() { format!("\"{value}\"") } else { value.to_string() }
 }
 
-/// A database's name: a letter, and up to seven letters, digits, `_`, `#` and `$`.
+/// Checks a database name: a letter, and up to seven letters, digits, `_`, `#` and `$`.
 fn check_database_name(name: &str) -> Result<()> {
     if name.len() > 8 {
         return Err(Ora::with(1127, &[&name]));
@@ -141,7 +140,7 @@ fn check_database_name(name: &str) -> Result<()> {
     Err(Ora::with(96, &[&name, &"db_name", &"names of a letter, then letters, digits, _, # and $"]))
 }
 
-/// A comment begins with `#` outside quotes.
+/// Removes a comment, which begins with `#` outside quotes.
 fn strip_comment(line: &str) -> &str {
     let mut quote = None;
     for (i, c) in line.char_indices() {
@@ -155,7 +154,7 @@ fn strip_comment(line: &str) -> &str {
     line
 }
 
-/// ORA-01078 with the parameter reader's own message below it.
+/// ORA-01078 followed by the message of the parameter reader.
 fn failure(code: u32, text: &str) -> Ora {
     let text = format!("failure in processing system parameters\nLRM-{code:05}: {text}");
     Ora::from_text(Facility::Ora, 1078, text)

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! Init parameters of Latchwork: the list, the init file, the values in force, and what a generation means.
+//! Init parameters of Latchwork: the list, the init file, the values in force, and the designs of a generation.
 
 pub mod design;
 pub mod init;

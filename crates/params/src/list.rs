@@ -1,11 +1,11 @@
-//! The one list of initialisation parameters.
+//! The list of initialisation parameters.
 //!
-//! Everything that is known about a parameter stands in one row here: its name, type, default, who may change it and
-//! what it does. The enum, `v$parameter`, the init-file parser and `ALTER SYSTEM/SESSION SET` all read this list.
-//! Names and meanings are those of the Oracle Database Reference; parameters that begin with `latch_` or that choose
-//! the design of one structure (`_cbc_design`, …) are Latchwork's own.
+//! Each parameter is one row here: name, type, default, the statements that may change it, and description. The enum,
+//! `v$parameter`, the parser of the init file and `ALTER SYSTEM/SESSION SET` use this list. Names and meanings are
+//! those of the Oracle Database Reference; parameters that begin with `latch_` or choose the design of one structure
+//! (`_cbc_design`, …) are Latchwork's own.
 
-/// The type of a parameter's value, with the limits that a value is checked against.
+/// The type of a parameter's value, with its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// TRUE or FALSE.
@@ -16,7 +16,7 @@ pub enum Kind {
     BigInteger { min: i64, max: i64 },
     /// Any text.
     Text,
-    /// One word of a list, kept as it stands in the list.
+    /// One word of a list, kept in the list's spelling.
     Word(&'static [&'static str]),
 }
 
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// Who may change a parameter while the instance runs.
+/// The statements that may change a parameter while the instance runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modifiable {
     /// Only at start-up.
@@ -61,10 +61,10 @@ pub struct ParamDef {
     pub param: Param,
     pub name: &'static str,
     pub kind: Kind,
-    /// The default, in the form `v$parameter.value` shows it; empty when the value is derived or unset.
+    /// The default, in the form of `v$parameter.value`; empty when the value is derived or unset.
     pub default: &'static str,
     pub modifiable: Modifiable,
-    /// A basic parameter in the Reference's sense.
+    /// A basic parameter according to the Reference.
     pub basic: bool,
     pub description: &'static str,
 }
@@ -127,16 +127,16 @@ params! {
     InstanceName "instance_name" TEXT, "latchwork", Static, false, "instance name supported by the instance";
     ServiceNames "service_names" TEXT, "", System, false, "service names supported by the instance";
     LocalListener "local_listener" TEXT, "", Static, false, "local listener";
-    InboundConnectTimeout "inbound_connect_timeout" int(1, 3600), "60", Static, false, "seconds a client of the listener may take to log on";
+    InboundConnectTimeout "inbound_connect_timeout" int(1, 3600), "60", Static, false, "time limit in seconds for a client of the listener to log on";
     SecMaxFailedLoginAttempts "sec_max_failed_login_attempts" int(1, 4294967295), "3", Static, false, "maximum number of failed login attempts on a connection";
-    AllowedLogonVersionServer "allowed_logon_version_server" Kind::Word(&["12a", "12", "11", "10", "9", "8"]), "12a", Static, false, "12a for 12C verifiers of passwords alone; 11G verifiers are made and accepted too with 12 or less";
+    AllowedLogonVersionServer "allowed_logon_version_server" Kind::Word(&["12a", "12", "11", "10", "9", "8"]), "12a", Static, false, "password verifiers: 12a accepts only 12C verifiers; 12 or less also makes and accepts 11G verifiers";
     WalletRoot "wallet_root" TEXT, "", Static, false, "wallet root instance initialization parameter";
     EncryptionServer "encryption_server" TEXT, "ACCEPTED", Static, false, "native encryption of connections: ACCEPTED, REJECTED, REQUESTED or REQUIRED";
-    EncryptionTypesServer "encryption_types_server" TEXT, "", Static, false, "algorithms of native encryption, all of them where none is named";
+    EncryptionTypesServer "encryption_types_server" TEXT, "", Static, false, "algorithms of native encryption; empty: all";
     CryptoChecksumServer "crypto_checksum_server" TEXT, "ACCEPTED", Static, false, "checksums of connections: ACCEPTED, REJECTED, REQUESTED or REQUIRED";
-    CryptoChecksumTypesServer "crypto_checksum_types_server" TEXT, "", Static, false, "algorithms of checksums, all of them where none is named";
-    ListenerPendingMax "_listener_pending_max" int(16, 1000000), "8192", Static, false, "connections that may be open at the listener and have proved nothing";
-    ListenerPendingPerAddress "_listener_pending_per_address" int(1, 1000000), "1024", Static, false, "of them, connections from one address";
+    CryptoChecksumTypesServer "crypto_checksum_types_server" TEXT, "", Static, false, "algorithms of checksums; empty: all";
+    ListenerPendingMax "_listener_pending_max" int(16, 1000000), "8192", Static, false, "maximum number of connections at the listener that have not proved a password";
+    ListenerPendingPerAddress "_listener_pending_per_address" int(1, 1000000), "1024", Static, false, "maximum number of such connections from one address";
     Compatible "compatible" TEXT, "12.2.0", Static, true, "Database will be completely compatible with this software version";
     DiagnosticDest "diagnostic_dest" TEXT, "", System, true, "diagnostic base directory";
     BackgroundDumpDest "background_dump_dest" TEXT, "", System, false, "Detached process dump directory";
@@ -147,16 +147,16 @@ params! {
 
     // processes
     Processes "processes" int(12, 10000), "150", Static, true, "user processes";
-    ProcessPoolMinCount "_process_pool_min_count" int(0, 1000), "2", Static, false, "server processes that wait for a client, at least";
-    ConnectionPoolWaitTime "_connection_pool_wait_time" int(1, 2147483647), "120", Static, false, "seconds for which a client of the connection pool waits for a server";
-    ProcessPoolMaxCount "_process_pool_max_count" int(0, 1000), "32", Static, false, "server processes that wait for a client, at most";
-    ProcessPoolMaxSessions "_process_pool_max_sessions" int(1, 1000000), "1000", Static, false, "sessions that one server process serves, at most";
+    ProcessPoolMinCount "_process_pool_min_count" int(0, 1000), "2", Static, false, "minimum number of server processes that wait for a client";
+    ConnectionPoolWaitTime "_connection_pool_wait_time" int(1, 2147483647), "120", Static, false, "time in seconds that a client of the connection pool waits for a server";
+    ProcessPoolMaxCount "_process_pool_max_count" int(0, 1000), "32", Static, false, "maximum number of server processes that wait for a client";
+    ProcessPoolMaxSessions "_process_pool_max_sessions" int(1, 1000000), "1000", Static, false, "maximum number of sessions that one server process serves";
     Sessions "sessions" int(1, 65535), "0", Static, true, "user and system sessions";
     DbWriterProcesses "db_writer_processes" int(1, 1), "1", Static, false, "number of background database writer processes to start";
     JobQueueProcesses "job_queue_processes" int(0, 1000), "16", System, false, "maximum number of job queue slave processes";
     CpuCount "cpu_count" int(0, 4096), "0", System, false, "number of CPUs for this instance";
     ResourceLimit "resource_limit" BOOL, "TRUE", System, false, "master switch for resource limit";
-    ResourceMinute "_resource_minute" int(1, 60), "60", System, false, "seconds of a minute of IDLE_TIME and CONNECT_TIME";
+    ResourceMinute "_resource_minute" int(1, 60), "60", System, false, "length in seconds of a minute of IDLE_TIME and CONNECT_TIME";
 
     // memory
     DbBlockSize "db_block_size" int(2048, 32768), "8192", Static, true, "Size of database block in bytes";
@@ -165,19 +165,19 @@ params! {
     SharedPoolSize "shared_pool_size" size(0, T), "0", Static, false, "size in bytes of shared pool";
     LargePoolSize "large_pool_size" size(0, T), "0", Static, false, "size in bytes of large pool";
     JavaPoolSize "java_pool_size" size(0, T), "0", Static, false, "size in bytes of java pool";
-    CrashPoint "_crash_point" TEXT, "", Static, false, "for tests: name:n kills the instance at the n-th pass of a named point, name:n:child kills a process other than the supervisor at every n-th";
-    PowerLoss "_power_loss" int(-1, i64::MAX), "-1", Static, false, "for tests: unsynced writes can be undone after a death; power fails at this sync, 0: at none; -1: off";
-    DeviceFails "_device_fails" BOOL, "FALSE", Static, false, "for tests: what is written to the file that device_fails in the database directory names is lost, and one sync fails";
+    CrashPoint "_crash_point" TEXT, "", Static, false, "for tests: name:n kills the instance at the n-th pass of the named crash point; name:n:child kills a process other than the supervisor at every n-th pass";
+    PowerLoss "_power_loss" int(-1, i64::MAX), "-1", Static, false, "for tests: keeps a copy to undo unsynced writes after a death; n: power fails at the n-th sync; 0: at no sync; -1: off";
+    DeviceFails "_device_fails" BOOL, "FALSE", Static, false, "for tests: writes to the file named in device_fails in the database directory are lost, and one sync fails";
     DiskFull "_disk_full" BOOL, "FALSE", Static, false, "for tests: files cannot grow while the database directory has a file named disk_full";
     LogBuffer "log_buffer" size(64 * K, G), "0", Static, false, "redo circular buffer size";
     LogFileSize "_log_file_size" size(0, T), "0", Static, false, "size of the online logs of a new database; 0: 64 MB";
     LogFiles "_log_files" int(2, 16), "3", Static, false, "number of online logs of a new database";
-    DoubleWrite "_double_write" BOOL, "TRUE", Static, false, "copies of blocks go to the double-write area before they are written in place; FALSE: redo has whole blocks behind each checkpoint";
+    DoubleWrite "_double_write" BOOL, "TRUE", Static, false, "write blocks to the double-write area before writing them in place; FALSE: redo contains whole blocks after each checkpoint";
     DoubleWriteSize "_double_write_size" size(0, T), "0", Static, false, "size of the double-write area; 0: a quarter of the buffer cache, 64 MB at most";
     DiskSync "_disk_sync" Kind::Word(&["AUTO", "TRUE", "FALSE"]), "AUTO", Static, false, "wait for the device after writes; AUTO: unless the database is a throw-away one";
-    LogWriter "_log_writer" Kind::Word(&["leader", "lgwr"]), "", Static, false, "who writes the log for a commit: the first who waits, or LGWR; empty: by latch_generation";
-    DataFileMaxSize "_data_file_max_size" size(0, T), "0", Static, false, "size up to which the data files of a new database grow; 0: as large as a file can be";
-    UndoFileMaxSize "_undo_file_max_size" size(0, T), "0", Static, false, "size up to which the undo file of a new database grows; 0: as large as a file can be";
+    LogWriter "_log_writer" Kind::Word(&["leader", "lgwr"]), "", Static, false, "process that writes the log for a commit: the first that waits, or LGWR; empty: by latch_generation";
+    DataFileMaxSize "_data_file_max_size" size(0, T), "0", Static, false, "maximum size of the data files of a new database; 0: the largest possible file";
+    UndoFileMaxSize "_undo_file_max_size" size(0, T), "0", Static, false, "maximum size of the undo file of a new database; 0: the largest possible file";
     SgaTarget "sga_target" size(0, 16 * T), "0", Static, true, "Target size of SGA";
     SgaMaxSize "sga_max_size" size(0, 16 * T), "0", Static, false, "max total SGA size";
     MemoryTarget "memory_target" size(0, T), "0", Static, false, "Target size of Oracle SGA and PGA memory";
@@ -189,7 +189,7 @@ params! {
     HashAreaSize "hash_area_size" int(0, 2 * G), "131072", Both, false, "size of in-memory hash work area";
     UseLargePages "use_large_pages" Kind::Word(&["TRUE", "FALSE", "ONLY", "AUTO"]), "AUTO", Static, false, "Use large pages if available (TRUE/FALSE/ONLY/AUTO)";
     PrePageSga "pre_page_sga" BOOL, "FALSE", Static, false, "pre-page sga for process";
-    PrePageSgaAt "_pre_page_sga_at" Kind::Word(&["instance", "process"]), "instance", Static, false, "when every page of the SGA is touched: once at instance start, or by each process at its start";
+    PrePageSgaAt "_pre_page_sga_at" Kind::Word(&["instance", "process"]), "instance", Static, false, "time at which all pages of the SGA are touched: once at instance start, or by each process at its start";
     LockSga "lock_sga" BOOL, "FALSE", Static, false, "Lock entire SGA in physical memory";
 
     // result cache
@@ -203,12 +203,12 @@ params! {
     LatchGeneration "latch_generation" Kind::Word(GENERATIONS), "latchwork", Static, false, "the period whose latch and cache designs the instance runs";
     CbcDesign "_cbc_design" Kind::Word(&["exclusive", "shared", "fastpath", "versioned"]), "", Static, false, "design of the cache buffers chains; empty: by latch_generation";
     ResultCacheDesign "_result_cache_design" Kind::Word(&["exclusive-long", "exclusive-short", "shared", "versioned"]), "", Static, false, "design of the result cache; empty: by latch_generation";
-    RowCacheObjects "_row_cache_objects" int(0, 1 << 24), "0", Static, false, "rows the row cache has room for; 0: by shared_pool_size";
+    RowCacheObjects "_row_cache_objects" int(0, 1 << 24), "0", Static, false, "maximum number of rows in the row cache; 0: by shared_pool_size";
     RowCacheHotCopies "_row_cache_hot_copies" int(0, 255), "0", Static, false, "copies of a hot row cache object; 0: by cpu_count";
-    RowCacheHotCopySleepLimit "_row_cache_hot_copy_sleep_limit" int(0, i64::MAX), "100", Static, false, "sleeps for a row cache object from which on it has copies";
+    RowCacheHotCopySleepLimit "_row_cache_hot_copy_sleep_limit" int(0, i64::MAX), "100", Static, false, "number of sleeps after which a row cache object gets copies";
     RowCacheDesign "_row_cache_design" Kind::Word(&["latch", "mutex", "hot-copies", "versioned"]), "", Static, false, "design of the row cache; empty: by latch_generation";
     LibraryCacheDesign "_library_cache_design" Kind::Word(&["latch", "pins", "mutex", "versioned"]), "", Static, false, "design of the library cache; empty: by latch_generation";
-    LatchSleep "_latch_sleep" Kind::Word(&["backoff", "post"]), "", Static, false, "how a latch miss sleeps: exponential back-off, or wait list and post; empty: by latch_generation";
+    LatchSleep "_latch_sleep" Kind::Word(&["backoff", "post"]), "", Static, false, "sleep after a latch miss: exponential back-off, or wait list and post; empty: by latch_generation";
     SpinCount "_spin_count" int(0, 1_000_000), "2000", System, false, "Amount to spin waiting for a latch";
     MaxExponentialSleep "_max_exponential_sleep" int(1, 1000), "200", Static, false, "max sleep during exponential backoff (cs)";
     MaxSleepHoldingLatch "_max_sleep_holding_latch" int(1, 1000), "4", Static, false, "max time to sleep while holding a latch (cs)";
@@ -224,9 +224,9 @@ params! {
     // active session history
     AshEnable "_ash_enable" BOOL, "TRUE", System, false, "To enable or disable Active Session sampling and flushing";
     DbCacheAdvice "db_cache_advice" Kind::Word(&["ON", "READY", "OFF"]), "ON", System, false, "Buffer cache sizing advisory";
-    MetricInterval "_metric_interval" int(50, 60_000), "15000", System, false, "Length of the short metric interval in millisecs; the long one is four times as long";
+    MetricInterval "_metric_interval" int(50, 60_000), "15000", System, false, "length of the short metric interval in milliseconds; the long one is four times as long";
     AshSamplingInterval "_ash_sampling_interval" int(10, 60_000), "1000", System, false, "Time interval between two successive Active Session samples in millisecs";
-    AshSize "_ash_size" size(0, 16 * G), "0", Static, false, "To set the size of the in-memory Active Session History buffers; 0: by cpu_count";
+    AshSize "_ash_size" size(0, 16 * G), "0", Static, false, "size of the in-memory Active Session History buffers; 0: by cpu_count";
 
     // cursors and the optimizer
     OpenCursors "open_cursors" int(1, 65535), "300", System, true, "max # cursors per session";
@@ -239,14 +239,14 @@ params! {
     OptimizerDynamicSampling "optimizer_dynamic_sampling" int(0, 11), "2", Both, false, "optimizer dynamic sampling";
     OptimizerAdaptivePlans "optimizer_adaptive_plans" BOOL, "TRUE", Both, false, "controls all types of adaptive plans";
     DbFileMultiblockReadCount "db_file_multiblock_read_count" int(0, 4096), "128", Both, false, "db block to be read each IO";
-    RewriteOff "_rewrite_off" TEXT, "", Both, false, "rewrites of queries that are switched off, by name";
+    RewriteOff "_rewrite_off" TEXT, "", Both, false, "names of query rewrites to disable";
     OptimizerJoinEliminationEnabled "_optimizer_join_elimination_enabled" BOOL, "TRUE", Both, false, "optimizer join elimination enabled";
     OptimPeekUserBinds "_optim_peek_user_binds" BOOL, "TRUE", Both, false, "enable peeking of user binds";
     OptimizerAdaptiveCursorSharing "_optimizer_adaptive_cursor_sharing" BOOL, "TRUE", Both, false, "optimizer adaptive cursor sharing";
     OptimizerUseFeedback "_optimizer_use_feedback" BOOL, "TRUE", Both, false, "optimizer use feedback";
     OptimizerInvalidationPeriod "_optimizer_invalidation_period" int(0, 4_294_967), "18000", Both, false, "time window for invalidation of cursors of analyzed objects";
     OldConnectByEnabled "_old_connect_by_enabled" BOOL, "FALSE", Both, false, "enable/disable old connect by";
-    BatchExecution "_batch_execution" BOOL, "TRUE", Both, false, "row sources over many rows work on batches of them";
+    BatchExecution "_batch_execution" BOOL, "TRUE", Both, false, "row sources process rows in batches";
     ParallelMaxServers "parallel_max_servers" int(0, 32767), "0", System, false, "maximum parallel query servers per instance";
     ParallelMinServers "parallel_min_servers" int(0, 32767), "0", Static, false, "minimum parallel query servers per instance";
     ParallelThreadsPerCpu "parallel_threads_per_cpu" int(1, 1024), "1", System, false, "number of parallel execution threads per CPU";
@@ -339,7 +339,7 @@ impl Param {
     }
 }
 
-/// A parameter's value as it stands in its list of words; empty for one that has none.
+/// A parameter's value in the spelling of its list of words; empty when it is not in the list.
 pub fn word_of(param: Param, value: &str) -> &'static str {
     match param.def().kind {
         Kind::Word(words) => words.iter().find(|word| **word == value).copied().unwrap_or_default(),
@@ -347,11 +347,10 @@ pub fn word_of(param: Param, value: &str) -> &'static str {
     }
 }
 
-/// Parameters that are accepted and change nothing, whatever their value: scripts and parameter files of other
-/// databases set them. What they are about is not there, or is not chosen by a parameter. `db_block_checksum`: blocks
-/// have checksums, always.
+/// Parameters that are accepted and have no effect, because scripts and parameter files of other databases set them.
+/// The feature is missing, or no parameter controls it. `db_block_checksum`: blocks always have checksums.
 ///
-/// The instance says so in the alert log when one of them is given a value. A test holds the list to the source.
+/// The alert log reports a value given to one of them. A test compares the list with the source.
 pub const WITHOUT_EFFECT: &[Param] = &[
     Param::Compatible,
     Param::DiagnosticDest,

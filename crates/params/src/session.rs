@@ -1,4 +1,4 @@
-//! A session's own values over the system's, and the rows of `v$parameter`.
+//! A session's own values, which override the system's, and the rows of `v$parameter`.
 
 use crate::list::{PARAMS, Param, ParamDef};
 use crate::system::SystemParams;
@@ -6,7 +6,7 @@ use crate::value::{display, normalise};
 use std::hash::{Hash, Hasher};
 use types::{Facility, Ora, Result};
 
-/// The parameters as one session sees them. Process-local.
+/// The parameters of one session. Process-local.
 #[derive(Clone)]
 pub struct SessionParams {
     system: SystemParams,
@@ -17,7 +17,7 @@ pub struct SessionParams {
 #[derive(Clone, Debug)]
 pub struct ParameterRow {
     pub def: &'static ParamDef,
-    /// 1-based, in the list's order.
+    /// Position in the list, from 1.
     pub num: u32,
     pub value: Option<String>,
     pub display_value: Option<String>,
@@ -47,7 +47,7 @@ impl SessionParams {
     /// `ALTER SESSION SET name = raw`. Returns the parameter and its new value.
     ///
     /// # Errors
-    /// ORA-02248 for an unknown name, ORA-02096 for a parameter no session may set, those of a bad value.
+    /// ORA-02248 for an unknown name, ORA-02096 for a parameter that no session may set, those of a bad value.
     pub fn alter_session(&mut self, name: &str, raw: &str) -> Result<(Param, String)> {
         let param = Param::find(name).ok_or_else(|| Ora::new(2248))?;
         if !param.def().session_modifiable() {
@@ -59,12 +59,12 @@ impl SessionParams {
         Ok((param, value))
     }
 
-    /// Checks `ALTER SYSTEM SET name = raw` and gives the value to publish; [`SystemParams::set`] does it, under the
-    /// parameter enqueue. `spfile_only` is `SCOPE = SPFILE`, which static parameters ask for.
+    /// Checks `ALTER SYSTEM SET name = raw` and returns the value; the caller publishes it by [`SystemParams::set`]
+    /// under the parameter enqueue. `spfile_only` is `SCOPE = SPFILE`, which static parameters require.
     ///
     /// # Errors
-    /// ORA-02065 for an unknown name, ORA-02095 for a static parameter, ORA-02096 for one only a session may set,
-    /// those of a bad value.
+    /// ORA-02065 for an unknown name, ORA-02095 for a static parameter, ORA-02096 for a parameter that only a session
+    /// may set, those of a bad value.
     pub fn check_system(name: &str, raw: &str, spfile_only: bool) -> Result<(Param, String)> {
         let param = Param::find(name).ok_or_else(|| Ora::new(2065))?;
         if !param.def().system_modifiable() && !spfile_only {
@@ -98,7 +98,7 @@ impl SessionParams {
         }
     }
 
-    /// A number that differs between sessions in which one of these parameters differs.
+    /// A hash of these parameters' values, for a comparison between sessions.
     pub fn fingerprint(&self, params: &[Param]) -> u64 {
         let mut hasher = std::hash::DefaultHasher::new();
         params.iter().for_each(|param| self.get(*param).hash(&mut hasher));
@@ -115,13 +115,13 @@ impl SessionParams {
         &self.system
     }
 
-    /// The rows of `v$parameter`; with `hidden`, underscore parameters that were never set are there too.
+    /// The rows of `v$parameter`; with `hidden`, also underscore parameters that were never set.
     pub fn rows(&self, hidden: bool) -> Vec<ParameterRow> {
         let shown = |d: &&ParamDef| hidden || !d.hidden() || !self.is_default(d.param);
         PARAMS.iter().filter(shown).map(|d| self.row(d)).collect()
     }
 
-    /// Whether neither the session nor the system was given a value.
+    /// Whether the value was given neither for the session nor for the system.
     #[must_use]
     pub fn is_default(&self, param: Param) -> bool {
         self.own[param as usize].is_none() && self.system.is_default(param)
@@ -147,12 +147,12 @@ impl SessionParams {
     }
 }
 
-/// NLS values that have a form of their own, or of which there is one.
+/// Checks NLS values that have a form of their own, or only one supported value.
 ///
-/// NLS_COMP may be any: comparisons by NLS_SORT, which LINGUISTIC and ANSI ask for, are binary where that is BINARY.
+/// NLS_COMP may have any value: LINGUISTIC and ANSI compare by NLS_SORT, which is BINARY.
 ///
 /// # Errors
-/// ORA-12705, which names the value that there is.
+/// ORA-12705, which names the supported value.
 pub(crate) fn check_nls(param: Param, value: &str) -> Result<()> {
     let bad = || Err(Ora::new(12705));
     let only = |there: &str| {

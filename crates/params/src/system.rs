@@ -1,9 +1,9 @@
 //! The parameters in force, in the SGA.
 //!
-//! Every process reads the same values, so `ALTER SYSTEM SET` is seen by all at once. A parameter has two copies of
-//! its text and a version; the low bit of the version says which copy counts. A writer fills the other copy and then
-//! adds one to the version, so a writer that dies half-way has changed nothing, and a reader writes nothing shared.
-//! Writers exclude each other by the caller's enqueue.
+//! All processes read the same values, so `ALTER SYSTEM SET` takes effect for all at once. A parameter has two copies
+//! of its text and a version; the low bit of the version selects the copy. A writer fills the other copy and then adds
+//! one to the version, so a writer that dies half-way has changed nothing, and a reader writes nothing shared. The
+//! caller's enqueue keeps writers apart (invariants 2 and 3).
 
 use crate::init::InitParams;
 use crate::list::{Kind, PARAMS, Param};
@@ -18,7 +18,7 @@ const SYSTEM_MODIFIED: u64 = 2;
 
 const _: () = assert!(MAX_VALUE_LEN.is_multiple_of(8));
 
-/// Where the parameters lie in the SGA.
+/// The areas of the parameters in the SGA.
 #[derive(Clone, Copy)]
 pub struct ParamsLayout {
     versions: SgaSlice<AtomicU64>,
@@ -53,7 +53,7 @@ pub struct SystemParams {
 }
 
 impl SystemParams {
-    /// Fills the areas with the values the instance starts with. Run once, before any other process exists.
+    /// Fills the areas with the values at start-up. Called once, before any other process exists.
     pub fn create(sga: &'static Sga, layout: &ParamsLayout, init: &InitParams) -> SystemParams {
         let params = SystemParams {
             versions: sga.slice(layout.versions),
@@ -71,8 +71,8 @@ impl SystemParams {
         params
     }
 
-    /// The services by which the listener knows the instance: SERVICE_NAMES, and the database's two names. Each stands
-    /// once, however it is spelt.
+    /// The services that the listener offers: SERVICE_NAMES and the two names of the database, each once regardless of
+    /// case.
     pub fn services(&self) -> Vec<String> {
         let named = self.get(Param::ServiceNames);
         let names = named.split(',').map(|name| name.trim().to_owned());
@@ -94,7 +94,7 @@ impl SystemParams {
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
-    /// Changes a value that follows from others; it still counts as a default. The caller holds the parameter enqueue.
+    /// Changes a derived value; it still counts as a default. The caller holds the parameter enqueue.
     pub fn derive(&self, param: Param, value: impl ToString) {
         self.publish(param, &value.to_string());
         self.epoch.fetch_add(1, Ordering::Release);
@@ -104,7 +104,7 @@ impl SystemParams {
         let i = param as usize;
         let version = self.versions[i].load(Ordering::Relaxed);
         let copy = self.copy(i, version + 1);
-        // Who sees a word of this copy sees, by the fence in `get`, that the version before it has passed.
+        // Pairs with the fence in `get`: a reader that sees a word of this copy also sees that the version has passed.
         fence(Ordering::Release);
         let bytes = &value.as_bytes()[..value.len().min(MAX_VALUE_LEN)];
         copy[0].store(bytes.len() as u64, Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl SystemParams {
             word.store(u64::from_le_bytes(raw), Ordering::Relaxed);
         }
         self.numbers[i].store(as_number(param, value) as u64, Ordering::Relaxed);
-        // Pairs with the Acquire load in `get`: who sees the new version sees its copy.
+        // Pairs with the Acquire load in `get`: a reader that sees the new version sees its copy.
         self.versions[i].store(version + 1, Ordering::Release);
     }
 
@@ -161,7 +161,7 @@ impl SystemParams {
         self.flags[param as usize].load(Ordering::Relaxed) & SYSTEM_MODIFIED != 0
     }
 
-    /// Grows with every `ALTER SYSTEM SET`: a session that keeps values of its own looks here whether they are stale.
+    /// Grows with every `ALTER SYSTEM SET`, so that a session knows when the values it keeps are stale.
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }

@@ -1,19 +1,19 @@
 //! Checking and normalising a parameter's value.
 //!
-//! A value travels as the text that `v$parameter.value` shows: TRUE or FALSE, a decimal number of bytes, a word as its
-//! list spells it. What a user writes (`yes`, `64M`, `force`) becomes that form here, once.
+//! Values are kept in the form of `v$parameter.value`: TRUE or FALSE, a decimal number of bytes, a word in the spelling
+//! of its list. The user's text (`yes`, `64M`, `force`) is converted to this form once, here.
 
 use crate::list::{Kind, ParamDef};
 use types::{Ora, Result};
 
-/// The longest value that is kept, in bytes.
+/// The longest value in bytes.
 pub const MAX_VALUE_LEN: usize = 240;
 
-/// Turns what the user wrote into the form that is kept.
+/// Converts the user's text to the normal form (invariant 1).
 ///
 /// # Errors
-/// ORA-00096 for a word outside the parameter's list, ORA-00068 for a number outside its limits, ORA-02017 for text
-/// where a number must stand, ORA-01489 for a value longer than [`MAX_VALUE_LEN`] bytes.
+/// ORA-00096 for a word outside the parameter's list, ORA-00068 for a number outside its limits, ORA-02017 for text in
+/// place of a number, ORA-01489 for a value longer than [`MAX_VALUE_LEN`] bytes.
 pub fn normalise(def: &ParamDef, raw: &str) -> Result<String> {
     let raw = unquote(raw.trim());
     if raw.len() > MAX_VALUE_LEN {
@@ -41,7 +41,7 @@ fn word(def: &ParamDef, raw: &str, words: &[&str]) -> Result<String> {
 
 fn number(def: &ParamDef, raw: &str, min: i64, max: i64) -> Result<String> {
     let n = parse_size(raw).ok_or_else(|| Ora::new(2017))?;
-    // A default of -1 means "derived"; nobody can write it.
+    // A default of -1 means "derived"; users cannot set it.
     if n < min || n > max {
         return Err(Ora::with(68, &[&n, &def.name, &min, &max]));
     }
@@ -66,7 +66,7 @@ pub fn parse_size(text: &str) -> Option<i64> {
     n.checked_mul(1 << shift)
 }
 
-/// The value as `v$parameter.display_value` and `SHOW PARAMETER` print it: sizes with their largest exact unit.
+/// The value as in `v$parameter.display_value` and `SHOW PARAMETER`: sizes with their largest exact unit.
 pub fn display(def: &ParamDef, value: &str) -> String {
     let Kind::BigInteger { .. } = def.kind else {
         return value.to_string();
@@ -82,7 +82,7 @@ pub fn display(def: &ParamDef, value: &str) -> String {
     n.to_string()
 }
 
-/// Takes one pair of quotes off, as an init file and `ALTER SYSTEM SET x='y'` have them.
+/// Removes one pair of quotes, as in an init file and in `ALTER SYSTEM SET x='y'`.
 pub fn unquote(text: &str) -> &str {
     for q in ['\'', '"'] {
         if text.len() >= 2 && text.starts_with(q) && text.ends_with(q) {

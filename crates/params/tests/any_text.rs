@@ -1,4 +1,4 @@
-//! Whatever an init file says: it is taken, or the first bad line is named, and nobody panics.
+//! Any text of an init file is accepted, or the first bad line is named; the reader never panics.
 //!
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
@@ -58,7 +58,7 @@ const VALUES: &[&str] = &[
     "  ",
 ];
 
-/// A line that looks like one of an init file, more or less.
+/// A random line that resembles a line of an init file.
 fn line(r: &mut Random) -> String {
     let (name, equals, value) = (r.of(NAMES), r.of(&["=", " = ", "", "==", "= # ", "#"]), r.of(VALUES));
     let mut text: Vec<char> = format!("{name}{equals}{value}").chars().collect();
@@ -81,7 +81,7 @@ fn any_init_file_is_taken_or_refused() {
             Ok(()) => taken += 1,
             Err(_) => refused += 1,
         }
-        // What was taken can be read as what it is.
+        // The accepted values can be read with their types.
         for param in [Param::Processes, Param::DbCacheSize, Param::DbBlockSize, Param::UndoRetention] {
             let _ = (init.get(param), init.number(param), init.is_default(param));
         }

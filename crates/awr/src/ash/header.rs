@@ -1,4 +1,4 @@
-//! The head of the report of the active session history: whose, when, how many samples.
+//! The head of the report of the active session history: instance, period, number of samples.
 
 use super::seen::{Filter, Seen};
 use crate::Source;

@@ -1,14 +1,14 @@
-//! The report of the active session history: what sessions were seen to do between two moments, from memory and from
-//! disk.
+//! The report of the active session history: the activity of sessions between two moments, from samples in memory and
+//! on disk.
 //!
-//! | part | what it does |
+//! | part | purpose |
 //! |---|---|
 //! | [`Seen`] | loads samples and the names that go with them |
-//! | [`sections`] | says what each section shows: here and at the end of the workload report |
+//! | [`sections`] | the contents of each section, here and at the end of the workload report |
 //!
-//! A sample stands for the time between two of them (USECS_PER_ROW): one of memory for `_ash_sampling_interval`, or
-//! longer behind moments that a busy machine made the sampler miss; one of disk for ten times that. What is shown are
-//! counts of samples, and quotients of such.
+//! A sample stands for the time to the next one (USECS_PER_ROW): a sample in memory for `_ash_sampling_interval`, or
+//! longer when a busy machine made the sampler miss its moment; a sample on disk for ten times that. The report shows
+//! counts of samples and their quotients.
 
 mod header;
 mod sections;
@@ -21,10 +21,10 @@ use crate::doc::{Group, Report};
 use crate::{Format, Source, html, text};
 use types::{Result, Value};
 
-/// The report of what was seen from one moment to another, dates of the database's clock.
+/// The report of the samples between two dates of the database's clock.
 ///
 /// # Errors
-/// ORA-20200 when the second is not the later one; those of the queries.
+/// ORA-20200 when the second date is not later than the first; those of the queries.
 pub fn ash_report(
     source: &mut dyn Source,
     begin: &Value,
@@ -52,7 +52,7 @@ pub fn ash_report(
 }
 
 impl Report {
-    /// Adds to the workload report what sessions were seen to do in its period.
+    /// Adds the samples of the period to the workload report.
     pub(crate) fn add_samples(&mut self, seen: &Seen) {
         let group = Group { title: "Active Session History (ASH) Report", sections: sections::kept(seen) };
         self.groups.push(group);

@@ -1,18 +1,18 @@
-//! What each section of samples shows.
+//! The sections of samples.
 
 use super::seen::{ON_CPU, Sample, Seen};
 use crate::doc::{Cell, Column, Section, below, left, number, wrapped};
 use crate::sections::section;
 use std::collections::BTreeMap;
 
-/// Rows of a list, and of what stands beside each of them.
+/// Rows of a list, and of the lists beside each row.
 const SHOWN: usize = 15;
 const BESIDE: usize = 3;
 
-/// Slots of the period in the last section.
+/// Slots of time in the last section.
 const SLOTS: f64 = 10.0;
 
-/// The sections of a report of its own.
+/// The sections of the report of the active session history.
 pub fn all(seen: &Seen) -> Vec<Section> {
     let of_users = |foreground: bool| seen.samples.iter().filter(move |s| s.foreground == foreground).collect();
     vec![
@@ -34,12 +34,12 @@ pub fn all(seen: &Seen) -> Vec<Section> {
     ]
 }
 
-/// The sections of the workload report, in its order.
+/// The sections in the workload report, in its order.
 pub fn kept(seen: &Seen) -> Vec<Section> {
     let nothing = |title: &str, summary: &'static str| section(title, summary, &[], Vec::new(), Vec::new());
     vec![
         statements(seen),
-        // The line of a plan that runs is not told by sessions.
+        // Sessions do not record the line of the plan that runs.
         nothing("Top SQL with Top Row Sources", "This table displays top SQL by the row sources that were sampled"),
         sessions(seen),
         blockers(seen),
@@ -51,7 +51,7 @@ pub fn kept(seen: &Seen) -> Vec<Section> {
     ]
 }
 
-/// Samples by what they have in common, the most seconds first.
+/// Groups samples by a key, the groups with the most seconds first.
 fn grouped<'a, K: Ord + Clone>(
     samples: impl IntoIterator<Item = &'a Sample>,
     key: impl Fn(&Sample) -> Option<K>,
@@ -87,7 +87,7 @@ fn event_of(s: &Sample) -> Option<String> {
     Some(s.event.clone())
 }
 
-/// How many different values there are.
+/// The number of different values.
 fn distinct<K: Ord>(samples: &[&Sample], key: impl Fn(&Sample) -> Option<K>) -> u64 {
     samples.iter().filter_map(|s| key(s)).collect::<std::collections::BTreeSet<K>>().len() as u64
 }
@@ -219,8 +219,7 @@ fn phases(seen: &Seen) -> Section {
     section("Top Phases of Execution", summary, &notes, columns, rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Groups with the events of each beside them: the cells before the events, the events, and what stands under the first
-/// row.
+/// Groups with the events of each: the cells before the events, the events, and the text under the first row.
 fn with_events(
     of: &[&Sample],
     all: f64,
@@ -276,7 +275,7 @@ fn who(s: &Sample) -> String {
     format!("User: {user}  Program: {}", s.program)
 }
 
-/// `3/120 [  3%]`: in how many of the moments it was seen.
+/// `3/120 [  3%]`: the number of moments with such samples.
 fn moments(seen: &Seen, samples: &[&Sample]) -> Cell {
     let (of, all) =
         (distinct(samples, |s| said(&s.id)), distinct(&seen.samples.iter().collect::<Vec<_>>(), |s| said(&s.id)));
@@ -329,7 +328,7 @@ fn blockers(seen: &Seen) -> Section {
     )
 }
 
-/// What a subprogram is called: its unit and, of a package, its place there.
+/// The name of a subprogram: its unit and, in a package, its number.
 fn subprogram_name(seen: &Seen, (unit, own): (i64, i64)) -> String {
     let Some((name, _)) = seen.objects.get(&unit) else { return format!("object {unit}, subprogram {own}") };
     let (unit, kind) = name.split_once(" (").unwrap_or((name, ""));
@@ -432,13 +431,13 @@ fn latches(seen: &Seen) -> Section {
     section("Top Latches", "This table displays top latches that were sampled", &notes, columns, rows)
 }
 
-/// The length of a slot: a round number of seconds, so that there are about ten.
+/// The length of a slot: a round number of seconds that gives about ten slots.
 pub fn slot_s(elapsed_s: f64) -> f64 {
     let round = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 21600.0];
     round.into_iter().find(|s| *s * SLOTS >= elapsed_s).unwrap_or(86400.0)
 }
 
-/// `HH:MM:SS` of seconds since a midnight.
+/// `HH:MM:SS` from seconds since a midnight.
 fn clock(s: f64) -> String {
     let s = s.rem_euclid(86400.0) as u64;
     format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
@@ -520,7 +519,7 @@ mod tests {
     #[test]
     fn samples_count_for_the_time_that_they_stand_for() {
         let seen = seen();
-        // 100 s on a processor, 100 s in ten samples of disk, 10 s and 10 s.
+        // 100 s on CPU, 100 s in ten samples of disk, 10 s and 10 s.
         let users = &all(&seen)[0];
         assert_eq!(rows(users)[0], ["CPU + Wait for CPU", "Application", "45.45", "1.00"]);
         assert_eq!(rows(users)[1], ["enq: TM - contention", "Application", "45.45", "1.00"]);

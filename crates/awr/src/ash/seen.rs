@@ -1,16 +1,16 @@
-//! Samples of sessions, with the names of what they are about.
+//! Samples of sessions, with the names of their objects and statements.
 
 use crate::{Period, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use types::{Number, Ora, Result, Value};
 
-/// What a session on a processor, or ready for one, is said to wait for.
+/// The event of a session on a CPU, or ready to run.
 pub const ON_CPU: &str = "CPU + Wait for CPU";
 
-/// Objects and statements whose names are looked up: those that were seen most.
+/// Number of objects and statements whose names are looked up, the most frequent first.
 const NAMED: usize = 40;
 
-/// Which samples are wanted; the texts are patterns of LIKE.
+/// The selection of samples; the texts are patterns of LIKE.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub sid: Option<i64>,
@@ -19,11 +19,11 @@ pub struct Filter {
     pub module: Option<String>,
     pub action: Option<String>,
     pub client: Option<String>,
-    /// Of memory only or of disk only; otherwise of disk what memory no longer has.
+    /// Samples of memory only or of disk only; otherwise memory, and disk for older ones.
     pub origin: Option<Origin>,
 }
 
-/// Where samples are.
+/// The source of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     Memory,
@@ -31,7 +31,7 @@ pub enum Origin {
 }
 
 impl Filter {
-    /// What is asked for, in words.
+    /// The selection in words.
     pub fn told(&self) -> Vec<String> {
         let texts = [
             ("SQL_ID", &self.sql_id),
@@ -69,7 +69,7 @@ impl Filter {
     }
 }
 
-/// What one session did at one moment.
+/// One session at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// Seconds since 2020.
@@ -87,7 +87,7 @@ pub struct Sample {
     pub plan: String,
     pub command: String,
     pub execution: String,
-    /// [`ON_CPU`] where it did not wait.
+    /// [`ON_CPU`] when it did not wait.
     pub event: String,
     pub class: String,
     pub p: [String; 3],
@@ -96,12 +96,12 @@ pub struct Sample {
     pub object: Option<i64>,
     pub file: Option<i64>,
     pub transaction: String,
-    /// Seconds that it stands for.
+    /// The seconds that the sample stands for.
     pub seconds: f64,
     pub waited_us: Option<u64>,
     /// Connecting, parsing, parsing hard, executing SQL, executing PL/SQL.
     pub phases: [bool; 5],
-    /// The subprogram of PL/SQL that was entered first, and the one that ran: the number of the object and its own.
+    /// The PL/SQL subprogram that was entered first, and the one that ran: object number and subprogram number.
     pub entry: Option<(i64, i64)>,
     pub subprogram: Option<(i64, i64)>,
 }
@@ -110,12 +110,12 @@ pub struct Sample {
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub samples: Vec<Sample>,
-    /// The ends, as reports write them, and in seconds since 2020.
+    /// The ends of the period, as text and in seconds since 2020.
     pub begin: String,
     pub end: String,
     pub begin_s: f64,
     pub end_s: f64,
-    /// Texts of the statements that were seen most.
+    /// Texts of the most frequent statements.
     pub texts: BTreeMap<String, String>,
     /// Names and tablespaces of the objects, and names of the files.
     pub objects: BTreeMap<i64, (String, String)>,
@@ -152,7 +152,7 @@ fn real(v: &Value) -> f64 {
 }
 
 impl Sample {
-    /// Of a row of [`COLUMNS`]; a row of disk stands for `weight` samples.
+    /// A sample from a row of [`COLUMNS`]; a row of disk stands for `weight` samples.
     fn of(row: &[Value], weight: f64) -> Sample {
         let event = text(&row[14]);
         let on_cpu = event.is_empty();
@@ -189,7 +189,7 @@ impl Sample {
     }
 }
 
-/// Samples on disk stand for so many.
+/// The number of samples in memory that one sample on disk stands for.
 const DISK_WEIGHT: f64 = 10.0;
 
 fn from_view(view: &str, condition: &str) -> String {
@@ -199,12 +199,12 @@ fn from_view(view: &str, condition: &str) -> String {
 }
 
 impl Seen {
-    /// Seconds of the period.
+    /// The seconds of the period.
     pub fn elapsed_s(&self) -> f64 {
         (self.end_s - self.begin_s).max(1.0)
     }
 
-    /// What was kept between two snapshots.
+    /// The samples kept between two snapshots.
     ///
     /// # Errors
     /// Those of the queries.
@@ -230,10 +230,10 @@ impl Seen {
         Ok(seen)
     }
 
-    /// What was seen between two moments.
+    /// The samples between two moments.
     ///
     /// # Errors
-    /// ORA-20200 when the second is not the later one; those of the queries.
+    /// ORA-20200 when the second moment is not later than the first; those of the queries.
     pub fn between(source: &mut dyn Source, begin: &Value, end: &Value, filter: &Filter) -> Result<Seen> {
         let ends = "select to_char(b, 'DD-Mon-RR HH24:MI:SS'), to_char(e, 'DD-Mon-RR HH24:MI:SS'), (b - date '2020-01-01') * 86400, \
                     (e - date '2020-01-01') * 86400 from (select cast(:1 as date) b, cast(:2 as date) e from dual)";
@@ -256,7 +256,7 @@ impl Seen {
         let times =
             "h.sample_time >= cast(:1 as timestamp) and h.sample_time < cast(:2 as timestamp) + interval '1' second";
         if filter.origin != Some(Origin::Memory) {
-            // Of disk what memory has no longer, or has not: that of an instance that has ended.
+            // From disk, samples that memory no longer has, or never had because an earlier instance took them.
             let older = match filter.origin {
                 Some(_) => "",
                 None => {
@@ -276,8 +276,8 @@ impl Seen {
         Ok(seen)
     }
 
-    /// Cuts the period to what there can be samples of: from the first snapshot, or the start of the instance, until
-    /// now. Averages over time in which nobody looked would say that nobody was active.
+    /// Cuts the period to the time with samples: from the first snapshot, or the start of the instance, until now.
+    /// Averages over time without a sampler would show no activity.
     fn cut(&mut self, source: &mut dyn Source) -> Result<()> {
         let sql = "select to_char(b, 'DD-Mon-RR HH24:MI:SS'), to_char(e, 'DD-Mon-RR HH24:MI:SS'), (b - date '2020-01-01') * 86400, \
                    (e - date '2020-01-01') * 86400 from (select least(i.startup_time, nvl((select min(cast(s.begin_interval_time as date)) \
@@ -294,7 +294,7 @@ impl Seen {
         Ok(())
     }
 
-    /// Looks up the names of what was seen most.
+    /// Looks up the names of the most frequent objects and statements.
     fn look_up(&mut self, source: &mut dyn Source) -> Result<()> {
         let most = |keys: Vec<String>| -> BTreeSet<String> {
             let mut counts: BTreeMap<String, usize> = BTreeMap::new();

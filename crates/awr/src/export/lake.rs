@@ -1,25 +1,25 @@
-//! Folders of files: one table a folder, in it run, instance and day, in those files.
+//! Folders of files: a folder for each table, in it folders for run, instance and day, in these the files.
 //!
-//! A file is written beside its place under a name that no reader looks for, brought to the disk, and renamed: a reader
-//! finds it whole or not at all, also behind a crash. A file that is there is never changed; what was exported before
-//! is left out ([`Lake::ranges`]).
+//! A file is written beside its place under a name that readers ignore, synced, and renamed: a reader finds it complete
+//! or not at all, even after a crash (invariant 7). An existing file is never changed; the parts exported before are
+//! skipped ([`Lake::ranges`]).
 
 use super::{Column, Field, Form, VERSION, Writer, wrong};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-/// Where a file lies below its table: keys and values, a folder each.
+/// The place of a file below its table: keys and values, a folder each.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part(Vec<(&'static str, String)>);
 
 impl Part {
-    /// Of a run of an instance, on a day (`YYYY-MM-DD`).
+    /// The part of a run of an instance on a day (`YYYY-MM-DD`).
     pub fn of_day(run: &str, instance: &str, day: &str) -> Part {
         Part(vec![("run", plain(run)), ("instance", plain(instance)), ("day", plain(day))])
     }
 
-    /// Of an instance as a whole.
+    /// The part of an instance as a whole.
     pub fn of_instance(instance: &str) -> Part {
         Part(vec![("instance", plain(instance))])
     }
@@ -34,7 +34,7 @@ impl Part {
     }
 }
 
-/// What may stand in the name of a folder anywhere; anything else becomes `-`.
+/// Replaces by `-` every character that folder names may not contain everywhere.
 fn plain(value: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
     let name: String = value.chars().map(|c| if keep(c) { c } else { '-' }).collect();
@@ -44,10 +44,10 @@ fn plain(value: &str) -> String {
 /// Takes a row.
 pub type Take<'a> = dyn FnMut(Vec<Field>) -> io::Result<()> + 'a;
 
-/// Gives rows.
+/// Passes rows to a [`Take`].
 pub type Fill<'a, E> = dyn FnMut(&mut Take<'_>) -> Result<(), E> + 'a;
 
-/// A folder that exports go to.
+/// The folder of the exports.
 pub struct Lake {
     root: PathBuf,
     form: Form,
@@ -56,7 +56,7 @@ pub struct Lake {
 }
 
 impl Lake {
-    /// Opens a folder, which is made where it is not there.
+    /// Opens a folder; creates it if necessary.
     ///
     /// # Errors
     /// Those of the file system, and a folder of another version.
@@ -79,12 +79,12 @@ impl Lake {
         Ok(lake)
     }
 
-    /// Files and rows that were written.
+    /// The number of files and rows written.
     pub fn written(&self) -> (u64, u64) {
         (self.files, self.rows)
     }
 
-    /// The numbers that files `PREFIX-FROM-TO` of a part already have.
+    /// The number ranges of the existing files `PREFIX-FROM-TO` of a part.
     ///
     /// # Errors
     /// Those of the file system.
@@ -113,11 +113,11 @@ impl Lake {
         self.root.join(table).join(part.folder()).join(format!("{name}.{}", self.form.extension()))
     }
 
-    /// Writes a file of rows, and what its columns are; a file of that name is replaced. `fill` gives the rows to its
-    /// argument; where there are none, no file is made.
+    /// Writes a file of rows and the schema of its columns; replaces a file of that name. `fill` passes the rows to its
+    /// argument; without rows no file is made.
     ///
     /// # Errors
-    /// Those of the file system and of `fill`; then no file is there that was not.
+    /// Those of the file system and of `fill`; then no new file exists.
     pub fn put<E: From<io::Error>>(
         &mut self,
         table: &str,
@@ -149,7 +149,7 @@ impl Lake {
         }
     }
 
-    /// Writes `_schema.json` of a table where it does not say the same already.
+    /// Writes `_schema.json` of a table unless it has these contents already.
     fn schema(&self, table: &str, part: &Part, columns: &[Column]) -> io::Result<()> {
         let column =
             |c: &Column| format!("    {{\"name\": {}, \"type\": \"{}\"}}", types::escape::json(&c.name), c.kind.name());
@@ -176,7 +176,7 @@ fn whole_text(place: &Path, text: &str) -> io::Result<()> {
     .map(|_| ())
 }
 
-/// Makes a file under another name, brings it to the disk and gives it its own; one without rows goes again.
+/// Writes a file under another name, syncs it and renames it; removes a file without rows.
 fn whole(place: &Path, fill: impl FnOnce(File) -> io::Result<(File, u64)>) -> io::Result<u64> {
     let (Some(folder), Some(name)) = (place.parent(), place.file_name().and_then(|n| n.to_str())) else {
         return Err(wrong(format!("{} is no place for a file", place.display())));

@@ -1,12 +1,12 @@
-//! Figures for other engines: tables as CSV, JSON lines and Parquet, in folders that say what lies in them.
+//! Export of figures for other engines: tables as CSV, JSON lines and Parquet, in folders named after their contents.
 //!
-//! A [`Table`] has columns of one of six kinds; [`Writer`] makes a file of rows, whatever its form. [`Lake`] puts files
-//! into `TABLE/run=…/instance=…/day=…/`, which DuckDB, ClickHouse and Spark read in place, each written whole under
-//! another name and then renamed. `docs/format/export.md` describes it; [`VERSION`] changes when a reader of the old
-//! would misread the new.
+//! A [`Table`] has columns of one of six kinds; [`Writer`] makes a file of rows in any of the forms. [`Lake`] puts
+//! files into `TABLE/run=…/instance=…/day=…/`, which DuckDB, ClickHouse and Spark read in place; each file is written
+//! under another name and then renamed. `docs/format/export.md` describes the format; [`VERSION`] changes when a reader
+//! of the old version would misread the new one.
 //!
-//! Parquet is written here and not by a library: the part of it that is needed, plain values without compression, is
-//! small, and the libraries would double what has to be built.
+//! Parquet is written here without a library: the needed part, plain values without compression, is small, and the
+//! libraries would double the build.
 
 mod lake;
 mod parquet;
@@ -22,23 +22,23 @@ use types::Date;
 /// The version of names, kinds and folders.
 pub const VERSION: u32 = 1;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     Int,
-    /// A number with a fraction, in double precision.
+    /// A double-precision number.
     Real,
     Text,
-    /// A moment on the clock of the machine that counted, without a zone; in microseconds since 1970.
+    /// A moment on the clock of the measured machine, without a zone; in microseconds since 1970.
     Moment,
-    /// A length of time in whole microseconds.
+    /// A duration in whole microseconds.
     Micros,
     Bytes,
 }
 
 impl Kind {
-    /// Its name in the schema.
+    /// The name of the kind in the schema.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Int => "int64",
@@ -51,11 +51,11 @@ impl Kind {
     }
 }
 
-/// A value; what its column's kind is not is refused.
+/// A value; a value of another kind than its column is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field {
     Null,
-    /// Of [`Kind::Int`], [`Kind::Moment`] and [`Kind::Micros`].
+    /// For [`Kind::Int`], [`Kind::Moment`] and [`Kind::Micros`].
     Int(i64),
     Real(f64),
     Text(String),
@@ -73,10 +73,10 @@ impl Field {
         }
     }
 
-    /// A number of things.
+    /// A count.
     ///
     /// # Errors
-    /// One that has no place in 64 bits with a sign.
+    /// A count that exceeds a signed 64-bit integer.
     pub fn count(n: u64) -> io::Result<Field> {
         i64::try_from(n).map(Field::Int).map_err(|_| wrong(format!("{n} has no place in 64 bits with a sign")))
     }
@@ -103,18 +103,18 @@ impl Column {
     }
 }
 
-/// How files are written.
+/// The format of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// With a line of names; an empty field is no value.
+    /// With a header line; an empty field is NULL.
     Csv,
-    /// An object a line.
+    /// One object per line.
     Json,
     Parquet,
 }
 
 impl Form {
-    /// The end of the names of its files.
+    /// The extension of its files.
     pub fn extension(self) -> &'static str {
         match self {
             Form::Csv => "csv",
@@ -128,11 +128,11 @@ pub(crate) fn wrong(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-/// Rows and bytes that are held back until they are written: a row group of Parquet.
+/// Rows and bytes buffered before they are written: a row group of Parquet.
 const HELD_ROWS: usize = 65_536;
 const HELD_BYTES: usize = 8 << 20;
 
-/// Makes a file of rows.
+/// Writes a file of rows.
 pub struct Writer<W: Write> {
     out: Out<W>,
     columns: Vec<Column>,
@@ -161,7 +161,7 @@ impl<W: Write> Writer<W> {
     /// Adds a row.
     ///
     /// # Errors
-    /// Those of the sink, and a row that is not of the columns.
+    /// Those of the sink, and a row that does not match the columns.
     pub fn row(&mut self, row: Vec<Field>) -> io::Result<()> {
         if row.len() != self.columns.len() {
             return Err(wrong(format!("a row of {} fields for {} columns", row.len(), self.columns.len())));
@@ -189,7 +189,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the file; gives back the sink and how many rows there are.
+    /// Ends the file; returns the sink and the number of rows.
     ///
     /// # Errors
     /// Those of the sink.
@@ -204,12 +204,12 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// A moment as files have it: microseconds of its own clock since 1970.
+/// A moment in the form of the files: microseconds of its own clock since 1970.
 pub fn moment_us(date: &Date, nanos: u32) -> i64 {
     date.to_unix() * 1_000_000 + i64::from(nanos) / 1000
 }
 
-/// `2026-11-22 09:45:00.000001`, with another sign than the blank where `between` is one.
+/// `2026-11-22 09:45:00.000001`, with `between` in place of the blank.
 fn moment(us: i64, between: char) -> String {
     let (s, us) = (us.div_euclid(1_000_000), us.rem_euclid(1_000_000));
     let Ok(date) = Date::from_unix(s) else { return String::new() };

@@ -1,7 +1,7 @@
-//! Parquet, the part of it that is needed: flat tables, plain values, no compression, one page a column of a row group.
+//! The needed part of Parquet: flat tables, plain values, no compression, one page for each column of a row group.
 //!
-//! Every column may have nulls: the page begins with its definition levels. What describes the file is in Thrift's
-//! compact protocol, at the end of it ([`Thrift`]); the format is that of `apache/parquet-format`, version 1 pages.
+//! Every column may have nulls: the page begins with its definition levels. The metadata of the file is at its end, in
+//! Thrift's compact protocol ([`Thrift`]); the format is that of `apache/parquet-format`, version 1 pages.
 
 use super::{Column, Field, Kind, wrong};
 use std::io::{self, Write};
@@ -26,11 +26,11 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// Bytes in Thrift's compact protocol. Fields of a struct come in the order of their numbers.
+/// Bytes in Thrift's compact protocol. Fields of a struct are written in the order of their numbers.
 #[derive(Default)]
 struct Thrift {
     out: Vec<u8>,
-    /// The number of the last field, by open struct.
+    /// The number of the last field, for each open struct.
     last: Vec<i16>,
 }
 
@@ -118,7 +118,7 @@ fn physical(kind: Kind) -> i32 {
     }
 }
 
-/// Where a column of a row group lies.
+/// The place of a column of a row group.
 struct Chunk {
     at: u64,
     len: u64,
@@ -143,7 +143,7 @@ impl<W: Write> File<W> {
         Ok(File { sink, at: MAGIC.len() as u64, columns: columns.to_vec(), groups: Vec::new() })
     }
 
-    /// Writes rows as a row group; they are of the columns.
+    /// Writes rows as a row group; the rows must match the columns.
     pub fn group(&mut self, rows: &[Vec<Field>]) -> io::Result<()> {
         let mut chunks = Vec::with_capacity(self.columns.len());
         for column in 0..self.columns.len() {
@@ -171,7 +171,7 @@ impl<W: Write> File<W> {
         Ok(())
     }
 
-    /// Writes what describes the file, and gives back the sink.
+    /// Writes the metadata, and returns the sink.
     pub fn finish(mut self) -> io::Result<W> {
         let footer = self.footer();
         let len = u32::try_from(footer.len()).map_err(|_| wrong("a footer of more than four gigabytes"))?;
@@ -289,7 +289,7 @@ fn byte_array(bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// Levels of one bit, in runs where they are long and packed where they are not.
+/// Levels of one bit: long runs as runs, others packed.
 fn levels(there: impl ExactSizeIterator<Item = bool>) -> Vec<u8> {
     let bits: Vec<bool> = there.collect();
     let runs = 1 + bits.windows(2).filter(|pair| pair[0] != pair[1]).count();

@@ -1,4 +1,4 @@
-//! The workload repository: every `dba_hist_` view there is, snapshot by snapshot.
+//! Export of the workload repository: every `dba_hist_` view, snapshot by snapshot.
 
 use super::lake::{Lake, Part};
 use super::{Column, Field, Kind, moment_us, wrong};
@@ -9,9 +9,9 @@ use types::{DataType, Value};
 /// Why an export failed.
 #[derive(Debug)]
 pub enum ExportError {
-    /// The file system, or a value that has no place in its column.
+    /// The file system, or a value that does not fit its column.
     Files(io::Error),
-    /// The instance, in its words.
+    /// An error of the instance, as text.
     Source(String),
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for ExportError {
 
 impl std::error::Error for ExportError {}
 
-/// Who runs queries for an export: all see the database as of one moment.
+/// Runs queries for an export; all queries see the database as of one moment.
 pub trait Rows {
     /// Names and types of a query's columns.
     ///
@@ -40,7 +40,7 @@ pub trait Rows {
     /// Those of the query.
     fn columns(&mut self, sql: &str) -> Result<Vec<(String, DataType)>, ExportError>;
 
-    /// Gives each row of a query to `take`.
+    /// Passes each row of a query to `take`.
     ///
     /// # Errors
     /// Those of the query and of `take`.
@@ -52,17 +52,17 @@ pub trait Rows {
     ) -> Result<(), ExportError>;
 }
 
-/// What is wanted of the repository.
+/// The part of the repository to export.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// The first snapshot and the last; all there are without.
+    /// The first and the last snapshot; without them all.
     pub from: Option<i64>,
     pub to: Option<i64>,
-    /// The name of the run; without, a run is from one start of the instance to the next.
+    /// The name of the run; without it, a run is one start of the instance.
     pub run: Option<String>,
 }
 
-/// Numbers that have a fraction: view and column. All others are whole, and refused when they are not.
+/// Columns with fractions: view and column. All other numbers must be whole, or are refused.
 const REAL: &[(&str, &str)] = &[
     ("OSSTAT", "VALUE"),
     ("DB_CACHE_ADVICE", "SIZE_FACTOR"),
@@ -81,13 +81,13 @@ const REAL: &[(&str, &str)] = &[
     ("SGA_TARGET_ADVICE", "SGA_SIZE_FACTOR"),
 ];
 
-/// What another view shows in other units, and would be counted twice.
+/// Views whose figures another view has in other units.
 const LEFT_OUT: &[&str] = &["EVENT_HISTOGRAM"];
 
 const PREFIX: &str = "DBA_HIST_";
 
 struct View {
-    /// Behind the prefix.
+    /// The view's name without the prefix.
     name: String,
     columns: Vec<Column>,
     has_snapshots: bool,
@@ -104,10 +104,10 @@ struct Snapshot {
     dbid: i64,
 }
 
-/// Exports what is wanted and is not there yet. A snapshot never changes once it is there: its files are written once.
+/// Exports the wanted part that is not exported yet. A snapshot never changes, so its files are written once.
 ///
 /// # Errors
-/// Those of the source and the files. Files that were whole by then stay.
+/// Those of the source and the files. Files that were complete by then stay.
 pub fn repository(source: &mut dyn Rows, lake: &mut Lake, wanted: &Wanted) -> Result<(), ExportError> {
     let views = views(source)?;
     let parts = parts(source, wanted)?;
@@ -163,9 +163,9 @@ fn views(source: &mut dyn Rows) -> Result<Vec<View>, ExportError> {
     Ok(views)
 }
 
-/// A column of a file for one of a view.
+/// The column of a file for a column of a view.
 fn kind(view: &str, column: &str, of: &DataType) -> io::Result<Column> {
-    // Metrics are quotients: all that is no number of something.
+    // Metrics are quotients, so their statistics have fractions.
     let of_metric = || {
         view == "SYSMETRIC_SUMMARY"
             && ["MINVAL", "MAXVAL", "AVERAGE", "STANDARD_DEVIATION", "SUM_SQUARES"].contains(&column)
@@ -186,7 +186,7 @@ fn kind(view: &str, column: &str, of: &DataType) -> io::Result<Column> {
     })
 }
 
-/// A value as its column has it.
+/// A value in the form of its column.
 fn field(value: Value, column: &Column) -> io::Result<Field> {
     let misfit = |what: &dyn fmt::Debug| wrong(format!("{}: {what:?} is no {}", column.name, column.kind.name()));
     Ok(match (value, column.kind) {
@@ -205,7 +205,7 @@ fn field(value: Value, column: &Column) -> io::Result<Field> {
     })
 }
 
-/// Run, instance and day of some snapshots.
+/// Run, instance and day of snapshots.
 type Days = BTreeMap<(String, String, String), Vec<Snapshot>>;
 
 fn parts(source: &mut dyn Rows, wanted: &Wanted) -> Result<Days, ExportError> {
@@ -226,7 +226,7 @@ fn parts(source: &mut dyn Rows, wanted: &Wanted) -> Result<Days, ExportError> {
     Ok(parts)
 }
 
-/// The snapshots that no file has, in stretches that no file lies between.
+/// The snapshots without a file, in ranges without an existing file between them.
 fn missing<'a>(snapshots: &'a [Snapshot], there: &[(i64, i64)]) -> Vec<Vec<&'a Snapshot>> {
     let mut all: Vec<Vec<&Snapshot>> = Vec::new();
     let mut is_open = false;
@@ -267,7 +267,7 @@ fn by_snapshots(
     Ok(())
 }
 
-/// The texts of the statements of the same snapshots: every file stands for itself.
+/// The texts of the statements of the same snapshots, so that every file is self-contained.
 fn texts(
     source: &mut dyn Rows,
     lake: &mut Lake,
@@ -288,7 +288,7 @@ fn texts(
     Ok(())
 }
 
-/// Writes a file of the rows of queries.
+/// Writes the rows of queries to a file.
 fn put(
     source: &mut dyn Rows,
     lake: &mut Lake,

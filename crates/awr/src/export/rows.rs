@@ -6,7 +6,7 @@ use types::escape::json;
 
 pub struct Lines<W: Write> {
     sink: W,
-    /// Names as JSON writes them; none for CSV.
+    /// Column names as JSON strings; `None` for CSV.
     names: Option<Vec<String>>,
     kinds: Vec<Kind>,
     line: String,
@@ -43,7 +43,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02X}")).collect()
 }
 
-/// A number with as many digits as tell it from its neighbours; `None` for what is no number.
+/// A number with as many digits as distinguish it from its neighbours; `None` for NaN and infinities.
 fn real(value: f64) -> Option<String> {
     value.is_finite().then(|| format!("{value:?}"))
 }

@@ -1,9 +1,9 @@
-//! What is written is read back, by a reader of Parquet that knows nothing of the writer.
+//! Written files are read back by a Parquet reader that shares no code with the writer.
 
 use super::*;
 use std::path::PathBuf;
 
-/// Values of Thrift's compact protocol, as they come.
+/// Values of Thrift's compact protocol, in file order.
 #[derive(Clone, Debug)]
 enum Thrift {
     Int(i64),

@@ -4,7 +4,7 @@ use super::section;
 use crate::Period;
 use crate::doc::{Cell, Section, left, number};
 
-/// Statistics that say how much there is of something, not how much there has been.
+/// Statistics that are levels, not totals.
 pub const ABSOLUTE: &[&str] = &["logons current", "opened cursors current", "session cursor cache count"];
 
 pub fn sections(p: &Period) -> Vec<Section> {
@@ -48,7 +48,7 @@ fn absolute(p: &Period) -> Section {
     section("Instance Activity Stats - Absolute Values", summary, &["Values at both ends"], columns, rows)
 }
 
-/// Log switches are the log sequence numbers that were begun.
+/// Log switches are the log sequence numbers that began in the period.
 fn thread(p: &Period) -> Section {
     let rows = p.log_switches.map(|n| {
         vec![Cell::text("log switches (derived)"), Cell::Count(n), Cell::Decimal(n as f64 * 3600.0 / p.elapsed_s, 2)]

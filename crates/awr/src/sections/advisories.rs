@@ -1,4 +1,4 @@
-//! Advisories: what other sizes of memory would have done.
+//! Advisories: estimates for other sizes of memory.
 
 use super::section;
 use crate::Period;
@@ -9,7 +9,7 @@ use crate::period::Ends;
 const MB: f64 = 1_048_576.0;
 
 pub fn sections(p: &Period) -> Vec<Section> {
-    // There are no such pools.
+    // Latchwork has no such pools.
     let none = |title: &str, summary| section(title, summary, &[], vec![left("", 1)], Vec::new());
     vec![
         cache_sizes(p),
@@ -84,7 +84,7 @@ fn pga_target(p: &Period) -> Section {
     section("PGA Aggr Target Stats", "This table displays PGA aggregate target statistics", &notes, columns, rows)
 }
 
-/// Bytes in a power of 1024.
+/// Bytes in units of a power of 1024.
 fn size(bytes: f64) -> Cell {
     let (mut value, mut units) = (bytes, "\0KMGT".chars());
     let mut unit = units.next().unwrap_or('\0');

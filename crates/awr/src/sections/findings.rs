@@ -1,12 +1,12 @@
-//! Findings in sentences: each gives a figure, its subject and its section. No finding rests on a figure that was
-//! not counted.
+//! Findings in sentences: each gives a figure, its subject and its section. No finding uses a figure that was not
+//! counted.
 
 use super::{efficiencies, foreground};
 use crate::Period;
 use crate::doc::{Finding, decimal};
 use crate::period::{Ends, Statement};
 
-/// The findings of a period, the widest first.
+/// The findings of a period, the largest scope first.
 pub fn of(p: &Period) -> Vec<Finding> {
     let all = [active(p), cpu(p), event(p), statement(p), latch(p), mutex(p), parsing(p), reads(p), commits(p)];
     all.into_iter().flatten().collect()
@@ -67,7 +67,7 @@ fn event(p: &Period) -> Option<Finding> {
 }
 
 fn statement(p: &Period) -> Option<Finding> {
-    // Of a block that takes its time in a statement the statement is what can be helped.
+    // For a block that spends its time in a statement, the finding names the statement, which can be tuned.
     let share = |s: &Statement| per_cent(s.elapsed_us as f64, p.db_time_us() as f64);
     let longest = |blocks: bool| {
         let these = p.statements.iter().filter(|s| s.is_block() == blocks);
@@ -81,7 +81,7 @@ fn statement(p: &Period) -> Option<Finding> {
     )
 }
 
-/// The lesson of the laboratory on a latch or mutex.
+/// The lesson of the laboratory about a latch or mutex.
 fn lesson(name: &str) -> &'static str {
     const LESSONS: &[(&str, &str)] = &[
         ("Result Cache", " The laboratory has this latch in every design: latchwork lab run result-cache."),

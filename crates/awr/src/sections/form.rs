@@ -1,9 +1,9 @@
-//! The form of the sections that people and their scripts know: columns, their order and their widths.
+//! The form of the sections that scripts read: columns, their order and their widths (invariant 5).
 
 use crate::period::{Ends, Statement};
 use crate::{Period, Snapshot, sections, text};
 
-/// Totals that began short of 2^32 and went far beyond.
+/// Totals that began just below 2^32 and went far beyond.
 const BEGIN: u64 = (1 << 32) - 6;
 const END: u64 = (1 << 33) + 3;
 const ADDED: &str = "4,294,967,305";
@@ -12,7 +12,7 @@ fn ends(key: &[&str], figures: usize) -> Ends {
     Ends { key: key.iter().map(|k| (*k).to_string()).collect(), begin: vec![BEGIN; figures], end: vec![END; figures] }
 }
 
-/// A period in which everything was counted.
+/// A period with all figures.
 fn full() -> Period {
     let snapshot = |id: i64| Snapshot { id, time: "22-Nov-26 10:00:00".into(), ..Snapshot::default() };
     let mut p = Period {
@@ -43,7 +43,7 @@ fn full() -> Period {
     for name in ["DB time", "DB CPU", "sql execute elapsed time", "background elapsed time"] {
         p.times.insert(name.into(), (BEGIN, END));
     }
-    // Background waits are what users' waits leave.
+    // Background waits are all waits minus users' waits.
     p.events[1].end[0] += 10;
     p.events[1].end[2] += 10_000_000;
     p
@@ -71,7 +71,7 @@ fn an_efficiency_of_nothing_is_empty() {
     assert!(latch.1.parse::<f64>().is_ok(), "{some:?}");
 }
 
-/// The headings of a section down to its ruler: words in their order, and the widths of the columns.
+/// The headings of a section down to its ruler: the words in order, and the column widths.
 fn form(report: &str, title: &str) -> (Vec<String>, Vec<usize>) {
     let at = report.find(&format!("\n{title}")).unwrap_or_else(|| panic!("{title} in\n{report}"));
     let mut above: Vec<&str> = Vec::new();

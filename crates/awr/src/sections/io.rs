@@ -1,4 +1,4 @@
-//! Reads and writes by what they were for, and by what kind of file they went to.
+//! Reads and writes by purpose and by type of file.
 
 use super::section;
 use crate::Period;
@@ -35,7 +35,7 @@ impl Io {
     }
 }
 
-/// Megabytes and their multiples, as reports write them.
+/// Bytes as megabytes or a multiple, in the report's form.
 fn data(bytes: f64) -> Cell {
     let (mut value, mut units) = (bytes / f64::from(1 << 20), "MGTP".chars());
     let mut unit = units.next().unwrap_or('M');
@@ -86,7 +86,7 @@ fn functions(p: &Period) -> Section {
         let (waits, wait_us) = waits(p, events);
         Io { waits, wait_us, ..io }
     };
-    // Requests of the cache and direct ones are counted together: a direct one is of one block.
+    // Cached and direct requests are counted together; a direct request reads one block.
     let (direct_reads, direct_writes) = (stat("physical reads direct"), stat("physical writes direct"));
     let cache = Io {
         reads: (stat("physical read IO requests") - direct_reads).max(0.0),

@@ -1,11 +1,11 @@
-//! What there is a limit for, and what a crash would leave to do.
+//! Resources with limits, and the work of a recovery after a crash.
 
 use super::section;
 use crate::Period;
 use crate::doc::{Cell, Section, left, number};
 use crate::period::Ends;
 
-/// At both ends: figures of `v$instance_recovery`, N/A where there is no such target.
+/// Figures of `v$instance_recovery` at both ends, N/A without such a target.
 pub fn recovery(p: &Period) -> Section {
     let row = |mark: &str, f: &[u64]| {
         let of = |n: usize| f.get(n).copied().unwrap_or(0);
@@ -34,7 +34,7 @@ pub fn recovery(p: &Period) -> Section {
     section("Instance Recovery Stats", "This table displays instance recovery statistics", &notes, columns, rows)
 }
 
-/// At the end of the period. Oracle shows those of which much is used; here there are few, and all are shown.
+/// Resources at the end of the period. Oracle shows the heavily used ones; here they are few, and all are shown.
 pub fn resources(p: &Period) -> Section {
     let row = |e: &Ends| {
         let of = |n: usize| Cell::Count(e.end.get(n).copied().unwrap_or(0));

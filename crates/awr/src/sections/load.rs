@@ -1,4 +1,4 @@
-//! The head of the report: who, when, how much, and what it waited for most.
+//! The head of the report: instance, period, load, and the top waits.
 
 use super::{average_us, by_most, section};
 use crate::Period;
@@ -24,7 +24,7 @@ pub fn sections(p: &Period) -> Vec<Section> {
     ]
 }
 
-/// Text that is ready, and the same as tables.
+/// A section of formatted text, with the same data as tables.
 fn verbatim(title: &str, summary: &'static str, text: String, tables: Vec<Table>) -> Section {
     Section { title: title.into(), summary, notes: Vec::new(), body: Body::Verbatim { text, tables } }
 }
@@ -169,7 +169,7 @@ fn cache_sizes(p: &Period) -> Table {
     }
 }
 
-/// The lines of the load profile: name, what was added, and whether it is a time.
+/// The lines of the load profile: name, increase, and whether it is a time.
 pub fn load_lines(p: &Period) -> Vec<(&'static str, f64, bool)> {
     let seconds_of = |us: u64| us as f64 / 1e6;
     vec![
@@ -224,12 +224,12 @@ fn load_profile(p: &Period) -> Section {
     verbatim("Load Profile", "This table displays load profile", text, vec![Table { columns, rows }])
 }
 
-/// One minus a quotient, in per cent; not a number where nothing was counted: Oracle leaves the field empty then.
+/// One minus a quotient, in per cent; NaN when nothing was counted: Oracle leaves the field empty then.
 fn without(missed: u64, all: u64) -> f64 {
     if all == 0 { f64::NAN } else { 100.0 * (1.0 - missed as f64 / all as f64) }
 }
 
-/// The ten efficiencies: name and per cent; no number where nothing was counted.
+/// The ten efficiencies: name and per cent; NaN when nothing was counted.
 pub fn efficiencies(p: &Period) -> [(&'static str, f64); 10] {
     let sum = |rows: &[crate::period::Ends], n: usize| rows.iter().map(|e| e.added(n)).sum::<u64>();
     let gets = p.stat("consistent gets from cache") + p.stat("db block gets from cache");
@@ -285,7 +285,7 @@ fn shared_pool(p: &Period) -> Section {
     verbatim("Shared Pool Statistics", "This table displays shared pool statistics", text, vec![table])
 }
 
-/// Foreground waits that count against `DB time`: event, class, waits, microseconds.
+/// Foreground waits that are part of `DB time`: event, class, waits, microseconds.
 pub fn foreground(p: &Period) -> Vec<(String, String, u64, u64)> {
     let busy = p.events.iter().filter(|e| e.key[1] != "Idle" && e.added(3) > 0);
     let mut rows: Vec<_> = busy.map(|e| (e.key[0].clone(), e.key[1].clone(), e.added(3), e.added(5))).collect();
@@ -408,7 +408,7 @@ fn instance_cpu(p: &Period) -> Section {
     )
 }
 
-/// The count behind `redo blocks written`.
+/// The block size in `redo blocks written`.
 const LOG_BLOCK_BYTES: u64 = 512;
 
 fn io_profile(p: &Period) -> Section {
@@ -481,7 +481,7 @@ fn time_model(p: &Period) -> Section {
     section("Time Model Statistics", summary, &notes, columns, rows)
 }
 
-/// The machine at each snapshot; shares are since the one before.
+/// The machine at each snapshot; shares are relative to the previous snapshot.
 fn os_detail(p: &Period) -> Section {
     let row = |(nth, (time, now)): (usize, &(String, BTreeMap<String, f64>))| {
         let value = |of: &BTreeMap<String, f64>, name: &str| of.get(name).copied().unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! The SGA, and the parameters.
+//! The SGA, process memory and the parameters.
 
 use super::section;
 use crate::Period;
@@ -43,7 +43,7 @@ fn components(p: &Period) -> Section {
     section("Memory Dynamic Components", summary, &notes, columns, rows)
 }
 
-/// Memory of processes at both ends, B and E.
+/// Memory of processes at both ends (B and E).
 fn processes(p: &Period) -> Section {
     let mb = |bytes: u64| Cell::Decimal(bytes as f64 / f64::from(1 << 20), 1);
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! What each section says.
+//! The sections of the report.
 
 mod activity;
 mod advisories;
@@ -71,12 +71,12 @@ pub(crate) fn section(
     Section { title: title.into(), summary, notes, body: Body::Table(Table { columns, rows }) }
 }
 
-/// Sorts by a figure, the greatest first, and by name where it is the same.
+/// Sorts by a figure, the largest first, then by name.
 pub(crate) fn by_most<T>(rows: &mut [T], figure: impl Fn(&T) -> u64, name: impl Fn(&T) -> String) {
     rows.sort_by_cached_key(|row| (std::cmp::Reverse(figure(row)), name(row)));
 }
 
-/// Microseconds of each of so many; zero where there were none.
+/// Average microseconds; zero without waits.
 fn average_us(us: u64, waits: u64) -> Cell {
     if waits == 0 { Cell::Null } else { Cell::Micros(us as f64 / waits as f64) }
 }

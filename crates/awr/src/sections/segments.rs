@@ -1,4 +1,4 @@
-//! Segments, by what was done to them.
+//! Segments by activity.
 
 use super::section;
 use crate::Period;
@@ -8,16 +8,16 @@ use crate::period::Segment;
 /// Rows of a list.
 const SHOWN: usize = 10;
 
-/// One order of the segments.
+/// A ranking of the segments.
 struct Order {
-    /// Behind `Segments by`.
+    /// The title after `Segments by`.
     title: &'static str,
     summary: &'static str,
     head: &'static str,
-    /// The place in [`Segment::figures`].
+    /// The index in [`Segment::figures`].
     figure: usize,
-    /// The statistic that counts the whole instance, and its title; without it, shares are of the sum that the
-    /// snapshots captured.
+    /// The statistic of the whole instance and its title; without one, shares are relative to the sum of the segments
+    /// in the snapshots.
     whole: Option<(&'static str, &'static str)>,
 }
 

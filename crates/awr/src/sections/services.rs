@@ -1,4 +1,4 @@
-//! Services: what users did, and what background processes did. There is no service besides these two.
+//! Services: the activity of users and of background processes. There are only these two services.
 
 use super::section;
 use crate::Period;
@@ -10,7 +10,7 @@ pub fn sections(p: &Period) -> Vec<Section> {
 
 fn statistics(p: &Period) -> Section {
     let seconds = |us: u64| Cell::Decimal(us as f64 / 1e6, 0);
-    // Blocks are not counted by service.
+    // Waits for blocks are not counted by service.
     let row =
         |name: &str, time: u64, cpu: u64| vec![Cell::text(name), seconds(time), seconds(cpu), Cell::Null, Cell::Null];
     let rows = vec![row("SYS$USERS", p.db_time_us(), p.time_us("DB CPU")), row("SYS$BACKGROUND", 0, 0)];

@@ -1,4 +1,4 @@
-//! Statements, by what they cost.
+//! Statements by cost.
 
 use super::section;
 use crate::Period;
@@ -10,7 +10,7 @@ const SHOWN: usize = 20;
 
 pub fn sections(p: &Period) -> Vec<Section> {
     let all = &p.statements;
-    // What a block has done is what its statements have done.
+    // The figures of a block are already in those of its statements.
     let total = |figure: fn(&Statement) -> u64| all.iter().filter(|s| !s.is_block()).map(figure).sum::<u64>() as f64;
     let (db_time, cpu) = (p.db_time_us() as f64, p.time_us("DB CPU") as f64);
     let gets = (p.stat("session logical reads") as f64).max(total(|s| s.gets));
@@ -36,9 +36,9 @@ struct Time {
     summary: &'static str,
     heads: [&'static str; 2],
     figure: fn(&Statement) -> u64,
-    /// Of what `%Total` is.
+    /// The whole that `%Total` refers to.
     of: &'static str,
-    /// Whether the elapsed time has a column besides.
+    /// Whether the list also has a column for the elapsed time.
     with_elapsed: bool,
 }
 
@@ -69,7 +69,7 @@ const TIMES: [Time; 3] = [
     },
 ];
 
-/// A part of the elapsed time, in per cent.
+/// A share of the elapsed time, in per cent.
 fn of_elapsed(us: u64, s: &Statement) -> Cell {
     Cell::percent(us.min(s.elapsed_us) as f64, s.elapsed_us as f64, 1)
 }
@@ -81,7 +81,7 @@ fn top(all: &[Statement], figure: impl Fn(&Statement) -> u64) -> Vec<&Statement>
     rows
 }
 
-/// Id, module and text, as the last columns of every list.
+/// Appends id, module and text, the last columns of every list.
 fn with_text(mut columns: Vec<Column>) -> Vec<Column> {
     columns.push(left("SQL Id", 13));
     columns.push(below("SQL Text"));
@@ -223,7 +223,7 @@ fn by_parses(all: &[Statement], whole: f64) -> Section {
     )
 }
 
-/// What is listed by memory has so many bytes.
+/// Bytes of the smallest statement in the list by memory.
 const MEMORY_LEAST: u64 = 1 << 20;
 
 fn by_memory(all: &[Statement], p: &Period) -> Section {

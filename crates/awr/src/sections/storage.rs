@@ -21,7 +21,7 @@ pub fn undo_sections(p: &Period) -> Vec<Section> {
     vec![undo_summary(p), undo(p)]
 }
 
-/// What was added to the seven figures of a file.
+/// The increases of the seven figures of a file.
 fn io_row(names: Vec<Cell>, f: [u64; 7], elapsed_s: f64) -> Vec<Cell> {
     let [reads, writes, read_cs, write_cs, blocks_read, ..] = f;
     let mut row = names;
@@ -166,7 +166,7 @@ fn enqueues(p: &Period) -> Section {
     let row = |e: &&Ends| {
         let waits = e.added(3);
         let ms = e.added(4) as f64;
-        // Requests are known by type only: where a type has several reasons they are not told apart.
+        // Requests are counted by type only, so types with several reasons show none.
         let known = |n: usize| if e.end[0] == 0 { Cell::Null } else { Cell::Count(e.added(n)) };
         vec![
             Cell::text(format!("{}-{}", e.key[0], e.key[1])),
@@ -197,7 +197,7 @@ fn enqueues(p: &Period) -> Section {
     )
 }
 
-/// Undo of whole intervals of ten minutes that ended in the period.
+/// Undo of the complete ten-minute intervals that ended in the period.
 fn undo_summary(p: &Period) -> Section {
     let sum = |n: usize| p.undo.iter().map(|e| e.end[n]).sum::<u64>();
     let most = p.undo.iter().map(|e| e.end[2]).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What users and background processes waited for.
+//! Waits of users and of background processes.
 
 use super::{average_us, by_most, section};
 use crate::Period;
@@ -30,7 +30,7 @@ fn of_background(e: &Ends) -> Waits {
     Waits { name: e.key[0].clone(), class: e.key[1].clone(), waits: less(0, 3), timeouts: less(1, 4), us: less(2, 5) }
 }
 
-/// Timeouts in per cent of waits: nothing when there were none, and 0 when they round to it.
+/// Timeouts in per cent of waits: empty without timeouts, and 0 when the percentage rounds to 0.
 fn timeouts(w: &Waits) -> Cell {
     if w.timeouts == 0 {
         Cell::Null
@@ -136,14 +136,14 @@ fn background(p: &Period) -> Section {
 /// The upper ends of the buckets, in microseconds; the last has none.
 const BUCKETS_US: [u64; 7] = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 1_000_000];
 
-/// A part of the histogram in finer steps: title, note, the heads, and the upper ends of all columns but the last, in
+/// A part of the histogram in finer steps: title, note, headings, and the upper ends of all columns but the last, in
 /// microseconds.
 struct Detail {
     title: &'static str,
     of: &'static str,
     heads: [&'static str; 8],
     limits_us: [u64; 7],
-    /// Waits of these are in the first column of waits: longer than the first end, and not longer than this one.
+    /// Upper end of the waits counted in the first number column; they are longer than the first limit.
     up_to_us: u64,
 }
 
@@ -171,7 +171,7 @@ const DETAILS: [Detail; 3] = [
     },
 ];
 
-/// Events with waits in the range of a detail: all their waits, by how long they took.
+/// Events with waits in the range of a detail: all their waits by duration.
 fn histogram_detail(p: &Period, detail: &Detail) -> Section {
     let mut events: BTreeMap<(bool, &str), (u64, [u64; 8])> = BTreeMap::new();
     for e in &p.histogram {
@@ -179,7 +179,7 @@ fn histogram_detail(p: &Period, detail: &Detail) -> Section {
         let at = detail.limits_us.iter().position(|limit| most <= *limit).unwrap_or(7);
         let (inside, counts) = events.entry((e.key[1] == "Idle", &e.key[0])).or_default();
         counts[at] += e.added(0);
-        // The range begins with the second column: 32 to 64 ms is told as 64 ms.
+        // The range begins with the second column: waits of 32 to 64 ms are counted as 64 ms.
         if most > detail.limits_us[0] && most <= detail.up_to_us {
             *inside += e.added(0);
         }
@@ -204,7 +204,7 @@ fn histogram(p: &Period) -> Section {
     let mut events: BTreeMap<(bool, &str), [u64; 8]> = BTreeMap::new();
     for e in &p.histogram {
         let most: u64 = e.key[2].parse().unwrap_or(u64::MAX);
-        // Counted by powers of two of microseconds: 1,024 is the bucket of a millisecond.
+        // Waits are counted by powers of two of microseconds: 1,024 is the bucket of a millisecond.
         let at = BUCKETS_US.iter().position(|limit| most <= limit + limit / 20).unwrap_or(7);
         events.entry((e.key[1] == "Idle", &e.key[0])).or_default()[at] += e.added(0);
     }
