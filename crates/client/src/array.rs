@@ -1,4 +1,4 @@
-//! Many rows of bind values for one statement.
+//! Array DML: many rows of bind values for one statement.
 
 use crate::error::{ClientError, ClientResult};
 use crate::session::Client;
@@ -6,43 +6,43 @@ use net::local::{Array, Bind, BindRows, Done, Executed, Failure, MAX_REQUEST_LEN
 use std::fmt;
 use types::Value;
 
-/// Bytes of rows that one request carries at most, unless a single row has more.
+/// Largest number of bytes of rows in one request, unless a single row has more.
 const ROWS_BYTES: usize = 4 << 20;
 
-/// Bytes that a bind's description needs beside its name, and a request beside all that.
+/// Bytes that a bind's description needs besides its name, and that a request needs besides everything else.
 const ROOM: usize = 64;
 
-/// How an array is executed.
+/// The options of an array execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrayOptions {
-    /// A row that fails is noted, and the others go on.
+    /// A failed row is noted, and the execution continues with the next row.
     pub batch_errors: bool,
     /// Count the rows that each execution changes.
     pub row_counts: bool,
 }
 
-/// What an array of executions came to.
+/// The result of an array execution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArrayOutcome {
-    /// Executions done, with those that were noted to have failed: the number of the first that was not tried, or ended
-    /// the array.
+    /// Executions done, including noted failures. It is the number of the first row that was not tried, or of the row
+    /// that ended the array.
     pub executions: u64,
     /// Rows changed.
     pub rows: u64,
-    /// By each execution, where that was asked for.
+    /// Rows changed by each execution, if requested.
     pub counts: Vec<u64>,
     /// With batch errors: the executions that failed, from 0.
     pub errors: Vec<(u64, Failure)>,
-    /// What executions gave to binds: the execution, the bind, the value.
+    /// Values returned by executions: the execution, the bind, the value.
     pub returned: Vec<(u64, u16, Value)>,
     pub done: Done,
 }
 
-/// An array that ended early. What was done before stays done.
+/// An array that ended early. The executions before the error stay done.
 #[derive(Clone, Debug)]
 pub struct ArrayError {
     pub error: ClientError,
-    /// What had been done: `executions` is the number of the row that failed.
+    /// The result so far: `executions` is the number of the row that failed.
     pub done: Box<ArrayOutcome>,
 }
 
@@ -60,7 +60,7 @@ impl From<ArrayError> for ClientError {
     }
 }
 
-/// What one request of an array brought.
+/// The result of one request of an array.
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) executed: Executed,
@@ -82,15 +82,13 @@ impl ArrayOutcome {
 }
 
 impl Client {
-    /// Runs a statement of changes, or a block, once for each row: `binds` has names, directions and types, a row a
-    /// value for each of them. Rows travel together, as many as a packet may hold. Each is all of a statement or
-    /// nothing; those before one that fails stay. The rows are taken as they are sent: an iterator need not have them
-    /// all.
+    /// Runs a DML statement, or a block, once for each row: `binds` has names, directions and types, and a row has a
+    /// value for each bind. Rows are sent together, as many as fit into a packet. Each execution is atomic, and those
+    /// before a failed one stay. Rows are taken from the iterator as they are sent.
     ///
-    /// # Errors
-    /// The server's error of the first row that fails, or with batch errors one that no row has caused; ORA-01013 when
-    /// the array was broken, also between two packets; [`ClientError::Protocol`] for a row that is longer than a
-    /// packet, which is not sent.
+    /// The server's error for the first row that fails, or with batch errors an error that no row has caused; ORA-01013
+    /// when the array was broken, also between two packets; [`ClientError::Protocol`] for a row longer than a packet,
+    /// which is not sent.
     ///
     /// # Panics
     /// When a row has more or fewer values than there are binds, or there are no binds.
@@ -132,7 +130,7 @@ impl Client {
         while let Some(row) = next.take() {
             let Request::ExecuteMany { rows: packed, .. } = &mut request else { return Ok(()) };
             packed.clear();
-            // A row that is longer than others goes alone.
+            // A row longer than the limit is sent alone.
             if !packed.push(row.as_ref(), most) {
                 return Err(ClientError::Protocol(net::local::WireError::LengthOutOfBounds));
             }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The socket's file name in the database directory.
 pub const SOCKET_NAME: &str = "latchwork.sock";
 
-/// The longest path a socket address takes.
+/// The longest path in a socket address.
 const MAX_SOCKET_PATH: usize = 107;
 
 /// A connection to one server process.
@@ -60,8 +60,8 @@ impl Connection {
         }
     }
 
-    /// Waits for something to read. Who sleeps in the read itself is also woken when the server takes the request, for
-    /// then there is room to write again: two switches of processes more for every call.
+    /// Waits for data with poll. A sleep in the read itself would also end when the server takes the request and the
+    /// socket has room again: two more context switches for every call.
     fn read(&mut self) -> std::io::Result<usize> {
         if let Some(came) = self.attention.receive(&self.stream, &mut self.scratch) {
             return came;
@@ -70,7 +70,7 @@ impl Connection {
         self.stream.read(&mut self.scratch)
     }
 
-    /// The error that the server sent before it closed the connection, if it did.
+    /// The error that the server sent before it closed the connection, if there is one.
     pub fn last_word(&mut self) -> Option<ClientError> {
         match self.receive() {
             Ok(Reply::Error(f)) => Some(ClientError::Server(f)),
@@ -92,7 +92,7 @@ impl Connection {
     }
 }
 
-/// A socket's address holds few bytes; a long path is reached through a descriptor of its directory.
+/// Connects to the socket; a path too long for a socket address is reached through a descriptor of its directory.
 fn connect(dir: &Path, path: &Path) -> std::io::Result<UnixStream> {
     if path.as_os_str().len() <= MAX_SOCKET_PATH {
         return UnixStream::connect(path);

@@ -1,8 +1,8 @@
-//! A throw-away instance: a supervisor of its own in a temporary directory, gone with its owner.
+//! A throw-away instance: a supervisor in a temporary directory, which ends with its owner.
 //!
 //! The supervisor is a child process. It reads a pipe whose other end the owner holds: when the owner drops the guard
-//! or dies in any way, the pipe ends, and the supervisor stops the instance and removes the directory. On its standard
-//! output it says `ready DIRECTORY`, or what went wrong.
+//! or dies in any way, the pipe ends, and the supervisor stops the instance and removes the directory. On standard
+//! output it writes `ready DIRECTORY`, or an error message.
 
 use crate::error::{ClientError, ClientResult};
 use crate::session::{Client, ConnectOptions, Credentials};
@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a stopping instance may take before it is killed.
+/// Time limit for a stopping instance before it is killed.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
-/// What an ephemeral instance is started with.
+/// The options of an ephemeral instance.
 #[derive(Clone, Debug, Default)]
 pub struct EphemeralOptions {
     /// Init parameters, in order.
     pub params: Vec<(String, String)>,
-    /// The `latchwork` program; `None` finds it: this program itself when it is `latchwork`, else `$LATCHWORK_EXE`,
-    /// else the one beside this program.
+    /// The `latchwork` program; `None` searches for it: this program if it is `latchwork`, else `$LATCHWORK_EXE`, else
+    /// the one in this program's folder.
     pub executable: Option<PathBuf>,
 }
 
@@ -55,7 +55,7 @@ impl Ephemeral {
         for (name, value) in &options.params {
             command.arg("--param").arg(format!("{name}={value}"));
         }
-        // A group of its own: Ctrl-C at the owner's terminal is the owner's business, not the instance's.
+        // A process group of its own: Ctrl-C at the owner's terminal must not reach the instance.
         command.process_group(0);
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn();
         let mut child = spawned.map_err(|e| start_error(&format!("cannot run {}: {e}", executable.display())))?;
@@ -119,7 +119,7 @@ fn wait_ready(child: &mut Child) -> Result<PathBuf, String> {
     match line.trim_end().strip_prefix("ready ") {
         Some(dir) => Ok(PathBuf::from(dir)),
         None => {
-            // A few KB of message are enough; the pipe ends with the supervisor.
+            // A few KB hold any message; the pipe ends with the supervisor.
             let _ = out.take(8192).read_to_string(&mut line);
             let text = line.trim();
             Err(if text.is_empty() { "the instance ended before it was ready".into() } else { text.into() })
@@ -127,7 +127,7 @@ fn wait_ready(child: &mut Child) -> Result<PathBuf, String> {
     }
 }
 
-/// Ends the supervisor: the owner's pipe first, then the hard way.
+/// Ends the supervisor: first by the end of the owner's pipe, then by a kill.
 fn end(child: &mut Child) {
     drop(child.stdin.take());
     let start = Instant::now();
@@ -141,7 +141,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The `latchwork` program, as [`EphemeralOptions::executable`] says.
+/// Finds the `latchwork` program as described at [`EphemeralOptions::executable`].
 ///
 /// # Errors
 /// [`ClientError::Start`] when there is none.
@@ -154,7 +154,7 @@ pub fn find_executable() -> ClientResult<PathBuf> {
     if own.file_name().is_some_and(|n| n == "latchwork") {
         return Ok(own);
     }
-    // A test or bench of the workspace lies in target/PROFILE/deps, the program one folder up.
+    // Tests and benches of the workspace are in target/PROFILE/deps, the program is one folder up.
     let beside = own.parent().map(|d| d.join("latchwork"));
     let above = own.parent().and_then(Path::parent).map(|d| d.join("latchwork"));
     [beside, above]

@@ -1,4 +1,4 @@
-//! What can go wrong between a client and its instance.
+//! Errors between a client and its instance.
 
 use net::local::{Failure, WireError};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// An error of a client call.
 #[derive(Clone, Debug)]
 pub enum ClientError {
-    /// The server refused or failed the call; the text is what SQL*Plus prints.
+    /// The server refused or failed the call; the text is in SQL*Plus's form.
     Server(Box<Failure>),
     /// No instance answers at this place.
     NotRunning(String),
@@ -14,7 +14,7 @@ pub enum ClientError {
     NotPermitted(String),
     /// The connection broke: the server process died, was killed, or the instance ended.
     Disconnected(String),
-    /// The server sent something that is no packet.
+    /// The server sent an invalid packet.
     Protocol(WireError),
     /// The instance could not be started; the text says why.
     Start(String),

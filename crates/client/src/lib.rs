@@ -11,8 +11,8 @@
 //! }
 //! # Ok::<(), client::ClientError>(())
 //! ```
-//! A client is blocking and single-threaded; a [`BreakHandle`] may be sent to another thread or a signal handler's
-//! thread to break the call in flight.
+//! A client is blocking and single-threaded. A [`BreakHandle`] may be sent to another thread, or to the thread of a
+//! signal handler, to break the call in flight.
 
 mod array;
 mod connection;

@@ -1,4 +1,4 @@
-//! Names of services, and what stands behind them: descriptors, EZConnect, `tnsnames.ora` and `sqlnet.ora`.
+//! Resolution of service names: descriptors, EZConnect, `tnsnames.ora` and `sqlnet.ora`.
 //!
 //! | a place is | when |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | a name of `tnsnames.ora` | an entry has it, alone or with `NAMES.DEFAULT_DOMAIN` |
 //! | EZConnect: `[[tcp\|tcps:]//]host[,host…][:port]/service[:server][/instance][?key=value&…]` | otherwise |
 //!
-//! Files are looked for in `$TNS_ADMIN`, or where that is not set in `$ORACLE_HOME/network/admin`; `~/.tnsnames.ora` is
-//! read before them. `NAMES.DIRECTORY_PATH` may leave a method out.
+//! Files are searched for in `$TNS_ADMIN`, or without it in `$ORACLE_HOME/network/admin`; `~/.tnsnames.ora` is read
+//! first. `NAMES.DIRECTORY_PATH` may exclude a method.
 
 use crate::error::{ClientError, ClientResult};
 use crate::net_session::{DEFAULT_PORT, NetAddress};
@@ -19,16 +19,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use types::Ora;
 
-/// Files that name one another, at most.
+/// Largest depth of files that include one another.
 const FILES_DEEP: u32 = 8;
 
-/// How long a connection over TCP may take unless somebody says otherwise.
+/// Default time limit for a TCP connection.
 const TRANSPORT_LIMIT: Duration = Duration::from_secs(60);
 
-/// A place on the network, with all that is said of the way there.
+/// A place on the network, with the parameters of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// One after another, until a listener takes the connection.
+    /// Tried one after another, until a listener accepts the connection.
     pub descriptions: Vec<Description>,
     load_balance: bool,
     failover: bool,
@@ -42,29 +42,30 @@ pub struct Description {
     pub connect_data: Vec<Entry>,
     load_balance: bool,
     failover: bool,
-    /// For the connection over TCP alone, and for all until the listener has accepted it.
+    /// The time limits for the TCP connection alone, and for everything until the listener has accepted the connection.
     pub transport_limit: Duration,
     pub connect_limit: Option<Duration>,
-    /// The limit of time for any answer.
+    /// The time limit for any answer.
     pub receive_limit: Option<Duration>,
     pub retries: u32,
     pub retry_pause: Duration,
     pub sdu: Option<u32>,
-    /// Only an encrypted connection will do, and one with checksums: TLS, for this client has no native encryption.
+    /// The connection must be encrypted or have checksums. That requires TLS, since this client has no native
+    /// encryption.
     pub requires_protection: bool,
-    /// A server may ask for the proof against an 11G verifier, from which a password is found more easily.
+    /// A server may ask for the proof with an 11G verifier, from which a password is easier to guess.
     pub takes_11g: bool,
 }
 
 impl Route {
-    /// The way to one address.
+    /// The route to one address.
     pub fn to(at: &NetAddress) -> Route {
         let service = Entry { key: "SERVICE_NAME".into(), value: Content::Text(at.service.clone()) };
         let description = Description { addresses: vec![at.clone()], ..Description::of_data(vec![service]) };
         Route { descriptions: vec![description], load_balance: false, failover: true }
     }
 
-    /// The descriptions in the order in which they are tried.
+    /// The descriptions in the order of attempts.
     pub fn in_turn(&self) -> Vec<&Description> {
         in_turn(&self.descriptions, self.load_balance, self.failover)
     }
@@ -88,12 +89,12 @@ impl Description {
         }
     }
 
-    /// The addresses in the order in which they are tried.
+    /// The addresses in the order of attempts.
     pub fn in_turn(&self) -> Vec<&NetAddress> {
         in_turn(&self.addresses, self.load_balance, self.failover)
     }
 
-    /// The service that is asked for.
+    /// The requested service.
     pub fn service(&self) -> &str {
         let named = |key: &str| {
             self.connect_data.iter().find(|e| e.key.eq_ignore_ascii_case(key)).and_then(|e| match &e.value {
@@ -105,7 +106,7 @@ impl Description {
     }
 }
 
-/// Those to be tried, in their order: from any of them on where the load is balanced, the first alone without failover.
+/// The items in the order of attempts: with load balancing from a random one on, without failover only the first.
 fn in_turn<T>(all: &[T], load_balance: bool, failover: bool) -> Vec<&T> {
     let mut turn: Vec<&T> = all.iter().collect();
     if load_balance && turn.len() > 1 {
@@ -118,7 +119,7 @@ fn in_turn<T>(all: &[T], load_balance: bool, failover: bool) -> Vec<&T> {
     turn
 }
 
-/// The settings of names and connections in the files.
+/// The settings for names and connections from the files.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     entries: BTreeMap<String, Result<Entry, String>>,
@@ -135,7 +136,7 @@ impl Names {
         Names::read_from(env("TNS_ADMIN").or(home).as_deref(), env("HOME").as_deref())
     }
 
-    /// Reads the files of a folder, behind those of a user's home.
+    /// Reads the files of a folder, after those of a user's home.
     pub fn read_from(admin: Option<&Path>, home: Option<&Path>) -> Names {
         let mut names = Names::default();
         for (folder, dot) in [(home, "."), (admin, "")] {
@@ -146,7 +147,7 @@ impl Names {
         names
     }
 
-    /// Whether somebody has said what names mean here.
+    /// Whether any file configures names.
     pub fn are_kept(&self) -> bool {
         !self.files.is_empty()
     }
@@ -179,7 +180,7 @@ impl Names {
                 continue;
             }
             let key = key.to_ascii_uppercase();
-            // A list of words is a list of values, and no entries.
+            // A list of words is a list of values, without entries.
             let text = value.trim();
             let entry = match Entry::parse(text) {
                 Some(entry) => Entry { key: key.clone(), value: Content::List(vec![entry]) },
@@ -200,7 +201,7 @@ impl Names {
         duration(self.setting(key)?)
     }
 
-    /// Whether names are looked for by that method.
+    /// Whether names are resolved by that method.
     fn uses(&self, method: &str) -> bool {
         let path = self.setting("NAMES.DIRECTORY_PATH").unwrap_or("TNSNAMES, EZCONNECT");
         path.split(',').any(|word| {
@@ -209,11 +210,11 @@ impl Names {
         })
     }
 
-    /// The way to a place.
+    /// Resolves a place.
     ///
     /// # Errors
-    /// ORA-12154 for what is neither a descriptor, nor a name that is known, nor EZConnect; ORA-12533 for an address
-    /// that is none.
+    /// ORA-12154 for a text that is no descriptor, no known name and no EZConnect string; ORA-12533 for an invalid
+    /// address.
     pub fn resolve(&self, place: &str) -> ClientResult<Route> {
         let place = place.trim();
         if place.starts_with('(') {
@@ -357,7 +358,7 @@ impl Names {
                 tls: tls.clone(),
             }));
         }
-        // Several hosts share the load unless that is switched off.
+        // Several hosts share the load unless that is disabled.
         description.load_balance = is_on(said("load_balance"), is_list);
         description.failover = is_on(said("failover"), true);
         for (key, value) in &settings {
@@ -366,7 +367,7 @@ impl Names {
                     description.connect_data.push(text(&key.to_ascii_uppercase(), value));
                 }
                 "wallet_location" | "ssl_server_dn_match" | "load_balance" | "failover" => {}
-                // These change nothing that the other side could see.
+                // These parameters have no effect that the other side could see.
                 "enable" | "expire_time" | "tdu" | "use_sni" | "pool_boundary" | "recv_buf_size" | "send_buf_size" => {}
                 other => set(&mut description, other, value)?,
             }
@@ -375,11 +376,11 @@ impl Names {
     }
 }
 
-/// The hosts of EZConnect with their ports: a host without one has that of the next.
+/// The hosts of EZConnect with their ports; a host without a port has that of the next one.
 fn ezconnect_hosts(text: &str) -> Option<Vec<(String, u16)>> {
     let mut hosts: Vec<(String, Option<u16>)> = Vec::new();
     for place in text.split(',').map(str::trim) {
-        // An address of IPv6 has colons of its own, and brackets round them.
+        // An IPv6 address contains colons, and is in brackets.
         let (host, port) = match place.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => (host, Some(port.trim().parse().ok()?)),
             _ => (place, None),
@@ -400,7 +401,7 @@ fn ezconnect_hosts(text: &str) -> Option<Vec<(String, u16)>> {
     Some(out)
 }
 
-/// Sets a limit of a description; `None` for one that is not known, or no number.
+/// Sets a limit of a description; `None` for an unknown parameter or an invalid number.
 fn set(description: &mut Description, key: &str, value: &str) -> Option<()> {
     match key.to_ascii_uppercase().as_str() {
         "CONNECT_TIMEOUT" => description.connect_limit = Some(duration(value)?).filter(is_a_limit),
@@ -413,7 +414,7 @@ fn set(description: &mut Description, key: &str, value: &str) -> Option<()> {
     Some(())
 }
 
-/// A limit of 0 is none.
+/// Whether it limits anything: 0 is no limit.
 fn is_a_limit(limit: &Duration) -> bool {
     !limit.is_zero()
 }
@@ -422,7 +423,7 @@ fn transport_limit(limit: Duration) -> Duration {
     if limit.is_zero() { Duration::from_secs(u32::MAX.into()) } else { limit }
 }
 
-/// Seconds, or what a unit says: `500 ms`, `2 min`.
+/// A duration in seconds, or with a unit: `500 ms`, `2 min`.
 fn duration(text: &str) -> Option<Duration> {
     let text = text.trim().to_ascii_lowercase();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -443,7 +444,7 @@ fn is_on(text: Option<&str>, default: bool) -> bool {
     }
 }
 
-/// The text of a key right below an entry.
+/// The text of a key directly below an entry.
 fn own_text<'a>(entry: &'a Entry, key: &str) -> Option<&'a str> {
     let Content::List(entries) = &entry.value else { return None };
     entries.iter().find(|e| e.key.eq_ignore_ascii_case(key)).and_then(|e| match &e.value {
@@ -456,16 +457,16 @@ fn beside(path: &Path, named: &str) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(named.trim().trim_matches('"'))
 }
 
-/// The `key = value` of a file: a value in parentheses goes on until they are closed, any other to the end of its line.
+/// The `key = value` pairs of a file: a value in parentheses ends with them, any other at the end of its line.
 fn assignments(text: &str) -> Vec<(String, String)> {
     let text: String = text.lines().map(without_comment).collect::<Vec<_>>().join("\n");
     let mut out = Vec::new();
     let mut rest = text.as_str();
     while let Some(at) = rest.find('=') {
-        // Lines before the first name belong to nothing.
+        // Lines before the first name are ignored.
         let key = rest[..at].trim().lines().last().unwrap_or_default().trim().to_string();
         rest = rest[at + 1..].trim_start_matches([' ', '\t', '\r']);
-        // A value goes on in a line that begins with a blank or a parenthesis.
+        // A line that begins with a blank or a parenthesis continues the value.
         if let Some(line) = rest.strip_prefix('\n').filter(|line| line.starts_with([' ', '\t', '('])) {
             rest = line.trim_start();
         }
@@ -479,8 +480,8 @@ fn assignments(text: &str) -> Vec<(String, String)> {
     out
 }
 
-/// The place behind the parenthesis that closes the first one. Where none does, an entry that begins in the first
-/// column ends it.
+/// The position after the parenthesis that closes the first one. If none does, an entry in the first column ends the
+/// value.
 fn closed_at(text: &str) -> usize {
     let (mut depth, mut quoted) = (0u32, false);
     for (at, c) in text.char_indices() {
@@ -516,7 +517,7 @@ fn unknown(why: &str) -> ClientError {
     tns(12154, why)
 }
 
-/// An error of names and connections, as a program says it.
+/// An error of names and connections, as programs report it.
 pub(crate) fn tns(code: u32, why: &str) -> ClientError {
     let text = format!("{}\n{why}", Ora::new(code));
     ClientError::Server(Box::new(Failure { facility: "ORA".into(), code, text, fatal: true, ..Failure::default() }))

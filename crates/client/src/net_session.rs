@@ -1,8 +1,8 @@
-//! A session through the listener, as a driver opens one: Oracle Net over TCP, and a password that is proved without
-//! being sent.
+//! A session through the listener, in the way of drivers: Oracle Net over TCP, with a password that is proved but not
+//! sent.
 //!
-//! [`NetSession`] does what is needed to measure and to test: connect, run statements without binds, fetch, break,
-//! commit by statement. What a [`crate::Client`] does over the network beyond that is in [`crate::remote`].
+//! [`NetSession`] has the calls for measurements and tests: connect, run statements without binds, fetch, break, commit
+//! by statement. [`crate::remote`] has the further calls of a [`crate::Client`] over the network.
 
 use crate::error::{ClientError, ClientResult};
 use crate::names::{Description, Route, tns as tns_error};
@@ -26,35 +26,35 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use types::{Ora, Value};
 
-/// Rows of a fetch.
+/// Rows of each fetch.
 const FETCH_ROWS: u32 = 100;
 const SDU: u32 = 8192;
-/// Where listeners are unless somebody says otherwise.
+/// The default port of listeners.
 pub(crate) const DEFAULT_PORT: u16 = 1521;
 
-/// Where a service is.
+/// The address of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetAddress {
     pub host: String,
     pub port: u16,
     pub service: String,
-    /// The connection is encrypted, and the certificate checked.
+    /// The connection is encrypted and the certificate checked.
     pub tls: Option<Trust>,
 }
 
 impl NetAddress {
-    /// Where the listener of the instance whose database is in `dir` listens, as its alert log says; `None` without
-    /// one. Of several addresses it is the first that is not encrypted.
+    /// The listener's address for the instance whose database is in `dir`, from the alert log; `None` without a
+    /// listener. Of several addresses the first unencrypted one.
     pub fn of_instance(dir: &Path, service: &str) -> Option<NetAddress> {
         let mut all = Self::all_of_instance(dir, service);
         let at = all.iter().position(|at| at.tls.is_none()).unwrap_or(0);
         (!all.is_empty()).then(|| all.swap_remove(at))
     }
 
-    /// All addresses at which it listens.
+    /// All addresses of the listener.
     pub fn all_of_instance(dir: &Path, service: &str) -> Vec<NetAddress> {
         let log = std::fs::read_to_string(dir.join("alert.log")).unwrap_or_default();
-        // An instance that was there before may have listened elsewhere.
+        // An earlier instance may have listened elsewhere.
         let own = log.rsplit("Starting Latchwork instance").next().unwrap_or_default();
         let own = own.rsplit("Listener stopped").next().unwrap_or_default();
         let of_line = |line: &str| {
@@ -77,8 +77,8 @@ impl NetAddress {
         Some(NetAddress { host: entry.text_of("HOST")?.to_string(), port, service: service.to_string(), tls })
     }
 
-    /// Reads `host`, `host:port`, `[[tcp|tcps:]//]host:port/service[?wallet_location=DIR]` or a connect descriptor;
-    /// `None` for what is none.
+    /// Parses `host`, `host:port`, `[[tcp|tcps:]//]host:port/service[?wallet_location=DIR]` or a connect descriptor;
+    /// `None` for other texts.
     pub fn parse(text: &str) -> Option<NetAddress> {
         let text = text.trim();
         if text.starts_with('(') {
@@ -110,7 +110,7 @@ impl NetAddress {
         (!host.is_empty()).then(|| NetAddress { host: host.into(), port, service: service.into(), tls })
     }
 
-    /// The protocol, as descriptors have it.
+    /// The protocol in the spelling of descriptors.
     pub fn protocol(&self) -> &'static str {
         if self.tls.is_some() { "TCPS" } else { "TCP" }
     }
@@ -121,21 +121,21 @@ impl NetAddress {
     }
 }
 
-/// A connection's packets.
+/// The packets of a connection.
 pub(crate) struct Wire {
     pub(crate) stream: Stream,
     packets: PacketBuffer,
     scratch: Vec<u8>,
     sdu: u32,
-    /// The error of a server that is silent for too long.
+    /// The error code for a server that does not answer in time.
     silence: u32,
-    /// The server has broken off what was under way.
+    /// The server has reset the call in progress.
     pub(crate) was_reset: bool,
-    /// The password may be proved against an 11G verifier.
+    /// The password may be proved with an 11G verifier.
     takes_11g: bool,
 }
 
-/// A packet with its own bytes.
+/// A packet that owns its bytes.
 struct Owned {
     kind: u8,
     body: Vec<u8>,
@@ -146,7 +146,7 @@ impl Wire {
         Wire::within(at, Duration::MAX, None)
     }
 
-    /// Connects; TCP may take so long, and all until the listener has answered no longer than the deadline.
+    /// Connects; `limit` applies to TCP, the deadline to everything until the listener has answered.
     fn within(at: &NetAddress, limit: Duration, deadline: Option<Instant>) -> ClientResult<Wire> {
         let unreachable = |e: std::io::Error| unreachable_at(at, &e);
         let addresses = (at.host.as_str(), at.port).to_socket_addrs().map_err(unreachable)?;
@@ -221,13 +221,13 @@ impl Wire {
         }
     }
 
-    /// The limit of time for an answer, from here on.
+    /// Sets the time limit for answers from here on.
     fn wait_at_most(&mut self, limit: Option<Duration>) -> ClientResult<()> {
         self.silence = RECEIVE_TIMEOUT;
         self.stream.socket().set_read_timeout(limit).map_err(|e| lost(&e.to_string()))
     }
 
-    /// The next whole message, as `read` reads it.
+    /// The next complete message, parsed by `read`.
     pub(crate) fn message<T>(
         &mut self,
         mut read: impl FnMut(&mut Reader<'_>) -> Result<T, WireError>,
@@ -252,7 +252,7 @@ impl Wire {
         }
     }
 
-    /// The server has broken the call: both sides forget what was under way.
+    /// Answers a reset by the server: both sides drop the call in progress.
     fn reset(&mut self, first: &Owned) -> ClientResult<()> {
         if first.body.get(2) == Some(&marker::RESET) {
             return Ok(());
@@ -269,11 +269,11 @@ impl Wire {
     }
 }
 
-/// Errors of silence: before a listener has answered, and behind that.
+/// Error codes for a server that does not answer: before the listener has answered, and afterwards.
 const CONNECT_TIMEOUT: u32 = 12170;
 const RECEIVE_TIMEOUT: u32 = 12609;
 
-/// The time that is left until the deadline.
+/// The time left until the deadline.
 fn left_until(deadline: Option<Instant>, at: &NetAddress) -> ClientResult<Option<Duration>> {
     let Some(deadline) = deadline else { return Ok(None) };
     let left = deadline.saturating_duration_since(Instant::now());
@@ -287,16 +287,16 @@ fn left_until(deadline: Option<Instant>, at: &NetAddress) -> ClientResult<Option
 pub struct NetSession {
     pub(crate) wire: Wire,
     sequence: u8,
-    /// The server's words about the session.
+    /// The server's data about the session.
     pub(crate) welcome: Pairs,
     warning: Option<String>,
-    /// What is sent ahead of the next statement.
+    /// Bytes to send before the next statement.
     pub(crate) before: Vec<u8>,
     last_cursor: u16,
     pooled: Option<(u32, u32)>,
 }
 
-/// The user that logs on, and the privilege that it asks for.
+/// The user that logs on, and the requested privilege.
 pub(crate) struct Who<'a> {
     pub user: &'a str,
     pub password: &'a str,
@@ -309,12 +309,12 @@ impl NetSession {
     /// Connects and logs on.
     ///
     /// # Errors
-    /// TNS-12541 and its like where nobody listens; the listener's refusal (TNS-12514, …); the server's (ORA-01017, …).
+    /// TNS-12541 and the like without a listener; the listener's refusal (TNS-12514, …); the server's (ORA-01017, …).
     pub fn connect(at: &NetAddress, user: &str, password: &str) -> ClientResult<NetSession> {
         NetSession::open(at, user, password, mode::LOGON, None)
     }
 
-    /// Connects, and changes the password, which may have expired.
+    /// Connects and changes the password, which may have expired.
     ///
     /// # Errors
     /// As [`NetSession::connect`], and those of ALTER USER.
@@ -344,19 +344,20 @@ impl NetSession {
         NetSession::log_on(wire, &Who { user, password, mode: mode::LOGON, new: None, options: &options }, &mut None)
     }
 
-    /// Gives the session back to the connection pool; with the next call there is one again. `ends`: none is needed.
+    /// Returns the session to the connection pool; the next call gets one again. With `ends` no session is needed any
+    /// more.
     ///
     /// # Errors
     /// The connection has ended.
     pub fn release(&mut self, ends: bool) -> ClientResult<()> {
-        // The next session knows nothing of this one's cursors.
+        // The next session does not know the cursors of this one.
         let mut message = std::mem::take(&mut self.before);
         message.clear();
         call::write_release(ends, self.next(), &mut message);
         self.wire.send_message(&message)
     }
 
-    /// The session that the last call had, if the connection pool gave one to it.
+    /// The session of the last call, if the connection pool assigned one.
     pub fn pooled_session(&self) -> Option<(u32, u32)> {
         self.pooled
     }
@@ -369,8 +370,8 @@ impl NetSession {
         NetSession::open(at, user, password, mode::LOGON | mode::SYSDBA, None)
     }
 
-    /// As [`NetSession::connect`], with what an earlier logon of the same user has left in `known`: the password is not
-    /// stretched again.
+    /// Like [`NetSession::connect`], with `known` from an earlier logon of the same user, which saves stretching the
+    /// password.
     ///
     /// # Errors
     /// As [`NetSession::connect`].
@@ -390,7 +391,7 @@ impl NetSession {
         NetSession::log_on(accepted(at)?, &Who { user, password, mode, new, options: &options }, &mut None)
     }
 
-    /// Logs on over the first address of the route whose listener takes the connection.
+    /// Logs on through the first address of the route whose listener accepts the connection.
     pub(crate) fn by_route(route: &Route, who: &Who<'_>) -> ClientResult<NetSession> {
         let mut last = tns_error(12533, "there is no address");
         for description in route.in_turn() {
@@ -420,7 +421,7 @@ impl NetSession {
         Ok(NetSession { wire, sequence: 2, welcome, warning, before: Vec::new(), last_cursor: 0, pooled: None })
     }
 
-    /// What the server said of the logon: ORA-28002.
+    /// The server's warning at the logon: ORA-28002.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
@@ -430,7 +431,7 @@ impl NetSession {
         self.welcome.get("AUTH_SESSION_ID").and_then(|id| id.parse().ok()).unwrap_or(0)
     }
 
-    /// The number of its server process.
+    /// The number of the session's server process.
     pub fn server_process(&self) -> Option<i32> {
         self.welcome.get("AUTH_SERVER_PID")?.parse().ok().filter(|pid| *pid > 0)
     }
@@ -471,7 +472,7 @@ impl NetSession {
         Ok(rows)
     }
 
-    /// Runs what is no query; gives the rows it changed.
+    /// Runs a statement that is not a query; returns the number of changed rows.
     ///
     /// # Errors
     /// Those of the statement.
@@ -490,8 +491,7 @@ impl NetSession {
         self.ask(&message, &[])
     }
 
-    /// Sends the call `which` with `numbers` for the last statement that was run, as no driver would: for tests of what
-    /// a server bears.
+    /// Sends the call `which` with `numbers` for the last statement, as no driver does, to test the server.
     ///
     /// # Errors
     /// Those of the call.
@@ -504,7 +504,7 @@ impl NetSession {
         self.ask(&message, &[]).map(|answer| answer.outcome.rows)
     }
 
-    /// Sends the first packet of a call whose rest does not come: for tests of how long a server waits.
+    /// Sends the first packet of a call without the rest, to test how long a server waits.
     ///
     /// # Errors
     /// The connection has ended.
@@ -518,35 +518,35 @@ impl NetSession {
         self.wire.send(&out[..self.wire.sdu as usize])
     }
 
-    /// The server forgets the statement with the next one.
+    /// Closes a cursor; the message is sent with the next statement.
     fn close_cursor(&mut self, cursor: u16) {
         self.last_cursor = cursor;
         call::write_close_cursor(cursor.into(), &mut self.before);
     }
 
-    /// Asks whether the server is there.
+    /// Checks that the server answers.
     ///
     /// # Errors
-    /// It is not.
+    /// It does not.
     pub fn ping(&mut self) -> ClientResult<()> {
         self.simple(function::PING)
     }
 
-    /// The certificate by which the server has shown who it is, if the connection is encrypted.
+    /// The server's certificate, if the connection is encrypted.
     pub fn certificate(&self) -> Option<Vec<u8>> {
         self.wire.stream.certificate()
     }
 
-    /// A handle that breaks the call that runs, or the next one, from another thread.
+    /// A handle by which another thread breaks the present call, or the next one.
     ///
     /// # Errors
-    /// No descriptor to be had.
+    /// No descriptor was available.
     pub fn breaker(&self) -> ClientResult<impl FnMut() + Send + 'static> {
         let mut stream = self.wire.stream.another().map_err(|e| lost(&e.to_string()))?;
         Ok(move || {
             let mut out = Vec::new();
             tns::write_marker(&mut out, marker::INTERRUPT);
-            // A connection that is gone has no call to break.
+            // A broken connection has no call to break.
             let _ = stream.write_all(&out);
         })
     }
@@ -558,7 +558,7 @@ impl NetSession {
         self.ask(&message, &[]).map(drop)
     }
 
-    /// Ends the session: what is open is committed.
+    /// Ends the session: an open transaction is committed.
     ///
     /// # Errors
     /// A commit that failed.
@@ -570,30 +570,30 @@ impl NetSession {
     }
 }
 
-/// How far a [`Stranger`] goes.
+/// The point at which a [`Stranger`] stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It says nothing.
+    /// Nothing was sent.
     Silent,
-    /// It has been accepted.
+    /// The listener has accepted the connection.
     Accepted,
     /// Versions and data types are agreed.
     Agreed,
-    /// It has named a user and got the challenge.
+    /// The user was named and the challenge received.
     Named,
 }
 
-/// A connection that stops before it proves anything: what a listener must bear.
+/// A connection that stops before the password is proved, to test the listener.
 pub struct Stranger {
     wire: Wire,
     challenge: Pairs,
 }
 
 impl Stranger {
-    /// Connects and goes as far as `stage`, as `user`.
+    /// Connects and proceeds to `stage`, as `user`.
     ///
     /// # Errors
-    /// As those of [`NetSession::connect`] that come before the password.
+    /// Those of [`NetSession::connect`] that come before the password.
     pub fn open(at: &NetAddress, user: &str, stage: Stage) -> ClientResult<Stranger> {
         let mut wire = match stage {
             Stage::Silent => Wire::of(at)?,
@@ -631,7 +631,7 @@ impl Stranger {
         Ok(())
     }
 
-    /// Sends a wrong password of the user it has named: noise, which costs a guesser less than a guess.
+    /// Sends a wrong password for the named user: random bytes, which cost less to make than a real guess.
     ///
     /// # Errors
     /// The connection is gone.
@@ -648,7 +648,7 @@ impl Stranger {
         self.wire.send_message(&out)
     }
 
-    /// The number of the error that answers the password.
+    /// The error number of the answer to the password.
     ///
     /// # Errors
     /// The connection is gone.
@@ -662,10 +662,10 @@ impl Stranger {
     }
 }
 
-/// Asks a listener whether it is there, and how long the answer took.
+/// Checks that a listener answers, and returns the time that the answer took.
 ///
 /// # Errors
-/// TNS-12541 and its like where nobody listens.
+/// TNS-12541 and the like without a listener.
 pub fn ping(at: &NetAddress) -> ClientResult<Duration> {
     let began = Instant::now();
     let mut wire = Wire::open(at, &at.connect_data("(COMMAND=ping)"))?;
@@ -679,10 +679,10 @@ pub fn ping(at: &NetAddress) -> ClientResult<Duration> {
     }
 }
 
-/// Asks the listeners of a route until one answers, having told of each; gives how long that one took.
+/// Checks the listeners of a route until one answers, and reports each attempt; returns the time of that answer.
 ///
 /// # Errors
-/// Those of the last one.
+/// Those of the last listener.
 pub fn ping_route(route: &Route, tell: &mut dyn FnMut(&str)) -> ClientResult<Duration> {
     let mut last = refused(12533);
     for description in route.in_turn() {
@@ -703,7 +703,7 @@ fn accepted(at: &NetAddress) -> ClientResult<Wire> {
     accepted_by(at, &route.descriptions[0], &ConnectOptions::default())
 }
 
-/// As [`accepted`], with what a description says of the way there and of the session.
+/// Like [`accepted`], with the description's parameters of the connection and the session.
 fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) -> ClientResult<Wire> {
     if wanted.requires_protection && at.tls.is_none() {
         return Err(refused(12660));
@@ -739,7 +739,7 @@ fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) 
                 let (address, other) = text.split_once('\0').unwrap_or((&text, &data));
                 let entry = Entry::parse(address).and_then(|entry| NetAddress::of_entry(&entry, &at.service));
                 place = entry.ok_or_else(|| refused(12533))?;
-                // A listener of TLS that sends its client on without it would take the protection away.
+                // A TLS listener must not redirect its client to an unencrypted address.
                 if at.tls.is_some() && place.tls.is_none() {
                     return Err(refused(12533));
                 }
@@ -754,10 +754,10 @@ fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) 
     }
 }
 
-/// The most times that a listener may send a client on, or ask it to say everything again.
+/// Largest number of redirections and of requests to send the connect data again.
 const TURNS_MAX: u32 = 8;
 
-/// The place to which a listener sends its client: in the packet, or in the next one.
+/// The address of a redirection: in the packet, or in the next one.
 fn redirection(wire: &mut Wire, packet: &Owned) -> ClientResult<String> {
     let inside = packet.body.get(2..).unwrap_or_default();
     let bytes = match inside.is_empty() {
@@ -789,7 +789,7 @@ fn first_message(user: &str, options: &ConnectOptions) -> Logon {
     Logon { sequence: 1, user: user.into(), mode: mode::LOGON, pairs }
 }
 
-/// Both messages of a logon; gives what the server says of the session, and what the user is to be told.
+/// Exchanges both messages of a logon; returns the server's data about the session, and a warning for the user.
 fn log_on(wire: &mut Wire, who: &Who<'_>, known: &mut Option<Stretched>) -> ClientResult<(Pairs, Option<String>)> {
     let Who { user, password, mode, new, options } = *who;
     let (challenge, _) = phase(wire, &Logon { mode, ..first_message(user, options) }, function::AUTH_PHASE_ONE)?;
@@ -816,7 +816,7 @@ fn log_on(wire: &mut Wire, who: &Who<'_>, known: &mut Option<Stretched>) -> Clie
     }
     let second = Logon { sequence: 2, user: user.into(), mode, pairs };
     let (welcome, warning) = phase(wire, &second, function::AUTH_PHASE_TWO)?;
-    // Whoever answers must have had the verifier, too.
+    // The server must prove that it had the verifier, too.
     if !welcome.get("AUTH_SVR_RESPONSE").is_some_and(|sent| answer.key.is_server_response(sent)) {
         return Err(ClientError::Protocol(WireError::BadValue));
     }
@@ -839,10 +839,10 @@ fn phase(wire: &mut Wire, logon: &Logon, which: u8) -> ClientResult<(Pairs, Opti
     failed(&answer.outcome).map_or(Ok((pairs, warning)), Err)
 }
 
-/// Errors behind which there is no session.
+/// Errors after which there is no session.
 const ENDS: [u32; 9] = [28, 1012, 1041, 1089, 1092, 2396, 3113, 3114, 3135];
 
-/// The error of an outcome; the end of the rows is none.
+/// The error of an outcome; the end of the rows is not an error.
 pub(crate) fn failed(outcome: &Outcome) -> Option<ClientError> {
     let is_error = outcome.error != 0 && outcome.error != NO_DATA_FOUND;
     is_error.then(|| {
@@ -862,7 +862,7 @@ pub(crate) fn refused(code: u32) -> ClientError {
     ClientError::Server(Box::new(Failure { facility: "TNS".into(), code, text, fatal: true, ..Failure::default() }))
 }
 
-/// A listener's errors are a program's own when its user hears of them.
+/// Converts a listener's error to the program's own error.
 fn as_a_program_says(e: ClientError) -> ClientError {
     match e {
         ClientError::Server(mut f) => {

@@ -1,8 +1,7 @@
-//! A session over the network that does what one over the local socket does: the calls of a [`crate::Client`] in the
-//! words of Oracle Net.
+//! A session over the network with the calls of a session over the local socket: [`crate::Client`] in Oracle Net.
 //!
-//! What the local packets carry and Oracle Net does not is asked for with calls of their own: the lines of
-//! `dbms_output`, and after an ALTER SESSION the schema and the format of dates.
+//! Separate calls get the data that local packets carry and Oracle Net does not: the lines of `dbms_output`, and after
+//! an ALTER SESSION the schema and the date format.
 
 mod array;
 
@@ -27,13 +26,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use types::{DataType, LenUnit, Nls, Number, Ora, Value};
 
-/// The end of a call that was broken.
+/// The error of a call that was broken.
 const BROKEN: u32 = 1013;
-/// A unit was created with errors in it.
+/// A unit was created with compilation errors.
 const WITH_ERRORS: u32 = 24344;
 
-/// Takes the lines of `dbms_output`, as many as fit: each with its length and a colon before it, -1 for one that is
-/// NULL. A line that does not fit comes alone.
+/// Reads the lines of `dbms_output`, as many as fit: each after its length and a colon; the length of NULL is -1. A
+/// line that does not fit is returned alone.
 const TAKE_LINES: &str = "\
 declare l varchar2(32767); s integer; t varchar2(32767); n integer := 0;
 begin
@@ -60,17 +59,17 @@ pub(crate) struct Remote {
     session: NetSession,
     /// The columns of open queries.
     open: HashMap<u32, Vec<Column>>,
-    /// As the last call left it.
+    /// The schema after the last call.
     schema: String,
     nls: Nls,
     breaks: Arc<Breaks>,
 }
 
-/// A handle that breaks the call that runs, from another thread.
+/// A handle by which another thread breaks the present call.
 pub(crate) struct Breaks {
     stream: Mutex<Stream>,
     in_call: AtomicBool,
-    /// A break was sent that the server has not answered.
+    /// A break was sent, and the server has not answered it.
     is_sent: AtomicBool,
 }
 
@@ -81,7 +80,7 @@ impl std::fmt::Debug for Breaks {
 }
 
 impl Breaks {
-    /// Sends the break; nothing happens when no call is in flight, or one has been sent for it.
+    /// Sends the break; has no effect when no call is in flight, or the call has been broken already.
     pub(crate) fn send(&self) -> ClientResult<()> {
         if !self.in_call.load(Ordering::SeqCst) || self.is_sent.swap(true, Ordering::SeqCst) {
             return Ok(());
@@ -93,12 +92,12 @@ impl Breaks {
     }
 }
 
-/// The binds of a call as they are sent.
+/// The binds of a call in the order of sending.
 struct Sent {
     shapes: Vec<Shape>,
     values: Vec<Value>,
     rules: BindRules,
-    /// For each of them, the client's.
+    /// For each of them, the index of the client's bind.
     of: Vec<usize>,
 }
 
@@ -153,7 +152,7 @@ impl Remote {
         Arc::clone(&self.breaks)
     }
 
-    /// Makes a call of the local packets.
+    /// Makes a call given as a local packet.
     pub(crate) fn call(&mut self, request: &Request, output: &mut Vec<Option<String>>) -> ClientResult<Outcome> {
         match request {
             Request::Execute(e) => {
@@ -195,7 +194,7 @@ impl Remote {
         Outcome { done, output: Vec::new(), columns: Vec::new(), rows: Vec::new(), cursor: 0 }
     }
 
-    /// Makes one call. A break that was sent for it, or for the one before it, is answered behind it.
+    /// Makes one call. The answer to a break that was sent for it, or for the previous call, is read after it.
     fn one<T>(&mut self, call: impl FnOnce(&mut NetSession) -> ClientResult<T>) -> ClientResult<T> {
         self.settle(false)?;
         self.session.wire.was_reset = false;
@@ -209,7 +208,7 @@ impl Remote {
         made
     }
 
-    /// Hears the answer to a break, unless the call that it broke has given it.
+    /// Reads the answer to a break, unless the broken call has answered it.
     fn settle(&mut self, is_answered: bool) -> ClientResult<()> {
         if is_answered {
             self.breaks.is_sent.store(false, Ordering::SeqCst);
@@ -274,7 +273,7 @@ impl Remote {
             Some(columns) if text.is_query => {
                 outcome.columns = self.columns(&columns, &outcome.rows, cursors);
                 outcome.cursor = cursor;
-                // Who closes it closes the cursors in its rows.
+                // The owner of the cursor must close the cursors in its rows.
                 if outcome.done.more || columns.iter().any(|c| c.shape.is_cursor()) {
                     self.open.insert(cursor, columns);
                 } else {
@@ -290,7 +289,7 @@ impl Remote {
         Ok(outcome)
     }
 
-    /// What an answer says of its call.
+    /// The outcome in the answer to a call.
     fn told(&self, answer: &mut Answer) -> Outcome {
         let o = &answer.outcome;
         let kind = StatementKind(o.command.into());
@@ -309,7 +308,7 @@ impl Remote {
         Outcome { rows: std::mem::take(&mut answer.rows), ..self.outcome(done) }
     }
 
-    /// Notes the cursors that a block has left: those of binds, and its results.
+    /// Notes the cursors that a block has left: binds and implicit results.
     fn take_cursors(&mut self, cursors: Vec<(u16, Vec<Column>)>, done: &mut Done) {
         for (number, columns) in cursors.into_iter().filter(|(number, _)| *number != 0) {
             let value = Value::Number(Number::from_u64(number.into()));
@@ -321,7 +320,7 @@ impl Remote {
         }
     }
 
-    /// The columns of a query; those of the cursors in its rows, which are noted, come with them.
+    /// The columns of a query, with those of the cursors in its rows, which are noted.
     fn columns(
         &mut self,
         columns: &[Column],
@@ -397,7 +396,7 @@ impl Remote {
         Ok(outcome)
     }
 
-    /// The server forgets the statement with the next call.
+    /// Closes a cursor; the message is sent with the next call.
     fn close(&mut self, cursor: u32) {
         self.open.remove(&cursor);
         if cursor != 0 {
@@ -405,7 +404,7 @@ impl Remote {
         }
     }
 
-    /// Name and version of the server.
+    /// The name and version of the server.
     fn banner(&mut self) -> ClientResult<String> {
         let sequence = self.session.next();
         let mut message = Vec::new();
@@ -431,7 +430,7 @@ impl Remote {
         })
     }
 
-    /// Learns what the session is like; gives its user.
+    /// Reads the state of the session; returns its user.
     fn learn_state(&mut self) -> ClientResult<String> {
         let execute = local::Execute {
             sql: STATE.into(),
@@ -450,7 +449,7 @@ impl Remote {
         Ok(text(0))
     }
 
-    /// Takes the lines of `dbms_output`.
+    /// Reads the lines of `dbms_output`.
     fn take_lines(&mut self) -> ClientResult<Vec<Option<String>>> {
         let long = DataType::Varchar2 { len: 32767, unit: LenUnit::Byte };
         let named = |name: &str, data_type| Bind::named(name, data_type, Value::Null);
@@ -494,7 +493,7 @@ fn own_failure(code: u32) -> Failure {
     Failure { facility: "ORA".into(), code, text: Ora::new(code).to_string(), ..Failure::default() }
 }
 
-/// The binds of a text in the order in which they are sent: in a block each name once, in SQL every place.
+/// The binds of a text in the order of sending: in a block each name once, in SQL every occurrence.
 fn sent(text: &Text, binds: &[Bind]) -> ClientResult<Sent> {
     let mut sent = Sent {
         shapes: Vec::new(),
@@ -529,7 +528,7 @@ fn sent(text: &Text, binds: &[Bind]) -> ClientResult<Sent> {
             seen.push(name);
         }
         let is_same = |bind: &Bind| bind.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name));
-        // Without a value the server says which bind has none.
+        // Without a value the server reports the bind.
         if let Some(at) = binds.iter().position(is_same) {
             add(at, *is_target && !text.is_block)?;
         }
@@ -537,12 +536,12 @@ fn sent(text: &Text, binds: &[Bind]) -> ClientResult<Sent> {
     Ok(sent)
 }
 
-/// A statement's text, as far as a client has to know it.
+/// The parts of a statement's text that a client needs.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Text {
     is_query: bool,
     is_block: bool,
-    /// The binds in the order of the text, and whether each takes what RETURNING gives.
+    /// The binds in text order, each with a flag for RETURNING.
     places: Vec<(String, bool)>,
 }
 
@@ -592,7 +591,7 @@ impl Text {
                         text.is_block = matches!(word.as_str(), "begin" | "declare" | "call");
                         first = false;
                         if word == "create" {
-                            // Colons in a unit's text begin names of its own.
+                            // Colons in the text of a unit do not mark binds.
                             return text;
                         }
                     }

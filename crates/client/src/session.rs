@@ -14,21 +14,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::Value;
 
-/// Rows a query asks for at a time unless told otherwise; SQL*Plus's `ARRAYSIZE` is 15.
+/// Default number of rows of a fetch; SQL*Plus's `ARRAYSIZE` is 15.
 const DEFAULT_FETCH_SIZE: u32 = 100;
 
-/// How a client proves who it is.
+/// The credentials of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credentials {
-    /// `/ as sysdba`: the operating-system user who owns the instance.
+    /// `/ as sysdba`: the operating-system user that owns the instance.
     Sysdba,
-    /// `/`: an account that stands for the operating-system user (`ops$name`).
+    /// `/`: the account of the operating-system user (`ops$name`).
     OsUser,
     /// `user/password`.
     Password { user: String, password: String },
     /// `user/password as sysdba`.
     SysdbaPassword { user: String, password: String },
-    /// `user/password`, and the password to have from now on.
+    /// `user/password`, and the new password.
     Change { user: String, password: String, new_password: String },
 }
 
@@ -39,7 +39,7 @@ impl Credentials {
     }
 }
 
-/// What `v$session` shall show of the client.
+/// The description of the client in `v$session`.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     pub program: String,
@@ -60,20 +60,20 @@ impl Default for ConnectOptions {
     }
 }
 
-/// What a statement that is not a query left.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub done: Done,
-    /// Lines of `dbms_output`, when asked for; `None` is an empty line.
+    /// Lines of `dbms_output`, if requested; `None` is an empty line.
     pub output: Vec<Option<String>>,
-    /// A query's columns and first rows, when the statement turned out to be one.
+    /// The columns and first rows, if the statement is a query.
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Value>>,
     /// The open cursor, when `done.more`.
     pub cursor: u32,
 }
 
-/// What carries a session's calls.
+/// The transport of a session's calls.
 enum Line {
     Local(Connection),
     Net(Box<Remote>),
@@ -87,11 +87,11 @@ pub struct Client {
     want_output: bool,
     fetch_size: u32,
     output: Vec<Option<String>>,
-    /// The session is over: every call answers ORA-03114.
+    /// The session is over: every call answers ORA-03114 (invariant 2).
     closed: bool,
     in_transaction: bool,
     schema: String,
-    /// How often handles have broken a call, or would have.
+    /// The number of breaks that handles have sent or tried to send.
     breaks: Arc<AtomicU64>,
 }
 
@@ -99,16 +99,16 @@ impl Client {
     /// Connects to the instance whose database is in `dir`.
     ///
     /// # Errors
-    /// [`ClientError::NotRunning`] when nobody listens there; the server's refusal (ORA-01017, ORA-00020, …).
+    /// [`ClientError::NotRunning`] when no instance listens there; the server's refusal (ORA-01017, ORA-00020, …).
     pub fn connect(dir: &Path, credentials: &Credentials) -> ClientResult<Client> {
         Self::connect_with(dir, credentials, &ConnectOptions::default())
     }
 
-    /// Who waits for whom in the instance whose database is in `dir`, as lines of text. No session is opened: it works
-    /// when nobody can log on.
+    /// The sessions of the instance in `dir` that wait for one another, as lines of text. It opens no session, so it
+    /// works when no logon is possible.
     ///
     /// # Errors
-    /// [`ClientError::NotRunning`]; ORA-01031 for a user who does not own the instance.
+    /// [`ClientError::NotRunning`]; ORA-01031 for a user that does not own the instance.
     pub fn diagnose(dir: &Path) -> ClientResult<Vec<String>> {
         let mut connection = Connection::open(dir)?;
         connection.send(&Request::Diagnose)?;
@@ -119,10 +119,11 @@ impl Client {
         }
     }
 
-    /// Asks something of the listener of the instance whose database is in `dir`, and gives what it says.
+    /// Sends a request to the listener of the instance in `dir`, and returns its answer.
     ///
     /// # Errors
-    /// [`ClientError::NotRunning`]; TNS-12541 where it does not listen; ORA-01031 for a user who does not own it.
+    /// [`ClientError::NotRunning`]; TNS-12541 when it does not listen; ORA-01031 for a user that does not own the
+    /// instance.
     pub fn ask_listener(dir: &Path, word: ListenerWord) -> ClientResult<Vec<String>> {
         let mut connection = Connection::open(dir)?;
         connection.send(&Request::Listener(word))?;
@@ -151,7 +152,7 @@ impl Client {
     /// Connects over the network.
     ///
     /// # Errors
-    /// ORA-12541 and its like where nobody listens; the listener's refusal (ORA-12514, …); the server's (ORA-01017, …).
+    /// ORA-12541 and the like without a listener; the listener's refusal (ORA-12514, …); the server's (ORA-01017, …).
     pub fn connect_net(route: &Route, credentials: &Credentials, options: &ConnectOptions) -> ClientResult<Client> {
         let (remote, welcome) = Remote::connect(route, credentials, options)?;
         Ok(Client::of(Line::Net(Box::new(remote)), welcome, Path::new("")))
@@ -180,7 +181,7 @@ impl Client {
         self.execute_prefetch(sql, binds, self.fetch_size)
     }
 
-    /// Runs any statement, asking for `prefetch` rows with the answer.
+    /// Runs any statement, and requests `prefetch` rows with the answer.
     ///
     /// # Errors
     /// As [`Client::execute`].
@@ -194,7 +195,7 @@ impl Client {
         })))
     }
 
-    /// Parses a statement and describes its columns; it is not run.
+    /// Parses a statement and describes its columns without running it.
     ///
     /// # Errors
     /// The server's error.
@@ -203,7 +204,7 @@ impl Client {
         Ok(self.call(&Request::Describe { sql })?.columns)
     }
 
-    /// Runs a query and gives its rows one by one.
+    /// Runs a query and returns its rows one by one.
     ///
     /// # Errors
     /// The server's error.
@@ -254,10 +255,10 @@ impl Client {
         self.execute("rollback", &[]).map(drop)
     }
 
-    /// Ends the session, committing or rolling back what is open. When it returns the session has let go of everything.
+    /// Ends the session with a commit or rollback. On return the session has released everything.
     ///
     /// # Errors
-    /// The server's error of the commit.
+    /// The server's error from the commit.
     pub fn logoff(mut self, commit: bool) -> ClientResult<()> {
         self.call(&Request::Logoff { commit })?;
         match &mut self.line {
@@ -271,7 +272,7 @@ impl Client {
         self.want_output = on;
     }
 
-    /// How many rows a call asks for at a time.
+    /// Sets the number of rows that a call requests.
     pub fn set_fetch_size(&mut self, rows: u32) {
         self.fetch_size = rows.max(1);
     }
@@ -281,7 +282,7 @@ impl Client {
         std::mem::take(&mut self.output)
     }
 
-    /// What the server said at logon: sid, serial#, banner, ….
+    /// The server's data of the logon: sid, serial#, banner, ….
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
@@ -316,7 +317,7 @@ impl Client {
         &self.dir
     }
 
-    /// A handle with which another thread breaks the call in flight (Ctrl-C).
+    /// A handle by which another thread breaks the call in flight (Ctrl-C).
     pub fn break_handle(&self) -> BreakHandle {
         BreakHandle {
             way: match &self.line {
@@ -372,7 +373,7 @@ impl Client {
             }
         };
         if let Err(e) = connection.send(request) {
-            // A server that ended the session has said why before it closed the connection.
+            // A server that ended the session sends the reason before it closes the connection.
             return Err(connection.last_word().unwrap_or(e));
         }
         let mut outcome =
@@ -409,7 +410,7 @@ impl Client {
     }
 }
 
-/// A query's rows, fetched as they are asked for.
+/// The rows of a query, fetched as needed.
 pub struct Query<'a> {
     client: &'a mut Client,
     columns: Vec<Column>,
@@ -438,7 +439,7 @@ impl Query<'_> {
         Ok(self.rows.pop_front())
     }
 
-    /// All rows that are left.
+    /// All remaining rows.
     ///
     /// # Errors
     /// As [`Query::next_row`].
@@ -461,7 +462,7 @@ impl Iterator for Query<'_> {
 impl Drop for Query<'_> {
     fn drop(&mut self) {
         if self.more {
-            // A failure shows at the next call.
+            // The next call reports a failure.
             let _ = self.client.close_cursor(self.cursor);
         }
     }
@@ -478,13 +479,13 @@ pub struct BreakHandle {
 enum BreakWay {
     /// By another connection, which names the session.
     Local { dir: PathBuf, sid: u32, serial: u32, key: u64 },
-    /// By the session's own.
+    /// By the session's own connection.
     Net(Arc<Breaks>),
 }
 
 impl BreakHandle {
-    /// Sends the break. Nothing happens when no call is in flight; of an array that goes in several calls, the next is
-    /// not made.
+    /// Sends the break. It has no effect when no call is in flight; an array that takes several calls ends after the
+    /// present one.
     ///
     /// # Errors
     /// When the instance does not answer.
@@ -531,7 +532,7 @@ fn not_connected() -> ClientError {
     own(3114, "ORA-03114: not connected to ORACLE", true)
 }
 
-/// A call that was broken before it was made.
+/// The error of a call that was broken before it was sent.
 pub(crate) fn broken() -> ClientError {
     own(1013, "ORA-01013: user requested cancel of current operation", false)
 }

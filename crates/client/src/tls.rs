@@ -1,4 +1,4 @@
-//! Connections that are encrypted: whom a client trusts, and the stream.
+//! Encrypted connections: the trusted authorities, and the stream.
 
 use crate::error::{ClientError, ClientResult};
 use crate::net_session::refused;
@@ -19,17 +19,16 @@ use types::Ora;
 /// The wallet in its directory.
 const WALLET: &str = "ewallet.pem";
 
-/// Where systems keep the authorities that they trust.
+/// The files of trusted authorities on common systems.
 const SYSTEM: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/// Whom a client trusts to say who a server is.
+/// The trust in certificates of servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// A directory with an `ewallet.pem`, or such a file; without it `$SSL_CERT_FILE` or the system's authorities are
-    /// trusted.
+    /// A directory with an `ewallet.pem`, or such a file; without it, `$SSL_CERT_FILE` or the system's authorities.
     pub wallet: Option<PathBuf>,
-    /// A certificate that is trusted may be another host's.
+    /// A trusted certificate may name another host.
     pub any_name: bool,
 }
 
@@ -50,7 +49,7 @@ impl Trust {
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(&text) {
             let certificate = certificate.map_err(|e| unread(format!("{e:?}")))?;
-            // A certificate that is none of an authority's is passed by, as the system's file may have some.
+            // Other certificates than those of authorities are skipped; the system's file may have some.
             let _ = roots.add(certificate);
         }
         if roots.is_empty() {
@@ -69,7 +68,7 @@ impl Trust {
     }
 }
 
-/// Takes a certificate that is trusted for whatever host it is.
+/// Accepts a trusted certificate for any host name.
 #[derive(Debug)]
 struct AnyName(Arc<WebPkiServerVerifier>);
 
@@ -84,7 +83,7 @@ impl ServerCertVerifier for AnyName {
     ) -> Result<ServerCertVerified, rustls::Error> {
         use CertificateError::{NotValidForName, NotValidForNameContext};
         match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The name is looked at last.
+            // The name is checked last.
             Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
                 Ok(ServerCertVerified::assertion())
             }
@@ -126,14 +125,14 @@ pub enum Stream {
     Tls(Encrypted),
 }
 
-/// A connection that is encrypted. One thread reads it; another may write to it meanwhile.
+/// An encrypted connection. One thread reads it; another may write to it meanwhile.
 pub struct Encrypted {
     connection: Arc<Mutex<ClientConnection>>,
     socket: TcpStream,
     raw: Vec<u8>,
 }
 
-/// Bytes that are read from an encrypted connection at once.
+/// Bytes read from an encrypted connection at once.
 const RAW_LEN: usize = 16 << 10;
 
 impl Encrypted {
@@ -149,7 +148,7 @@ impl Encrypted {
         loop {
             match self.connection().reader().read(buffer) {
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {}
-                // The other side has gone without a word.
+                // The other side closed the connection without a TLS alert.
                 Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(0),
                 read => return read,
             }
@@ -177,11 +176,11 @@ impl Encrypted {
 }
 
 impl Stream {
-    /// Encrypts a connection to `host` if it is asked for.
+    /// Encrypts a connection to `host` if requested.
     ///
     /// # Errors
-    /// ORA-29024 for a certificate that is not trusted, or another host's; ORA-28759 when nobody is trusted; ORA-28860
-    /// for what is no TLS.
+    /// ORA-29024 for a certificate that is not trusted, or of another host; ORA-28759 without any trusted authority;
+    /// ORA-28860 for a peer without TLS.
     pub fn open(mut socket: TcpStream, host: &str, tls: Option<&Trust>) -> ClientResult<Stream> {
         let Some(trust) = tls else { return Ok(Stream::Plain(socket)) };
         let name = ServerName::try_from(host.to_string()).map_err(|_| refused(12545))?;
@@ -197,10 +196,10 @@ impl Stream {
         Ok(Stream::Tls(Encrypted::new(Arc::new(Mutex::new(connection)), socket)))
     }
 
-    /// Another hand on the connection, to write with from another thread.
+    /// Another handle of the connection, for writing from another thread.
     ///
     /// # Errors
-    /// No descriptor to be had.
+    /// No descriptor was available.
     pub fn another(&self) -> std::io::Result<Stream> {
         Ok(match self {
             Stream::Plain(socket) => Stream::Plain(socket.try_clone()?),

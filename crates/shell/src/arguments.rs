@@ -1,10 +1,10 @@
-//! The arguments of the shell: SQL*Plus's, and those of a throw-away instance.
+//! The arguments of the shell: those of SQL*Plus, and those of a throw-away instance.
 
 use std::path::PathBuf;
 
 use crate::command::{Logon, parse_logon};
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const USAGE: &str = "\
 Usage: latchwork sql [options] [user[/password][@place] | / | /nolog] [as sysdba] [@script [argument]...]
 
@@ -43,8 +43,7 @@ pub struct Arguments {
     pub script: Vec<String>,
 }
 
-/// The password that an argument shows to everybody who may list processes: what follows the slash of `user/password`,
-/// with what follows it.
+/// The password in an argument, which the list of processes would show: the part after the slash of `user/password`.
 pub fn secret_of(words: &[String]) -> Option<&str> {
     let mut at = words.iter();
     while let Some(word) = at.next() {
@@ -64,7 +63,7 @@ pub fn secret_of(words: &[String]) -> Option<&str> {
 /// Parses the arguments.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The error in the arguments.
 pub fn parse(words: &[String]) -> Result<Arguments, String> {
     let mut out = Arguments::default();
     let mut logon: Vec<&str> = Vec::new();
@@ -90,7 +89,7 @@ pub fn parse(words: &[String]) -> Result<Arguments, String> {
                     other => return Err(format!("{word} {other}: the level is 1, 2 or 3")),
                 };
             }
-            // The release whose behaviour a script asks for. There is one behaviour, so any release will do.
+            // The release whose behaviour a script expects. Latchwork has one behaviour, so any release is accepted.
             "-c" | "-C" => {
                 value(word)?;
             }

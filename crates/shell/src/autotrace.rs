@@ -1,7 +1,8 @@
-//! `SET AUTOTRACE`: the plan of each statement behind its rows, and what the session counted for it.
+//! `SET AUTOTRACE`: the plan of each statement after its rows, and the session's statistics for it.
 //!
-//! The figures are read by a second session of the same user, so that reading them is not counted. The plan is
-//! explained by the first, whose names and settings are the statement's. A figure the server does not have is left out.
+//! A second session of the same user reads the statistics, so that the reading is not counted. The first session
+//! explains the plan, because it has the statement's names and settings. A statistic that the server does not have is
+//! left out.
 
 use client::{Client, ClientError, Credentials};
 use types::Value;
@@ -9,17 +10,17 @@ use types::Value;
 use crate::shell::Shell;
 use crate::text::split_word;
 
-/// What is asked for.
+/// The requested parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autotrace {
     pub explain: bool,
     pub statistics: bool,
-    /// TRACEONLY: rows are fetched and not printed.
+    /// TRACEONLY: rows are fetched but not printed.
     pub no_rows: bool,
 }
 
 impl Autotrace {
-    /// The words behind SET AUTOTRACE; the number of words that were taken comes with it.
+    /// Parses the words after SET AUTOTRACE; also returns the number of words used.
     pub fn parse(words: &[String]) -> Option<(Autotrace, usize)> {
         let is = |word: &str, full: &str, least: usize| word.len() >= least && full.starts_with(word);
         let first = words.first()?.to_ascii_lowercase();
@@ -49,7 +50,7 @@ impl Autotrace {
         self.explain || self.statistics
     }
 
-    /// What SHOW AUTOTRACE says.
+    /// The output of SHOW AUTOTRACE.
     pub fn show(self) -> String {
         if !self.is_on() {
             return "autotrace OFF".into();
@@ -60,13 +61,13 @@ impl Autotrace {
     }
 }
 
-/// The second session.
+/// The second session, which reads the statistics.
 pub(crate) struct Observer {
     session: Client,
     sid: String,
 }
 
-/// What is counted, in the order in which it is printed. Bytes and round trips of SQL*Net are not: sessions are local.
+/// The statistics in the order of printing. Bytes and round trips of SQL*Net are left out: sessions are local.
 const STATISTICS: &[&str] = &[
     "recursive calls",
     "db block gets",
@@ -94,7 +95,7 @@ impl Observer {
         Ok(observer)
     }
 
-    /// The figures as they are now, by place in [`STATISTICS`]; `None` for what is not counted.
+    /// The present statistics, by index in [`STATISTICS`]; `None` for those that do not exist.
     fn read(&mut self) -> Result<Vec<Option<u64>>, ClientError> {
         let names: Vec<String> = STATISTICS.iter().map(|name| format!("'{name}'")).collect();
         let sql = format!(
@@ -127,7 +128,7 @@ fn is_traced(text: &str) -> bool {
 const RULE: &str = "----------------------------------------------------------";
 
 impl Shell<'_> {
-    /// Puts what SET AUTOTRACE asks for into force.
+    /// Puts the options of SET AUTOTRACE into force.
     pub(crate) fn set_autotrace(&mut self, wanted: Autotrace) {
         self.observer = None;
         self.settings.autotrace = wanted;
@@ -146,13 +147,13 @@ impl Shell<'_> {
         self.observer = opened;
     }
 
-    /// Whether a statement is only explained: a query under TRACEONLY without STATISTICS.
+    /// Whether a statement is explained and not run: a query under TRACEONLY without STATISTICS.
     pub(crate) fn is_only_explained(&self, text: &str) -> bool {
         let trace = self.settings.autotrace;
         trace.no_rows && !trace.statistics && ["select", "with"].contains(&first_word(text).as_str())
     }
 
-    /// The figures before a statement, where they will be asked for behind it.
+    /// The statistics before a statement, if they will be printed after it.
     pub(crate) fn before_traced(&mut self, text: &str) -> Option<Vec<Option<u64>>> {
         if !self.settings.autotrace.statistics || !is_traced(text) {
             return None;
@@ -165,7 +166,7 @@ impl Shell<'_> {
         if !is_traced(text) || !self.settings.autotrace.is_on() {
             return;
         }
-        // Read before anything else is asked of the session.
+        // Read before the session is used for anything else.
         let after = before.as_ref().and(self.observer.as_mut()).and_then(|observer| observer.read().ok());
         if self.settings.autotrace.explain {
             self.print_plan(text);

@@ -1,8 +1,8 @@
-//! What a line of input begins: a command of the shell, a SQL statement, or a PL/SQL unit.
+//! Classification of an input line: a command of the shell, a SQL statement, or a PL/SQL unit.
 
 use crate::text::split_word;
 
-/// What a first line is.
+/// The kind of a first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
     /// A shell command; complete with its line (or its continuation lines).
@@ -13,11 +13,11 @@ pub enum Begins {
     PlSql,
     /// A comment or nothing.
     Nothing,
-    /// A word that begins neither.
+    /// A word that begins none of them.
     Unknown,
 }
 
-/// Shell commands: the full name and the fewest letters that select it.
+/// Shell commands: the full name, and the length of the shortest abbreviation.
 const COMMANDS: &[(&str, usize)] = &[
     ("accept", 3),
     ("append", 1),
@@ -121,10 +121,10 @@ pub fn command_name(word: &str) -> Option<&'static str> {
     COMMANDS.iter().find(|(full, least)| full.starts_with(&lower) && lower.len() >= *least).map(|(full, _)| *full)
 }
 
-/// What a line begins, when no statement is being entered.
+/// The kind of a line when no statement is being entered.
 pub fn begins(line: &str) -> Begins {
     let mut trimmed = line.trim();
-    // A line may have any number of comments, so they are no recursion.
+    // A loop instead of recursion: a line may have any number of comments.
     while let Some(comment) = trimmed.strip_prefix("/*") {
         match comment.find("*/") {
             Some(end) => trimmed = comment[end + 2..].trim_start(),
@@ -147,7 +147,7 @@ pub fn begins(line: &str) -> Begins {
         "" => return if trimmed.starts_with('(') { Begins::Sql } else { Begins::Unknown },
         _ => {}
     }
-    // SET belongs to both: SET TRANSACTION, SET ROLE and SET CONSTRAINT(S) go to the server.
+    // SET is both: SET TRANSACTION, SET ROLE and SET CONSTRAINT(S) are sent to the server.
     if word == "set" {
         let next = split_word(rest).0.to_ascii_lowercase();
         let sql = ["transaction", "role", "constraint", "constraints"].contains(&next.trim_end_matches(';'));
@@ -162,7 +162,7 @@ pub fn begins(line: &str) -> Begins {
     if trimmed.starts_with('(') { Begins::Sql } else { Begins::Unknown }
 }
 
-/// Whether what follows `CREATE` is a unit whose text contains semicolons.
+/// Whether the text after `CREATE` is a unit whose text contains semicolons.
 pub fn creates_plsql(rest: &str) -> bool {
     let mut words = rest.split_whitespace().map(str::to_ascii_lowercase);
     let mut word = words.next();

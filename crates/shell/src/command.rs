@@ -1,4 +1,4 @@
-//! The shell's own commands.
+//! The commands of the shell.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use crate::settings::{Break, Settings};
 use crate::shell::{Ended, ExitCode, OnError, Shell, Variable};
 use crate::text::{left, split_word, without_semicolon, words};
 
-/// The level of `-R` from which on a command is refused. Source: SQL*Plus User's Guide, "RESTRICT Option".
+/// The level of `-R` from which a command is refused. Source: SQL*Plus User's Guide, "RESTRICT Option".
 fn restriction(name: &str) -> Option<u8> {
     match name {
         "edit" | "host" => Some(1),
@@ -35,7 +35,7 @@ impl Shell<'_> {
             self.out.line(&format!("SP2-0738: Restricted command \"{name}\" not available"));
             return;
         }
-        // The texts of PROMPT and REMARK and the like are taken as they are but for variables.
+        // The texts of PROMPT, REMARK and the like are kept unchanged except for variables.
         let mut rest = rest.to_string();
         if !matches!(name, "remark")
             && let Some(mark) = self.settings.define
@@ -123,7 +123,7 @@ impl Shell<'_> {
         }
     }
 
-    /// ORADEBUG: the server runs it, the lines it says are printed as they are.
+    /// ORADEBUG: the server runs it; its lines are printed unchanged.
     fn oradebug(&mut self, rest: &str) {
         let Some(session) = &mut self.session else {
             self.out.line("SP2-0640: Not connected");
@@ -209,7 +209,7 @@ impl Shell<'_> {
         self.rows_or_error(sql).unwrap_or_default()
     }
 
-    /// The rows of a query; `None` when it failed, which has been said then.
+    /// The rows of a query; `None` after an error, which has been printed.
     fn rows_or_error(&mut self, sql: &str) -> Option<Vec<Vec<Value>>> {
         let Some(session) = &mut self.session else {
             self.out.line("SP2-0640: Not connected");
@@ -352,8 +352,8 @@ impl Shell<'_> {
         }
     }
 
-    /// `BREAK [ON column [SKIP n | SKIP PAGE] [NODUPLICATES | DUPLICATES]]…`; `ON ROW` and `ON REPORT` print nothing of
-    /// their own.
+    /// `BREAK [ON column [SKIP n | SKIP PAGE] [NODUPLICATES | DUPLICATES]]…`; `ON ROW` and `ON REPORT` print nothing by
+    /// themselves.
     fn break_on(&mut self, rest: &str) {
         let all = words(rest);
         if all.is_empty() {
@@ -479,16 +479,16 @@ impl Shell<'_> {
     fn pause(&mut self, text: &str) {
         self.out.line(text);
         self.out.flush();
-        // A script that pauses goes on at once when nobody is there to press a key.
+        // Without a person at the terminal a PAUSE in a script returns at once.
         if self.reader.is_terminal() || !self.scripts.is_reading() {
-            // Any answer lets it go on, no answer too.
+            // Any answer, or the end of the input, ends the pause.
             let _ = self.reader.read("");
         }
     }
 
     fn host(&mut self, rest: &str) {
         self.out.flush();
-        // The user's own shell runs a command too: what `echo -n` prints, say, is its business.
+        // The user's own shell runs the command, so its built-in commands (such as `echo -n`) behave as usual.
         let shell = std::env::var("SHELL").ok().filter(|shell| std::path::Path::new(shell).is_file());
         let mut command = Command::new(shell.unwrap_or_else(|| "/bin/sh".into()));
         if !rest.trim().is_empty() {
@@ -626,7 +626,7 @@ impl Shell<'_> {
         }
         let column = client::Column {
             name,
-            // A bind's buffer has 32 characters at least.
+            // The buffer of a bind has at least 32 characters.
             display_size: match &variable.data_type {
                 DataType::Varchar2 { len, .. } | DataType::Char { len, .. } => (*len).max(32),
                 _ => 32,
@@ -645,7 +645,7 @@ impl Shell<'_> {
         self.out.write(&text);
     }
 
-    /// Prints what a REFCURSOR is open for, once: it is closed then.
+    /// Prints the rows of an open REFCURSOR once, which closes it.
     fn print_reference(&mut self, name: &str) {
         let variable = self.binds.iter_mut().find(|(known, _)| known == name).map(|(_, variable)| variable);
         let open = variable.and_then(|v| {
@@ -703,7 +703,7 @@ impl Shell<'_> {
         Some(new)
     }
 
-    /// PASSWORD: changes a user's password, which nobody sees.
+    /// PASSWORD: changes a user's password without showing it.
     fn password(&mut self, rest: &str) {
         if self.session.is_none() {
             self.out.line("SP2-0640: Not connected");
@@ -743,7 +743,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Asks for the password a user name came without.
+    /// Asks for a password if the user name came without one.
     pub(crate) fn with_password(&mut self, logon: Logon) -> Logon {
         if !logon.asks_password {
             return logon;
@@ -781,7 +781,7 @@ impl Shell<'_> {
         match action.to_ascii_lowercase().as_str() {
             "exit" => match parse_exit(&all[2..]) {
                 Ok((code, end)) => {
-                    // Without a code WHENEVER … EXIT says success, as SQL*Plus does; a script names SQL.SQLCODE.
+                    // WHENEVER … EXIT without a code ends with success, as in SQL*Plus; scripts give SQL.SQLCODE.
                     rule.exit = Some(code);
                     rule.rollback = end == Some(false);
                 }
@@ -807,7 +807,7 @@ impl Shell<'_> {
         }
     }
 
-    /// `CHANGE/old/new`: the first place of the last line, whatever its case.
+    /// `CHANGE/old/new`: changes the first occurrence in the last line, ignoring case.
     fn change(&mut self, rest: &str) {
         let mut parts = rest.chars();
         let Some(mark) = parts.next() else {
@@ -965,7 +965,7 @@ fn text_type(len: u32) -> DataType {
     DataType::Varchar2 { len, unit: types::LenUnit::Byte }
 }
 
-/// Code and end of `EXIT`: `Some(false)` for ROLLBACK.
+/// Code and ending of `EXIT`: `Some(false)` for ROLLBACK.
 fn parse_exit(all: &[String]) -> Result<(ExitCode, Option<bool>), String> {
     let mut code = ExitCode::Number(0);
     let mut end = None;
@@ -993,7 +993,7 @@ fn parse_exit(all: &[String]) -> Result<(ExitCode, Option<bool>), String> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Logon {
     pub credentials: Credentials,
-    /// What followed `@`.
+    /// The text after `@`.
     pub place: Option<String>,
     pub asks_password: bool,
 }

@@ -51,7 +51,7 @@ impl Shell<'_> {
 }
 
 impl Shell<'_> {
-    /// Describes a procedure, function or package by its source; false when there is none of that name.
+    /// Describes a procedure, function or package from its source; false when there is none with that name.
     fn describe_unit(&mut self, name: &str) -> bool {
         let (owner, unit) = match name.split_once('.') {
             Some((owner, unit)) => (owner.to_uppercase(), unit),
@@ -126,7 +126,7 @@ struct Header {
     returns: Option<String>,
 }
 
-/// The heads of the subprograms that a source declares, in its order.
+/// The heads of the subprograms that a source declares, in source order.
 fn headers(source: &str) -> Vec<Header> {
     let tokens = tokens(source);
     let mut out = Vec::new();
@@ -239,7 +239,7 @@ fn argument(tokens: &[String]) -> Argument {
     Argument { name: word(0).to_string(), kind: type_text(&rest[..end]), mode, default: end < rest.len() }
 }
 
-/// A type as its tokens are written, with blanks between words only; `INTEGER` is what it is a name for.
+/// The text of a type from its tokens, with blanks between words only; `INTEGER` becomes the type that it stands for.
 fn type_text(tokens: &[String]) -> String {
     let mut out = String::new();
     for token in tokens {

@@ -9,15 +9,15 @@ const USAGE: &str = "Usage: SET MARKUP HTML [ON|OFF] [HEAD text] [BODY text] [TA
 /// The settings of `SET MARKUP HTML`; they are kept while it is off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Html {
-    /// What stands in the page's head.
+    /// The contents of the page's head.
     pub head: String,
     /// Attributes of the page's body.
     pub body: String,
     /// Attributes of each table.
     pub table: String,
-    /// Characters that mean something in HTML are written as entities.
+    /// Special characters of HTML are written as entities.
     pub entmap: bool,
-    /// Spool files begin and end as pages.
+    /// Spool files are complete pages.
     pub spool: bool,
     /// Results are text in `<pre>` instead of tables.
     pub preformat: bool,
@@ -42,10 +42,10 @@ impl Default for Html {
 }
 
 impl Html {
-    /// Takes the words behind `SET MARKUP HTML`; returns whether they switch it on or off.
+    /// Sets the options after `SET MARKUP HTML`; returns whether they switch it on or off.
     ///
     /// # Errors
-    /// The SP2 message of the first word that is wrong; nothing is set then.
+    /// The SP2 message of the first wrong word; nothing is set then.
     pub fn set(&mut self, words: &[String]) -> Result<Option<bool>, String> {
         let mut new = self.clone();
         let mut on = None;
@@ -76,34 +76,34 @@ impl Html {
         Ok(on)
     }
 
-    /// How a page begins.
+    /// The beginning of a page.
     pub fn page_begins(&self) -> String {
         let gap = if self.body.is_empty() { "" } else { " " };
         format!("<html>\n<head>\n<meta charset=\"utf-8\">\n{}\n</head>\n<body{gap}{}>\n", self.head, self.body)
     }
 
-    /// How a page ends.
+    /// The end of a page.
     pub fn page_ends() -> &'static str {
         "</body>\n</html>\n"
     }
 
-    /// How a table begins.
+    /// The beginning of a table.
     pub fn table_begins(&self) -> String {
         let gap = if self.table.is_empty() { "" } else { " " };
         format!("<p>\n<table{gap}{}>\n", self.table)
     }
 
-    /// A text as it stands in the page.
+    /// A text in the form of the page.
     pub fn text(&self, text: &str) -> String {
         if self.entmap { escape::html(text) } else { text.to_string() }
     }
 
-    /// A line of text that is no result.
+    /// A line of text outside results.
     pub fn line(&self, text: &str) -> String {
         format!("{}<br>\n", self.text(text))
     }
 
-    /// A row of headings (`th`) or values (`td`), each with whether it is a number.
+    /// A row of headings (`th`) or values (`td`), each with a flag for numbers.
     pub fn row<'a>(&self, tag: &str, cells: impl Iterator<Item = (&'a str, bool)>) -> String {
         let mut out = String::from("<tr>\n");
         for (cell, numeric) in cells {

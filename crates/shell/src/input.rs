@@ -1,8 +1,8 @@
-//! Where lines come from: a stack of scripts over standard input, which may be a terminal.
+//! Sources of lines: a stack of scripts over standard input, which may be a terminal.
 //!
-//! Scripts are files, looked for in the working directory, beside the script that calls them and in the directories of
-//! `SQLPATH`; `?` at the beginning of a name is `ORACLE_HOME`. The few scripts of `?/rdbms/admin` that people's own
-//! scripts call come with the program and are taken when `ORACLE_HOME` has no such file.
+//! Scripts are files, searched for in the working directory, beside the calling script and in the directories of
+//! `SQLPATH`; `?` at the beginning of a name is `ORACLE_HOME`. The program contains a few scripts of `?/rdbms/admin`
+//! that users' scripts call, for the case that `ORACLE_HOME` has no such file.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -12,36 +12,36 @@ use std::path::{Path, PathBuf};
 pub enum NoLine {
     /// The input has ended.
     Ended,
-    /// Ctrl-C at the prompt: whatever was being typed is dropped, the lines before this one too.
+    /// Ctrl-C at the prompt: drops the typed text, including the lines before this one.
     Interrupted,
 }
 
 /// Reads lines from the user or from a pipe.
 pub trait LineReader {
-    /// The next line without its end. `prompt` is shown when a person types.
+    /// The next line without its end. `prompt` is shown at a terminal.
     fn read(&mut self, prompt: &str) -> Result<String, NoLine>;
-    /// As [`LineReader::read`], without showing what is typed: a password.
+    /// Like [`LineReader::read`], for a password: the typed text is not shown.
     fn read_secret(&mut self, prompt: &str) -> Result<String, NoLine> {
         self.read(prompt)
     }
-    /// Whether a person types: there is history, completion, and the terminal echoes.
+    /// Whether a person types: then there are history, completion and the terminal's echo.
     fn is_terminal(&self) -> bool;
-    /// Remembers a whole statement.
+    /// Adds a whole statement to the history.
     fn remember(&mut self, _statement: &str) {}
 }
 
-/// What the arguments `&1`… were before a script got its own.
+/// The caller's arguments `&1`…, which a script replaces by its own.
 pub type SavedArguments = Vec<(String, Option<String>)>;
 
-/// A script that is being read.
+/// A script being read.
 struct Script {
     lines: VecDeque<String>,
     dir: PathBuf,
-    /// The arguments `&1`… that the caller had.
+    /// The caller's arguments `&1`….
     saved: SavedArguments,
 }
 
-/// The scripts of `?/rdbms/admin` that come with the program.
+/// The scripts of `?/rdbms/admin` in the program.
 const ADMIN: &[(&str, &str)] = &[
     ("awrrpti", include_str!("admin/awrrpti.sql")),
     ("awrrpt", include_str!("admin/awrrpt.sql")),
@@ -49,13 +49,13 @@ const ADMIN: &[(&str, &str)] = &[
     ("utlxplan", include_str!("admin/utlxplan.sql")),
 ];
 
-/// Where a script was found.
+/// The place of a script.
 enum Found {
     File(PathBuf),
     Own(&'static str),
 }
 
-/// Scripts nested deeper than this are a loop.
+/// Deeper nesting of scripts is taken for a loop (invariant 8).
 pub const SCRIPTS_MAX: usize = 20;
 
 /// The stack of scripts.
@@ -70,7 +70,7 @@ impl Scripts {
         !self.stack.is_empty()
     }
 
-    /// The next line of the innermost script; its end pops it and gives back what the caller's arguments were.
+    /// The next line of the innermost script; its end pops it and returns the caller's arguments.
     pub fn next_line(&mut self) -> Option<Result<String, SavedArguments>> {
         let script = self.stack.last_mut()?;
         Some(match script.lines.pop_front() {
@@ -107,7 +107,7 @@ impl Scripts {
         Ok(())
     }
 
-    /// The script of a name: as it is or with `.sql`; for `@@` beside the calling script first.
+    /// Finds a script by name, as given or with `.sql`; for `@@` first beside the calling script.
     fn find(&self, name: &str, beside: bool) -> Option<Found> {
         if let Some(rest) = name.strip_prefix('?') {
             return at_home(rest.trim_start_matches('/'));
@@ -131,7 +131,7 @@ fn file_in(dir: &Path, name: &str) -> Option<PathBuf> {
     [dir.join(name), dir.join(format!("{name}.sql"))].into_iter().find(|candidate| candidate.is_file())
 }
 
-/// A script of `ORACLE_HOME`, or of those that come with the program.
+/// A script of `ORACLE_HOME`, or of the program.
 fn at_home(name: &str) -> Option<Found> {
     let file = std::env::var_os("ORACLE_HOME").and_then(|home| file_in(Path::new(&home), name));
     file.map(Found::File).or_else(|| {

@@ -1,7 +1,7 @@
-//! `latchwork sql`: a shell in the manner of SQL*Plus, also when the program is called `sqlplus`.
+//! `latchwork sql`: a shell in the manner of SQL*Plus, also under the program name `sqlplus`.
 //!
-//! It knows the instance through [`client`] alone. Scripts written for SQL*Plus run unmodified: statements end with
-//! `;` or `/`, `&1` are arguments, errors are printed with the place they are at, exit codes are what the script says.
+//! It uses the instance only through [`client`]. Scripts written for SQL*Plus run unmodified: statements end with `;`
+//! or `/`, `&1` are arguments, errors are printed with their position, and the script decides the exit code.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -33,10 +33,10 @@ use std::time::Duration;
 
 use client::{Client, ClientError, ConnectOptions, Credentials, Ephemeral, Names};
 
-/// Connects to the instance of a directory, or to the throw-away instance this shell has started.
+/// Connects to the instance of a directory, or to the throw-away instance that this shell has started.
 struct Place {
     home: PathBuf,
-    /// Kept so that the instance ends with the shell.
+    /// Held so that the instance ends with the shell.
     ephemeral: Option<Ephemeral>,
     options: ConnectOptions,
 }
@@ -52,7 +52,7 @@ impl Connector for Place {
             Some(dir) if Path::new(dir).is_dir() => Client::connect_with(Path::new(dir), credentials, &self.options),
             Some(place) => {
                 let names = Names::read();
-                // Where nobody has said what names mean, any is the default instance's.
+                // Without configured names, any name is the default instance.
                 if !names.are_kept() && !place.contains(['/', ':', '(', ',', ';', '?']) {
                     return Client::connect_with(&self.home, credentials, &self.options);
                 }
@@ -62,8 +62,8 @@ impl Connector for Place {
     }
 }
 
-/// The place that is meant where none is named: `$TWO_TASK`, or `$LOCAL`. Whom the operating system is to vouch for
-/// means an instance of this machine.
+/// The default place: `$TWO_TASK`, or `$LOCAL`. With operating-system authentication the place is an instance of this
+/// machine.
 fn default_place(credentials: &Credentials) -> Option<String> {
     if matches!(credentials, Credentials::Sysdba | Credentials::OsUser) {
         return None;
@@ -77,8 +77,8 @@ pub(crate) fn clock_text() -> String {
     format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
 }
 
-/// Runs the shell with the program's arguments (those after `sql`, or all of `sqlplus`'s). `home` is the database
-/// directory to connect to when none is named. Returns the exit code.
+/// Runs the shell with the program's arguments (those after `sql`, or all of `sqlplus`). `home` is the default database
+/// directory. Returns the exit code.
 pub fn main(arguments: &[String], home: &Path) -> u8 {
     if let Some(secret) = arguments::secret_of(arguments) {
         os::process::hide_argument(secret);
@@ -159,12 +159,12 @@ fn run(arguments: &Arguments, place: &mut Place, reader: &mut dyn LineReader, in
     shell.run().code
 }
 
-/// Lets Ctrl-C break the call in flight instead of ending the shell. A second one within a second ends it.
+/// Makes Ctrl-C break the call in flight instead of ending the shell. A second one within a second ends it.
 fn break_on_interrupt(shell: &Shell<'_>) {
     let breaker = shell.breaker();
     os::signal::flag_on(os::signal::SIGINT);
     std::thread::spawn(move || {
-        // Looks since the last interrupt: there was none yet.
+        // Counts checks since the last interrupt; there was none yet.
         let mut idle = u32::MAX;
         loop {
             std::thread::sleep(Duration::from_millis(20));

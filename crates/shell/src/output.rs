@@ -1,4 +1,4 @@
-//! Where text goes: the terminal, the spool file, or both.
+//! The destination of text: the terminal, the spool file, or both.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -11,11 +11,11 @@ pub struct Output {
     spool: Option<(String, BufWriter<File>)>,
     /// `SET TERMOUT OFF` in a script: only the spool file is written.
     pub muted: bool,
-    /// The reader of a pipe has gone; nothing more is written.
+    /// The reader of the pipe is gone; nothing more is written.
     pub broken: bool,
-    /// `SET MARKUP HTML ON`: how lines are written.
+    /// `SET MARKUP HTML ON`: lines are written as HTML.
     pub html: Option<Html>,
-    /// The spool file is a page that is to be ended.
+    /// The spool file is a page without its end.
     page_open: bool,
 }
 
@@ -47,10 +47,10 @@ impl Output {
         }
     }
 
-    /// Writes to the spool file alone: what the terminal already shows because the user typed it.
+    /// Writes to the spool file alone, for text that the terminal shows because the user typed it.
     pub fn to_spool(&mut self, text: &str) {
         if let Some((_, file)) = &mut self.spool {
-            // A full disk shows when the file is closed.
+            // The close of the file reports a full disk.
             let _ = file.write_all(text.as_bytes());
         }
     }
@@ -61,7 +61,7 @@ impl Output {
         }
     }
 
-    /// Lets the reader see what was written.
+    /// Flushes the output.
     pub fn flush(&mut self) {
         if self.out.flush().is_err() {
             self.broken = true;
@@ -86,7 +86,7 @@ impl Output {
     /// Ends spooling; false when there was none.
     ///
     /// # Errors
-    /// When what was left could not be written.
+    /// When buffered text could not be written.
     pub fn spool_off(&mut self) -> io::Result<bool> {
         if std::mem::take(&mut self.page_open) {
             self.to_spool(Html::page_ends());

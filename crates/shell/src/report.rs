@@ -11,7 +11,7 @@ use types::{DataType, Value, escape};
 use crate::settings::{Break, Markup, Settings};
 use crate::text::{fold, left, right, width};
 
-/// What a `COLUMN` command says of a column.
+/// The settings of a `COLUMN` command for a column.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnFormat {
     pub format: Option<String>,
@@ -24,7 +24,7 @@ pub struct ColumnFormat {
     pub off: bool,
 }
 
-/// Where a heading stands over its column.
+/// The position of a heading over its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Justify {
     Left,
@@ -32,7 +32,7 @@ pub enum Justify {
     Right,
 }
 
-/// What becomes of a value that is wider than its column.
+/// The treatment of a value wider than its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrapping {
     Wrapped,
@@ -43,7 +43,7 @@ pub enum Wrapping {
 /// The `COLUMN` settings, by column name in upper case.
 pub type ColumnFormats = HashMap<String, ColumnFormat>;
 
-/// How one column is laid out.
+/// The layout of one column.
 struct Field {
     heading: Vec<String>,
     width: usize,
@@ -61,13 +61,13 @@ pub struct Report<'a> {
     settings: &'a Settings,
     columns: &'a [Column],
     fields: Vec<Field>,
-    /// Indexes of the fields, line by line, when a row does not fit into `LINESIZE`.
+    /// Indexes of the fields, line by line, for rows that do not fit into `LINESIZE`.
     lines: Vec<Vec<usize>>,
     /// Lines left on the page.
     left_on_page: usize,
-    /// The fields of `BREAK`, outermost first, and what the last row had there.
+    /// The fields of `BREAK`, outermost first, with their values in the last row.
     breaks: Vec<(usize, Break, Option<Vec<String>>)>,
-    /// A table of HTML has been begun.
+    /// An HTML table has been opened.
     is_open: bool,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Report<'a> {
         Report { settings, columns, fields, lines, left_on_page: 0, breaks, is_open: false }
     }
 
-    /// What comes before the first row.
+    /// The output before the first row.
     pub fn start(&mut self, out: &mut String) {
         match self.settings.markup {
             Markup::Csv if self.settings.heading => {
@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What comes after the last row.
+    /// The output after the last row.
     pub fn finish(&mut self, rows: u64, out: &mut String) {
         if self.is_open {
             out.push_str(if self.settings.html.preformat { "</pre>\n<p>\n" } else { "</table>\n<p>\n" });
@@ -122,7 +122,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether the number of rows will be told.
+    /// Whether FEEDBACK prints the number of rows.
     fn tells(&self, rows: u64) -> bool {
         self.settings.feedback.is_some_and(|least| rows >= least)
     }
@@ -136,7 +136,7 @@ impl<'a> Report<'a> {
                 Value::Null => {}
                 Value::Number(n) => {
                     let text = with_mark(n.to_string(), &self.settings.nls);
-                    // A comma would be the end of the field.
+                    // A comma in the text would end the field.
                     out.push_str(&if text.contains(',') { csv_text(&text) } else { text });
                 }
                 other => {
@@ -171,11 +171,11 @@ impl<'a> Report<'a> {
         out.push_str("}\n");
     }
 
-    /// A row of a table; headings come again with each page.
+    /// A row of an HTML table; each page repeats the headings.
     fn html_row(&mut self, row: &[Value], out: &mut String) {
         let mut cells: Vec<Vec<String>> =
             self.fields.iter().zip(row).map(|(field, value)| cell(self.settings, field, value)).collect();
-        // Empty lines before a new value of BREAK have no place in a table.
+        // An HTML table has no empty lines before a new value of BREAK.
         self.break_rows(&mut cells, &mut String::new());
         let shown = || self.fields.iter().enumerate().filter(|(_, field)| !field.hidden);
         if self.settings.pagesize > 0 && self.left_on_page == 0 {
@@ -227,7 +227,7 @@ impl<'a> Report<'a> {
         self.left_on_page = self.left_on_page.saturating_sub(needed);
     }
 
-    /// Blanks the values of `BREAK` columns that repeat and makes room before new ones.
+    /// Blanks the repeated values of `BREAK` columns, and skips lines before new values.
     fn break_rows(&mut self, cells: &mut [Vec<String>], out: &mut String) {
         let mut changed = false;
         let mut skip = 0;
@@ -301,10 +301,10 @@ fn field(settings: &Settings, column: &Column, formats: &ColumnFormats) -> Field
     let none = ColumnFormat::default();
     let set = formats.get(&column.name.to_uppercase()).filter(|f| !f.off).unwrap_or(&none);
     let numeric = is_numeric(&column.data_type);
-    // Only a heading of COLUMN is broken into lines; a name may have the mark in it.
+    // Only a heading of COLUMN is split at the mark; in a name the mark is a character.
     let heading: Vec<String> = match &set.heading {
         Some(heading) => heading.split(settings.headsep).map(str::to_string).collect(),
-        // An object's name stands with those of its attributes.
+        // The name of an object is combined with those of its attributes.
         None if matches!(column.data_type, DataType::Named(_)) && !column.nested.is_empty() => {
             let attributes: Vec<&str> = column.nested.iter().map(|a| a.name.as_str()).collect();
             vec![format!("{}({})", column.name, attributes.join(", "))]
@@ -322,7 +322,7 @@ fn field(settings: &Settings, column: &Column, formats: &ColumnFormats) -> Field
             .filter(|_| numeric),
     };
     let wide = match (text_format, &number_format) {
-        // A browser lays out texts: nothing is folded.
+        // The browser lays out texts: nothing is folded.
         _ if !numeric && settings.markup == Markup::Html && !settings.html.preformat => usize::from(u16::MAX),
         (Some(width), _) if !numeric => width,
         (_, Some(format)) => (format_width(format) + 1).max(heading_width),
@@ -350,7 +350,7 @@ fn default_width(settings: &Settings, column: &Column, heading: usize) -> usize 
     match &column.data_type {
         DataType::Clob => settings.long.min(80).max(heading.min(80)),
         DataType::Blob => settings.long.min(80),
-        // The size of the date format, never less than a short heading would need.
+        // The width of the date format, at least 9.
         DataType::Date => (column.display_size as usize).max(9),
         _ => (column.display_size as usize).min(settings.linesize.max(1)).max(1),
     }
@@ -436,7 +436,7 @@ fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
         other => text_of(other, &settings.nls),
     };
     let text = cut(settings, &field.data_type, &text);
-    // The lines of USER_SOURCE end with a line feed, which makes no line of its own.
+    // The lines of USER_SOURCE end with a line feed, which adds no line.
     let text = text.strip_suffix('\n').unwrap_or(text);
     match field.wrapping {
         Wrapping::Truncated => vec![text.lines().next().unwrap_or("").chars().take(field.width).collect()],
@@ -445,12 +445,12 @@ fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
     }
 }
 
-/// What stands for a cursor in a row, and over its rows; columns count from 0.
+/// The text for a cursor in a row, and above its rows; columns count from 0.
 pub(crate) fn cursor_text(column: usize) -> String {
     format!("CURSOR STATEMENT : {}", column + 1)
 }
 
-/// A row with texts for its cursors.
+/// A row with texts in place of its cursors.
 pub(crate) fn without_cursors(row: &[Value], columns: &[Column]) -> Vec<Value> {
     let one = |(at, (value, column)): (usize, (&Value, &Column))| match column.data_type {
         DataType::Cursor if !value.is_null() => Value::Text(cursor_text(at)),
@@ -459,7 +459,7 @@ pub(crate) fn without_cursors(row: &[Value], columns: &[Column]) -> Vec<Value> {
     row.iter().zip(columns).enumerate().map(one).collect()
 }
 
-/// As much of a text as `SET LONG` lets be printed: of a CLOB so many characters, of other types all.
+/// The part of a text that `SET LONG` allows: that many characters of a CLOB, all of other types.
 fn cut<'t>(settings: &Settings, data_type: &DataType, text: &'t str) -> &'t str {
     match text.char_indices().nth(settings.long) {
         Some((end, _)) if matches!(data_type, DataType::Clob) => &text[..end],
@@ -467,8 +467,7 @@ fn cut<'t>(settings: &Settings, data_type: &DataType, text: &'t str) -> &'t str 
     }
 }
 
-/// The session's formats with the fractions of seconds that a column's type has, where they ask for no number of their
-/// own.
+/// The session's formats, with the column type's digits of fractional seconds where the formats give no number.
 fn with_digits(nls: &types::Nls, digits: u8) -> types::Nls {
     let mut nls = nls.clone();
     for model in [&mut nls.timestamp_format, &mut nls.timestamp_tz_format] {
@@ -500,7 +499,7 @@ fn with_mark(text: String, nls: &types::Nls) -> String {
     if nls.decimal == '.' { text } else { text.replace('.', nls.decimal.encode_utf8(&mut [0; 4])) }
 }
 
-/// A value as text, by the session's formats; nothing for NULL.
+/// A value as text by the session's formats; empty for NULL.
 pub fn text_of(value: &Value, nls: &types::Nls) -> String {
     let mut text = String::new();
     match value.write_text(nls, &mut text) {
@@ -513,7 +512,7 @@ fn csv_text(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// An Oracle number as JSON wants it: `.5` becomes `0.5`.
+/// An Oracle number as JSON requires it: `.5` becomes `0.5`.
 fn json_number(text: &str) -> String {
     match text.strip_prefix("-.") {
         Some(rest) => format!("-0.{rest}"),

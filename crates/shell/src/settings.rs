@@ -1,10 +1,10 @@
-//! The variables of `SET` and what `SHOW` says of them.
+//! The variables of `SET`, and the output of `SHOW` for them.
 
 use crate::autotrace::Autotrace;
 use crate::html::Html;
 use crate::text::parse_on_off;
 
-/// How results are written.
+/// The format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Markup {
     /// Pages of columns, as SQL*Plus prints them.
@@ -17,7 +17,7 @@ pub enum Markup {
     Html,
 }
 
-/// How a line of `dbms_output` that is longer than a line is printed: `SET SERVEROUTPUT ON FORMAT …`.
+/// The treatment of a `dbms_output` line that is longer than the line size: `SET SERVEROUTPUT ON FORMAT …`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
     /// Broken between words; blanks at the beginning are left out.
@@ -35,9 +35,9 @@ pub struct Break {
     pub column: String,
     /// Empty lines before a new value.
     pub skip: usize,
-    /// A new value begins a page.
+    /// A new value begins a new page.
     pub page: bool,
-    /// Values that repeat are printed all the same.
+    /// Repeated values are printed.
     pub duplicates: bool,
 }
 
@@ -49,24 +49,24 @@ pub struct Settings {
     pub autotrace: Autotrace,
     /// The columns of `BREAK`, outermost first.
     pub breaks: Vec<Break>,
-    /// The character before which a substitution character is taken as it is.
+    /// The character that makes a following substitution character an ordinary one.
     pub escape: Option<char>,
     pub arraysize: u32,
     pub colsep: String,
     /// The substitution character, unless switched off.
     pub define: Option<char>,
     pub echo: bool,
-    /// Rows from which on their number is told; `None` is off.
+    /// The least number of rows that is reported; `None` is off.
     pub feedback: Option<u64>,
     pub heading: bool,
     pub headsep: char,
-    /// How pages look under `SET MARKUP HTML ON`.
+    /// The look of pages under `SET MARKUP HTML ON`.
     pub html: Html,
     pub linesize: usize,
     pub long: usize,
     pub markup: Markup,
     pub newpage: usize,
-    /// The session's language settings, with which dates and numbers are printed.
+    /// The session's NLS settings for printing dates and numbers.
     pub nls: types::Nls,
     pub null: String,
     pub numwidth: usize,
@@ -74,7 +74,7 @@ pub struct Settings {
     pub pagesize: usize,
     pub pause: bool,
     pub serveroutput: bool,
-    /// Bytes that `dbms_output` keeps of a call; unlimited when nothing was said.
+    /// Bytes that `dbms_output` keeps of a call; `None`: unlimited.
     pub output_size: Option<u64>,
     pub output_format: OutputFormat,
     pub sqlblanklines: bool,
@@ -137,7 +137,7 @@ impl Default for Settings {
     }
 }
 
-/// Variables that SQL*Plus knows and that change nothing here: accepted with any value.
+/// Variables of SQL*Plus without effect here: accepted with any value.
 const ACCEPTED: &[&str] = &[
     "appinfo",
     "blockterminator",
@@ -175,7 +175,7 @@ const ACCEPTED: &[&str] = &[
     "xquery",
 ];
 
-/// Full names with the shortest abbreviation, for every variable that means something here.
+/// The variables with an effect: full name and shortest abbreviation.
 const NAMES: &[(&str, &str)] = &[
     ("arraysize", "array"),
     ("autocommit", "auto"),
@@ -217,7 +217,7 @@ const NAMES: &[(&str, &str)] = &[
 /// The full name of a variable given by its name or an abbreviation.
 pub fn full_name(word: &str) -> Option<&'static str> {
     let word = word.to_ascii_lowercase();
-    // "lines" and "pages" and the like are common; any prefix not shorter than the shortest will do.
+    // Any prefix from the shortest abbreviation on is accepted: "lines" and "pages" are common.
     NAMES.iter().find(|(full, short)| full.starts_with(&word) && word.len() >= short.len()).map(|(full, _)| *full)
 }
 
@@ -242,7 +242,7 @@ impl Settings {
     /// Sets variables from the words after `SET`: `name value [name value]…`.
     ///
     /// # Errors
-    /// The SP2 message of the first one that is wrong; those before it are set.
+    /// The SP2 message of the first wrong word; the variables before it are set.
     pub fn set(&mut self, words: &[String]) -> Result<(), String> {
         let mut rest = words;
         if rest.is_empty() {
@@ -279,8 +279,8 @@ impl Settings {
         Ok(())
     }
 
-    /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; both go back to their defaults when not
-    /// given. Returns the words behind.
+    /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; a missing one is reset to its default.
+    /// Returns the words that follow.
     fn set_output_options<'w>(&mut self, words: &'w [String]) -> Result<&'w [String], String> {
         self.output_format = OutputFormat::WordWrapped;
         self.output_size = None;
@@ -305,7 +305,7 @@ impl Settings {
         Ok(rest)
     }
 
-    /// The call that has `dbms_output` keep lines for the shell.
+    /// The call that makes `dbms_output` keep lines for the shell.
     pub fn enable_output(&self) -> String {
         let size = self.output_size.map_or_else(|| "null".into(), |n| n.to_string());
         format!("begin dbms_output.enable({size}); end;")
@@ -410,7 +410,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What `SHOW name` prints.
+    /// The output of `SHOW name`.
     pub fn show(&self, name: &str) -> Option<String> {
         let state = |on: bool| if on { "ON" } else { "OFF" };
         let full = full_name(name)?;
@@ -475,7 +475,7 @@ impl Settings {
         })
     }
 
-    /// The names `SHOW ALL` goes through.
+    /// The names in `SHOW ALL`.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(full, _)| *full).filter(|full| !matches!(*full, "scan" | "space"))
     }

@@ -1,4 +1,4 @@
-//! The loop: read a line, see what it begins, gather the statement, run it, print what came.
+//! The main loop: read a line, classify it, gather the statement, run it, print the result.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -15,13 +15,13 @@ use crate::settings::{Markup, OutputFormat, Settings};
 use crate::substitute::Variables;
 use crate::text::{fold, split_word};
 
-/// Gives sessions to the shell: `CONNECT` and the start use it.
+/// Opens sessions for `CONNECT` and at the start.
 pub trait Connector {
     /// Opens a session.
     fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> Result<Client, ClientError>;
 }
 
-/// What `WHENEVER` asks for.
+/// The action of `WHENEVER`.
 #[derive(Clone, Debug, Default)]
 pub struct OnError {
     pub exit: Option<ExitCode>,
@@ -44,11 +44,11 @@ pub struct Variable {
     pub data_type: DataType,
     pub declared: String,
     pub value: Value,
-    /// Of an open REFCURSOR, whose value is its number.
+    /// The columns of an open REFCURSOR; its value is the number of the cursor.
     pub columns: Vec<client::Column>,
 }
 
-/// How the shell ended.
+/// The result of the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub code: u8,
@@ -66,9 +66,9 @@ pub struct Shell<'a> {
     pub(crate) out: Output,
     pub(crate) connector: &'a mut dyn Connector,
     pub(crate) session: Option<Client>,
-    /// What the session is connected to.
+    /// The server's banner.
     banner: Option<String>,
-    /// Where Ctrl-C finds the call to break.
+    /// The handle for breaking the call in flight by Ctrl-C.
     pub(crate) breaker: Arc<Mutex<Option<BreakHandle>>>,
     pub(crate) silent: bool,
     /// Level of `-R`.
@@ -76,11 +76,11 @@ pub struct Shell<'a> {
     pub(crate) on_sql_error: OnError,
     pub(crate) on_os_error: OnError,
     pub(crate) last_code: i64,
-    /// Rows that the last statement gave or changed.
+    /// Rows that the last statement returned or changed.
     pub(crate) last_rows: u64,
-    /// How the session was opened.
+    /// The logon of the session.
     pub(crate) logon: Option<(Credentials, Option<String>)>,
-    /// Reads what the session counts, for AUTOTRACE.
+    /// The session that reads statistics for AUTOTRACE.
     pub(crate) observer: Option<Observer>,
     pub(crate) last_unit: Option<(String, String)>,
     /// The statement buffer, line by line.
@@ -90,7 +90,7 @@ pub struct Shell<'a> {
 }
 
 impl<'a> Shell<'a> {
-    /// A shell that is not connected yet.
+    /// Makes a shell without a connection.
     pub fn new(reader: &'a mut dyn LineReader, out: Output, connector: &'a mut dyn Connector, silent: bool) -> Self {
         Shell {
             settings: Settings::default(),
@@ -119,19 +119,19 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// What a Ctrl-C handler needs.
+    /// The break handle, for a Ctrl-C handler.
     pub fn breaker(&self) -> Arc<Mutex<Option<BreakHandle>>> {
         Arc::clone(&self.breaker)
     }
 
-    /// What is printed first.
+    /// Prints the banner.
     pub fn banner(&mut self) {
         self.out.line("");
         self.out.line(&format!("Latchwork SQL: Release {} - speaks SQL*Plus", env!("CARGO_PKG_VERSION")));
         self.out.line("");
     }
 
-    /// Rows as CSV or JSON, from the command line's `--markup`.
+    /// Sets CSV or JSON output, from the command line's `--markup`.
     pub fn set_markup(&mut self, words: &[String]) {
         if words.is_empty() {
             return;
@@ -143,12 +143,12 @@ impl<'a> Shell<'a> {
         self.obey_markup();
     }
 
-    /// Lines are written as `SET MARKUP` says.
+    /// Applies `SET MARKUP` to the output.
     pub(crate) fn obey_markup(&mut self) {
         self.out.html = (self.settings.markup == Markup::Html).then(|| self.settings.html.clone());
     }
 
-    /// Asks a person who wants to log on; nobody is asked when nobody is there.
+    /// Asks for the logon; only a person at a terminal is asked.
     pub fn ask_logon(&mut self, interactive: bool) -> Option<String> {
         if !interactive {
             return None;
@@ -157,7 +157,7 @@ impl<'a> Shell<'a> {
         self.reader.read("Enter user-name: ").ok().filter(|name| !name.trim().is_empty())
     }
 
-    /// Logs on for the first time and says what it is connected to.
+    /// Logs on for the first time and prints the server's banner.
     pub fn log_on(&mut self, logon: crate::command::Logon) -> bool {
         let logon = self.with_password(logon);
         let connected = self.connect(&logon.credentials, logon.place.as_deref());
@@ -172,7 +172,7 @@ impl<'a> Shell<'a> {
         connected
     }
 
-    /// Opens the first session. The error has been printed when false comes back.
+    /// Opens the first session. False after an error, which has been printed.
     pub fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> bool {
         let connected = self.connector.connect(credentials, place);
         let expired = connected.as_ref().err().is_some_and(|e| e.code() == 28001);
@@ -205,7 +205,7 @@ impl<'a> Shell<'a> {
                     self.out.line("");
                 }
                 self.adopt(session);
-                // A password that was changed by this logon is not known under the old one.
+                // After an expired password was changed the old logon is not valid any more.
                 self.logon = (!expired).then(|| (credentials.clone(), place.map(str::to_string)));
                 if self.settings.autotrace.statistics {
                     self.set_autotrace(self.settings.autotrace);
@@ -243,7 +243,7 @@ impl<'a> Shell<'a> {
         self.read_nls();
     }
 
-    /// Starts a script as `@name args` does.
+    /// Starts a script like `@name args`.
     pub fn start_script(&mut self, name: &str, arguments: &[String], beside: bool) {
         let mut saved = Vec::new();
         for (at, argument) in arguments.iter().enumerate() {
@@ -289,7 +289,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// What SQL*Plus says when it leaves a session, unless it is silent.
+    /// Prints SQL*Plus's message on leaving a session, unless the shell is silent.
     pub(crate) fn say_disconnected(&mut self) {
         if let Some(banner) = self.banner.take()
             && !self.silent
@@ -308,7 +308,7 @@ impl<'a> Shell<'a> {
         prompt
     }
 
-    /// The next line of the innermost script, or of the user. Echoes as `SET ECHO` says.
+    /// The next line of the innermost script, or of the user, echoed as `SET ECHO` requires.
     pub(crate) fn next_line(&mut self, prompt: &str) -> Result<String, NoLine> {
         while let Some(next) = self.scripts.next_line() {
             match next {
@@ -327,7 +327,7 @@ impl<'a> Shell<'a> {
                             }
                         }
                     }
-                    // Scripts around it may have switched it off.
+                    // An outer script may have switched it off.
                     self.out.muted = !self.settings.termout && self.scripts.is_reading();
                 }
             }
@@ -376,7 +376,7 @@ impl<'a> Shell<'a> {
             Begins::Nothing => {}
             Begins::Command => {
                 let mut line = line.to_string();
-                // Blanks behind the sign count for nothing.
+                // Blanks after the sign are ignored.
                 while line.trim_end().ends_with('-') && !line.trim_start().starts_with("--") {
                     line.truncate(line.trim_end().len() - 1);
                     match self.next_line("> ") {
@@ -400,7 +400,7 @@ impl<'a> Shell<'a> {
         self.out.flush();
     }
 
-    /// Gathers a statement from its first line on and runs it when it is whole.
+    /// Gathers a statement from its first line on, and runs it when it is complete.
     fn gather(&mut self, first: &str, plsql: bool) {
         let mut plsql = plsql;
         let mut lines: Vec<String> = Vec::new();
@@ -433,16 +433,16 @@ impl<'a> Shell<'a> {
             }
             lines.push(line);
             if !plsql && lines.len() <= 4 {
-                // CREATE on one line and PROCEDURE on the next make PL/SQL of it.
+                // CREATE on one line and PROCEDURE on the next are PL/SQL.
                 plsql = begins(&lines.join(" ")) == Begins::PlSql;
             }
             let prompt = format!("{:>3}  ", lines.len() + 1);
             match self.next_line(&prompt) {
                 Ok(next) => line = next,
-                // The statement is forgotten; the buffer keeps the one before it.
+                // The statement is dropped; the buffer keeps the previous one.
                 Err(NoLine::Interrupted) => return,
                 Err(NoLine::Ended) => {
-                    // The input ends: SQL*Plus does not run what was not terminated.
+                    // At the end of the input SQL*Plus does not run an unterminated statement.
                     self.buffer = lines;
                     return;
                 }
@@ -462,7 +462,7 @@ impl<'a> Shell<'a> {
         };
         let text = lines.join("\n");
         let whole = self.buffer.join("\n");
-        // A statement with a password is not kept, neither for later sessions nor for HISTORY.
+        // A statement with a password is kept in neither the saved history nor HISTORY (invariant 7).
         if !whole.to_ascii_lowercase().contains("identified") {
             self.reader.remember(&whole);
             self.history.push(whole);
@@ -470,7 +470,7 @@ impl<'a> Shell<'a> {
         self.statement(text.trim_end());
     }
 
-    /// Replaces the variables of a statement's lines and tells, when `VERIFY` is on.
+    /// Replaces the variables of a statement's lines, and prints them when `VERIFY` is on.
     fn substituted(&mut self, lines: &[String]) -> Option<Vec<String>> {
         let Some(mark) = self.settings.define else {
             return Some(lines.to_vec());
@@ -495,7 +495,7 @@ impl<'a> Shell<'a> {
         Some(out)
     }
 
-    /// Replaces the variables of one line, asking for those that are not defined.
+    /// Replaces the variables of one line; asks for undefined ones.
     pub(crate) fn replace(&mut self, line: &str, mark: char) -> Result<Option<String>, String> {
         let mut variables = std::mem::take(&mut self.variables);
         let replaced = variables.replace(line, mark, self.settings.escape, &mut |name| {
@@ -512,7 +512,7 @@ impl<'a> Shell<'a> {
         replaced
     }
 
-    /// Sends a statement to the server and prints what comes back. Returns whether it succeeded.
+    /// Sends a statement to the server and prints the result. Returns whether it succeeded.
     pub(crate) fn statement(&mut self, text: &str) -> bool {
         let started = Instant::now();
         let before = self.before_traced(text);
@@ -540,7 +540,7 @@ impl<'a> Shell<'a> {
         succeeded
     }
 
-    /// `SET AUTOCOMMIT ON`: commits what a statement changed, and says so.
+    /// `SET AUTOCOMMIT ON`: commits the changes of a statement, and prints a message.
     fn commit_of_its_own(&mut self, text: &str) {
         let first = split_word(text).0.to_ascii_lowercase();
         let changes = ["insert", "update", "delete", "merge", "begin", "declare", "call"].contains(&first.as_str());
@@ -602,7 +602,7 @@ impl<'a> Shell<'a> {
         self.print_rows(outcome)
     }
 
-    /// Learns the session's formats: the server sends values, the shell prints them.
+    /// Reads the session's formats: the server sends values, and the shell formats them.
     fn read_nls(&mut self) {
         let Some(session) = &mut self.session else {
             return;
@@ -652,17 +652,17 @@ impl<'a> Shell<'a> {
 
     fn close_cursor(&mut self, cursor: Option<u32>) {
         if let (Some(cursor), Some(session)) = (cursor, &mut self.session) {
-            // A failure shows at the next call.
+            // The next call reports a failure.
             let _ = session.close_cursor(cursor);
         }
     }
 
-    /// Prints all rows of a cursor that came as a value, and closes it.
+    /// Prints all rows of a cursor value, and closes it.
     pub(crate) fn print_cursor(&mut self, cursor: u32, columns: Vec<client::Column>) -> Result<(), ClientError> {
         let array = self.settings.arraysize;
         let first = self.with_session(|session| session.fetch(cursor, array));
         let printed = first.and_then(|first| {
-            // Over the network they come with the rows.
+            // Over the network the columns arrive with the rows.
             let columns = if first.columns.is_empty() { columns } else { first.columns };
             self.print_rows(Outcome { columns, cursor, done: first.done, output: first.output, rows: first.rows })
         });
@@ -670,7 +670,7 @@ impl<'a> Shell<'a> {
         printed
     }
 
-    /// Prints the cursors in a row behind it.
+    /// Prints the cursors of a row after it.
     fn print_nested(&mut self, row: &[Value], columns: &[client::Column]) -> Result<(), ClientError> {
         for (at, column) in columns.iter().enumerate().filter(|(_, c)| c.data_type == DataType::Cursor) {
             if let Some(cursor) = row.get(at).and_then(cursor_number) {
@@ -682,7 +682,7 @@ impl<'a> Shell<'a> {
         Ok(())
     }
 
-    /// Prints what a block has returned as its results.
+    /// Prints the implicit results of a block.
     fn print_results(&mut self, outcome: &Outcome) -> Result<(), ClientError> {
         for (at, result) in outcome.done.results.iter().enumerate() {
             let known = outcome.done.cursors.iter().find(|(cursor, _)| cursor == result);
@@ -694,7 +694,7 @@ impl<'a> Shell<'a> {
         Ok(())
     }
 
-    /// `SET AUTOPRINT ON`: prints the bind variables that a block has named.
+    /// `SET AUTOPRINT ON`: prints the bind variables that a block named.
     fn print_binds(&mut self, binds: &[Bind]) {
         for bind in binds {
             let name = bind.name.as_deref().unwrap_or("");
@@ -854,12 +854,12 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Prints an error with the place it is at, and does what `WHENEVER SQLERROR` asks.
+    /// Prints an error with its position, and does what `WHENEVER SQLERROR` requires.
     fn sql_error(&mut self, text: &str, error: &ClientError) {
         self.last_code = i64::from(error.code());
         let message = error.to_string();
         if error.code() == 1756 {
-            // SQL*Plus finds this one itself and sends nothing.
+            // SQL*Plus finds this error itself and sends nothing.
             self.out.line("ERROR:");
         } else if let Some(position) = error.position().filter(|at| *at <= text.len()) {
             let before = &text.as_bytes()[..position];
@@ -883,7 +883,7 @@ impl<'a> Shell<'a> {
         self.after_error();
     }
 
-    /// What WHENEVER SQLERROR says, having let go of a session that is closed.
+    /// Performs WHENEVER SQLERROR after dropping a session that is closed.
     fn after_error(&mut self) {
         if self.session.as_ref().is_some_and(Client::is_closed) {
             self.session = None;
@@ -893,8 +893,8 @@ impl<'a> Shell<'a> {
         self.apply(&rule);
     }
 
-    /// `RECOVER DATAFILE ...`, `TABLESPACE ...` or `DATABASE`: the statement ALTER DATABASE RECOVER, which asks
-    /// nothing.
+    /// `RECOVER DATAFILE ...`, `TABLESPACE ...` or `DATABASE`, as the statement ALTER DATABASE RECOVER without
+    /// questions.
     pub(crate) fn recover(&mut self, rest: &str) {
         let text = format!("alter database recover {rest}");
         match self.with_session(|session| session.execute(&text, &[])) {
@@ -912,7 +912,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Does what `WHENEVER OSERROR` asks.
+    /// Performs `WHENEVER OSERROR`.
     pub(crate) fn os_error(&mut self) {
         let rule = self.on_os_error.clone();
         self.apply(&rule);
@@ -929,7 +929,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// The number of an exit code, as the operating system takes it: its low eight bits.
+    /// The exit code for the operating system: the low eight bits of the number.
     pub(crate) fn exit_code(&self, code: &ExitCode) -> u8 {
         let number = match code {
             ExitCode::Number(n) => *n,
@@ -946,7 +946,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// The statements of a script that holds SQL and PL/SQL only, as the shell would send them one after another.
+/// The statements of a script of SQL and PL/SQL only, as the shell would send them.
 pub fn split_script(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut lines: Vec<String> = Vec::new();
@@ -981,7 +981,7 @@ pub fn split_script(text: &str) -> Vec<String> {
     out
 }
 
-/// Whether a line ends the statement: `mark` last, outside comments.
+/// Whether a line ends the statement: `mark` is last, outside comments.
 fn ends_statement(before: &[String], line: &str, mark: char) -> bool {
     if !line.trim_end().ends_with(mark) {
         return false;
@@ -989,7 +989,7 @@ fn ends_statement(before: &[String], line: &str, mark: char) -> bool {
     let mut text = before.join("\n");
     text.push('\n');
     text.push_str(line.trim_end());
-    // Only the state at the last character matters: scan what is open there.
+    // Only the state at the last character matters, so the whole text is scanned.
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -1020,7 +1020,7 @@ fn ends_statement(before: &[String], line: &str, mark: char) -> bool {
                     None => return true,
                 }
             }
-            // A semicolon at the end of a line ends the statement even where a quote is open: ORA-01756 says so.
+            // A semicolon at the end of a line ends the statement even inside an open quote, which gives ORA-01756.
             quote @ (b'\'' | b'"') => match text[at + 1..].find(quote as char) {
                 Some(end) => at += end + 2,
                 None => return true,
@@ -1031,7 +1031,7 @@ fn ends_statement(before: &[String], line: &str, mark: char) -> bool {
     true
 }
 
-/// The number of a cursor that is a value.
+/// The number of a cursor value.
 pub(crate) fn cursor_number(value: &Value) -> Option<u32> {
     match value {
         Value::Number(n) => n.as_i64().and_then(|n| u32::try_from(n).ok()),
@@ -1039,13 +1039,13 @@ pub(crate) fn cursor_number(value: &Value) -> Option<u32> {
     }
 }
 
-/// The bind variables a statement names, outside quotes and comments.
+/// The bind variables in a statement, outside quotes and comments.
 pub fn bind_names(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
     let mut out: Vec<String> = Vec::new();
     let mut at = 0;
     let lower = text.to_ascii_lowercase();
-    // The :new and :old of a trigger's text are its own.
+    // :new and :old in a trigger's text are not binds.
     if begins(text) == Begins::PlSql && lower.trim_start().starts_with("create") {
         return out;
     }
@@ -1079,7 +1079,7 @@ pub fn bind_names(text: &str) -> Vec<String> {
     out
 }
 
-/// ORA_SDTZ: the time zone that sessions begin with, as ALTER SESSION has it.
+/// ORA_SDTZ: the initial time zone of sessions, in the form of ALTER SESSION.
 fn session_zone() -> Option<String> {
     let zone = std::env::var("ORA_SDTZ").ok()?;
     Some(match zone.trim() {

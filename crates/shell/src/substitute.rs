@@ -31,11 +31,11 @@ impl Variables {
         all
     }
 
-    /// Replaces the variables of a line; `escape` before a mark takes it as it is. `ask` supplies a value that is not
-    /// defined (`None`: the input has ended). Returns `None` when nothing was replaced.
+    /// Replaces the variables of a line; `escape` before a mark makes it an ordinary character. `ask` supplies the
+    /// value of an undefined variable (`None`: the input has ended). Returns `None` when nothing was replaced.
     ///
     /// # Errors
-    /// The name that could not be replaced.
+    /// The name of the variable that could not be replaced.
     pub fn replace(
         &mut self,
         line: &str,

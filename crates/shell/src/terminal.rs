@@ -1,4 +1,4 @@
-//! Lines from a person, with history and completion, or from a pipe.
+//! Lines typed by a person, with history and completion, or read from a pipe.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead};
@@ -44,7 +44,7 @@ impl LineReader for Pipe {
     }
 }
 
-/// What Tab completes: words of SQL, of the shell, and the views people ask for.
+/// The words that Tab completes: words of SQL and of the shell, and common views.
 const WORDS: &[&str] = &[
     "alter",
     "and",
@@ -132,7 +132,7 @@ const WORDS: &[&str] = &[
 
 #[derive(Default)]
 struct Words {
-    /// What is typed is a password: shown as stars, and nothing is completed.
+    /// The input is a password: shown as stars, without completion.
     secret: bool,
 }
 
@@ -196,7 +196,7 @@ impl Terminal {
         if let Some(editor) = &mut editor {
             editor.set_helper(Some(Words::default()));
             if let Some(path) = &history {
-                // The first session has no history yet.
+                // The first session has no history file yet.
                 let _ = editor.load_history(path);
             }
         }
@@ -216,7 +216,7 @@ impl LineReader for Terminal {
     fn read_secret(&mut self, prompt: &str) -> Result<String, NoLine> {
         let set = |terminal: &mut Terminal, secret: bool| {
             if let Some(editor) = &mut terminal.editor {
-                // Stars are drawn by the highlighter, so it must be on also where colours are not wanted.
+                // The highlighter draws the stars, so it must also be on without colours.
                 editor.set_color_mode(if secret { ColorMode::Forced } else { ColorMode::Enabled });
                 if let Some(words) = editor.helper_mut() {
                     words.secret = secret;

@@ -1,6 +1,6 @@
 //! Words, quotes and widths.
 
-/// Splits a command line into words; quotes hold a word together and are taken off.
+/// Splits a command line into words; quotes hold a word together and are removed.
 pub fn words(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut chars = line.chars().peekable();
@@ -27,7 +27,7 @@ pub fn words(line: &str) -> Vec<String> {
     }
 }
 
-/// The first word of a line and what follows it.
+/// The first word of a line, and the rest.
 pub fn split_word(line: &str) -> (&str, &str) {
     let line = line.trim_start();
     let end = line.find(|c: char| c.is_whitespace()).unwrap_or(line.len());
@@ -43,17 +43,17 @@ pub fn parse_on_off(word: &str) -> Option<bool> {
     }
 }
 
-/// Takes a trailing `;` off a shell command.
+/// Removes a trailing `;` from a shell command.
 pub fn without_semicolon(line: &str) -> &str {
     line.trim_end().strip_suffix(';').unwrap_or(line.trim_end()).trim_end()
 }
 
-/// Width of a text in columns of the terminal, counted in characters.
+/// The width of a text in terminal columns, counted in characters.
 pub fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Cuts a text into pieces of at most `most` characters; at blanks where `words` asks for it.
+/// Cuts a text into pieces of at most `most` characters; at blanks if `words` is set.
 pub fn fold(text: &str, most: usize, words: bool) -> Vec<String> {
     let most = most.max(1);
     let mut out = Vec::new();

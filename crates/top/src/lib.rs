@@ -1,8 +1,8 @@
-//! `latchwork top`: what an instance does right now, on a terminal, as a local page, or in one sample for a pipe.
+//! `latchwork top`: the present activity of an instance, on a terminal, as a local page, or as one sample for a pipe.
 //!
-//! It knows an instance through SQL and the V$ views alone, over one ordinary session of the instance's owner. A
-//! [`poll`] thread looks and keeps the connection; the [`model`] makes sense of what it saw, without clock or instance;
-//! [`sheets`] say what there is to see, and three faces show it.
+//! It uses only SQL and the V$ views, over one ordinary session of the instance's owner. A [`poll`] thread holds the
+//! session and takes samples; the [`model`] computes rates from them, without clock or instance; [`sheets`] make tables
+//! of them, and three faces show the tables.
 #![forbid(unsafe_code)]
 
 mod model;
@@ -49,7 +49,7 @@ Examples:
 Keys: arrows and Enter go into an event, session, statement or latch, Backspace goes back, Tab changes the table;
 s sorts, w changes the window, f freezes, b counts background processes, k kills a session, ? helps, q quits.";
 
-/// What `latchwork top` can be told.
+/// The options of `latchwork top`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
@@ -116,8 +116,8 @@ const EXIT_STATE: u8 = 3;
 
 /// Runs `latchwork top` for the instance whose database is in `dir`; returns the exit code.
 pub fn main(options: &Options, dir: &Path) -> u8 {
-    // An instance or a viewer that has gone shows as a failed write; it must not end the program with the terminal
-    // still taken.
+    // A write to an instance or a viewer that is gone must fail. SIGPIPE would end the program without restoring the
+    // terminal.
     os::signal::ignore(os::signal::SIGPIPE);
     let source = match source(options, dir) {
         Ok(source) => source,
@@ -155,7 +155,7 @@ pub fn main(options: &Options, dir: &Path) -> u8 {
     }
 }
 
-/// What the terminal can do by its name and the user's wishes; `None` when it can only print.
+/// The terminal's abilities, from its name and the user's settings; `None` when it can only print.
 fn theme() -> Option<Theme> {
     let said = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let dumb = said("TERM").is_none_or(|term| term == "dumb");
@@ -191,7 +191,7 @@ impl Options {
     }
 }
 
-/// Two snapshots, what lies between them, and the end.
+/// Prints one sample from two snapshots.
 fn once(options: &Options, looker: &Looker, recorder: &mut Option<record::Recorder>) -> u8 {
     let mut model = Model::default();
     let patience = Duration::from_secs_f64(options.interval * 10.0 + 20.0);
@@ -208,7 +208,7 @@ fn once(options: &Options, looker: &Looker, recorder: &mut Option<record::Record
                 eprintln!("{why}");
                 return EXIT_STATE;
             }
-            // A recording that ends is shown as far as it goes.
+            // A recording may end early: what it has is shown.
             Ok(News::Ended) => break,
             Ok(News::Killed(..)) => {}
             Err(RecvTimeoutError::Timeout) => {
@@ -231,7 +231,7 @@ fn once(options: &Options, looker: &Looker, recorder: &mut Option<record::Record
     print_all(&text)
 }
 
-/// Prints; a reader that has gone away is no failure of ours.
+/// Prints; a reader that is gone is no error.
 fn print_all(text: &str) -> u8 {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -244,7 +244,7 @@ fn print_all(text: &str) -> u8 {
     }
 }
 
-/// A terminal that can do nothing but print gets one sample after another.
+/// Prints one sample after another on a terminal without cursor control.
 fn lines(options: &Options, looker: &Looker, recorder: &mut Option<record::Recorder>) -> u8 {
     let mut model = Model::default();
     for news in &looker.news {

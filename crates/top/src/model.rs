@@ -1,16 +1,16 @@
-//! What the samples mean: differences, rates and averages over a window, and a history for the chart.
+//! The meaning of the samples: differences, rates and averages over a window, and a history for the chart.
 //!
-//! The model is a pure function of the snapshots it was given: no clock, no instance. It keeps two rings. The *history*
-//! has a small point for each interval and reaches back an hour at one a second; the *ticks* have who did what and what
-//! was counted, reach back as far as the longest window, and are bounded in entries as well as in number. Average
-//! active sessions of users are DB time, which is exact; the probes say what it was spent on, for a wait that has not
-//! ended is in no counter yet. Of background processes they are those of the probes.
+//! The model is a pure function of its snapshots (invariant 2): no clock, no instance. It keeps two rings. The
+//! *history* has a small point for each interval and covers an hour at one point per second. The *ticks* have the
+//! activity and the counts of each interval, cover the longest window, and are bounded in entries as well as in number.
+//! The average active sessions of users come from DB time, which is exact; the probes distribute DB time over wait
+//! classes, because a wait in progress is in no counter yet. Those of background processes come from the probes.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::sample::*;
 
-/// Wait classes in the order they are stacked, `CPU` lowest: name and letter.
+/// Wait classes in stacking order, `CPU` at the bottom: name and letter.
 pub const CLASSES: [(&str, char); 11] = [
     ("CPU", 'C'),
     ("Scheduler", 'S'),
@@ -25,17 +25,17 @@ pub const CLASSES: [(&str, char); 11] = [
     ("Other", 'O'),
 ];
 
-/// The place of a class in [`CLASSES`]; what is unknown is `Other`.
+/// The index of a class in [`CLASSES`]; an unknown class is `Other`.
 pub fn class_of(name: &str) -> usize {
     CLASSES.iter().position(|(n, _)| *n == name).unwrap_or(CLASSES.len() - 1)
 }
 
-/// Points of the chart, ticks, and entries in all ticks together that are kept.
+/// Largest number of chart points, of ticks, and of entries in all ticks.
 const HISTORY_MAX: usize = 3600;
 const TICKS_MAX: usize = 600;
 const ENTRIES_MAX: usize = 100_000;
 const NAMES_MAX: usize = 4000;
-/// A detail that was not read again for so long is forgotten.
+/// A detail is dropped when it has not been read for this time.
 const DETAIL_LASTS_US: u64 = 30_000_000;
 
 /// Active sessions by class, users' and background processes'.
@@ -46,8 +46,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// With as many users active as their DB time says, in `seconds`; time in which no probe met anybody was spent on
-    /// short calls.
+    /// Scales users' load to their DB time in `seconds`; without a probe of an active session the time is short calls.
     fn of_time(mut self, db_time_us: u64, seconds: f64) -> Load {
         if db_time_us == 0 || seconds <= 0.0 {
             return self;
@@ -62,7 +61,7 @@ impl Load {
         self
     }
 
-    /// By class, with or without background processes.
+    /// Load by class, with or without background processes.
     pub fn by_class(&self, background: bool) -> [f64; CLASSES.len()] {
         let mut all = self.users;
         if background {
@@ -83,12 +82,12 @@ pub struct Point {
     pub load: Option<Load>,
 }
 
-/// What happened in one interval.
+/// The activity and counts of one interval.
 #[derive(Clone, Debug, Default)]
 pub struct Tick {
     pub seconds: f64,
     pub probes: usize,
-    /// How many probes saw it.
+    /// Each activity with the number of probes that saw it.
     pub activity: Vec<(Active, u64)>,
     pub holds: Vec<(Hold, u64)>,
     pub db_time_us: u64,
@@ -107,7 +106,7 @@ impl Tick {
     }
 }
 
-/// A detail as it was first read, and as it is now.
+/// The first and the latest reading of a detail.
 #[derive(Clone, Debug)]
 pub struct Kept {
     pub first: Found,
@@ -123,23 +122,23 @@ impl Kept {
     }
 }
 
-/// All that is shown comes from here.
+/// The data behind everything that is shown.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     previous: Option<Snapshot>,
     history: VecDeque<Point>,
-    /// Points that have left the history.
+    /// Points that have been dropped from the history.
     forgotten: u64,
     ticks: VecDeque<Tick>,
     entries: usize,
     texts: Names<String>,
     objects: Names<u64>,
     details: BTreeMap<Wanted, Kept>,
-    /// What statements had when they were last seen: they come and go in the readings.
+    /// The last figures of statements, which come and go in the readings.
     statements: BTreeMap<String, StatementCount>,
 }
 
-/// Names of what has been seen; when there are too many, the oldest go.
+/// Names by key; beyond a number the oldest are dropped.
 #[derive(Clone, Debug)]
 struct Names<K: Ord + Clone> {
     by_key: BTreeMap<K, String>,
@@ -175,7 +174,7 @@ fn counted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<(T, u64)> {
 }
 
 impl Model {
-    /// Takes in the next snapshot.
+    /// Adds the next snapshot.
     pub fn push(&mut self, mut now: Snapshot) {
         for (id, text) in now.texts.drain(..) {
             self.texts.put(id, text);
@@ -192,7 +191,7 @@ impl Model {
         self.previous = Some(now);
     }
 
-    /// The counters begin anew: with the first snapshot, and when another instance answers.
+    /// Starts the counters again: with the first snapshot, and when another instance answers (invariant 3).
     fn begin(&mut self, now: &Snapshot) {
         self.ticks.clear();
         self.entries = 0;
@@ -233,7 +232,7 @@ impl Model {
         }
     }
 
-    /// The instance is away: the chart has a hole from here on.
+    /// Notes that the instance is away: the chart has a gap from here on.
     pub fn away(&mut self, wall_ms: u64) {
         let since = self.history.back().map_or(0, |point| point.wall_ms);
         if since > 0 && wall_ms > since {
@@ -241,15 +240,14 @@ impl Model {
         }
     }
 
-    /// What statements did since they were last seen. One that is new is counted whole only while it is young enough to
-    /// have done all of it in this interval, which nobody can know: it counts from its next reading on, unless it was
-    /// executed once.
+    /// The figures of statements since their last reading. A new statement counts from its next reading on, because its
+    /// work may be older than this interval; if it was executed once, that execution is counted.
     fn statements_since(&mut self, now: &[StatementCount]) -> Vec<StatementCount> {
         let mut all = Vec::new();
         for s in now {
             let before = self.statements.insert(s.sql_id.clone(), s.clone());
             let before = match before {
-                // Fewer executions than before: it was aged out and loaded again.
+                // Fewer executions than before: the cursor was aged out and loaded again.
                 Some(before) if before.executions <= s.executions => before,
                 _ if s.executions <= 1 => StatementCount::default(),
                 _ => continue,
@@ -292,14 +290,14 @@ impl Model {
         self.previous.as_ref()
     }
 
-    /// Points of the chart, the oldest first.
+    /// The points of the chart, oldest first.
     #[cfg(test)]
     pub fn history(&self) -> impl DoubleEndedIterator<Item = &Point> + ExactSizeIterator {
         self.history.iter()
     }
 
-    /// The last `most` groups of `per` points, the oldest first: when each began, and its average load if there is any.
-    /// Groups are counted from the first point ever, so that they do not change while points are added.
+    /// The last `most` groups of `per` points, oldest first: start time, and average load if there is any. Groups are
+    /// counted from the first point ever, so new points do not shift them.
     pub fn columns(&self, per: usize, most: usize, background: bool) -> Vec<(u64, Option<[f64; CLASSES.len()]>)> {
         let mut columns: Vec<(u64, Option<[f64; CLASSES.len()]>)> = Vec::new();
         let mut group: Option<(u64, u64, f64, [f64; CLASSES.len()])> = None;
@@ -328,7 +326,7 @@ impl Model {
         columns
     }
 
-    /// Whether there is anything to compare: two snapshots of one instance.
+    /// Whether two snapshots of one instance can be compared.
     pub fn has_ticks(&self) -> bool {
         !self.ticks.is_empty()
     }
@@ -343,7 +341,7 @@ impl Model {
         self.objects.by_key.get(&id).cloned().unwrap_or_else(|| format!("#{id}"))
     }
 
-    /// What was read for those who look at one thing.
+    /// The detail that was read for viewers of one target.
     pub fn detail(&self, wanted: &Wanted) -> Option<&Kept> {
         self.details.get(wanted)
     }
@@ -354,11 +352,11 @@ impl Model {
         sessions.iter().find(|s| s.sid == sid && (serial == 0 || s.serial == serial))
     }
 
-    /// The sums of the last ticks that reach back `seconds`; at least one tick where there is one.
+    /// The sums of the last ticks within `seconds`; at least one tick if there is one.
     pub fn window(&self, seconds: f64) -> Window {
         let mut w = Window::default();
         for tick in self.ticks.iter().rev() {
-            // An interval that is a little late is not a reason to leave out the last one.
+            // Half a tick of tolerance: a late interval must not exclude the last one.
             if w.seconds > 0.0 && w.seconds + tick.seconds / 2.0 > seconds {
                 break;
             }
@@ -377,7 +375,7 @@ fn load_of(tick: &Tick) -> Load {
     load.of_time(tick.db_time_us, tick.seconds)
 }
 
-/// Pairs items with those of the same name before; what is new began at nothing.
+/// Pairs items with the previous ones of the same name; a new item starts at zero.
 fn since<T: Default + Clone, K: Ord>(
     before: &[T],
     now: &[T],
@@ -389,7 +387,7 @@ fn since<T: Default + Clone, K: Ord>(
     now.iter().filter_map(|item| less(item, old.get(&key(item)).copied().unwrap_or(&nothing))).collect()
 }
 
-/// What events have got since; those that nobody waited for are left out.
+/// The increases of events; events without new waits are left out.
 pub fn events_since(before: &[EventCount], now: &[EventCount]) -> Vec<EventCount> {
     since(
         before,
@@ -447,14 +445,14 @@ fn mutexes_since(before: &[MutexCount], now: &[MutexCount]) -> Vec<MutexCount> {
     )
 }
 
-/// The children of a latch that were got since they were first looked at.
+/// The children of a latch with gets since the first reading.
 pub fn children_since(before: &[ChildCount], now: &[ChildCount]) -> Vec<ChildCount> {
     since(
         before,
         now,
         |c| c.address.clone(),
         |n, b| {
-            // One that was not among the first read has no figure to compare with.
+            // A child missing from the first reading has no figure to compare with.
             let seen = !b.address.is_empty();
             let less = |n: u64, b: u64| if seen { n.saturating_sub(b) } else { 0 };
             Some(ChildCount {
@@ -542,12 +540,12 @@ impl Window {
         }
     }
 
-    /// How many sessions a number of probes stands for on average.
+    /// The average number of sessions for a number of probes.
     pub fn average(&self, times: u64) -> f64 {
         times as f64 / self.probes.max(1) as f64
     }
 
-    /// How often a second.
+    /// The rate per second.
     pub fn rate(&self, n: u64) -> f64 {
         if self.seconds > 0.0 { n as f64 / self.seconds } else { 0.0 }
     }
@@ -567,7 +565,7 @@ impl Window {
         load.of_time(self.db_time_us, self.seconds)
     }
 
-    /// Activity summed by what `key` makes of it; `None` leaves it out. The busiest first.
+    /// Activity summed by the value of `key`; `None` is left out. The busiest first.
     pub fn by<K: Ord + Clone>(&self, mut key: impl FnMut(&Active) -> Option<K>) -> Vec<(K, u64)> {
         let mut sums: BTreeMap<K, u64> = BTreeMap::new();
         for (active, times) in &self.activity {
@@ -586,12 +584,12 @@ impl Window {
 pub struct Link {
     pub sid: u64,
     pub depth: usize,
-    /// How many wait for it, directly or behind others.
+    /// The number of sessions that wait for it, directly or through others.
     pub behind: usize,
 }
 
-/// Chains of sessions that wait for one another: those who wait for nobody first, each followed by those who wait for
-/// it. Sessions that wait in a circle come last, the circle cut at its lowest number.
+/// Chains of sessions that wait for one another: first the sessions that do not wait, each followed by its waiters.
+/// Sessions in a cycle come last; the cycle is cut at its lowest number.
 pub fn blocker_chains(sessions: &[Session]) -> Vec<Link> {
     let waits: BTreeMap<u64, u64> = sessions.iter().filter_map(|s| Some((s.sid, s.blocker?))).collect();
     let mut waiters: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
@@ -606,7 +604,7 @@ pub fn blocker_chains(sessions: &[Session]) -> Vec<Link> {
         if seen.contains(&root) {
             continue;
         }
-        // Depth first, without recursion: a chain may be as long as there are sessions.
+        // Depth first, without recursion: a chain may be as long as the number of sessions.
         let mut stack = vec![(root, 0)];
         while let Some((sid, depth)) = stack.pop() {
             if !seen.insert(sid) {

@@ -1,4 +1,4 @@
-//! Tests of the model on samples made by hand.
+//! Tests of the model on hand-made samples.
 
 use crate::model::*;
 use crate::sample::*;
@@ -108,7 +108,7 @@ fn memory_is_bounded_in_time_and_in_entries() {
         let mut s = snapshot(second);
         s.texts = vec![(format!("id{second}"), "select".into())];
         let crowd = |sid| active(sid + second * 1000, "latch free", "Other");
-        // The last minutes are crowded: more than the entries that are kept.
+        // The last minutes have more entries than are kept.
         let crowded = if second >= 4700 { 400 } else { 0 };
         s.probes = vec![Probe { active: (0..crowded).map(crowd).collect(), holds: vec![] }];
         model.push(s);
@@ -155,7 +155,7 @@ fn a_circle_of_waiters_is_told_once() {
     let sessions = [session(1, Some(2)), session(2, Some(1)), session(3, Some(1))];
     let chain: Vec<(u64, usize)> = blocker_chains(&sessions).iter().map(|l| (l.sid, l.depth)).collect();
     assert_eq!(chain, [(1, 0), (2, 1), (3, 1)]);
-    // A blocker that is no session any more stands in the chain by its number.
+    // A blocker whose session is gone is listed by its number.
     let chain = blocker_chains(&[session(5, Some(77))]);
     assert_eq!((chain[0].sid, chain[1].sid), (77, 5));
 }
@@ -188,7 +188,7 @@ fn details_are_compared_with_their_first_reading() {
     };
     let since = children_since(first, last);
     assert_eq!((since[0].gets, since[1].gets), (300, 0), "one that came later has nothing to compare with");
-    // Nobody looks any more.
+    // No viewer wants the detail any more.
     model.push(snapshot(40));
     assert!(model.detail(&wanted).is_none());
 }

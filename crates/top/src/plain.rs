@@ -1,4 +1,4 @@
-//! One sample as text, JSON or CSV, for pipes and for terminals that can do no more.
+//! One sample as text, JSON or CSV, for pipes and for simple terminals.
 
 use serde_json::{Value as Json, json};
 
@@ -7,11 +7,11 @@ use crate::sheet::{Cell, Pane, Table};
 use crate::sheets::{Look, panes};
 use crate::summary::{Summary, clock};
 
-/// Lines of a table that text shows.
+/// Lines of a table in text output.
 const LINES: usize = 12;
 const WIDTH: usize = 132;
 
-/// A sample for people. `only` shows one pane, with all its lines.
+/// A sample for people. `only` selects one pane, shown in full.
 pub fn text(model: &Model, look: Look, only: Option<Pane>) -> String {
     let s = Summary::of(model, look);
     let mut out = format!(
@@ -45,7 +45,7 @@ pub fn text(model: &Model, look: Look, only: Option<Pane>) -> String {
     out
 }
 
-/// A table in columns, under its title. Columns that do not fit are left out, the most dispensable first.
+/// A table in columns, under its title. Columns that do not fit are left out, those with the highest `spare` first.
 pub fn table_text(table: &Table, lines: usize, width: usize) -> String {
     let mut out = format!("\n{}\n", table.title);
     if table.lines.is_empty() {
@@ -72,8 +72,8 @@ pub fn table_text(table: &Table, lines: usize, width: usize) -> String {
     out
 }
 
-/// The columns that fit into `width` with their widths: place in the table and characters. The column of width 0 takes
-/// what is left, and no less than a third of all where it can be had by leaving out others.
+/// The columns that fit into `width`, with their widths: index in the table and characters. The column of width 0 takes
+/// the rest, at least a third of the width if leaving out other columns can give it that.
 pub fn fitting(table: &Table, width: usize) -> Vec<(usize, usize)> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     let flexible = table.columns.iter().any(|c| c.width == 0);
@@ -95,7 +95,7 @@ pub fn fitting(table: &Table, width: usize) -> Vec<(usize, usize)> {
     shown.iter().map(|at| (*at, size(at))).collect()
 }
 
-/// A sample for programs: the summary, and each pane by its name.
+/// A sample for programs: the summary, and each pane by name.
 pub fn json(model: &Model, look: Look, only: Option<Pane>) -> Json {
     let mut all = Summary::of(model, look).json();
     if let Json::Object(fields) = &mut all {
@@ -110,7 +110,7 @@ pub fn json(model: &Model, look: Look, only: Option<Pane>) -> Json {
     all
 }
 
-/// One pane as comma-separated values with a head.
+/// One pane as comma-separated values with a header.
 pub fn csv(model: &Model, look: Look, pane: Pane) -> String {
     let quoted = |field: String| {
         let special = field.contains([',', '"', '\n', '\r']);

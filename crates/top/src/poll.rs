@@ -1,8 +1,8 @@
-//! The thread that looks: it holds the session, keeps the time, connects again, and takes orders.
+//! The polling thread: it holds the session, keeps the time, reconnects, and executes orders.
 //!
-//! The screen and the page never wait for the instance. They get [`News`] through a channel and put what they want to
-//! know into [`Wants`], where a wish lapses a few seconds after it was last renewed. An instance that does not answer
-//! holds up this thread alone.
+//! The screen and the page never wait for the instance (invariant 1). They get [`News`] through a channel and put their
+//! requests for details into [`Wants`], where a request expires unless it is renewed. An instance that does not answer
+//! delays this thread alone.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -17,37 +17,37 @@ use crate::sample::{Snapshot, Wanted};
 /// Probes in one interval, and the least time between two of them.
 const PROBES: u32 = 5;
 const PROBE_GAP_MIN: Duration = Duration::from_millis(50);
-/// How long a wish lasts unless it is renewed, and how many there may be.
+/// The life of a request that is not renewed, and the largest number of requests.
 const WISH_LASTS: Duration = Duration::from_secs(15);
 const WISHES_MAX: usize = 16;
-/// Between two attempts to connect.
+/// Time between attempts to connect.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What the looking thread has to say.
+/// A message of the polling thread.
 #[derive(Debug)]
 pub enum News {
     Sample(Box<Snapshot>),
-    /// The instance is gone, or refuses; it is tried again.
+    /// The instance is gone, or refuses; the thread keeps trying.
     Lost(String),
-    /// What became of an order to kill: sid, and the error if there was one.
+    /// The result of a kill order: sid, and the error if there was one.
     Killed(u64, Result<(), String>),
-    /// A recording has come to its end.
+    /// The recording has ended.
     Ended,
 }
 
-/// An order to the looking thread.
+/// An order to the polling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Sid and serial#: a session that came later into the place of the one meant is left alone.
+    /// Sid and serial#: a later session in the same slot is left alone.
     Kill(u64, u64),
 }
 
-/// What viewers want to know beyond the ordinary.
+/// The details that viewers request.
 #[derive(Clone, Debug, Default)]
 pub struct Wants(Arc<Mutex<Vec<(Wanted, Instant)>>>);
 
 impl Wants {
-    /// Wishes for a detail, or renews the wish. Beyond a number of wishes the oldest makes room.
+    /// Requests a detail, or renews the request. Beyond the limit the oldest request is dropped.
     pub fn want(&self, wanted: &Wanted) {
         let mut wishes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         wishes.retain(|(w, _)| w != wanted);
@@ -57,7 +57,7 @@ impl Wants {
         wishes.push((wanted.clone(), Instant::now()));
     }
 
-    /// The wishes in force.
+    /// The requests in force.
     pub fn list(&self) -> Vec<Wanted> {
         let mut wishes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         wishes.retain(|(_, at)| at.elapsed() < WISH_LASTS);
@@ -65,14 +65,14 @@ impl Wants {
     }
 }
 
-/// Where looks come from and how often.
+/// The source and the interval of samples.
 #[derive(Clone, Debug)]
 pub struct Watch {
     pub dir: PathBuf,
     pub interval: Duration,
 }
 
-/// Looks until nobody listens any more.
+/// Takes samples until no viewer is left.
 pub fn watch(watch: &Watch, wants: &Wants, orders: &Receiver<Order>, news: &SyncSender<News>) {
     loop {
         let why = match Reader::connect(&watch.dir) {
@@ -90,10 +90,11 @@ pub fn watch(watch: &Watch, wants: &Wants, orders: &Receiver<Order>, news: &Sync
     }
 }
 
-/// Orders given while there is no instance are refused, not kept for the next one: the numbers mean others there.
+/// Refuses orders while there is no instance; they are not kept, because the numbers mean other sessions in the next
+/// one.
 fn refuse(orders: &Receiver<Order>, news: &SyncSender<News>) {
     for Order::Kill(sid, _) in orders.try_iter() {
-        // Whoever gave the order may be gone.
+        // The viewer that gave the order may be gone.
         let _ = news.send(News::Killed(sid, Err("not connected to the instance".into())));
     }
 }
@@ -108,7 +109,7 @@ fn lost(dir: &Path, e: &ClientError) -> String {
     }
 }
 
-/// Probes and snapshots over one connection. `Ok` means that nobody listens any more.
+/// Takes probes and snapshots over one connection. `Ok`: no viewer is left.
 fn look(
     reader: &mut Reader,
     watch: &Watch,
@@ -116,7 +117,7 @@ fn look(
     orders: &Receiver<Order>,
     news: &SyncSender<News>,
 ) -> Result<(), ClientError> {
-    // The first snapshot is what the next is compared with.
+    // The first snapshot is the base for the next.
     let probe = reader.probe()?;
     let first = reader.snapshot(vec![probe], 0.0, &[])?;
     if news.send(News::Sample(Box::new(first))).is_err() {
@@ -150,23 +151,23 @@ fn look(
             if news.send(News::Sample(Box::new(snapshot))).is_err() {
                 return Ok(());
             }
-            // An instance that is late is not asked twice to make up for it.
+            // A late sample is not followed by extra ones.
             began = (began + watch.interval).max(Instant::now() - gap);
         }
         next = (next + gap).max(Instant::now() + gap / 2);
     }
 }
 
-/// The looking thread as those see it who look.
+/// The polling thread, as its viewers use it.
 pub struct Looker {
     pub news: Receiver<News>,
     pub orders: Sender<Order>,
     pub wants: Wants,
 }
 
-/// Starts the looking thread.
+/// Starts the polling thread.
 pub fn start(source: Source) -> Looker {
-    // A viewer that is slow holds the thread up, rather than let samples pile up.
+    // A slow viewer holds up the thread, so that samples do not pile up.
     let (say, news) = std::sync::mpsc::sync_channel(4);
     let (orders, taken) = std::sync::mpsc::channel();
     let wants = Wants::default();
@@ -178,14 +179,14 @@ pub fn start(source: Source) -> Looker {
     Looker { news, orders, wants }
 }
 
-/// What is looked at.
+/// The source of samples.
 #[derive(Debug)]
 pub enum Source {
     Instance(Watch),
     Recording { snapshots: Vec<Snapshot>, interval: Duration },
 }
 
-/// Tells a recording again, with its own pauses but none longer than ten intervals.
+/// Replays a recording with its own pauses, none longer than ten intervals.
 fn replay(snapshots: Vec<Snapshot>, interval: Duration, orders: &Receiver<Order>, news: &SyncSender<News>) {
     let mut before: Option<u64> = None;
     for snapshot in snapshots {

@@ -1,9 +1,8 @@
-//! The statements that look at an instance, and how their rows become a [`Snapshot`].
+//! The queries on an instance, and the conversion of their rows to a [`Snapshot`].
 //!
-//! Everything comes over one session and from views alone, which take no latch: looking on disturbs nobody. The session
-//! calls itself `latchwork top` in V$SESSION and its own work is left out of what is shown. Probes are the cheap part
-//! and run several times an interval; counters are read once at its end. What only a drill-down needs is read while
-//! somebody looks at it.
+//! One session reads everything, from views only, which take no latch: the observation disturbs nobody. The session
+//! calls itself `latchwork top` in V$SESSION, and its own work is left out. Probes are cheap and run several times an
+//! interval; counters are read once at its end. Details of a drill-down are read only while a viewer shows them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -14,10 +13,10 @@ use types::Value;
 
 use crate::sample::*;
 
-/// The name the session goes by in V$SESSION and its statements in V$SQLSTATS.
+/// The program name of the session in V$SESSION, and of its statements in V$SQLSTATS.
 pub const PROGRAM: &str = "latchwork top";
 
-/// Statistics that become rates.
+/// Statistics shown as rates.
 pub const FIGURES: &[&str] = &[
     "execute count",
     "session logical reads",
@@ -43,15 +42,15 @@ pub const FIGURES: &[&str] = &[
     "enqueue deadlocks",
 ];
 
-/// Statements of one reading, and texts asked for at once.
+/// Statements in one reading, and texts in one query.
 const STATEMENTS_MAX: usize = 500;
 const TEXTS_MAX: usize = 25;
 const OBJECTS_MAX: usize = 10;
-/// Names remembered as known; the oldest are forgotten and asked for again.
+/// Names noted as known; the oldest are dropped and read again.
 const KNOWN_MAX: usize = 4000;
 const CHILDREN_MAX: usize = 100;
 
-/// A set that forgets what came first.
+/// A set that drops its oldest entries.
 #[derive(Default)]
 struct Known<T: Ord + Clone> {
     set: BTreeSet<T>,
@@ -75,14 +74,14 @@ impl<T: Ord + Clone> Known<T> {
     }
 }
 
-/// Looks at one instance.
+/// Reads one instance.
 pub struct Reader {
     client: Client,
     facts: Facts,
     places: Vec<(u64, String)>,
     texts: Known<String>,
     objects: Known<u64>,
-    /// When the facts were read.
+    /// The time at which the facts were read.
     connected: Instant,
 }
 
@@ -97,7 +96,7 @@ fn text(v: &Value) -> String {
     }
 }
 
-/// A count; what is NULL, negative or no number is 0.
+/// A count; NULL, negative values and text are 0.
 fn count(v: &Value) -> u64 {
     match v {
         Value::Number(n) => match n.to_i64() {
@@ -112,7 +111,7 @@ fn maybe(v: &Value) -> Option<u64> {
     if v.is_null() { None } else { Some(count(v)) }
 }
 
-/// Reads a row's columns in turn.
+/// Reads the columns of a row in turn.
 struct Columns<'a>(std::slice::Iter<'a, Value>);
 
 impl<'a> Columns<'a> {
@@ -148,8 +147,7 @@ fn quoted(name: &str) -> String {
 const INSTANCE: &str = "select i.instance_name, i.host_name, i.version, to_char(i.startup_time, 'YYYY-MM-DD HH24:MI:SS'), \
      (sysdate - i.startup_time) * 86400, d.name from v$instance i, v$database d";
 
-/// Active sessions and held latches. One statement: on a machine with a long queue for its processors each answer is
-/// waited for.
+/// Active sessions and held latches. One statement: on a machine with a long run queue every round trip waits.
 const PROBE: &str = "select 'A', sid, serial#, type, decode(state, 'WAITING', event), decode(state, 'WAITING', wait_class), sql_id \
      from v$session where status in ('ACTIVE', 'KILLED') and sid <> :1 \
      union all select 'H', ksuprsid, ksulawhr, ksuprlmd, ksuprlnm, ' ', ' ' from x$ksuprlat where ksuprsid <> :2";
@@ -158,7 +156,8 @@ const SESSIONS: &str = "select sid, serial#, username, type, status, program, ma
      event, wait_class, state, wait_time_micro, p1text, p1, p2text, p2, p3text, p3, blocking_session, row_wait_obj#, \
      last_call_et, to_char(logon_time, 'YYYY-MM-DD HH24:MI:SS') from v$session where sid <> :1";
 
-/// All counters at once, by the letter in front. `@` stands for the names of statistics; O are this session's own.
+/// All counters at once, marked by the letter in front. `@` stands for the names of statistics; O are this session's
+/// own.
 const COUNTERS: &str = "select 'E', event, wait_class, total_waits, time_waited_micro, total_waits_fg, time_waited_micro_fg, 0, 0, 0 \
        from v$system_event where wait_class <> 'Idle' \
      union all select 'L', name, ' ', gets, misses, sleeps, spin_gets, immediate_gets, immediate_misses, wait_time from v$latch \
@@ -170,7 +169,7 @@ const COUNTERS: &str = "select 'E', event, wait_class, total_waits, time_waited_
      union all select 'O', n.name, ' ', m.value, 0, 0, 0, 0, 0, 0 from v$mystat m, v$statname n \
        where n.statistic# = m.statistic# and n.name in (@)";
 
-/// Those active since the last reading, with time to spare: a busy instance answers late.
+/// Statements active since the last reading, with a margin: a busy instance answers late.
 const STATEMENTS: &str = "select * from (select sql_id, executions, elapsed_time, cpu_time, buffer_gets, disk_reads, \
      rows_processed from v$sqlstats where last_active_time >= sysdate - :1 / 86400 and (module is null or module <> :2) \
      order by last_active_time desc) where rownum <= 500";
@@ -179,7 +178,7 @@ impl Reader {
     /// Opens a session as the owner of the instance whose database is in `dir`.
     ///
     /// # Errors
-    /// As [`Client::connect`], and what the first statements say.
+    /// Those of [`Client::connect`] and of the first statements.
     pub fn connect(dir: &Path) -> ClientResult<Reader> {
         let options = ConnectOptions { program: PROGRAM.into(), ..ConnectOptions::default() };
         let client = Client::connect_with(dir, &Credentials::Sysdba, &options)?;
@@ -228,10 +227,10 @@ impl Reader {
         Ok(facts)
     }
 
-    /// One glance at active sessions and held latches.
+    /// One probe of active sessions and held latches.
     ///
     /// # Errors
-    /// The server's, or that it is gone.
+    /// Those of the server, or that it is gone.
     pub fn probe(&mut self) -> ClientResult<Probe> {
         let me = self.own_sid();
         let also = Bind { name: Some("2".into()), ..me.clone() };
@@ -252,11 +251,9 @@ impl Reader {
         Hold { latch, sid, mode, place: place.unwrap_or_default() }
     }
 
-    /// The counters at the end of an interval of `seconds`, with the probes taken in it, and the details that are
-    /// wanted.
+    /// The counters at the end of an interval of `seconds`, with its probes and the requested details.
     ///
-    /// # Errors
-    /// The server's, or that it is gone.
+    /// Those of the server, or that it is gone.
     pub fn snapshot(&mut self, probes: Vec<Probe>, seconds: f64, wanted: &[Wanted]) -> ClientResult<Snapshot> {
         let mut s = Snapshot { probes, ..Snapshot::default() };
         let me = self.own_sid();
@@ -281,12 +278,10 @@ impl Reader {
         Ok(rows.iter().take(STATEMENTS_MAX).map(statement_of).collect())
     }
 
-    /// Events, latches, mutexes, times and statistics; of the last two, the instance's totals less what this session
-    /// did itself.
+    /// Events, latches, mutexes, times and statistics; the last two without this session's own share.
     fn read_counters(&mut self, s: &mut Snapshot) -> ClientResult<()> {
         let names = FIGURES.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-        // The moment of the counters is that of their own statement: those before and behind it take longer at one time
-        // than at another.
+        // The time of the counters is that of their own statement: the duration of the statements around it varies.
         let began_ns = os::clock::now_ns();
         let rows = self.rows(&COUNTERS.replace('@', &names), &[])?;
         let took_ns = os::clock::now_ns() - began_ns;
@@ -320,7 +315,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Texts of statements that have not been told yet.
+    /// Texts of statements that have not been read yet.
     fn read_texts(&mut self, s: &Snapshot) -> ClientResult<Vec<(String, String)>> {
         let of_sessions = s.sessions.iter().map(|session| &session.sql_id);
         let of_probes = s.probes.iter().flat_map(|p| p.active.iter().map(|a| &a.sql_id));
@@ -489,13 +484,13 @@ impl Reader {
     /// Ends a user's session.
     ///
     /// # Errors
-    /// ORA-00029 of a background process, ORA-00030 when it has ended by itself.
+    /// ORA-00029 for a background process, ORA-00030 when the session has ended.
     pub fn kill(&mut self, sid: u64, serial: u64) -> ClientResult<()> {
         self.client.execute(&format!("alter system kill session '{sid},{serial}' immediate"), &[]).map(drop)
     }
 }
 
-/// A probe's row; sessions that wait for nothing but work are not active.
+/// A row of a probe; idle sessions are not active.
 fn active_of(c: &mut Columns<'_>) -> Option<Active> {
     let (sid, serial, kind, event, class, sql_id) = (c.count(), c.count(), c.text(), c.text(), c.text(), c.text());
     if class == "Idle" {
@@ -526,7 +521,7 @@ fn session_of(row: &Row) -> Session {
         wait_us: c.count(),
         parameters: c.parameters(),
         blocker: c.maybe(),
-        // -1 and 0 are none.
+        // -1 and 0 are no object.
         object: c.maybe().filter(|object| *object != 0),
         since_call_s: c.count(),
         logon: c.text(),

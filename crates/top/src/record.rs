@@ -1,7 +1,7 @@
 //! Recordings: a file of snapshots, one JSON object a line, under a line that names the format.
 //!
-//! A snapshot's names are told once (statements' texts), so a recording is read from its beginning. Lines are written
-//! whole and at once; a recording that was cut off in the middle of one is good up to there.
+//! Names and statement texts appear once, so a recording is read from its beginning. Each line is written whole; a
+//! recording that ends in the middle of a line is valid up to that line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::sample::Snapshot;
 
 const HEAD: &str = "{\"format\":\"latchwork-top-recording/1\"}";
-/// The longest line that is taken for a snapshot.
+/// The longest line that is read as a snapshot.
 const LINE_MAX: u64 = 64 << 20;
 
 /// Writes snapshots to a file.
@@ -20,10 +20,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Makes the file, which must not be there yet.
+    /// Creates the file, which must not exist.
     ///
     /// # Errors
-    /// The system's, or that there is such a file.
+    /// Those of the system, or that the file exists.
     pub fn create(path: &Path) -> Result<Recorder, String> {
         let name = path.display().to_string();
         let mut file = File::create_new(path).map_err(|e| format!("{name}: {e}"))?;
@@ -34,7 +34,7 @@ impl Recorder {
     /// Adds a snapshot.
     ///
     /// # Errors
-    /// The system's: the disk may be full.
+    /// Those of the system, such as a full disk.
     pub fn write(&mut self, snapshot: &Snapshot) -> Result<(), String> {
         let mut line = serde_json::to_string(snapshot).map_err(|e| e.to_string())?;
         line.push('\n');
@@ -45,7 +45,7 @@ impl Recorder {
 /// Reads a recording.
 ///
 /// # Errors
-/// When it is none, or when a line in its middle is damaged.
+/// The file is no recording, or a line in its middle is damaged.
 pub fn read(path: &Path) -> Result<Vec<Snapshot>, String> {
     let name = path.display();
     let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;

@@ -1,39 +1,39 @@
-//! What one look at an instance brings back: counters as the views have them, and probes of who was doing what.
+//! The result of one reading of an instance: counters as in the views, and probes of the activity.
 //!
-//! A [`Snapshot`] holds totals since the instance started, never differences: the model subtracts. So a file of
-//! snapshots can be played again with any window, and a snapshot that was lost costs nothing but resolution. Times are
-//! microseconds, the clock of the observer is in the name of its field.
+//! A [`Snapshot`] has totals since the instance started, never differences: the model subtracts. So a file of snapshots
+//! can be replayed with any window, and a lost snapshot costs only resolution. Times are microseconds; a field on the
+//! observer's clock says so in its name.
 
 use serde::{Deserialize, Serialize};
 
-/// One look at an instance: a few probes spread over the interval, and the counters at its end.
+/// One reading of an instance: probes spread over the interval, and the counters at its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Milliseconds since 1970 on the observer's clock.
     pub wall_ms: u64,
-    /// Microseconds on a clock that never goes back; only differences mean something.
+    /// Microseconds of a monotonic clock; only differences have a meaning.
     pub clock_us: u64,
     pub facts: Facts,
     pub probes: Vec<Probe>,
-    /// Every session at the end of the interval, the observer's own left out.
+    /// Every session at the end of the interval, except the observer's own.
     pub sessions: Vec<Session>,
     pub db_time_us: u64,
     pub db_cpu_us: u64,
     pub events: Vec<EventCount>,
     pub latches: Vec<LatchCount>,
     pub mutexes: Vec<MutexCount>,
-    /// Statements that were active lately.
+    /// Statements that were active recently.
     pub statements: Vec<StatementCount>,
-    /// Totals by name, the observer's own share taken out.
+    /// Totals by name, without the observer's own share.
     pub figures: Vec<(String, u64)>,
-    /// Texts of statements that were not known before: SQL_ID and the first characters.
+    /// Texts of new statements: SQL_ID and the first characters.
     pub texts: Vec<(String, String)>,
-    /// Names of objects that were not known before.
+    /// Names of new objects.
     pub objects: Vec<(u64, String)>,
     pub details: Vec<Detail>,
 }
 
-/// What does not change while an instance runs.
+/// Facts that do not change while an instance runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     pub instance: String,
@@ -41,14 +41,14 @@ pub struct Facts {
     pub database: String,
     pub version: String,
     pub generation: String,
-    /// `YYYY-MM-DD HH24:MI:SS`; another one means that the counters began again.
+    /// `YYYY-MM-DD HH24:MI:SS`; another value means that the counters started again.
     pub started: String,
     pub up_seconds: u64,
     pub cpus: u64,
     pub sga_bytes: u64,
 }
 
-/// One glance at what is active and which latches are held.
+/// One look at active sessions and held latches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
     pub active: Vec<Active>,
@@ -61,14 +61,14 @@ pub struct Active {
     pub sid: u64,
     pub serial: u64,
     pub background: bool,
-    /// Empty on the processor.
+    /// Empty on CPU.
     pub event: String,
-    /// `CPU` on the processor.
+    /// `CPU` on CPU.
     pub class: String,
     pub sql_id: String,
 }
 
-/// A latch that is held.
+/// A held latch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Hold {
     pub latch: String,
@@ -93,7 +93,7 @@ pub struct Session {
     pub previous_sql_id: String,
     pub event: String,
     pub class: String,
-    /// Whether the wait goes on; otherwise `event` is the last one.
+    /// Whether the wait is in progress; otherwise `event` is the last one.
     pub waiting: bool,
     pub wait_us: u64,
     /// P1, P2 and P3 with their names.
@@ -110,7 +110,7 @@ pub struct EventCount {
     pub class: String,
     pub waits: u64,
     pub time_us: u64,
-    /// Those of users' sessions.
+    /// Waits of users' sessions.
     pub waits_fg: u64,
     pub time_us_fg: u64,
 }
@@ -146,14 +146,14 @@ pub struct StatementCount {
     pub rows: u64,
 }
 
-/// What is asked for only while somebody looks at it.
+/// A detail that is read only while a viewer shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Wanted {
-    /// A latch's children and the places where it was waited for.
+    /// The children of a latch, and the places of its waits.
     Latch(String),
-    /// A statement's whole text, its cursors and plan.
+    /// The full text of a statement, its cursors and plan.
     Statement(String),
-    /// How long an event's waits take.
+    /// The durations of an event's waits.
     Event(String),
     /// A session's waits since it logged on, and the last ones.
     Session(u64, u64),
@@ -185,13 +185,13 @@ pub enum Found {
         events: Vec<EventCount>,
         last: Vec<LastWait>,
     },
-    /// What was asked for is not there any more.
+    /// The requested object does not exist any more.
     Gone,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildCount {
-    /// 0 is the latch itself.
+    /// 0 for the latch itself.
     pub child: u64,
     pub address: String,
     pub gets: u64,

@@ -1,7 +1,7 @@
-//! A sheet: what there is to see about one thing, as tables, before anybody draws it.
+//! A sheet: the data about one target as tables, independent of drawing.
 //!
-//! The screen, the page, text, CSV and JSON all show the same sheets, so that a figure means the same everywhere. A
-//! cell keeps its number beside the unit; [`Cell::show`] is the only place where numbers become text for people.
+//! The screen, the page, text, CSV and JSON show the same sheets, so that a figure means the same everywhere. A cell
+//! keeps its number and unit; [`Cell::show`] is the only place where numbers become text for people (invariant 5).
 
 use std::fmt;
 use std::str::FromStr;
@@ -50,18 +50,18 @@ impl Pane {
         }
     }
 
-    /// The pane a number of places to the right, around the end.
+    /// The pane `by` places to the right, with wrap-around.
     pub fn moved(self, by: isize) -> Pane {
         let at = Pane::ALL.iter().position(|pane| *pane == self).unwrap_or(0) as isize;
         Pane::ALL[(at + by).rem_euclid(Pane::ALL.len() as isize) as usize]
     }
 }
 
-/// What a sheet is about.
+/// The subject of a sheet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     Pane(Pane),
-    /// A wait event, or the processor when empty.
+    /// A wait event, or the CPU when empty.
     Event(String),
     Session(u64, u64),
     Statement(String),
@@ -110,9 +110,9 @@ pub enum Cell {
     Text(String),
     /// A whole number: a count, an identifier.
     Count(u64),
-    /// So many a second, or on average.
+    /// A rate per second, or an average.
     Rate(f64),
-    /// Of a whole, 0 to 1.
+    /// A share of a whole, 0 to 1.
     Share(f64),
     /// A time in microseconds.
     Micros(f64),
@@ -130,7 +130,7 @@ pub fn short(n: f64) -> String {
     if n < 999.5 {
         return format!("{n:.0}");
     }
-    // 999.7k reads better as 1.00M than as 1000k.
+    // 999.7k is shown as 1.00M rather than 1000k.
     let unit = units.into_iter().find(|(size, _)| n >= size * 0.9995).unwrap_or((1e3, "k"));
     let n = n / unit.0;
     if n < 9.995 {
@@ -163,22 +163,22 @@ impl Cell {
         if text.is_empty() { Cell::Empty } else { Cell::Text(text) }
     }
 
-    /// A part of a whole; of nothing there is none.
+    /// A share of a whole; empty when the whole is zero.
     pub fn share(part: f64, whole: f64) -> Cell {
         if whole > 0.0 { Cell::Share(part / whole) } else { Cell::Empty }
     }
 
-    /// A time divided among a number of things; of none there is none.
+    /// The time for each of a number of things; empty when the number is zero.
     pub fn micros_each(us: u64, of: u64) -> Cell {
         if of > 0 { Cell::Micros(us as f64 / of as f64) } else { Cell::Empty }
     }
 
-    /// So many to each; of none there is none.
+    /// The quotient of two counts; empty when the divisor is zero.
     pub fn each(n: u64, of: u64) -> Cell {
         if of > 0 { Cell::Rate(n as f64 / of as f64) } else { Cell::Empty }
     }
 
-    /// As a person reads it.
+    /// The text for people.
     pub fn show(&self) -> String {
         match self {
             Cell::Empty => String::new(),
@@ -190,9 +190,9 @@ impl Cell {
         }
     }
 
-    /// As a program reads it; times in microseconds, shares from 0 to 1.
+    /// The value for programs; times in microseconds, shares from 0 to 1.
     pub fn json(&self) -> Json {
-        // Three digits behind the point are more than the figures are good for.
+        // Three decimals: the figures are not more precise.
         let number = |n: f64| json!((n * 1000.0).round() / 1000.0);
         match self {
             Cell::Empty => Json::Null,
@@ -217,11 +217,11 @@ impl Cell {
 pub struct Column {
     pub key: &'static str,
     pub title: &'static str,
-    /// Numbers stand at the right.
+    /// Numbers are right-justified.
     pub number: bool,
-    /// The least width on a screen; at 0 it takes what the others leave.
+    /// The least width on a screen; 0 takes the rest.
     pub width: u16,
-    /// Left out first where there is little room; 0 never.
+    /// Columns with the highest value are left out first when room is short; 0 never.
     pub spare: u8,
 }
 
@@ -238,9 +238,9 @@ pub const fn figure(key: &'static str, title: &'static str, width: u16, spare: u
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     pub cells: Vec<Cell>,
-    /// What Enter or a click leads to.
+    /// The target of Enter or a click.
     pub target: Option<Target>,
-    /// The wait class whose colour it has.
+    /// The wait class that gives the colour.
     pub class: Option<usize>,
 }
 
@@ -250,14 +250,14 @@ pub struct Table {
     pub title: String,
     pub columns: Vec<Column>,
     pub lines: Vec<Line>,
-    /// Said in place of lines when there are none.
+    /// The text when there are no lines.
     pub none: &'static str,
-    /// Whether the order of the lines means something, so that they are not to be sorted.
+    /// Whether the order of the lines has a meaning, so that they are not sorted.
     pub ordered: bool,
 }
 
 impl Table {
-    /// Sorts by a column, the greatest number or the first word on top.
+    /// Sorts by a column, the largest number or the first word on top.
     pub fn sort(&mut self, column: usize) {
         if self.ordered || column >= self.columns.len() {
             return;
@@ -279,17 +279,17 @@ impl Table {
     }
 }
 
-/// All there is to see about a target.
+/// The data about a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
     pub target: Target,
     pub title: String,
-    /// Name and value of what is said in a line.
+    /// Name and value of single facts.
     pub about: Vec<(&'static str, String)>,
-    /// A statement's text.
+    /// The text of a statement.
     pub text: String,
     pub tables: Vec<Table>,
-    /// What was asked for is still being read.
+    /// The requested data is still being read.
     pub waiting: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The sheets: the main panes, and what one drills down to.
+//! The sheets: the main panes, and the drill-downs.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use crate::model::*;
 use crate::sample::*;
 use crate::sheet::*;
 
-/// How a model is looked at.
+/// The parameters of a view of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Figures are averages over so many seconds.
+    /// The window of the averages, in seconds.
     pub window_s: f64,
     /// Whether background processes count as active.
     pub background: bool,
 }
 
-/// Lines of a list of which only the head matters.
+/// Largest number of lines of long lists.
 const LINES_MAX: usize = 200;
 
-/// What a sheet needs from the instance beyond the ordinary.
+/// The detail that a sheet needs from the instance.
 pub fn wanted(target: &Target) -> Option<Wanted> {
     match target {
         Target::Pane(_) => None,
@@ -42,7 +42,7 @@ pub fn sheet(model: &Model, target: &Target, look: Look) -> Sheet {
     }
 }
 
-/// The main panes at once; the window is summed only once.
+/// All main panes; the window is summed only once.
 pub fn panes(model: &Model, look: Look) -> Vec<(Pane, Table)> {
     let window = model.window(look.window_s);
     let m = Maker { model, w: &window, look };
@@ -94,7 +94,7 @@ impl Maker<'_> {
         self.w.load().by_class(self.look.background).iter().sum()
     }
 
-    /// What is active by what `key` makes of it.
+    /// Active sessions by the value of `key`.
     fn by<K: Ord + Clone>(&self, mut key: impl FnMut(&Active) -> Option<K>) -> Vec<(K, u64)> {
         self.w.by(|a| if self.counts(a) { key(a) } else { None })
     }
@@ -104,7 +104,7 @@ impl Maker<'_> {
         let mut seen: BTreeMap<(String, usize), u64> =
             self.by(|a| Some((a.event.clone(), class_of(&a.class)))).into_iter().collect();
         for e in self.w.events.values() {
-            // Waits too short for a probe to meet.
+            // Waits too short to be seen by a probe.
             let waits = if self.look.background { e.waits } else { e.waits_fg };
             if waits > 0 {
                 seen.entry((e.name.clone(), class_of(&e.class))).or_insert(0);
@@ -265,7 +265,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What each statement does most: class, event, probes.
+    /// The main activity of each statement: class, event, probes.
     fn top_events(&self) -> BTreeMap<String, (usize, String, u64)> {
         let mut top: BTreeMap<String, (usize, String, u64)> = BTreeMap::new();
         for ((id, class, event), times) in self.by(|a| Some((a.sql_id.clone(), class_of(&a.class), a.event.clone()))) {
@@ -275,7 +275,7 @@ impl Maker<'_> {
         top
     }
 
-    /// Who was met holding each latch, the one met most often.
+    /// The session that probes saw holding each latch most often.
     fn holders(&self) -> BTreeMap<&str, (u64, &Hold, u64)> {
         let mut of: BTreeMap<&str, (u64, &Hold, u64)> = BTreeMap::new();
         for (hold, times) in &self.w.holds {
@@ -437,7 +437,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Activity of one thing, by another.
+    /// The activity of one target by another dimension.
     fn activity<K: Ord + Clone>(
         &self,
         key: &'static str,
@@ -648,7 +648,7 @@ impl Maker<'_> {
     }
 }
 
-/// What a session does, and the class of it; neither between its calls.
+/// The activity of a session and its class; `None` between calls.
 fn doing(s: &Session) -> (String, Option<usize>) {
     if s.waiting {
         return (s.event.clone(), (s.class != "Idle").then(|| class_of(&s.class)));
@@ -656,7 +656,7 @@ fn doing(s: &Session) -> (String, Option<usize>) {
     if s.status == "ACTIVE" { ("on CPU".into(), Some(0)) } else { (s.status.to_lowercase(), None) }
 }
 
-/// For how long: the wait, or the call.
+/// The duration of the wait, or of the call.
 fn since_us(s: &Session) -> f64 {
     if s.waiting { s.wait_us as f64 } else { s.since_call_s as f64 * 1e6 }
 }
@@ -778,7 +778,7 @@ fn cursor_table(cursors: &[CursorFacts]) -> Table {
 }
 
 fn plan_table(plan: &[PlanLine]) -> Table {
-    // Of several children with the same shape one is enough to read; the first stands for them.
+    // Children with the same plan: only the first one's plan is shown.
     let first = plan.first().map_or(0, |l| l.child);
     let of = |l: &PlanLine| {
         let cells = vec![

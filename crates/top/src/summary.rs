@@ -1,4 +1,4 @@
-//! The line above everything: which instance this is and how busy it is.
+//! The summary line: the instance and its load.
 
 use serde_json::{Value as Json, json};
 
@@ -7,15 +7,15 @@ use crate::sample::Facts;
 use crate::sheet::{duration, short};
 use crate::sheets::Look;
 
-/// What the head of a screen or page says.
+/// The contents of the head of a screen or page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     pub facts: Facts,
     pub wall_ms: u64,
-    /// Over how long the averages go.
+    /// The period of the averages.
     pub seconds: f64,
     pub by_class: [f64; CLASSES.len()],
-    /// What the instance itself counted, for comparison with the probes.
+    /// The instance's own DB time, for comparison with the probes.
     pub db_time_per_s: f64,
     pub db_cpu_per_s: f64,
     pub sessions: usize,
@@ -35,7 +35,7 @@ const RATES: [(&str, &str, &str); 7] = [
 ];
 
 impl Summary {
-    /// What a model has to say in short.
+    /// The summary of a model.
     pub fn of(model: &Model, look: Look) -> Summary {
         let w = model.window(look.window_s);
         let Some(now) = model.now() else { return Summary::default() };
@@ -63,13 +63,13 @@ impl Summary {
         self.rates.iter().map(|(_, words, n)| format!("{words} {}", short(*n))).collect::<Vec<_>>().join("  ")
     }
 
-    /// How long the instance has been up.
+    /// The uptime of the instance.
     pub fn up(&self) -> String {
         let s = self.facts.up_seconds;
         if s >= 86_400 { format!("{}d{:02}h", s / 86_400, s / 3600 % 24) } else { duration(s as f64 * 1e6) }
     }
 
-    /// As an object; the names are part of what programs rely on.
+    /// The summary as an object; programs rely on the names.
     pub fn json(&self) -> Json {
         let round = |n: f64| json!((n * 1000.0).round() / 1000.0);
         let mut load = serde_json::Map::new();
@@ -97,7 +97,7 @@ impl Summary {
     }
 }
 
-/// `HH:MM:SS` at the observer's place.
+/// `HH:MM:SS` in the observer's zone.
 pub fn clock(wall_ms: u64) -> String {
     let s = (wall_ms / 1000) as i64;
     let s = s + i64::from(os::clock::utc_offset_seconds(s));

@@ -1,4 +1,4 @@
-//! Rows of binds over the network: one execution with them all.
+//! Rows of binds over the network: one execution message with all rows.
 
 use super::{Remote, Sent, Text, sent};
 use crate::array::Part;
@@ -14,8 +14,8 @@ use net::oracle::value;
 use types::Value;
 
 impl Remote {
-    /// Runs a statement once for each row, and says what came of the rows in `part`. What executions gave to binds
-    /// does not travel with the error of one that ends the array.
+    /// Runs a statement once for each row, and puts the results into `part`. Values returned by executions are lost
+    /// when an error ends the array.
     pub(crate) fn call_many(
         &mut self,
         array: &Array,
@@ -44,7 +44,7 @@ impl Remote {
         let has_failed = answer.outcome.error != 0 && answer.outcome.error != ERRORS_IN_ARRAY;
         let (rows_changed, counts) = (answer.outcome.rows, answer.counts);
         part.executed = match (has_failed, text.is_block) {
-            // The outcome of a block that failed counts the executions before it.
+            // The outcome of a failed block counts the executions before it.
             (true, true) => Executed { executions: rows_changed as u32, ..Executed::default() },
             (true, false) => Executed { executions: counts.len() as u32, rows: rows_changed, counts: Vec::new() },
             (false, _) => Executed { executions: rows.len() as u32, rows: rows_changed, counts: Vec::new() },
@@ -83,7 +83,7 @@ impl Remote {
             binds: sent.shapes.clone(),
             count: rows.len() as u32,
             is_query: text.is_query,
-            // They say as well how far an array came that failed.
+            // The counts also show how far a failed array came.
             wants_row_counts: true,
             ..Execute::default()
         };

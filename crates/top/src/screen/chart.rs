@@ -1,7 +1,7 @@
 //! The chart of active sessions: a column for each interval, the classes stacked.
 //!
-//! With colours a cell shows two steps, one in the foreground and one behind it; without, a step a cell, each class by
-//! its letter.
+//! With colours a cell shows two steps, one in the foreground and one in the background; without, one step, with each
+//! class as its letter.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -32,7 +32,7 @@ pub fn style_of(class: usize, theme: Theme) -> Style {
     if theme.colour { Style::new().fg(COLOURS[class.min(COLOURS.len() - 1)]) } else { Style::new() }
 }
 
-/// The sign that stands for a class where a line or legend has it.
+/// The sign of a class in lines and legends.
 pub fn sign_of(class: usize, theme: Theme) -> String {
     if theme.colour && theme.unicode { "▌".into() } else { CLASSES[class].1.to_string() }
 }
@@ -58,7 +58,7 @@ fn class_at(load: &[f64; CLASSES.len()], height: f64) -> Option<usize> {
     })
 }
 
-/// Draws the chart into an area of at least four lines; `legend` are the averages of the window.
+/// Draws the chart into an area of at least four lines; `legend` has the averages of the window.
 pub fn draw(
     buf: &mut Buffer,
     area: Rect,
@@ -117,7 +117,7 @@ fn column(buf: &mut Buffer, plot: Rect, x: u16, load: &[f64; CLASSES.len()], top
     }
 }
 
-/// The number of processors as a line: more active sessions than that cannot all run.
+/// Draws the number of CPUs as a line: more active sessions than CPUs cannot all run.
 fn limit(buf: &mut Buffer, plot: Rect, top: f64, cpus: f64, theme: Theme) {
     if cpus <= 0.0 || cpus > top {
         return;
@@ -167,7 +167,7 @@ fn axis(
 }
 
 fn draw_legend(buf: &mut Buffer, area: Rect, load: &[f64; CLASSES.len()], theme: Theme) {
-    // As they are stacked: the lowest last.
+    // In stacking order, the lowest last.
     let mut shown: Vec<usize> = (0..CLASSES.len()).filter(|class| load[*class] >= 0.005).collect();
     shown.reverse();
     let room = area.height as usize;

@@ -9,7 +9,7 @@ use crate::plain::fitting;
 use crate::sheet::{Cell, Pane, Sheet, Table, Target};
 use crate::summary::{Summary, clock};
 
-/// From this size on several tables stand side by side.
+/// From this size on several tables are drawn side by side.
 const WIDE: (u16, u16) = (150, 40);
 
 const HELP: [&str; 17] = [
@@ -201,7 +201,7 @@ fn draw_tabs(app: &mut App, buf: &mut Buffer, area: Rect, theme: Theme) {
     draw_table(app, &table, buf, list, Some(at), theme);
 }
 
-/// Six tables side by side; the one that has the keys is marked.
+/// Draws six tables side by side; the one with the keyboard focus is marked.
 fn draw_grid(app: &mut App, buf: &mut Buffer, area: Rect, theme: Theme) {
     let last = if app.pane == Pane::Figures { Pane::Figures } else { Pane::Mutexes };
     let grid = [[Pane::Events, Pane::Sessions], [Pane::Statements, Pane::Latches], [Pane::Blockers, last]];
@@ -232,7 +232,7 @@ fn targets(table: &Table) -> Vec<Option<Target>> {
     table.lines.iter().map(|line| line.target.clone()).collect()
 }
 
-/// A table with its head; the selected line stays in sight.
+/// Draws a table with its head; the selected line stays visible.
 fn draw_table(app: &App, table: &Table, buf: &mut Buffer, area: Rect, selected: Option<usize>, theme: Theme) {
     if area.height < 2 || area.width < 10 {
         return;
@@ -299,14 +299,14 @@ fn draw_line(
     }
 }
 
-/// A piece of a sheet from top to bottom.
+/// A part of a sheet, from top to bottom.
 enum Item<'a> {
     Blank,
     Said(String),
     Title(&'a Table),
     Heads(&'a Table),
     None(&'a Table),
-    /// A line of a table, and its place among all lines that can be selected.
+    /// A line of a table, and its index among all selectable lines.
     Line(&'a Table, usize, usize),
 }
 
@@ -338,7 +338,7 @@ fn items<'a>(sheet: &'a Sheet, width: usize) -> Vec<Item<'a>> {
     all
 }
 
-/// A text in lines of at most `width` characters, broken between words where that can be.
+/// A text in lines of at most `width` characters, broken between words if possible.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -376,7 +376,7 @@ fn draw_sheet(app: &mut App, sheet: &Sheet, buf: &mut Buffer, area: Rect, theme:
     let room = area.height as usize;
     app.page = room.max(2) - 1;
     let at = items.iter().position(|item| matches!(item, Item::Line(_, _, n) if *n == selected)).unwrap_or(0);
-    // The first line brings what stands above it into sight, too.
+    // The first line also makes the lines above it visible.
     let first =
         if selected == 0 && at < room { 0 } else { (at + 1).saturating_sub(room).max(at.saturating_sub(room / 2)) };
     for (row, item) in items.iter().skip(first).take(room).enumerate() {
@@ -412,7 +412,7 @@ fn short_title(target: &Target) -> String {
     }
 }
 
-/// A box in the middle.
+/// Draws a box in the middle.
 fn popup(buf: &mut Buffer, lines: &[String], theme: Theme) {
     let area = buf.area;
     let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16;

@@ -1,5 +1,4 @@
-//! The terminal screen: what is shown, what is selected, and what keys do. It draws from the model and asks nothing
-//! itself.
+//! The terminal screen: contents, selection and keys. It draws from the model and reads nothing itself.
 
 mod chart;
 mod draw;
@@ -20,12 +19,12 @@ use crate::sample::Wanted;
 use crate::sheet::{Pane, Sheet, Table, Target};
 use crate::sheets::{self, Look};
 
-/// Windows that `w` goes through, in seconds.
+/// Windows selected by `w`, in seconds.
 const WINDOWS: [f64; 5] = [1.0, 5.0, 15.0, 60.0, 300.0];
-/// Points that a column of the chart stands for, as `z` goes through them.
+/// Points for each column of the chart, selected by `z`.
 const ZOOMS: [usize; 5] = [1, 2, 5, 15, 30];
 
-/// What the terminal can do.
+/// The abilities of the terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Theme {
     pub colour: bool,
@@ -33,7 +32,7 @@ pub struct Theme {
     pub unicode: bool,
 }
 
-/// Where the selection is in a list that changes: by what it is about once it was moved, by place before.
+/// The selection in a changing list: by target once it was moved, by position before.
 #[derive(Clone, Debug, Default)]
 struct Cursor {
     at: usize,
@@ -41,7 +40,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// The place among lines with these targets.
+    /// The position among lines with these targets.
     fn place(&self, targets: &[Option<Target>]) -> usize {
         let followed = self.pinned.as_ref().and_then(|t| targets.iter().position(|other| other.as_ref() == Some(t)));
         followed.unwrap_or(self.at).min(targets.len().saturating_sub(1))
@@ -49,19 +48,19 @@ impl Cursor {
 
     fn move_to(&mut self, at: usize, targets: &[Option<Target>]) {
         self.at = at.min(targets.len().saturating_sub(1));
-        // At the top it stays with whatever comes to the top.
+        // At the top the selection follows the position, not the target.
         self.pinned = if self.at == 0 { None } else { targets.get(self.at).cloned().flatten() };
     }
 }
 
-/// A thing that was drilled into.
+/// A level of the drill-down.
 #[derive(Clone, Debug)]
 struct Level {
     target: Target,
     cursor: Cursor,
 }
 
-/// A session that may be killed when the question is answered.
+/// A session that is killed if the question is answered with yes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Doomed {
     sid: u64,
@@ -69,7 +68,7 @@ struct Doomed {
     who: String,
 }
 
-/// What a key has led to.
+/// The effect of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Go,
@@ -86,17 +85,17 @@ pub struct App {
     pane: Pane,
     cursors: BTreeMap<Pane, Cursor>,
     levels: Vec<Level>,
-    /// The column a table is sorted by, by the table's key.
+    /// The sort column of each table, by the table's key.
     sorts: BTreeMap<&'static str, usize>,
     question: Option<Doomed>,
     help: bool,
-    /// Why there is no instance.
+    /// The reason why there is no instance.
     lost: Option<String>,
     ended: bool,
     said: Option<String>,
-    /// Seconds since the last news, when they are too many.
+    /// Seconds since the last message, when they are too many.
     pub silent_s: Option<u64>,
-    /// Lines that a page of the list had when it was last drawn.
+    /// Lines of a page of the list at the last drawing.
     page: usize,
 }
 
@@ -121,12 +120,12 @@ impl App {
         }
     }
 
-    /// What is shown: the present, or the moment of the freeze.
+    /// The model that is shown: the present one, or the frozen one.
     fn model(&self) -> &Model {
         self.frozen.as_deref().unwrap_or(&self.live)
     }
 
-    /// Takes in what the looking thread says.
+    /// Handles a message of the polling thread.
     pub fn news(&mut self, news: News) {
         match news {
             News::Sample(snapshot) => {
@@ -143,12 +142,12 @@ impl App {
         }
     }
 
-    /// What the looking thread is to read for this screen.
+    /// The detail that the polling thread is to read for this screen.
     pub fn wanted(&self) -> Option<Wanted> {
         self.levels.last().and_then(|level| sheets::wanted(&level.target))
     }
 
-    /// The sheet of the innermost level, its tables sorted as wished.
+    /// The sheet of the innermost level, its tables sorted as chosen.
     fn sheet(&self) -> Option<Sheet> {
         let level = self.levels.last()?;
         let mut sheet = sheets::sheet(self.model(), &level.target, self.look);
@@ -158,7 +157,7 @@ impl App {
         Some(sheet)
     }
 
-    /// A main table, sorted as wished.
+    /// A main table, sorted as chosen.
     fn table(&self, pane: Pane) -> Table {
         let mut tables = sheets::sheet(self.model(), &Target::Pane(pane), self.look).tables;
         let mut table = tables.remove(0);
@@ -172,7 +171,7 @@ impl App {
         }
     }
 
-    /// Targets of the lines that can be selected, in the order they are shown, with the table each is in.
+    /// Targets of the selectable lines in display order, and the tables.
     fn lines(&self) -> (Vec<Option<Target>>, Vec<Table>) {
         let tables = match self.sheet() {
             Some(sheet) => sheet.tables,
@@ -205,7 +204,7 @@ impl App {
         targets.get(at).cloned().flatten()
     }
 
-    /// What a key does.
+    /// Handles a key.
     pub fn key(&mut self, key: KeyEvent) -> Next {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if key.code == KeyCode::Char('c') { Next::Quit } else { Next::Go };
@@ -252,7 +251,7 @@ impl App {
 
     fn enter(&mut self) {
         let Some(target) = self.selected() else { return };
-        // Back to where one has been, rather than deeper and deeper.
+        // Returns to an earlier level with the same target instead of adding a level.
         if let Some(at) = self.levels.iter().position(|level| level.target == target) {
             self.levels.truncate(at + 1);
         } else {
@@ -282,8 +281,7 @@ impl App {
         self.cursor().move_to(starts[next], &targets);
     }
 
-    /// Sorts the table with the selection by its next column of numbers; behind the last one comes the table's own
-    /// order.
+    /// Sorts the selected table by its next numeric column; after the last one comes the table's own order.
     fn next_sort(&mut self) {
         let (targets, tables) = self.lines();
         let mut at = self.cursor().place(&targets);
@@ -323,7 +321,7 @@ impl App {
     }
 }
 
-/// The value after this one, around the end.
+/// The next value, with the first after the last.
 fn next_of(all: &[f64], now: f64) -> f64 {
     all.iter().copied().find(|n| *n > now).unwrap_or(all[0])
 }

@@ -1,11 +1,11 @@
-//! The terminal itself: taken over while the screen is shown, and given back whatever happens.
+//! The terminal: taken over while the screen is shown, and always restored (invariant 8).
 //!
-//! It is given back when the program leaves in any way: by the guard's drop, by the panic hook before the panic is
-//! told, and when a signal asks the program to end, which is seen within a tenth of a second.
+//! The terminal is restored on every way out: by the guard's drop, by the panic hook before the panic message, and when
+//! a signal asks the program to end, which is noticed within a tenth of a second.
 //!
-//! A terminal that has gone away reads as ready for ever with nothing in it, and the library for keys then asks again
-//! and again and comes back neither for time nor for signals. So the terminal is looked at here before the library is
-//! asked, and a thread ends the program if the terminal goes while the library is being asked.
+//! A terminal that is gone polls as readable for ever without data, and the key library then retries without returning
+//! for timeouts or signals. So this module checks the terminal before it calls the library, and a thread ends the
+//! program if the terminal goes away during a call.
 
 use std::io::{Stdout, stdin, stdout};
 use std::panic;
@@ -26,13 +26,13 @@ use super::{App, Next, Theme, draw};
 use crate::poll::{Looker, News};
 use crate::record::Recorder;
 
-/// How the screen came to its end.
+/// How the screen ended.
 #[derive(Debug)]
 pub enum Ended {
     Quit,
-    /// The terminal has gone away: nobody is there who could be told anything.
+    /// The terminal is gone: no message can be shown.
     Gone,
-    /// The signal that asked for it.
+    /// The signal that ended it.
     Signal(i32),
     Failed(String),
 }
@@ -40,13 +40,13 @@ pub enum Ended {
 const SIGNALS: [i32; 4] = [os::signal::SIGTERM, os::signal::SIGHUP, os::signal::SIGINT, os::signal::SIGQUIT];
 const TURN: Duration = Duration::from_millis(100);
 
-/// The terminal while it is ours.
+/// The guard of the taken-over terminal.
 struct Taken;
 
 impl Taken {
     fn take() -> std::io::Result<Taken> {
         enable_raw_mode()?;
-        // From here on the drop gives it back, also when the next step fails.
+        // From here on the drop restores the terminal, even if the next step fails.
         let taken = Taken;
         execute!(stdout(), EnterAlternateScreen)?;
         Ok(taken)
@@ -59,13 +59,13 @@ impl Drop for Taken {
     }
 }
 
-/// What fails here has nowhere to be told.
+/// Errors cannot be reported here.
 fn give_back() {
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
 }
 
-/// A panic is told on a terminal that can show it.
+/// Restores the terminal before a panic message is printed.
 fn give_back_before_a_panic_is_told() {
     let told = panic::take_hook();
     panic::set_hook(Box::new(move |why| {
@@ -74,16 +74,16 @@ fn give_back_before_a_panic_is_told() {
     }));
 }
 
-/// How long the program may take to end by itself behind the end of its terminal.
+/// Time for the program to end by itself after its terminal is gone.
 const GONE_LIMIT: Duration = Duration::from_secs(2);
 
-/// Waits for a key, so long at most; whether the terminal has gone.
+/// Waits for a key for at most `time`; returns whether the terminal is gone.
 fn is_gone(time: Duration) -> bool {
     let mut set = [Poll::read(&stdin())];
     os::socket::poll(&mut set, Some(time)).is_err() || set[0].closed
 }
 
-/// Ends the program when the terminal has gone and the program goes on. The thread ends with the program.
+/// Ends the program when the terminal is gone and the program does not end by itself.
 fn watch_terminal() {
     std::thread::spawn(|| {
         let mut set = [Poll::hangup(&stdin())];

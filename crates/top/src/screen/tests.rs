@@ -1,6 +1,6 @@
-//! The screen drawn into a buffer from a recording, and what keys do to it.
+//! The screen drawn from a recording into a buffer, and the effect of keys.
 //!
-//! `TOP_GOLDEN=write cargo test -p top` writes the golden files anew; look at them before they are kept.
+//! `TOP_GOLDEN=write cargo test -p top` rewrites the golden files; check them before a commit.
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ fn golden(name: &str, seen: &str) {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder is made");
         std::fs::write(&path, seen).expect("the file is written");
     }
-    // The clock's zone is that of the machine.
+    // The zone of clocks depends on the machine.
     let clocks = |text: &str| text.lines().filter(|line| !has_clock(line)).collect::<Vec<_>>().join("\n");
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(clocks(&kept), clocks(seen), "{name}");
@@ -130,7 +130,7 @@ fn drilling_goes_into_things_and_back() {
     let inside = text(&drawn(&mut app, 110, 40, FULL));
     assert!(inside.contains("Latches > row cache objects") && inside.contains("Met holding it"), "{inside}");
     assert_eq!(app.wanted(), Some(Wanted::Latch("row cache objects".into())));
-    // Its first line is a session that was met holding it.
+    // The first line of the latch's sheet is a session that held it.
     press(&mut app, KeyCode::Enter);
     assert!(matches!(app.wanted(), Some(Wanted::Session(..))), "{:?}", app.wanted());
     golden("session_110x40.txt", &text(&drawn(&mut app, 110, 40, FULL)));
@@ -140,7 +140,7 @@ fn drilling_goes_into_things_and_back() {
     press(&mut app, KeyCode::Char('1'));
     press(&mut app, KeyCode::Enter);
     golden("cpu_80x24.txt", &text(&drawn(&mut app, 80, 24, FULL)));
-    // The next list is of statements.
+    // The next list has statements.
     press(&mut app, KeyCode::Tab);
     press(&mut app, KeyCode::Enter);
     assert!(matches!(app.wanted(), Some(Wanted::Statement(_))), "{:?}", app.wanted());

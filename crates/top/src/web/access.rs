@@ -1,14 +1,13 @@
-//! Who may look, and who may kill.
+//! Access to the page: permission to look, and to kill (invariants 9 and 10).
 //!
-//! The page shows what the owner of the instance may see, so it is for the owner alone. Three doors:
-//! * **Host**: a name that is not ours is refused, so that a page elsewhere cannot have its name answered with our
+//! The page is for the owner of the instance only. Three checks:
+//! * **Host**: foreign names are refused, so that a page elsewhere cannot reach this address under its own name.
+//! * **Origin**: requests of other pages are refused.
+//! * **Key**: every client needs the key in the address that was printed at the start, even the owner: a connection of
+//!   the owner's may be the near end of a tunnel. A browser gets a cookie for the key and removes the key from the
 //!   address.
-//! * **Origin**: what comes from another page is refused.
-//! * **Key**: everybody needs the key in the address that was printed at the start, the owner of the instance too: a
-//!   connection of the owner's may be a tunnel at whose other end is somebody else. A browser gets a cookie for the
-//!   key, and takes the key out of the address.
 //!
-//! To kill takes the token in the page, too, which no other page can read.
+//! A kill also requires the token in the page, which no other page can read.
 
 use std::net::IpAddr;
 
@@ -23,28 +22,28 @@ pub fn secret() -> Result<String, String> {
     Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }
 
-/// What requests are checked against.
+/// The secrets and names that requests are checked against.
 #[derive(Clone, Debug)]
 pub struct Door {
     pub key: String,
-    /// The cookie that a browser keeps instead of the key.
+    /// The cookie that a browser sends instead of the key.
     pub cookie: String,
-    /// The name of the cookie; cookies of a host are those of all its ports.
+    /// The name of the cookie, with the port: cookies of a host apply to all its ports.
     pub cookie_name: String,
     pub token: String,
-    /// Names besides `localhost` under which the page may be asked for.
+    /// Accepted names of the page besides `localhost`.
     pub names: Vec<String>,
     /// Only the loopback is listened on.
     pub local: bool,
 }
 
-/// Compares secrets without telling by time how much of them is right.
+/// Compares secrets in constant time.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
 impl Door {
-    /// A door with new secrets, of a page on this port.
+    /// Makes new secrets for a page on this port.
     ///
     /// # Errors
     /// The system has no random numbers.
@@ -53,7 +52,7 @@ impl Door {
         Ok(Door { key: secret()?, cookie: secret()?, cookie_name, token: secret()?, names, local })
     }
 
-    /// Lets a request in, or not.
+    /// Checks whether a request is allowed.
     ///
     /// # Errors
     /// The refusal.
@@ -83,12 +82,12 @@ impl Door {
         own.any(|(_, value)| same(value, &self.cookie))
     }
 
-    /// The header that gives a browser the cookie, for as long as it runs.
+    /// The header that gives a browser the session cookie.
     pub fn set_cookie(&self) -> String {
         format!("Set-Cookie: {}={}; Path=/; HttpOnly; SameSite=Strict\r\n", self.cookie_name, self.cookie)
     }
 
-    /// Whether a request that came in may kill.
+    /// Checks whether an allowed request may kill.
     ///
     /// # Errors
     /// The refusal.
@@ -102,7 +101,8 @@ impl Door {
         }
     }
 
-    /// Whether a Host header is ours: an address stands for itself, a name can be made to mean anything.
+    /// Whether a Host header is accepted: addresses always, names only if they are known, since a foreign name can
+    /// resolve to this address.
     fn knows(&self, host: &str) -> bool {
         let name = if let Some(rest) = host.strip_prefix('[') {
             rest.split_once(']').map_or("", |(name, _)| name)

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a local page needs: one request a connection, small and read within a few seconds.
+//! The part of HTTP/1.1 that a local page needs: one small request per connection, read within a few seconds.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Bytes of request line and headers, and of a body.
 const HEAD_MAX: usize = 8192;
 const BODY_MAX: usize = 1024;
-/// For a whole request to come in, and for one write to go out.
+/// Time limit for a whole request to arrive, and for one write.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request.
@@ -17,16 +17,16 @@ pub struct Request {
     pub path: String,
     /// Decoded pairs of the query and, for a form, of the body.
     pub fields: Vec<(String, String)>,
-    /// Names in small letters.
+    /// Names in lower case.
     pub headers: Vec<(String, String)>,
 }
 
 impl Request {
-    /// A header that may stand there once.
+    /// The value of a header that may occur once.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut all = self.headers.iter().filter(|(n, _)| n == name);
         let first = all.next().map(|(_, value)| value.as_str());
-        // What is said twice is not said.
+        // A repeated header counts as missing.
         if all.next().is_some() { None } else { first }
     }
 
@@ -36,13 +36,13 @@ impl Request {
     }
 }
 
-/// Why a request is not answered: status and reason.
+/// Status and reason of a refusal.
 pub type Refusal = (u16, &'static str);
 
 /// Reads a request.
 ///
 /// # Errors
-/// A refusal; 0 when the client has gone and there is nobody to tell.
+/// A refusal; status 0 when the client is gone.
 pub fn read(stream: &mut TcpStream) -> Result<Request, Refusal> {
     let deadline = Instant::now() + PATIENCE;
     let mut bytes = Vec::new();
@@ -54,10 +54,10 @@ pub fn read(stream: &mut TcpStream) -> Result<Request, Refusal> {
     }
 }
 
-/// The request that `bytes` begin with; `None` while its end has not come.
+/// The request at the beginning of `bytes`; `None` while it is incomplete.
 ///
 /// # Errors
-/// A refusal, as soon as what has come can be none.
+/// A refusal, as soon as the bytes cannot become a valid request.
 pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
     let Some(head) = find(bytes, b"\r\n\r\n") else {
         return if bytes.len() >= HEAD_MAX { Err((431, "the request is too long")) } else { Ok(None) };
@@ -108,7 +108,7 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|w| w == what)
 }
 
-/// Takes request line and headers apart.
+/// Parses request line and headers.
 fn parse(text: &str) -> Result<Request, Refusal> {
     let mut lines = text.split("\r\n");
     let mut first = lines.next().unwrap_or_default().split(' ');
@@ -131,13 +131,13 @@ fn parse(text: &str) -> Result<Request, Refusal> {
     Ok(Request { method: method.into(), path: path.into(), fields: fields(query), headers })
 }
 
-/// `a=b&c=d`, decoded; what is no such pair is left out.
+/// Decodes `a=b&c=d`; malformed pairs are skipped.
 fn fields(text: &str) -> Vec<(String, String)> {
     let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
     pairs.filter_map(|(name, value)| Some((decoded(name)?, decoded(value)?))).collect()
 }
 
-/// `%41` and `+` undone.
+/// Decodes `%41` and `+`.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -173,14 +173,14 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// What every answer says, whatever it is: keep nothing, guess nothing, tell nobody where one came from.
+/// Headers of every answer: no caching, no type guessing, no referrer.
 const ALWAYS: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
                       X-Frame-Options: DENY\r\nCross-Origin-Resource-Policy: same-origin\r\n";
 
 /// Sends a whole answer. `more` are further headers, each with its line end.
 ///
 /// # Errors
-/// The client has gone or does not read.
+/// The client is gone or does not read.
 pub fn answer(stream: &mut TcpStream, status: u16, kind: &str, more: &str, body: &str) -> std::io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = format!(
@@ -195,7 +195,7 @@ pub fn answer(stream: &mut TcpStream, status: u16, kind: &str, more: &str, body:
 /// Begins a stream of events.
 ///
 /// # Errors
-/// The client has gone.
+/// The client is gone.
 pub fn begin_events(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = format!(
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// What is made of bytes that a client sends before it closes its side.
+    /// The result for the bytes of a client that then closes its side.
     fn sent(bytes: &[u8]) -> Result<Request, Refusal> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

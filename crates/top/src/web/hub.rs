@@ -1,5 +1,5 @@
-//! What all viewers of the page share: the model, a number that grows with each sample, and the threads' way to wait
-//! for it.
+//! The state shared by all viewers of the page: the model, a turn number that grows with each event, and a condition to
+//! wait for it.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -14,23 +14,23 @@ use crate::sheet::{Cell, Sheet, Table, Target};
 use crate::sheets::{self, Look, panes, sheet};
 use crate::summary::Summary;
 
-/// Things said that are kept for viewers who are slow.
+/// Messages kept for slow viewers.
 const SAID_MAX: usize = 20;
 
 /// The state that viewers see.
 #[derive(Default)]
 struct State {
     model: Arc<Model>,
-    /// Grows with everything that happens.
+    /// Grows with every event.
     turn: u64,
     lost: Option<String>,
     ended: bool,
-    /// What became of orders, with the turn it was said in.
+    /// The results of orders, with their turns.
     said: VecDeque<(u64, String)>,
     closed: bool,
 }
 
-/// Shared by the thread that takes samples in and those that serve viewers.
+/// Shared by the thread that receives samples and the threads that serve viewers.
 pub struct Hub {
     state: Mutex<State>,
     happened: Condvar,
@@ -53,17 +53,17 @@ impl Hub {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What a thread that panicked has left behind is shown until the next sample.
+        // After a panic of another thread the old state is shown until the next sample.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what the looking thread says.
+    /// Handles a message of the polling thread.
     pub fn news(&self, news: News) {
         let mut state = self.state();
         let turn = state.turn + 1;
         match news {
             News::Sample(snapshot) => {
-                // The model is copied only while a viewer still reads the one before.
+                // The model is copied only while a viewer still reads the previous one.
                 Arc::make_mut(&mut state.model).push(*snapshot);
                 state.lost = None;
             }
@@ -94,7 +94,7 @@ impl Hub {
         self.happened.notify_all();
     }
 
-    /// The state now, or, when nothing has happened since `turn`, as soon as something does. `None` when nothing did
+    /// The state now, or, if nothing has happened since `turn`, after the next event. `None` when nothing happened
     /// within `patience`.
     pub fn wait(&self, turn: u64, patience: Duration) -> Option<Moment> {
         let waiting = |state: &mut State| state.turn <= turn && !state.closed;
@@ -112,7 +112,7 @@ impl Hub {
         self.state().closed
     }
 
-    /// Gives an order to the looking thread; false when there is none any more.
+    /// Sends an order to the polling thread; false when the thread has ended.
     pub fn order(&self, order: Order) -> bool {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).send(order).is_ok()
     }
@@ -129,8 +129,7 @@ fn moment(state: &State) -> Moment {
 }
 
 impl Moment {
-    /// All that the page shows. Points of the chart are those after `since`, in milliseconds; orders' outcomes those
-    /// after `turn`.
+    /// The data of the page. Points of the chart after `since`, in milliseconds; results of orders after `turn`.
     pub fn json(&self, look: Look, since: u64, turn: u64) -> Json {
         let points: Vec<Json> =
             self.model.columns(1, 3600, look.background).iter().filter(|(at, _)| *at > since).map(point).collect();
@@ -151,12 +150,12 @@ impl Moment {
         })
     }
 
-    /// A sheet, for those who drill down.
+    /// The sheet of a drill-down.
     pub fn sheet(&self, target: &Target, look: Look) -> Json {
         sheet_json(&sheet(&self.model, target, look), &self.model)
     }
 
-    /// When the last point of the chart was taken.
+    /// The time of the last point of the chart.
     pub fn last_point(&self) -> u64 {
         self.model.columns(1, 1, false).last().map_or(0, |(at, _)| *at)
     }
@@ -167,7 +166,7 @@ fn point((at, load): &(u64, Option<[f64; CLASSES.len()]>)) -> Json {
     json!([at, load.map(|load| load.map(round))])
 }
 
-/// A table with its cells as people read them, and, where that differs, as numbers to sort by.
+/// A table with its cells as text and, where that differs, as numbers for sorting.
 fn table_json(key: &str, table: &Table) -> Json {
     let columns: Vec<Json> = table
         .columns

@@ -1,8 +1,9 @@
-//! The same as a local page: a small HTTP server, one page without anything from elsewhere, fed by server-sent events.
+//! The page: a small HTTP server with one self-contained page, fed by server-sent events.
 //!
-//! A thread a connection, few of them, each bounded in what it reads and in how long it waits for its client: one that
-//! does not read is let go, one that has gone is noticed at the next write. What a viewer gets is made when it is sent,
-//! so a slow one gets fewer samples rather than old ones; points of the chart it has missed come with the next.
+//! One thread per connection; the number of connections, the bytes read and the waits for a client are bounded. A
+//! client that does not read is dropped, and the next write notices one that is gone. Data is made when it is sent, so
+//! a slow viewer gets fewer samples instead of old ones; the points of the chart that it missed come with the next
+//! sample.
 
 mod access;
 mod http;
@@ -29,25 +30,25 @@ use crate::sheets::{Look, wanted};
 
 const PAGE: &str = include_str!("page.html");
 
-/// Connections at once, and streams among them.
+/// Largest number of connections, and of streams among them.
 const CONNECTIONS_MAX: usize = 48;
 const STREAMS_MAX: usize = 24;
-/// How long a new connection waits for the one that was sent away.
+/// Time that a new connection waits for a dropped one to end.
 const ROOM_PATIENCE: Duration = Duration::from_secs(2);
-/// A stream on which nothing happens says so, and learns whether anybody still listens.
+/// Interval of heartbeats on a quiet stream, which also detect that the client is gone.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Where the page is to be found.
+/// The address of the page.
 #[derive(Clone, Debug)]
 pub struct Address {
     pub listen: IpAddr,
-    /// 0 takes one that is free.
+    /// 0 selects a free port.
     pub port: u16,
-    /// Names of this machine under which the page may be asked for.
+    /// Names of this machine that are accepted for the page.
     pub names: Vec<String>,
 }
 
-/// What a connection's thread needs.
+/// The data of a connection's thread.
 struct Server {
     hub: Hub,
     door: Door,
@@ -57,8 +58,8 @@ struct Server {
     readers: Readers,
 }
 
-/// The connections whose requests have not come whole, the oldest first: it makes room where there is none, so that
-/// somebody who connects and says nothing keeps nobody out.
+/// Connections without a complete request, oldest first. When there is no room the oldest is dropped, so that silent
+/// clients cannot keep others out.
 #[derive(Default)]
 struct Readers(Mutex<(u64, BTreeMap<u64, TcpStream>)>);
 
@@ -67,7 +68,7 @@ impl Readers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a connection that has been accepted; `None` when it cannot be.
+    /// Adds an accepted connection; `None` when it cannot be watched.
     fn enter(&self, stream: &TcpStream) -> Option<u64> {
         let stream = stream.try_clone().ok()?;
         let mut all = self.all();
@@ -77,21 +78,21 @@ impl Readers {
         Some(number)
     }
 
-    /// Ends the oldest; false when there is none.
+    /// Drops the oldest; false when there is none.
     fn send_one_away(&self) -> bool {
         let Some((_, oldest)) = self.all().1.pop_first() else { return false };
-        // Its thread reads the end, if it has not by itself.
+        // Its thread then reads the end of the stream.
         let _ = oldest.shutdown(Shutdown::Both);
         true
     }
 
-    /// Says that the request has come, or that there will be none.
+    /// Removes a connection whose request is complete or will not come.
     fn leave(&self, number: u64) {
         self.all().1.remove(&number);
     }
 }
 
-/// One more of something there are few of; given back when dropped.
+/// One unit of a limited resource; returned on drop.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
@@ -110,7 +111,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Serves until a signal ends the program, or nobody looks any more.
+/// Serves until a signal ends the program, or the polling thread ends.
 ///
 /// # Errors
 /// The address cannot be listened on, or the recording cannot be written.
@@ -130,7 +131,7 @@ pub fn run(
             "Warning: whoever can reach {at} and knows the key sees statements and kills sessions; nothing is encrypted."
         );
     }
-    // Whoever reads this may close the pipe as soon as the address is known.
+    // A reader of the pipe may close it as soon as it has the address.
     let _ = write!(std::io::stdout(), "http://{at}/?key={}\nCtrl-C ends.\n", door.key)
         .and_then(|()| std::io::stdout().flush());
     let Looker { news, orders, wants } = looker;
@@ -169,7 +170,7 @@ pub fn run(
 fn accept(listener: &TcpListener, server: &Arc<Server>) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else {
-            // Out of descriptors, perhaps: later there may be some.
+            // Descriptors may be used up: try again later.
             std::thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -192,7 +193,7 @@ fn accept(listener: &TcpListener, server: &Arc<Server>) {
             let _place = Place(&own.connections);
             own.serve(&mut stream, number);
         });
-        // A thread that cannot be had drops the connection.
+        // Without a thread the connection is dropped.
         if spawned.is_err() {
             server.readers.leave(number);
             server.connections.fetch_sub(1, Ordering::Relaxed);
@@ -205,7 +206,7 @@ fn refuse(stream: &mut TcpStream, (status, why): Refusal) -> std::io::Result<()>
 }
 
 impl Server {
-    /// Answers one request. A client that goes away in the middle is nobody's concern.
+    /// Answers one request. Errors of a client that is gone are ignored.
     fn serve(&self, stream: &mut TcpStream, number: u64) {
         let read = http::read(stream);
         self.readers.leave(number);
@@ -249,7 +250,7 @@ impl Server {
         }
     }
 
-    /// How a viewer wants to look: as the program was told, unless the request says otherwise.
+    /// The view of a viewer: the program's options, unless the request overrides them.
     fn look_of(&self, request: &Request) -> Look {
         let window = request.field("window").and_then(|w| w.parse::<f64>().ok()).filter(|w| (0.2..=600.0).contains(w));
         let background = match request.field("background") {
@@ -260,18 +261,18 @@ impl Server {
         Look { window_s: window.unwrap_or(self.look.window_s), background }
     }
 
-    /// The page, with its first sample in it: there is something to see before the first event comes.
+    /// Sends the page with a first sample, so that it shows data before the first event.
     fn page(&self, stream: &mut TcpStream, request: &Request) -> std::io::Result<()> {
         let Ok(nonce) = access::secret() else { return refuse(stream, (503, "no random numbers")) };
         let look = self.look_of(request);
-        // No text in the data can end the element it is in.
+        // The data must not contain the end of its element.
         let first = self.hub.now().json(look, 0, u64::MAX).to_string().replace('<', "\\u003c");
         let page = PAGE
             .replace("@NONCE@", &nonce)
             .replace("@TOKEN@", &self.door.token)
             .replace("@WINDOW@", &look.window_s.to_string())
             .replace("@BACKGROUND@", if look.background { "1" } else { "0" });
-        // Last, so that nothing in the data is taken for a place to fill in.
+        // Filled in last, so that the data is not searched for placeholders.
         let page = page.replacen("@FIRST@", &first, 1);
         let policy = format!(
             "Content-Security-Policy: default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; \
@@ -281,7 +282,7 @@ impl Server {
         answer(stream, 200, "text/html; charset=utf-8", &policy, &page)
     }
 
-    /// A stream of everything that happens, until the viewer goes.
+    /// Sends a stream of events until the viewer is gone.
     fn events(&self, stream: &mut TcpStream, request: &Request) -> std::io::Result<()> {
         let Some(_place) = Place::take(&self.streams, STREAMS_MAX) else {
             return refuse(stream, (503, "too many viewers"));
@@ -296,7 +297,7 @@ impl Server {
                 continue;
             };
             let data = moment.json(look, since, turn);
-            // JSON has no line breaks of its own.
+            // JSON has no line breaks.
             stream.write_all(format!("data: {data}\n\n").as_bytes())?;
             (since, turn) = (moment.last_point().max(since), moment.turn);
         }

@@ -1,4 +1,4 @@
-//! The server with a recording in place of an instance: what it answers, whom it refuses, and clients that misbehave.
+//! The server with a recording in place of an instance: answers, refusals, and clients that misbehave.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -48,7 +48,7 @@ impl Served {
         stream
     }
 
-    /// The header by which a browser shows that it has had the key.
+    /// The cookie header of a browser that has had the key.
     fn cookie(&self) -> String {
         format!("Cookie: {}={}\r\n", self.server.door.cookie_name, self.server.door.cookie)
     }
@@ -73,7 +73,7 @@ impl Served {
     }
 }
 
-/// Reads until a line of data has come.
+/// Reads up to the next line of data.
 fn event(stream: &mut TcpStream) -> Json {
     let mut seen = Vec::new();
     let mut byte = [0];
@@ -196,7 +196,7 @@ fn a_kill_takes_origin_and_token() {
 fn clients_that_come_in_crowds_or_do_not_read_hold_up_nobody() {
     let served = served();
     let host = format!("Host: {}\r\n{}", served.at, served.cookie());
-    // None of these ever reads.
+    // None of these clients reads.
     let streams: Vec<TcpStream> =
         (0..STREAMS_MAX).map(|_| served.open(&format!("GET /events HTTP/1.1\r\n{host}\r\n"))).collect();
     let until = Instant::now() + Duration::from_secs(60);
@@ -206,7 +206,7 @@ fn clients_that_come_in_crowds_or_do_not_read_hold_up_nobody() {
     assert_eq!(served.server.streams.load(Ordering::Relaxed), STREAMS_MAX, "so many may come at once");
     assert_eq!(served.ask("GET /events", "", "").0, 503, "one viewer too many");
     assert_eq!(served.ask("GET /sample.json", "", "").0, 200, "the others are served");
-    // These never finish their request, or say nothing: the oldest make room, and whoever asks is answered.
+    // These clients never finish their request, or send nothing: the oldest are dropped, and new clients are answered.
     let mut idle: Vec<TcpStream> = Vec::new();
     for n in 0..4 * CONNECTIONS_MAX {
         idle.push(served.open(if n % 2 == 0 { "GET / HTTP/1.1\r\n" } else { "" }));
@@ -220,7 +220,7 @@ fn clients_that_come_in_crowds_or_do_not_read_hold_up_nobody() {
     drop((idle, streams));
     let until = Instant::now() + Duration::from_secs(60);
     loop {
-        // Viewers that have gone are noticed at the next write.
+        // The next write notices viewers that are gone.
         served.server.hub.news(News::Lost("again".into()));
         let left = served.server.connections.load(Ordering::Relaxed);
         if left == 0 {
