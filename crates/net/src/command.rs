@@ -1,13 +1,13 @@
-//! The kinds of statement, by the numbers of `v$sqlcommand`, with what a client says when one has succeeded.
+//! The kinds of statement, by the numbers of `v$sqlcommand`, with the client's message after success.
 //!
-//! The numbers travel in the `Done` packet, stand in `v$sql.command_type` and `v$session.command`, and choose the
-//! feedback line ("Table created.") in the shell: one list for all of them.
+//! The numbers are in the `Done` packet, in `v$sql.command_type` and `v$session.command`, and select the feedback line
+//! ("Table created.") in the shell: one list for all of them.
 
-/// What kind of statement was executed.
+/// The kind of an executed statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct StatementKind(pub u16);
 
-/// How a client reports a kind's success.
+/// The client's message after success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// Rows were counted: "3 rows created."
@@ -138,12 +138,12 @@ impl StatementKind {
         self.row().map_or("UNKNOWN", |r| r.1)
     }
 
-    /// How success is reported.
+    /// The message after success.
     pub fn feedback(self) -> Feedback {
         self.row().map_or(Feedback::Silent, |r| r.2)
     }
 
-    /// The line SQL*Plus prints after success, `rows` being the rows processed; `None` for a query or a silent kind.
+    /// SQL*Plus's line after success, `rows` being the rows processed; `None` for a query or a silent kind.
     pub fn feedback_line(self, rows: u64) -> Option<String> {
         match self.feedback() {
             Feedback::Line(l) => Some(l.to_string()),
@@ -153,7 +153,7 @@ impl StatementKind {
         }
     }
 
-    /// A statement that changes the dictionary: it commits before and after itself.
+    /// Whether the statement is DDL: it commits before and after itself.
     pub fn is_ddl(self) -> bool {
         let dml = [
             Self::UNKNOWN,

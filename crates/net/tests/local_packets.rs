@@ -1,4 +1,4 @@
-//! Packets come back as they went, and no bytes whatever make the decoders panic.
+//! Packets decode to the values that were encoded, and no bytes make the decoders panic.
 
 use net::StatementKind;
 use net::local::{
@@ -145,7 +145,7 @@ fn array() -> impl Strategy<Value = Request> {
     })
 }
 
-/// The rows, each read into the buffers of the one before.
+/// The rows, each read into the buffers of the previous one.
 fn values(packed: &BindRows) -> Vec<Vec<Value>> {
     let (mut rows, mut row, mut all) = (packed.rows(), Vec::new(), Vec::new());
     while rows.next_row(&mut row).expect("rows that were looked through") {
@@ -317,9 +317,9 @@ fn rows_of_an_array_are_bounded() {
         Request::decode(&bytes).is_ok()
     };
     assert!(request(2, &rows));
-    // Of another width than the binds, and without any.
+    // Rows of another width than the binds, and without binds.
     assert!(!request(1, &rows) && !request(3, &rows) && !request(0, &rows) && !request(0, &BindRows::default()));
-    // More rows than may be, of a byte each.
+    // More rows than allowed, of one byte each.
     let mut bytes = vec![9, 0, 0, 0, 0, 1, 0, 0, 0];
     bytes.extend(
         encoded(|o| {

@@ -1,6 +1,6 @@
-//! Messages of Oracle Net that are made to mislead: proofs without the password, and counts without what they count.
+//! Misleading messages of Oracle Net: proofs without the password, and counts without the items that they count.
 //!
-//! What any bytes do to the decoders is looked at by the fuzz targets (`crates/fuzzing`, `oracle_*`).
+//! The fuzz targets (`crates/fuzzing`, `oracle_*`) feed arbitrary bytes to the decoders.
 
 use net::local::WireError;
 use net::oracle::field::Reader;
@@ -42,7 +42,7 @@ fn changed_proofs_prove_nothing() {
 
 #[test]
 fn counts_are_held_against_what_is_there() {
-    // An execution of a million rows of nothing.
+    // An execution with a million empty rows.
     let binds = [Shape { number: 2, ..Shape::default() }; 2];
     let rules = BindRules { returning: vec![true; 2], ..BindRules::default() };
     let mut rows = BindRows::new(Vec::new(), 0, &binds, &rules, 1 << 20);

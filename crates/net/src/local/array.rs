@@ -1,14 +1,14 @@
-//! Many rows of bind values for one statement.
+//! Array DML: many rows of bind values for one statement.
 //!
-//! The rows stay as they travel. They are looked through once, when the packet is read, and made values one by one when
-//! the statement is executed with them: whoever has a packet never holds its rows a second time.
+//! The rows are kept as bytes. They are checked once, when the packet is read, and decoded one by one when the
+//! statement is executed, so the rows never exist twice in memory.
 
 use super::packet::Bind;
 use super::value::{check_value, read_value_into, write_value};
 use super::wire::{Reader, WireError, WireResult, Writer};
 use types::Value;
 
-/// Rows of one request, at most: what is said of them in the answer is bounded by that.
+/// Largest number of rows in one request; it also bounds the answer.
 pub const ARRAY_ROWS_MAX: usize = 1 << 16;
 
 /// A statement to run once for each of many rows of bind values.
@@ -17,11 +17,11 @@ pub struct Array {
     pub sql: String,
     /// Names, directions and types; the values are in the rows, one for each bind.
     pub binds: Vec<Bind>,
-    /// An execution that fails is noted, and the others go on.
+    /// A failed execution is noted, and the next one follows.
     pub batch_errors: bool,
-    /// The answer says how many rows each execution has changed.
+    /// The answer has the number of rows that each execution has changed.
     pub row_counts: bool,
-    /// Send the lines of `dbms_output` that the call leaves.
+    /// Return the lines of `dbms_output` from the call.
     pub want_output: bool,
 }
 
@@ -34,28 +34,28 @@ pub struct BindRows {
 }
 
 impl BindRows {
-    /// No rows yet.
+    /// No rows.
     pub fn new(width: usize) -> BindRows {
         BindRows { count: 0, width, bytes: Vec::new() }
     }
 
-    /// How many there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes that they take in a packet.
+    /// Bytes of the rows in a packet.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Adds a row, unless there are [`ARRAY_ROWS_MAX`] already or the rows would take more than `most` bytes; says
-    /// whether it did.
+    /// Adds a row, unless there are [`ARRAY_ROWS_MAX`] already or the rows would exceed `most` bytes; returns whether
+    /// it did.
     ///
     /// # Panics
     /// When the row has another width.
@@ -75,13 +75,13 @@ impl BindRows {
         true
     }
 
-    /// Forgets the rows and keeps the memory.
+    /// Drops the rows and keeps the memory.
     pub fn clear(&mut self) {
         self.count = 0;
         self.bytes.clear();
     }
 
-    /// Reads them one after the other.
+    /// An iterator over the rows.
     pub fn rows(&self) -> Rows<'_> {
         Rows { left: self.count, width: self.width, reader: Reader::new(&self.bytes) }
     }
@@ -94,7 +94,7 @@ impl BindRows {
     pub(super) fn read(r: &mut Reader<'_>, width: usize) -> WireResult<BindRows> {
         let count = r.u32()?;
         let bytes = r.bytes()?;
-        // A value takes a byte at least.
+        // A value takes at least one byte.
         if count as usize > ARRAY_ROWS_MAX || width == 0 || (count as usize).saturating_mul(width) > bytes.len() {
             return Err(WireError::LengthOutOfBounds);
         }
@@ -118,7 +118,7 @@ impl Rows<'_> {
     /// The next row, whose values keep their buffers. False at the end.
     ///
     /// # Errors
-    /// [`WireError`] for bytes that were not looked through.
+    /// [`WireError`] for bytes that were not checked.
     pub fn next_row(&mut self, row: &mut Vec<Value>) -> WireResult<bool> {
         if self.left == 0 {
             return Ok(false);

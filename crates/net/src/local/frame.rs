@@ -1,4 +1,4 @@
-//! Frames: how packets lie one after the other in the byte stream.
+//! Frames: packets in the byte stream (invariant 1).
 //!
 //! ```text
 //! | length u32, little-endian | body: `length` bytes, the first is the packet's tag |
@@ -8,16 +8,16 @@
 
 use super::wire::{WireError, WireResult};
 
-/// The longest packet a server takes from a client.
+/// The longest packet that a server accepts from a client.
 pub const MAX_REQUEST_LEN: usize = 16 << 20;
 
-/// The longest packet a client takes from a server.
+/// The longest packet that a client accepts from a server.
 pub const MAX_REPLY_LEN: usize = 64 << 20;
 
 /// Bytes of a frame before its body.
 pub const FRAME_HEADER_LEN: usize = 4;
 
-/// Collects bytes as they arrive and gives whole frames back.
+/// Collects bytes as they arrive and returns whole frames.
 pub struct FrameBuffer {
     bytes: Vec<u8>,
     start: usize,
@@ -30,7 +30,7 @@ impl FrameBuffer {
         Self { bytes: Vec::new(), start: 0, max_len }
     }
 
-    /// Takes what the socket gave.
+    /// Adds bytes from the socket.
     pub fn extend(&mut self, bytes: &[u8]) {
         if self.start == self.bytes.len() {
             self.bytes.clear();
@@ -42,11 +42,10 @@ impl FrameBuffer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole frame's body, or `None` until more bytes have come.
+    /// The body of the next whole frame, or `None` until more bytes arrive.
     ///
     /// # Errors
-    /// [`WireError::LengthOutOfBounds`] as soon as a length of 0 or above the limit is seen, however few bytes of the
-    /// body have arrived.
+    /// [`WireError::LengthOutOfBounds`] for a length of 0 or above the limit, even before the body has arrived.
     pub fn next_frame(&mut self) -> WireResult<Option<&[u8]>> {
         let rest = &self.bytes[self.start..];
         let Some(header) = rest.first_chunk::<FRAME_HEADER_LEN>() else {

@@ -1,8 +1,8 @@
-//! The local protocol: what a client on the same machine and its server process say to each other over a Unix socket.
+//! The local protocol between a client and its server process on the same machine, over a Unix socket.
 //!
 //! Packets are length-prefixed frames ([`frame`]) of fields ([`wire`]) that carry requests and replies ([`packet`]).
-//! Nothing here trusts a byte: each length and count is checked before use, and anything else than what the encoder
-//! writes is a [`WireError`], never a panic. A text protocol was rejected because rows carry exact numbers and dates.
+//! The decoders trust no byte: each length and count is checked before use, and bytes that the encoder would not write
+//! are a [`WireError`], never a panic. A text protocol was rejected because rows carry exact numbers and dates.
 
 pub mod array;
 pub mod frame;

@@ -1,6 +1,6 @@
 //! The packets of the local socket.
 //!
-//! | client says | server answers |
+//! | client sends | server answers |
 //! |---|---|
 //! | `Logon` (first packet) | `Welcome`, or `Error` and the end |
 //! | `Cancel` (first packet of another connection) | nothing; the connection ends |
@@ -13,7 +13,7 @@
 //! | `CloseCursor` | nothing |
 //! | `Logoff` | `Done`, and the end |
 //!
-//! One call is in flight at a time. `Cancel` breaks the call of the session whose key it carries: that call ends with
+//! One call is in flight at a time. `Cancel` breaks the call of the session with the same key: that call ends with
 //! ORA-01013.
 
 use super::array::{Array, BindRows};
@@ -22,20 +22,20 @@ use super::wire::{Reader, WireError, WireResult, Writer};
 use crate::command::StatementKind;
 use types::{DataType, Value};
 
-/// The version both sides must speak.
+/// The version that both sides must have.
 pub const PROTOCOL_VERSION: u16 = 6;
 
-/// Who wants to log on, and from where.
+/// A request to log on.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Logon {
     pub version: u16,
-    /// Empty with `as_sysdba` asks for operating-system authentication.
+    /// Empty with `as_sysdba`: operating-system authentication.
     pub user: String,
     pub password: String,
-    /// The password to have from now on; empty to keep the one that there is.
+    /// The new password; empty to keep the present one.
     pub new_password: String,
     pub as_sysdba: bool,
-    /// What `v$session` shows of the client.
+    /// The description of the client in `v$session`.
     pub program: String,
     pub machine: String,
     pub terminal: String,
@@ -43,7 +43,7 @@ pub struct Logon {
     pub process_id: u32,
 }
 
-/// Which way a bind variable's value goes.
+/// The direction of a bind variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Direction {
     #[default]
@@ -81,29 +81,29 @@ pub struct Execute {
     pub binds: Vec<Bind>,
     /// Rows to send with the first answer.
     pub prefetch: u32,
-    /// Send the lines of `dbms_output` that the call leaves.
+    /// Return the lines of `dbms_output` from the call.
     pub want_output: bool,
-    /// Binds of a block that are tables of PL/SQL.
+    /// Binds of a block that are PL/SQL tables.
     pub tables: Vec<TableBind>,
 }
 
-/// A bind that is an index-by table of PL/SQL: its type is that of the elements, its own value means nothing.
+/// A bind that is a PL/SQL index-by table: its type is that of the elements, its own value is ignored.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct TableBind {
-    /// Which bind.
+    /// The index of the bind.
     pub bind: u16,
-    /// Elements it takes back at most.
+    /// Largest number of elements that it takes back.
     pub most: u32,
-    /// Those that it has, from subscript 1 on.
+    /// Its elements, from subscript 1 on.
     pub elements: Vec<Value>,
 }
 
-/// What a client sends.
+/// A packet of the client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     Logon(Box<Logon>),
     Execute(Box<Execute>),
-    /// Runs a statement of changes, or a block, once for each row of bind values, as one call.
+    /// Runs a DML statement, or a block, once for each row of bind values, as one call.
     ExecuteMany {
         array: Box<Array>,
         rows: BindRows,
@@ -122,19 +122,19 @@ pub enum Request {
     Logoff {
         commit: bool,
     },
-    /// Breaks the call of session `sid` if `key` is the one its `Welcome` carried.
+    /// Breaks the call of session `sid` if `key` is that of its `Welcome`.
     Cancel {
         sid: u32,
         serial: u32,
         key: u64,
     },
-    /// Asks who waits for whom, of an instance that may be stuck: no session is opened for it.
+    /// Reports the waiting sessions of an instance that may be stuck; no session is opened for it.
     Diagnose,
-    /// Asks something of the listener: no session is opened for it.
+    /// A request to the listener; no session is opened for it.
     Listener(ListenerWord),
 }
 
-/// What a listener can be asked for.
+/// The requests to a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenerWord {
     Status,
@@ -149,7 +149,7 @@ impl ListenerWord {
         [ListenerWord::Status, ListenerWord::Services, ListenerWord::Start, ListenerWord::Stop, ListenerWord::Reload];
 }
 
-/// What the server says to a good logon.
+/// The server's answer to a successful logon.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Welcome {
     pub version: u16,
@@ -157,14 +157,14 @@ pub struct Welcome {
     pub serial: u32,
     /// The operating-system process that serves the session.
     pub server_process: u32,
-    /// For [`Request::Cancel`].
+    /// The key for [`Request::Cancel`].
     pub cancel_key: u64,
     pub user: String,
     pub instance: String,
     pub database: String,
     /// "Latchwork Database … Release …".
     pub banner: String,
-    /// What the user is to be told although the logon succeeded, as SQL*Plus prints it: ORA-28002. Else empty.
+    /// A warning of a successful logon in SQL*Plus's form: ORA-28002. Empty without one.
     pub warning: String,
 }
 
@@ -174,9 +174,9 @@ pub struct Column {
     pub name: String,
     pub data_type: DataType,
     pub nullable: bool,
-    /// The most characters a value takes when printed.
+    /// The largest number of characters of a printed value.
     pub display_size: u32,
-    /// Of a cursor's column, whose values are numbers of cursors: the columns of each of them.
+    /// For a column of cursors, whose values are cursor numbers: the columns of each cursor.
     pub nested: Vec<Column>,
 }
 
@@ -188,15 +188,15 @@ pub struct Done {
     pub rows: u64,
     /// For a query, whether more rows can be fetched.
     pub more: bool,
-    /// A warning that belongs to success, as ORA-24344 for a unit created with compilation errors.
+    /// A warning of a successful call, such as ORA-24344 for a unit created with compilation errors.
     pub warning: Option<Failure>,
-    /// The binds that came back: index in the call's list and value. That of a cursor is its number.
+    /// The returned binds: index in the call's list, and value. The value of a cursor is its number.
     pub out: Vec<(u16, Value)>,
-    /// The binds that came back as tables of PL/SQL, from subscript 1 on.
+    /// The binds returned as PL/SQL tables, from subscript 1 on.
     pub tables: Vec<(u16, Vec<Value>)>,
-    /// The cursors that came back, with their columns: those of binds, and the results that the call has returned.
+    /// The returned cursors with their columns: those of binds, and implicit results.
     pub cursors: Vec<(u32, Vec<Column>)>,
-    /// Which of them are results, in their order.
+    /// The implicit results among them, in order.
     pub results: Vec<u32>,
     pub in_transaction: bool,
     /// The current schema, so that a prompt can show it.
@@ -209,16 +209,16 @@ pub struct Failure {
     /// "ORA", "PLS", "SP2", …
     pub facility: String,
     pub code: u32,
-    /// The whole text, as SQL*Plus prints it: the first line begins with facility and number; more lines may follow.
+    /// The whole text in SQL*Plus's form: the first line begins with facility and number; more lines may follow.
     pub text: String,
-    /// Byte offset in the statement, when the error has a place in it.
+    /// Byte offset in the statement, if the error has a position.
     pub position: Option<u32>,
     pub kind: StatementKind,
     /// The session is over.
     pub fatal: bool,
 }
 
-/// What the server sends.
+/// A packet of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     Welcome(Box<Welcome>),
@@ -234,30 +234,30 @@ pub enum Reply {
     Output {
         lines: Vec<Option<String>>,
     },
-    /// What one execution of several gave its binds: the execution, then places of binds and values.
+    /// The values that one execution of an array returned to binds: the execution, then indexes of binds and values.
     Returned {
         execution: u32,
         values: Vec<(u16, Value)>,
     },
-    /// Executions of several that failed while the others went on, with what they said.
+    /// Failed executions of an array whose other executions continued, with their errors.
     Refused {
         errors: Vec<(u32, Failure)>,
     },
-    /// What several executions came to.
+    /// The result of an array.
     Executed(Executed),
     Done(Box<Done>),
     Error(Box<Failure>),
 }
 
-/// What came of the executions of one call. Behind it an `Error` is that of the first execution that is not counted
+/// The result of the executions of one call. An `Error` that follows belongs to the first execution that is not counted
 /// here.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Executed {
     /// Executions that were tried and did not end the call.
     pub executions: u32,
-    /// Rows they changed.
+    /// Rows changed by them.
     pub rows: u64,
-    /// By each of them, where that was asked for.
+    /// Rows changed by each of them, if requested.
     pub counts: Vec<u64>,
 }
 
@@ -284,7 +284,7 @@ mod tag {
 }
 
 impl Request {
-    /// Appends the packet's body.
+    /// Appends the body of the packet.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut w = Writer::new(out);
         match self {
@@ -338,7 +338,7 @@ impl Request {
         }
     }
 
-    /// Reads a packet's body.
+    /// Reads the body of a packet.
     ///
     /// # Errors
     /// A [`WireError`] for anything that `encode` does not write.
@@ -383,7 +383,7 @@ impl Request {
 }
 
 impl Reply {
-    /// Appends the packet's body.
+    /// Appends the body of the packet.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut w = Writer::new(out);
         match self {
@@ -434,7 +434,7 @@ impl Reply {
         }
     }
 
-    /// Reads a packet's body.
+    /// Reads the body of a packet.
     ///
     /// # Errors
     /// A [`WireError`] for anything that `encode` does not write.
@@ -459,8 +459,8 @@ impl Reply {
     }
 }
 
-/// Writes a `Rows` packet row by row, without holding the rows: `next` appends one row's values through the
-/// [`Writer`] and says whether there was one. Returns how many rows were written.
+/// Writes a `Rows` packet row by row without storing the rows: `next` appends the values of one row through the
+/// [`Writer`] and returns whether there was one. Returns the number of rows written.
 pub fn encode_rows<E>(
     out: &mut Vec<u8>,
     cursor: u32,
@@ -478,7 +478,7 @@ pub fn encode_rows<E>(
     Ok(rows)
 }
 
-/// Writes the rows of a packet under way.
+/// Writes the rows of an unfinished packet.
 pub struct RowsWriter<'a> {
     out: &'a mut Vec<u8>,
 }
@@ -603,7 +603,7 @@ fn has_nested(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Cursor | DataType::Named(_))
 }
 
-/// Cursors in columns of cursors, at most.
+/// Largest depth of cursors in columns of cursors.
 const NESTED_MAX: usize = 64;
 
 fn read_columns(r: &mut Reader<'_>, depth: usize) -> WireResult<Vec<Column>> {

@@ -1,4 +1,4 @@
-//! Values and data types inside a packet: a tag byte, then what the tag says.
+//! Values and data types inside a packet: a tag byte, then the content that the tag defines.
 
 use super::wire::{Reader, WireError, WireResult, Writer};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const NUMBER: u8 = 1;
 const TEXT: u8 = 2;
 const DATE: u8 = 3;
 const TIMESTAMP: u8 = 4;
-/// What stands behind the clock of a timestamp: see [`Place`].
+/// The zone after the fields of a timestamp: see [`Place`].
 const NOWHERE: u8 = 0;
 const IN_ZONE: u8 = 1;
 const SESSION: u8 = 2;
@@ -23,9 +23,9 @@ const DOUBLE: u8 = 8;
 const FLOAT: u8 = 9;
 const INTERVAL_YM: u8 = 10;
 const INTERVAL_DS: u8 = 11;
-/// A NUMBER that is a whole number of 64 bits: most are.
+/// A NUMBER that is a 64-bit integer, as most are.
 const INTEGER: u8 = 12;
-/// A LOB with its place; only results have one.
+/// A LOB with its locator; only results have one.
 const LOB: u8 = 13;
 const TEMPORARY: u8 = 0;
 const IN_ROW: u8 = 1;
@@ -85,9 +85,9 @@ pub fn write_value(w: &mut Writer<'_>, value: &Value) {
             w.u64(i.seconds as u64);
             w.u32(i.nanos);
         }
-        // Queries send the text of such a value, and no bind has one.
+        // Queries send such a value as text, and no bind has one.
         Value::Composite(_) => w.u8(NULL),
-        // A client shows nothing of either.
+        // Clients display neither.
         Value::EmptyLob => w.u8(NULL),
         Value::Lob(lob) => {
             w.u8(LOB);
@@ -127,7 +127,7 @@ pub fn read_value(r: &mut Reader<'_>) -> WireResult<Value> {
     read_tagged(r, tag)
 }
 
-/// Reads one value of a result, which may be a LOB with its place.
+/// Reads one value of a result, which may be a LOB with its locator.
 pub fn read_result(r: &mut Reader<'_>) -> WireResult<Value> {
     match r.u8()? {
         LOB => {
@@ -151,7 +151,7 @@ pub fn read_result(r: &mut Reader<'_>) -> WireResult<Value> {
     }
 }
 
-/// As [`read_value`], into a value whose buffer is used again.
+/// Like [`read_value`], into a value whose buffer is used again.
 pub fn read_value_into(r: &mut Reader<'_>, value: &mut Value) -> WireResult<()> {
     match (r.u8()?, &mut *value) {
         (TEXT, Value::Text(buffer)) => {
@@ -168,7 +168,7 @@ pub fn read_value_into(r: &mut Reader<'_>, value: &mut Value) -> WireResult<()> 
     Ok(())
 }
 
-/// Passes by one value; refuses what [`read_value`] would refuse and makes nothing of the rest.
+/// Skips one value; refuses the same bytes as [`read_value`] without decoding the value.
 pub fn check_value(r: &mut Reader<'_>) -> WireResult<()> {
     match r.u8()? {
         TEXT => r.text().map(drop),

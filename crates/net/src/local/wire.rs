@@ -1,22 +1,22 @@
-//! The primitives of a packet: little-endian integers and length-prefixed bytes, written without fail and read with
-//! every length checked against what is left.
+//! The primitives of a packet: little-endian integers and length-prefixed bytes. Writing cannot fail; reading checks
+//! every length against the remaining bytes.
 
 use std::fmt;
 
-/// What was wrong with a packet.
+/// The error in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireError {
     /// The packet ends inside a field.
     Truncated,
     /// Bytes are left after the last field.
     TrailingBytes,
-    /// A length or count that the packet cannot hold.
+    /// A length or count that exceeds the packet.
     LengthOutOfBounds,
-    /// A tag that nobody defined.
+    /// An unknown tag.
     UnknownTag(u8),
     /// Text that is not UTF-8.
     NotUtf8,
-    /// A number, date or rowid whose bytes mean nothing.
+    /// A number, date or rowid with invalid bytes.
     BadValue,
 }
 
@@ -38,7 +38,7 @@ impl std::error::Error for WireError {}
 /// Shorthand of this module.
 pub type WireResult<T> = std::result::Result<T, WireError>;
 
-/// Appends fields to a buffer that the caller keeps and reuses.
+/// Appends fields to a buffer that the caller keeps and uses again.
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
 }
@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Takes fields off the front of a packet.
+/// Reads fields from the front of a packet.
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -145,8 +145,8 @@ impl<'a> Reader<'a> {
     pub fn string(&mut self) -> WireResult<String> {
         Ok(self.text()?.to_string())
     }
-    /// Reads a count and that many items. Every item takes at least `min_len` bytes (1 or more), so that a count the
-    /// packet cannot hold is refused before anything is allocated for it.
+    /// Reads a count and that many items. Each item takes at least `min_len` bytes (1 or more), so that a count that
+    /// exceeds the packet is refused before memory is allocated for it.
     pub fn list<T>(&mut self, min_len: usize, mut each: impl FnMut(&mut Self) -> WireResult<T>) -> WireResult<Vec<T>> {
         let n = self.u32()? as usize;
         if n > self.rest.len() / min_len.max(1) {
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
     pub fn option<T>(&mut self, each: impl FnOnce(&mut Self) -> WireResult<T>) -> WireResult<Option<T>> {
         if self.bool()? { each(self).map(Some) } else { Ok(None) }
     }
-    /// Checks that the packet is used up.
+    /// Checks that no bytes are left.
     pub fn finish(self) -> WireResult<()> {
         if self.rest.is_empty() { Ok(()) } else { Err(WireError::TrailingBytes) }
     }

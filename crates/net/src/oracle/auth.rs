@@ -1,4 +1,4 @@
-//! The messages of a logon: a name and what the client is, then the proof of the password.
+//! The messages of a logon: first the user name and the client's description, then the proof of the password.
 
 use super::field::{Reader, Writer};
 use super::handshake::Client;
@@ -6,26 +6,26 @@ use super::message;
 use crate::local::WireResult;
 use zeroize::Zeroize;
 
-/// What a client wants to be, in the mode of a logon.
+/// The privileges that a client requests, in the mode of a logon.
 pub mod mode {
     pub const LOGON: u32 = 1;
     pub const CHANGE_PASSWORD: u32 = 2;
     pub const SYSDBA: u32 = 0x20;
     pub const WITH_PASSWORD: u32 = 0x100;
-    /// The session is to be that of another user.
+    /// The session is for another user (proxy authentication).
     pub const PROXY: u32 = 0x400;
     /// SYSOPER, SYSASM, SYSBACKUP, SYSDG, SYSKM, SYSRAC.
     pub const ADMINISTRATIVE: u32 = 0x40 | 0x40_0000 | 0x100_0000 | 0x200_0000 | 0x400_0000 | 0x800_0000;
     /// A token instead of a password.
     pub const TOKEN: u32 = 0x2000_0000;
-    /// What is asked for at a logon only.
+    /// Modes that are refused.
     pub const OTHERS: u32 = ADMINISTRATIVE | TOKEN | PROXY;
 }
 
-/// Pairs of a logon, at most. A value of an application context is three of them.
+/// Largest number of pairs of a logon. A value of an application context takes three.
 const PAIRS_MAX: u32 = 2048;
 
-/// Keys and values with a number each.
+/// Keys and values, each with a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs(pub Vec<(String, String, u32)>);
 
@@ -35,13 +35,13 @@ impl Pairs {
         self.0.iter().find(|(k, ..)| k == key).map(|(_, value, _)| value.as_str())
     }
 
-    /// Forgets the values of the keys for which `is` is true.
+    /// Clears the values of the keys for which `is` is true.
     pub fn forget(&mut self, is: impl Fn(&str) -> bool) {
         self.0.iter_mut().filter(|(key, ..)| is(key)).for_each(|(_, value, _)| value.zeroize());
         self.0.retain(|(key, ..)| !is(key));
     }
 
-    /// The number with a key; 0 without.
+    /// The number of a key; 0 without the key.
     pub fn flags(&self, key: &str) -> u32 {
         self.0.iter().find(|(k, ..)| k == key).map_or(0, |(.., flags)| *flags)
     }
@@ -52,7 +52,7 @@ impl Pairs {
         texts + self.0.capacity() * size_of::<(String, String, u32)>()
     }
 
-    /// Adds one.
+    /// Adds a pair.
     pub fn push(&mut self, key: &str, value: impl Into<String>, flags: u32) {
         self.0.push((key.into(), value.into(), flags));
     }
@@ -75,29 +75,29 @@ impl Pairs {
     }
 }
 
-// A proof is as good as a password to who has the session key.
+// A proof is as good as a password to an attacker who has the session key (invariant 5).
 impl Drop for Pairs {
     fn drop(&mut self) {
         self.0.iter_mut().for_each(|(_, value, _)| value.zeroize());
     }
 }
 
-/// Either message of a logon.
+/// One of the two messages of a logon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logon {
-    /// The number of the call, for the outcome.
+    /// The number of the call; the outcome repeats it.
     pub sequence: u8,
-    /// As it was typed.
+    /// The user name as typed.
     pub user: String,
     pub mode: u32,
     pub pairs: Pairs,
 }
 
 impl Logon {
-    /// Reads a message whose function has been read.
+    /// Reads a message after its function byte.
     ///
     /// # Errors
-    /// [`WireError`] for what is none.
+    /// [`WireError`] for an invalid message.
     pub fn read(r: &mut Reader<'_>, sequence: u8, client: Client) -> WireResult<Logon> {
         let has_user = r.u8()? != 0;
         let user_len = r.ub4()? as usize;
@@ -109,7 +109,7 @@ impl Logon {
         Ok(Logon { sequence, user, mode, pairs: Pairs::read(r, n)? })
     }
 
-    /// Appends the message of that function, as a client like [`Client::USUAL`] writes it.
+    /// Appends the message with that function, in the form of [`Client::USUAL`].
     pub fn write(&self, which: u8, out: &mut Vec<u8>) {
         let mut w = Writer::new(out);
         w.raw(&[message::FUNCTION, which, self.sequence]);
@@ -124,7 +124,7 @@ impl Logon {
     }
 }
 
-/// Appends what a server answers with before the outcome.
+/// Appends the server's answer that precedes the outcome.
 pub fn write_reply(out: &mut Vec<u8>, pairs: &Pairs) {
     let mut w = Writer::new(out);
     w.u8(message::PARAMETERS);
@@ -132,16 +132,16 @@ pub fn write_reply(out: &mut Vec<u8>, pairs: &Pairs) {
     pairs.write(&mut w);
 }
 
-/// Reads what a server answers with, whose type byte has been read.
+/// Reads the server's answer after its type byte.
 ///
 /// # Errors
-/// [`WireError`] for what is none.
+/// [`WireError`] for an invalid message.
 pub fn read_reply(r: &mut Reader<'_>) -> WireResult<Pairs> {
     let n = r.count(PAIRS_MAX)?;
     Pairs::read(r, n)
 }
 
-/// The settings a client wants for its session: statements that end with a zero byte.
+/// The statements with which a client sets up its session; each ends with a zero byte.
 pub fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split('\0').map(str::trim).filter(|statement| !statement.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What a client asks: one call in a message, behind any number of *piggybacks*, which nobody answers.
+//! The client's calls: one call in a message, after any number of *piggybacks*, which have no answer.
 
 use super::auth::Logon;
 use super::field::{Reader, Writer};
@@ -31,7 +31,7 @@ pub mod execute_flag {
     pub const IMPLICIT_RESULTS: u32 = 0x8000;
 }
 
-/// Where a fetch of a scrollable cursor begins.
+/// The start of a fetch from a scrollable cursor.
 pub mod orientation {
     pub const CURRENT: u32 = 1;
     pub const NEXT: u32 = 2;
@@ -42,7 +42,7 @@ pub mod orientation {
     pub const RELATIVE: u32 = 0x40;
 }
 
-/// Places in the last list of an execution.
+/// Indexes in the last list of an execution.
 mod place {
     pub const PARSE: usize = 0;
     pub const COUNT: usize = 1;
@@ -53,15 +53,15 @@ mod place {
     pub const LEN: usize = 13;
 }
 
-/// Columns, at most.
+/// Largest number of columns.
 const DEFINES_MAX: u32 = 65_535;
-/// Binds, at most. A statement may have fewer, and is refused as a statement.
+/// Largest number of binds in a message. A statement may have fewer, and is refused as a statement.
 const BINDS_MAX: u32 = 1 << 20;
-/// Executions of one call, at most.
+/// Largest number of executions in one call.
 pub const EXECUTIONS_MAX: u32 = 1 << 20;
-/// Values of a context in one message, at most.
+/// Largest number of context values in one message.
 const CONTEXT_VALUES_MAX: u32 = 4096;
-/// Cursors one message closes, at most.
+/// Largest number of cursors that one message closes.
 const CURSORS_MAX: u32 = 65_535;
 
 /// An execution, with its text or of a cursor that has one. Its bind values follow: [`value::read_row`] or
@@ -69,36 +69,36 @@ const CURSORS_MAX: u32 = 65_535;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execute {
     pub options: u32,
-    /// 0 asks for a new one.
+    /// 0 requests a new cursor.
     pub cursor: u32,
     pub sql: Option<String>,
     /// Rows to send with the answer.
     pub prefetch: u32,
     pub binds: Vec<Shape>,
     pub defines: Vec<Shape>,
-    /// How many times to execute; of a query, how many rows to fetch where that is asked for.
+    /// The number of executions; for a query that also fetches, the number of rows.
     pub count: u32,
     pub is_query: bool,
     pub flags: u32,
-    /// Of a scrollable cursor, one of [`orientation`], and the number of a row.
+    /// For a scrollable cursor, one of [`orientation`] and the number of a row.
     pub orientation: u32,
     pub position: u32,
-    /// An answer with the rows of each execution was asked for.
+    /// The client requests the row counts of each execution.
     pub wants_row_counts: bool,
 }
 
 impl Execute {
-    /// Whether something is asked for.
+    /// Whether the option is set.
     pub fn asks(&self, option: u32) -> bool {
         self.options & option != 0
     }
 
-    /// How many rows of bind values follow.
+    /// The number of rows of bind values that follow.
     pub fn executions(&self) -> usize {
         if self.is_query { 1 } else { self.count.max(1) as usize }
     }
 
-    /// How many rows of a query are to come with the answer.
+    /// The number of query rows requested with the answer.
     pub fn rows_wanted(&self) -> u32 {
         if self.asks(option::FETCH) && self.count != 0 { self.count } else { self.prefetch }
     }
@@ -166,7 +166,7 @@ impl Execute {
         })
     }
 
-    /// Appends the message, as a client like [`Client::USUAL`] writes it, with the values of one execution.
+    /// Appends the message in the form of [`Client::USUAL`], with the values of one execution.
     ///
     /// # Errors
     /// [`WireError::BadValue`] for a value that is not of its bind's type.
@@ -174,10 +174,10 @@ impl Execute {
         self.write_by(&BindRules::default(), sequence, values, out)
     }
 
-    /// As [`Execute::write`], with the values that a statement of those rules sends.
+    /// Like [`Execute::write`], with the values that a statement with these rules sends.
     ///
     /// # Errors
-    /// As [`Execute::write`].
+    /// Those of [`Execute::write`].
     pub fn write_by(&self, rules: &BindRules, sequence: u8, values: &[Value], out: &mut Vec<u8>) -> WireResult<()> {
         let client = Client::USUAL;
         let mut w = Writer::new(out);
@@ -219,13 +219,13 @@ impl Execute {
     }
 }
 
-/// An execution of a cursor that has been executed before; its bind values follow.
+/// The execution of a cursor that was executed before; its bind values follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reexecute {
     pub cursor: u32,
-    /// How many times to execute, or rows to fetch.
+    /// The number of executions, or of rows to fetch.
     pub count: u32,
-    /// It is a query, and rows are to come with the answer.
+    /// The statement is a query, and rows are requested with the answer.
     pub fetches: bool,
     pub commits: bool,
 }
@@ -244,46 +244,46 @@ pub enum Request {
     Ping,
     Logoff,
     Version,
-    /// Asks for the columns of a query without executing it: of a text, or of a cursor that has one.
+    /// Describes the columns of a query without executing it: of a text, or of a cursor that has one.
     Describe {
         cursor: u32,
         sql: Option<String>,
     },
-    /// Asks for the columns of a table or view by its name.
+    /// Describes the columns of a table or view by name.
     DescribeObject {
         name: String,
     },
     /// Reads or changes a LOB.
     Lob(Box<LobCall>),
-    /// Comes into a branch of a global transaction, or leaves it.
+    /// Enters a branch of a global transaction, or leaves it.
     GlobalSwitch(Box<Switch>),
     /// Prepares a branch, or ends it.
     GlobalEnd(Box<End>),
-    /// Has learned the fate of a branch.
+    /// Acknowledges the fate of a branch.
     GlobalRecovered,
     /// The first message of a logon.
     LogonOne(Box<Logon>),
-    /// The second, or a change of the password.
+    /// The second message of a logon, or a change of the password.
     LogonTwo(Box<Logon>),
-    /// All calls of a pipeline have been said.
+    /// The end of a pipeline.
     EndPipeline,
-    /// Gives the session back to the pool. Nothing answers it.
+    /// Returns the session to the pool. It has no answer.
     ReleaseSession {
-        /// The client says that it needs the user no more either.
+        /// The client does not need the user's authentication any more.
         ends: bool,
     },
-    /// One that is not served; how its message goes on is not known.
+    /// A call that is not supported; the format of its message is unknown.
     Other(u8),
 }
 
-/// A call and its number, which its outcome must carry.
+/// A call and its number, which the outcome repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub sequence: u8,
     pub request: Request,
 }
 
-/// What a client wants to be known by.
+/// The end-to-end attributes of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndToEnd {
     pub client_id: Option<String>,
@@ -300,38 +300,38 @@ pub struct EndToEnd {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     pub namespace: String,
-    /// All values of the namespace go before these are set.
+    /// All values of the namespace are removed before these are set.
     pub clears: bool,
     pub values: Vec<(String, String)>,
 }
 
-/// What comes before a call.
+/// A message part before a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piggyback {
     CloseCursors(Vec<u32>),
-    /// Stop fetching; the cursors stay.
+    /// Stops fetching; the cursors stay open.
     CancelCursors(Vec<u32>),
     SetSchema(String),
     EndToEnd(Box<EndToEnd>),
     Context(Box<Context>),
-    /// Calls follow one another without waiting for answers, until the pipeline is ended.
+    /// The client sends further calls without waiting for answers, until the pipeline ends.
     BeginPipeline {
-        /// A call that fails has those behind it refused.
+        /// After a failed call the calls behind it are refused.
         aborts: bool,
     },
-    /// Comes into a transaction without a session, and may leave it behind the call.
+    /// Enters a sessionless transaction, and may leave it after the call.
     GlobalSwitch(Box<Switch>),
-    /// Frees temporary LOBs: their locators, one behind the other.
+    /// Frees temporary LOBs: their locators, one after another.
     FreeLobs(Vec<u8>),
-    /// Says nothing that is kept.
+    /// A piggyback without effect.
     Ignored,
 }
 
 /// Reads a message up to its call; the bind values of an execution are left.
 ///
 /// # Errors
-/// [`WireError::Truncated`] while its end has not come; other errors for what is no message. A piggyback that is not
-/// known is a call that is not served.
+/// [`WireError::Truncated`] while the end of the message is missing; other errors for an invalid message. An unknown
+/// piggyback is returned as an unsupported call.
 pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Piggyback>, Call)> {
     let mut before = Vec::new();
     loop {
@@ -340,7 +340,7 @@ pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Piggyback>, C
         match kind {
             message::PIGGYBACK => match read_piggyback(r, which, client)? {
                 Some(piggyback) => before.push(piggyback),
-                // Drivers number the call behind it next.
+                // Drivers give the next number to the call after it.
                 None => {
                     let sequence = sequence.wrapping_add(1);
                     return Ok((before, Call { sequence, request: Request::Other(which) }));
@@ -357,11 +357,11 @@ pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Piggyback>, C
     }
 }
 
-/// A bit of the mode of a release: the user is not needed any more.
+/// A bit of the mode of a release: the user's authentication is not needed any more.
 const DEAUTHENTICATE: u32 = 2;
 
 fn read_release(r: &mut Reader<'_>) -> WireResult<Request> {
-    // The tag of the session, of which nothing is kept.
+    // The tag of the session, which is ignored.
     let has_tag = r.u8()? != 0;
     let tag = r.ub4()? as usize;
     if has_tag && tag > 0 {
@@ -370,8 +370,8 @@ fn read_release(r: &mut Reader<'_>) -> WireResult<Request> {
     Ok(Request::ReleaseSession { ends: r.ub4()? & DEAUTHENTICATE != 0 })
 }
 
-/// The release with which a message ends, as drivers write it, and what comes before it; `None` for another message. It
-/// is told without reading the rest of a message that ends otherwise.
+/// The release at the end of a message, in the form of the drivers, with its piggybacks; `None` for another message. A
+/// message with another end is recognised without reading it.
 pub fn release_at_end(bytes: &[u8], client: Client) -> Option<(Vec<Piggyback>, Call)> {
     let is_release = |len: usize, mode: &[u8]| {
         let Some(tail) = bytes.len().checked_sub(len).and_then(|at| bytes.get(at..)) else { return false };
@@ -386,7 +386,7 @@ pub fn release_at_end(bytes: &[u8], client: Client) -> Option<(Vec<Piggyback>, C
     (is_release && r.finish().is_ok()).then_some((before, call))
 }
 
-/// Appends what gives a session back to its pool.
+/// Appends the release of a session to its pool.
 pub fn write_release(ends: bool, sequence: u8, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
     w.raw(&[message::ONE_WAY, function::SESSION_RELEASE, sequence, 0, 0]);
@@ -454,7 +454,7 @@ fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> Wir
     })
 }
 
-/// Reads a piggyback; `None` for one that is not known, whose end is not known either.
+/// Reads a piggyback; `None` for an unknown one, whose end is unknown too.
 fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<Option<Piggyback>> {
     Ok(Some(match which {
         function::CLOSE_CURSORS | function::CANCEL_CURSORS => {
@@ -471,10 +471,10 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<O
         function::END_TO_END => Piggyback::EndToEnd(Box::new(read_end_to_end(r, client)?)),
         function::KEY_VALUES => read_context(r, client)?,
         function::BEGIN_PIPELINE => {
-            /// The fate of the calls behind one that fails.
+            /// The treatment of the calls after a failed one.
             const CONTINUES: u8 = 1;
             const ABORTS: u8 = 2;
-            // Errors may be gathered, which no driver asks for.
+            // Errors could be collected, but no driver requests it.
             r.ub2()?;
             r.skip(1)?;
             match r.u8()? {
@@ -500,7 +500,8 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<O
 }
 
 fn read_context(r: &mut Reader<'_>, client: Client) -> WireResult<Piggyback> {
-    /// Bits of the flags: what to do with the values, and that they are no context's but say what the client can do.
+    /// Bits of the flags: the treatment of the values, and that the values are the client's capabilities, not a
+    /// context's.
     const CLEAR: u16 = 0x02;
     const OF_CLIENT: u16 = 0x20;
     r.skip(1)?;
@@ -537,7 +538,7 @@ fn read_end_to_end(r: &mut Reader<'_>, client: Client) -> WireResult<EndToEnd> {
     r.skip(2)?;
     r.ub4()?;
     let (client_id, module, action, context) = (head(r)?, head(r)?, head(r)?, head(r)?);
-    // How the number of the execution context counts, and the number.
+    // The execution context's counter type and number.
     r.skip(1)?;
     r.ub4()?;
     let (client_info, stack, target, operation) = (head(r)?, head(r)?, head(r)?, head(r)?);
@@ -554,7 +555,7 @@ pub fn write_simple(which: u8, sequence: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[message::FUNCTION, which, sequence]);
 }
 
-/// Appends what closes a cursor, ahead of a call.
+/// Appends the piggyback that closes a cursor.
 pub fn write_close_cursor(cursor: u32, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
     w.raw(&[message::PIGGYBACK, function::CLOSE_CURSORS, 0, 1]);
@@ -590,7 +591,7 @@ mod tests {
         message.truncate(before);
         write_release(true, 9, &mut message);
         assert_eq!(release_at_end(&message, Client::USUAL), Some((closes, release(true))));
-        // A text that ends with the same bytes is none.
+        // A text that ends with the same bytes is not a release.
         let text = String::from_utf8(vec![b'x', 0x1a]).unwrap();
         let execute = Execute { sql: Some(text), ..Execute::default() };
         let mut message = Vec::new();
@@ -646,7 +647,7 @@ mod tests {
         let set = Context { namespace: "ns".into(), clears: false, values: vec![("k".into(), "v".into())] };
         let clear = Context { namespace: "ns".into(), clears: true, values: Vec::new() };
         assert_eq!(before, [Piggyback::Context(Box::new(set)), Piggyback::Context(Box::new(clear))]);
-        // JDBC sends the texts as they are, whose lengths stand before.
+        // JDBC sends only the bytes of the texts, whose lengths come before.
         let jdbc = Client { sized_text: false, ..Client::USUAL };
         let mut bytes = vec![17, 135, 7, 0, 0, 1, 0x79, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0, 1, 5];
         bytes.extend_from_slice(&[0, 0, 0, 0, 0, 0, 1, 1, 1]);

@@ -1,6 +1,6 @@
 //! Connect descriptors: `(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h)(PORT=1521))(CONNECT_DATA=(SERVICE_NAME=s)))`.
 //!
-//! Names are compared without regard to case, blanks between the parts say nothing, a value may stand in double quotes.
+//! Keys are case-insensitive, blanks between the parts are ignored, and a value may be in double quotes.
 
 /// One `(KEY=…)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Entry {
     pub value: Content,
 }
 
-/// What stands behind the `=`.
+/// The content after the `=`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     Text(String),
@@ -28,18 +28,18 @@ impl std::fmt::Display for Entry {
     }
 }
 
-/// Lists inside of lists, at most.
+/// Largest depth of nested lists.
 const DEPTH_MAX: u32 = 12;
 
 impl Entry {
-    /// Reads a descriptor, an address or connect data; `None` for what is none.
+    /// Parses a descriptor, an address or connect data; `None` for other texts.
     pub fn parse(text: &str) -> Option<Entry> {
         let mut p = Parser { rest: text.trim() };
         let entry = p.entry(0)?;
         p.rest.trim_matches(|c: char| c.is_whitespace() || c == '\0').is_empty().then_some(entry)
     }
 
-    /// What stands under the keys, one below the other; this entry's own key is the first.
+    /// The entry at a path of keys, beginning with this entry's own key.
     pub fn find(&self, path: &[&str]) -> Option<&Entry> {
         let (first, rest) = path.split_first()?;
         if !self.key.eq_ignore_ascii_case(first) {
@@ -61,7 +61,7 @@ impl Entry {
         }
     }
 
-    /// Adds every entry with that key, at any depth, but none inside another.
+    /// Adds every entry with that key at any depth, except those inside another one.
     pub fn all<'a>(&'a self, key: &str, found: &mut Vec<&'a Entry>) {
         match &self.value {
             _ if self.key.eq_ignore_ascii_case(key) => found.push(self),

@@ -1,5 +1,5 @@
-//! A secret that two sides agree on while everybody listens: Diffie-Hellman in the group of 2048 bits of RFC 3526.
-//! Neither the memory touched nor the time depends on the bits of the secret.
+//! Diffie-Hellman key exchange in the group of 2048 bits of RFC 3526. Neither the memory touched nor the time depends
+//! on the bits of the secret.
 
 use crate::local::{WireError, WireResult};
 use crypto_bigint::modular::ConstMontyParams;
@@ -26,19 +26,19 @@ crypto_bigint::const_monty_params!(
 );
 crypto_bigint::const_monty_form!(Residue, Prime);
 
-/// The prime's bytes.
+/// The bytes of the prime.
 pub fn prime() -> [u8; LEN] {
     bytes_of(Prime::PARAMS.modulus().as_ref())
 }
 
-/// A private number and its public one. It may serve several connections, each of which has a vector of its own.
+/// A private number and its public number. It may serve several connections, each of which has its own vector.
 pub struct Pair {
     private: Zeroizing<[u8; PRIVATE_LEN]>,
     public: [u8; LEN],
 }
 
 impl Pair {
-    /// A pair by a private number, which is fresh from the kernel.
+    /// Makes a pair from a private number, which must be fresh from the kernel.
     pub fn new(private: [u8; PRIVATE_LEN]) -> Pair {
         let private = Zeroizing::new(private);
         let public = public(&private);
@@ -49,26 +49,26 @@ impl Pair {
         &self.public
     }
 
-    /// As [`secret`].
+    /// [`secret`] with the private number of the pair.
     ///
     /// # Errors
-    /// As [`secret`].
+    /// Those of [`secret`].
     pub fn secret(&self, public: &[u8]) -> WireResult<Zeroizing<[u8; LEN]>> {
         secret(&self.private, public)
     }
 }
 
-/// The public number of a private one.
+/// The public number for a private one.
 pub fn public(private: &[u8; PRIVATE_LEN]) -> [u8; LEN] {
     power(&U2048::from(GENERATOR), private)
 }
 
-/// The secret that both sides have, by the private number of one side and the public number of the other.
+/// The shared secret from the private number of one side and the public number of the other.
 ///
 /// # Errors
-/// [`WireError::BadValue`] for a public number that is none, or gives the secret away.
+/// [`WireError::BadValue`] for an invalid public number, or one that makes the secret predictable.
 pub fn secret(private: &[u8; PRIVATE_LEN], public: &[u8]) -> WireResult<Zeroizing<[u8; LEN]>> {
-    // Some clients write a zero before a number whose first bit is set, and none before one that is short.
+    // Some clients write a zero before a number whose first bit is set, and no zeros before a short one.
     let first = public.iter().position(|b| *b != 0).unwrap_or(public.len());
     let digits = &public[first..];
     let mut bytes = [0; LEN];
@@ -107,7 +107,7 @@ mod tests {
         };
         assert_eq!(power(&U2048::from(3u8), &exponent(20)), bytes_of(&U2048::from(3_486_784_401u64)));
         assert_eq!(power(&U2048::from(7u8), &exponent(0)), bytes_of(&U2048::ONE));
-        // 2^2048 by the prime is what 2^2048 is more than it.
+        // 2^2048 modulo the prime is 2^2048 minus the prime.
         let more = U2048::ZERO.wrapping_sub(Prime::PARAMS.modulus().as_ref());
         assert_eq!(public(&exponent(2048)), bytes_of(&more));
     }

@@ -1,24 +1,24 @@
-//! The fields of messages: numbers of as many bytes as they need, bytes and texts with their length before them.
+//! The fields of messages: numbers of variable length, bytes and texts with their length in front.
 //!
-//! A number is a byte that says how many bytes follow, most significant first; zero is that one byte alone. Bytes are a
-//! length of one byte, or the mark `fe` and chunks, each a number and so many bytes, up to a chunk of none. A text of
-//! *two lengths* has its length as a number before that again; where it is zero nothing follows.
+//! A number is a byte with the count of the bytes that follow, most significant first; zero is that one byte alone.
+//! Bytes have a length of one byte, or the mark `fe` and chunks, each a number and that many bytes, up to an empty
+//! chunk. A text of *two lengths* has its length as a number before that; if the number is zero nothing follows.
 
 use crate::local::{WireError, WireResult};
 use std::borrow::Cow;
 
 /// The longest length of one byte.
 const SHORT_MAX: usize = 252;
-/// The length that stands for chunks.
+/// The length byte that announces chunks.
 const CHUNKS: u8 = 0xfe;
-/// The other way to say that there is nothing.
+/// A second length byte for an absent value.
 const NOTHING: u8 = 0xff;
 /// Bytes of a chunk.
 const CHUNK_LEN: usize = 32767;
-/// The sign of a number is in its length.
+/// The bit of the length that makes a number negative.
 const NEGATIVE: u8 = 0x80;
 
-/// Reads fields one after the other. Every length is held against what is left before anything is taken.
+/// Reads fields one after another. Every length is checked against the remaining bytes before it is used.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -31,12 +31,12 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// The bytes that are left.
+    /// The remaining bytes.
     pub fn left(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
-    /// Where the next byte stands.
+    /// The position of the next byte.
     pub fn position(&self) -> usize {
         self.at
     }
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
     /// The next `n` bytes.
     ///
     /// # Errors
-    /// [`WireError::Truncated`] when there are fewer; so in all that follows.
+    /// [`WireError::Truncated`] when there are fewer; the same holds for all methods below.
     pub fn raw(&mut self, n: usize) -> WireResult<&'a [u8]> {
         let taken = self.left().get(..n).ok_or(WireError::Truncated)?;
         self.at += n;
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         Ok(self.raw(1)?[0])
     }
 
-    /// Passes by `n` bytes.
+    /// Skips `n` bytes.
     pub fn skip(&mut self, n: usize) -> WireResult<()> {
         self.raw(n).map(drop)
     }
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         self.u16().map(u16::swap_bytes)
     }
 
-    /// A number of at most `most` bytes and its sign.
+    /// A number of at most `most` bytes, and its sign.
     fn signed_number(&mut self, most: u8) -> WireResult<(bool, u64)> {
         let len = self.u8()?;
         let (negative, len) = (len & NEGATIVE != 0, len & !NEGATIVE);
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
 
     /// A number of up to two bytes.
     pub fn ub2(&mut self) -> WireResult<u16> {
-        // A server writes more bytes than it needs to, sometimes.
+        // Servers sometimes write more bytes than needed.
         u16::try_from(self.number(4)?).map_err(|_| WireError::LengthOutOfBounds)
     }
 
@@ -112,14 +112,14 @@ impl<'a> Reader<'a> {
         self.number(8)
     }
 
-    /// A number of up to four bytes with a sign.
+    /// A signed number of up to four bytes.
     pub fn sb4(&mut self) -> WireResult<i32> {
         let (negative, n) = self.signed_number(4)?;
         let n = n as i64;
         i32::try_from(if negative { -n } else { n }).map_err(|_| WireError::LengthOutOfBounds)
     }
 
-    /// Bytes with their length before them; `None` for none.
+    /// Bytes with their length in front; `None` when absent.
     pub fn bytes(&mut self) -> WireResult<Option<Cow<'a, [u8]>>> {
         match self.u8()? {
             0 | NOTHING => Ok(None),
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes by what [`Reader::bytes`] would take.
+    /// Skips the bytes that [`Reader::bytes`] would read.
     pub fn skip_bytes(&mut self) -> WireResult<()> {
         match self.u8()? {
             0 | NOTHING => Ok(()),
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Bytes of two lengths; `None` for none. The first is of no use but to say whether there are any.
+    /// Bytes of two lengths; `None` when absent. The first length only shows whether there are any.
     pub fn long_bytes(&mut self) -> WireResult<Option<Cow<'a, [u8]>>> {
         match self.ub4()? {
             0 => Ok(None),
@@ -160,16 +160,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text of two lengths, empty for none.
+    /// A text of two lengths, empty when absent.
     pub fn long_text(&mut self) -> WireResult<String> {
         self.long_bytes().and_then(text)
     }
 
-    /// How many of something come, each of `least` bytes at least.
+    /// The number of items that follow, each of at least `least` bytes.
     ///
     /// # Errors
-    /// [`WireError::LengthOutOfBounds`] above `most`; no count makes anybody set memory aside that the bytes do not
-    /// warrant.
+    /// [`WireError::LengthOutOfBounds`] above `most`, or above the number of items that the remaining bytes can hold,
+    /// so a count cannot cause a large allocation.
     pub fn count(&mut self, most: u32) -> WireResult<usize> {
         match self.ub4()? {
             n if n > most => Err(WireError::LengthOutOfBounds),
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The message must end here.
+    /// Checks that the message ends here.
     ///
     /// # Errors
     /// [`WireError::TrailingBytes`].
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes as text, empty for none.
+/// Bytes as text, empty when absent.
 ///
 /// # Errors
 /// [`WireError::NotUtf8`].
@@ -211,12 +211,12 @@ impl<'a> Writer<'a> {
         self.out.push(v);
     }
 
-    /// Bytes as they are.
+    /// Bytes unchanged.
     pub fn raw(&mut self, v: &[u8]) {
         self.out.extend_from_slice(v);
     }
 
-    /// `n` bytes of zero: as many numbers that are zero, too.
+    /// `n` zero bytes, which are also `n` zero numbers.
     pub fn zeros(&mut self, n: usize) {
         self.out.resize(self.out.len() + n, 0);
     }
@@ -253,7 +253,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Bytes with their length before them; none are written like NULL.
+    /// Bytes with their length in front; empty bytes are written like NULL.
     pub fn bytes(&mut self, v: &[u8]) {
         if v.len() <= SHORT_MAX {
             self.u8(v.len() as u8);
@@ -275,7 +275,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The bytes so far, for the encoders of values.
+    /// The buffer, for the encoders of values.
     pub fn out(&mut self) -> &mut Vec<u8> {
         self.out
     }

@@ -1,4 +1,4 @@
-//! Requests of the coordinator of a global transaction: to enter a branch or leave it, and to end it.
+//! Requests of the coordinator of a global transaction: to enter or leave a branch, and to end it.
 
 use super::field::{Reader, Writer};
 use super::handshake::Client;
@@ -9,7 +9,7 @@ use crate::local::{WireError, WireResult};
 pub mod switch {
     pub const START: u32 = 1;
     pub const DETACH: u32 = 2;
-    /// Leaves it behind the call that the switch stands before, unless that fails.
+    /// Leaves the transaction after the call that follows the switch, unless the call fails.
     pub const DETACH_BEHIND: u32 = 4;
 }
 
@@ -19,7 +19,7 @@ pub mod end {
     pub const ABORT: u32 = 2;
     pub const PREPARE: u32 = 3;
     pub const FORGET: u32 = 4;
-    /// Asks what has become of it.
+    /// Asks for the fate of the branch.
     pub const RECOVER: u32 = 5;
 }
 
@@ -29,7 +29,7 @@ pub mod start_flag {
     pub const JOIN: u32 = 0x2;
     pub const RESUME: u32 = 0x4;
     pub const PROMOTE: u32 = 0x8;
-    /// The transaction is none of a coordinator's.
+    /// The transaction is sessionless, without a coordinator.
     pub const SESSIONLESS: u32 = 0x10;
     pub const HOW: u32 = 0xFF;
     pub const READ_ONLY: u32 = 0x100;
@@ -55,12 +55,12 @@ pub mod fate {
     pub const FORCED_COMMIT: u32 = 5;
 }
 
-/// Bytes of an identifier: both its parts together, filled up.
+/// Bytes of an identifier: both parts together, padded.
 const ID_MAX: u32 = 128;
-/// Bytes of a context and of a name, at most.
+/// Largest number of bytes of a context and of a name.
 const TEXT_MAX: u32 = 4096;
 
-/// An identifier: format, that of the global transaction, that of the branch.
+/// An identifier: format, part of the global transaction, part of the branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GlobalXid {
     pub format: u32,
@@ -69,7 +69,7 @@ pub struct GlobalXid {
 }
 
 impl GlobalXid {
-    /// As the context of a branch, which the client gives back.
+    /// The identifier as the context of a branch, which the client sends back.
     fn to_context(&self) -> Vec<u8> {
         let mut out = self.format.to_be_bytes().to_vec();
         out.extend_from_slice(&[self.global.len() as u8, self.branch.len() as u8]);
@@ -89,25 +89,25 @@ impl GlobalXid {
     }
 }
 
-/// A branch is come into, or left.
+/// Enters or leaves a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Switch {
     pub operation: u32,
-    /// By its identifier, or by the context that the client was given.
+    /// The identifier, directly or from the context that the client got.
     pub id: Option<GlobalXid>,
     pub flags: u32,
-    /// Seconds.
+    /// In seconds.
     pub timeout: u32,
-    /// The client's own, which it gets back.
+    /// The client's own number, which is returned to it.
     pub application: u32,
 }
 
-/// A branch is prepared or ended.
+/// Prepares or ends a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
     pub operation: u32,
     pub id: Option<GlobalXid>,
-    /// The state in which the client takes the branch to be.
+    /// The client's view of the state of the branch.
     pub state: u32,
     pub flags: u32,
 }
@@ -138,7 +138,7 @@ impl Lengths {
         if self.id == 0 {
             return Ok(GlobalXid::from_context(context));
         }
-        // A part of more than 64 bytes is refused where identifiers are made, and the connection goes on.
+        // Longer parts than 64 bytes are refused when the identifier is made; the connection continues.
         if self.global + self.branch > self.id {
             return Err(WireError::LengthOutOfBounds);
         }
@@ -148,10 +148,10 @@ impl Lengths {
 }
 
 impl Switch {
-    /// Reads what follows the function's number.
+    /// Reads the fields after the function byte.
     ///
     /// # Errors
-    /// [`WireError`] for what is none.
+    /// [`WireError`] for an invalid message.
     pub fn read(r: &mut Reader<'_>) -> WireResult<Switch> {
         let operation = r.ub4()?;
         let lengths = Lengths::read(r)?;
@@ -169,10 +169,10 @@ impl Switch {
 }
 
 impl End {
-    /// Reads what follows the function's number.
+    /// Reads the fields after the function byte.
     ///
     /// # Errors
-    /// [`WireError`] for what is none.
+    /// [`WireError`] for an invalid message.
     pub fn read(r: &mut Reader<'_>) -> WireResult<End> {
         let operation = r.ub4()?;
         let lengths = Lengths::read(r)?;
@@ -185,10 +185,10 @@ impl End {
     }
 }
 
-/// Reads past what a client says when it has asked for the fate of a branch.
+/// Skips the client's message after it has asked for the fate of a branch.
 ///
 /// # Errors
-/// [`WireError`] for what is none.
+/// [`WireError`] for an invalid message.
 pub fn read_recovered(r: &mut Reader<'_>, client: Client) -> WireResult<()> {
     let has_more = client.field_version >= 8;
     r.ub4()?;
@@ -223,7 +223,7 @@ pub fn write_recovered(out: &mut Vec<u8>, client: Client) {
     }
 }
 
-/// Appends what a switch returns; the outcome of the call follows.
+/// Appends the result of a switch; the outcome of the call follows.
 pub fn write_switched(out: &mut Vec<u8>, application: u32, id: Option<&GlobalXid>) {
     let context = id.map(GlobalXid::to_context).unwrap_or_default();
     let mut w = Writer::new(out);
@@ -233,8 +233,8 @@ pub fn write_switched(out: &mut Vec<u8>, application: u32, id: Option<&GlobalXid
     w.raw(&context);
 }
 
-/// Appends that the session has come into a transaction without a session or has left it. `entered`: its identifier,
-/// and whether it was begun by a statement.
+/// Appends that the session has entered or left a sessionless transaction. `entered`: its identifier, and whether a
+/// statement began it.
 pub fn write_sessionless(out: &mut Vec<u8>, entered: Option<(&[u8], bool)>) {
     const SYNC: u8 = 5;
     const TRANSACTION_ID: u32 = 201;
@@ -249,7 +249,7 @@ pub fn write_sessionless(out: &mut Vec<u8>, entered: Option<(&[u8], bool)>) {
     let mut w = Writer::new(out);
     w.u8(message::SERVER_PIGGYBACK);
     w.u8(SYNC);
-    // Of the types that could stand here none do; of pairs there is one.
+    // No types, and one pair.
     w.number(0u32);
     w.u8(0);
     w.number(1u32);
@@ -260,7 +260,7 @@ pub fn write_sessionless(out: &mut Vec<u8>, entered: Option<(&[u8], bool)>) {
     w.number(0u32);
 }
 
-/// Appends what a branch is in now; the outcome of the call follows.
+/// Appends the state of the branch; the outcome of the call follows.
 pub fn write_ended(out: &mut Vec<u8>, state: u32) {
     let mut w = Writer::new(out);
     w.u8(message::PARAMETERS);
@@ -332,7 +332,7 @@ mod tests {
         let long = GlobalXid { format: 1, global: vec![1; 65], branch: vec![2; 63] };
         let read = Switch::read(&mut Reader::new(&switch_of(switch::START, Some(&long), &[]))).unwrap();
         assert_eq!(read.id, Some(long), "a part of 65 bytes is read, so that it can be refused");
-        // Parts that are longer than what was sent are none.
+        // Parts longer than the bytes sent are an error.
         let longer = GlobalXid { format: 1, global: vec![1; 65], branch: vec![2; 64] };
         assert!(Switch::read(&mut Reader::new(&switch_of(switch::START, Some(&longer), &[]))).is_err());
     }

@@ -1,27 +1,26 @@
-//! The two messages before a logon: what each side can do, and which data types it knows.
+//! The two messages before a logon: the capabilities and data types of each side.
 //!
-//! A client sends tables of hundreds of numbers. Few of them decide anything that follows; those are kept in
-//! [`Client`].
+//! A client sends tables of hundreds of numbers. Only a few of them affect later messages; [`Client`] keeps those.
 
 use super::field::{Reader, Writer, text};
 use super::message;
 use crate::local::{WireError, WireResult};
 use std::borrow::Cow;
 
-/// The version of fields that is offered: that of Oracle 19c.
+/// The offered field version: that of Oracle 19c.
 pub const FIELD_VERSION: u8 = 12;
 
-/// UTF-8, as all text is sent.
+/// UTF-8, the character set of text.
 pub const CHARSET_UTF8: u16 = 873;
-/// UTF-16, as NCHAR and NVARCHAR2 are sent.
+/// UTF-16, the character set of NCHAR and NVARCHAR2.
 pub const CHARSET_UTF16: u16 = 2000;
 
-/// Places and values of the capabilities of a compiled program.
+/// Indexes and values of the compile-time capabilities.
 const COMPILE_CAPS: &[(usize, u8)] = &[
-    // Session keys are combined by PBKDF2, and are not padded.
+    // Session keys are combined by PBKDF2, without padding.
     (4, 0x22),
     (7, FIELD_VERSION),
-    // The outcome of a call has its status, and its number from end to end.
+    // The outcome of a call has its status and its end-to-end number.
     (15, 1),
     (16, 1),
     (23, 0x40),
@@ -31,49 +30,49 @@ const COMPILE_CAPS: &[(usize, u8)] = &[
     (37, 0x20),
 ];
 const COMPILE_CAPS_LEN: usize = 41;
-/// The database's time zone goes with the data types; strings have up to 32767 bytes.
+/// The database's time zone is sent with the data types; strings have up to 32767 bytes.
 const RUNTIME_CAPS: [u8; 7] = [2, 1, 0, 1, 0x18, 0, 4];
-/// The same for our own client, which asks for no time zone.
+/// The same for Latchwork's client, which requests no time zone.
 const CLIENT_RUNTIME_CAPS: [u8; 7] = [2, 0, 0, 1, 0x18, 0, 4];
 
-/// A capability of a client: it looks for the ends of responses.
+/// A client capability: it looks for the ends of responses.
 const READS_ENDS: u8 = 0x20;
-/// A capability of clients that know transactions without a session.
+/// A client capability: it supports sessionless transactions.
 const KNOWS_SESSIONLESS: u8 = 0x20;
 
-/// The longest text before the bind values that are sent behind the others.
+/// The longest text that is not moved behind the other bind values.
 pub const STRING_MAX: u32 = 32767;
 
-/// Types by which a client says what it expects.
+/// Data types whose representation a client chooses.
 mod data_type {
     /// A signed byte.
     pub const SIGNED_BYTE: u16 = 27;
 }
 
-/// How numbers of a signed byte are sent: as they are, or as others.
+/// The representation of a signed byte: unchanged, or as other numbers.
 const AS_IT_IS: u16 = 10;
 
-/// What a client said of itself that changes how messages are written.
+/// The client's properties that change the format of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// Texts of names and statements have their length before them.
+    /// Texts of names and statements have their length in front.
     pub sized_text: bool,
-    /// A scale is one byte with a sign, not a number.
+    /// A scale is one signed byte, not a number.
     pub byte_scale: bool,
-    /// The version of fields of both sides.
+    /// The field version of both sides.
     pub field_version: u8,
-    /// It wants to be told the database's time zone.
+    /// It requests the database's time zone.
     pub takes_zone: bool,
-    /// And the version of the rules of time zones.
+    /// It also requests the version of the time zone rules.
     pub takes_zone_version: bool,
     /// It looks for the ends of responses.
     pub reads_ends: bool,
-    /// It knows transactions without a session, and follows what becomes of its own.
+    /// It supports sessionless transactions, and tracks the state of its own.
     pub knows_sessionless: bool,
 }
 
 impl Client {
-    /// What a driver says that is like most.
+    /// The properties of most drivers.
     pub const USUAL: Client = Client {
         sized_text: true,
         byte_scale: true,
@@ -84,10 +83,10 @@ impl Client {
         knows_sessionless: false,
     };
 
-    /// Reads a text of `len` bytes as this client writes it.
+    /// Reads a text of `len` bytes in this client's form.
     ///
     /// # Errors
-    /// [`WireError`] for what is no text.
+    /// [`WireError`] for invalid text.
     pub fn read_text(self, r: &mut Reader<'_>, len: usize) -> WireResult<String> {
         match self.sized_text {
             true => r.bytes().and_then(text),
@@ -95,7 +94,7 @@ impl Client {
         }
     }
 
-    /// Writes a text as this client reads it.
+    /// Writes a text in this client's form.
     pub fn write_text(self, w: &mut Writer<'_>, text: &str) {
         match self.sized_text {
             true => w.bytes(text.as_bytes()),
@@ -104,10 +103,10 @@ impl Client {
     }
 }
 
-/// Reads the client's protocol message, whose type byte has been read; gives the driver's name.
+/// Reads the client's protocol message after its type byte; returns the driver's name.
 ///
 /// # Errors
-/// [`WireError::Truncated`] while its end has not come.
+/// [`WireError::Truncated`] while the end is missing.
 pub fn read_protocol(r: &mut Reader<'_>) -> WireResult<String> {
     while r.u8()? != 0 {}
     let left = r.left();
@@ -149,10 +148,10 @@ fn compile_caps() -> [u8; COMPILE_CAPS_LEN] {
     caps
 }
 
-/// Reads the server's answer, whose type byte has been read; gives its banner.
+/// Reads the server's answer after its type byte; returns its banner.
 ///
 /// # Errors
-/// [`WireError`] for what is none, or a server of another version of fields.
+/// [`WireError`] for an invalid message, or a server of another field version.
 pub fn read_protocol_reply(r: &mut Reader<'_>) -> WireResult<String> {
     let banner = read_protocol(r)?;
     r.skip(3)?;
@@ -170,10 +169,10 @@ pub fn read_protocol_reply(r: &mut Reader<'_>) -> WireResult<String> {
     Ok(banner)
 }
 
-/// Reads the client's message of data types, whose type byte has been read.
+/// Reads the client's message of data types after its type byte.
 ///
 /// # Errors
-/// [`WireError`] for what is none, or a client older than fields of version 7.
+/// [`WireError`] for an invalid message, or a client older than field version 7.
 pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
     r.skip(4)?;
     let flag = r.u8()?;
@@ -205,7 +204,7 @@ pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
         reads_ends,
         knows_sessionless,
     };
-    // Some say their national character set here; the list itself begins with type 1.
+    // Some clients send their national character set here; the list itself begins with type 1.
     if r.clone().u16()? != 1 {
         r.skip(2)?;
     }
@@ -244,8 +243,8 @@ pub fn write_data_types(out: &mut Vec<u8>) {
 /// A time zone as an interval of days and seconds.
 const ZONE_LEN: usize = 11;
 
-/// Appends the server's data types: whatever the client has. Before them stands the database's time zone, where the
-/// client takes it: `zone_minutes` east of UTC.
+/// Appends the server's data types, the same as the client's. The database's time zone (`zone_minutes` east of UTC)
+/// comes first, if the client requests it.
 pub fn write_data_types_reply(out: &mut Vec<u8>, client: Client, zone_minutes: i16) {
     let mut w = Writer::new(out);
     w.u8(message::DATA_TYPES);
@@ -288,7 +287,7 @@ mod tests {
         let mut r = Reader::new(&out[1..]);
         assert_eq!(read_data_types(&mut r), Ok(Client::USUAL));
         r.finish().unwrap();
-        // A client of raw texts and numbers for scales, with time zone and national character set.
+        // A client with raw texts and numbers for scales, with time zone and national character set.
         let mut other = vec![0x69, 3, 0x69, 3, 1, 38];
         other.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 24]);
         other.extend_from_slice(&[0; 29]);

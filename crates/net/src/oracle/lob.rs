@@ -1,8 +1,8 @@
-//! LOBs: what a row has of one, and the call that works on one.
+//! LOBs: their form in a row, and the call that works on one.
 //!
-//! A client knows a LOB by its locator, of which it understands whether it is a CLOB or a BLOB, how the content is
-//! encoded, and whether it is temporary. The rest is the server's. Texts travel as UTF-16, most significant byte first;
-//! places and amounts count code units of that, and bytes of a BLOB. Places begin at 1.
+//! A client has the locator of a LOB, and reads in it whether it is a CLOB or a BLOB, the encoding of the content, and
+//! whether it is temporary. The rest of the locator is the server's. Texts are sent as UTF-16, most significant byte
+//! first; positions and amounts count its code units, or bytes of a BLOB. Positions begin at 1.
 
 use super::field::{Reader, Writer};
 use super::value::{Shape, number};
@@ -11,12 +11,12 @@ use crate::local::{WireError, WireResult};
 
 /// Bytes of a locator.
 pub const LOCATOR_BYTES: usize = 40;
-/// Bytes of a locator that are the server's.
+/// Bytes of a locator with the server's own data.
 pub const OWN_BYTES: usize = 32;
-/// The chunk size of LOBs that clients are told, in bytes.
+/// The chunk size of LOBs that is reported to clients, in bytes.
 pub const CHUNK: u32 = 8132;
 const CHARSET_UTF16: u32 = 2000;
-/// The longest source of a call: locators that are freed together.
+/// The longest source of a call: locators freed together.
 const SOURCE_MAX: u32 = 1 << 24;
 
 /// The operations of LOB calls.
@@ -34,7 +34,7 @@ pub mod operation {
     pub const FREE_MANY: u32 = 0x8_0111;
 }
 
-/// A locator taken apart.
+/// A decoded locator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Locator {
     pub binary: bool,
@@ -62,9 +62,9 @@ impl Locator {
         bytes
     }
 
-    /// `None` for what is no locator of this form.
+    /// `None` for bytes that are no locator of this form.
     pub fn from_bytes(bytes: &[u8]) -> Option<Locator> {
-        // A client may have more room for it than it takes.
+        // A client may send a longer buffer than the locator.
         let (head, own) = bytes.get(..LOCATOR_BYTES)?.split_first_chunk::<8>()?;
         let binary = head[4] & Locator::BLOB != 0;
         (head[4] & (Locator::BLOB | Locator::CLOB) != 0).then_some(Locator {
@@ -75,8 +75,8 @@ impl Locator {
     }
 }
 
-/// Appends what a row, or a bind that comes back, has of a LOB: its size, the locator, and the beginning of the content
-/// where the client asked for that.
+/// Appends the form of a LOB in a row or a returned bind: its size, the locator, and the beginning of the content if
+/// the client requested it.
 pub fn write_cell(locator: &Locator, size: u64, beginning: Option<&[u8]>, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
     w.number(LOCATOR_BYTES as u64);
@@ -93,10 +93,11 @@ pub fn write_cell(locator: &Locator, size: u64, beginning: Option<&[u8]>, out: &
     w.bytes(&locator.to_bytes());
 }
 
-/// Reads the locator of a row's cell; what stands beside it is passed by. `beginning`: that was asked for.
+/// Reads the locator from the cell of a row, and skips the rest. `beginning`: the beginning of the content was
+/// requested.
 ///
 /// # Errors
-/// [`WireError`] for what is no cell.
+/// [`WireError`] for an invalid cell.
 pub fn read_cell(r: &mut Reader<'_>, shape: &Shape, beginning: bool) -> WireResult<Option<Vec<u8>>> {
     if r.ub4()? == 0 {
         return Ok(None);
@@ -119,24 +120,24 @@ pub fn read_cell(r: &mut Reader<'_>, shape: &Shape, beginning: bool) -> WireResu
 pub struct LobCall {
     /// One of [`operation`].
     pub operation: u32,
-    /// The locator, or those that are freed; of a LOB that is created as many bytes as its locator has.
+    /// The locator, or those to free; for a LOB that is created, as many bytes as its locator will have.
     pub source: Vec<u8>,
     pub destination: Vec<u8>,
     pub source_offset: u64,
     pub destination_offset: u64,
     pub amount: u64,
     pub data: Vec<u8>,
-    /// The parts of the answer that the client asks for.
+    /// The parts of the answer that the client requests.
     pub wants_charset: bool,
     pub wants_amount: bool,
     pub wants_flag: bool,
 }
 
 impl LobCall {
-    /// Reads a call behind its number.
+    /// Reads a call after its number.
     ///
     /// # Errors
-    /// [`WireError`] for what is none.
+    /// [`WireError`] for an invalid call.
     pub fn read(r: &mut Reader<'_>) -> WireResult<LobCall> {
         let has_source = r.u8()? != 0;
         let source_len = r.count(SOURCE_MAX)?;
@@ -185,7 +186,7 @@ impl LobCall {
         })
     }
 
-    /// Appends the call, as a client writes it.
+    /// Appends the call in a client's form.
     pub fn write(&self, sequence: u8, out: &mut Vec<u8>) {
         let mut w = Writer::new(out);
         w.raw(&[message::FUNCTION, function::LOB, sequence]);
@@ -215,7 +216,7 @@ impl LobCall {
         }
     }
 
-    /// Appends the answer, before the outcome. `source`: the locator as it is now.
+    /// Appends the answer, before the outcome. `source`: the present locator.
     pub fn write_answer(&self, source: &[u8], answer: &LobAnswer, out: &mut Vec<u8>) {
         let mut w = Writer::new(out);
         if !answer.data.is_empty() {
@@ -253,7 +254,7 @@ pub fn wide(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_be_bytes).collect()
 }
 
-/// The text of code units; what is no character is replaced.
+/// The text of UTF-16 code units; invalid ones are replaced.
 pub fn narrow(bytes: &[u8]) -> String {
     let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
     String::from_utf16_lossy(&units)

@@ -1,22 +1,22 @@
-//! Oracle Net: what drivers and the server say to each other over TCP.
+//! Oracle Net: the protocol between drivers and the server over TCP.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`tns`] | packets, and those of them that carry no calls: CONNECT, ACCEPT, REFUSE, MARKER |
+//! | [`tns`] | packets, and the packets without calls: CONNECT, ACCEPT, REFUSE, MARKER |
 //! | [`descriptor`] | the nested `(KEY=value)` lists of connect data |
-//! | [`field`] | the numbers, bytes and texts that messages are made of |
+//! | [`field`] | the numbers, bytes and texts in messages |
 //! | [`handshake`] | the two messages that agree on versions and data types |
-//! | [`auth`] | the two messages of a logon, and [`o5logon`] the proof of the password inside them |
-//! | [`native`] | native encryption and checksums, and [`diffie_hellman`] how their key is agreed |
-//! | [`call`] | what a client asks: execute, fetch, commit, … |
-//! | [`reply`] | what a server answers: descriptions, rows, outcomes |
+//! | [`auth`] | the two messages of a logon, with the proof of the password of [`o5logon`] |
+//! | [`native`] | native encryption and checksums, with the key exchange of [`diffie_hellman`] |
+//! | [`call`] | the client's calls: execute, fetch, commit, … |
+//! | [`reply`] | the server's answers: descriptions, rows, outcomes |
 //! | [`rows`] | the bind values of many executions |
-//! | [`value`] | a value's bytes, by its data type |
+//! | [`value`] | the bytes of a value, by data type |
 //!
-//! One dialect is spoken, that of a 19c server with few capabilities (field version 12): drivers of today all speak it,
-//! and what is not offered need not be refused. Nothing here trusts a byte. A message says nowhere how long it is: who
-//! reads one whose end has not come gets [`WireError::Truncated`](crate::local::WireError) and tries again with the
-//! next packet's bytes.
+//! Only one dialect is spoken, that of a 19c server with few capabilities (field version 12): all present drivers speak
+//! it, and capabilities that are not offered need not be refused. The decoders trust no byte. A message does not
+//! contain its length: a decoder that misses the end returns [`WireError::Truncated`](crate::local::WireError), and the
+//! caller tries again with the bytes of the next packet.
 
 pub mod auth;
 pub mod call;
@@ -49,7 +49,7 @@ pub mod message {
     pub const DESCRIBE: u8 = 16;
     pub const PIGGYBACK: u8 = 17;
     pub const SERVER_PIGGYBACK: u8 = 23;
-    /// A call that is not answered.
+    /// A call without an answer.
     pub const ONE_WAY: u8 = 26;
     pub const IMPLICIT_RESULTS: u8 = 27;
     pub const END_OF_RESPONSE: u8 = 29;

@@ -1,17 +1,16 @@
-//! Native encryption and checksums: what client and server agree on ahead of their first messages, and how packets
-//! are sealed from then on.
+//! Native encryption and checksums: the negotiation before the first messages, and the sealing of packets after it.
 //!
 //! ```text
 //! client  | deadbeef · length u16 · version u32 · services u16 · 0 | service … |
 //! service | number u16 · fields u16 · error u32 | field … |
 //! field   | length u16 · type u16 · bytes |
 //! ```
-//! A client lists the algorithms that it takes, among them 0 where it can do without: in front where it accepts what
-//! the server wants, behind where it asks for one itself. The server names one each for encryption and checksums, and
-//! where there is any sends its part of a Diffie-Hellman exchange, which the client answers with its own. A sealed
-//! packet is the message, its checksum, zeros up to whole blocks of AES in CBC, how many they were plus one, and a
-//! zero. A one instead of the zero says that the key of the logon has become a part of the secret, from this packet of
-//! the client on.
+//! A client lists the algorithms that it accepts. The number 0 among them means "none": at the front when the client
+//! only accepts encryption that the server requests, at the end when it requests encryption itself. The server names
+//! one algorithm each for encryption and checksums; if any is used it sends its part of a Diffie-Hellman exchange, and
+//! the client answers with its own. A sealed packet is the message, its checksum, zeros up to whole blocks of AES in
+//! CBC, the number of these zeros plus one, and a zero. A one in place of the last zero says that the key of the logon
+//! has become a part of the secret, from this packet of the client on.
 
 use super::diffie_hellman as dh;
 pub use super::diffie_hellman::Pair;
@@ -25,16 +24,16 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
-/// How a negotiation begins.
+/// The beginning of a negotiation.
 pub const MAGIC: [u8; 4] = [0xde, 0xad, 0xbe, 0xef];
 
-/// Bytes of a negotiation, at most.
+/// Largest number of bytes of a negotiation.
 const MESSAGE_MAX: usize = 4096;
 /// 19.0.0.0.0.
 const VERSION: u32 = 19 << 24;
 const BLOCK: usize = 16;
 pub const VECTOR_LEN: usize = 32;
-/// Bytes that a sealed packet has more than its message, at most.
+/// Largest number of bytes that sealing adds to a packet.
 pub const OVERHEAD: usize = 64 + BLOCK + 2;
 
 /// Numbers of services.
@@ -57,13 +56,13 @@ mod field {
 /// No algorithm.
 const NONE: u8 = 0;
 
-/// Errors of a negotiation that fails.
+/// Errors of a failed negotiation.
 mod error {
     pub const NOTHING_IN_COMMON: u32 = 12650;
     pub const CONTRARY: u32 = 12660;
 }
 
-/// How much one side wants a service.
+/// The level at which one side requests a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     Rejected,
@@ -75,7 +74,7 @@ pub enum Level {
 /// A service's algorithms by name and number.
 pub type Algorithms = &'static [(&'static str, u8)];
 
-/// Algorithms of encryption, the one that is liked best first.
+/// Algorithms of encryption, the preferred one first.
 pub const ENCRYPTIONS: Algorithms = &[("AES256", 17), ("AES192", 16), ("AES128", 15)];
 /// Algorithms of checksums.
 pub const CHECKSUMS: Algorithms = &[("SHA512", 4), ("SHA384", 6), ("SHA256", 5)];
@@ -84,12 +83,13 @@ pub const CHECKSUMS: Algorithms = &[("SHA512", 4), ("SHA384", 6), ("SHA256", 5)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wants {
     pub level: Level,
-    /// The numbers of the algorithms it takes, in the order in which it likes them.
+    /// The numbers of the accepted algorithms, in order of preference.
     pub algorithms: Vec<u8>,
 }
 
 impl Wants {
-    /// Reads a level and a list of algorithms as parameters give them: `REQUIRED`, `(AES256, AES128)`; no list is all.
+    /// Parses a level and a list of algorithms in the form of the parameters: `REQUIRED`, `(AES256, AES128)`; an empty
+    /// list stands for all.
     pub fn parse(level: &str, list: &str, known: Algorithms) -> Option<Wants> {
         let level = match level.trim().to_ascii_uppercase().as_str() {
             "" | "ACCEPTED" => Level::Accepted,
@@ -108,7 +108,7 @@ impl Wants {
         Some(Wants { level, algorithms })
     }
 
-    /// The algorithm that both take, or the error of the refusal.
+    /// The algorithm that both sides accept, or the error of the refusal.
     fn choose(&self, offered: &[u8]) -> Result<u8, u32> {
         let can_do_without = offered.contains(&NONE) || offered.is_empty();
         let has_any = offered.iter().any(|n| *n != NONE);
@@ -158,7 +158,7 @@ fn read_services<'a>(message: &'a [u8]) -> WireResult<Vec<Service<'a>>> {
     r.skip(4)?;
     let services = r.u16()?;
     r.skip(1)?;
-    // The message is whole: what is missing now is missing for good.
+    // The message is complete: a missing field will not come later.
     let whole = |e| if e == WireError::Truncated { WireError::BadValue } else { e };
     let mut read = || {
         let mut all = Vec::new();
@@ -177,7 +177,7 @@ fn read_services<'a>(message: &'a [u8]) -> WireResult<Vec<Service<'a>>> {
     read().map_err(whole)
 }
 
-/// The bytes of the first field of bytes of a service.
+/// The first field of bytes of a service.
 fn bytes_of<'a>(services: &[Service<'a>], number: u16) -> Option<&'a [u8]> {
     let (_, fields) = services.iter().find(|(n, _)| *n == number)?;
     fields.iter().find(|(kind, _)| *kind == field::BYTES).map(|(_, bytes)| *bytes)
@@ -187,7 +187,7 @@ impl Offer {
     /// Reads the client's message.
     ///
     /// # Errors
-    /// [`WireError::Truncated`] while its end has not come; others for what is none.
+    /// [`WireError::Truncated`] while the end is missing; others for an invalid message.
     pub fn read(message: &[u8]) -> WireResult<Offer> {
         let services = read_services(message)?;
         let list = |number| bytes_of(&services, number).unwrap_or_default().to_vec();
@@ -195,7 +195,7 @@ impl Offer {
     }
 }
 
-/// The message of a client that takes these algorithms.
+/// The message of a client that accepts these algorithms.
 pub fn offer(encryptions: &[u8], checksums: &[u8]) -> Vec<u8> {
     let version = (field::VERSION, &VERSION.to_be_bytes()[..]);
     let mut list = MAGIC.to_vec();
@@ -213,11 +213,11 @@ pub fn offer(encryptions: &[u8], checksums: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A client's seal by the server's answer, and the client's part of the exchange, which is sent before anything sealed;
-/// `None` where nothing is sealed. `private` is fresh from the kernel.
+/// A client's seal from the server's answer, and the client's part of the exchange, which is sent before any sealed
+/// packet; `None` without sealing. `private` must be fresh from the kernel.
 ///
 /// # Errors
-/// [`WireError::Truncated`] while the answer's end has not come; others for what is none, or refuses.
+/// [`WireError::Truncated`] while the end of the answer is missing; others for an invalid answer or a refusal.
 pub fn join(answer: &[u8], private: &[u8; dh::PRIVATE_LEN]) -> WireResult<Option<(Seal, Vec<u8>)>> {
     let bad = WireError::BadValue;
     let services = read_services(answer)?;
@@ -239,7 +239,7 @@ pub fn join(answer: &[u8], private: &[u8; dh::PRIVATE_LEN]) -> WireResult<Option
     Ok(Some((seal, out)))
 }
 
-/// The agreement, before the client's part of the exchange has come.
+/// The agreement, before the client's part of the exchange has arrived.
 pub struct Agreement {
     encryption: u8,
     checksum: u8,
@@ -248,12 +248,12 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Answers an offer: appends the message; gives what was agreed where packets are to be sealed. `vector` is
-    /// fresh from the kernel.
+    /// Answers an offer: appends the message; returns the agreement if packets are to be sealed. `vector` must be fresh
+    /// from the kernel.
     ///
     /// # Errors
-    /// The number of the error that the message tells: ORA-12650 without an algorithm that both take, ORA-12660 where
-    /// one side requires what the other rejects.
+    /// The error number in the message: ORA-12650 without a common algorithm, ORA-12660 when one side requires what the
+    /// other rejects.
     pub fn answer(
         offer: &Offer,
         encryption: &Wants,
@@ -268,7 +268,7 @@ impl Agreement {
         let seals = failed.is_none() && (ciphers != NONE || sums != NONE);
         let mut services = Vec::new();
         let version = VERSION.to_be_bytes();
-        // Clients want to hear of these two, whatever else is agreed on.
+        // Clients expect these two services in every answer.
         let active = [service::SUPERVISOR, service::AUTHENTICATION];
         let mut list = MAGIC.to_vec();
         list.extend_from_slice(&3u16.to_be_bytes());
@@ -314,10 +314,10 @@ impl Agreement {
         }
     }
 
-    /// The seal of the packets from here on, by the client's part of the exchange.
+    /// The seal of the following packets, from the client's part of the exchange.
     ///
     /// # Errors
-    /// [`WireError::Truncated`] while the message's end has not come; others for what is none.
+    /// [`WireError::Truncated`] while the end of the message is missing; others for an invalid message.
     pub fn seal(&self, message: &[u8]) -> WireResult<Seal> {
         let services = read_services(message)?;
         let public = bytes_of(&services, service::CHECKSUM).ok_or(WireError::BadValue)?;
@@ -350,7 +350,7 @@ fn write_service(out: &mut Vec<u8>, number: u16, error: u32, fields: &[(u16, &[u
     }
 }
 
-/// A cipher by the length of its key.
+/// A cipher, selected by the length of its key.
 enum Cipher {
     Aes128(Box<Aes128>),
     Aes192(Box<Aes192>),
@@ -385,7 +385,7 @@ impl Cipher {
     }
 }
 
-/// Blocks chained one to the next, from call to call.
+/// Chained blocks, continued from call to call.
 struct Chain {
     cipher: Aes128,
     last: [u8; BLOCK],
@@ -413,20 +413,20 @@ impl Drop for Chain {
     }
 }
 
-/// The bytes that follow a packet's in its checksum, for one direction: new for each packet.
+/// The bytes appended to a packet for its checksum, in one direction: new for each packet.
 struct Stamp {
     chain: Chain,
     pad: Vec<u8>,
 }
 
-/// How both directions of a connection are checked.
+/// The checksums of both directions of a connection.
 struct Checks {
     algorithm: u8,
     keys: Chain,
     material: Zeroizing<[u8; 2 * BLOCK]>,
     ours: Stamp,
     theirs: Stamp,
-    /// The fifth byte of a key says which way it is for.
+    /// The fifth byte of a key, which gives the direction.
     ways: (u8, u8),
 }
 
@@ -444,7 +444,7 @@ impl Checks {
         checks
     }
 
-    /// Begins with new keys, which are made of the last ones.
+    /// Starts with new keys, derived from the previous ones.
     fn begin(&mut self) {
         self.keys.run(&mut self.material[..]);
         let mut key = Zeroizing::new([0; BLOCK]);
@@ -477,17 +477,17 @@ fn len_of(algorithm: u8) -> usize {
     }
 }
 
-/// Seals the packets of one connection and opens those of the other side.
+/// Seals the packets of one side and opens those of the other.
 pub struct Seal {
     cipher: Option<Cipher>,
     checks: Option<Checks>,
     origin: Origin,
-    /// The key of the logon, with which the client may change the secret once.
+    /// The key of the logon, which the client may fold into the secret once.
     logon: Option<SessionKey>,
     is_folded: bool,
 }
 
-/// The parts of a seal.
+/// The inputs of a seal.
 struct Origin {
     algorithms: (u8, u8),
     secret: Zeroizing<[u8; dh::LEN]>,
@@ -502,7 +502,7 @@ impl std::fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// The seal that both sides make of a secret. `is_server` says which of them this is.
+    /// The seal that both sides derive from a secret. `is_server` selects the side.
     pub fn new(
         encryption: u8,
         checksum: u8,
@@ -528,12 +528,12 @@ impl Seal {
         (key, self.checks.as_ref().map_or(0, |checks| len_of(checks.algorithm) as u8))
     }
 
-    /// The client has logged on with this key.
+    /// Sets the key of the client's logon.
     pub fn logged_on(&mut self, key: SessionKey) {
         self.logon = Some(key);
     }
 
-    /// The key of the logon becomes a part of the secret.
+    /// Folds the key of the logon into the secret.
     fn fold(&mut self) -> WireResult<()> {
         let key = self.logon.take().ok_or(WireError::BadValue)?;
         let Origin { algorithms: (encryption, checksum), secret, vector, is_server } = &mut self.origin;
@@ -543,7 +543,7 @@ impl Seal {
         Ok(())
     }
 
-    /// Bytes that so many bytes of a message become.
+    /// The sealed length of a message of `len` bytes.
     pub fn sealed_len(&self, len: usize) -> usize {
         let checked = len + self.checks.as_ref().map_or(0, |checks| len_of(checks.algorithm));
         if self.cipher.is_some() { checked.next_multiple_of(BLOCK) + 2 } else { checked + 1 }
@@ -571,10 +571,10 @@ impl Seal {
         out.push(0);
     }
 
-    /// Opens the bytes of a packet where they are; gives how many of them are the message's.
+    /// Opens the bytes of a packet in place; returns the length of the message.
     ///
     /// # Errors
-    /// [`WireError::BadValue`] for what was not sealed so.
+    /// [`WireError::BadValue`] for bytes that were not sealed with these keys.
     pub fn open(&mut self, bytes: &mut [u8]) -> WireResult<usize> {
         let bad = WireError::BadValue;
         let mut len = bytes.len().checked_sub(1).ok_or(bad)?;
@@ -608,7 +608,7 @@ impl Seal {
         Ok(len)
     }
 
-    /// Both sides have broken off what was under way: checksums begin anew.
+    /// Starts the checksums again after both sides have reset the connection.
     pub fn reset(&mut self) {
         if let Some(checks) = &mut self.checks {
             checks.begin();
@@ -690,7 +690,7 @@ mod tests {
         client.close(b"abc", &mut sealed);
         sealed[1] ^= 1;
         assert_eq!(server.open(&mut sealed), Err(WireError::BadValue));
-        // A secret that has the key of the logon in it begins with a mark, and without a logon there is none.
+        // A fold of the logon's key is marked in the packet, and without a logon there is no key.
         sealed.clear();
         client.close(b"abc", &mut sealed);
         *sealed.last_mut().unwrap() = 1;

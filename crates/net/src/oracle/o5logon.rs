@@ -1,15 +1,15 @@
-//! The proof of a password that O5LOGON carries.
+//! O5LOGON: the proof of a password.
 //!
 //! The server keeps a *verifier*: `T = SHA-512(K ‖ salt)`, where `K = PBKDF2(password, salt ‖
-//! "AUTH_PBKDF2_SPEEDY_KEY")`. Either side draws half of a session key and sends it under the first half of `T`, from
-//! which both make the key of the conversation; under that the client sends `K`. So no password crosses the wire, what
-//! crosses it is of no use a second time, and the server hashes once instead of 4096 times. What is as good as a
-//! password is wiped when it goes.
+//! "AUTH_PBKDF2_SPEEDY_KEY")`. Each side draws half of a session key and sends it encrypted with the first half of `T`.
+//! Both derive the key of the conversation from the halves, and the client sends `K` encrypted with that key. So no
+//! password crosses the wire, the bytes sent cannot be used again, and the server hashes once instead of 4096 times.
+//! Values that are as good as a password are wiped when they are dropped.
 //!
-//! That is the form of Oracle 12C. In the form of 11G the verifier is `SHA-1(password ‖ salt)`, whose 20 bytes and four
-//! zeros are the key of the halves; the password itself crosses the wire under the key of the conversation. Neither
-//! verifier is enough to log on. One guess at a password costs one round of SHA-1, so an 11G verifier, or the record of
-//! a logon with it, can be searched thousands of times as fast.
+//! This is the form of Oracle 12C. In the 11G form the verifier is `SHA-1(password ‖ salt)`, whose 20 bytes and four
+//! zeros encrypt the halves; the password itself is sent encrypted with the key of the conversation. Neither verifier
+//! is enough to log on. A guess at a password costs one round of SHA-1, so an 11G verifier, or a recorded logon with
+//! it, can be searched thousands of times as fast.
 
 use aes::cipher::generic_array::GenericArray;
 use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
@@ -33,22 +33,22 @@ pub const SHA1_LEN: usize = 20;
 /// The types of verifiers, in the flags of `AUTH_VFR_DATA`.
 pub const VERIFIER_12C: u32 = 0x4815;
 pub const VERIFIER_11G: u32 = 0x1b25;
-/// The same as the latter, with which some servers say that it was made by another release.
+/// A second number of the 11G type, which some servers use for verifiers made by another release.
 const VERIFIER_11G_TOO: u32 = 0xb152;
 
 const BLOCK: usize = 16;
 /// Bytes of each half of the session key.
 const HALF_LEN: usize = 32;
-/// Bytes of a password that can be set, at most.
+/// Largest number of bytes of a new password.
 const PASSWORD_MAX: usize = 1024;
-/// The longest password that is looked at, a block more than any that can be set, with what stands before and after it.
+/// The longest accepted ciphertext: one block more than the longest new password, and the blocks before and after it.
 const CIPHERTEXT_MAX: usize = BLOCK + PASSWORD_MAX + 2 * BLOCK;
 const PURPOSE: &[u8] = b"AUTH_PBKDF2_SPEEDY_KEY";
 const SERVER_TO_CLIENT: &[u8] = b"SERVER_TO_CLIENT";
 
-/// A key of AES: 32 bytes, and 24 where the verifier is an 11G one.
+/// An AES key: 32 bytes, or 24 with an 11G verifier.
 type Key = Zeroizing<Vec<u8>>;
-/// Bytes of the key of the conversation under an 11G verifier.
+/// Bytes of the key of the conversation with an 11G verifier.
 const SHA1_KEY_LEN: usize = 24;
 
 /// `K` of a password.
@@ -68,12 +68,12 @@ pub fn sha1_verifier(password: &[u8], salt: &[u8; SHA1_SALT_LEN]) -> [u8; SHA1_L
     Sha1::new().chain_update(password).chain_update(salt).finalize().into()
 }
 
-/// Whether two are equal, in a time that says nothing of where they differ.
+/// Whether two values are equal, in constant time.
 pub fn are_equal<const N: usize>(a: &[u8; N], b: &[u8; N]) -> bool {
     a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
-/// The stored half of a proof of a password.
+/// The stored verifier of a password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Verifier {
     /// That of Oracle 12C.
@@ -106,7 +106,7 @@ impl Verifier {
         }
     }
 
-    /// Whether `password` is the one that this was made from.
+    /// Whether the verifier was made from this password.
     pub fn is_of(&self, password: &[u8]) -> bool {
         match self {
             Verifier::Sha512 { key, salt } => are_equal(&verifier(&speedy_key(password, salt), salt), key),
@@ -114,7 +114,7 @@ impl Verifier {
         }
     }
 
-    /// Bytes of the keys that are made with it.
+    /// Bytes of the keys that are derived with it.
     fn key_len(&self) -> usize {
         match self {
             Verifier::Sha512 { .. } => HALF_LEN,
@@ -122,7 +122,7 @@ impl Verifier {
         }
     }
 
-    /// The key under which the halves are sent.
+    /// The key that encrypts the halves.
     fn cipher_key(&self) -> Key {
         let mut bytes = Zeroizing::new(vec![0; self.key_len()]);
         match self {
@@ -147,23 +147,23 @@ impl Drop for Challenge {
     }
 }
 
-/// What the client sent to prove that it has the password, in hexadecimal digits.
+/// The client's proof of the password, in hexadecimal digits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Proof<'a> {
     /// AUTH_SESSKEY.
     pub session_key: &'a str,
-    /// AUTH_PBKDF2_SPEEDY_KEY; without it the password itself is looked at.
+    /// AUTH_PBKDF2_SPEEDY_KEY; without it the password itself is checked.
     pub speedy_key: Option<&'a str>,
     /// AUTH_PASSWORD.
     pub password: &'a str,
 }
 
-/// The key both sides have after a logon.
+/// The key that both sides have after a logon.
 #[derive(Clone)]
 pub struct SessionKey(Key);
 
 impl Challenge {
-    /// A challenge to who claims to be the user with this verifier; `random` is fresh from the kernel.
+    /// A challenge for a client that claims to be the user with this verifier; `random` must be fresh from the kernel.
     pub fn new(verifier: Verifier, random: &[u8; 48]) -> Challenge {
         let (mut half, mut combine) = ([0; HALF_LEN], [0; 16]);
         half.copy_from_slice(&random[..HALF_LEN]);
@@ -187,7 +187,7 @@ impl Challenge {
         (salt, self.verifier.kind())
     }
 
-    /// Whether a proof with that AUTH_PBKDF2_SPEEDY_KEY takes long to look at.
+    /// Whether the check of a proof with that AUTH_PBKDF2_SPEEDY_KEY takes long.
     pub fn is_slow(&self, speedy_key: Option<&str>) -> bool {
         matches!(self.verifier, Verifier::Sha512 { .. }) && speedy_key.is_none()
     }
@@ -197,8 +197,8 @@ impl Challenge {
         to_hex(&self.combine)
     }
 
-    /// The key of the conversation if `proof` proves that the client has the password. A wrong password takes the time
-    /// of a right one.
+    /// The key of the conversation, if `proof` proves that the client has the password. A wrong password takes as long
+    /// as a right one.
     pub fn check(&self, proof: &Proof<'_>) -> Option<SessionKey> {
         let mut half: [u8; HALF_LEN] = from_hex(proof.session_key, HALF_LEN)?.as_slice().try_into().ok()?;
         decrypt(&self.verifier.cipher_key(), &mut half);
@@ -222,7 +222,7 @@ fn speedy_key_of(key: &Key, sent: &str) -> Option<Zeroizing<[u8; KEY_LEN]>> {
     Some(found)
 }
 
-/// The password that was sent behind a block of noise and filled up to whole blocks.
+/// The decrypted password without the random block in front and the padding.
 fn password_of(key: &Key, sent: &str) -> Option<Zeroizing<Vec<u8>>> {
     let mut bytes = from_hex(sent, CIPHERTEXT_MAX)?;
     if bytes.len() < 2 * BLOCK || bytes.len() % BLOCK != 0 {
@@ -234,25 +234,24 @@ fn password_of(key: &Key, sent: &str) -> Option<Zeroizing<Vec<u8>>> {
     Some(Zeroizing::new(bytes[BLOCK..end].to_vec()))
 }
 
-/// The client's side: what to answer to a challenge.
+/// The client's side: the answer to a challenge.
 pub struct Answer {
     pub session_key: String,
-    /// Where the server's verifier is a 12C one.
+    /// Present with a 12C verifier.
     pub speedy_key: Option<String>,
     pub password: Zeroizing<String>,
     pub key: SessionKey,
 }
 
-/// `K` of a password and the salt it belongs to. A client that keeps them does not repeat the 4,096 rounds of PBKDF2 at
-/// its next logon.
+/// `K` of a password with its salt. A client that keeps both saves the 4,096 rounds of PBKDF2 at its next logon.
 pub struct Stretched {
     salt: [u8; SALT_LEN],
     key: Zeroizing<[u8; KEY_LEN]>,
 }
 
-/// Answers a challenge; the three texts are those of the server's AUTH_SESSKEY, AUTH_VFR_DATA and AUTH_PBKDF2_CSK_SALT,
-/// and `kind` is the number with the second. `None` when they are none. `known` is used if it belongs to the salt, and
-/// replaced otherwise.
+/// Answers a challenge; the three texts are the server's AUTH_SESSKEY, AUTH_VFR_DATA and AUTH_PBKDF2_CSK_SALT, and
+/// `kind` is the number with AUTH_VFR_DATA. `None` when they are invalid. `known` is used if it belongs to the salt,
+/// and replaced otherwise.
 pub fn answer(
     password: &[u8],
     known: &mut Option<Stretched>,
@@ -305,26 +304,26 @@ impl From<[u8; HALF_LEN]> for SessionKey {
 }
 
 impl SessionKey {
-    /// The key with these bytes, of which there are 32 or 24.
+    /// The key with these bytes, which must be 32 or 24.
     pub fn of(bytes: &[u8]) -> Option<SessionKey> {
         [HALF_LEN, SHA1_KEY_LEN].contains(&bytes.len()).then(|| SessionKey(Zeroizing::new(bytes.to_vec())))
     }
 
-    /// Its bytes.
+    /// The bytes of the key.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// A password that was sent under the key, as AUTH_PASSWORD and AUTH_NEWPASSWORD are.
+    /// A password sent encrypted with the key, as in AUTH_PASSWORD and AUTH_NEWPASSWORD.
     pub fn password(&self, sent: &str) -> Option<Zeroizing<String>> {
         let bytes = password_of(&self.0, sent)?;
         std::str::from_utf8(&bytes).ok().map(|text| Zeroizing::new(text.to_owned()))
     }
 
-    /// A password that is to be set.
+    /// A new password.
     ///
     /// # Errors
-    /// ORA-00988 for none, for what is not text, and for what is too long to be looked at.
+    /// ORA-00988 for an empty, malformed or too long password.
     pub fn new_password(&self, sent: &str) -> types::Result<Zeroizing<String>> {
         let is_looked_at = sent.len() <= 2 * CIPHERTEXT_MAX;
         let found = self.password(sent).filter(|new| is_looked_at && !new.is_empty());
@@ -346,7 +345,7 @@ impl SessionKey {
         to_hex(&bytes)
     }
 
-    /// Whether the server had the verifier.
+    /// Whether the value proves that the server had the verifier.
     pub fn is_server_response(&self, sent: &str) -> bool {
         let Some(mut bytes) = from_hex(sent, 3 * BLOCK).filter(|bytes| bytes.len() % BLOCK == 0) else { return false };
         decrypt(&self.0, &mut bytes);
@@ -354,7 +353,7 @@ impl SessionKey {
     }
 }
 
-/// The key of so many bytes that is made of as many of either half.
+/// The key of `len` bytes, derived from as many bytes of each half.
 fn combined(clients: &[u8; HALF_LEN], servers: &[u8; HALF_LEN], salt: &[u8], len: usize) -> Key {
     let both = Zeroizing::new([&clients[..len], &servers[..len]].concat());
     let digits = Zeroizing::new(to_hex(&both));
@@ -377,7 +376,7 @@ impl Cipher {
     }
 }
 
-/// Cipher block chaining over whole blocks from a vector of zeros.
+/// Cipher block chaining over whole blocks, with an initial vector of zeros.
 fn encrypt(key: &Key, bytes: &mut [u8]) {
     let cipher = Cipher::new(key);
     let mut last = [0; BLOCK];
@@ -391,7 +390,7 @@ fn encrypt(key: &Key, bytes: &mut [u8]) {
     }
 }
 
-/// The reverse of [`encrypt`].
+/// The inverse of [`encrypt`].
 fn decrypt(key: &Key, bytes: &mut [u8]) {
     let cipher = Cipher::new(key);
     let mut last = [0; BLOCK];
@@ -413,7 +412,7 @@ pub fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
 }
 
-/// The bytes of hexadecimal digits, of which a client may send more than `most` bytes' worth: the rest is left alone.
+/// The bytes of hexadecimal digits; digits beyond `most` bytes are ignored.
 fn from_hex(digits: &str, most: usize) -> Option<Zeroizing<Vec<u8>>> {
     let digit = |b: u8| char::from(b).to_digit(16).map(|n| n as u8);
     let bytes = digits.as_bytes();

@@ -1,13 +1,13 @@
-//! What a server answers.
+//! The server's answers.
 //!
 //! | call | answer |
 //! |---|---|
-//! | execute a query | description, where it is new; row header, rows; parameters; outcome |
+//! | execute a query | description, if it is new; row header, rows; parameters; outcome |
 //! | execute DML or DDL | parameters, outcome |
 //! | execute a block with binds | directions, values, parameters, outcome |
 //! | fetch | row header, rows, outcome |
 //! | commit, rollback, ping, logoff | status |
-//! | any, that failed | outcome |
+//! | any failed call | outcome |
 
 use super::field::{Reader, Writer, text};
 use super::handshake::Client;
@@ -23,13 +23,13 @@ pub mod status {
     pub const IN_TRANSACTION: u32 = 2;
 }
 
-/// Executions of an array failed, and the others went on.
+/// Executions of an array failed, and the others continued.
 pub const ERRORS_IN_ARRAY: u32 = 24381;
-/// The error of a fetch that came to the end.
+/// The error of a fetch that reached the end.
 pub const NO_DATA_FOUND: u32 = 1403;
-/// A unit was created with errors in it.
+/// A unit was created with compilation errors.
 pub const COMPILED_WITH_ERRORS: u8 = 0x20;
-/// Which way a bind's value goes.
+/// The direction of a bind's value.
 pub mod direction {
     pub const OUT: u8 = 16;
     pub const IN: u8 = 32;
@@ -39,7 +39,7 @@ pub mod direction {
 const DESCRIBED_AT: [u8; 7] = [0x78, 0x7e, 1, 1, 1, 1, 1];
 const COLUMNS_MAX: u32 = 65_535;
 
-/// What a client is told of its session with the outcome of a call.
+/// The session attributes that are reported with the outcome of a call.
 pub mod keyword {
     pub const CURRENT_SCHEMA: u16 = 168;
     pub const EDITION: u16 = 172;
@@ -55,7 +55,7 @@ pub fn write_describe(out: &mut Vec<u8>, columns: &[Column], client: Client) {
     write_description(&mut w, columns, client);
 }
 
-/// A cursor as a value: its columns and the number under which the client fetches from it.
+/// A cursor as a value: its columns, and the number from which the client fetches.
 #[derive(Clone, Copy, Debug)]
 pub struct CursorCell<'a> {
     pub columns: &'a [Column],
@@ -66,7 +66,7 @@ impl CursorCell<'_> {
     /// A cursor variable that was not opened.
     pub const CLOSED: CursorCell<'static> = CursorCell { columns: &[], number: 0 };
 
-    /// `len`: of what stands before it, which is the first byte of the description, or nothing in a list of results.
+    /// `len`: the length byte in front, which is the first byte of the description, or 0 in a list of results.
     fn write(self, w: &mut Writer<'_>, len: u8, client: Client) {
         w.u8(len);
         write_description(w, self.columns, client);
@@ -79,16 +79,16 @@ impl CursorCell<'_> {
     }
 }
 
-/// What a row, or a bind that comes back, has at a place.
+/// The content of a row or of a returned bind at one position.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell<'a> {
     Value(&'a Value),
     Cursor(CursorCell<'a>),
-    /// The elements of a table of PL/SQL.
+    /// The elements of a PL/SQL table.
     Table(&'a [Value]),
 }
 
-/// Appends the cursors that a block has returned as its results.
+/// Appends the implicit results of a block.
 pub fn write_results(out: &mut Vec<u8>, results: &[CursorCell<'_>], client: Client) {
     let mut w = Writer::new(out);
     w.u8(message::IMPLICIT_RESULTS);
@@ -113,7 +113,7 @@ fn write_description(w: &mut Writer<'_>, columns: &[Column], client: Client) {
     w.u8(0);
 }
 
-/// Appends a query's columns as the answer to who asked for nothing else.
+/// Appends the columns of a query as the answer to a describe call.
 pub fn write_columns(out: &mut Vec<u8>, columns: &[Column], client: Client) {
     let mut w = Writer::new(out);
     w.u8(message::PARAMETERS);
@@ -128,18 +128,18 @@ mod object {
     pub const COLUMNS: u8 = 10;
 }
 
-/// Appends the description of a table: a tree of parts, each behind a number that says whether it is there.
+/// Appends the description of a table: a tree of parts, each after a number that says whether it is there.
 pub fn write_object(out: &mut Vec<u8>, name: &str, columns: &[Column], client: Client) {
     let mut w = Writer::new(out);
     w.u8(message::PARAMETERS);
     w.number(1u32);
     write_header(&mut w, object::TABLE, name);
     w.zeros(2);
-    // No list here; the table.
+    // A table, not a list.
     w.u8(0);
     w.number(1u32);
     w.zeros(3);
-    // Its columns are an object of their own.
+    // Its columns are an object.
     w.number(1u32);
     w.u8(0);
     write_header(&mut w, object::COLUMNS, "");
@@ -150,7 +150,7 @@ pub fn write_object(out: &mut Vec<u8>, name: &str, columns: &[Column], client: C
     w.u8(0);
     for column in columns {
         write_header(&mut w, object::COLUMN, &column.name);
-        // Nothing of eight other kinds comes before a column.
+        // None of the eight other kinds precede a column.
         w.zeros(2);
         w.zeros(7);
         w.number(1u32);
@@ -159,7 +159,7 @@ pub fn write_object(out: &mut Vec<u8>, name: &str, columns: &[Column], client: C
     }
     write_other_parts(&mut w, 12, client);
     w.number(columns.len() as u64);
-    // Where it is stored, and how; its type and the parts of XML.
+    // Storage attributes; the type and the parts of XML.
     w.zeros(7);
     w.zeros(2);
     w.u8(0);
@@ -171,12 +171,12 @@ pub fn write_object(out: &mut Vec<u8>, name: &str, columns: &[Column], client: C
     write_other_parts(&mut w, 11, client);
 }
 
-/// Appends that parts of so many kinds are not there, nor the newer ones.
+/// Appends that `kinds` parts and the newer ones are absent.
 fn write_other_parts(w: &mut Writer<'_>, kinds: usize, client: Client) {
     w.zeros(kinds + 6 + if client.field_version >= 8 { 2 } else { 0 });
 }
 
-/// Appends what every object begins with.
+/// Appends the beginning of every object.
 fn write_header(w: &mut Writer<'_>, kind: u8, name: &str) {
     w.number(1u32);
     w.raw(&[0, kind]);
@@ -228,7 +228,7 @@ fn read_description(r: &mut Reader<'_>, client: Client) -> WireResult<Vec<Column
     Ok(columns)
 }
 
-/// Appends what comes before rows.
+/// Appends the row header.
 pub fn write_row_header(out: &mut Vec<u8>, columns: usize, rows_wanted: u32, is_first: bool) {
     let mut w = Writer::new(out);
     w.raw(&[message::ROW_HEADER, if is_first { 0x22 } else { 0x02 }]);
@@ -258,7 +258,7 @@ pub fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value]) -> WireRe
     columns.iter().zip(row).try_for_each(|(column, v)| w.value(v, column))
 }
 
-/// Writes the values of a row one after the other.
+/// Writes the values of a row one after another.
 #[derive(Debug)]
 pub struct RowWriter<'a>(Writer<'a>);
 
@@ -273,7 +273,7 @@ impl<'a> RowWriter<'a> {
     /// Appends the value of the next column.
     ///
     /// # Errors
-    /// As [`write_row`].
+    /// Those of [`write_row`].
     pub fn value(&mut self, v: &Value, column: &Column) -> WireResult<()> {
         value::write(&mut self.0, v, &column.shape)?;
         if column.shape.is_long() {
@@ -284,7 +284,7 @@ impl<'a> RowWriter<'a> {
 }
 
 impl RowWriter<'_> {
-    /// Appends the value of the next column as it is stored, of types that [`value::is_sent_as_stored`] allows.
+    /// Appends the value of the next column in its stored form, for types that [`value::is_sent_as_stored`] allows.
     pub fn stored(&mut self, bytes: Option<&[u8]>) {
         match bytes {
             Some(bytes) => self.0.bytes(bytes),
@@ -314,7 +314,7 @@ fn read_row(r: &mut Reader<'_>, columns: &[Column], answer: &mut Cursors, client
     columns.iter().map(one).collect()
 }
 
-/// Appends which way the binds' values go.
+/// Appends the directions of the binds' values.
 pub fn write_directions(out: &mut Vec<u8>, directions: &[u8]) {
     let mut w = Writer::new(out);
     w.raw(&[message::IO_VECTOR, 1]);
@@ -335,7 +335,7 @@ fn read_directions(r: &mut Reader<'_>) -> WireResult<Vec<u8>> {
     Ok(r.raw(binds)?.to_vec())
 }
 
-/// Appends a row that has cursors in it.
+/// Appends a row with cursors.
 ///
 /// # Errors
 /// As [`write_row`].
@@ -377,7 +377,7 @@ fn write_cell(
     Ok(())
 }
 
-/// Appends what binds got, each with its type.
+/// Appends the values returned to binds, each with its type.
 ///
 /// # Errors
 /// As [`write_row`].
@@ -393,7 +393,7 @@ pub fn write_out_values<'a>(
     })
 }
 
-/// Appends what each bind of RETURNING got: a value for every row.
+/// Appends the values that RETURNING gave to each bind: one for every row.
 ///
 /// # Errors
 /// As [`write_row`].
@@ -410,7 +410,7 @@ pub fn write_returned<'a>(
     Ok(())
 }
 
-/// Appends a value that RETURNING gave. Of one that is too long for its bind the beginning is sent, and how long it is.
+/// Appends a value of RETURNING. If it is too long for its bind, its beginning and its length are sent.
 fn write_out_value(w: &mut Writer<'_>, v: &Value, shape: &value::Shape) -> WireResult<()> {
     if let Some((part, len)) = value::too_long(v, shape) {
         value::write(w, &part, shape)?;
@@ -427,13 +427,12 @@ fn write_behind_out_value(w: &mut Writer<'_>, v: &Value, shape: &value::Shape) {
     w.signed(if is_null_boolean { -1 } else { 0 });
 }
 
-/// Appends the parameters of an execution: the time it saw, its cursor, and where they were asked for the rows of each
-/// execution.
+/// Appends the parameters of an execution: its SCN, its cursor, and the row counts of each execution if requested.
 pub fn write_parameters(out: &mut Vec<u8>, scn: u64, cursor: u16, row_counts: Option<&[u64]>) {
     write_parameters_with(out, scn, cursor, &[], row_counts);
 }
 
-/// As [`write_parameters`], with what the client is to know of its session: numbers of [`keyword`] and texts.
+/// Like [`write_parameters`], with attributes of the session: numbers of [`keyword`] and texts.
 pub fn write_parameters_with(
     out: &mut Vec<u8>,
     scn: u64,
@@ -477,7 +476,7 @@ fn read_parameters(r: &mut Reader<'_>) -> WireResult<()> {
     r.skip(registered)
 }
 
-/// Appends the end of a call that is not worth an outcome.
+/// Appends the end of a call without an outcome message.
 pub fn write_status(out: &mut Vec<u8>, status: u32, sequence: u8) {
     let mut w = Writer::new(out);
     w.u8(message::STATUS);
@@ -494,10 +493,10 @@ pub fn write_version(out: &mut Vec<u8>, banner: &str, version: u32, client: Clie
     w.number(version);
 }
 
-/// The number of the server's word on a session that was returned by a pool.
+/// The number of the message about a session returned by a pool.
 const SESSION_RETURNED: u8 = 4;
 
-/// Reads what [`write_session`] appends, behind the first byte.
+/// Reads the message of [`write_session`] after its first byte.
 fn read_session(r: &mut Reader<'_>) -> WireResult<(u32, u32)> {
     match r.u8()? {
         SESSION_RETURNED => {}
@@ -512,24 +511,24 @@ fn read_session(r: &mut Reader<'_>) -> WireResult<(u32, u32)> {
     Ok((r.ub4()?, r.ub4()?))
 }
 
-/// Appends the session that the client has from here on: a server of a pool has been given to it again. Cursors of the
-/// session before are none of this one's.
+/// Appends the new session of the client, to which a pooled server was assigned again. Cursors of the previous session
+/// are invalid.
 pub fn write_session(out: &mut Vec<u8>, sid: u32, serial: u32) {
     const CHANGED: u32 = 4;
     let mut w = Writer::new(out);
     w.u8(message::SERVER_PIGGYBACK);
     w.u8(SESSION_RETURNED);
-    // No types, and no pairs.
+    // No types, no pairs.
     w.number(0u32);
     w.u8(0);
     w.number(0u32);
     w.number(CHANGED);
     w.number(sid);
-    // A serial number has 16 bits for clients.
+    // Clients have 16 bits for a serial number.
     w.number(serial & 0xffff);
 }
 
-/// Appends what the user is to be told of a call that succeeds: an error's number and text.
+/// Appends the warning of a successful call: an error's number and text.
 pub fn write_warning(out: &mut Vec<u8>, code: u32, text: &str) {
     let mut w = Writer::new(out);
     w.u8(message::WARNING);
@@ -547,7 +546,7 @@ fn read_warning(r: &mut Reader<'_>) -> WireResult<(u32, String)> {
     Ok((code.into(), message))
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub status: u32,
@@ -555,39 +554,39 @@ pub struct Outcome {
     pub sequence: u8,
     /// 0 for none.
     pub cursor: u16,
-    /// 0: it succeeded. 1403: the rows have come to their end.
+    /// 0: success. 1403: no more rows.
     pub error: u32,
     /// Byte offset of the error in the statement.
     pub position: u32,
-    /// What kind of statement it was.
+    /// The kind of the statement.
     pub command: u8,
     pub warning: u8,
-    /// The row that was changed last.
+    /// The last changed row.
     pub rowid: Option<Rowid>,
     /// Rows changed, or fetched so far.
     pub rows: u64,
     /// Begins with `ORA-nnnnn: `; empty without an error.
     pub message: String,
-    /// Executions of an array that failed while the others went on.
+    /// Executions of an array that failed while the others continued.
     pub refused: Vec<Refused>,
 }
 
 /// An execution of an array that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// Which, from 0.
+    /// The number of the execution, from 0.
     pub execution: u32,
     pub error: u32,
     /// As in [`Outcome`].
     pub message: String,
 }
 
-/// Errors of executions that an outcome can name, at most. A client that reads of more in the count of their places
-/// says so itself.
+/// Largest number of failed executions that an outcome can name. A client that reads a larger count of positions
+/// reports an error itself.
 const REFUSED_MAX: usize = u16::MAX as usize;
 
 impl Outcome {
-    /// Appends it.
+    /// Appends the outcome.
     pub fn write(&self, out: &mut Vec<u8>) {
         let mut w = Writer::new(out);
         w.u8(message::ERROR);
@@ -641,7 +640,7 @@ impl Outcome {
     }
 }
 
-/// Appends numbers with the length of them all before them, or where that is long each as a chunk.
+/// Appends numbers with their total length in front or, when that is long, each as a chunk.
 fn write_numbers(w: &mut Writer<'_>, numbers: impl Iterator<Item = u32>) {
     let mut all = Vec::new();
     let mut ends = Vec::new();
@@ -678,11 +677,11 @@ fn read_numbers(r: &mut Reader<'_>, count: usize) -> WireResult<Vec<u32>> {
     Ok(numbers)
 }
 
-/// The mark of chunks before numbers, and how long numbers are without.
+/// The mark of chunks before numbers, and the longest length without chunks.
 const CHUNKS: u8 = 0xfe;
 const SHORT_MAX: usize = 252;
 
-/// Appends the errors of an array's executions: their codes, their places, their texts.
+/// Appends the errors of an array's executions: their codes, positions and texts.
 fn write_refused(w: &mut Writer<'_>, refused: &[Refused]) {
     let named = &refused[..refused.len().min(REFUSED_MAX)];
     w.number(named.len() as u64);
@@ -729,38 +728,38 @@ fn read_refused(r: &mut Reader<'_>) -> WireResult<Vec<Refused>> {
     errors.into_iter().zip(executions).map(one).collect()
 }
 
-/// Cursors that came as values, with their columns.
+/// Cursors returned as values, with their columns.
 type Cursors = Vec<(u16, Vec<Column>)>;
 
-/// What a client gets for a query or a simple call.
+/// A client's answer to a query or a simple call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// New columns, if they were described.
     pub columns: Option<Vec<Column>>,
     pub rows: Vec<Vec<Value>>,
-    /// What each bind got, by its place.
+    /// The values returned to binds, with the bind's index.
     pub got: Vec<(usize, Value)>,
-    /// Cursors in the rows, whose values are their numbers, and results of a block; with their columns.
+    /// Cursors in the rows, whose values are their numbers, and implicit results; with their columns.
     pub cursors: Vec<(u16, Vec<Column>)>,
-    /// An error's number and text, of a call that succeeded all the same.
+    /// The warning of a successful call: an error's number and text.
     pub warning: Option<(u32, String)>,
-    /// The session that a pool has given the client, and its serial number.
+    /// The session that a pool has assigned to the client, and its serial number.
     pub session: Option<(u32, u32)>,
     pub outcome: Outcome,
 }
 
-/// Reads an answer to its end; `columns` are those that are known from before.
+/// Reads an answer to its end; `columns` are those known from before.
 ///
 /// # Errors
-/// [`WireError::Truncated`] while its end has not come; others for what is none.
+/// [`WireError::Truncated`] while the end is missing; others for an invalid answer.
 pub fn read_answer(r: &mut Reader<'_>, columns: &[Column], client: Client) -> WireResult<Answer> {
     read_answer_to(r, columns, &[], false, client)
 }
 
-/// As [`read_answer`], of a call with binds; those of RETURNING get a value for every row.
+/// Like [`read_answer`], for a call with binds; binds of RETURNING get a value for every row.
 ///
 /// # Errors
-/// As [`read_answer`].
+/// Those of [`read_answer`].
 pub fn read_answer_to(
     r: &mut Reader<'_>,
     columns: &[Column],
@@ -820,23 +819,23 @@ pub fn read_answer_to(
     }
 }
 
-/// The answer to an array of executions for which row counts were asked.
+/// The answer to an array with row counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArrayAnswer {
-    /// The execution, the bind, and a value that it got.
+    /// The execution, the bind, and the value returned to it.
     pub got: Vec<(u32, usize, Value)>,
-    /// Rows of each execution; of an array that failed, those before it.
+    /// Rows of each execution; for a failed array, of those before the failure.
     pub counts: Vec<u64>,
     pub outcome: Outcome,
 }
 
-/// Executions of an array, at most.
+/// Largest number of executions of an array.
 const EXECUTIONS_MAX: u32 = 1 << 20;
 
 /// Reads the answer to an array of executions with row counts to its end.
 ///
 /// # Errors
-/// As [`read_answer`].
+/// Those of [`read_answer`].
 pub fn read_array_answer(
     r: &mut Reader<'_>,
     binds: &[value::Shape],
@@ -1016,7 +1015,7 @@ mod tests {
             let mut out = Vec::new();
             outcome.write(&mut out);
             let read = Outcome::read(&mut Reader::new(&out[1..]));
-            // More than can be named is seen by the count of their places.
+            // More errors than can be named show in the count of positions.
             assert_eq!(read, if n > u16::MAX.into() { Err(WireError::BadValue) } else { Ok(outcome) });
         }
         let one = Refused { execution: 2, error: 1, message: "m".into() };

@@ -1,14 +1,14 @@
-//! The bind values of many executions, as they came in one message.
+//! The bind values of many executions, as the bytes of one message.
 //!
-//! They are passed by once, to find the end of the message, and made values row by row when the statement is executed
-//! with them.
+//! The values are skipped once to find the end of the message (invariant 4), and decoded row by row when the statement
+//! is executed.
 
 use super::field::Reader;
 use super::value::{self, BindRules, Shape};
 use crate::local::WireResult;
 use types::Value;
 
-/// Rows of bind values that have been found whole, but not looked into.
+/// Rows of bind values that are complete but not decoded.
 #[derive(Clone, Debug, Default)]
 pub struct BindRows {
     message: Vec<u8>,
@@ -19,31 +19,31 @@ pub struct BindRows {
 }
 
 impl BindRows {
-    /// Those that begin at a byte of a message: so many rows that [`value::skip_rows`] has passed by.
+    /// The `rows` rows from byte `at` of a message, which [`value::skip_rows`] has skipped.
     pub fn new(message: Vec<u8>, at: usize, binds: &[Shape], rules: &BindRules, rows: usize) -> BindRows {
         BindRows { message, at, binds: binds.to_vec(), order: rules.order(binds), left: rows }
     }
 
-    /// So many executions without binds.
+    /// `rows` executions without binds.
     pub fn empty(rows: usize) -> BindRows {
         BindRows { left: rows, ..BindRows::default() }
     }
 
-    /// How many rows are left.
+    /// The number of remaining rows.
     pub fn len(&self) -> usize {
         self.left
     }
 
-    /// Whether none are left.
+    /// Whether no rows remain.
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }
 
-    /// The values of the next row in the order of the binds, in the buffers of `row`; those that are not sent are NULL.
-    /// False at the end.
+    /// The values of the next row in the order of the binds, in the buffers of `row`; values that are not sent are
+    /// NULL. False at the end.
     ///
     /// # Errors
-    /// [`WireError`](crate::local::WireError) for bytes that are no value of their type; no row follows then.
+    /// [`WireError`](crate::local::WireError) for bytes that are invalid for their type; no row follows then.
     pub fn next_row(&mut self, row: &mut Vec<Value>) -> WireResult<bool> {
         if self.left == 0 {
             return Ok(false);

@@ -3,9 +3,9 @@
 //! ```text
 //! | length u16 · 0 u16 (or u32) | type u8 | flags u8 | 0 u16 | body |
 //! ```
-//! The length counts the header too. It has two bytes until the server has accepted the connection, and four from then
-//! on, for every type of packet. What a message has in a DATA packet is its body less two bytes of flags; a message too
-//! long for a packet goes on in the next.
+//! The length includes the header. It has two bytes until the server has accepted the connection, and four afterwards,
+//! for every type of packet. The body of a DATA packet is two bytes of flags and a part of a message; a message too
+//! long for a packet continues in the next.
 
 use super::field::{Reader, Writer};
 use super::message;
@@ -16,25 +16,25 @@ use crate::local::{WireError, WireResult};
 /// Bytes of a packet before its body.
 pub const HEADER_LEN: usize = 8;
 
-/// The oldest version of the protocol that is spoken: the first with lengths of four bytes.
+/// The oldest supported protocol version: the first with lengths of four bytes.
 pub const VERSION_MIN: u16 = 315;
 
-/// The version that is offered.
+/// The offered version.
 pub const VERSION: u16 = 318;
 
-/// The version that is offered to clients that look for the ends of responses.
+/// The version offered to clients that look for the ends of responses.
 pub const VERSION_OF_ENDS: u16 = 319;
 
-/// The longest packet that is offered.
+/// The longest packet offered.
 pub const SDU_MAX: u32 = 65_535;
 
 /// The shortest.
 pub const SDU_MIN: u32 = 512;
 
-/// Connect data longer than this follows in a DATA packet of its own.
+/// Longer connect data follows in a separate DATA packet.
 const CONNECT_DATA_MAX: usize = 230;
 
-/// Connect data is never longer.
+/// The longest accepted connect data.
 pub const CONNECT_DATA_LIMIT: usize = 32 << 10;
 
 /// The types of packets.
@@ -48,7 +48,7 @@ pub mod kind {
     pub const MARKER: u8 = 12;
 }
 
-/// What a marker says.
+/// The content of a marker.
 pub mod marker {
     pub const BREAK: u8 = 1;
     pub const RESET: u8 = 2;
@@ -57,13 +57,13 @@ pub mod marker {
 
 /// The flag of the last DATA packet: the sender is about to close the connection.
 pub const END_OF_FILE: u16 = 0x40;
-/// The flag of a DATA packet that ends its message, of clients that have one.
+/// The flag of a DATA packet that ends its message, from clients that set it.
 pub const END_OF_REQUEST: u16 = 0x800;
-/// The flag of a DATA packet that another one follows, of clients that have one.
+/// The flag of a DATA packet that is followed by another one, from clients that set it.
 pub const MORE_DATA: u16 = 0x20;
 /// The flag of a DATA packet of the first message of a pipeline.
 pub const BEGIN_PIPELINE: u16 = 0x1000;
-/// The flag of a server's DATA packet that ends its response, for clients that look for it.
+/// The flag of the server's DATA packet that ends a response, for clients that look for it.
 pub const END_OF_RESPONSE: u16 = 0x2000;
 
 /// One packet.
@@ -72,7 +72,7 @@ pub struct Packet<'a> {
     pub kind: u8,
     pub flags: u8,
     pub body: &'a [u8],
-    /// Bytes it had on the wire.
+    /// Bytes of the packet on the wire.
     pub length: usize,
 }
 
@@ -87,19 +87,19 @@ impl<'a> Packet<'a> {
         Ok((flags, r.left()))
     }
 
-    /// What a MARKER packet says.
+    /// The content of a MARKER packet.
     ///
     /// # Errors
-    /// [`WireError::Truncated`] when it says nothing.
+    /// [`WireError::Truncated`] when it is empty.
     pub fn marker(&self) -> WireResult<u8> {
         self.body.get(2).copied().ok_or(WireError::Truncated)
     }
 }
 
-/// Bytes of memory that a buffer keeps when it is empty, and of what was read from it.
+/// Bytes of memory that an empty buffer keeps, and of read data that it keeps.
 const KEPT: usize = 64 << 10;
 
-/// Collects bytes as they arrive and gives whole packets back.
+/// Collects bytes as they arrive and returns whole packets.
 #[derive(Debug)]
 pub struct PacketBuffer {
     bytes: Vec<u8>,
@@ -108,7 +108,7 @@ pub struct PacketBuffer {
     limit: usize,
     seal: Option<Box<Seal>>,
     ends_responses: bool,
-    /// Packets before this byte are no markers that break.
+    /// Packets before this byte contain no break marker.
     scanned: usize,
 }
 
@@ -119,67 +119,68 @@ impl PacketBuffer {
         Self { bytes: Vec::new(), start: 0, is_accepted: false, limit, seal: None, ends_responses: false, scanned: 0 }
     }
 
-    /// From here on lengths have four bytes, and packets at most `sdu`.
+    /// Lengths have four bytes from here on, and packets at most `sdu`.
     pub fn accept(&mut self, sdu: u32) {
         self.is_accepted = true;
         self.limit = sdu as usize;
     }
 
-    /// From here on messages are sealed, both ways.
+    /// Messages are sealed from here on, in both directions.
     pub fn seal(&mut self, seal: Seal) {
         self.seal = Some(Box::new(seal));
     }
 
-    /// The client has logged on with this key.
+    /// Sets the key of the client's logon.
     pub fn logged_on(&mut self, key: impl FnOnce() -> SessionKey) {
         if let Some(seal) = &mut self.seal {
             seal.logged_on(key());
         }
     }
 
-    /// Bytes of the key and of the checksums with which packets are sealed; 0 without.
+    /// Bytes of the key and of the checksums that seal packets; 0 without.
     pub fn strength(&self) -> (u8, u8) {
         self.seal.as_ref().map_or((0, 0), |seal| seal.strength())
     }
 
-    /// Both sides have broken off what was under way.
+    /// Both sides have reset the connection.
     pub fn reset(&mut self) {
         if let Some(seal) = &mut self.seal {
             seal.reset();
         }
     }
 
-    /// Bytes of a message that a DATA packet of at most `sdu` bytes takes.
+    /// Bytes of a message in a DATA packet of at most `sdu` bytes.
     pub fn part_max(&self, sdu: u32) -> usize {
         sdu as usize - HEADER_LEN - 2 - if self.seal.is_some() { native::OVERHEAD } else { 0 }
     }
 
-    /// From here on messages that are written end as responses do.
+    /// From here on written messages have the ends of responses.
     pub fn end_responses(&mut self) {
         self.ends_responses = true;
     }
 
-    /// Whether they do.
+    /// Whether written messages have the ends of responses.
     pub fn ends_responses(&self) -> bool {
         self.ends_responses
     }
 
-    /// Appends a message as the DATA packets it takes, each of at most `sdu` bytes, sealed where that was agreed.
+    /// Appends a message as DATA packets of at most `sdu` bytes, sealed if that was agreed.
     ///
-    /// A client that looks for the end of a response finds it twice: as the last byte, and as a flag of its packet.
+    /// The end of a response is marked twice for clients that look for it: as the last byte, and as a flag of its
+    /// packet.
     pub fn write_data(&mut self, out: &mut Vec<u8>, message: &[u8], sdu: u32) {
         let room = self.part_max(sdu);
         if !self.ends_responses {
             return self.write_ahead(out, message, sdu);
         }
-        // The last packet has room for the byte behind its part of the message.
+        // The last packet has room for the byte after its part of the message.
         let at = message.len() / room * room;
         self.write_ahead(out, &message[..at], sdu);
         let last = [&message[at..], &[message::END_OF_RESPONSE]].concat();
         self.write_part(out, &last, END_OF_RESPONSE);
     }
 
-    /// As [`PacketBuffer::write_data`], of a part of a message that more follows.
+    /// Like [`PacketBuffer::write_data`], for a part of a message that continues.
     pub fn write_ahead(&mut self, out: &mut Vec<u8>, part: &[u8], sdu: u32) {
         part.chunks(self.part_max(sdu)).for_each(|part| self.write_part(out, part, 0));
     }
@@ -194,7 +195,7 @@ impl PacketBuffer {
         out[at..at + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Takes a marker that breaks out of the packets that have come whole, wherever it stands among them.
+    /// Removes a break marker from the complete packets, at any position among them.
     pub fn take_break(&mut self) -> bool {
         let mut at = self.scanned.max(self.start);
         while let Ok(Some(length)) = self.length_at(at) {
@@ -211,12 +212,12 @@ impl PacketBuffer {
         false
     }
 
-    /// Bytes that were taken from the socket and not given back.
+    /// Bytes received from the socket and not returned yet.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.start
     }
 
-    /// Bytes of a message on the wire, as [`PacketBuffer::write_data`] writes it.
+    /// Bytes of a message on the wire, as written by [`PacketBuffer::write_data`].
     pub fn data_len(&self, message: usize, sdu: u32) -> usize {
         let message = message + usize::from(self.ends_responses);
         let Some(seal) = &self.seal else { return data_len(message, sdu) };
@@ -226,7 +227,7 @@ impl PacketBuffer {
         message / room * packet(room) + if rest > 0 { packet(rest) } else { 0 }
     }
 
-    /// Takes what the socket gave.
+    /// Adds bytes from the socket.
     pub fn extend(&mut self, bytes: &[u8]) {
         if self.start == self.bytes.len() {
             self.bytes.clear();
@@ -238,12 +239,12 @@ impl PacketBuffer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The bytes received and not read; `None` where packets are sealed.
+    /// The received bytes that were not read; `None` when packets are sealed.
     pub fn unsealed(&self) -> Option<&[u8]> {
         self.seal.is_none().then(|| &self.bytes[self.start..])
     }
 
-    /// Gives memory back that holds nothing.
+    /// Frees unused memory.
     pub fn shrink(&mut self) {
         self.drop_read();
         self.bytes.shrink_to_fit();
@@ -260,7 +261,7 @@ impl PacketBuffer {
         self.bytes.capacity() + self.seal.as_ref().map_or(0, |_| size_of::<Seal>())
     }
 
-    /// Whether another whole packet is there.
+    /// Whether another complete packet has arrived.
     pub fn has_packet(&self) -> bool {
         matches!(self.length(), Ok(Some(n)) if self.bytes.len() - self.start >= n)
     }
@@ -273,8 +274,8 @@ impl PacketBuffer {
         let Some(header) = self.bytes[at..].first_chunk::<HEADER_LEN>() else { return Ok(None) };
         let length = match self.is_accepted {
             true => u32::from_be_bytes([header[0], header[1], header[2], header[3]]) as usize,
-            // No client sends a checksum. Another protocol, as TLS, is known by what stands there, before its length is
-            // waited for.
+            // No client sends a checksum. Another protocol, such as TLS, is recognised by these bytes before its length
+            // is waited for.
             false if header[2..4] != [0, 0] => return Err(WireError::BadValue),
             false => u16::from_be_bytes([header[0], header[1]]).into(),
         };
@@ -284,11 +285,10 @@ impl PacketBuffer {
         Ok(Some(length))
     }
 
-    /// The next whole packet, or `None` until more bytes have come.
+    /// The next complete packet, or `None` until more bytes arrive.
     ///
     /// # Errors
-    /// [`WireError::LengthOutOfBounds`] as soon as a length is seen that cannot be, [`WireError::BadValue`] for another
-    /// protocol.
+    /// [`WireError::LengthOutOfBounds`] for an impossible length, [`WireError::BadValue`] for another protocol.
     pub fn next_packet(&mut self) -> WireResult<Option<Packet<'_>>> {
         let Some(length) = self.length()? else { return Ok(None) };
         let from = self.start;
@@ -301,7 +301,7 @@ impl PacketBuffer {
         {
             let flags = u16::from_be_bytes([packet[HEADER_LEN], packet[HEADER_LEN + 1]]);
             end = HEADER_LEN + 2;
-            // The packet that ends the connection is not sealed: its bytes, if it has any, are no message.
+            // The packet that ends the connection is not sealed; its bytes, if any, are no message.
             if flags & END_OF_FILE == 0 {
                 end += seal.open(&mut packet[HEADER_LEN + 2..])?;
             }
@@ -331,7 +331,7 @@ fn header(out: &mut Vec<u8>, kind: u8, body_len: usize) {
     out.extend_from_slice(&[kind, 0, 0, 0]);
 }
 
-/// Appends a message as the DATA packets it takes, each of at most `sdu` bytes.
+/// Appends a message as DATA packets of at most `sdu` bytes.
 pub fn write_data(out: &mut Vec<u8>, message: &[u8], sdu: u32) {
     message.chunks(sdu as usize - HEADER_LEN - 2).for_each(|part| write_part(out, part, 0));
 }
@@ -341,7 +341,7 @@ pub fn data_len(message: usize, sdu: u32) -> usize {
     message + message.div_ceil(sdu as usize - HEADER_LEN - 2) * (HEADER_LEN + 2)
 }
 
-/// Appends a part of a message, which fits into one DATA packet, with its flags.
+/// Appends a part of a message that fits into one DATA packet, with its flags.
 pub fn write_part(out: &mut Vec<u8>, part: &[u8], flags: u16) {
     header(out, kind::DATA, part.len() + 2);
     out.extend_from_slice(&flags.to_be_bytes());
@@ -360,31 +360,31 @@ pub fn write_marker(out: &mut Vec<u8>, says: u8) {
     out.extend_from_slice(&[1, 0, says]);
 }
 
-/// What a client asks for in its CONNECT packet.
+/// The contents of a client's CONNECT packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connect {
     pub version: u16,
     pub version_min: u16,
-    /// The longest packet the client takes.
+    /// The longest packet that the client accepts.
     pub sdu: u32,
-    /// `None`: it follows in a DATA packet.
+    /// `None`: the data follows in a DATA packet.
     pub data: Option<Vec<u8>>,
     /// Bytes of connect data.
     pub data_len: usize,
-    /// It takes no part in native encryption and checksums.
+    /// The client does not use native encryption and checksums.
     pub refuses_native: bool,
-    /// It looks for the ends of responses once it is told that they are marked.
+    /// The client looks for the ends of responses if the server marks them.
     pub reads_ends: bool,
 }
 
-/// The flags of a client that can renew TLS and takes no part in native services.
+/// The flags of a client that can renew TLS and does not use native services.
 const RENEWS_TLS: u8 = 0x80;
 
 impl Connect {
     /// Reads a CONNECT packet's body.
     ///
     /// # Errors
-    /// [`WireError`] for lengths and offsets that point elsewhere.
+    /// [`WireError`] for lengths and offsets outside the packet.
     pub fn decode(body: &[u8]) -> WireResult<Connect> {
         let mut r = Reader::new(body);
         let (version, version_min) = (r.u16()?, r.u16()?);
@@ -393,11 +393,11 @@ impl Connect {
         r.skip(8)?;
         let (data_len, offset) = (r.u16()?.into(), usize::from(r.u16()?));
         let refuses_native = body.get(24..26).is_none_or(|flags| flags.iter().any(|f| f & NO_NATIVE_SERVICES != 0));
-        // Of the drivers that speak this version, those with other flags do not look for ends with fields of version
-        // 12: one would send pipelines all the same, and take a packet for a response.
+        // Drivers of this version with other flags do not look for ends with field version 12: one of them would still
+        // send pipelines, and mistake a packet for a response.
         let flags = RENEWS_TLS | NO_NATIVE_SERVICES;
         let reads_ends = version >= VERSION_OF_ENDS && body.get(24..26) == Some(&[flags, flags]);
-        // The offset counts from the packet's first byte; what lies before it are the fields this client knows.
+        // The offset counts from the first byte of the packet, after the fields that this client knows.
         let at = offset.checked_sub(HEADER_LEN).filter(|at| *at >= 26).ok_or(WireError::LengthOutOfBounds)?;
         let mut sdu = small;
         if at >= 66 {
@@ -415,7 +415,7 @@ impl Connect {
         Ok(Connect { version, version_min, sdu, data, data_len, refuses_native, reads_ends })
     }
 
-    /// Appends the packet or packets of a client that asks for `data`.
+    /// Appends the packet or packets of a client with the connect data `data`.
     pub fn encode(data: &[u8], sdu: u32, out: &mut Vec<u8>) {
         let apart = data.len() > CONNECT_DATA_MAX;
         let length = u16::try_from(data.len()).expect("connect data is short");
@@ -441,18 +441,18 @@ impl Connect {
         }
     }
 
-    /// The version that is spoken with this client.
+    /// The version agreed with this client.
     pub fn agreed_version(&self) -> u16 {
         if self.reads_ends { VERSION_OF_ENDS } else { self.version.min(VERSION) }
     }
 
-    /// The SDU for this client.
+    /// The SDU agreed with this client.
     pub fn agreed_sdu(&self) -> u32 {
         self.sdu.clamp(SDU_MIN, SDU_MAX)
     }
 }
 
-/// What a server accepts.
+/// The server's ACCEPT packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
     /// With [`VERSION_OF_ENDS`] the ends of responses are marked.
@@ -463,17 +463,17 @@ pub struct Accept {
 /// The ends of responses are marked.
 const MARKS_ENDS: u32 = 0x0200_0000;
 
-/// Native encryption and checksums are not to be asked for.
+/// Native encryption and checksums must not be requested.
 const NO_NATIVE_SERVICES: u8 = 4;
 
-/// The server's word on native encryption and checksums when it accepts a connection.
+/// The server's position on native encryption and checksums when it accepts a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NativeServices {
-    /// They are not to be asked for.
+    /// They must not be requested.
     Off,
-    /// They are agreed on next.
+    /// They are negotiated next.
     Offered,
-    /// A client that does not agree on them is refused.
+    /// A client that does not negotiate them is refused.
     Required,
 }
 
@@ -487,7 +487,7 @@ impl NativeServices {
     }
 }
 
-/// A client that takes no part in native encryption cannot go on.
+/// A client without native encryption cannot continue.
 const NATIVE_REQUIRED: u8 = 0x10;
 
 impl Accept {
@@ -501,7 +501,7 @@ impl Accept {
         body.get(14).is_some_and(|flags| flags & NATIVE_REQUIRED != 0)
     }
 
-    /// As [`Accept::encode`], with what is said of native services.
+    /// Like [`Accept::encode`], with the position on native services.
     pub fn encode_with(&self, native: NativeServices, out: &mut Vec<u8>) {
         let marks_ends = self.version >= VERSION_OF_ENDS;
         let length = match self.version {
@@ -522,7 +522,7 @@ impl Accept {
                 w.u32(if marks_ends { MARKS_ENDS } else { 0 });
             }
             if marks_ends {
-                // The number of the connection, which no client of these asks for.
+                // The identifier of the connection, which none of these clients requests.
                 w.zeros(16);
             }
         });
@@ -531,7 +531,7 @@ impl Accept {
     /// Reads the body.
     ///
     /// # Errors
-    /// [`WireError`] for what is none, or not of this protocol's versions.
+    /// [`WireError`] for an invalid body, or another version of the protocol.
     pub fn decode(body: &[u8]) -> WireResult<Accept> {
         let mut r = Reader::new(body);
         let version = r.u16()?;
@@ -544,14 +544,14 @@ impl Accept {
     }
 }
 
-/// Appends a REFUSE packet with the error `code`, as a listener words it.
+/// Appends a REFUSE packet with the error `code`, in a listener's form.
 pub fn write_refuse(out: &mut Vec<u8>, code: u32) {
     let text =
         format!("(DESCRIPTION=(TMP=)(VSNNUM={VSN_NUMBER})(ERR={code})(ERROR_STACK=(ERROR=(CODE={code})(EMFI=4))))");
     refuse(out, &text);
 }
 
-/// Appends what answers `(COMMAND=PING)`: a refusal without an error.
+/// Appends the answer to `(COMMAND=PING)`: a refusal without an error.
 pub fn write_pong(out: &mut Vec<u8>) {
     refuse(out, &format!("(DESCRIPTION=(TMP=)(VSNNUM={VSN_NUMBER})(ERR=0)(ALIAS=LISTENER))"));
 }
@@ -564,10 +564,10 @@ fn refuse(out: &mut Vec<u8>, text: &str) {
     });
 }
 
-/// 19.0.0.0.0, as listeners say it.
+/// 19.0.0.0.0, in a listener's form.
 const VSN_NUMBER: u32 = 19 << 24;
 
-/// The error a REFUSE packet's body carries; 0 answers a ping.
+/// The error in a REFUSE packet's body; 0 answers a ping.
 ///
 /// # Errors
 /// [`WireError`] for a body without one.

@@ -2,16 +2,16 @@
 //!
 //! | type | bytes |
 //! |---|---|
-//! | NUMBER | as they are stored: exponent and digits to the base of 100 |
+//! | NUMBER | the stored bytes: exponent and digits to the base of 100 |
 //! | VARCHAR2, CHAR, LONG | UTF-8; in the national character set UTF-16, most significant byte first |
-//! | DATE, TIMESTAMP | seven bytes as they are stored, nanoseconds in four |
+//! | DATE, TIMESTAMP | seven bytes in the stored form, nanoseconds in four |
 //! | TIMESTAMP WITH TIME ZONE | the fields of UTC, then hours + 20, minutes + 60, or 0x80 and a region's number |
 //! | INTERVAL | fields with 2³¹ or 60 added |
-//! | BINARY_FLOAT, BINARY_DOUBLE | IEEE, so turned that the bytes order like the numbers |
-//! | RAW | as it is |
-//! | CLOB, BLOB | of a bind the locator; of a row what [`super::lob::write_cell`] writes |
+//! | BINARY_FLOAT, BINARY_DOUBLE | IEEE, transformed so that the bytes sort like the numbers |
+//! | RAW | the bytes |
+//! | CLOB, BLOB | of a bind the locator; of a row the cell of [`super::lob::write_cell`] |
 //!
-//! What is not in the table has no bytes here: [`of_type`] and [`is_bindable`] say so before anything is written or
+//! Types outside the table are not supported: [`of_type`] and [`is_bindable`] report that before a value is written or
 //! read.
 
 use super::field::{Reader, Writer, text};
@@ -61,22 +61,22 @@ const FORM_NCHAR: u8 = 2;
 const IS_TEXT: u8 = 0x80;
 /// A bind whose values may be NULL.
 const MAY_BE_NULL: u8 = 0x01;
-/// A bind whose name stands before: its value is that of the one before, and is not sent.
+/// A repeated bind name: the bind has the value of its earlier occurrence, and none is sent.
 const IS_AGAIN: u8 = 0x80;
-/// A bind of PL/SQL that has many elements.
+/// A PL/SQL bind with many elements.
 const IS_ARRAY: u8 = 0x40;
-/// The scale of a NUMBER that has none of its own.
+/// The scale of a NUMBER without one.
 const NO_SCALE: i8 = -127;
-/// The size of a text whose type does not say it.
+/// The size of a text whose type has none.
 const UNKNOWN_SIZE: u32 = 4000;
-/// Bytes of a NUMBER behind the first, at most.
+/// Largest number of bytes of a NUMBER after the first.
 const NUMBER_DIGITS: usize = 20;
-/// The beginning of a LOB is to be sent with its locator.
+/// The beginning of a LOB is sent with its locator.
 const LOB_PREFETCH: u64 = 0x200_0000;
-/// How NULL of a BOOLEAN begins.
+/// The first byte of a NULL BOOLEAN.
 const ESCAPE: u8 = 0xfd;
 
-/// A data type as messages have it: of a column, a bind or what a column is to be fetched as.
+/// A data type in messages: of a column, of a bind, or of the form in which a column is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Shape {
     /// One of [`number`].
@@ -84,18 +84,18 @@ pub struct Shape {
     pub flags: u8,
     pub precision: u8,
     pub scale: i8,
-    /// Bytes a value takes at most.
+    /// Largest number of bytes of a value.
     pub size: u32,
     pub charset: u16,
-    /// 1 text, 2 national text, 0 neither.
+    /// 1 text, 2 national text, 0 other types.
     pub form: u8,
-    /// Characters it takes at most; of a LOB how much of its beginning is sent with its locator.
+    /// Largest number of characters; for a LOB the length of its beginning that is sent with the locator.
     pub chars: u32,
-    /// Elements of a table of PL/SQL at most; 0 for what is none.
+    /// Largest number of elements of a PL/SQL table; 0 for other binds.
     pub elements: u32,
 }
 
-/// How a column of the type is described; `None` for types that do not travel.
+/// The description of a column of the type; `None` for unsupported types.
 pub fn of_type(data_type: &DataType) -> Option<Shape> {
     let sized = |number, size| Shape { number, size, ..Shape::default() };
     let text = |number, len: u32, per_char: u32| {
@@ -121,7 +121,7 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
         }
         DataType::Float { binary } => Shape { precision: binary, scale: NO_SCALE, ..sized(n::NUMBER, 22) },
         DataType::PlsInteger => Shape { precision: 10, ..sized(n::NUMBER, 22) },
-        // Clients of this version know no BOOLEAN column.
+        // Clients of this version have no BOOLEAN columns.
         DataType::Boolean => Shape { precision: 1, ..sized(n::NUMBER, 22) },
         DataType::Date => sized(n::DATE, 7),
         DataType::Timestamp { digits, zone: Zone::None } => Shape { scale: digits as i8, ..sized(n::TIMESTAMP, 11) },
@@ -150,7 +150,7 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
     })
 }
 
-/// The number under which values of a type travel that programs know by another number.
+/// The number with which values of a type are sent that programs declare by another number.
 fn plain_number(number: u8) -> u8 {
     match number {
         n::VARNUM => n::NUMBER,
@@ -193,7 +193,7 @@ pub fn is_bindable(shape: &Shape) -> bool {
 }
 
 impl Shape {
-    /// Whether it is a table of PL/SQL, with elements of the type.
+    /// Whether the bind is a PL/SQL table with elements of the type.
     pub fn is_table(&self) -> bool {
         self.flags & IS_ARRAY != 0
     }
@@ -213,18 +213,18 @@ impl Shape {
         matches!(self.number, n::CLOB | n::BLOB)
     }
 
-    /// The description of a bind of the type that a column is described with.
+    /// The description of a bind of the type, from the description of a column.
     #[must_use]
     pub fn bound(self) -> Shape {
         Shape { flags: MAY_BE_NULL, ..self }
     }
 
-    /// Whether a bind's name stands before, so that it has the value of the one before.
+    /// Whether the bind's name occurred before, so that it has the value of the earlier occurrence.
     pub fn is_again(&self) -> bool {
         self.flags & IS_AGAIN != 0
     }
 
-    /// Whether values are as long as they like, and the client fetches them apart.
+    /// Whether values have any length, and the client fetches them separately.
     pub fn is_long(&self) -> bool {
         matches!(self.number, n::LONG | n::LONG_RAW)
     }
@@ -253,7 +253,7 @@ impl Shape {
         }
     }
 
-    /// The data type of a column that is described so.
+    /// The data type of a column with this description.
     pub fn column_type(&self) -> DataType {
         let sized = |national: fn(u32) -> DataType, own: fn(u32, LenUnit) -> DataType| match self.form {
             FORM_NCHAR => national(self.chars),
@@ -293,10 +293,10 @@ impl Shape {
         if client.byte_scale { w.u8(self.scale as u8) } else { w.signed(self.scale.into()) }
     }
 
-    /// Reads the description of a bind, or of what a column is to be fetched as.
+    /// Reads the description of a bind, or of the form in which a column is fetched.
     ///
     /// # Errors
-    /// [`WireError`] for what is none.
+    /// [`WireError`] for an invalid description.
     pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<Shape> {
         let (number, flags, precision) = (plain_number(r.u8()?), r.u8()?, r.u8()?);
         let scale = Shape::read_scale(r, client)?;
@@ -314,7 +314,7 @@ impl Shape {
         Ok(Shape { number, flags, precision, scale, size, charset, form, chars, elements })
     }
 
-    /// Appends the description of a bind, or the part of a column's that is the same.
+    /// Appends the description of a bind, which is also a part of a column's.
     pub fn write(&self, w: &mut Writer<'_>, client: Client) {
         w.raw(&[self.number, self.flags, self.precision]);
         self.write_scale(w, client);
@@ -339,7 +339,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Appends its description, the `place`-th from 0.
+    /// Appends the description of the column at index `place`.
     pub fn write(&self, w: &mut Writer<'_>, client: Client, place: usize) {
         self.shape.write(w, client);
         w.u8(self.nullable.into());
@@ -353,7 +353,7 @@ impl Column {
     /// Reads a description.
     ///
     /// # Errors
-    /// [`WireError`] for what is none.
+    /// [`WireError`] for an invalid description.
     pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<Column> {
         let shape = Shape::read(r, client)?;
         let nullable = r.u8()? != 0;
@@ -367,7 +367,7 @@ impl Column {
     }
 }
 
-/// Appends a value of a row, or what a bind got.
+/// Appends a value of a row or of a returned bind.
 ///
 /// # Errors
 /// [`WireError::BadValue`] when the value is not of the type.
@@ -411,7 +411,7 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
             w.bytes(&bytes[..11]);
         }
         (Value::Raw(v), n::RAW | n::LONG_RAW) => w.bytes(v),
-        // A cell as `lob::write_cell` has made it.
+        // A cell made by `lob::write_cell`.
         (Value::Raw(cell), n::CLOB | n::BLOB) => w.raw(cell),
         (Value::Float(f), n::FLOAT) => {
             let bits = f.to_bits();
@@ -447,7 +447,7 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
     Ok(())
 }
 
-/// Whether values of a data type are stored with the bytes that are sent for columns of a shape.
+/// Whether values of a data type are stored in the bytes that are sent for columns of a shape.
 pub fn is_sent_as_stored(data_type: &DataType, shape: &Shape) -> bool {
     match data_type {
         DataType::Number { .. } | DataType::Float { .. } => matches!(shape.number, n::NUMBER | n::INTEGER),
@@ -463,8 +463,8 @@ pub fn is_sent_as_stored(data_type: &DataType, shape: &Shape) -> bool {
     }
 }
 
-/// Whether bytes can be a value of a type of [`is_sent_as_stored`], as far as is to be seen without working it out:
-/// what a block with damage in it has is not sent.
+/// A cheap check whether bytes are a valid value of a type of [`is_sent_as_stored`]: values of a damaged block are not
+/// sent.
 #[inline]
 pub fn is_sound(bytes: &[u8], data_type: &DataType) -> bool {
     match data_type {
@@ -480,7 +480,7 @@ pub fn is_sound(bytes: &[u8], data_type: &DataType) -> bool {
     }
 }
 
-/// The first byte of a universal rowid: whether it says the place of a row, or its key.
+/// The first byte of a universal rowid: whether it contains the place of a row, or its key.
 const PHYSICAL: u8 = 1;
 const LOGICAL: u8 = 2;
 
@@ -502,7 +502,7 @@ fn read_urowid(r: &mut Reader<'_>) -> WireResult<Value> {
     }
 }
 
-/// The beginning of a text or of bytes that are too long for their bind, and how long they are on the wire.
+/// The beginning of a text, or of bytes, too long for their bind, and their full length on the wire.
 pub(super) fn too_long(value: &Value, shape: &Shape) -> Option<(Value, i64)> {
     let room = shape.size as usize;
     match value {
@@ -559,7 +559,7 @@ fn interval_bytes(i: &IntervalDs) -> [u8; 11] {
 /// Reads a value.
 ///
 /// # Errors
-/// [`WireError::BadValue`] for bytes that are none of the type.
+/// [`WireError::BadValue`] for bytes that are invalid for the type.
 pub fn read(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Value> {
     match shape.number {
         n::ROWID => return read_rowid(r),
@@ -575,10 +575,10 @@ pub fn read(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Value> {
     of_bytes(bytes, shape)
 }
 
-/// As [`read`], into a value whose buffer is used again.
+/// Like [`read`], into a value whose buffer is used again.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn read_into(r: &mut Reader<'_>, shape: &Shape, value: &mut Value) -> WireResult<()> {
     if shape.is_text()
         && shape.form != FORM_NCHAR
@@ -597,7 +597,7 @@ pub fn read_into(r: &mut Reader<'_>, shape: &Shape, value: &mut Value) -> WireRe
     Ok(())
 }
 
-/// Passes by a value, whatever its bytes are.
+/// Skips a value without checking its bytes.
 fn skip(r: &mut Reader<'_>, shape: &Shape) -> WireResult<()> {
     match shape.number {
         n::ROWID => read_rowid(r).map(drop),
@@ -660,7 +660,7 @@ fn date(bytes: &[u8]) -> WireResult<Date> {
     Date::from_bytes(seven).ok_or(WireError::BadValue)
 }
 
-/// The time zone that a client is sent: a region that no client knows is sent as the offset it has at that time.
+/// The time zone that is sent to a client: a region unknown to clients is sent as its offset at that time.
 fn known_zone(t: &Timestamp) -> TimeZone {
     match t.zone().unwrap_or(TimeZone::UTC) {
         TimeZone::Region(region) if !region.is_published() => {
@@ -692,7 +692,7 @@ fn read_rowid(r: &mut Reader<'_>) -> WireResult<Value> {
 /// Reads the parts of a rowid.
 ///
 /// # Errors
-/// [`WireError`] for what is none.
+/// [`WireError`] for an invalid rowid.
 pub(super) fn read_rowid_parts(r: &mut Reader<'_>) -> WireResult<Rowid> {
     let (obj, file) = (r.ub4()?, r.ub2()?);
     r.u8()?;
@@ -715,19 +715,19 @@ fn read_cursor(r: &mut Reader<'_>) -> WireResult<Value> {
     Ok(Value::Number(Number::from_u64(r.ub4()?.into())))
 }
 
-/// Elements of all tables of PL/SQL in one execution, at most.
+/// Largest number of elements of all PL/SQL tables in one execution.
 const ELEMENTS_MAX: u32 = 1 << 20;
 
-/// The elements of a bind that is a table of PL/SQL.
+/// The elements of a bind that is a PL/SQL table.
 fn read_table(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Vec<Value>> {
     let count = r.count(ELEMENTS_MAX)?;
     (0..count).map(|_| read(r, shape)).collect()
 }
 
-/// Appends the elements of a table of PL/SQL, each followed by what `behind` appends.
+/// Appends the elements of a PL/SQL table; `behind` appends data after each one.
 ///
 /// # Errors
-/// As [`write`].
+/// Those of [`write`].
 pub fn write_table(
     w: &mut Writer<'_>,
     elements: &[Value],
@@ -742,24 +742,24 @@ pub fn write_table(
     })
 }
 
-/// Which binds of a statement a client sends, and in which order.
+/// The binds of a statement for which a client sends values, and their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindRules {
-    /// By place: the bind takes what RETURNING gives, and nothing is sent for it.
+    /// By index: the bind receives a value of RETURNING, and none is sent for it.
     pub returning: Vec<bool>,
     /// A block of PL/SQL: long values are not moved to the end.
     pub is_block: bool,
-    /// Something is sent even for those that take what RETURNING gives.
+    /// A value is sent even for binds of RETURNING.
     pub sends_all: bool,
 }
 
 impl BindRules {
-    /// Whether a value is sent for the bind of that place.
+    /// Whether a value is sent for the bind at that index.
     pub fn is_sent(&self, at: usize) -> bool {
         self.sends_all || !self.returning.get(at).copied().unwrap_or(false)
     }
 
-    /// The places of the binds that are sent, in the order in which they are.
+    /// The indexes of the sent binds, in the order of sending.
     pub(super) fn order(&self, binds: &[Shape]) -> Vec<usize> {
         let sent = |at: &usize| self.is_sent(*at) && !binds[*at].is_again();
         let is_late = |at: &usize| !self.is_block && (binds[*at].size > STRING_MAX || binds[*at].is_long());
@@ -769,13 +769,13 @@ impl BindRules {
     }
 }
 
-/// The tables of PL/SQL among the binds of an execution, by their places.
+/// The PL/SQL tables among the binds of an execution, by index.
 pub type Tables = Vec<(usize, Vec<Value>)>;
 
-/// Reads the values of one execution, in the order of the binds; those that are not sent, and tables, are NULL.
+/// Reads the values of one execution in the order of the binds; values that are not sent, and tables, are NULL.
 ///
 /// # Errors
-/// [`WireError`] for what is none.
+/// [`WireError`] for invalid values.
 pub fn read_row(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules) -> WireResult<(Vec<Value>, Tables)> {
     let order = rules.order(binds);
     let (mut row, mut tables) = (vec![Value::Null; binds.len()], Vec::new());
@@ -792,15 +792,15 @@ pub fn read_row(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules) -> WireR
     Ok((row, tables))
 }
 
-/// Reads what stands before the values of an execution.
+/// Reads the header of an execution's values.
 pub(super) fn begin_row(r: &mut Reader<'_>) -> WireResult<()> {
     if r.u8()? == message::ROW_DATA { Ok(()) } else { Err(WireError::BadValue) }
 }
 
-/// Passes by the values of so many executions, whatever they are.
+/// Skips the values of `rows` executions without checking them.
 ///
 /// # Errors
-/// [`WireError::Truncated`] while their end has not come; others for what is none.
+/// [`WireError::Truncated`] while the end is missing; others for invalid values.
 pub fn skip_rows(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules, rows: usize) -> WireResult<()> {
     let order = rules.order(binds);
     if order.is_empty() {
@@ -819,7 +819,7 @@ pub fn skip_rows(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules, rows: u
 /// Appends the values of one execution.
 ///
 /// # Errors
-/// As [`write`].
+/// Those of [`write`].
 pub fn write_row(w: &mut Writer<'_>, binds: &[Shape], rules: &BindRules, values: &[Value]) -> WireResult<()> {
     w.u8(message::ROW_DATA);
     rules.order(binds).into_iter().try_for_each(|at| write(w, &values[at], &binds[at]))
@@ -956,7 +956,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(read_back(&bytes, &shape).zone(), Some(TimeZone::Region(berlin)));
-        // A region that no client knows is sent as its offset at that time.
+        // A region unknown to clients is sent as its offset at that time.
         let mut bytes = Vec::new();
         write(&mut Writer::new(&mut bytes), &Value::Timestamp(at(unknown)), &shape).unwrap();
         assert_eq!(
