@@ -1,7 +1,7 @@
-//! The alert log: one text file of what happened to the instance, appended to by every process of it.
+//! The alert log: one text file with the events of the instance, to which every process of the instance appends.
 //!
-//! Each entry is a time stamp line and the text, written with one `write` on a file opened for appending, so entries
-//! of several processes do not mix.
+//! An entry is a line with a time stamp, and the text. It is written with one `write` to a file opened for appending,
+//! so entries of different processes do not mix.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -15,18 +15,18 @@ pub const ALERT_LOG_NAME: &str = "alert.log";
 /// The open log. A forked child inherits it.
 pub struct AlertLog {
     file: Option<File>,
-    /// The last entry was cut off: the disk is full.
+    /// The last entry is incomplete because the disk was full.
     is_cut: AtomicBool,
 }
 
 impl AlertLog {
-    /// Opens the log in `dir`. When that fails the instance goes on without one.
+    /// Opens the log in `dir`. On failure the instance continues without a log.
     pub fn open(dir: &Path) -> Self {
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(dir.join(ALERT_LOG_NAME)).ok();
         Self { file, is_cut: AtomicBool::new(false) }
     }
 
-    /// The same log for another owner.
+    /// Another handle of the log.
     pub fn duplicate(&self) -> Self {
         Self { file: self.file.as_ref().and_then(|f| f.try_clone().ok()), is_cut: AtomicBool::new(false) }
     }
@@ -42,12 +42,12 @@ impl AlertLog {
     }
 }
 
-/// The local time as the alert log has it: `2026-11-21T21:09:00+00:00`.
+/// The local time in the form of the alert log: `2026-11-21T21:09:00+00:00`.
 pub fn timestamp() -> String {
     timestamp_of(os::clock::wall_ns())
 }
 
-/// The same of a moment, in nanoseconds since 1970 UTC.
+/// The same for a moment in nanoseconds since 1970 UTC.
 pub fn timestamp_of(wall_ns: u64) -> String {
     let utc = (wall_ns / 1_000_000_000) as i64;
     let offset = os::clock::utc_offset_seconds(utc);
@@ -59,8 +59,8 @@ pub fn timestamp_of(wall_ns: u64) -> String {
     format!("{y:04}-{m:02}-{d:02}T{:02}:{:02}:{:02}{sign}{oh:02}:{om:02}", s / 3600, s / 60 % 60, s % 60)
 }
 
-/// Year, month and day of a day number counted from 1970-01-01, by the proleptic Gregorian calendar: years are taken
-/// from March on, so that the leap day is the last of its year, in eras of 400 years.
+/// Year, month and day of a day number counted from 1970-01-01, in the proleptic Gregorian calendar. Years begin in
+/// March, so that the leap day is the last day of its year, and are grouped in eras of 400 years.
 fn civil(days: i64) -> (i64, i64, i64) {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);

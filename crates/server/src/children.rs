@@ -1,4 +1,4 @@
-//! What a forked child does first and last, whatever it is.
+//! The first and the last steps of a forked child, common to all roles.
 
 use crate::alert::{AlertLog, timestamp};
 use crate::listener::{self, Listener};
@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use types::Ora;
 
-/// What a child of the supervisor is for.
+/// The role of a child of the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Pmon,
@@ -22,11 +22,11 @@ pub enum Role {
     Arc0,
     Smon,
     Cjq0,
-    /// Takes snapshots; the instance lives without it.
+    /// Takes snapshots; its death does not end the instance.
     Mmon,
-    /// Samples active sessions; the instance lives without it, too.
+    /// Samples active sessions; its death does not end the instance.
     Mmnl,
-    /// Listens on the network; the instance lives without it.
+    /// Listens on the network; its death does not end the instance.
     Lsnr,
     /// A job slave, by number.
     Slave(u32),
@@ -37,7 +37,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The process's name, as `v$session.program` and the alert log show it.
+    /// The name of the process in `v$session.program` and in the alert log.
     pub fn name(self) -> String {
         match self {
             Role::Pmon => "PMON".into(),
@@ -56,22 +56,22 @@ impl Role {
         }
     }
 
-    /// Whether the instance cannot live without it.
+    /// Whether the death of the process ends the instance.
     pub fn is_background(self) -> bool {
         !matches!(self, Role::Slave(_) | Role::Parallel(_) | Role::Server | Role::Mmon | Role::Mmnl | Role::Lsnr)
     }
 
-    /// Whether it goes on until it is asked to end.
+    /// Whether it runs until it is asked to end.
     pub fn has_work_of_its_own(self) -> bool {
         self.is_background() || self.is_started_again()
     }
 
-    /// Whether it is started again when it has ended while the database is open.
+    /// Whether it is restarted when it ends while the database is open.
     pub fn is_started_again(self) -> bool {
         matches!(self, Role::Mmon | Role::Mmnl | Role::Lsnr)
     }
 
-    /// The error of an instance whose background process ended.
+    /// The error of an instance whose background process has ended.
     pub fn failure_code(self) -> u32 {
         match self {
             Role::Pmon => 472,
@@ -87,7 +87,7 @@ impl Role {
 /// The input of a child process.
 pub enum Given {
     Nothing,
-    /// The socket on which the first client of a server process comes.
+    /// The socket on which a server process gets its first client.
     Spare(OwnedFd),
     /// The socket to listen on.
     Net(Listener),
@@ -105,7 +105,7 @@ pub fn run(
     if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
         os::process::exit_now(1);
     }
-    // Ctrl-C on the terminal is the supervisor's; SIGTERM stays blocked and is read from a descriptor.
+    // Ctrl-C at the terminal is for the supervisor; SIGTERM stays blocked and is read from a descriptor.
     signal::ignore(signal::SIGINT);
     signal::unblock(&[signal::SIGINT, signal::SIGCHLD, signal::SIGQUIT, signal::SIGUSR1]);
     signal::restore_default(signal::SIGQUIT);
@@ -119,7 +119,7 @@ pub fn run(
         (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, desk, alert) {
             Err(e) => Err(e),
             Ok(None) => Ok(()),
-            // In a copy of the listener process.
+            // This process is a copy of the listener process.
             Ok(Some(proved)) => {
                 let forked_ns = os::clock::now_ns();
                 if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
@@ -153,11 +153,11 @@ pub fn run(
     os::process::exit_now(status)
 }
 
-/// The names in the process list of a server process that has a client, and of one that waits for one.
+/// The names in the process list of a server process with a client, and of one without.
 pub const SERVER_NAME: &str = "lw_server";
 pub const SPARE_NAME: &str = "lw_spare";
 
-/// Takes a role's name in the process list and in what is told of a panic, and its place among those that tests spare.
+/// Sets the role's name in the process list and in panic reports, and the role for the crash points of tests.
 fn be_known_as(instance: &'static Instance, role: Role, alert: &AlertLog) {
     os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
     os::crash::spare(role.has_work_of_its_own());
@@ -167,15 +167,15 @@ fn be_known_as(instance: &'static Instance, role: Role, alert: &AlertLog) {
     die_of_panics(instance, role, alert);
 }
 
-/// When memory runs out, a session goes before the instance does.
+/// When memory runs out, the kernel kills a session before the processes that the instance needs (invariant 10).
 const SESSION_OOM_SCORE: i32 = 300;
 
-/// The status of a process that panicked.
+/// The exit status of a process that panicked.
 const PANICKED: i32 = 101;
 
-/// Has a panic write to the alert log and to the process's trace file, and end the process where it is, as a kill
-/// would: no destructor runs over what is broken, and PMON puts right what the process had changed and frees what it
-/// held. A panic in here aborts the process, which is the same.
+/// Installs a panic hook (invariant 9) that writes to the alert log and the process's trace file and ends the process
+/// at once, like a kill: no destructor runs on broken data, and PMON rolls the process's changes back and frees what it
+/// held. A panic inside the hook aborts the process, which has the same effect.
 fn die_of_panics(instance: &'static Instance, role: Role, alert: &AlertLog) {
     let alert = alert.duplicate();
     std::panic::set_hook(Box::new(move |info| {
@@ -185,7 +185,7 @@ fn die_of_panics(instance: &'static Instance, role: Role, alert: &AlertLog) {
         let own_id = os::process::own_id();
         let error = format!("ORA-00600: internal error code, arguments: [{}], [{place}]", text.unwrap_or("unknown"));
         let file = instance.dir().join(format!("ora_{own_id}.trc"));
-        // To find the names takes seconds, and what the process holds is held meanwhile.
+        // Resolving symbols takes seconds, during which the process still holds its latches, so it is optional.
         let stack = match std::env::var_os("LATCHWORK_BACKTRACE") {
             Some(_) => std::backtrace::Backtrace::force_capture().to_string(),
             None => String::new(),
@@ -201,17 +201,17 @@ fn die_of_panics(instance: &'static Instance, role: Role, alert: &AlertLog) {
     }));
 }
 
-/// Tells a client that there is no room, without a process of its own.
+/// Tells a client that there is no room, without a server process.
 pub fn refuse(mut stream: UnixStream, processes: usize) {
     let e = Ora::with(20, &[&processes]);
     let mut out = Vec::new();
     write_frame(&mut out, |o| Reply::Error(Box::new(failure(&e, true))).encode(o));
-    // A fresh socket takes so few bytes without blocking; a client that is gone needs none.
+    // A new socket takes so few bytes without blocking; a client that is gone needs none.
     let _ = stream.set_nonblocking(true);
     let _ = stream.write_all(&out);
 }
 
-/// An error as the packet has it.
+/// An error in the form of the packet.
 pub fn failure(e: &Ora, fatal: bool) -> Failure {
     Failure {
         facility: e.facility().prefix().to_string(),

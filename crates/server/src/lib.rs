@@ -14,14 +14,14 @@ pub use alert::ALERT_LOG_NAME;
 pub use listener::Conversation;
 pub use supervisor::SOCKET_NAME;
 
-/// Where the listener's certificate is below the database directory, unless `wallet_root` says otherwise. It may be
-/// there before the database is.
+/// The folder of the listener's certificate below the database directory, unless `wallet_root` names another one. It
+/// may be created before the database.
 pub(crate) const WALLET_NAME: &str = "wallet";
 
 use params::InitParams;
 use std::path::{Path, PathBuf};
 
-/// What an instance is started with.
+/// The options of an instance.
 pub struct StartOptions {
     /// The database directory; `None` makes a throw-away instance in a temporary directory.
     pub dir: Option<PathBuf>,
@@ -30,19 +30,19 @@ pub struct StartOptions {
     pub owner_on_stdin: bool,
 }
 
-/// How to end an instance.
+/// The ways to stop an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopMode {
-    /// Wait until every session has ended.
+    /// Waits until every session has ended.
     Normal,
-    /// End sessions, rolling their transactions back.
+    /// Ends the sessions and rolls their transactions back.
     Immediate,
-    /// End at once.
+    /// Ends at once.
     Abort,
 }
 
 impl StopMode {
-    /// The word the alert log has.
+    /// The word in the alert log.
     pub fn name(self) -> &'static str {
         match self {
             StopMode::Normal => "normal",
@@ -52,8 +52,8 @@ impl StopMode {
     }
 }
 
-/// Runs an instance: the calling process is its supervisor until it ends. Prints `ready DIRECTORY`, or what went
-/// wrong, on standard output.
+/// Runs an instance: the calling process is its supervisor until the instance ends. Prints `ready DIRECTORY`, or an
+/// error message, on standard output.
 ///
 /// # Errors
 /// The text that was printed.
@@ -61,10 +61,10 @@ pub fn run(options: StartOptions) -> Result<(), String> {
     supervisor::run(options)
 }
 
-/// Ends the instance of `dir` and waits until it has ended. Returns false when none runs there.
+/// Stops the instance of `dir` and waits until it has ended. Returns false when none runs there.
 ///
 /// # Errors
-/// Why it could not be told to end.
+/// The reason why the instance could not be signalled.
 pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
     let Some(pid) = place::running(dir).map_err(|e| e.to_string())? else { return Ok(false) };
     let signal = match mode {
@@ -76,7 +76,7 @@ pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
     while place::running(dir).map_err(|e| e.to_string())?.is_some() {
         os::clock::sleep(std::time::Duration::from_millis(2));
     }
-    // An instance that could not write what it had has ended, too.
+    // An instance that could not write all blocks has ended as well.
     if mode != StopMode::Abort && instance::was_closed(dir) == Some(false) {
         let log = dir.join(ALERT_LOG_NAME);
         return Err(format!(
@@ -87,13 +87,13 @@ pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
     Ok(true)
 }
 
-/// A database directory kept from instances: no other process starts one in it while this lives.
+/// A held database directory: no other process starts an instance in it while this value lives.
 pub struct Hold(#[allow(dead_code)] place::Place);
 
-/// Keeps instances out of `dir`, for programs that work on the files themselves.
+/// Keeps instances out of `dir`, for programs that change the files themselves.
 ///
 /// # Errors
-/// An instance runs there, or another program holds the directory; the text says so.
+/// An instance runs there, or another program holds the directory, as the text says.
 pub fn hold(dir: &Path) -> Result<Hold, String> {
     match place::Place::take(dir) {
         Ok(place) => Ok(Hold(place)),
@@ -104,10 +104,10 @@ pub fn hold(dir: &Path) -> Result<Hold, String> {
     }
 }
 
-/// What `latchwork status` prints of the instance of `dir`; `None` when none runs there.
+/// The output of `latchwork status` for the instance of `dir`; `None` when none runs there.
 ///
 /// # Errors
-/// Why the directory could not be read.
+/// The reason why the directory could not be read.
 pub fn status(dir: &Path) -> Result<Option<String>, String> {
     let Some(pid) = place::running(dir).map_err(|e| e.to_string())? else { return Ok(None) };
     Ok(Some(format!("Instance runs: supervisor process {pid}, directory {}\n", dir.display())))

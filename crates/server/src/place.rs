@@ -1,7 +1,8 @@
-//! The database directory: who owns it, and the throw-away kind.
+//! The database directory: its lock, and throw-away directories.
 //!
-//! The lock file carries the supervisor's process id. Its lock, which the kernel drops with the last process of the
-//! instance that holds it, says whether an instance lives here; the number alone would lie after a crash.
+//! The lock file has the supervisor's process id. The lock, which the kernel releases with the last process of the
+//! instance that holds it, shows whether an instance lives here (invariant 4); the number alone would be wrong after a
+//! crash.
 
 use os::OsError;
 use os::file::{File, OpenMode};
@@ -14,7 +15,7 @@ const LOCK_NAME: &str = "latchwork.pid";
 /// Bytes of the lock file: the process id, right-aligned, and a line end.
 const LOCK_LEN: usize = 12;
 
-/// How long a start waits for the processes of a killed instance to be gone.
+/// Time limit of a start for the processes of a killed instance to end.
 const DYING_LIMIT: Duration = Duration::from_secs(10);
 
 /// A locked database directory.
@@ -25,14 +26,14 @@ pub struct Place {
     ephemeral: bool,
 }
 
-/// Why a directory could not be had.
+/// The reason why a directory is not available.
 #[derive(Debug)]
 pub enum PlaceError {
-    /// Another instance has it.
+    /// Another instance uses it.
     InUse(i32),
     Os(OsError),
     Io(String),
-    /// It has files of something else.
+    /// It has files that are not of a database.
     Foreign(String),
 }
 
@@ -57,7 +58,7 @@ impl From<OsError> for PlaceError {
 }
 
 impl Place {
-    /// Takes `dir`, making it when it is missing.
+    /// Locks `dir`, creating it if necessary.
     pub fn take(dir: &Path) -> Result<Place, PlaceError> {
         let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
         make_private(dir, true).map_err(failed)?;
@@ -67,7 +68,7 @@ impl Place {
         Self::lock(dir, false)
     }
 
-    /// Makes and takes a new directory under the system's temporary directory.
+    /// Creates and locks a new directory under the system's temporary directory.
     pub fn take_temporary() -> Result<Place, PlaceError> {
         let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|d| d.is_dir());
         let shm = Some(PathBuf::from("/dev/shm")).filter(|d| d.is_dir());
@@ -88,7 +89,7 @@ impl Place {
         let lock = File::open(&path, OpenMode::OpenOrCreate)?;
         let started = Instant::now();
         while !lock.try_lock()? {
-            // The processes of a killed instance hold the lock until the kernel has taken their memory apart.
+            // The processes of a killed instance hold the lock until the kernel has freed their memory.
             let holder = read_pid(&lock);
             if lives(holder) || started.elapsed() > DYING_LIMIT {
                 return Err(PlaceError::InUse(holder));
@@ -105,15 +106,15 @@ impl Place {
         &self.dir
     }
 
-    /// Whether the directory goes away with the instance.
+    /// Whether the directory is removed with the instance.
     pub fn is_ephemeral(&self) -> bool {
         self.ephemeral
     }
 
-    /// Gives the directory back: removes a temporary one.
+    /// Releases the directory; removes a temporary one.
     pub fn release(self) {
         if self.ephemeral {
-            // What cannot be removed is left to the system's cleaning of temporary files.
+            // Files that cannot be removed are left to the system's cleaning of temporary files.
             let _ = std::fs::remove_dir_all(&self.dir);
         }
         drop(self.lock);
@@ -125,10 +126,10 @@ fn make_private(dir: &Path, recursive: bool) -> std::io::Result<()> {
     std::fs::DirBuilder::new().mode(0o700).recursive(recursive).create(dir)
 }
 
-/// What a directory has only when a database lives there, or is to: the parameter file asks for one among other files.
+/// Names that only a database directory has; the parameter file marks a directory with other files for a new database.
 const OWN_NAMES: [&str; 2] = [LOCK_NAME, "init.ora"];
 
-/// Refuses a directory that has files and no database: it is somebody's, and a slip of the keyboard.
+/// Refuses a directory that has files but no database: its name is probably a typing error.
 fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
     let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
     let mut foreign: Option<String> = None;
@@ -153,8 +154,7 @@ fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
     )))
 }
 
-/// Takes the directory's permissions from everybody but its owner: what lies in it, the data, the redo and the traces,
-/// is nobody else's to read, and nobody else's to replace.
+/// Removes all permissions except the owner's: other users must neither read nor replace data, redo and traces.
 fn close_to_others(dir: &Path) -> Result<(), PlaceError> {
     use std::os::unix::fs::PermissionsExt;
     let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
@@ -175,12 +175,12 @@ fn read_pid(lock: &File) -> i32 {
     String::from_utf8_lossy(&text[..len]).trim().parse().unwrap_or(0)
 }
 
-/// Whether the process runs; one that is being taken apart has no command line any more.
+/// Whether the process runs; a process that is being dismantled has no command line any more.
 fn lives(pid: i32) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
-/// The supervisor's process id of the instance that lives in `dir`; `None` when none does.
+/// The supervisor's process id of the instance in `dir`; `None` without an instance.
 pub fn running(dir: &Path) -> Result<Option<i32>, PlaceError> {
     let path = dir.join(LOCK_NAME);
     if !path.is_file() {
@@ -201,10 +201,10 @@ mod tests {
     fn a_directory_has_one_owner_and_a_temporary_one_goes_away() {
         let place = Place::take_temporary().unwrap();
         let dir = place.dir().to_path_buf();
-        // The lock belongs to the open file, so a second open of this process is as foreign as another process's.
+        // The lock belongs to the open file, so a second open by this process conflicts like one by another process.
         assert!(matches!(Place::take(&dir), Err(PlaceError::InUse(p)) if p == os::process::own_id()));
         assert_eq!(running(&dir).unwrap(), Some(os::process::own_id()));
-        // The holder of the lock that is written there is gone: its lock is waited for.
+        // The process in the lock file is gone: the start waits for its lock.
         place.lock.write_at(format!("{:>1$}\n", i32::MAX, LOCK_LEN - 1).as_bytes(), 0).unwrap();
         let again = std::thread::scope(|scope| {
             let waits = scope.spawn(|| Place::take(&dir));

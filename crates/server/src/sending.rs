@@ -1,13 +1,13 @@
-//! Sending to a client that may not read: the wait for room goes together with the signals that end a session.
+//! Sending to a client that may not read: the wait for room also ends with the signals that end a session.
 
 use os::signal::SignalFd;
 use os::socket::Poll;
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsRawFd;
 
-/// Sends all of `out` over a socket that does not block. Waits, as long as it takes, for the client to read.
+/// Sends all of `out` over a non-blocking socket. Waits without limit for the client to read.
 ///
-/// False when that cannot be: the client has gone, or `gives_up`, which is asked behind each signal, says so.
+/// False when that is impossible: the client is gone, or `gives_up`, called after each signal, returns true.
 pub fn send_all<S: Write + AsRawFd>(
     stream: &mut S,
     signals: &SignalFd,
@@ -15,7 +15,7 @@ pub fn send_all<S: Write + AsRawFd>(
     gives_up: &mut dyn FnMut() -> bool,
 ) -> bool {
     loop {
-        // What is encrypted may have been taken and wait for room still.
+        // Encrypted bytes may have been accepted and still wait for room.
         let sent = if out.is_empty() { stream.flush().map(|()| 0) } else { stream.write(out) };
         match sent {
             Ok(_) if out.is_empty() => return true,

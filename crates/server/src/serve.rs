@@ -1,7 +1,7 @@
 //! A dedicated server process: packets in, calls to the session, packets out.
 //!
-//! The connection is trusted in nothing. What is no packet ends the connection; half a message waits for its rest; a
-//! client that vanishes ends the session, whose open transaction is rolled back.
+//! The connection is not trusted. An invalid packet ends it; an incomplete message waits for its rest; a client that
+//! vanishes ends the session, whose open transaction is rolled back.
 
 use crate::alert::AlertLog;
 use crate::children::failure;
@@ -17,27 +17,27 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use types::{Ora, Result};
 
-/// How long a connection may take to say who it is.
+/// Time limit for a logon.
 const LOGON_LIMIT: Duration = Duration::from_secs(60);
 
-/// A client that never pauses cannot keep a signal from being seen: after so many reads both are looked at.
+/// After this many reads in a row signals are checked as well, so that a client that never pauses cannot hide a signal.
 const UNWATCHED_MAX: u32 = 32;
 
 /// A local connection that the supervisor has accepted.
 pub struct Arrival {
     pub stream: UnixStream,
-    /// When, by the monotonic clock.
+    /// The time of acceptance, by the monotonic clock.
     pub accepted_ns: u64,
-    /// Where the instance listens on the network.
+    /// The addresses at which the instance listens on the network.
     pub listens: Vec<String>,
 }
 
-/// What came of waiting for the client.
+/// The result of waiting for the client.
 enum Heard {
     Packet(Request),
     /// SIGTERM: the session was killed or the instance closes.
     Signal,
-    /// The connection is over: ended, broken, no packet, or silent for too long.
+    /// The connection is over: ended, broken, an invalid packet, or silent for too long.
     Gone,
 }
 
@@ -49,11 +49,11 @@ struct Line {
     attention: Attention,
     /// Bytes read that have not been counted.
     received: u64,
-    /// Packets read since signals were last looked for.
+    /// Packets read since the last check for signals.
     unwatched: u32,
 }
 
-/// Serves one connection to its end. Gives whether nothing speaks against serving another one in this process.
+/// Serves one connection to its end. Returns whether the process may serve another one.
 pub fn serve(
     instance: &'static Instance,
     arrival: Arrival,
@@ -107,7 +107,7 @@ impl Line {
                 return None;
             }
             Heard::Packet(Request::Diagnose) => {
-                // It cannot write to the SGA any more.
+                // The process cannot write to the SGA any more.
                 *is_fit = false;
                 self.diagnose(instance, uid);
                 return None;
@@ -172,7 +172,8 @@ impl Line {
         }
     }
 
-    /// Sends an answer; false when that cannot be: the client has gone, or it does not read and its session was killed.
+    /// Sends an answer; false when that is impossible: the client is gone, or it does not read and its session was
+    /// killed.
     fn send(&mut self, instance: &Instance, session: &mut Session, out: &[u8]) -> bool {
         session.note_answer(out.len() as u64);
         send_all(&mut self.stream, &self.signals, out, &mut || {
@@ -226,7 +227,7 @@ impl Line {
         self.received += bytes as u64;
     }
 
-    /// Says who waits for whom. This process has no slot and takes no latch; it cannot even write to the SGA any more.
+    /// Reports the waiting sessions. This process has no slot and takes no latch; it cannot write to the SGA any more.
     fn diagnose(&mut self, instance: &'static Instance, uid: u32) {
         if !self.is_owner(uid) {
             return self.say_error(&Ora::new(1031));
@@ -242,7 +243,7 @@ impl Line {
         uid == 0 || uid == os::process::user_id()
     }
 
-    /// All that this connection hears.
+    /// The whole answer of this connection.
     fn say_lines(&mut self, lines: Vec<Option<String>>) {
         let mut out = Vec::new();
         write_frame(&mut out, |o| Reply::Output { lines }.encode(o));
@@ -257,7 +258,7 @@ impl Line {
         self.stream.write_all(&out)
     }
 
-    /// The last thing this connection hears; it may have gone.
+    /// The last message of this connection; the client may be gone.
     fn say_error(&mut self, e: &Ora) {
         let _ = self.say(&Reply::Error(Box::new(failure(e, true))));
     }

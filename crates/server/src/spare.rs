@@ -1,27 +1,27 @@
-//! Server processes that wait for a client.
+//! Server processes that wait for a client (invariant 17).
 //!
 //! The supervisor forks them ahead and hands each a connection: a local one that it has accepted, or one of the network
 //! whose client has proved its password to the listener process. A server process whose session has ended in good order
-//! waits for the next client, with its memory mapped and warm, instead of ending. It has no process slot meanwhile, and
-//! nothing of the session before: all of that was the session's.
+//! waits for the next client, with its memory mapped and warm, instead of ending. Meanwhile it has no process slot, and
+//! no data of the previous session.
 //!
-//! | message | from, to | what comes with it |
+//! | message | from, to | sent with it |
 //! |---|---|---|
 //! | `P`, a proof | the listener process, the supervisor | the client's socket |
-//! | `L`, when it was accepted, where the instance listens | the supervisor, a spare process | the client's socket |
+//! | `L`, time of acceptance, listening addresses | the supervisor, a spare process | the client's socket |
 //! | `N` or `F` (there is no room), a proof | the supervisor, a spare process | the client's socket |
 //! | `W`, its number | a server process, the supervisor | the socket for its next client |
-//! | `Q`, a head, a proof | the listener process, the supervisor | the socket of a client of the connection pool |
-//! | `D`, the number of a class, a proof | the supervisor, a spare process or a server of the pool | the client's socket |
+//! | `Q`, a head, a proof | the listener process, the supervisor | the socket of a pool client |
+//! | `D`, the number of a class, a proof | the supervisor, a spare process or a pooled server | the client's socket |
 //! | `T`, the same | the supervisor, a spare process | the socket of a client that has waited for too long |
-//! | `C`, the same | the supervisor, a spare process | the socket of a client that is one too many |
-//! | `R`, its number, what it has | a server of the pool, the supervisor | the socket for its next client, the last one's |
+//! | `C`, the same | the supervisor, a spare process | the socket of a client beyond the limit |
+//! | `R`, its number, its state | a pooled server, the supervisor | the sockets of its next and of its last client |
 //!
-//! A process that has served a client of the connection pool is a server of the pool from then on, and may keep the
-//! session for the next client.
+//! A process that has served a client of the connection pool is a pooled server from then on, and may keep the session
+//! for the next client.
 //!
-//! A spare process that dies takes what was handed to it along, so the client sees the end of its connection. A spare
-//! process ends when the supervisor closes its socket.
+//! When a spare process dies, the connection handed to it is closed, so the client sees the end of it. A spare process
+//! ends when the supervisor closes its socket.
 
 use crate::alert::AlertLog;
 use crate::children;
@@ -38,25 +38,25 @@ use zeroize::{Zeroize, Zeroizing};
 /// The longest message.
 pub const MESSAGE_MAX: usize = 96 << 10;
 
-/// Bytes of its own memory with which a process waits for another client, at most.
+/// Largest number of bytes of its own memory with which a process waits for another client.
 const MEMORY_MAX: u64 = 8 << 20;
 
-/// By which processes tell the supervisor what it is to know.
+/// The socket on which processes send messages to the supervisor.
 pub struct Desk {
     says: OwnedFd,
-    /// The supervisor's own.
+    /// The supervisor's end.
     hears: Option<OwnedFd>,
 }
 
 /// Messages to the supervisor.
 pub enum News {
-    /// A client has proved its password: the message for the process that goes on with it, and its socket.
+    /// A client has proved its password: the message for its server process, and its socket.
     Proved(OwnedFd),
-    /// That process waits for a client, who is to be handed over by this socket.
+    /// A process waits for a client, which is handed over on this socket.
     Waits(i32, OwnedFd),
     /// A client of the connection pool has proved its password.
     Pooled(PoolClient),
-    /// A server of the pool is free.
+    /// A pooled server is free.
     Free(FreeServer),
 }
 
@@ -64,43 +64,43 @@ pub enum News {
 pub struct PoolClient {
     pub line: OwnedFd,
     pub head: Head,
-    /// A proof for the process that goes on with it; empty for a client that only closes its connection yet.
+    /// The proof for its next server process; empty for a client that will only close its connection.
     pub letter: Zeroizing<Vec<u8>>,
-    /// It has said something already.
+    /// The client has sent data already.
     pub has_said: bool,
 }
 
-/// A server of the connection pool that waits for a client.
+/// A pooled server that waits for a client.
 pub struct FreeServer {
     pub pid: i32,
-    /// By which it is handed the next client; `None` where it serves no other.
+    /// The socket for its next client; `None` when it serves no other.
     pub gives: Option<OwnedFd>,
-    /// The key of the session that it keeps.
+    /// The key of its kept session.
     pub keeps: Option<Vec<u8>>,
-    /// The client that it had, if that stays.
+    /// The client that it had, if that stays connected.
     pub parked: Option<PoolClient>,
 }
 
-/// Whether a client has said something, in a message.
+/// A flag in a message: the client has sent data.
 const HAS_SAID: u8 = 1;
 const IS_SILENT: u8 = 0;
 
 impl Desk {
-    /// A desk at which nobody has been yet.
+    /// A new desk.
     ///
     /// # Errors
-    /// No descriptors to be had.
+    /// No descriptors available.
     pub fn new() -> os::OsResult<Desk> {
         let (says, hears) = socket::message_pair()?;
         Ok(Desk { says, hears: Some(hears) })
     }
 
-    /// Leaves the hearing to the supervisor.
+    /// Drops the supervisor's end in other processes.
     pub fn leave(&mut self) {
         self.hears = None;
     }
 
-    /// Passes on a client that has proved its password; false when that cannot be.
+    /// Passes on a client that has proved its password; false when that is impossible.
     pub fn pass_on(&self, proved: &Proved) -> bool {
         let Some((mut message, socket)) = proved.to_message() else { return false };
         match proved.head() {
@@ -114,7 +114,7 @@ impl Desk {
         message.len() <= MESSAGE_MAX && socket::send_with(&self.says, &message, &[socket]).is_ok()
     }
 
-    /// Says that the calling process waits for a client; gives the socket on which that comes.
+    /// Reports that the calling process waits for a client; returns the socket on which that arrives.
     fn wait(&self) -> os::OsResult<OwnedFd> {
         let (gives, gets) = socket::message_pair()?;
         let mut message = vec![b'W'];
@@ -123,8 +123,8 @@ impl Desk {
         Ok(gets)
     }
 
-    /// Says that the calling process, a server of the connection pool, is free; gives the socket on which its next
-    /// client comes. One that does not `stay` serves no other. A client that cannot be told of ends.
+    /// Reports that the calling process, a pooled server, is free; returns the socket on which its next client arrives.
+    /// A process that does not `stay` serves no other client. A client that cannot be reported loses its connection.
     fn free(&self, served: Served, stays: bool) -> os::OsResult<(OwnedFd, Option<Kept>)> {
         let (gives, gets) = socket::message_pair()?;
         let mut message = Zeroizing::new(vec![b'R']);
@@ -149,7 +149,7 @@ impl Desk {
         Ok((gets, served.kept))
     }
 
-    /// The next that has come; a proof stays in `message`.
+    /// The next message; a proof stays in `message`.
     pub fn hear(&self, message: &mut Vec<u8>) -> Option<News> {
         loop {
             message.resize(MESSAGE_MAX, 0);
@@ -179,13 +179,13 @@ impl Desk {
 }
 
 impl AsRawFd for Desk {
-    /// Of the hearing.
+    /// The supervisor's descriptor.
     fn as_raw_fd(&self) -> RawFd {
         self.hears.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 }
 
-/// A client of the connection pool, as a message has it.
+/// A pool client, decoded from a message.
 fn read_client(message: &[u8], line: OwnedFd) -> Option<PoolClient> {
     let (said, rest) = message.split_first()?;
     let (head, len) = Head::read(rest).ok()?;
@@ -207,18 +207,18 @@ fn read_free(message: &[u8], gives: OwnedFd, line: Option<OwnedFd>) -> Option<Fr
     Some(FreeServer { pid: i32::from_ne_bytes(*pid), gives, keeps, parked })
 }
 
-/// The fate of a client of the connection pool.
+/// The fate of a pool client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
     Served = b'D',
-    /// It is told that it has waited for too long.
+    /// The client is told that it has waited for too long.
     TooLate = b'T',
-    /// It is told that there are as many clients as may be.
+    /// The client is told that there are too many clients.
     TooMany = b'C',
 }
 
-/// The message that hands a client of the connection pool over.
+/// The message that hands over a pool client.
 pub fn pooled_for_server(letter: &[u8], class: usize, fate: Fate) -> Zeroizing<Vec<u8>> {
     let mut message = Zeroizing::new(Vec::with_capacity(letter.len() + 3));
     message.push(fate as u8);
@@ -227,7 +227,7 @@ pub fn pooled_for_server(letter: &[u8], class: usize, fate: Fate) -> Zeroizing<V
     message
 }
 
-/// Makes what was heard of a proof the message to a spare process.
+/// Converts a received proof to the message for a spare process.
 pub fn proof_for_spare(message: &mut [u8], has_room: bool) {
     if let Some(kind) = message.first_mut() {
         *kind = if has_room { b'N' } else { b'F' };
@@ -276,11 +276,11 @@ fn read(message: &[u8], socket: OwnedFd) -> Option<Client> {
     }
 }
 
-/// Serves one client after the other, `_process_pool_max_sessions` at most: what the process may have lost of its
-/// memory goes with it. `gets` is where the first one comes.
+/// Serves one client after another, at most `_process_pool_max_sessions`, so that leaked memory is freed with the
+/// process. `gets` is the socket of the first client.
 ///
 /// # Errors
-/// No descriptor to be had.
+/// No descriptor available.
 pub fn run(
     instance: &'static Instance,
     mut gets: OwnedFd,
@@ -301,7 +301,7 @@ pub fn run(
         os::crash::point("server-handed-over");
         let forked_ns = os::clock::now_ns();
         let client = read(&message[..len], socket);
-        // The key of a conversation is nobody else's.
+        // Wipes the key of the conversation.
         message[..len].zeroize();
         os::process::set_name(children::SERVER_NAME);
         let in_order = match client {
@@ -332,10 +332,10 @@ pub fn run(
             }
         };
         os::crash::point("server-session-ended");
-        // A slot that is still this process's is PMON's to clean up.
+        // A slot that still belongs to this process is left to PMON.
         let is_clean =
             in_order && !instance.is_closing() && instance.processes().by_os_pid(os::process::own_id()).is_none();
-        // A process that has said that it waits is given a client.
+        // A process that reports that it waits will be given a client, so this is checked before.
         if session >= most || !is_clean || !has_little_memory() {
             return Ok(());
         }
@@ -349,7 +349,7 @@ fn has_little_memory() -> bool {
     os::proc::private_bytes_of(os::process::own_id()).is_some_and(|bytes| bytes <= MEMORY_MAX)
 }
 
-/// Waits for a client; `None` when the process is to end. A session that is kept ends when it is killed meanwhile.
+/// Waits for a client; `None` when the process must end. A kept session ends when it is killed meanwhile.
 fn hear(
     gets: &OwnedFd,
     signals: &SignalFd,
@@ -363,7 +363,7 @@ fn hear(
             let _wait = kept.as_ref().map(Kept::wait);
             socket::poll(&mut set, None).ok()?;
         }
-        // A signal may have been meant for the session before.
+        // A signal may have been meant for the previous session.
         if set[1].ready() && signals.next().is_some() {
             if instance.is_closing() {
                 return None;
@@ -383,17 +383,17 @@ fn hear(
     }
 }
 
-/// How many spare processes are kept: at least the smaller number, and of what is beyond it only what was needed
-/// within the last second, up to the larger number.
+/// The number of spare processes: at least the smaller number; beyond it only as many as were needed within the last
+/// second, up to the larger number.
 pub struct Pool {
     pub min: usize,
     pub max: usize,
-    /// The fewest that waited since the second began.
+    /// The smallest number of waiting processes since the second began.
     low: usize,
     until: std::time::Instant,
 }
 
-/// How often it is looked whether fewer spare processes do.
+/// Interval of the checks for surplus processes.
 const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl Pool {
@@ -401,12 +401,12 @@ impl Pool {
         Pool { min: min.min(max), max, low: 0, until: std::time::Instant::now() }
     }
 
-    /// Notes that so many wait.
+    /// Notes the number of waiting processes.
     pub fn note(&mut self, waiting: usize) {
         self.low = self.low.min(waiting);
     }
 
-    /// How many of those that wait may end now: half of those that nobody needed for a second.
+    /// The number of waiting processes that may end now: half of those unused for a second.
     pub fn surplus(&mut self, waiting: usize, now: std::time::Instant) -> usize {
         if now < self.until {
             return 0;
@@ -416,7 +416,7 @@ impl Pool {
         low.min(waiting).saturating_sub(self.min).div_ceil(2)
     }
 
-    /// When to look next; `None` while no more wait than are kept anyway.
+    /// The time of the next check; `None` while no surplus is possible.
     pub fn look_at(&self, waiting: usize) -> Option<std::time::Instant> {
         (waiting > self.min).then_some(self.until)
     }

@@ -1,24 +1,24 @@
-//! The supervisor: one thread that forks the processes of the instance and watches them. The listener process alone
-//! makes server processes as well, for connections that are encrypted; those are the supervisor's children too, and
-//! wait until it knows them.
+//! The supervisor: one thread that forks the processes of the instance and watches them. Only the listener process
+//! forks server processes as well, for encrypted connections; those are children of the supervisor, too, and wait until
+//! it knows them.
 //!
-//! It was made a single loop over `poll` so that forking is safe (no other thread can hold a lock at that moment) and
-//! every child inherits the SGA at the same address. It runs no SQL and takes no latch while the instance is open: a
-//! supervisor that waited for a latch whose holder is dead could not start the cleaning.
+//! The supervisor is a single loop over `poll`, so that forking is safe (no other thread can hold a lock at that
+//! moment) and every child inherits the SGA at the same address. It runs no SQL and takes no latch while the instance
+//! is open: a supervisor that waited for the latch of a dead process could not start the cleaning.
 //!
-//! | event | what happens |
+//! | event | action |
 //! |---|---|
-//! | a local connection | hand it to a spare server process; the error ORA-00020 when there are too many |
+//! | a local connection | hand it to a spare server process, or send ORA-00020 when there are too many |
 //! | a client has proved its password to the listener | the same |
-//! | a server process waits for a client | it is a spare one, unless there are enough |
+//! | a server process waits for a client | keep it as a spare one, unless there are enough |
 //! | there are too few spare server processes | fork one |
-//! | a server process of the listener announces itself | it may go on, unless there are too many |
-//! | a child of the job queue is asked for | fork a job slave |
-//! | a server process or job slave ended | its slots are marked dead, PMON is posted |
-//! | MMON, MMNL or LSNR ended | it is started again |
-//! | another background process ended | the instance ends |
+//! | a server process of the listener announces itself | permit it, unless there are too many |
+//! | the job queue requests a child | fork a job slave |
+//! | a server process or job slave ended | mark its slots dead, post PMON |
+//! | MMON, MMNL or LSNR ended | restart it |
+//! | another background process ended | end the instance |
 //! | SIGTERM, SIGINT · SIGUSR1 · SIGQUIT · end of the owner's pipe | stop: immediate · normal · abort · abort |
-//! | SIGCHLD, and a server of parallel queries is wanted | fork it |
+//! | SIGCHLD, and a server of parallel queries is requested | fork it |
 //! | the supervisor dies | the kernel kills every child (PDEATHSIG) |
 
 mod pooled;
@@ -47,28 +47,28 @@ use zeroize::Zeroize;
 /// The socket's file name in the database directory.
 pub const SOCKET_NAME: &str = "latchwork.sock";
 
-/// Server processes that may exist beyond `processes` for a moment: they come to break calls, or to be refused.
+/// Server processes beyond `processes` that may exist for a moment, to break calls or to refuse clients.
 const SPARE_CHILDREN: usize = 16;
 
-/// Where the kernel permits it, the instance is among the last that it kills when memory runs out.
+/// If permitted, the instance's processes are among the last that the kernel kills when memory runs out.
 const INSTANCE_OOM_SCORE: i32 = -900;
 
-/// How long sessions may take to end in an immediate stop before they are killed.
+/// Time limit for sessions to end in an immediate stop before they are killed.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long a background process may take to finish its work at a stop.
+/// Time limit for a background process to finish its work at a stop.
 const FINISH_LIMIT: Duration = Duration::from_secs(60);
 
-/// MMON and MMNL are started again unless they have just been.
+/// MMON and MMNL are restarted unless they were started within this time.
 const RESTART_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long no spare process is forked after that could not be.
+/// Pause before the next fork of a spare process after a failed one.
 const FORK_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long clients wait for a listener process that died soon after its start.
+/// Time that clients wait for a listener process that died soon after its start.
 const LISTENER_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest path a socket address takes.
+/// The longest path in a socket address.
 const MAX_SOCKET_PATH: usize = 107;
 
 /// The supervisor of an open instance.
@@ -77,30 +77,30 @@ pub struct Supervisor {
     alert: AlertLog,
     signals: SignalFd,
     listener: Option<UnixListener>,
-    /// Of the network, where there is one.
+    /// The network listener, if there is one.
     net: Option<Listener>,
-    /// Written to by CJQ0 when it wants a job slave.
+    /// CJQ0 writes to it to request a job slave.
     wanted: EventFd,
     children: BTreeMap<i32, Child>,
-    /// The server processes that wait for a client, the coldest first.
+    /// The waiting server processes, the coldest first.
     spares: VecDeque<Spare>,
     pool: Pool,
     /// The connection pool.
     broker: Broker,
-    /// At which processes say that they wait, and the listener process who has proved a password.
+    /// The socket for reports of waiting processes and of clients that have proved a password.
     desk: Desk,
     /// Watches the connections of server processes for their ends, by process number.
     lines: Epoll,
-    /// Descriptors that are under way to another process. A child that is forked meanwhile keeps none of them.
+    /// Descriptors in transit to another process. A child that is forked meanwhile keeps none of them.
     under_way: Vec<OwnedFd>,
     /// The last message at the desk.
     message: Vec<u8>,
-    /// Those that have ended while the database is open and are to be started again, and when each last was.
+    /// Roles that have ended and are to be restarted while the database is open, with the time of their last start.
     ended: Vec<Role>,
     started_again: Vec<(Role, Instant)>,
-    /// When a spare process is forked again, after that could not be.
+    /// The time of the next fork of a spare process after a failed one.
     fork_at: Option<Instant>,
-    /// When the listener process is to be started again, if it is not there.
+    /// The time at which the listener process is to be restarted, if it has ended.
     listen_at: Option<Instant>,
     owner_on_stdin: bool,
     own_id: i32,
@@ -109,18 +109,18 @@ pub struct Supervisor {
 /// A child that has not been reaped.
 struct Child {
     role: Role,
-    /// A server process's connection: its process looks at it between calls only, so the supervisor sees that a client
-    /// has gone in the middle of one. `None` once it has.
+    /// A server process's connection: the process reads it between calls only, so the supervisor watches for clients
+    /// that disconnect during a call. `None` afterwards.
     line: Option<OwnedFd>,
 }
 
-/// A server process that waits for a client, and the socket by which it is handed one.
+/// A server process that waits for a client, and the socket for handing it one.
 struct Spare {
     pid: i32,
     gives: OwnedFd,
 }
 
-/// Why the loop ended.
+/// The reason why the loop ended.
 enum End {
     Stop(StopMode),
     /// A background process is gone.
@@ -129,7 +129,7 @@ enum End {
 
 /// Runs an instance from start to end.
 pub fn run(options: StartOptions) -> Result<(), String> {
-    // Whatever the instance's processes make, archived logs and backups too, is their owner's.
+    // All files made by the instance's processes, including archived logs and backups, are private to their owner.
     os::process::make_files_private();
     let place = match &options.dir {
         Some(d) => Place::take(d),
@@ -142,7 +142,7 @@ pub fn run(options: StartOptions) -> Result<(), String> {
 }
 
 fn say(text: String) -> String {
-    // Who started the instance may have gone; then nobody needs the text.
+    // The starter may be gone; then nobody needs the text.
     let _ = writeln!(std::io::stdout(), "{text}");
     let _ = std::io::stdout().flush();
     text
@@ -162,7 +162,7 @@ fn run_in(options: &StartOptions, place: &Place) -> Result<(), String> {
     supervisor.finish(end, place)
 }
 
-/// Arms what a test asked for, before the first file is opened and the first process forked.
+/// Arms the faults of tests before the first file is opened and the first process is forked.
 fn arm_faults(options: &StartOptions, place: &Place) -> os::OsResult<()> {
     if options.params.flag(Param::DiskFull) {
         os::full::arm(place.dir());
@@ -240,7 +240,7 @@ impl Supervisor {
             }
         }
         signal::ignore(signal::SIGPIPE);
-        // Its death and that of a background process end the instance; sessions say otherwise of themselves.
+        // The death of this process or of a background process ends the instance; sessions set their own score.
         os::process::set_oom_score(INSTANCE_OOM_SCORE);
         let text = |e: os::OsError| e.to_string();
         let stop = [signal::SIGCHLD, signal::SIGTERM, signal::SIGINT, signal::SIGQUIT, signal::SIGUSR1];
@@ -253,7 +253,7 @@ impl Supervisor {
         arm_faults(options, place).map_err(text)?;
         let mut tell = |told: Told<'_>| match told {
             Told::Alert(text) => alert.write(text),
-            // Whoever waits for the first line reads these, and passes them by.
+            // A starter that waits for the first line skips these.
             Told::Progress(text) => drop(say(text.to_string())),
         };
         let instance = Instance::open_telling(place.dir(), &options.params, place.is_ephemeral(), &mut tell);
@@ -267,7 +267,8 @@ impl Supervisor {
     fn start_processes(&mut self, place: &Place) -> Result<(), String> {
         use Role::*;
         let all = [Pmon, Dbw0, Lgwr, Ckpt, Smon, Arc0, Cjq0, Mmon, Mmnl];
-        // Who waits for a log of a throw-away database archives it, and its snapshots are taken by those who want them.
+        // A throw-away database has no ARC0 and no MMON: sessions that wait for a log archive it, and snapshots are
+        // taken on request.
         let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !place.is_ephemeral();
         for role in all.into_iter().filter(is_wanted) {
             let pid = self.fork(role, Given::Nothing)?;
@@ -288,7 +289,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Listens on the network, where the parameters say so.
+    /// Listens on the network if the parameters say so.
     fn listen(&mut self, dir: &Path) -> Result<(), String> {
         self.net = Listener::open(self.instance.params(), dir)?;
         self.instance.state().listener_begins();
@@ -298,13 +299,13 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Does with the listener what is asked, and says whether it could.
+    /// Executes a request to the listener, and returns whether it could.
     fn obey(&mut self, wish: ListenerWish) -> bool {
         let done = match wish {
             ListenerWish::Start if self.net.is_some() => Ok(()),
             ListenerWish::Start => {
                 let dir = self.instance.dir().to_path_buf();
-                // A process that still ends has its successor when it has ended: there is one at a time.
+                // A process that is ending gets its successor when it has ended: there is one at a time.
                 let ends = self.children.values().any(|child| child.role == Role::Lsnr);
                 self.listen(&dir).and_then(|()| if ends { Ok(()) } else { self.fork_listener() })
             }
@@ -315,7 +316,7 @@ impl Supervisor {
                 self.end_listener();
                 Ok(())
             }
-            // Its successor reads the wallet again; clients wait meanwhile.
+            // The successor reads the wallet again; clients wait meanwhile.
             ListenerWish::Reload => {
                 self.end_listener();
                 Ok(())
@@ -336,7 +337,7 @@ impl Supervisor {
         }
     }
 
-    /// Forks one child. In the child this does not return.
+    /// Forks one child. Does not return in the child.
     fn fork(&mut self, role: Role, given: Given) -> Result<i32, String> {
         match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
             Fork::Parent(pid) => {
@@ -344,13 +345,13 @@ impl Supervisor {
                 Ok(pid)
             }
             Fork::Child => {
-                // Other sessions' connections end with their own processes.
+                // Connections of other sessions must end with their own processes.
                 self.children.clear();
                 self.spares.clear();
                 self.broker.forget_all();
                 self.under_way.clear();
                 self.desk.leave();
-                // What listens stays with the supervisor and the listener process, so that the sockets die with them.
+                // Listening sockets stay with the supervisor and the listener process, so that they close with them.
                 drop(self.listener.take());
                 let given = match (role, self.net.take(), given) {
                     (Role::Lsnr, Some(net), _) => Given::Net(net.of_gate()),
@@ -381,7 +382,7 @@ impl Supervisor {
             set.extend([Poll::read(&self.lines), Poll::read(&self.desk), Poll::read(&self.broker)]);
             let until = self.listen_at.into_iter().chain(self.pool.look_at(self.spares.len()));
             let until = until.chain(self.broker.look_at()).min();
-            // One more is forked when nothing else is to be done.
+            // A spare process is forked when nothing else is to be done.
             let is_short = self.is_short_of_spares() && self.fork_at.is_none_or(|at| at <= Instant::now());
             let until = until.into_iter().chain(self.fork_at.filter(|_| !is_short)).min();
             let until = until.map(|at| at.saturating_duration_since(Instant::now()));
@@ -404,7 +405,7 @@ impl Supervisor {
             if set[0].ready() {
                 self.fork_parallel_servers();
             }
-            // Those that wait are there for those that come.
+            // Waiting processes are handled before new clients, which may need them.
             if set[lines + 1].ready() {
                 self.hear_desk();
             }
@@ -439,7 +440,7 @@ impl Supervisor {
         }
     }
 
-    /// Sees whose clients have closed their connections: what a session still runs ends, and the session with it.
+    /// Handles clients that have closed their connections: the present call ends, and the session with it.
     fn see_ends(&mut self) {
         let mut pids = Vec::new();
         if self.lines.wait(&mut pids, Some(Duration::ZERO)).is_ok() {
@@ -450,8 +451,8 @@ impl Supervisor {
         }
     }
 
-    /// Notes the connection of a server process, instead of the one before. Without room to watch it the client's end
-    /// is noticed at the end of the call only.
+    /// Sets the connection of a server process, instead of the previous one. Without room to watch it, the client's end
+    /// is noticed only at the end of the call.
     fn set_line(&mut self, pid: i32, line: Option<OwnedFd>) {
         let Some(child) = self.children.get_mut(&pid) else { return };
         if let Some(before) = &child.line {
@@ -466,7 +467,7 @@ impl Supervisor {
         self.children.len().saturating_sub(self.spares.len())
     }
 
-    /// Hands a client's connection, with the message about it, to a server process that waits.
+    /// Hands a client's connection, with the message about it, to a waiting server process.
     fn hand_over(&mut self, message: &[u8], line: OwnedFd) {
         self.under_way.push(line);
         let mut taker = None;
@@ -475,7 +476,7 @@ impl Supervisor {
                 Some(spare) => (spare, false),
                 None => match self.fork_spare() {
                     Ok(spare) => (spare, true),
-                    // The client sees its connection end.
+                    // The client sees the end of its connection.
                     Err(text) => {
                         self.alert.write(&text);
                         break;
@@ -485,7 +486,7 @@ impl Supervisor {
             let fd = self.under_way.last().map_or(-1, AsRawFd::as_raw_fd);
             match os::socket::send_with(&spare.gives, message, &[fd]) {
                 Ok(()) => taker = Some(spare.pid),
-                // It has just died; one that dies at once would be followed by others.
+                // The new process has just died; another one would probably die as well.
                 Err(_) if is_new => break,
                 Err(_) => {}
             }
@@ -532,13 +533,13 @@ impl Supervisor {
     fn let_spares_go(&mut self) {
         let surplus = self.pool.surplus(self.spares.len(), Instant::now());
         if surplus > 0 {
-            // They end when they see that their sockets have.
+            // They end when they see that their sockets are closed.
             self.spares.drain(..surplus);
             self.note_spares();
         }
     }
 
-    /// Hears who waits for a client, and who has proved a password.
+    /// Reads the reports of waiting processes and of clients that have proved a password.
     fn hear_desk(&mut self) {
         let mut message = std::mem::take(&mut self.message);
         while let Some(news) = self.desk.hear(&mut message) {
@@ -580,7 +581,8 @@ impl Supervisor {
         end
     }
 
-    /// The instance lives without MMON and MMNL, but not for long; one that ends as soon as it has begun is left alone.
+    /// Restarts MMON or MMNL, without which the instance can live for a while; a process that ends soon after its start
+    /// is not restarted.
     fn start_again(&mut self, role: Role) {
         let name = role.name();
         if role == Role::Lsnr && self.net.is_none() {
@@ -612,11 +614,11 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Collects ended children.
+    /// Reaps ended children.
     fn reap(&mut self) -> Option<End> {
         let mut end = None;
         while let Some(pid) = os::process::ended_child() {
-            // Once it is collected nobody knows any more what it has used.
+            // The CPU time of a process is lost once it is reaped.
             if let Some(ns) = os::clock::process_cpu_ns(pid) {
                 self.instance.processes().note_ended(pid, ns);
             }
@@ -659,13 +661,12 @@ impl Supervisor {
         self.hand_over(&message, stream.into());
     }
 
-    /// Server processes of the network leave half of the spare processes to local ones.
+    /// Server processes of the network leave half of the extra processes to local connections.
     fn let_on(&mut self) {
         while let Some(announced) = self.net.as_ref().and_then(Listener::hear) {
             let has_room = self.busy() < self.instance.max_processes() + SPARE_CHILDREN / 2;
             let (pid, line) = (announced.pid, announced.line.try_clone().ok());
-            // One that has ended already was or is reaped without a name. One that takes the answer has not been
-            // reaped.
+            // A process that has ended is reaped without a name. A process that takes the answer has not been reaped.
             if has_room && announced.let_on() {
                 self.children.insert(pid, Child { role: Role::Server, line: None });
                 self.set_line(pid, line);
@@ -683,7 +684,7 @@ impl Supervisor {
         }
     }
 
-    /// Forks the servers of parallel queries that are wanted.
+    /// Forks the servers of parallel queries that are requested.
     fn fork_parallel_servers(&mut self) {
         let instance = self.instance;
         while let Some(n) = instance.caches().servers.take_wanted() {
@@ -695,7 +696,7 @@ impl Supervisor {
     }
 
     fn finish(mut self, end: End, place: &Place) -> Result<(), String> {
-        // Nobody connects any more, and who looks at the directory sees no socket.
+        // No connection is accepted any more, and the directory shows no socket.
         self.listener = None;
         self.net = None;
         self.spares.clear();
@@ -731,7 +732,7 @@ impl Supervisor {
         }
     }
 
-    /// Ends sessions, then the background processes in the order in which they need one another, then the database.
+    /// Ends sessions, then the background processes in the order of their dependencies, then the database.
     fn close(&mut self, mode: StopMode) -> Result<(), String> {
         self.instance.state().set_phase(Phase::Closing);
         self.instance.caches().servers.wake_all(self.instance.processes());
@@ -780,13 +781,12 @@ impl Supervisor {
                 return Err(format!("{} {} during shutdown", role.name(), describe(how)));
             }
             let Some(role) = self.children.values().map(|c| c.role).find(|r| which(*r)) else { return Ok(()) };
-            // A process that still reports itself as waiting sees its socket end.
+            // A process that still reports itself as waiting sees the end of its socket.
             while self.desk.hear(&mut self.message).is_some() {}
             if limit.is_some_and(|l| start.elapsed() > l) {
                 return Err(format!("{} did not end in time", role.name()));
             }
-            // Again, for one that was not attached yet when it was asked first has no slot that could have kept the
-            // request.
+            // Repeated, because a process that was not attached at the first request had no slot to keep it.
             for (&pid, _) in self.children.iter().filter(|(_, c)| c.role.has_work_of_its_own() && which(c.role)) {
                 self.instance.ask_to_end(pid);
             }
@@ -801,7 +801,7 @@ impl Supervisor {
                 }
             }
             let mut set = [Poll::read(&self.signals)];
-            // A failed poll only makes the wait busier.
+            // A failed poll only makes the loop busier.
             let _ = os::socket::poll(&mut set, Some(Duration::from_millis(20)));
         }
     }

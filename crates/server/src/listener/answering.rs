@@ -1,14 +1,14 @@
-//! The answer to a call: its first packets may be on their way while the rest of it is made.
+//! The answer to a call: its first packets may be sent while the rest is produced (invariant 6).
 
 use super::line::Line;
 use std::ops::{Deref, DerefMut};
 
-/// Bytes that are worth being sent ahead; then twice as many each time, up to the second. The client is woken for each
-/// part, which takes as long as some hundred short rows do.
+/// Bytes of the first part that is sent ahead; the size doubles with each part up to the second number. Each part wakes
+/// the client, which takes as long as producing some hundred short rows.
 const AHEAD_LEAST: usize = 32 << 10;
 const AHEAD_MOST: usize = 256 << 10;
 
-/// The bytes of an answer that have not been sent, and the connection that takes them.
+/// The unsent bytes of an answer, and the connection that takes them.
 pub struct Answering<'a> {
     bytes: &'a mut Vec<u8>,
     line: &'a mut Line,
@@ -16,12 +16,12 @@ pub struct Answering<'a> {
     gone: usize,
     /// Bytes of the answer in a full packet.
     packet: usize,
-    /// So many bytes are waited for.
+    /// The size at which the next part is sent.
     least: usize,
 }
 
 impl<'a> Answering<'a> {
-    /// An answer that begins with nothing.
+    /// An empty answer.
     pub fn new(bytes: &'a mut Vec<u8>, line: &'a mut Line) -> Answering<'a> {
         bytes.clear();
         let packet = line.part_max();
@@ -33,13 +33,13 @@ impl<'a> Answering<'a> {
         self.gone + self.bytes.len()
     }
 
-    /// Whether a part of the answer has been sent ahead: what is written then stays written.
+    /// Whether a part of the answer has been sent ahead and can no longer be changed.
     pub fn has_begun(&self) -> bool {
         self.gone > 0
     }
 
-    /// Sends what fills packets, or one that could be longer, once that is enough to be worth it. The rest of the
-    /// answer follows in any case: a connection that takes nothing more now, or is over, is seen when the answer ends.
+    /// Sends full packets, or one that could be longer, once the part is large enough. The rest of the answer follows
+    /// in any case: a connection that is full or over is handled at the end of the answer.
     pub fn send_ahead(&mut self) {
         if self.bytes.len() < self.least {
             return;

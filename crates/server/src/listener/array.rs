@@ -1,4 +1,5 @@
-//! A statement executed with many rows of bind values: one call of the session's, as it is one of the client's.
+//! A statement executed with many rows of bind values: one call of the client, and one call of the session (invariant
+//! 11).
 
 use super::calls::{Calls, Tried, Trouble};
 use net::local::{self, Done};
@@ -8,12 +9,12 @@ use net::oracle::value::Shape;
 use std::collections::VecDeque;
 use types::{Ora, Value};
 
-/// How an array is executed.
+/// The options of an array execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Array {
     pub(super) batch_errors: bool,
     pub(super) row_counts: bool,
-    /// Commits behind it, unless executions failed.
+    /// Commits after it, unless executions failed.
     pub(super) commits: bool,
 }
 
@@ -33,12 +34,12 @@ impl Calls {
         }
         let executions = rows.len() as u32;
         let has_cursors = statement.binds.iter().any(Shape::is_cursor);
-        // One value of a cursor or a table is not one for each execution.
+        // A single cursor or table value does not make an array.
         let is_one = executions == 1 && !statement.outline.is_block;
         if statement.binds.iter().any(Shape::is_table) || has_cursors && !is_one {
             return Err(Ora::unsupported().into());
         }
-        // Cursors and LOBs that binds name are looked up before the session is called.
+        // Cursors and LOBs in binds are looked up before the session is called.
         let shapes = statement.binds.clone();
         let mut found = VecDeque::new();
         let mut row = Vec::new();
@@ -77,7 +78,7 @@ impl Calls {
         let flow = self.session.call_array(&array, &mut next, &mut bytes);
         let said = self.hear(flow, &bytes)?;
         if let Some(failure) = said.failure {
-            // Of a block the executions that went well are counted.
+            // For a block the successful executions are counted.
             let is_block = self.cursors.get(number.into())?.outline.is_block;
             let rows = if is_block { said.executed.executions.into() } else { said.executed.rows };
             return Err(Trouble::Array(failure, local::Executed { rows, ..said.executed }));

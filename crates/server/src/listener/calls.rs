@@ -1,7 +1,7 @@
-//! A client's calls, in the words of the wire: to the session, and its answers back.
+//! The client's calls: translation between Oracle Net and the session's packets.
 //!
-//! The session speaks the packets of the local socket. Here they are made from a driver's messages and turned into what
-//! the driver waits for; nothing of Oracle Net is known beyond this folder.
+//! The session speaks the packets of the local socket. This module makes them from a driver's messages, and converts
+//! the answers for the driver; Oracle Net is known only in this folder.
 
 use super::answering::Answering;
 use super::array::Array;
@@ -23,30 +23,30 @@ use std::collections::VecDeque;
 use std::mem::take;
 use types::{Ora, Value};
 
-/// A unit was created with errors in it: a warning.
+/// A warning: a unit was created with compilation errors.
 const COMPILED_WITH_ERRORS: u32 = 24344;
-/// The end of a call that was broken.
+/// The error of a call that was broken.
 const BROKEN: u32 = 1013;
 
-/// What a session said to a call.
+/// The session's answer to a call.
 #[derive(Default)]
 pub(super) struct Said {
     pub(super) described: Option<(u32, Vec<local::Column>)>,
     pub(super) rows: Vec<Vec<Value>>,
     pub(super) done: Done,
-    /// Of an array.
+    /// The result of an array.
     pub(super) executed: Executed,
     pub(super) errors: Vec<(u32, Failure)>,
     pub(super) returned: Vec<(u32, Vec<(u16, Value)>)>,
-    /// It failed, behind all that.
+    /// The error after all other parts.
     pub(super) failure: Option<Box<Failure>>,
 }
 
-/// An error of a call.
+/// The error of a call.
 pub(super) enum Trouble {
-    /// The session's.
+    /// An error of the session.
     Session(Box<Failure>),
-    /// The session's, of an array that came as far as that.
+    /// An error of the session that ended an array, with the result so far.
     Array(Box<Failure>, Executed),
     Own(Ora),
 }
@@ -67,41 +67,41 @@ pub(super) type Tried<T> = std::result::Result<T, Trouble>;
 
 /// The bind values of a call.
 pub enum Values {
-    /// Those of one execution, and the tables of PL/SQL among them.
+    /// The values of one execution, with the PL/SQL tables among them.
     One(Vec<Value>, Tables),
-    /// Those of several, or of one that is treated like them.
+    /// The values of several executions, or of one that is treated like several.
     Many(BindRows),
 }
 
-/// What came of a call.
+/// The result of a call.
 pub struct Answer {
     pub flow: Flow,
-    /// The call was broken, by its error.
+    /// The call ended with the error of a break.
     pub is_broken: bool,
     pub has_failed: bool,
 }
 
-/// A session and the statements its client has given numbers.
+/// A session, and the statements to which its client has assigned numbers.
 pub struct Calls {
     instance: &'static Instance,
     pub(super) session: Session,
     pub(super) client: Client,
-    /// Under which the client sends passwords.
+    /// The key with which the client encrypts passwords.
     key: SessionKey,
     pub(super) cursors: Cursors,
     pub(super) lobs: Locators,
-    /// The session is over.
+    /// The session has ended.
     is_over: bool,
-    /// The transaction without a session that the client takes itself to be in.
+    /// The sessionless transaction that the client believes to be in.
     pub(super) told: Option<(GlobalId, bool)>,
-    /// It could not come into one, and takes itself to be in it.
+    /// The client believes to be in a transaction that it could not enter.
     pub(super) is_misled: bool,
-    /// The call that is being answered leaves it when it has gone well.
+    /// The present call leaves the transaction if it succeeds.
     pub(super) leaves_behind: bool,
 }
 
 impl Calls {
-    /// The calls of a session that has opened.
+    /// The calls of a new session.
     pub fn new(instance: &'static Instance, session: Session, client: Client, key: SessionKey) -> Calls {
         let cursors = Cursors::new(session.parameter(params::Param::OpenCursors));
         Calls {
@@ -128,7 +128,7 @@ impl Calls {
         self.session.end();
     }
 
-    /// Closes all statements and gives the session back.
+    /// Closes all statements and returns the session.
     pub fn into_session(mut self) -> Session {
         for open in self.cursors.take_open() {
             self.close_query(Some(open));
@@ -137,7 +137,7 @@ impl Calls {
         self.session
     }
 
-    /// How the bind values of a call are sent that does not describe them itself.
+    /// The statement of a cursor; it tells how bind values are sent that a call does not describe.
     pub fn known(&self, cursor: u32) -> Option<&Statement> {
         self.cursors.binds(cursor)
     }
@@ -159,7 +159,7 @@ impl Calls {
         let mut is_broken = false;
         let has_failed = tried.is_err();
         if let Err(trouble) = tried {
-            // Rows that are on their way stand before the error.
+            // Rows that have been sent come before the error.
             if !out.has_begun() {
                 out.truncate(from);
                 self.told = told;
@@ -196,7 +196,7 @@ impl Calls {
             Request::Commit => self.simple("commit", sequence, out),
             Request::Rollback => self.simple("rollback", sequence, out),
             Request::Ping => {
-                // Connection pools ping to find out whether a connection still has its session.
+                // Connection pools ping to check whether a connection still has its session.
                 self.session.release_if_killed();
                 if self.session.is_killed() {
                     self.is_over = true;
@@ -234,12 +234,13 @@ impl Calls {
                 reply::write_status(out, self.status(), sequence);
                 Ok(())
             }
-            // Handled where the line is.
+            // Handled together with the connection.
             Request::LogonOne(_) | Request::ReleaseSession { .. } | Request::Other(_) => Err(Ora::unsupported().into()),
         }
     }
 
-    /// Changes the user's own password, as drivers ask for it in a session: under the key that the logon agreed.
+    /// Changes the user's own password at the request of a driver within a session; it is encrypted with the key of the
+    /// logon.
     fn change_password(&mut self, logon: &Logon) -> Tried<()> {
         if self.session.process().session().is_pooled() {
             return Err(Ora::new(56609).into());
@@ -256,10 +257,10 @@ impl Calls {
         Ok(self.session.change_own_password(&old, &new)?)
     }
 
-    /// Does what comes before a call that is not served.
+    /// Runs the piggybacks before a call that is not supported.
     ///
     /// # Errors
-    /// That of what cannot be done.
+    /// The error of a piggyback that cannot be run.
     pub fn before_refusal(&mut self, before: Vec<Piggyback>) -> types::Result<()> {
         before.into_iter().try_for_each(|p| match self.before(p) {
             Err(Trouble::Own(e)) => Err(e),
@@ -298,7 +299,7 @@ impl Calls {
         Ok(())
     }
 
-    /// What `v$session` shows of the client from here on.
+    /// Sets the client's attributes in `v$session`.
     fn note(&self, known_by: &EndToEnd) {
         let slot = self.session.process().session();
         let texts = [
@@ -324,7 +325,7 @@ impl Calls {
         }
     }
 
-    /// Asks the session, and reads its packets.
+    /// Calls the session, and reads its packets.
     pub(super) fn ask(&mut self, request: &Ask) -> Tried<Said> {
         let mut bytes = Vec::new();
         let flow = self.session.call(request, &mut bytes);
@@ -335,7 +336,7 @@ impl Calls {
         }
     }
 
-    /// Reads the session's packets.
+    /// Reads the packets of the session.
     pub(super) fn hear(&mut self, flow: Flow, bytes: &[u8]) -> Tried<Said> {
         self.is_over |= flow == Flow::End;
         let mut frames = FrameBuffer::new(usize::MAX);
@@ -377,7 +378,7 @@ impl Calls {
         }
     }
 
-    /// COMMIT as a part of the call that has just been run.
+    /// Commits as a part of the call that has just run.
     pub(super) fn commit_on_success(&mut self) -> Tried<()> {
         self.session.goes_on();
         self.run("commit")
@@ -428,7 +429,7 @@ impl Calls {
             statement.takes_results = e.flags & execute_flag::IMPLICIT_RESULTS != 0;
         }
         let is_reference = statement.is_reference;
-        // An execution that goes on behind rows that were fetched is none.
+        // An execution that continues after fetched rows executes nothing.
         let goes_on = !is_new && e.position > 1 && statement.open.is_some();
         if scrolls && !is_reference && (goes_on || !e.asks(option::EXECUTE)) {
             return self.scroll(number, &e, sequence, out);
@@ -457,7 +458,7 @@ impl Calls {
         }
     }
 
-    /// The statement's number: of a new one, or of one that gets another text.
+    /// The number of the statement: a new statement, or one that gets a new text.
     fn statement_of(&mut self, e: &Execute) -> Tried<u16> {
         let Some(sql) = &e.sql else {
             self.cursors.get(e.cursor)?;
@@ -499,7 +500,7 @@ impl Calls {
         }
     }
 
-    /// What columns are to be sent as from here on.
+    /// Sets the types in which columns are sent from here on.
     fn fetch_as(&mut self, number: u16, defines: &[Shape]) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
         if defines.len() != statement.columns.len() {
@@ -532,7 +533,7 @@ impl Calls {
         let open = statement.open.take();
         (statement.stays_open, statement.has_ended) = (false, false);
         self.close_query(open);
-        // A cursor bound to its own statement is closed by then.
+        // A cursor bound to its own statement must be closed first.
         self.bound_cursors(number, &mut values)?;
         self.bound_lobs(&shapes, &mut values)?;
         let statement = self.cursors.get(number.into())?;
@@ -558,7 +559,7 @@ impl Calls {
             self.rows(number, rows, wanted, true, out)?;
         }
         reply::write_parameters(out, self.scn(), number, None);
-        // A fetch of no rows gets none; behind as many rows as were asked for, the end is not known yet.
+        // A fetch of no rows gets none; after exactly as many rows as requested the end is not known yet.
         let is_full = self.cursors.get(number.into())?.rows == u64::from(wanted);
         self.rows_end(number, waits || more || is_full, sequence).write(out);
         Ok(())
@@ -581,7 +582,7 @@ impl Calls {
             }
             self.cursors.forget_ended(number as u16);
             let said = self.ask(&Ask::Fetch { cursor: local, rows: wanted });
-            // The session has closed it when it failed, and at its end unless PL/SQL may hold it.
+            // The session has closed it on an error, and at its end unless PL/SQL may hold it.
             let goes_on = said.as_ref().is_ok_and(|said| said.done.more);
             let statement = self.cursors.get(number)?;
             statement.has_ended = said.is_ok() && !goes_on;
@@ -591,7 +592,7 @@ impl Calls {
         let statement = self.cursors.get(number)?;
         let more = statement.open.is_some() && !statement.has_ended || !statement.ahead.is_empty();
         let more = more || rows.len() == wanted as usize;
-        // Drivers may fetch once more behind the end.
+        // Drivers may fetch once more after the end.
         if more || !rows.is_empty() {
             self.rows(number as u16, rows, wanted, is_first, out)?;
         }
@@ -625,7 +626,7 @@ impl Calls {
         Ok(())
     }
 
-    /// How a fetch ended: there may be more, or the rows have come to their end.
+    /// The outcome of a fetch: more rows may follow, or the rows have ended.
     pub(super) fn rows_end(&mut self, number: u16, more: bool, sequence: u8) -> Outcome {
         let status = self.status();
         let mut outcome = Outcome { status, sequence, cursor: number, command: 3, ..Outcome::default() };
@@ -639,7 +640,7 @@ impl Calls {
         outcome
     }
 
-    /// Runs what is no query.
+    /// Runs a statement that is not a query.
     fn change(
         &mut self,
         number: u16,
@@ -676,8 +677,8 @@ impl Calls {
         Ok(())
     }
 
-    /// Which way the values of a statement's binds go, where any come back: of a block that has just run what its code
-    /// does with them.
+    /// Appends the directions of a statement's binds, if any value is returned. For a block that has just run, they
+    /// follow from its code.
     pub(super) fn write_directions(&mut self, number: u16, session: &[Bind], out: &mut Vec<u8>) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
         let binds = statement.binds.len();
@@ -700,7 +701,7 @@ impl Calls {
         Ok(())
     }
 
-    /// What the client's binds got from an execution, where any get something. `given`: the cursors that it had bound.
+    /// Appends the values that an execution returned to the client's binds. `given`: the cursors that were bound.
     pub(super) fn write_got(
         &mut self,
         number: u16,
@@ -723,7 +724,7 @@ impl Calls {
         Ok(())
     }
 
-    /// What each of the client's binds got.
+    /// The values returned to each of the client's binds.
     fn got(&mut self, number: u16, binds: &[Bind], values: &[(u16, Value)]) -> Tried<Vec<Vec<Value>>> {
         self.lobs.seen = NOW;
         let nls = self.session.nls();
@@ -755,7 +756,7 @@ impl Calls {
         }
     }
 
-    /// The outcome of a call that failed. What an array has come to before goes ahead of it.
+    /// The outcome of a failed call. The results of an array before the failure precede it.
     fn failed(&self, trouble: Trouble, sequence: u8, cursor: u16, out: &mut Vec<u8>) -> Outcome {
         let outcome = Outcome { status: self.status(), sequence, cursor, ..Outcome::default() };
         let (f, rows) = match trouble {

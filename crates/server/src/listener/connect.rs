@@ -1,4 +1,4 @@
-//! CONNECT: what a client asks for by name, and whether it is here.
+//! CONNECT: the service that a client requests, and whether it is here.
 
 use instance::{Instance, Phase};
 use net::oracle::descriptor::Entry;
@@ -11,25 +11,25 @@ mod refuse {
     pub const NO_SERVICE_NAME: u32 = 12504;
     pub const UNKNOWN_SID: u32 = 12505;
     pub const UNKNOWN_SERVICE: u32 = 12514;
-    /// No more processes can be had.
+    /// No more processes are available.
     pub const NO_HANDLER: u32 = 12516;
-    /// There is no server of the kind that was asked for.
+    /// There is no server of the requested kind.
     pub const NO_SUCH_SERVER: u32 = 12520;
     pub const UNKNOWN_INSTANCE: u32 = 12521;
     pub const BLOCKED: u32 = 12528;
 }
 
-/// What a client wants.
+/// The client's request.
 #[derive(Debug, PartialEq, Eq)]
 enum Wish {
-    /// Of the service of that name; empty for a SID.
+    /// A session of that service; empty for a SID.
     Session(String),
-    /// The same, of the connection pool.
+    /// A session of that service from the connection pool.
     Pooled(String, Wished),
     Ping,
 }
 
-/// The part of connect data on a session of the connection pool.
+/// The attributes of a pooled session in the connect data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wished {
     /// POOL_CONNECTION_CLASS.
@@ -38,7 +38,7 @@ pub struct Wished {
     pub purity: Option<String>,
 }
 
-/// The names by which the instance is known.
+/// The names of the instance.
 #[derive(Debug)]
 pub struct Names {
     services: Vec<String>,
@@ -48,14 +48,14 @@ pub struct Names {
 }
 
 impl Names {
-    /// Those that the parameters give it.
+    /// The names from the parameters.
     pub fn of(params: &SystemParams) -> Names {
         let get = |p| params.get(p);
         let (instance, database) = (get(Param::InstanceName), get(Param::DbName));
         Names { services: params.services(), domain: get(Param::DbDomain), instance, database }
     }
 
-    /// The services, each once, as they are shown.
+    /// The services in displayed form, each once.
     pub fn all(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         for name in &self.services {
@@ -67,7 +67,7 @@ impl Names {
         all
     }
 
-    /// Names are the same with the domain and without.
+    /// Names are equal with or without the domain.
     fn is_same(&self, a: &str, b: &str) -> bool {
         let bare = |name: &str| {
             let name = name.to_ascii_lowercase();
@@ -77,7 +77,7 @@ impl Names {
         bare(a) == bare(b)
     }
 
-    /// What the client wants, or the error of the refusal.
+    /// The client's request, or the error of the refusal.
     fn wish(&self, data: &str) -> Result<Wish, u32> {
         let entry = Entry::parse(data).ok_or(refuse::NO_SERVICE_NAME)?;
         let connect = entry.anywhere("CONNECT_DATA").ok_or(refuse::NO_SERVICE_NAME)?;
@@ -100,7 +100,7 @@ impl Names {
         };
         let text = |key: &str| connect.text_of(key).map(str::to_owned);
         match connect.text_of("SERVER") {
-            // There is no dispatcher.
+            // There are no dispatchers.
             Some(kind) if kind.eq_ignore_ascii_case("shared") => Err(refuse::NO_SUCH_SERVER),
             Some(kind) if kind.eq_ignore_ascii_case("pooled") => {
                 let wished = Wished { class: text("POOL_CONNECTION_CLASS"), purity: text("POOL_PURITY") };
@@ -113,17 +113,17 @@ impl Names {
 
 /// The answer to a client that connects.
 pub enum Answer {
-    /// It is accepted, with this SDU and for this service, for the connection pool or not.
+    /// Accepted, with this SDU and service, and for the connection pool if requested.
     Accept(Vec<u8>, u32, String, Option<Wished>),
-    /// The last words.
+    /// A last message before the connection ends.
     Last(Vec<u8>),
-    /// Nothing that it would understand.
+    /// No answer: the client would not understand one.
     Nothing,
 }
 
 /// Answers a CONNECT packet and its data.
 ///
-/// `native` says what is offered of native encryption.
+/// `native` is the position on native encryption.
 pub fn answer(
     connect: &Connect,
     data: &[u8],
@@ -139,7 +139,7 @@ pub fn answer(
             return Answer::Last(out);
         }
         Ok(Wish::Session(service)) => (Ok(service), None),
-        // A connection that is encrypted is one process's, and cannot be handed from one to another.
+        // An encrypted connection belongs to one process and cannot be handed to another.
         Ok(Wish::Pooled(..)) if is_encrypted || native == NativeServices::Required || !has_pool(instance) => {
             (Err(refuse::NO_SUCH_SERVER), None)
         }
@@ -152,7 +152,7 @@ pub fn answer(
             None if connect.version < tns::VERSION_MIN || connect.version_min > tns::VERSION => return Answer::Nothing,
             None => {
                 let sdu = connect.agreed_sdu();
-                // A client that takes no part is not asked to.
+                // A client that does not support native services is not asked to negotiate them.
                 let takes_none = connect.refuses_native || pooled.is_some();
                 let native = if takes_none && native == NativeServices::Offered { NativeServices::Off } else { native };
                 Accept { version: connect.agreed_version(), sdu }.encode_with(native, &mut out);
@@ -164,7 +164,7 @@ pub fn answer(
     Answer::Last(out)
 }
 
-/// Whether one more client may come to the connection pool.
+/// Whether the connection pool can take one more client.
 fn has_pool(instance: &Instance) -> bool {
     let pool = instance.state().pool();
     pool.is_active() && pool.figure(instance::connection_pool::figure::CONNECTIONS) < pool.connections_max()
@@ -175,7 +175,7 @@ fn refused(code: u32, instance: &Instance, out: &mut Vec<u8>) {
     tns::write_refuse(out, code);
 }
 
-/// Why no session can be had now.
+/// The reason why no session is available now.
 fn hindrance(instance: &Instance) -> Option<u32> {
     if instance.state().phase() != Phase::Open {
         return Some(refuse::BLOCKED);
@@ -183,8 +183,7 @@ fn hindrance(instance: &Instance) -> Option<u32> {
     no_room(instance).map(|_| refuse::NO_HANDLER)
 }
 
-/// ORA-00020 when every process slot is taken that a user may have. The slots behind these are the owner's, whoever has
-/// them.
+/// ORA-00020 when every process slot for users is taken. The remaining slots are reserved for the owner.
 pub fn no_room(instance: &Instance) -> Option<Ora> {
     let max = instance.max_processes();
     let taken = instance.processes().live().filter(|(number, _)| *number as usize <= max).count();

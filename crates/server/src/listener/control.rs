@@ -1,4 +1,4 @@
-//! What is said of the listener and to it, in the manner of lsnrctl.
+//! Control of the listener, in the manner of lsnrctl.
 
 use super::connect::Names;
 use crate::alert::{timestamp, timestamp_of};
@@ -7,13 +7,13 @@ use net::local::ListenerWord;
 use std::time::{Duration, Instant};
 use types::{Facility, Ora};
 
-/// How long the supervisor may take to do what is asked.
+/// Time limit for the supervisor to execute a request.
 const DONE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Does what a word asks for, and says what came of it. `places` is where the instance listens.
+/// Executes a request and returns the report. `places` are the addresses where the instance listens.
 ///
 /// # Errors
-/// TNS-12541 where it does not listen, TNS-01106 where it does already; TNS-12560 when it cannot.
+/// TNS-12541 when it does not listen, TNS-01106 when it listens already; TNS-12560 when it cannot.
 pub fn obey(
     instance: &Instance,
     places: &[String],
@@ -25,7 +25,7 @@ pub fn obey(
         let began = Instant::now();
         let mut number = None;
         loop {
-            // Others may ask for something at the same moment: one wish waits for the other.
+            // There is one slot for requests: a second request waits for the first.
             if number.is_none() {
                 number = instance.state().ask_of_listener(wish);
                 wake_supervisor();

@@ -1,4 +1,4 @@
-//! The statements that a client has given numbers, and how their values travel.
+//! The statements to which a client has assigned numbers, and the transfer of their values.
 
 use net::local::{self, Bind, Direction, TableBind};
 use net::oracle::reply::direction;
@@ -6,10 +6,10 @@ use net::oracle::value::{self, BindRules, Column, Shape, Tables};
 use std::collections::{BTreeMap, VecDeque};
 use types::{DataType, Nls, Ora, Place, Result, Value, Zone};
 
-/// Statements that a client may have whatever `open_cursors` says: drivers keep some for later.
+/// Statements that a client may have regardless of `open_cursors`: drivers keep some for later.
 const KEPT_MIN: usize = 50;
 
-/// Numbers of cursors in rows that have ended are kept for clients that ask once more, up to so many.
+/// Largest number of ended nested cursors whose numbers are kept, for clients that fetch once more.
 const NUMBERS_MOST: usize = 32_000;
 
 /// A statement with a number.
@@ -18,40 +18,40 @@ pub struct Statement {
     pub sql: String,
     pub outline: sql::Outline,
     pub rules: BindRules,
-    /// How binds are described, as the client said last.
+    /// The client's last description of the binds.
     pub binds: Vec<Shape>,
-    /// The client counts the rows of each execution, until it sends the statement's options anew.
+    /// The client counts the rows of each execution, until it sends the statement's options again.
     pub row_counts: bool,
-    /// Which way the values of a block's binds went when it ran last, as [`net::oracle::reply::direction`].
+    /// The directions of the values of a block's binds in its last run, as [`net::oracle::reply::direction`].
     pub ways: Vec<u8>,
-    /// As the client was told.
+    /// The columns as described to the client.
     pub described: Vec<Column>,
-    /// As they are sent.
+    /// The columns as they are sent.
     pub columns: Vec<Column>,
     /// The session's number of the open query.
     pub open: Option<u32>,
-    /// Rows that the session has given and the client has not asked for yet.
+    /// Rows that the session has returned and the client has not fetched yet.
     pub ahead: VecDeque<Vec<Value>>,
-    /// Its rows are asked for in any order.
+    /// A scrollable query.
     pub scrolls: bool,
-    /// Rows sent so far; of one that scrolls the number of the row that was sent last.
+    /// Rows sent so far; for a scrollable query the number of the last row sent.
     pub rows: u64,
-    /// The columns of each column's cursors; empty where no column is one.
+    /// The columns of each column's cursors; empty without cursor columns.
     pub nested: Vec<Vec<local::Column>>,
-    /// A cursor without a text: one that PL/SQL has opened, or of a row.
+    /// A cursor without a text: opened by PL/SQL, or of a row.
     pub is_reference: bool,
-    /// PL/SQL may hold it, too: it stays open at its end.
+    /// PL/SQL may hold the cursor, too: it stays open at its end.
     pub stays_open: bool,
-    /// Its rows have come to their end.
+    /// Its rows have ended.
     pub has_ended: bool,
-    /// The statement in whose rows it is.
+    /// The statement whose row contains it.
     pub parent: Option<u16>,
-    /// The client takes results of DBMS_SQL.RETURN_RESULT.
+    /// The client accepts results of DBMS_SQL.RETURN_RESULT.
     pub takes_results: bool,
 }
 
 impl Statement {
-    /// A statement by its text.
+    /// A statement with that text.
     pub fn new(text: String) -> Statement {
         let outline = sql::outline(&text);
         let returning = outline.placeholders.iter().map(|p| p.is_target).collect();
@@ -59,8 +59,8 @@ impl Statement {
         Statement { sql: text, outline, rules, ..Statement::default() }
     }
 
-    /// Which binds a client sends that executes a statement again and does not describe them: of a block it leaves out
-    /// those that it was told only take values.
+    /// The binds for which a client sends values when it executes a statement again without describing them: for a
+    /// block it leaves out those that only return values.
     pub fn rules_again(&self) -> BindRules {
         let mut rules = self.rules.clone();
         for (at, _) in self.ways.iter().enumerate().filter(|(_, way)| **way == direction::OUT) {
@@ -70,26 +70,26 @@ impl Statement {
         rules
     }
 
-    /// Whether it is a cursor in a row that has come to its end: the client only has its number.
+    /// Whether it is an ended cursor of a row, of which only the number is kept.
     fn is_over(&self) -> bool {
         self.parent.is_some() && self.has_ended && self.open.is_none() && self.ahead.is_empty()
     }
 
-    /// Whether a bind takes what RETURNING gives.
+    /// Whether a bind receives values of RETURNING.
     pub fn is_returning(&self, at: usize) -> bool {
         self.rules.returning.get(at).copied().unwrap_or(false)
     }
 
-    /// Whether any bind does.
+    /// Whether any bind receives values of RETURNING.
     pub fn returns(&self) -> bool {
         (0..self.binds.len()).any(|at| self.is_returning(at))
     }
 
-    /// The binds of one execution, as the session takes them: of a block one for a name, of other statements one for
-    /// each place of the text.
+    /// The binds of one execution in the session's form: for a block one for each name, for other statements one for
+    /// each occurrence.
     ///
     /// # Errors
-    /// ORA-01008 when there are fewer values than places, ORA-01036 when there are more.
+    /// ORA-01008 when there are fewer values than occurrences, ORA-01036 when there are more.
     pub fn session_binds(&self, mut values: Vec<Value>) -> Result<Vec<Bind>> {
         let (mut binds, places) = self.binds_of(values.len())?;
         let mut row = vec![Value::Null; binds.len()];
@@ -98,8 +98,8 @@ impl Statement {
         Ok(binds)
     }
 
-    /// The binds of a block that are tables of PL/SQL, as the session takes them: each of its names is one bind. One
-    /// that only takes elements was not sent.
+    /// The binds of a block that are PL/SQL tables, in the session's form: each name is one bind. The elements of an
+    /// output-only table were not sent.
     pub fn session_tables(&self, mut sent: Tables) -> Vec<TableBind> {
         let tables = self.binds.iter().enumerate().filter(|(_, shape)| shape.is_table());
         let table = |(at, shape): (usize, &Shape)| {
@@ -109,10 +109,10 @@ impl Statement {
         tables.map(table).collect()
     }
 
-    /// The session's binds of all executions, without values, and where their values come from.
+    /// The session's binds of all executions, without values, and the sources of their values.
     ///
     /// # Errors
-    /// ORA-01008 and ORA-01036 as [`Statement::session_binds`].
+    /// Those of [`Statement::session_binds`].
     pub fn array_binds(&self) -> Result<(Vec<Bind>, Places)> {
         self.binds_of(self.binds.len())
     }
@@ -133,7 +133,7 @@ impl Statement {
                 (false, true) => Direction::Out,
                 (false, false) => Direction::In,
             };
-            // A name that stands again has a value of its own, unless the client says that it has none.
+            // A repeated name has its own value, unless the client says that it has none.
             let earlier = if shape.is_again() { names.find(&place.name).filter(|first| *first < at) } else { None };
             places.0.push(earlier);
             let (name, data_type) = (Some(place.place.clone()), shape.data_type());
@@ -142,31 +142,31 @@ impl Statement {
         Ok((binds, places))
     }
 
-    /// The bind of the client, by the place of the session's.
+    /// The client's bind for the session's bind at an index.
     pub fn place_of(&self, binds: &[Bind], at: usize) -> Option<usize> {
         let bind = binds.get(at)?;
         let mut places = self.outline.placeholders.iter().enumerate();
         let targets_only = bind.direction == Direction::Out;
         let of = |p: &sql::Placeholder| Some(&p.place) == bind.name.as_ref() && p.is_target == targets_only;
-        // Mostly it is its own.
+        // Usually it has the same index.
         if !targets_only && self.outline.placeholders.get(at).is_some_and(of) {
             return Some(at);
         }
         if !targets_only {
             return places.find(|(_, p)| of(p)).map(|(place, _)| place);
         }
-        // Targets are bound one by one, in their order.
+        // Targets are bound one by one, in order.
         let before = binds[..at].iter().filter(|b| b.direction == Direction::Out).count();
         places.filter(|(_, p)| p.is_target).nth(before).map(|(place, _)| place)
     }
 }
 
-/// For each place of a bind the place before that has its value, where it has none of its own.
+/// For each bind occurrence without a value of its own, the earlier occurrence whose value it has.
 #[derive(Debug, Default)]
 pub struct Places(Vec<Option<usize>>);
 
 impl Places {
-    /// Moves a client's values to their binds, and leaves the values that were there.
+    /// Moves a client's values to their binds, and leaves the previous values in their place.
     pub fn take(&self, values: &mut [Value], row: &mut [Value]) {
         for (at, (earlier, value)) in self.0.iter().zip(values).enumerate() {
             match earlier {
@@ -183,18 +183,18 @@ pub struct Cursors {
     all: BTreeMap<u16, Statement>,
     last: u16,
     most: usize,
-    /// How many numbers are given out before those in use are counted again.
+    /// The limit at which used numbers are counted again.
     room: usize,
 }
 
 impl Cursors {
-    /// None yet, and `open_cursors` of them at most.
+    /// No statements, and at most `open_cursors` of them.
     pub fn new(open_cursors: i64) -> Cursors {
         let most = usize::try_from(open_cursors).unwrap_or(0).clamp(KEPT_MIN, usize::from(u16::MAX) - 1);
         Cursors { all: BTreeMap::new(), last: 0, most, room: 0 }
     }
 
-    /// The statement of that number.
+    /// The statement with that number.
     ///
     /// # Errors
     /// ORA-01001.
@@ -203,12 +203,12 @@ impl Cursors {
         self.all.get_mut(&number).ok_or_else(|| Ora::new(1001))
     }
 
-    /// How the binds of that number are described and sent, if there is such a statement.
+    /// The statement with that number, for the description of its binds.
     pub fn binds(&self, number: u32) -> Option<&Statement> {
         self.all.get(&u16::try_from(number).ok()?)
     }
 
-    /// A number for a new statement. Cursors in rows that have come to their end count no more.
+    /// Assigns a number to a new statement. Ended cursors of rows do not count.
     ///
     /// # Errors
     /// ORA-01000.
@@ -228,7 +228,7 @@ impl Cursors {
         Ok(self.last)
     }
 
-    /// Puts another statement under a number.
+    /// Replaces the statement of a number.
     ///
     /// # Errors
     /// ORA-01001.
@@ -236,17 +236,17 @@ impl Cursors {
         Ok(std::mem::replace(self.get(number)?, statement))
     }
 
-    /// Forgets all numbers; the session's numbers of those that are open queries.
+    /// Removes all statements; returns the session's numbers of open queries.
     pub fn take_open(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.all).into_values().filter_map(|statement| statement.open).collect()
     }
 
-    /// The numbers of the cursors in rows of a statement.
+    /// The numbers of the cursors in the rows of a statement.
     pub fn children(&self, parent: u16) -> Vec<u16> {
         self.all.iter().filter(|(_, s)| s.parent == Some(parent)).map(|(number, _)| *number).collect()
     }
 
-    /// Forgets the cursors in rows of a statement that have come to their end: its client goes on with other rows.
+    /// Removes the ended cursors in the rows of a statement, whose client continues with other rows.
     pub fn forget_ended(&mut self, parent: u16) {
         let mut open_in: Vec<u16> = Vec::new();
         for s in self.all.values().filter(|s| !s.is_over()) {
@@ -255,7 +255,7 @@ impl Cursors {
         let mut parents = vec![parent];
         while let Some(parent) = parents.pop() {
             self.all.retain(|number, s| {
-                // One in whose own rows a cursor is open stays, so that it is found.
+                // A cursor with an open cursor in its own rows stays, so that the inner one can be found.
                 let stays = s.parent != Some(parent) || !s.is_over() || open_in.contains(number);
                 if !stays && !s.nested.is_empty() {
                     parents.push(*number);
@@ -265,16 +265,16 @@ impl Cursors {
         }
     }
 
-    /// Forgets a number; one that is not there is no error.
+    /// Removes a statement; an unknown number is no error.
     pub fn close(&mut self, number: u32) -> Option<Statement> {
         self.all.remove(&u16::try_from(number).ok()?)
     }
 }
 
-/// The columns of a query, as the client is told of them.
+/// The columns of a query as described to the client.
 ///
 /// # Errors
-/// ORA-03115 for a type that does not travel.
+/// ORA-03115 for an unsupported type.
 pub fn columns(described: &[net::local::Column]) -> Result<Vec<Column>> {
     let column = |c: &net::local::Column| {
         let shape = value::of_type(&c.data_type).ok_or_else(|| Ora::new(3115))?;
@@ -283,7 +283,7 @@ pub fn columns(described: &[net::local::Column]) -> Result<Vec<Column>> {
     described.iter().map(column).collect()
 }
 
-/// Makes a value one of the type that the wire was told.
+/// Converts a value to the type in which it is sent.
 ///
 /// # Errors
 /// Those of the conversion.
@@ -313,12 +313,12 @@ pub fn convert(value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
     })
 }
 
-/// Whether a value travels as the wire was told without being converted.
+/// Whether a value can be sent in the described type without conversion.
 pub fn travels_as(value: &Value, shape: &Shape) -> bool {
     value.is_null() || is_one(value, &shape.data_type())
 }
 
-/// Whether a value is one of the type already.
+/// Whether a value is of the type already.
 fn is_one(value: &Value, to: &DataType) -> bool {
     match (value, to) {
         (Value::Number(_) | Value::Boolean(_), DataType::Number { .. })

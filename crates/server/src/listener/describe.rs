@@ -1,4 +1,4 @@
-//! Descriptions without an execution: of statements, and of tables by their names.
+//! Descriptions without an execution: of statements, and of tables by name.
 
 use super::calls::{Calls, Tried};
 use super::cursors::{Statement, columns};
@@ -11,7 +11,7 @@ impl Calls {
     /// Parses a statement, and describes the columns of a query.
     pub(super) fn describe(&mut self, number: u16, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
         let sql = self.cursors.get(number.into())?.sql.clone();
-        // The next execution of the statement has the cursor that this makes.
+        // The next execution of the statement uses the cursor that this parse makes.
         self.session.set_statement(number, false);
         let (columns, kind) = self.columns_of(sql)?;
         if !columns.is_empty() {
@@ -25,7 +25,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The columns of a text, or of a cursor that has one, as a list of their own. No cursor is opened for the text.
+    /// The columns of a text, or of a cursor that has one, as a separate list. The text gets no cursor.
     pub(super) fn describe_text(
         &mut self,
         cursor: u32,
@@ -43,7 +43,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The columns of a table, a view, or what a synonym stands for.
+    /// The columns of a table, a view, or the target of a synonym.
     pub(super) fn describe_object(&mut self, name: &str, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
         let missing = || Ora::with(4043, &[&name]);
         if !is_name(name) {
@@ -59,7 +59,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The columns of a query, none of another statement; and the statement's kind.
+    /// The columns of a query, none for another statement; and the kind of statement.
     fn columns_of(&mut self, sql: String) -> Tried<(Vec<Column>, u8)> {
         let is_query = Statement::new(sql.clone()).outline.is_query;
         let said = self.ask(&Ask::Describe { sql })?;
@@ -73,8 +73,8 @@ impl Calls {
     }
 }
 
-/// Whether a text is a name with its qualifiers, and nothing else: words or quoted words with points between them, and
-/// perhaps a link.
+/// Whether a text is only a name with qualifiers: words or quoted words separated by points, and perhaps a database
+/// link.
 fn is_name(text: &str) -> bool {
     let is_word = |part: &str| match part.strip_prefix('"').and_then(|p| p.strip_suffix('"')) {
         Some(quoted) => !quoted.is_empty() && !quoted.contains(['"', '\0']),

@@ -1,4 +1,4 @@
-//! Rows from the query into the answer: no packet of the session holds them on the way.
+//! Rows written from the query directly into the answer, without a packet of the session between.
 
 use super::answering::Answering;
 use super::calls::{Calls, Tried, Trouble};
@@ -14,34 +14,34 @@ use std::mem::take;
 use types::row::RowReader;
 use types::{DataType, Nls, Ora, Result, Value};
 
-/// A client's columns and the answer that takes its rows.
+/// A client's columns, and the answer that takes its rows.
 pub(super) struct Rows<'s, 'l, 'a> {
     pub(super) out: &'s mut Answering<'a>,
     pub(super) lobs: &'l mut Locators,
-    /// As they are sent.
+    /// The columns as they are sent.
     pub(super) columns: Vec<Column>,
-    /// Rows that the client wants.
+    /// The number of rows that the client wants.
     pub(super) wanted: u32,
-    /// Rows that have been written.
+    /// The number of rows written.
     pub(super) written: u64,
-    /// Of an execution: what the client has to be told.
+    /// For an execution: the description for the client.
     pub(super) news: Option<News>,
 }
 
 /// The description of an execution's columns.
 pub(super) struct News {
     pub(super) client: Client,
-    /// The client knows no columns of the statement.
+    /// The client does not know the columns of the statement.
     pub(super) is_new: bool,
-    /// The rows of this call are not written, whatever is wanted.
+    /// The rows of this call are not written, whatever the client wants.
     pub(super) waits: bool,
-    /// As the client was told.
+    /// The columns as described to the client.
     pub(super) described: Vec<Column>,
-    /// It was told of them again.
+    /// The description was sent again.
     pub(super) has_told: bool,
     /// The session's number of the query.
     pub(super) open: Option<u32>,
-    /// The columns of each column's cursors; empty where no column is one.
+    /// The columns of each column's cursors; empty without cursor columns.
     pub(super) nested: Vec<Vec<local::Column>>,
 }
 
@@ -57,7 +57,7 @@ impl RowSink for Rows<'_, '_, '_> {
         }
         news.nested = nested(found);
         news.open = Some(number);
-        // Long columns are fetched apart, when the client has said as what.
+        // Long columns are fetched separately, after the client has given their types.
         news.waits |=
             self.wanted == 0 || news.is_new && self.columns.iter().any(|c| c.shape.is_long() || c.shape.is_lob());
         let takes_rows = !news.waits && news.nested.is_empty();
@@ -70,7 +70,7 @@ impl RowSink for Rows<'_, '_, '_> {
     fn row(&mut self, row: &[Value], nls: &Nls) -> Result<usize> {
         let at = self.out.len();
         if let Err(e) = write_row(self.out, &self.columns, row, nls, self.lobs) {
-            // Rows before it may have been sent.
+            // Earlier rows may have been sent.
             self.out.truncate(at);
             return Err(e);
         }
@@ -106,8 +106,8 @@ impl Rows<'_, '_, '_> {
 }
 
 impl Calls {
-    /// Executes a query and appends its columns, where the client does not know them, and the rows it wants. Whether
-    /// the rows wait for another call, and whether there may be more of them.
+    /// Executes a query and appends its columns, if the client does not know them, and the requested rows. Returns
+    /// whether the rows wait for another call, and whether there may be more.
     pub(super) fn query_direct(
         &mut self,
         number: u16,
@@ -130,7 +130,7 @@ impl Calls {
         let Some(news) = news else { return Err(Ora::internal("no columns").into()) };
         let failure = said.as_mut().map_or(None, |said| said.failure.take());
         statement.columns = columns;
-        // A description whose answer failed is sent again.
+        // The description is sent again if the answer with it failed.
         let has_failed = said.is_err() || failure.is_some();
         statement.described = if has_failed && news.has_told { Vec::new() } else { news.described };
         let said = said?;
@@ -167,7 +167,7 @@ impl Calls {
         let said = self.hear(flow, &bytes);
         let statement = self.cursors.get(number)?;
         statement.columns = columns;
-        // The session has closed it when it failed, and at its end unless PL/SQL may hold it.
+        // The session has closed it on an error, and at its end unless PL/SQL may hold it.
         let has_failed = said.as_ref().map_or(true, |said| said.failure.is_some());
         let goes_on = !has_failed && said.as_ref().is_ok_and(|said| said.done.more);
         statement.has_ended = !has_failed && !goes_on;
@@ -176,17 +176,17 @@ impl Calls {
         if let Some(failure) = said?.failure {
             return Err(Trouble::Session(failure));
         }
-        // Behind the end there is no header either.
+        // After the end there is no header either.
         if written == 0 && !goes_on && out.written() == behind_header {
             out.truncate(from);
         }
-        // Behind as many rows as were asked for nobody has looked for more.
+        // After exactly as many rows as requested the end is not known yet.
         let more = goes_on || written == u64::from(wanted);
         self.rows_end(number as u16, more, sequence).write(out);
         Ok(())
     }
 
-    /// Gives rows of an open query from there on and appends them; how that ended.
+    /// Appends rows of an open query from a given row on; returns the outcome.
     pub(super) fn scroll_direct(
         &mut self,
         number: u32,
@@ -237,7 +237,7 @@ fn write_stored(out: &mut Vec<u8>, row: &[u8], columns: &[(u16, DataType)]) -> O
     Some(())
 }
 
-/// Appends a row, whose values become those of the types that the client was told.
+/// Appends a row; its values are converted to the described types.
 fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value], nls: &Nls, lobs: &mut Locators) -> Result<()> {
     let mut row_writer = reply::RowWriter::begin(out);
     for (column, value) in columns.iter().zip(row) {
@@ -246,7 +246,7 @@ fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value], nls: &Nls, lo
             row_writer.value(&cell, column).map_err(|_| Ora::new(3115))?;
             continue;
         }
-        // Most values are of their column's type, which the writer finds out; it does not look at zones.
+        // Most values have their column's type, which the writer checks; it does not check time zones.
         let is_plain = !matches!(value, Value::Timestamp(_)) || travels_as(value, &column.shape);
         if !is_plain || row_writer.value(value, column).is_err() {
             let value = convert(value.clone(), &column.shape, nls)?;

@@ -1,13 +1,12 @@
-//! The listener process: it speaks with clients until they have proved a password, with all of them at once.
+//! The listener process: it speaks with all clients that have not proved a password yet (invariant 7).
 //!
-//! One thread waits on all sockets. A connection that has proved nothing is a record of some hundred bytes and what has
-//! come of a message, which is bounded; there are bounds for all of them together, for those of one address, and in
-//! time. Where a bound is met the oldest connection goes, for a client that means to log on does so within
-//! milliseconds. No process and no process slot is taken.
+//! One thread waits on all sockets. Such a connection is a record of some hundred bytes and a bounded part of a
+//! message. All of them are bounded together, for each address, and in time. At a bound the oldest connection is
+//! dropped: a client that means to log on does so within milliseconds. No process and no process slot is used.
 //!
-//! When a client has proved its password the process passes it on to the supervisor, which hands it to a server process
-//! that waits. Where the connection is encrypted it makes a copy of itself instead, which is a child of the supervisor,
-//! keeps that connection alone and becomes its server process: the keys of TLS do not have to be passed on.
+//! After a client has proved its password the process passes it to the supervisor, which hands it to a waiting server
+//! process. For an encrypted connection it forks a copy of itself instead, which is a child of the supervisor, keeps
+//! that connection alone and becomes its server process: so the keys of TLS need not be passed on.
 
 use super::connect::Wished;
 use super::connect::{self, Answer};
@@ -39,53 +38,53 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use types::{Ora, Result};
 
-/// Bytes of a message before the client is known.
+/// Largest number of bytes of a message before the client is known.
 const MESSAGE_MAX: usize = 48 << 10;
 
-/// Packets of a message before the client is known: looking whether a message is whole takes the longer the more has
-/// come.
+/// Largest number of packets of a message before the client is known: the check whether a message is complete takes
+/// longer the more has arrived.
 const PACKETS_MAX: u32 = 128;
 
 /// Bytes that all connections together may hold.
 const HELD_MAX: usize = 32 << 20;
 
-/// Connections that are accepted, and reads of one connection, before others have their turn.
+/// Accepted connections, and reads of one connection, before other connections have their turn.
 const ACCEPTS_AT_ONCE: usize = 64;
 const READS_AT_ONCE: usize = 4;
 
-/// How long a refusal may take to be read.
+/// Time limit for the client to read a refusal.
 const CLOSING_LIMIT: Duration = Duration::from_millis(200);
 
-/// Descriptors that are left for files and for connections that are handed over.
+/// Descriptors kept free for files and for connections that are handed over.
 const DESCRIPTORS_KEPT: u64 = 64;
 
-/// Refusals of passwords are answered together, at the ends of intervals. An interval is the longer the more passwords
-/// were refused in this minute or the one before: from so many refusals on, so long.
+/// Refusals of passwords are answered together at the end of an interval. The interval grows with the number of
+/// refusals in this minute or the previous one: from that many refusals on, that long.
 const INTERVALS: [(u64, Duration); 3] =
     [(0, Duration::from_millis(50)), (200, Duration::from_millis(250)), (2000, Duration::from_secs(1))];
 
-/// Refusals that wait for the end of an interval; so many end it.
+/// Largest number of refusals that wait; the last one ends the interval.
 const REFUSALS_MAX: usize = 4096;
 
-/// How often the alert log is told of connections that were dropped for want of room.
+/// Interval of the messages in the alert log about connections that were dropped for lack of room.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether wrong passwords that wait for the archiver can be written.
+/// Interval of the checks whether wrong passwords that wait for the archiver can be written.
 const HELD_LOOK: Duration = Duration::from_secs(1);
 
-/// Numbers of what is no connection; the first ones are those of the addresses that are listened on.
+/// Tokens that stand for no connection; the first ones are those of the listening addresses.
 const SIGNALS: u64 = u64::MAX;
 const FIRST_CONNECTION: u64 = super::ADDRESSES_MAX as u64;
 
-/// A connection that has proved nothing.
+/// A connection that has not proved a password.
 struct Pending {
     stream: Transport,
     from: Address,
     peer: SocketAddr,
     is_encrypted: bool,
-    /// The service that was asked for; empty for a SID.
+    /// The requested service; empty for a SID.
     service: String,
-    /// A server of the connection pool was asked for, and so the connect data says of it.
+    /// The pool attributes of the connect data, if a pooled server was requested.
     pooled: Option<Wished>,
     accepted: Instant,
     phase: Phase,
@@ -95,30 +94,30 @@ struct Pending {
     message: Vec<u8>,
     /// Packets of the message.
     parts: u32,
-    /// Bytes of memory that were counted.
+    /// Bytes of memory counted for the connection.
     held: usize,
-    /// Wrong passwords.
+    /// The number of wrong passwords.
     failures: u64,
     native: Arc<Native>,
-    /// The word sent to the client on native services, until they are agreed on.
+    /// The position on native services sent to the client, until they are agreed on.
     native_services: NativeServices,
-    /// It was told that the ends of responses are marked.
+    /// The client was told that the ends of responses are marked.
     reads_ends: bool,
 }
 
-/// The message that is awaited.
+/// The message that is expected.
 enum Phase {
     Connect,
     ConnectData(Box<Connect>, Vec<u8>),
     Protocol,
-    /// The client's part of the exchange of keys.
+    /// The client's part of the key exchange.
     NativeKey(Box<Agreement>),
     DataTypes,
     LogonOne(Client),
     LogonTwo(Client, Box<Named>),
-    /// The proof is there and takes long to look at.
+    /// The proof has arrived, and its check takes long.
     Slow(Client, Box<Named>, Box<Logon>),
-    /// The password was wrong; the client hears so at the end of the interval.
+    /// The password was wrong; the client is told at the end of the interval.
     Wrong(Client),
     /// The client reads its refusal.
     Closing,
@@ -134,11 +133,11 @@ struct Named {
 
 /// The next step for a connection.
 enum Step {
-    /// More must come.
+    /// Waits for more bytes.
     Wait,
-    /// It is over.
+    /// Ends the connection.
     Drop,
-    /// The client has heard the last words.
+    /// Closes the connection after the client has read the last message.
     Close,
     Slow,
     /// The password was wrong.
@@ -146,18 +145,18 @@ enum Step {
     Proved(Box<Proved>),
 }
 
-/// A wrong password, or the right one of a locked account, that is not answered yet. It is counted, also when its
-/// connection is gone by then.
+/// A wrong password, or the right one of a locked account, that is not answered yet. It is counted even if its
+/// connection has ended by then.
 struct Wrong {
     who: net::local::Logon,
     sequence: u8,
-    /// The password is the right one, and the account locked.
+    /// The password is right, and the account is locked.
     is_right: bool,
-    /// Its answer, once it is counted.
+    /// The answer, once the failure is counted.
     refusal: Option<Ora>,
 }
 
-/// How many passwords were refused lately, by the minute.
+/// The numbers of recently refused passwords, by minute.
 #[derive(Debug, Default)]
 struct Lately {
     minute: u64,
@@ -165,10 +164,10 @@ struct Lately {
     before: u64,
 }
 
-/// How many connections of a place may be accepted in a second: a second's worth at once, then one in turn.
+/// The rate of an address: a second's worth of connections at once, then one in turn.
 #[derive(Debug)]
 struct Rate {
-    /// 0 for any number.
+    /// Connections per second; 0 for no limit.
     a_second: u32,
     left: f64,
     at: Instant,
@@ -180,7 +179,7 @@ impl Rate {
         Rate { a_second, left: a_second.into(), at: Instant::now(), paused_until: None }
     }
 
-    /// Whether one more may be accepted now; else a pause begins.
+    /// Whether one more connection may be accepted now; otherwise a pause begins.
     fn take(&mut self, now: Instant) -> bool {
         if self.a_second == 0 {
             return true;
@@ -196,14 +195,14 @@ impl Rate {
         is_there
     }
 
-    /// What was taken is not needed.
+    /// Returns a unit that was not used.
     fn give_back(&mut self) {
         self.left += 1.0;
     }
 }
 
 impl Lately {
-    /// Adds refusals in a minute, and says how long the interval is that begins.
+    /// Adds refusals of a minute, and returns the length of the next interval.
     fn add(&mut self, minute: u64, refusals: u64) -> Duration {
         if minute != self.minute {
             self.before = if minute == self.minute + 1 { self.now } else { 0 };
@@ -215,7 +214,7 @@ impl Lately {
     }
 }
 
-/// Where connections come from, as far as they are counted together: an address, or a network of 64 bits.
+/// The origin by which connections are counted: an IPv4 address, or a network of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Address {
     V4(u32),
@@ -238,15 +237,15 @@ struct Gate<'a> {
     desk: &'a Desk,
     keeper: Doorkeeper,
     epoll: Epoll,
-    /// By number, the oldest first.
+    /// By number, oldest first.
     pending: BTreeMap<u64, Pending>,
     by_address: HashMap<Address, BTreeSet<u64>>,
     closing: VecDeque<(Instant, u64)>,
-    /// By place.
+    /// By listening address.
     rates: Vec<Rate>,
     slow: VecDeque<u64>,
     wrong: Vec<(u64, Box<Wrong>)>,
-    /// The end of the interval, when any password is to be refused.
+    /// The end of the interval, when a refusal waits.
     refuse_at: Option<Instant>,
     lately: Lately,
     /// SEC_MAX_FAILED_LOGIN_ATTEMPTS.
@@ -266,7 +265,7 @@ struct Gate<'a> {
 /// connection to serve.
 ///
 /// # Errors
-/// ORA-00020 without a free slot; no descriptors to be had.
+/// ORA-00020 without a free slot; no descriptors available.
 pub fn run(
     instance: &'static Instance,
     listener: &mut Listener,
@@ -277,7 +276,7 @@ pub fn run(
     let epoll = Epoll::new().map_err(Ora::internal)?;
     for (token, place) in (0u64..).zip(&listener.places) {
         epoll.add(&place.socket, token).map_err(Ora::internal)?;
-        // A queue that is shorter than asked for is what the system has.
+        // A shorter queue than requested is the system's limit.
         let _ = os::socket::set_backlog(&place.socket, place.queue);
     }
     let rates = listener.places.iter().map(|place| Rate::new(place.rate)).collect();
@@ -328,7 +327,7 @@ pub fn run(
             if let Some(proved) = proved
                 && let Some(proved) = gate.hand_over(proved)
             {
-                // This is the copy. The slot and the session are the original's.
+                // This is the copy. The slot and the session belong to the original.
                 std::mem::forget(gate.keeper);
                 return Ok(Some(proved));
             }
@@ -337,7 +336,7 @@ pub fn run(
             gate.keeper.end();
             return Ok(None);
         }
-        // One slow proof for each round, behind all that is quick.
+        // One slow proof in each round, after all quick work.
         if let Some(token) = gate.slow.pop_front()
             && let Some(proved) = gate.look_at_proof(token)
             && let Some(proved) = gate.hand_over(proved)
@@ -353,7 +352,7 @@ pub fn run(
 }
 
 impl Gate<'_> {
-    /// How long nothing has to be done unless something comes.
+    /// The time until the next deadline.
     fn next_deadline(&self) -> Option<Duration> {
         if !self.slow.is_empty() {
             return Some(Duration::ZERO);
@@ -363,7 +362,7 @@ impl Gate<'_> {
         let paused = self.rates.iter().filter_map(|rate| rate.paused_until).min();
         let next = oldest.into_iter().chain(closing).chain(paused).chain(self.refuse_at).min();
         let next = next.map(|at| at.saturating_duration_since(Instant::now()));
-        // Whether the archiver is well again is looked at now and then.
+        // The archiver's state is checked now and then.
         let look = self.keeper.has_held().then_some(HELD_LOOK);
         next.into_iter().chain(look).min()
     }
@@ -371,7 +370,7 @@ impl Gate<'_> {
     fn accept(&mut self, place: usize) {
         for _ in 0..ACCEPTS_AT_ONCE {
             if !self.rates[place].take(Instant::now()) {
-                // Who comes next waits in the socket's queue.
+                // New connections wait in the socket's queue.
                 let _ = self.epoll.remove(&self.listener.places[place].socket);
                 return;
             }
@@ -390,7 +389,7 @@ impl Gate<'_> {
         }
     }
 
-    /// Accepts again at the places whose pause is over.
+    /// Accepts again at addresses whose pause is over.
     fn go_on_accepting(&mut self) {
         let now = Instant::now();
         for (at, rate) in self.rates.iter_mut().enumerate() {
@@ -464,7 +463,7 @@ impl Gate<'_> {
         drop(self.forget(token));
     }
 
-    /// Takes a connection out of all lists.
+    /// Removes a connection from all lists.
     fn forget(&mut self, token: u64) -> Option<Pending> {
         let pending = self.pending.remove(&token)?;
         // A copy of this process may have the descriptor too, so closing it is not enough.
@@ -479,7 +478,7 @@ impl Gate<'_> {
         Some(pending)
     }
 
-    /// Drops what has had its time.
+    /// Drops connections whose time is over.
     fn let_go(&mut self) {
         let now = Instant::now();
         while let Some((token, _)) = self.pending.first_key_value().filter(|(_, p)| p.accepted + self.limit <= now) {
@@ -493,7 +492,7 @@ impl Gate<'_> {
         }
     }
 
-    /// Reads what a client has sent.
+    /// Reads data of a client.
     fn hear(&mut self, token: u64) -> Option<Box<Proved>> {
         for _ in 0..READS_AT_ONCE {
             let pending = self.pending.get_mut(&token)?;
@@ -511,7 +510,7 @@ impl Gate<'_> {
                 }
             };
             if matches!(pending.phase, Phase::Closing) {
-                // A connection that is closed with bytes unread is reset, and the last words with it.
+                // A connection closed with unread bytes is reset, and the last message is lost.
                 continue;
             }
             pending.packets.extend(&self.scratch[..n]);
@@ -540,7 +539,8 @@ impl Gate<'_> {
             Step::Slow => self.slow.push_back(token),
             Step::Wrong(wrong) => self.put_off(token, wrong),
             Step::Proved(mut proved) => {
-                // However many guesses one interval has room for, the right one counts behind those before it.
+                // The failures of this name are counted before the right password, so an interval has room for no more
+                // guesses than allowed.
                 self.count(|who| Doorkeeper::is_of_one_name(who, proved.who()));
                 let sequence = proved.sequence();
                 if self.keeper.is_locked(proved.who()) {
@@ -563,7 +563,7 @@ impl Gate<'_> {
         None
     }
 
-    /// Counts what a connection holds, and drops the oldest ones while all together hold too much.
+    /// Counts the memory of a connection, and drops the oldest ones while all together exceed the bound.
     fn account(&mut self, token: u64) {
         let Some(pending) = self.pending.get_mut(&token) else { return };
         let held = pending.shrink();
@@ -581,8 +581,9 @@ impl Gate<'_> {
     }
 
     /// A wrong password is answered at the end of the interval, together with all others and with the right ones of
-    /// locked accounts: neither the name nor the state of the account can be told from the time of the answer, and
-    /// all of them are one change of a row for each user. A right password of an open account waits for none of that.
+    /// locked accounts: so the time of the answer reveals neither the existence of the name nor the state of the
+    /// account, and all failures are one change of a row for each user. The right password of an open account does not
+    /// wait.
     fn put_off(&mut self, token: u64, wrong: Box<Wrong>) {
         let now = Instant::now();
         self.wrong.push((token, wrong));
@@ -596,7 +597,7 @@ impl Gate<'_> {
         }
     }
 
-    /// Counts the wrong passwords of an interval that has ended, and answers them.
+    /// Counts and answers the wrong passwords of an interval that has ended.
     fn refuse(&mut self) {
         if self.refuse_at.is_none_or(|at| at > Instant::now()) {
             return;
@@ -610,7 +611,7 @@ impl Gate<'_> {
         }
     }
 
-    /// Counts the wrong passwords that wait for their answers, those of the logons that `is` is true for.
+    /// Counts the waiting wrong passwords of the logons that `is` selects.
     fn count(&mut self, is: impl Fn(&net::local::Logon) -> bool) {
         let mut wrong: Vec<&mut Wrong> = (self.wrong.iter_mut().map(|(_, wrong)| &mut **wrong))
             .filter(|wrong| wrong.refusal.is_none() && is(&wrong.who))
@@ -626,7 +627,7 @@ impl Gate<'_> {
         }
     }
 
-    /// Passes a client that has proved its password on, or makes a server process for it. Returns the connection in
+    /// Passes on a client that has proved its password, or makes a server process for it. Returns the connection in
     /// that process.
     fn hand_over(&mut self, mut proved: Box<Proved>) -> Option<Box<Proved>> {
         proved.fork_began_ns = os::clock::now_ns();
@@ -635,7 +636,7 @@ impl Gate<'_> {
             return None;
         }
         match os::process::fork_sibling() {
-            // The client sees its connection end.
+            // The client sees the end of its connection.
             Err(e) => {
                 self.alert.write(&format!("ORA-27300: OS system dependent operation:clone failed\n{e}"));
                 None
@@ -660,7 +661,7 @@ const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
 impl Pending {
-    /// Reads the packets that have come whole.
+    /// Reads the complete packets.
     fn advance(&mut self, instance: &'static Instance, keeper: &Doorkeeper) -> Step {
         loop {
             let packet = match self.packets.next_packet() {
@@ -694,7 +695,7 @@ impl Pending {
                         }
                         self.message.extend_from_slice(bytes);
                         self.parts += 1;
-                        // Packets behind the client's part of a key are sealed with it.
+                        // Packets after the client's part of a key are sealed with that key.
                         let waits = self.packets.has_packet() && !matches!(self.phase, Phase::NativeKey(_));
                         if waits { Step::Wait } else { self.message(keeper) }
                     }
@@ -707,8 +708,8 @@ impl Pending {
         }
     }
 
-    /// Sends all of `out`. What comes before the proof fits into any socket's buffer, so a client without room for it
-    /// is none.
+    /// Sends all of `out`. Messages before the proof fit into any socket's buffer, so a client without room for them is
+    /// dropped.
     fn send(&mut self, out: &[u8]) -> bool {
         self.stream.write(out).is_ok_and(|n| n == out.len()) && !self.stream.has_unsent()
     }
@@ -744,7 +745,7 @@ impl Pending {
         }
     }
 
-    /// Reads the message if it is whole.
+    /// Reads the message if it is complete.
     fn message(&mut self, keeper: &Doorkeeper) -> Step {
         let message = std::mem::take(&mut self.message);
         let phase = std::mem::replace(&mut self.phase, Phase::Closing);
@@ -766,7 +767,7 @@ impl Pending {
         }
     }
 
-    /// Ends a connection whose message is none, or longer than may be. A client that has come to its logon hears so.
+    /// Ends a connection with an invalid or too long message. A client in its logon gets an error.
     fn not_understood(&mut self, message: &[u8]) -> Step {
         match self.phase {
             Phase::LogonOne(_) | Phase::LogonTwo(..) => {
@@ -840,7 +841,7 @@ impl Pending {
         }
     }
 
-    /// Answers what a client offers of native encryption and checksums.
+    /// Answers a client's offer of native encryption and checksums.
     fn agree(&mut self, offer: &Offer) -> Step {
         if self.native_services == NativeServices::Off {
             return Step::Drop;
@@ -857,7 +858,7 @@ impl Pending {
         }
     }
 
-    /// Answers the name of a user with what is to be proved.
+    /// Answers the name of a user with a challenge.
     fn challenge(&mut self, client: Client, first: Logon, keeper: &Doorkeeper) -> Step {
         let (user, _) = session::split_name(&first.user);
         if user.is_empty() {
@@ -880,7 +881,7 @@ impl Pending {
         self.send_then(&out, Phase::LogonTwo(client, named))
     }
 
-    /// Looks whether the password was proved.
+    /// Checks the proof of the password.
     fn look_at_proof(&mut self) -> Step {
         let phase = std::mem::replace(&mut self.phase, Phase::Closing);
         let Phase::Slow(client, named, second) = phase else { return Step::Drop };
@@ -931,7 +932,7 @@ impl Pending {
         if self.send_message(&message) { Step::Close } else { Step::Drop }
     }
 
-    /// Gives back memory that is not needed. Returns how much is.
+    /// Frees unused memory. Returns the memory still used.
     fn shrink(&mut self) -> usize {
         self.packets.shrink();
         let named = match &self.phase {
@@ -945,7 +946,7 @@ impl Pending {
     }
 }
 
-/// Reads a message to its end.
+/// Reads a message that must end with its last field.
 fn whole<T>(message: &[u8], read: impl FnOnce(&mut Reader<'_>) -> WireResult<T>) -> WireResult<T> {
     let mut r = Reader::new(message);
     let value = read(&mut r)?;
@@ -953,7 +954,7 @@ fn whole<T>(message: &[u8], read: impl FnOnce(&mut Reader<'_>) -> WireResult<T>)
     Ok(value)
 }
 
-/// What a CONNECT packet asks for, with its data unless they follow.
+/// The contents of a CONNECT packet, with its data unless they follow.
 fn connect_packet(packet: &Packet<'_>) -> Option<(Connect, Option<Vec<u8>>)> {
     if packet.kind != kind::CONNECT {
         return None;
@@ -963,9 +964,9 @@ fn connect_packet(packet: &Packet<'_>) -> Option<(Connect, Option<Vec<u8>>)> {
     Some((connect, data))
 }
 
-/// Adds a packet of connect data; whether they are whole.
+/// Adds a packet of connect data; returns whether the data are complete.
 fn more_data(packet: &Packet<'_>, len: usize, data: &mut Vec<u8>) -> WireResult<bool> {
-    // Two bytes of flags.
+    // After two bytes of flags.
     let part = packet.body.get(2..).filter(|part| packet.kind == kind::DATA && !part.is_empty());
     data.extend_from_slice(part.ok_or(WireError::Truncated)?);
     if data.len() > len { Err(WireError::LengthOutOfBounds) } else { Ok(data.len() == len) }

@@ -7,7 +7,7 @@ use session::{BranchState, GlobalAnswer, GlobalCall, GlobalId, GlobalStart, Isol
 use types::Ora;
 
 impl Calls {
-    /// Comes into a branch or leaves it.
+    /// Enters a branch or leaves it.
     pub(super) fn switch(&mut self, s: &Switch, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
         if s.flags & start_flag::SESSIONLESS != 0 {
             self.switch_sessionless(s)?;
@@ -34,7 +34,7 @@ impl Calls {
         Ok(())
     }
 
-    /// A switch before another call.
+    /// Enters or leaves a branch before another call.
     pub(super) fn switch_before(&mut self, s: &Switch) -> Tried<()> {
         if s.flags & start_flag::SESSIONLESS == 0 {
             return Err(Ora::unsupported().into());
@@ -43,7 +43,7 @@ impl Calls {
     }
 
     fn switch_sessionless(&mut self, s: &Switch) -> Tried<()> {
-        // Other bits of the operation are not known.
+        // Other bits of the operation are not supported.
         if s.operation & !(switch::START | switch::DETACH | switch::DETACH_BEHIND) != 0 || s.operation == 0 {
             return Err(Ora::unsupported().into());
         }
@@ -73,7 +73,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Leaves the transaction without a session behind the call that has just been run, where the client wants it.
+    /// Leaves the sessionless transaction after the call that has just run, if the client requested it.
     pub(super) fn leave_behind(&mut self, out: &mut Vec<u8>) -> Tried<()> {
         // The call may have ended it.
         if std::mem::take(&mut self.leaves_behind) && self.session.sessionless().is_some() {
@@ -84,7 +84,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Tells the client which transaction without a session it is in, where that has changed.
+    /// Tells the client which sessionless transaction it is in, if that has changed.
     pub(super) fn tell_sessionless(&mut self, out: &mut Vec<u8>) {
         let is_in = self.session.sessionless();
         let is_news = std::mem::take(&mut self.is_misled) || self.told != is_in;
@@ -109,7 +109,7 @@ impl Calls {
             self.succeeded(&Done::default(), 0, sequence).write(out);
             return Ok(());
         }
-        // A client that asks for no vote needs none.
+        // A client that requests no vote needs none.
         let one_phase = e.state == state::READ_ONLY;
         let call = match e.operation {
             end::COMMIT => GlobalCall::Commit { id, one_phase },

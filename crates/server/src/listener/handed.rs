@@ -1,8 +1,8 @@
-//! A client that has proved its password as a message, with which another process goes on: the supervisor passes it,
-//! together with the socket, to a server process that waits.
+//! A client that has proved its password, encoded as a message: the supervisor passes it, with the socket, to a waiting
+//! server process.
 //!
-//! Both ends are copies of one program, so the form has no version. What was encrypted on the way cannot be passed on;
-//! the copy that the listener process makes of itself serves such a client.
+//! Both ends are copies of one program, so the format has no version. An encrypted connection cannot be passed on; a
+//! copy of the listener process serves such a client.
 
 use super::logon::{self, Proved};
 use super::pooled::Pooled;
@@ -22,7 +22,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use zeroize::Zeroizing;
 
 impl Proved {
-    /// The message and the socket; `None` where this process must go on itself.
+    /// The message and the socket; `None` when this process must continue itself.
     pub fn to_message(&self) -> Option<(Zeroizing<Vec<u8>>, RawFd)> {
         let (stream, packets, sdu) = self.line.as_ref().filter(|(stream, ..)| stream.is_plain())?;
         let unread = packets.unsealed()?;
@@ -47,7 +47,7 @@ impl Proved {
         w.number(self.fork_began_ns);
         w.long_bytes(unread);
         w.long_bytes(self.proof.verifier().to_text().as_bytes());
-        // The rest of it is in the second message of the logon.
+        // The other fields are in the second message of the logon.
         let Caller { service, address, port, is_encrypted, .. } = &self.caller;
         w.long_bytes(service.as_bytes());
         w.long_bytes(address.as_bytes());
@@ -67,10 +67,10 @@ impl Proved {
         Some((out, stream.as_raw_fd()))
     }
 
-    /// The reverse of [`Proved::to_message`].
+    /// The inverse of [`Proved::to_message`].
     ///
     /// # Errors
-    /// [`WireError`] for what is none.
+    /// [`WireError`] for an invalid message.
     pub fn from_message(message: &[u8], socket: OwnedFd) -> WireResult<Proved> {
         let mut r = Reader::new(message);
         let mut flag = || r.u8().map(|flag| flag != 0);

@@ -1,4 +1,4 @@
-//! A connection's packets, in and out, waiting together with the signals that end a session.
+//! The packets of a connection. Waits for the client also end with the signals that end a session.
 
 use super::tls::{Breaks, Transport};
 use crate::sending::send_all;
@@ -11,45 +11,44 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Bytes of a message, at most, and before the client is known.
+/// Largest number of bytes of a message, and before the client is known.
 const MESSAGE_MAX: usize = 64 << 20;
 const EARLY_MESSAGE_MAX: usize = 256 << 10;
 
 /// Bytes of memory that a session keeps for its messages.
 const MESSAGE_KEPT: usize = 64 << 10;
 
-/// Bytes that a packet may have left although its message goes on: drivers begin a short value in the next packet
-/// rather than divide it.
+/// Free bytes that a packet may have although its message continues: drivers move a short value to the next packet
+/// instead of splitting it.
 const ROOM_LEFT: usize = 320;
 
-/// How long the rest of a message is waited for behind a full packet, and where little has come since it was looked
-/// for.
+/// Time to wait for the rest of a message after a full packet, and when little has arrived since the last check.
 const REST_SOON: Duration = Duration::from_millis(1);
 const REST_LIMIT: Duration = Duration::from_millis(20);
 
-/// A client that never pauses cannot keep a signal from being seen: after so many reads both are looked at.
+/// After this many reads in a row signals are checked as well, so that a client that never pauses cannot hide a signal.
 const UNWATCHED_MAX: u32 = 32;
 
-/// Bytes of further calls of a pipeline that are taken from the socket ahead of their turn.
+/// Bytes of further calls of a pipeline that are read from the socket ahead of their turn.
 const AHEAD_MAX: usize = 16 << 20;
 
-/// How long a client may take to answer a break.
+/// Time limit for a client to answer a break.
 const RESET_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long a break waits for its answer. In JDBC the thread that cancels and the thread that waits for the answer have
-/// buffers in common: an answer that comes while the first is still returning from its write is lost, and the driver
+/// The pause before a break is answered. In JDBC the thread that cancels and the thread that waits for the answer share
+/// buffers: an answer that arrives while the first thread is still returning from its write is lost, and the driver
 /// waits for ever. Seen in one of ten first breaks of ojdbc11 23.7 when the answer took half a millisecond.
 const BREAK_PAUSE: Duration = Duration::from_millis(20);
 
-/// What came of waiting for the client.
+/// The result of waiting for the client.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// Bytes of a message were added to those that had come.
+    /// Bytes of a message have been added.
     Data,
     Marker(u8),
     /// SIGTERM: the session was killed or the instance closes.
     Signal,
-    /// The connection is over: ended, broken, no packet, or silent for too long.
+    /// The connection is over: ended, broken, an invalid packet, or silent for too long.
     Gone,
 }
 
@@ -62,32 +61,32 @@ pub struct Line {
     unwatched: u32,
     /// The longest packet.
     sdu: u32,
-    /// What has come of a message.
+    /// The bytes of the present message so far.
     message: Vec<u8>,
     message_max: usize,
     /// Another packet of the message may follow the last one.
     may_go_on: bool,
-    /// Another one does follow.
+    /// Another packet follows.
     goes_on: bool,
     /// The last packet was marked as the last of its message.
     is_marked: bool,
     /// The client marks the last packet of each message.
     marks_ends: bool,
-    /// Calls come one behind the other, each with a mark on its last packet.
+    /// In a pipeline: calls follow one another, each with a mark on its last packet.
     in_pipeline: bool,
-    /// Bytes of the message when it was found not to be whole.
+    /// Bytes of the message when it was last found incomplete.
     tried: usize,
     /// Bytes read that have not been counted.
     received: u64,
-    /// Packets that were to be sent ahead, and how much of them has been.
+    /// Packets to send ahead, and the number of bytes of them sent.
     ahead: Vec<u8>,
     ahead_sent: usize,
-    /// Bytes of them that have not been counted.
+    /// Bytes of them that have been counted.
     ahead_counted: u64,
 }
 
 impl Line {
-    /// A line over a socket that does not block, whose connection the gate has accepted with this SDU.
+    /// A line over a non-blocking socket whose connection the gate has accepted with this SDU.
     pub fn accepted(stream: Transport, signals: SignalFd, packets: PacketBuffer, sdu: u32) -> Line {
         Line {
             stream,
@@ -111,22 +110,22 @@ impl Line {
         }
     }
 
-    /// The connection, with what has come of it and was not read; and the SDU.
+    /// The connection with its unread bytes, and the SDU.
     pub fn into_parts(self) -> (Transport, PacketBuffer, u32) {
         (self.stream, self.packets, self.sdu)
     }
 
-    /// Bytes that have come since this was asked last.
+    /// Bytes received since the last call.
     pub fn take_received(&mut self) -> u64 {
         std::mem::take(&mut self.received)
     }
 
-    /// Bytes of a message whose rest has not come; 0 between messages.
+    /// Bytes of a message whose rest has not arrived; 0 between messages.
     pub fn begun(&self) -> u64 {
         self.message.len() as u64
     }
 
-    /// Another descriptor of the socket, and how a break looks there.
+    /// Another descriptor of the socket, and the form of a break on it.
     pub fn stream(&self) -> std::io::Result<(TcpStream, Breaks)> {
         Ok((self.stream.socket().try_clone()?, self.stream.breaks()))
     }
@@ -136,31 +135,31 @@ impl Line {
         self.message_max = MESSAGE_MAX;
     }
 
-    /// The bytes of a message that have come; `None` while a further packet of it, or another packet, is there already.
-    /// Behind a call of a pipeline the next one may be there.
+    /// The bytes of a message so far; `None` while a further packet of it, or another packet, has arrived already. In a
+    /// pipeline the next call may have arrived.
     pub fn message(&self) -> Option<&[u8]> {
         let is_whole = self.in_pipeline && self.is_marked;
         (is_whole || !self.packets.has_packet()).then_some(&self.message)
     }
 
-    /// The bytes of a message that have come.
+    /// The bytes of a message so far.
     pub fn so_far(&self) -> &[u8] {
         &self.message
     }
 
-    /// The pipeline has ended.
+    /// Ends the pipeline.
     pub fn end_pipeline(&mut self) {
         self.in_pipeline = false;
     }
 
-    /// Takes what the client has said of a pipeline from the socket, so that a break that it sends next stands first
-    /// there. Whether it has broken the pipeline already.
+    /// Reads the client's pipelined calls from the socket, so that a break that follows is the first thing there.
+    /// Returns whether the client has broken the pipeline already.
     pub fn take_break(&mut self) -> bool {
         self.read_ahead();
         self.packets.take_break()
     }
 
-    /// Reads what has come, up to a bound. False when there is no room for more, or nothing more comes.
+    /// Reads the available bytes, up to a bound. False when there is no room for more, or nothing more arrives.
     fn read_ahead(&mut self) -> bool {
         while self.packets.left() < AHEAD_MAX {
             match self.stream.read(&mut self.scratch) {
@@ -175,41 +174,40 @@ impl Line {
         false
     }
 
-    /// Whether something of the client's can be heard without waiting, its end included.
+    /// Whether the client's data, or its end, can be read without waiting.
     pub fn has_input(&mut self) -> bool {
         self.packets.has_packet()
             || self.stream.has_decrypted()
             || os::socket::poll(&mut [Poll::read(&self.stream)], Some(Duration::ZERO)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Whether a message may go on behind what has come of it. One that may not is whole: what is missing in it does
-    /// not come.
+    /// Whether the message may continue after its bytes so far. If not it is complete: missing fields will not come.
     pub fn may_go_on(&self) -> bool {
         self.may_go_on
     }
 
-    /// Whether a message goes on behind what has come of it.
+    /// Whether the message continues after its bytes so far.
     pub fn goes_on(&self) -> bool {
         self.goes_on
     }
 
-    /// Notes by the last packet of a message whether another may follow.
+    /// Decides from the last packet of a message whether another may follow (invariant 18).
     ///
-    /// Some clients mark the last one. Others fill their packets but for a value that was not begun in the rest of one:
-    /// a packet with more room than that ends its message.
+    /// Some clients mark the last packet. Others fill their packets except for the space of a value that did not fit: a
+    /// packet with more free space ends its message.
     fn note_end(&mut self, flags: u16, len: usize) {
         let is_marked = flags & tns::END_OF_REQUEST != 0;
         self.is_marked = is_marked;
         self.in_pipeline |= flags & tns::BEGIN_PIPELINE != 0 && self.packets.ends_responses();
-        // Some clients mark the calls of a pipeline, and no others.
+        // Some clients mark only the calls of a pipeline.
         self.marks_ends |= is_marked && !self.in_pipeline;
         self.goes_on = !is_marked && (self.marks_ends || flags & tns::MORE_DATA != 0);
         self.may_go_on = self.goes_on || !is_marked && len + ROOM_LEFT >= self.sdu as usize;
     }
 
-    /// Whether to wait for more of a message rather than look whether it is whole, for looking takes the longer the
-    /// more has come. A client fills its packets: behind a full one mostly another comes soon. What has come since the
-    /// last look is looked at when it is much.
+    /// Whether to wait for more of a message before it is parsed, because parsing takes longer the more has arrived. A
+    /// client fills its packets, so after a full packet another usually follows soon. The wait is short when much has
+    /// arrived since the last attempt to parse, and longer otherwise.
     pub fn expects_more(&mut self) -> bool {
         if !self.may_go_on {
             return false;
@@ -219,19 +217,19 @@ impl Line {
             || os::socket::poll(&mut [Poll::read(&self.stream)], Some(patience)).is_ok_and(|ready| ready > 0)
     }
 
-    /// The message is not whole yet.
+    /// The message is not complete yet.
     pub fn note_tried(&mut self) {
         self.tried = self.message.len();
     }
 
-    /// The message has been read.
+    /// The message has been processed.
     pub fn forget_message(&mut self) {
         self.message.clear();
         self.message.shrink_to(MESSAGE_KEPT);
         self.tried = 0;
     }
 
-    /// The message has been read, and is given away.
+    /// The message has been read; returns its bytes.
     pub fn take_message(&mut self) -> Vec<u8> {
         self.tried = 0;
         std::mem::take(&mut self.message)
@@ -240,7 +238,7 @@ impl Line {
     /// Waits for a packet, until the deadline if there is one.
     pub fn hear(&mut self, deadline: Option<Instant>) -> Heard {
         loop {
-            // Who talks on without saying anything is let go like who is silent.
+            // A client that keeps sending without completing a message is treated like a silent one.
             if deadline.is_some_and(|at| Instant::now() >= at) {
                 return Heard::Gone;
             }
@@ -250,7 +248,7 @@ impl Line {
                         kind::DATA => match packet.data() {
                             Ok((flags, _)) if flags & tns::END_OF_FILE != 0 => Heard::Gone,
                             Ok((flags, bytes)) if self.message.len() + bytes.len() <= self.message_max => {
-                                // A sealed packet is shorter inside, and may be as long as none that is not.
+                                // A sealed packet is shorter inside, so it may be as long as an unsealed one.
                                 let sealed = packet.length - packet.body.len() - tns::HEADER_LEN;
                                 let len = packet.length + if sealed > 0 { native::OVERHEAD } else { 0 };
                                 self.message.extend_from_slice(bytes);
@@ -272,7 +270,7 @@ impl Line {
         }
     }
 
-    /// Reads what comes next.
+    /// Reads the next data.
     fn read(&mut self, deadline: Option<Instant>) -> Option<Heard> {
         if self.unwatched < UNWATCHED_MAX
             && let Some(came) = self.stream.receive(!self.message.is_empty(), &mut self.scratch)
@@ -312,7 +310,7 @@ impl Line {
         }
     }
 
-    /// Sends bytes; false when that cannot be: the client has gone, or `gives_up` says so after a signal.
+    /// Sends bytes; false when that is impossible: the client is gone, or `gives_up` returns true after a signal.
     pub fn send(&mut self, out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
         let (ahead, from) = (std::mem::take(&mut self.ahead), std::mem::take(&mut self.ahead_sent));
         if !ahead.is_empty() {
@@ -334,7 +332,7 @@ impl Line {
         send_all(&mut self.stream, &self.signals, out, gives_up)
     }
 
-    /// As [`send_all`], and reads meanwhile: a client of a pipeline may read no answer before it has said all calls.
+    /// Like [`send_all`], and reads meanwhile: a client may read no answer before it has sent all calls of a pipeline.
     fn send_and_read(&mut self, mut out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
         let mut reads = true;
         loop {
@@ -362,13 +360,13 @@ impl Line {
         }
     }
 
-    /// Bytes of a message that a packet takes.
+    /// Bytes of a message in one packet.
     pub fn part_max(&self) -> usize {
         self.packets.part_max(self.sdu)
     }
 
-    /// Begins a message whose rest follows, and does not wait: what the client does not take now goes ahead of what is
-    /// sent next.
+    /// Sends the first part of a message without waiting; bytes that the client does not take now precede the next
+    /// ones.
     pub fn send_ahead(&mut self, part: &[u8]) {
         let from = self.ahead.len();
         self.packets.write_ahead(&mut self.ahead, part, self.sdu);
@@ -378,7 +376,7 @@ impl Line {
                 Ok(0) => return,
                 Ok(n) => self.ahead_sent += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // Sending the rest finds out what is wrong.
+                // Sending the rest will report the error.
                 Err(_) => return,
             }
         }
@@ -388,20 +386,19 @@ impl Line {
         }
     }
 
-    /// Bytes of a message as it is sent, with what of it was sent ahead.
+    /// Bytes of a message on the wire, including the part sent ahead.
     pub fn sent_bytes(&mut self, message: usize) -> u64 {
         std::mem::take(&mut self.ahead_counted) + self.packets.data_len(message, self.sdu) as u64
     }
 
-    /// Sends a message in as many packets as it takes.
+    /// Sends a message in as many packets as it needs.
     pub fn send_message(&mut self, message: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
         let mut out = Vec::with_capacity(message.len() + 64);
         self.packets.write_data(&mut out, message, self.sdu);
         self.send(&out, gives_up)
     }
 
-    /// Answers a break: both sides forget what is under way, and the client hears that it was broken. False when the
-    /// client has gone.
+    /// Answers a break: both sides drop the present call, and the client gets the error. False when the client is gone.
     pub fn answer_break(&mut self, outcome: &Outcome, gives_up: &mut dyn FnMut() -> bool) -> bool {
         std::thread::sleep(BREAK_PAUSE);
         let mut out = Vec::new();
@@ -426,11 +423,11 @@ impl Line {
         self.send_message(&message, gives_up)
     }
 
-    /// The last words: nothing follows, and what the client still says is not heard.
+    /// Sends the last message: nothing follows, and further data of the client are ignored.
     pub fn close_behind(&mut self, out: &[u8]) {
         if self.send(out, &mut || true) {
             self.stream.end();
-            // A connection that is closed with bytes unread is reset, and the last words with it.
+            // A connection closed with unread bytes is reset, and the last message is lost.
             let deadline = Instant::now() + Duration::from_millis(200);
             while matches!(self.hear(Some(deadline)), Heard::Data | Heard::Marker(_)) {
                 self.message.clear();

@@ -1,8 +1,8 @@
-//! The LOBs that a client holds locators of.
+//! The LOBs of which a client has locators (invariant 22).
 //!
-//! A locator of a row's LOB says where the row is and the SCN as of which the client has seen it, so that the server
-//! keeps nothing for it however many the client holds; a tag that only this session can compute tells it from one that
-//! the client has made up. A temporary LOB is kept until the client frees it, or the session ends.
+//! The locator of a row's LOB has the place of the row and the SCN of the query, so the server keeps nothing for it,
+//! however many the client holds. A tag that only this session can compute distinguishes it from a forged locator. A
+//! temporary LOB is kept until the client frees it, or the session ends.
 
 use super::calls::{Calls, Tried};
 use super::cursors::convert;
@@ -15,29 +15,29 @@ use std::mem::take;
 use std::sync::Arc;
 use types::{DataType, Lob, LobHome, LobRow, Nls, ObjectId, Ora, Result, Rowid, Scn, Value};
 
-/// Bytes of a locator that the tag is computed over.
+/// Bytes of a locator over which the tag is computed.
 const TAGGED: usize = OWN_BYTES - 8;
-/// The SCN of a locator that sees the LOB as it is: the client has changed the LOB through it, or got it while a
+/// The SCN of a locator that shows the present LOB: the client has changed the LOB through it, or got it while a
 /// transaction was open.
 pub(super) const NOW: u64 = Scn::MAX.0;
 /// LOBs that a client may have open.
 const OPEN_MAX: usize = 65_536;
 
-/// The state that the session keeps for its client's locators.
+/// The session's state for its client's locators.
 #[derive(Default)]
 pub(super) struct Locators {
     key: RandomState,
     temporary: HashMap<u64, Value>,
     last: u64,
-    /// Those that are open.
+    /// The open LOBs.
     open: HashSet<[u8; OWN_BYTES]>,
-    /// The SCN as of which the query has read whose rows are being sent.
+    /// The SCN of the query whose rows are being sent.
     pub(super) seen: u64,
-    /// The LOB that was read last: clients read a long LOB in parts.
+    /// The LOB that was read last, since clients read a long LOB in parts.
     pub(super) read: Option<([u8; OWN_BYTES], Value)>,
 }
 
-/// The LOB that a locator names.
+/// The LOB of a locator.
 #[derive(Clone, Copy)]
 enum Named {
     Temporary(u64),
@@ -45,12 +45,12 @@ enum Named {
 }
 
 impl Locators {
-    /// A value as the wire was told of it.
+    /// A value in the form in which it is sent.
     pub(super) fn sent(&mut self, value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
         if shape.is_lob() { self.cell(&value, shape, nls) } else { convert(value, shape, nls) }
     }
 
-    /// A value as a client is sent it that was told of a CLOB or BLOB.
+    /// The cell for a value of a column described as CLOB or BLOB.
     pub(super) fn cell(&mut self, value: &Value, shape: &Shape, nls: &Nls) -> Result<Value> {
         let binary = shape.data_type() == DataType::Blob;
         let (content, row) = match value {
@@ -103,7 +103,7 @@ impl Locators {
     }
 
     /// # Errors
-    /// ORA-22275 for a locator that this session has not given, or whose temporary LOB was freed.
+    /// ORA-22275 for a locator that this session has not made, or whose temporary LOB was freed.
     fn named(&self, locator: &Locator) -> Result<Named> {
         let own = &locator.own;
         let word = |at: usize| u64::from_be_bytes(own[at..at + 8].try_into().expect("eight bytes"));
@@ -118,7 +118,7 @@ impl Locators {
         if self.locator_of(&row, scn, locator.binary) == *locator { Ok(Named::Row(row, scn)) } else { Err(invalid()) }
     }
 
-    /// Frees temporary LOBs; others are let be.
+    /// Frees temporary LOBs; other locators are ignored.
     pub(super) fn free(&mut self, locators: &[u8]) {
         for locator in locators.chunks(lob::LOCATOR_BYTES).filter_map(Locator::from_bytes) {
             if let Ok(Named::Temporary(number)) = self.named(&locator) {
@@ -130,10 +130,10 @@ impl Locators {
 }
 
 impl Calls {
-    /// Puts the LOBs that bind values name in their place.
+    /// Replaces locators in bind values by the contents of their LOBs.
     ///
     /// # Errors
-    /// ORA-22275 for what names none.
+    /// ORA-22275 for an invalid locator.
     pub(super) fn bound_lobs(&mut self, shapes: &[Shape], values: &mut [Value]) -> Result<()> {
         for (_, value) in shapes.iter().zip(values).filter(|(shape, _)| shape.is_lob()) {
             if let Value::Raw(bytes) = value {
@@ -220,7 +220,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Reads a LOB: that which was read last is at hand, where its locator was given for one moment.
+    /// Reads a LOB; the last one is cached if its locator is for one SCN.
     fn with_content<R>(&mut self, locator: &Locator, read: impl FnOnce(&Value) -> R) -> Result<R> {
         match self.lobs.named(locator)? {
             Named::Temporary(number) => Ok(read(self.lobs.temporary.get(&number).unwrap_or(&Value::EmptyLob))),
@@ -237,7 +237,7 @@ impl Calls {
         }
     }
 
-    /// Changes a LOB; the locator that sees the change.
+    /// Changes a LOB; returns the locator that shows the change.
     fn change_lob(&mut self, locator: &Locator, edit: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<Locator> {
         self.lobs.read = None;
         match self.lobs.named(locator)? {
@@ -267,7 +267,7 @@ fn offset(from: u64) -> Result<usize> {
     place.ok_or_else(|| Ora::with(21560, &[&2]))
 }
 
-/// The length of a content: code units of a text.
+/// The length of a content: code units of a text, bytes otherwise.
 fn units(content: &Value) -> u64 {
     match content {
         Value::Text(text) => text.encode_utf16().count() as u64,
@@ -276,7 +276,7 @@ fn units(content: &Value) -> u64 {
     }
 }
 
-/// A part of a content as it is sent.
+/// A part of a content in the form in which it is sent.
 fn part_of(content: &Value, from: usize, count: usize) -> Vec<u8> {
     match content {
         Value::Text(text) if text.is_ascii() => {
@@ -293,12 +293,12 @@ fn part_of(content: &Value, from: usize, count: usize) -> Vec<u8> {
     }
 }
 
-/// ORA-22288 for a LOB that would be longer than one may be.
+/// ORA-22288 for a LOB that would exceed the largest length.
 fn check_length(len: usize) -> Result<()> {
     if len > session::LOB_MAX { Err(Ora::with(22288, &[&"WRITE", &"LOB is longer than 32 megabytes"])) } else { Ok(()) }
 }
 
-/// Puts data at a place. What is missing before it is filled up.
+/// Writes data at a position. A gap before it is padded.
 fn write(content: &mut Value, binary: bool, from: usize, data: &[u8]) -> Result<()> {
     if binary {
         check_length(from.saturating_add(data.len()))?;
@@ -336,7 +336,7 @@ fn write(content: &mut Value, binary: bool, from: usize, data: &[u8]) -> Result<
     Ok(())
 }
 
-/// Cuts a content to a length.
+/// Truncates a content.
 fn trim(content: &mut Value, length: usize) -> Result<()> {
     if length as u64 > units(content) {
         return Err(Ora::new(22926));

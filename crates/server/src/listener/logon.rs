@@ -1,5 +1,4 @@
-//! The logon, in parts: the gate hears which user a client names and looks at the proof; the server process opens the
-//! session.
+//! The logon in two parts: the gate reads the user name and checks the proof; the server process opens the session.
 
 use super::line::Line;
 use super::pooled::Pooled;
@@ -18,16 +17,16 @@ use params::Param;
 use session::{Caller, Proof, Session};
 use types::{Ora, Result};
 
-/// 19.0.0.0.0, as clients read it.
+/// 19.0.0.0.0, in the form that clients read.
 pub const VERSION_NUMBER: u32 = 19 << 24;
 
-/// A session that has opened.
+/// A session that was opened.
 pub struct Opened {
     pub session: Session,
     pub watched: Watched,
 }
 
-/// A client that has proved its password, and waits to hear that it is in.
+/// A client that has proved its password, and waits for the answer.
 pub struct Proved {
     pub client: Client,
     pub(super) who: local::Logon,
@@ -36,15 +35,15 @@ pub struct Proved {
     pub(super) proof: Proof,
     pub(super) caller: Caller,
     pub(super) proof_ns: u64,
-    /// When a server process was begun to be made or looked for.
+    /// The time at which the search for, or the fork of, a server process began.
     pub fork_began_ns: u64,
     pub(super) line: Option<(Transport, PacketBuffer, u32)>,
-    /// It wants a session of the connection pool.
+    /// The client requests a session of the connection pool.
     pub(super) pooled: Option<Pooled>,
 }
 
 impl Proved {
-    /// A client whose password was looked at for `proof_ns`.
+    /// A client whose proof took `proof_ns` to check.
     pub fn new(
         client: Client,
         who: local::Logon,
@@ -67,32 +66,32 @@ impl Proved {
         }
     }
 
-    /// From where it comes, and what it says of itself besides.
+    /// Sets the client's address and further attributes.
     pub fn called(self, caller: Caller) -> Proved {
         Proved { caller, ..self }
     }
 
-    /// What it says of itself.
+    /// The client's description of itself.
     pub fn who(&self) -> &local::Logon {
         &self.who
     }
 
-    /// Takes its connection.
+    /// Sets the connection.
     pub fn take_line(&mut self, stream: Transport, packets: PacketBuffer, sdu: u32) {
         self.line = Some((stream, packets, sdu));
     }
 
-    /// The number of the call that proved it, which is answered next.
+    /// The number of the call with the proof, which is answered next.
     pub fn sequence(&self) -> u8 {
         self.second.sequence
     }
 
-    /// The key of the conversation, under which passwords are sent.
+    /// The key of the conversation, with which passwords are encrypted.
     pub fn key(&self) -> SessionKey {
         self.key.clone()
     }
 
-    /// What the client says of itself, with the password it wants to have from now on.
+    /// The client's description of itself, with the new password if it changes.
     fn who_changes(&self) -> Result<local::Logon> {
         let Some(new) = self.second.pairs.get("AUTH_NEWPASSWORD") else { return Ok(self.who.clone()) };
         let old = self.second.pairs.get("AUTH_PASSWORD").unwrap_or_default();
@@ -101,12 +100,12 @@ impl Proved {
         Ok(local::Logon { password: old.to_string(), new_password: new.to_string(), ..self.who.clone() })
     }
 
-    /// Its socket.
+    /// The socket of the connection.
     pub fn socket(&self) -> Option<&std::net::TcpStream> {
         self.line.as_ref().map(|(stream, ..)| stream.socket())
     }
 
-    /// Gives its connection.
+    /// Takes the connection out.
     pub fn give_line(&mut self) -> Option<(Transport, PacketBuffer, u32)> {
         self.line.take()
     }
@@ -148,14 +147,14 @@ fn open(line: &mut Line, instance: &'static Instance, proved: &Proved, times: Co
     Ok(Some(Opened { session, watched }))
 }
 
-/// Opens a session for the client, and settles what it wants. Where that fails the session ends.
+/// Opens a session for the client and applies its settings. On failure the session ends.
 pub(super) fn begin(instance: &'static Instance, proved: &Proved, times: ConnectTimes) -> Result<Session> {
     let mut session = Session::logon_proved(instance, &proved.who_changes()?, &proved.proof, &proved.caller, times)?;
     settle(&mut session, &proved.second.pairs)?;
     Ok(session)
 }
 
-/// Tells the client of its session; false when it has gone.
+/// Sends the client the attributes of its session; false when it is gone.
 pub(super) fn greet(line: &mut Line, instance: &Instance, session: &Session, proved: &Proved) -> Result<bool> {
     let pairs = welcome_pairs(instance, session, &proved.key)?;
     let mut out = Vec::new();
@@ -179,7 +178,7 @@ fn of_kind(wanted: u8, r: &mut Reader<'_>) -> WireResult<()> {
 /// Reads the message about versions.
 ///
 /// # Errors
-/// [`local::WireError`] for what is none.
+/// [`local::WireError`] for an invalid message.
 pub fn read_protocol(r: &mut Reader<'_>) -> WireResult<String> {
     of_kind(message::PROTOCOL, r).and_then(|()| handshake::read_protocol(r))
 }
@@ -187,18 +186,18 @@ pub fn read_protocol(r: &mut Reader<'_>) -> WireResult<String> {
 /// Reads the message about data types.
 ///
 /// # Errors
-/// As [`read_protocol`].
+/// Those of [`read_protocol`].
 pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
     of_kind(message::DATA_TYPES, r).and_then(|()| handshake::read_data_types(r))
 }
 
-/// Characters that are kept of what a client says of itself, and of the name of a user, with which it may be quoted.
+/// Characters that are kept of the client's attributes, and of a user's name, which may be quoted.
 const SHOWN_MAX: usize = 256;
 const NAME_MAX: usize = 1024;
 
-/// What `v$session` shows of the client.
+/// The client's attributes for `v$session`.
 pub fn who(first: &Logon, second: &Logon) -> local::Logon {
-    // What is said of the client is shown, and may be kept for a second: no more than that of it.
+    // The attributes are displayed, and may be kept for a second, so their length is bounded.
     let get = |key: &str| first.pairs.get(key).unwrap_or_default().chars().take(SHOWN_MAX).collect::<String>();
     local::Logon {
         user: session::split_name(&first.user).0.chars().take(NAME_MAX).collect(),
@@ -212,7 +211,7 @@ pub fn who(first: &Logon, second: &Logon) -> local::Logon {
     }
 }
 
-/// What the second message of a logon says of the client besides.
+/// The attributes of the client in the second message of a logon.
 pub fn caller(second: &Logon) -> Caller {
     let pairs = &second.pairs;
     let get = |key: &str| pairs.get(key).unwrap_or_default().trim();
@@ -236,7 +235,7 @@ pub fn caller(second: &Logon) -> Caller {
     }
 }
 
-/// What answers the name of a user.
+/// The answer to the name of a user.
 pub fn challenge_message(challenge: &Challenge, sequence: u8) -> Vec<u8> {
     let mut out = Vec::new();
     auth::write_reply(&mut out, &challenge_pairs(challenge));
@@ -266,7 +265,7 @@ fn challenge_pairs(challenge: &Challenge) -> Pairs {
 /// The key of the conversation if the password was proved.
 ///
 /// # Errors
-/// What the client asks for is not there, or it proves nothing.
+/// The client requests an unsupported privilege, or proves nothing.
 pub fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>> {
     let pairs = &logon.pairs;
     let unknown = pairs.get("AUTH_TOKEN").is_some() || logon.mode & mode::TOKEN != 0;
@@ -280,14 +279,14 @@ pub fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>>
     };
     let speedy_key = pairs.get("AUTH_PBKDF2_SPEEDY_KEY");
     let key = challenge.check(&Given { session_key, speedy_key, password });
-    // Nobody has SYSOPER and its like; only who has the password is told so.
+    // SYSOPER and the like are granted to nobody; only a client with the right password is told so.
     match logon.mode & mode::ADMINISTRATIVE {
         0 => Ok(key),
         _ => key.map_or(Ok(None), |_| Err(Ora::new(1031))),
     }
 }
 
-/// Runs what the client wants its session to be set to.
+/// Executes the settings that the client requests for its session.
 pub(super) fn settle(session: &mut Session, pairs: &Pairs) -> Result<()> {
     for statement in auth::statements(pairs.get("AUTH_ALTER_SESSION").unwrap_or_default()) {
         let is_setting = statement.get(..13).is_some_and(|start| start.eq_ignore_ascii_case("alter session"));
@@ -304,7 +303,7 @@ pub(super) fn watched(session: &Session) -> Watched {
     Watched { sid: welcome.sid, serial: welcome.serial, key: welcome.cancel_key }
 }
 
-/// What the client is told of its session.
+/// The attributes of the session for the client.
 fn welcome_pairs(instance: &Instance, session: &Session, key: &SessionKey) -> Result<Pairs> {
     let params = instance.params();
     let welcome = session.welcome();
@@ -316,7 +315,7 @@ fn welcome_pairs(instance: &Instance, session: &Session, key: &SessionKey) -> Re
     add("AUTH_XACTION_TRAITS", "3".into());
     add("AUTH_VERSION_NO", VERSION_NUMBER.to_string());
     add("AUTH_SESSION_ID", welcome.sid.to_string());
-    // A serial number has 16 bits for clients.
+    // Clients have 16 bits for a serial number.
     add("AUTH_SERIAL_NUM", (welcome.serial & 0xffff).to_string());
     add("AUTH_INSTANCE_NO", "1".into());
     add("AUTH_SERVER_PID", welcome.server_process.to_string());
@@ -324,7 +323,7 @@ fn welcome_pairs(instance: &Instance, session: &Session, key: &SessionKey) -> Re
     add("AUTH_INSTANCENAME", welcome.instance.clone());
     add("AUTH_SC_INSTANCE_NAME", welcome.instance);
     add("AUTH_SC_SERVICE_NAME", session.process().session().service_name());
-    // The first of the two is the name of the database, whatever it is called.
+    // This attribute is the database name, despite its own name.
     add("AUTH_SC_DBUNIQUE_NAME", params.get(Param::DbName));
     add("AUTH_SC_REAL_DBUNIQUE_NAME", params.get(Param::DbUniqueName));
     add("AUTH_SC_SERVER_HOST", os::process::host_name());
@@ -339,7 +338,7 @@ fn succeeded(sequence: u8) -> Outcome {
     Outcome { status: status::END_OF_CALL, sequence, ..Outcome::default() }
 }
 
-/// Says why there is no session; nothing follows.
+/// Sends the reason why there is no session; nothing follows.
 pub fn turn_away(line: &mut Line, e: &Ora, sequence: u8) {
     let message = refusal_message(e, sequence);
     if line.send_message(&message, &mut || true) {

@@ -1,24 +1,24 @@
 //! The listener: connections of Oracle Net over TCP.
 //!
-//! A process of its own accepts them and speaks with all clients that have proved nothing yet ([`gate`]). Each client
-//! that has proved its password gets a server process, as a local connection does; what it says is heard in that
-//! process. The supervisor learns of the server process before that takes a process slot, so that a death is noticed
-//! whenever it comes.
+//! A separate process accepts them and speaks with all clients that have not proved a password yet ([`gate`]). Each
+//! client that has proved its password gets a server process, like a local connection; its calls are read in that
+//! process. The supervisor learns of the server process before that takes a process slot, so that its death is always
+//! noticed.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
 //! | [`gate`] | the listener process: everything before the proof, for all connections at once |
-//! | [`connect`] | CONNECT: which service is asked for |
+//! | [`connect`] | CONNECT: the requested service |
 //! | [`logon`] | versions, data types, the proof of the password, the session |
 //! | [`serve`] | a server process of the network |
-//! | [`tls`] | the certificate, and sockets that are encrypted |
-//! | [`line`] | its packets in and out, waiting together with the signals that end a session |
-//! | [`control`] | the words of lsnrctl |
-//! | [`calls`] | calls to the session and its answers, in the words of the wire |
+//! | [`tls`] | the certificate, and encrypted sockets |
+//! | [`line`] | the packets in and out; waits also end with the signals that end a session |
+//! | [`control`] | the requests of lsnrctl |
+//! | [`calls`] | calls to the session and its answers, in the form of the wire |
 //! | [`array`] | a statement executed with many rows of bind values |
 //! | [`pipeline`] | calls that do not wait for answers |
-//! | [`cursors`] | the statements that a client has given numbers |
-//! | [`handed`] | a client that another process goes on with |
+//! | [`cursors`] | the statements to which a client has assigned numbers |
+//! | [`handed`] | a client that is passed to another process |
 //! | [`pooled`] | a client of the connection pool, and its session between clients |
 //! | [`watch`] | a client that breaks a call |
 
@@ -66,10 +66,10 @@ use std::time::{Duration, Instant};
 use tls::Wallet;
 use types::Ora;
 
-/// Where nobody says otherwise, other machines do not come in.
+/// The default: other machines cannot connect.
 const DEFAULT_HOST: &str = "127.0.0.1";
 
-/// Addresses that are listened on, at most.
+/// Largest number of listening addresses.
 const ADDRESSES_MAX: usize = 16;
 
 /// A socket that listens.
@@ -80,7 +80,7 @@ struct Place {
     wallet: Option<Wallet>,
     /// Connections that may wait to be accepted.
     queue: i32,
-    /// Connections that are accepted in a second, at most; 0 for any number.
+    /// Largest number of connections accepted in a second; 0 for no limit.
     rate: u32,
 }
 
@@ -88,16 +88,15 @@ struct Place {
 struct Native {
     encryption: Wants,
     checksum: Wants,
-    /// The numbers of its side of exchanges, and since when.
+    /// The key pair for exchanges, and the time since which it is used.
     pair: Mutex<Option<(Instant, Arc<Pair>)>>,
 }
 
-/// How long one pair of numbers serves. Half of the time that an exchange takes goes into its making, and whoever
-/// connects may ask for one.
+/// The life of a key pair. Making a pair takes half of the time of an exchange, and any client may request an exchange.
 const PAIR_LIFE: Duration = Duration::from_secs(10);
 
 impl Native {
-    /// The pair of numbers for an exchange.
+    /// The key pair for an exchange.
     fn pair(&self) -> Result<Arc<Pair>, os::OsError> {
         let mut kept = self.pair.lock().unwrap_or_else(PoisonError::into_inner);
         match &*kept {
@@ -131,7 +130,7 @@ impl Native {
         })
     }
 
-    /// The word for clients on it. A connection over TLS needs none.
+    /// The position on native services for clients. A connection over TLS needs none.
     fn services(&self, is_tls: bool) -> NativeServices {
         match self.encryption.level.max(self.checksum.level) {
             _ if is_tls => NativeServices::Off,
@@ -142,22 +141,22 @@ impl Native {
     }
 }
 
-/// Connections that wait to be accepted, unless QUEUESIZE says otherwise.
+/// Connections that wait to be accepted, unless QUEUESIZE gives a number.
 const QUEUE: i32 = 1024;
 
-/// The sockets that listen. The supervisor keeps them, so that clients wait while a listener process that died is
-/// started again.
+/// The listening sockets. The supervisor keeps them, so that clients wait while a listener process that died is
+/// restarted.
 pub struct Listener {
     places: Vec<Place>,
     native: Arc<Native>,
-    /// By which new server processes announce themselves to the supervisor.
+    /// The socket on which new server processes announce themselves to the supervisor.
     announces: OwnedFd,
-    /// The supervisor's end; only the supervisor has it, so that nobody waits for an answer of a supervisor that
-    /// listens no more.
+    /// The supervisor's end; only the supervisor has it, so that nobody waits for an answer after the supervisor has
+    /// stopped listening.
     hears: Option<OwnedFd>,
 }
 
-/// A server process that has announced itself and waits to be let on.
+/// A server process that has announced itself and waits for permission.
 pub struct Announced {
     pub pid: i32,
     /// Its connection.
@@ -166,21 +165,20 @@ pub struct Announced {
 }
 
 impl Announced {
-    /// Lets it take a process slot; false when it has died, and its number may be another process's by now. Dropping it
-    /// instead tells the process to turn its client away.
+    /// Permits it to take a process slot; false when it has died, in which case its number may belong to another
+    /// process. A drop instead tells the process to refuse its client.
     pub fn let_on(mut self) -> bool {
-        // Nobody else has the other end.
+        // Only that process has the other end.
         self.answer.write_all(&[1]).is_ok()
     }
 }
 
 impl Listener {
-    /// Listens where `local_listener` says; `None` where it says nothing. The certificate is below `wallet_root`, or
-    /// below
-    /// `wallet` in the database directory.
+    /// Listens at the addresses of `local_listener`; `None` without an address. The certificate is below `wallet_root`,
+    /// or below `wallet` in the database directory.
     ///
     /// # Errors
-    /// ORA-00119 for an address that is none; the system's word for one that cannot be had; ORA-28759 without a
+    /// ORA-00119 for an invalid address; the system's error for one that is not available; ORA-28759 without a
     /// certificate.
     pub fn open(params: &SystemParams, dir: &Path) -> Result<Option<Listener>, String> {
         let given = params.get(Param::LocalListener);
@@ -210,7 +208,7 @@ impl Listener {
         Ok(Some(Listener { places, native, announces, hears: Some(hears) }))
     }
 
-    /// Where it listens, as the alert log has it.
+    /// The addresses in the form of the alert log.
     pub fn addresses(&self) -> impl Iterator<Item = String> {
         self.places.iter().map(|Place { address, wallet, .. }| {
             let protocol = if wallet.is_some() { "TCPS" } else { "TCP" };
@@ -218,14 +216,14 @@ impl Listener {
         })
     }
 
-    /// What the listener process has of it.
+    /// The part of the listener for the listener process.
     pub fn of_gate(mut self) -> Listener {
         self.hears = None;
         self
     }
 
-    /// Tells the supervisor of the calling process, a server process of `stream`, and waits until that knows it. False
-    /// when the process may not go on, or is told to end.
+    /// Announces the calling process, a server process of `stream`, to the supervisor, and waits for permission. False
+    /// when the process may not continue, or is told to end.
     pub fn announce(&self, stream: &TcpStream, signals: &SignalFd) -> bool {
         let Ok((mut answer, given)) = std::io::pipe() else { return false };
         let pid = os::process::own_id().to_ne_bytes();
@@ -254,7 +252,7 @@ impl Listener {
 }
 
 impl AsRawFd for Listener {
-    /// Of the announcements.
+    /// The descriptor of the announcements.
     fn as_raw_fd(&self) -> RawFd {
         self.hears.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
@@ -270,8 +268,8 @@ struct Asked {
     rate: u32,
 }
 
-/// The addresses of `(ADDRESS=(PROTOCOL=…)(HOST=…)(PORT=…))`, also several in a list or a description, of `host:port`,
-/// or of a port alone.
+/// Parses the addresses of `(ADDRESS=(PROTOCOL=…)(HOST=…)(PORT=…))`, also several in a list or a description, of
+/// `host:port`, or of a port alone.
 fn addresses(text: &str) -> Option<Vec<Asked>> {
     let text = text.trim();
     let asked: Vec<Asked> = if text.starts_with('(') {
@@ -317,7 +315,7 @@ mod tests {
         let announced = || {
             let (reads, answer) = std::io::pipe().unwrap();
             let line = std::io::pipe().unwrap().0.into();
-            // The number is that of a process that is there.
+            // The number of an existing process.
             (reads, Announced { pid: os::process::own_id(), line, answer })
         };
         let (mut reads, alive) = announced();

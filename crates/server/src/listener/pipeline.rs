@@ -1,29 +1,29 @@
-//! A pipeline: calls that a client says without waiting for their answers.
+//! A pipeline: calls that a client sends without waiting for their answers (invariant 20).
 //!
-//! The first call has a piggyback before it that says what becomes of the calls behind one that fails; a call of its
-//! own ends the pipeline. Each call is answered once, in its turn. No marker is sent within a pipeline, for the client
-//! would not answer it: a break fails the call that runs, or the next one. Drivers wait for the answer to a break all
-//! the same, behind the first call after the pipeline, and get it there.
+//! The first call has a piggyback in front that says whether calls after a failed one are refused; a separate call ends
+//! the pipeline. Each call is answered once, in its turn. The server sends no marker within a pipeline, because the
+//! client would not answer it: a break fails the present call, or the next one. Drivers still wait for the answer to a
+//! break after the first call behind the pipeline, and get it there.
 
 use net::oracle::call::Piggyback;
 use types::Ora;
 
-/// The state of the pipeline under way, and of breaks in it.
+/// The state of the present pipeline, and of breaks in it.
 #[derive(Debug, Default)]
 pub struct Pipeline {
-    /// Whether calls behind one that fails are refused; `None` outside of a pipeline.
+    /// Whether calls after a failed one are refused; `None` outside a pipeline.
     aborts: Option<bool>,
     has_failed: bool,
     /// The next call is broken.
     is_broken: bool,
-    /// The break of a call that has ended has not been heard yet.
+    /// The marker of a break that ended a call has not been read yet.
     awaits_marker: bool,
-    /// A break is to be answered behind the next call outside of a pipeline.
+    /// A break must be answered after the next call outside a pipeline.
     owes_answer: bool,
 }
 
 impl Pipeline {
-    /// Begins a pipeline where something before the call says so.
+    /// Begins a pipeline if a piggyback says so.
     pub fn begin(&mut self, before: &[Piggyback]) {
         for piggyback in before {
             if let Piggyback::BeginPipeline { aborts } = piggyback {
@@ -32,7 +32,7 @@ impl Pipeline {
         }
     }
 
-    /// The pipeline has ended.
+    /// Ends the pipeline.
     pub fn end(&mut self) {
         self.aborts = None;
     }
@@ -41,7 +41,7 @@ impl Pipeline {
         self.aborts.is_some()
     }
 
-    /// A break was heard. False when it is none of a pipeline.
+    /// Handles a break. False when it does not belong to a pipeline.
     pub fn heard_break(&mut self) -> bool {
         if std::mem::take(&mut self.awaits_marker) {
             return true;
@@ -51,17 +51,17 @@ impl Pipeline {
         self.is_under_way()
     }
 
-    /// A call was broken while it ran; its marker is to be heard still.
+    /// Notes that a call was broken while it ran; its marker is still to be read.
     pub fn was_broken(&mut self) {
         (self.awaits_marker, self.owes_answer) = (true, true);
     }
 
-    /// A call has failed.
+    /// Notes that a call has failed.
     pub fn failed(&mut self) {
         self.has_failed = true;
     }
 
-    /// Why the next call is not run.
+    /// The reason why the next call is not run.
     pub fn refusal(&mut self) -> Option<Ora> {
         let aborts = self.aborts?;
         if std::mem::take(&mut self.is_broken) {
@@ -70,7 +70,7 @@ impl Pipeline {
         (aborts && self.has_failed).then(|| Ora::new(43610))
     }
 
-    /// Whether a break is to be answered now, behind a call.
+    /// Whether a break must be answered now, after a call.
     pub fn owes_answer(&mut self) -> bool {
         !self.is_under_way() && std::mem::take(&mut self.owes_answer)
     }

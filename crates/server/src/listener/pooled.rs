@@ -1,8 +1,8 @@
-//! A client of the connection pool (DRCP), and the session that a server of the pool keeps between clients.
+//! A client of the connection pool (DRCP), and the session that a pooled server keeps between clients.
 //!
-//! A client that gives its session back stays connected: the supervisor has its connection then, with a letter that
-//! says who the client is, and hands both to a server of the pool when the client says something. The letter has the
-//! proof of the password; at each hand-out it is looked whether that is the user's still, as at a logon.
+//! A client that releases its session stays connected: the supervisor then has its connection, with a letter that
+//! identifies the client, and hands both to a pooled server when the client sends data. The letter has the proof of the
+//! password, which is checked against the account each time, as at a logon.
 
 use super::calls::Calls;
 use super::connect::Wished;
@@ -31,27 +31,27 @@ const SHARED: &str = "SHARED";
 /// The longest name of a connection class.
 const CLASS_MAX: usize = 1024;
 
-/// How long the rest of a call may take whose answer is that there is no session.
+/// Time limit for the rest of a call that is answered with an error because there is no session.
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 
-/// The wish of a client for a session of the pool.
+/// A client's request for a pooled session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pooled {
     /// The connection class.
     pub class: String,
-    /// It wants a session that nobody has had before.
+    /// The client requires a session that no client has used.
     pub wants_new: bool,
-    /// It has logged on before, and hears nothing of this.
+    /// The client has logged on before, and gets no logon answer now.
     pub is_back: bool,
-    /// The class, where its figures are.
+    /// The class, as an index of its figures.
     pub class_number: u16,
 }
 
 impl Pooled {
-    /// The wish of a client, by the second message of its logon or by its connect data.
+    /// The request of a client, from the second message of its logon or its connect data.
     ///
     /// # Errors
-    /// ORA-56602 for a purity that is none, ORA-56604 for a class whose name is too long, ORA-56609 for a logon that
+    /// ORA-56602 for an invalid purity, ORA-56604 for a class whose name is too long, ORA-56609 for a logon that
     /// changes the password.
     pub fn of(wished: &Wished, second: &Logon) -> Result<Pooled> {
         const DEFAULT: &str = "0";
@@ -73,16 +73,16 @@ impl Pooled {
     }
 }
 
-/// A client of the pool, as the supervisor knows it.
+/// The data about a pool client that the supervisor uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// Whose session the client can have: only one with the same key.
+    /// The client can only have a session with the same key.
     pub key: Vec<u8>,
     pub client: PoolClient,
 }
 
 impl Head {
-    /// Appends it.
+    /// Appends the head.
     pub fn write(&self, out: &mut Vec<u8>) {
         let PoolClient { user, class, service, program, machine, terminal, wants_new } = &self.client;
         let mut w = Writer::new(out);
@@ -93,10 +93,10 @@ impl Head {
         w.u8((*wants_new).into());
     }
 
-    /// Reads one, and gives the length.
+    /// Reads a head and returns its length.
     ///
     /// # Errors
-    /// [`net::local::WireError`] for what is none.
+    /// [`net::local::WireError`] for an invalid head.
     pub fn read(bytes: &[u8]) -> WireResult<(Head, usize)> {
         let mut r = Reader::new(bytes);
         let key = r.long_bytes()?.unwrap_or_default().into_owned();
@@ -114,7 +114,7 @@ impl Head {
 }
 
 impl Proved {
-    /// The head of a client of the pool, for the supervisor; `None` for another client.
+    /// The head of a pool client, for the supervisor; `None` for another client.
     pub fn head(&self) -> Option<Head> {
         let Pooled { class, wants_new, .. } = self.pooled.as_ref()?;
         let user = session::user_name(&self.who.user);
@@ -139,7 +139,7 @@ impl Proved {
         Some(Head { key, client })
     }
 
-    /// Notes where the figures of its class are.
+    /// Sets the index of the figures of its class.
     pub fn of_class(mut self, class: u16) -> Proved {
         if let Some(pooled) = &mut self.pooled {
             pooled.class_number = class;
@@ -147,12 +147,12 @@ impl Proved {
         self
     }
 
-    /// Whether the session is one that another client may have.
+    /// Whether the session may be kept for another client.
     fn may_be_kept(&self) -> bool {
         !self.who.as_sysdba && self.caller.client.is_none()
     }
 
-    /// Says that it comes back without a logon, which the passwords are not needed for any more.
+    /// Marks that the client returns without a logon, and drops the passwords.
     fn comes_back(&mut self) {
         let is_secret = |key: &str| key.contains("PASSWORD") || key.contains("SESSKEY") || key.contains("SPEEDY_KEY");
         self.second.pairs.forget(is_secret);
@@ -162,74 +162,74 @@ impl Proved {
     }
 }
 
-/// A session that a server of the pool keeps for the next client of the same user and class.
+/// A session that a pooled server keeps for the next client of the same user and class.
 pub struct Kept {
     session: Session,
-    /// As [`Head::key`].
+    /// [`Head::key`].
     key: Vec<u8>,
-    /// Clients that have had it.
+    /// The number of clients that have used it.
     uses: u64,
     since: Instant,
 }
 
 impl Kept {
-    /// As [`Head::key`].
+    /// [`Head::key`].
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// The session waits for its next client.
+    /// Begins the wait of the session for its next client.
     pub fn wait(&self) -> process::WaitGuard<'_> {
         self.session.wait_for_client()
     }
 
-    /// Looks whether it was killed.
+    /// Checks whether it was killed.
     pub fn is_alive(&mut self) -> bool {
         self.session.release_if_killed();
         !self.session.is_killed()
     }
 }
 
-/// The requests of a client of the pool to its server between calls.
+/// The requests of a pool client to its server between calls.
 #[derive(Default)]
 pub struct Turn {
-    /// Session and serial number, of which the client hears with the next answer.
+    /// The session and serial number to report with the next answer.
     news: Option<(u32, u32)>,
-    /// It has given the session back; true when it leaves the pool, too.
+    /// The client has released the session; true when it leaves the pool, too.
     pub(super) released: Option<bool>,
 }
 
 impl Turn {
-    /// The news for the client with the next answer.
+    /// The session to report with the next answer.
     pub(super) fn take_news(&mut self) -> Option<(u32, u32)> {
         self.news.take()
     }
 }
 
-/// The outcome of a server's service for a client of the pool.
+/// The result of serving a pool client.
 #[derive(Default)]
 pub struct Served {
-    /// Nothing speaks against serving another client.
+    /// The process may serve another client.
     pub is_in_order: bool,
     pub kept: Option<Kept>,
-    /// The client's connection and its letter, for the supervisor, if it has given the session back.
+    /// The client's connection and letter for the supervisor, if it has released the session.
     pub parked: Option<Parked>,
 }
 
-/// A client that has given its session back.
+/// A client that has released its session.
 pub struct Parked {
     pub socket: OwnedFd,
     pub head: Head,
-    /// Empty for a client that only closes its connection yet.
+    /// Empty for a client that will only close its connection.
     pub letter: Zeroizing<Vec<u8>>,
-    /// It has said something already.
+    /// The client has sent data already.
     pub has_said: bool,
 }
 
-/// Serves a client of the pool until it gives the session back or ends. `kept` is the session that the server has.
+/// Serves a pool client until it releases the session or ends. `kept` is the server's kept session.
 ///
 /// # Errors
-/// No descriptor to be had.
+/// No descriptor available.
 pub fn serve_pooled(
     instance: &'static Instance,
     mut proved: Box<Proved>,
@@ -249,14 +249,14 @@ pub fn serve_pooled(
     if pooled.is_back {
         line.trust();
     }
-    // Any other session ends before the next one begins: it may be the last that fits.
+    // Any other kept session ends before a new one begins, which may take the last free slot.
     kept = kept.filter(|kept| !pooled.wants_new && kept.key == head.key && proved.may_be_kept());
     let (mut uses, mut since) = (0, Instant::now());
     let mut session = None;
     let mut failed = None;
     if let Some(Kept { session: mut own, uses: before, since: then, .. }) = kept {
         let taken = own.take_up(&proved.who, &proved.proof, &proved.caller).and_then(|is_taken| {
-            // A client that has just logged on says what its session is to be set to.
+            // A client that has just logged on sends settings for its session.
             if is_taken && !pooled.is_back {
                 logon::settle(&mut own, &proved.second.pairs)?;
             }
@@ -334,7 +334,7 @@ pub fn serve_pooled(
     session.set_aside();
     uses += 1;
     let is_used_up = pool.is_used_up(uses, since.elapsed());
-    // A transaction that could not be rolled back is not the next client's.
+    // A transaction that could not be rolled back must not reach the next client.
     let is_free = !session.is_in_transaction();
     let kept = if is_used_up || !is_free || !proved.may_be_kept() || !pool.is_active() {
         session.end();
@@ -349,7 +349,7 @@ pub fn serve_pooled(
     Ok(Served { is_in_order: true, kept, parked: park(proved, line, head, ends) })
 }
 
-/// Opens a session for a client that gets none that was kept.
+/// Opens a session for a client that gets no kept one.
 fn begin(instance: &'static Instance, proved: &Proved, forked_ns: u64) -> Result<Session> {
     let times = ConnectTimes {
         fork_ns: forked_ns.saturating_sub(proved.fork_began_ns),
@@ -362,7 +362,7 @@ fn begin(instance: &'static Instance, proved: &Proved, forked_ns: u64) -> Result
     Ok(session)
 }
 
-/// The connection and the letter of a client that has given its session back.
+/// The connection and the letter of a client that has released its session.
 fn park(mut proved: Box<Proved>, line: Line, head: Head, ends: bool) -> Option<Parked> {
     let (stream, packets, sdu) = line.into_parts();
     let socket = stream.socket().try_clone().ok()?.into();
@@ -373,14 +373,14 @@ fn park(mut proved: Box<Proved>, line: Line, head: Head, ends: bool) -> Option<P
     Some(Parked { socket, head, letter, has_said })
 }
 
-/// Tells a client why it has no session; nothing follows.
+/// Sends a client the reason why it has no session; nothing follows.
 fn refuse(line: &mut Line, proved: &Proved, e: &Ora) {
     let is_back = proved.pooled.as_ref().is_some_and(|pooled| pooled.is_back);
     let sequence = if is_back { call_of(line, proved) } else { proved.sequence() };
     logon::turn_away(line, e, sequence);
 }
 
-/// Hears the call that the client makes, to its end as far as that can be told, and gives its number.
+/// Reads the client's call as far as its end can be recognised, and returns its number.
 fn call_of(line: &mut Line, proved: &Proved) -> u8 {
     let deadline = Instant::now() + CALL_LIMIT;
     loop {
@@ -402,10 +402,10 @@ fn call_of(line: &mut Line, proved: &Proved) -> u8 {
     }
 }
 
-/// Tells a client that gets no server why.
+/// Sends the error to a client that gets no server.
 ///
 /// # Errors
-/// No descriptor to be had.
+/// No descriptor available.
 pub fn turn_away(mut proved: Box<Proved>, e: &Ora) -> Result<()> {
     let Some((stream, packets, sdu)) = proved.give_line() else { return Ok(()) };
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;

@@ -1,4 +1,4 @@
-//! Cursors as values: in binds of blocks, in rows, and as results of a block.
+//! Cursors as values: in binds of blocks, in rows, and as implicit results.
 //!
 //! Each has a number like a statement's, and no text. The client fetches from it as from a query.
 
@@ -11,7 +11,7 @@ use sql::Outline;
 use std::collections::VecDeque;
 use types::{Number, Value};
 
-/// What [`Statement::nested`] is of described columns.
+/// [`Statement::nested`] for described columns.
 pub(super) fn nested(described: Vec<local::Column>) -> Vec<Vec<local::Column>> {
     let is_cursor = |c: &local::Column| c.data_type == types::DataType::Cursor;
     if !described.iter().any(is_cursor) {
@@ -24,7 +24,7 @@ pub(super) fn nested(described: Vec<local::Column>) -> Vec<Vec<local::Column>> {
 struct Sent(u16, Vec<Column>);
 
 impl Sent {
-    /// One that is not open.
+    /// A cursor that is not open.
     const NONE: Sent = Sent(0, Vec::new());
 
     fn cell(&self) -> CursorCell<'_> {
@@ -40,7 +40,7 @@ fn number_of(value: &Value) -> Option<u32> {
 }
 
 impl Calls {
-    /// Closes a statement with what is in its rows.
+    /// Closes a statement and the cursors in its rows.
     pub(super) fn close_statement(&mut self, number: u32) {
         let short = u16::try_from(number);
         if let Ok(number) = short {
@@ -54,7 +54,7 @@ impl Calls {
         }
     }
 
-    /// Closes the cursors in rows of a statement, and those in theirs.
+    /// Closes the cursors in the rows of a statement, and those in their rows.
     pub(super) fn close_nested(&mut self, number: u16) {
         let has_some = self.cursors.get(number.into()).is_ok_and(|s| !s.nested.is_empty());
         if has_some {
@@ -64,7 +64,7 @@ impl Calls {
         }
     }
 
-    /// Gives a cursor of the session's a number for the client: `known`, if that is one of a cursor without a text.
+    /// Assigns a number to a cursor of the session: `known`, if that is the number of a cursor without a text.
     fn number(
         &mut self,
         local: u32,
@@ -106,8 +106,8 @@ impl Calls {
         }
     }
 
-    /// Makes the client's numbers of bound cursors the session's, in the values of a call; gives those that the client
-    /// has said, by the places of its binds.
+    /// Replaces the client's cursor numbers in bind values by the session's; returns the client's numbers by bind
+    /// index.
     pub(super) fn bound_cursors(&mut self, number: u16, values: &mut [Value]) -> Tried<Vec<Option<u16>>> {
         let shapes = &self.cursors.get(number.into())?.binds;
         let are_cursors: Vec<bool> = shapes.iter().map(|shape| shape.is_cursor()).collect();
@@ -119,7 +119,7 @@ impl Calls {
             if let Some(statement) = bound.and_then(|bound| self.cursors.get(bound.into()).ok())
                 && let Some(local) = statement.open
             {
-                // A block that gets it may keep it.
+                // A block that gets the cursor may keep it.
                 statement.stays_open = true;
                 *value = Value::Number(Number::from_u64(local.into()));
             }
@@ -127,7 +127,7 @@ impl Calls {
         Ok(said)
     }
 
-    /// Appends what the binds of a block got that are not only read.
+    /// Appends the values returned to the binds of a block, except input binds.
     pub(super) fn write_got_of_block(
         &mut self,
         number: u16,
@@ -174,7 +174,7 @@ impl Calls {
         Ok(reply::write_out_values(out, cells, self.client)?)
     }
 
-    /// Appends the results that a block has returned.
+    /// Appends the implicit results of a block.
     pub(super) fn write_results(&mut self, done: &Done, out: &mut Vec<u8>) -> Tried<()> {
         if done.results.is_empty() {
             return Ok(());
@@ -190,7 +190,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Appends rows with cursors in them.
+    /// Appends rows that contain cursors.
     pub(super) fn rows_with_cursors(
         &mut self,
         number: u16,

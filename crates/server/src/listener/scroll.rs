@@ -1,4 +1,4 @@
-//! Queries whose rows are fetched in any order.
+//! Scrollable queries.
 
 use super::answering::Answering;
 use super::calls::{Calls, Tried};
@@ -8,7 +8,7 @@ use session::ScrollTo;
 use types::Ora;
 
 impl Calls {
-    /// Fetches rows from where an execution without an execution says.
+    /// Fetches rows from the position in the call, without executing the query.
     pub(super) fn scroll(&mut self, number: u16, e: &Execute, sequence: u8, out: &mut Answering<'_>) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
         let to = match e.orientation {
@@ -23,7 +23,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Appends rows from there on; the end of the call, which is told which row was the last one.
+    /// Appends rows from a position on; returns the outcome, which has the number of the last row.
     pub(super) fn scroll_to(
         &mut self,
         number: u16,

@@ -1,4 +1,4 @@
-//! A server process of the network: hears calls, has them answered, ends with its client.
+//! A server process of the network: reads calls, answers them, and ends with its client.
 
 use super::Listener;
 use super::answering::Answering;
@@ -28,10 +28,10 @@ use std::net::TcpStream;
 use std::time::Instant;
 use types::{Ora, Result, Value};
 
-/// Serves a client in the copy that the listener process has made of itself for it. The supervisor is told first.
+/// Serves a client in the copy of the listener process made for it. The supervisor is told first.
 ///
 /// # Errors
-/// No descriptor to be had.
+/// No descriptor available.
 pub fn serve_in_copy(
     instance: &'static Instance,
     proved: Box<Proved>,
@@ -46,11 +46,10 @@ pub fn serve_in_copy(
 }
 
 /// Serves a client that has proved its password, to the end of its session, or tells it that there is no room. `watch`
-/// is the one of this process, made here when there is none. Gives whether nothing speaks against serving another
-/// client in this process.
+/// belongs to this process and is made here when there is none. Returns whether the process may serve another client.
 ///
 /// # Errors
-/// No descriptor to be had.
+/// No descriptor available.
 pub fn serve(
     instance: &'static Instance,
     mut proved: Box<Proved>,
@@ -63,14 +62,14 @@ pub fn serve(
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
     let mut line = Line::accepted(stream, signals, packets, sdu);
     if proved.pooled.is_some() {
-        // It could not be passed on to a server of the pool.
+        // The client could not be passed to a pooled server.
         logon::turn_away(&mut line, &Ora::new(56609), proved.sequence());
         return Ok(true);
     }
     if !has_room {
         let e = match instance.is_closing() {
             true => Ora::new(1089),
-            // Without a listener (`lsnrctl stop`) nobody is let on, whatever room there is.
+            // Without a listener (`lsnrctl stop`) no client is admitted, even if there is room.
             false => super::connect::no_room(instance).unwrap_or_else(|| Ora::new(12528)),
         };
         logon::turn_away(&mut line, &e, proved.sequence());
@@ -116,18 +115,18 @@ pub(super) struct Server {
     pub(super) pool: Option<Turn>,
 }
 
-/// The server's side of a connection whose client has proved its password, in the hands of a thread that plays the
-/// client as well: for tests. Passwords are sent under `key`. The loop is the one of [`serve`]; nothing watches for a
-/// break during a call.
+/// The server's side of a connection whose client has proved its password, for tests that play the client in the same
+/// thread. Passwords are encrypted with `key`. The loop is that of [`serve`]; no thread watches for a break during a
+/// call.
 pub struct Conversation {
     server: Server,
 }
 
 impl Conversation {
-    /// A session that is served over `socket`, whose other end the caller has.
+    /// Serves a session over `socket`; the caller has the other end.
     ///
     /// # Errors
-    /// No descriptor to be had.
+    /// No descriptor available.
     pub fn new(
         instance: &'static Instance,
         session: Session,
@@ -153,7 +152,7 @@ impl Conversation {
         Ok(Conversation { server })
     }
 
-    /// Answers what the client has said, until nothing more of it is there. False when the session has ended.
+    /// Answers the client's data until no more is there. False when the session has ended.
     pub fn serve(&mut self) -> bool {
         while self.server.line.has_input() {
             if !self.server.turn() {
@@ -163,7 +162,7 @@ impl Conversation {
         true
     }
 
-    /// Bytes of a message whose rest has not come; 0 between messages.
+    /// Bytes of a message whose rest has not arrived; 0 between messages.
     pub fn begun(&self) -> u64 {
         self.server.line.begun()
     }
@@ -173,7 +172,7 @@ impl Conversation {
         self.server.calls.session()
     }
 
-    /// Closes the statements that the client has left, and gives the session back.
+    /// Closes the client's statements, and returns the session.
     pub fn into_session(self) -> Session {
         self.server.calls.into_session()
     }
@@ -187,14 +186,14 @@ struct Whole {
     tables: Tables,
     many: Option<Many>,
     sequence: u8,
-    /// It cannot be served, and where its message ends is not known.
+    /// The call is not supported, and the end of its message is unknown.
     refused: Option<Ora>,
 }
 
-/// The bind values of several executions, in the message.
+/// The bind values of several executions, as a part of the message.
 struct Many {
     rows: usize,
-    /// Where the first begins.
+    /// The position of the first value.
     at: usize,
     binds: Vec<Shape>,
     rules: BindRules,
@@ -206,16 +205,16 @@ impl Server {
         while self.turn() {}
     }
 
-    /// Waits for the next thing that the client says, and answers it where an answer is due. False ends the session.
+    /// Waits for the client's next data, and answers a complete call. False ends the session.
     fn turn(&mut self) -> bool {
         let heard = {
             let session = self.calls.session();
-            // A client that has begun to say something is not idle: it is the network that is waited for.
+            // A client that has begun a message is not idle: this is a wait for the network.
             let _wait = match self.line.begun() {
                 0 => session.wait_for_client(),
                 bytes => session.wait_for_rest(bytes),
             };
-            // A part of a call keeps others from the server as silence does.
+            // An incomplete call keeps other clients from the server as long as silence does.
             let patience =
                 self.pool.as_ref().map(|_| self.instance.state().pool().think_time(session.is_in_transaction()));
             self.line.hear(patience.flatten().map(|time| Instant::now() + time))
@@ -224,7 +223,7 @@ impl Server {
         match heard {
             Heard::Data => self.data(),
             Heard::Marker(marker::BREAK | marker::INTERRUPT) if self.pipeline.heard_break() => {
-                // The call before the break may be whole.
+                // The call before the break may be complete.
                 self.line.begun() == 0 || self.data()
             }
             Heard::Marker(marker::BREAK | marker::INTERRUPT) => self.broken(),
@@ -238,9 +237,9 @@ impl Server {
         }
     }
 
-    /// A packet of a message has come; false ends the session.
+    /// Handles a packet of a message; false ends the session.
     fn data(&mut self) -> bool {
-        // Nobody waits for an answer to a release, so the next call may be there already.
+        // A release has no answer, so the next call may have arrived already.
         if self.pool.is_some()
             && let Some((before, Call { request: Request::ReleaseSession { ends }, sequence })) =
                 call::release_at_end(self.line.so_far(), self.client)
@@ -279,7 +278,7 @@ impl Server {
         };
         self.line.forget_message();
         if let Some(e) = whole.refused {
-            // The message ends with its last packet; where that is not known what follows cannot be read.
+            // The message ends with its last packet; if that is unknown, the data behind it cannot be read.
             let goes_on = self.line.may_go_on();
             return self.refuse(whole.before, e, whole.sequence) && !goes_on;
         }
@@ -327,7 +326,7 @@ impl Server {
             self.keep(message);
             return is_said && flow == Flow::Continue;
         }
-        // Who broke the call is told so when the break itself is answered.
+        // The client that broke the call gets the error with the answer to the break.
         let is_said = was_broken && is_broken || self.send(&message);
         self.keep(message);
         let goes_on = is_said && flow == Flow::Continue;
@@ -337,12 +336,12 @@ impl Server {
         goes_on
     }
 
-    /// Gives the session back to the pool, which ends the talk. Nothing answers that.
+    /// Releases the session to the pool, which ends the loop. The release has no answer.
     fn release(&mut self, before: Vec<Piggyback>, ends: bool, sequence: u8) -> bool {
         match &mut self.pool {
             Some(turn) => {
                 turn.released = Some(ends);
-                // Nobody would hear of an error.
+                // An error could not be reported.
                 let _ = self.calls.before_refusal(before);
             }
             None => {
@@ -359,14 +358,14 @@ impl Server {
         self.answer = message;
     }
 
-    /// Answers a call that is not run. What comes before it is done all the same.
+    /// Answers a call that is not run. Its piggybacks are run all the same.
     fn refuse(&mut self, before: Vec<Piggyback>, e: Ora, sequence: u8) -> bool {
         self.pipeline.failed();
         let e = self.calls.before_refusal(before).err().unwrap_or(e);
         self.say_error(&e, sequence)
     }
 
-    /// The client has broken a call, or would have.
+    /// Handles a break of a call, or between calls.
     fn broken(&mut self) -> bool {
         let e = Ora::new(1013);
         let outcome = self.outcome(&e, self.sequence);
@@ -398,7 +397,7 @@ impl Server {
     }
 }
 
-/// Whether what a client does not read is left unsaid, after a signal.
+/// Whether unsent data is dropped after a signal.
 fn gives_up(instance: &Instance, calls: &mut Calls) -> bool {
     let session = calls.session();
     session.release_if_killed();
@@ -408,7 +407,7 @@ fn gives_up(instance: &Instance, calls: &mut Calls) -> bool {
 /// Reads a message to its end.
 ///
 /// # Errors
-/// [`WireError::Truncated`] while its end has not come.
+/// [`WireError::Truncated`] while the end is missing.
 fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
     let mut r = Reader::new(bytes);
     let (before, call) = call::read(&mut r, client)?;
@@ -425,7 +424,7 @@ fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
             let known = || calls.known(e.cursor).map(|s| s.rules.clone());
             let mut rules = own.or_else(known).unwrap_or_default();
             rules.sends_all = e.asks(option::BLOCK_BIND);
-            // An execution that describes no binds has those that were described last.
+            // An execution without descriptions of its binds uses the last ones.
             let again = calls.known(e.cursor).filter(|_| e.sql.is_none() && e.binds.is_empty());
             let binds = match again.filter(|_| e.asks(option::EXECUTE)) {
                 Some(statement) => statement.binds.clone(),
@@ -443,8 +442,8 @@ fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
                 None
             }
             Some(statement) => {
-                // A call that fetches gives the number of rows there; what it executes is no query all the same, if the
-                // client says so.
+                // For a call with a fetch the count is the number of rows; the client may send it for a statement that
+                // is not a query.
                 if !statement.outline.is_query && again.count > call::EXECUTIONS_MAX {
                     return Err(WireError::LengthOutOfBounds);
                 }

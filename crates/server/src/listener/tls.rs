@@ -1,8 +1,8 @@
-//! TLS: the wallet with the certificate of the listener, and a socket that may be encrypted.
+//! TLS: the wallet with the listener's certificate, and a socket that may be encrypted.
 //!
 //! The wallet is `tls/ewallet.pem` below `wallet_root`: the private key and the chain of certificates, the listener's
-//! own first. It is one file so that a rename replaces all of it at once, and it is looked at again when a client
-//! comes. No session is resumed, so nothing of one connection serves another.
+//! own first. It is one file, so that a rename replaces all of it at once, and is checked again for each client. No
+//! session is resumed, so no data of one connection serves another.
 
 use crate::alert::AlertLog;
 use rustls::crypto::ring::default_provider;
@@ -19,24 +19,24 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use types::Ora;
 
-/// The wallet's place below `wallet_root`.
+/// The path of the wallet below `wallet_root`.
 const WALLET: &str = "tls/ewallet.pem";
 
 /// The longest wallet.
 const WALLET_MAX: u64 = 1 << 20;
 
-/// How often the wallet is looked at, at most.
+/// Shortest interval between checks of the wallet.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Bytes of memory that a connection is counted with for its TLS.
+/// Bytes of memory counted for the TLS of a connection.
 const TLS_HELD: usize = 24 << 10;
 
-/// Bytes of a packet that breaks a call, and what TLS adds to it before and behind.
+/// Bytes of a packet that breaks a call, and the bytes that TLS adds before and after it.
 const MARKER_LEN: u16 = 11;
 const RECORD_HEADER: u16 = 5;
 const TAG: u16 = 16;
 
-/// The attributes that differ when a file has changed.
+/// The attributes that show a change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -63,8 +63,8 @@ impl Wallet {
         Ok(Wallet { path, stamp, looked: Instant::now(), config })
     }
 
-    /// What a new connection is served with. A wallet that has changed is read again; where it cannot be, the earlier
-    /// one goes on.
+    /// The configuration for a new connection. A wallet that has changed is read again; if that fails, the earlier one
+    /// stays in use.
     pub fn config(&mut self, alert: &AlertLog) -> Arc<ServerConfig> {
         if self.looked.elapsed() >= LOOK_EVERY {
             self.looked = Instant::now();
@@ -72,7 +72,7 @@ impl Wallet {
             if let Ok(now) = now
                 && now != self.stamp
             {
-                // One that cannot be read is told once.
+                // An unreadable wallet is reported once.
                 self.stamp = now;
                 match read(&self.path) {
                     Ok((stamp, config)) => {
@@ -123,26 +123,26 @@ fn read(path: &Path) -> Result<(Stamp, Arc<ServerConfig>), String> {
     Ok((stamp(&about), Arc::new(config)))
 }
 
-/// How a packet that breaks a call looks on the socket.
+/// The form of a break on the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breaks {
     Plain,
-    /// As a record of this many bytes. No other packet that a client sends during a call is as short, and none of a
-    /// message ever is.
+    /// A record of this length. No other packet that a client sends during a call is as short, and no packet of a
+    /// message.
     Record(u16),
 }
 
-/// A socket that does not block, encrypted or not.
+/// A non-blocking socket, encrypted or not.
 pub struct Transport {
     socket: TcpStream,
     tls: Option<Box<ServerConnection>>,
 }
 
 impl Transport {
-    /// A socket as it is, or encrypted with `config`.
+    /// A plain socket, or one encrypted with `config`.
     ///
     /// # Errors
-    /// The configuration is none.
+    /// The configuration is invalid.
     pub fn new(socket: TcpStream, config: Option<Arc<ServerConfig>>) -> Result<Transport, rustls::Error> {
         let tls = config.map(ServerConnection::new).transpose()?.map(Box::new);
         Ok(Transport { socket, tls })
@@ -153,17 +153,17 @@ impl Transport {
         &self.socket
     }
 
-    /// Whether the socket is all there is of it.
+    /// Whether the connection is the plain socket.
     pub fn is_plain(&self) -> bool {
         self.tls.is_none()
     }
 
-    /// Reads what is there; `None` when it is time to sleep. Between messages, when `goes_on` is false, nothing of a
-    /// plain connection is there: its client has only just been answered.
+    /// Reads the available bytes; `None` when the caller should sleep. Between messages (`goes_on` is false) a plain
+    /// connection has nothing to read: its client has only just been answered.
     ///
-    /// Nobody looks for an answer of the network before it comes, as over the local socket: while a server process
-    /// looked, a call took 26 to 67 µs on a machine of two processors with other work, and 24 to 26 without
-    /// (docs/PERFORMANCE.md); probably the client is taken to the other processor, where each waking costs more.
+    /// The server process does not poll for the network client's next message, as it does on the local socket: with
+    /// polling a call took 26 to 67 µs on a machine of two processors with other work, and 24 to 26 without
+    /// (docs/PERFORMANCE.md); probably the client is moved to the other processor, where each wake-up costs more.
     pub fn receive(&mut self, goes_on: bool, buffer: &mut [u8]) -> Option<std::io::Result<usize>> {
         let came = match self.tls {
             None if goes_on => os::socket::receive_now(&self.socket, buffer),
@@ -176,7 +176,7 @@ impl Transport {
         }
     }
 
-    /// Whether bytes have been decrypted and not been read: the socket does not show them.
+    /// Whether decrypted bytes are unread: the socket does not show them.
     pub fn has_decrypted(&mut self) -> bool {
         let tls = self.tls.as_mut();
         tls.is_some_and(|tls| tls.process_new_packets().is_ok_and(|state| state.plaintext_bytes_to_read() > 0))
@@ -187,13 +187,13 @@ impl Transport {
         self.tls.as_ref().is_some_and(|tls| tls.wants_write())
     }
 
-    /// How a break will look.
+    /// The form of a break on this connection.
     pub fn breaks(&self) -> Breaks {
         let Some(tls) = &self.tls else { return Breaks::Plain };
         let of_version = match tls.protocol_version() {
-            // The kind of record, encrypted with it.
+            // The encrypted record type.
             Some(ProtocolVersion::TLSv1_3) => 1,
-            // A number that is sent with each record, but for ChaCha20.
+            // An explicit number in each record, except for ChaCha20.
             _ => {
                 let suite = tls.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite()));
                 if suite.is_some_and(|name| name.contains("CHACHA20")) { 0 } else { 8 }
@@ -202,16 +202,16 @@ impl Transport {
         Breaks::Record(RECORD_HEADER + MARKER_LEN + of_version + TAG)
     }
 
-    /// Bytes of memory that TLS is counted with.
+    /// Bytes of memory counted for TLS.
     pub fn held(&self) -> usize {
         if self.tls.is_some() { TLS_HELD } else { 0 }
     }
 
-    /// Ends what is sent. What comes can be read still.
+    /// Ends the sending direction. Data can still be read.
     pub fn end(&mut self) {
         if let Some(tls) = &mut self.tls {
             tls.send_close_notify();
-            // A client that does not read misses a courtesy.
+            // A client that does not read only misses the close alert.
             let _ = self.flush();
         }
         let _ = self.socket.shutdown(Shutdown::Write);
@@ -224,13 +224,13 @@ impl Read for Transport {
         loop {
             match tls.reader().read(buffer) {
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {}
-                // An end that TLS was not told of is an end all the same: packets have lengths of their own.
+                // An end without a TLS alert is an end all the same: packets have their own lengths.
                 Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(0),
                 came => return came,
             }
             let n = tls.read_tls(&mut self.socket)?;
             let outcome = tls.process_new_packets();
-            // An answer of the handshake, or what was wrong. What finds no room waits for the next chance.
+            // Sends a handshake message or an alert. Bytes without room wait for the next write.
             while tls.wants_write() {
                 if tls.write_tls(&mut self.socket).is_err() {
                     break;
@@ -247,7 +247,7 @@ impl Read for Transport {
 impl Write for Transport {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.tls.is_some() {
-            // What was taken before goes first; the connection does not take everything at once.
+            // Buffered bytes are sent first; the connection may take only a part.
             self.flush()?;
         }
         let Some(tls) = &mut self.tls else { return self.socket.write(bytes) };

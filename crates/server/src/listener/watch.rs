@@ -1,10 +1,10 @@
-//! Watches for a client that breaks a call.
+//! The thread that watches for a client that breaks a call (invariant 8).
 //!
 //! A client breaks its call by a packet on the same connection, which the server process does not read while it
-//! computes. So a thread of its own looks at the connection, but only once a call has lasted a while: a timer goes off
-//! some times a second while there are calls, however many, and a session that waits for its client costs nothing. The
-//! thread takes nothing from the connection; it asks the session to stop, as any process could. It stays when a session
-//! ends, for the next one of its process.
+//! computes. So a separate thread looks at the connection, but only after a call has lasted a while: a timer fires a
+//! few times a second while there are calls, however many, and a session that waits for its client costs nothing. The
+//! thread reads nothing from the connection; it asks the session to stop, as any process could. It survives the session
+//! and serves the next one of its process.
 
 use super::tls::Breaks;
 use instance::Instance;
@@ -15,25 +15,25 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a call lasts before its connection is looked at: once to twice that.
+/// Duration of a call before its connection is checked: once to twice that.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How often it is looked whether the call has ended.
+/// Interval of the checks whether the call has ended.
 const STEP: Duration = Duration::from_millis(100);
 
 /// Bytes of a marker.
 const MARKER_LEN: usize = 11;
 
-/// Bytes of calls that stand before a break, at most.
+/// Largest number of bytes of calls before a break.
 const BEFORE_MAX: usize = 8 << 20;
 
-/// Records of TLS: their header, and the kind that carries packets.
+/// TLS records: their header, and the type that carries packets.
 const RECORD_HEADER: u16 = 5;
 const APPLICATION_DATA: u8 = 23;
 
 const STACK_BYTES: usize = 64 << 10;
 
-/// Which session is watched.
+/// The watched session.
 #[derive(Clone, Copy)]
 pub struct Watched {
     pub sid: u32,
@@ -42,19 +42,19 @@ pub struct Watched {
     pub key: u64,
 }
 
-/// What both threads know.
+/// The state shared by both threads.
 #[derive(Default)]
 struct Calls {
     /// Grows with each call.
     number: u64,
     is_running: bool,
-    /// Further calls may have come behind it, and a break behind those.
+    /// Further calls may follow it in the socket, and a break after them.
     in_pipeline: bool,
     /// The client broke it.
     is_broken: bool,
-    /// The call for which the timer has been set; none while it is not set.
+    /// The call for which the timer was set; `None` while it is not set.
     timed: Option<u64>,
-    /// The session, between its begin and its end.
+    /// The session, while there is one.
     line: Option<Arc<Watching>>,
 }
 
@@ -66,7 +66,7 @@ struct Watching {
 }
 
 impl Calls {
-    /// Sets the timer for the call that runs.
+    /// Sets the timer for the present call.
     fn set(&mut self, timer: &Timer) {
         self.timed = Some(self.number);
         timer.set(PATIENCE);
@@ -93,7 +93,7 @@ impl Watch {
     /// Makes the thread, which ends with the process.
     ///
     /// # Errors
-    /// No thread or descriptor to be had.
+    /// No thread or descriptor available.
     pub fn new(instance: &'static Instance) -> Result<Watch, String> {
         let timer = Timer::new().map_err(|e| e.to_string())?;
         let shared = Arc::new(Shared { calls: Mutex::default(), timer });
@@ -112,12 +112,12 @@ impl Watch {
         Ok(Watch { shared })
     }
 
-    /// A session begins.
+    /// Begins a session.
     pub fn begin_session(&self, (stream, breaks): (TcpStream, Breaks), watched: Watched) {
         self.shared.calls().line = Some(Arc::new(Watching { stream, breaks, watched }));
     }
 
-    /// The session has ended. The connection may stay open for a moment, if its last call was long.
+    /// Ends the session. The connection may stay open for a moment, if its last call was long.
     pub fn end_session(&self) {
         let mut calls = self.shared.calls();
         calls.is_running = false;
@@ -126,20 +126,20 @@ impl Watch {
         self.shared.timer.set(Duration::ZERO);
     }
 
-    /// A call begins.
+    /// Begins a call.
     pub fn begin(&self, in_pipeline: bool) {
         let mut calls = self.shared.calls();
         calls.number += 1;
         calls.is_running = true;
         calls.in_pipeline = in_pipeline;
         calls.is_broken = false;
-        // A later call is seen when the timer of an earlier one goes off.
+        // The timer of an earlier call also finds a later one.
         if calls.timed.is_none() {
             calls.set(&self.shared.timer);
         }
     }
 
-    /// It has ended; whether the client broke it.
+    /// Ends the call; returns whether the client broke it.
     pub fn end(&self) -> bool {
         let mut calls = self.shared.calls();
         calls.is_running = false;
@@ -147,7 +147,7 @@ impl Watch {
     }
 }
 
-/// Watches the call that runs until it has ended or was broken.
+/// Watches the present call until it has ended or was broken.
 fn watch_call(shared: &Shared, instance: &'static Instance) {
     let (number, line, in_pipeline) = {
         let calls = shared.calls();
@@ -170,27 +170,27 @@ fn watch_call(shared: &Shared, instance: &'static Instance) {
             return;
         }
         if came {
-            // Under the lock: the call cannot end and another begin meanwhile.
+            // Under the lock, so that the call cannot end and another begin meanwhile.
             calls.is_broken = true;
             instance.cancel(watched.sid, watched.serial, watched.key);
             return;
         }
         drop(calls);
         if set[0].ready() {
-            // Something else came, or the client has gone, which the supervisor sees.
+            // Other data arrived, or the client is gone, which the supervisor notices.
             os::clock::sleep(STEP);
         }
     }
 }
 
-/// Whether the next thing on the connection is a marker that breaks. Behind TLS its length tells.
+/// Whether the next data on the connection is a break marker. With TLS the length decides.
 fn is_break(stream: &TcpStream, breaks: Breaks) -> bool {
     let mut packet = [0; MARKER_LEN];
     matches!(stream.peek(&mut packet), Ok(MARKER_LEN)) && looks_like_break(&packet, breaks)
 }
 
-/// Whether the last thing on the connection is. Calls of a pipeline that came while this one was begun stand before it,
-/// the first of them perhaps without its beginning.
+/// Whether the last data is a break. Pipelined calls that arrived during this one precede it, the first of them perhaps
+/// without its beginning.
 fn ends_with_break(stream: &TcpStream, breaks: Breaks) -> bool {
     let len = match breaks {
         Breaks::Plain => MARKER_LEN,
@@ -210,7 +210,7 @@ fn ends_with_break(stream: &TcpStream, breaks: Breaks) -> bool {
     }
 }
 
-/// Whether these bytes, [`MARKER_LEN`] or more, begin a marker that breaks.
+/// Whether these bytes, at least [`MARKER_LEN`], begin a break marker.
 fn looks_like_break(packet: &[u8], breaks: Breaks) -> bool {
     match breaks {
         Breaks::Plain => {
@@ -236,7 +236,7 @@ mod tests {
         (client, listener.accept().unwrap().0)
     }
 
-    /// Waits until so many bytes have come.
+    /// Waits until `len` bytes have arrived.
     fn until(stream: &TcpStream, len: usize) {
         let mut bytes = vec![0; len + 1];
         for _ in 0..10_000 {

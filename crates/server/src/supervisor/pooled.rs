@@ -1,14 +1,14 @@
-//! The broker of the connection pool: which client has which server.
+//! The broker of the connection pool: the assignment of servers to clients (invariant 21).
 //!
-//! | event | what happens |
+//! | event | action |
 //! |---|---|
-//! | a client has proved its password, or one without a server says something | it gets a server, or waits for one |
-//! | a server is free | the client that has waited longest gets it |
-//! | a client without a server closes its connection | it is forgotten |
+//! | a client has proved its password, or one without a server sends data | assign a server, or let it wait |
+//! | a server is free | assign it to the client that has waited longest |
+//! | a client without a server closes its connection | drop it |
 //! | a client has waited for too long | a spare process tells it so |
-//! | a server has been free for longer than INACTIVITY_TIMEOUT | it ends, down to MINSIZE |
-//! | a server process ends | it is forgotten; its client has seen the end of its connection |
-//! | the pool is stopped | clients without a server and free servers end at once, all others behind their next release |
+//! | a server has been free for longer than INACTIVITY_TIMEOUT | end it, down to MINSIZE |
+//! | a server process ends | drop it; its client has seen the end of its connection |
+//! | the pool is stopped | end clients without a server and free servers at once, all others after their next release |
 
 use super::{Spare, Supervisor};
 use crate::spare::{self, Fate, FreeServer, PoolClient};
@@ -24,25 +24,25 @@ pub(super) struct Broker {
     servers: BTreeMap<i32, Server>,
     /// Clients without a server.
     clients: BTreeMap<u64, Waiting>,
-    /// Those of them that want one, the first to come first.
+    /// Those that want a server, in order of arrival.
     queue: VecDeque<u64>,
     /// Watches the connections of clients without a server.
     watch: Epoll,
     last_number: u64,
 }
 
-/// A server of the pool.
+/// A pooled server.
 #[derive(Default)]
 struct Server {
     /// `None` while it has a client.
     free: Option<Free>,
-    /// The place where its client is shown.
+    /// The index at which its client is displayed.
     shown: Option<usize>,
 }
 
 struct Free {
     gives: OwnedFd,
-    /// The key of the session that it keeps.
+    /// The key of its kept session.
     keeps: Option<Vec<u8>>,
     since: Instant,
 }
@@ -50,14 +50,14 @@ struct Free {
 /// A client without a server.
 struct Waiting {
     client: PoolClient,
-    /// The place where it is shown.
+    /// The index at which it is displayed.
     shown: Option<usize>,
     class: usize,
-    /// Since when it wants a server.
+    /// The time since which it wants a server.
     since: Option<Instant>,
 }
 
-/// How a client says that it goes, in a packet of Oracle Net: the kind of the packet, and a bit of its flags.
+/// A client's goodbye in a packet of Oracle Net: the type of the packet, and a bit of its flags.
 const DATA: u8 = 6;
 const END_OF_FILE: u8 = 0x40;
 
@@ -79,7 +79,7 @@ impl Broker {
         self.servers.clear();
     }
 
-    /// When [`Supervisor::tend_pool`] has something to do next, if nothing happens before.
+    /// The time at which [`Supervisor::tend_pool`] must run next without another event.
     pub(super) fn look_at(&self) -> Option<Instant> {
         let has_timers = !self.queue.is_empty() || self.servers.values().any(|server| server.free.is_some());
         has_timers.then(|| Instant::now() + Duration::from_secs(1))
@@ -89,13 +89,13 @@ impl Broker {
         self.servers.iter().filter_map(|(pid, server)| Some((*pid, server.free.as_ref()?)))
     }
 
-    /// Clients, with a server or without.
+    /// The number of clients, with a server or without.
     fn connections(&self) -> usize {
         self.clients.len() + self.servers.len() - self.free().count()
     }
 
-    /// The free server that suits a client best: the one with its session for a client that takes that; otherwise one
-    /// without a session; otherwise, where there cannot be more servers, the one that has been free for longest.
+    /// The free server that suits a client best: the one with the client's session, if the client accepts it; otherwise
+    /// one without a session; otherwise, if the pool cannot grow, the one that has been free for longest.
     fn choose(&self, client: &PoolClient, may_grow: bool) -> Option<i32> {
         let key = &client.head.key;
         let own = |free: &Free| free.keeps.as_ref() == Some(key);
@@ -108,14 +108,14 @@ impl Broker {
         })
     }
 
-    /// The best free server for a client that waits, whatever it keeps.
+    /// The best free server for a waiting client, whatever session it keeps.
     fn choose_any(&self, number: u64) -> Option<i32> {
         self.choose(&self.clients.get(&number)?.client, false)
     }
 
     fn forget_client(&mut self, number: u64) -> Option<Waiting> {
         let waiting = self.clients.remove(&number)?;
-        // A child that has just been forked may have the descriptor for a moment yet.
+        // A child that has just been forked may still have the descriptor.
         let _ = self.watch.remove(&waiting.client.line);
         self.queue.retain(|other| *other != number);
         Some(waiting)
@@ -123,13 +123,13 @@ impl Broker {
 }
 
 impl AsRawFd for Broker {
-    /// Of the clients that have said something.
+    /// The descriptor of clients that have sent data.
     fn as_raw_fd(&self) -> RawFd {
         self.watch.as_raw_fd()
     }
 }
 
-/// Whether the next thing on a connection is its end.
+/// Whether the connection has only its end to read.
 fn is_over(line: &OwnedFd) -> bool {
     let mut packet = [0; 10];
     match os::socket::peek(line, &mut packet) {
@@ -140,11 +140,11 @@ fn is_over(line: &OwnedFd) -> bool {
 }
 
 impl Supervisor {
-    /// A client of the pool has proved its password.
+    /// Handles a pool client that has proved its password.
     pub(super) fn come_to_pool(&mut self, client: PoolClient) {
         let pool = self.instance.state().pool();
         let class = pool.class(&client.head.client.class);
-        // The listener process looks before the logon, behind which there may be more.
+        // The listener process checks the limit before the logon, after which there may be more clients.
         if self.broker.connections() as u64 >= pool.connections_max() {
             let message = spare::pooled_for_server(&client.letter, class, Fate::TooMany);
             return self.hand_over(&message, client.line);
@@ -153,7 +153,7 @@ impl Supervisor {
         self.keep_client(Waiting { client, shown, class, since: None });
     }
 
-    /// Keeps a client, and gives it a server if it has said something.
+    /// Keeps a client, and assigns a server if it has sent data.
     fn keep_client(&mut self, mut waiting: Waiting) {
         let pool = self.instance.state().pool();
         self.broker.last_number += 1;
@@ -176,7 +176,7 @@ impl Supervisor {
         self.broker.clients.insert(number, waiting);
         if wants {
             pool.count(class, class_figure::REQUESTS, 1);
-            // Those that wait come first.
+            // Waiting clients come first.
             self.broker.queue.push_back(number);
             self.serve_queue();
             if self.broker.clients.contains_key(&number) {
@@ -185,7 +185,7 @@ impl Supervisor {
         }
     }
 
-    /// A server of the pool is free, and what it says of its last client.
+    /// Handles a free server, and the state of its last client.
     pub(super) fn server_is_free(&mut self, free: FreeServer) {
         let FreeServer { pid, gives, keeps, parked } = free;
         self.set_line(pid, None);
@@ -193,7 +193,7 @@ impl Supervisor {
         let Some(server) = self.broker.servers.get_mut(&pid) else { return };
         let shown = server.shown.take();
         if !pool.is_active() {
-            // The process ends when it sees that its socket has.
+            // The process ends when it sees that its socket is closed.
             self.broker.servers.remove(&pid);
             pool.show_status(shown, None, 0);
             return;
@@ -212,7 +212,7 @@ impl Supervisor {
         self.serve_queue();
     }
 
-    /// Gives servers to those that wait for one, as long as there are some.
+    /// Assigns servers to waiting clients as long as there are free ones.
     fn serve_queue(&mut self) {
         while let Some(&number) = self.broker.queue.front() {
             if !self.broker.clients.contains_key(&number) {
@@ -223,7 +223,7 @@ impl Supervisor {
         }
     }
 
-    /// Gives a client a server; false when it is to wait.
+    /// Assigns a server to a client; false when the client must wait.
     fn give_server(&mut self, number: u64) -> bool {
         loop {
             let (_, most) = self.instance.state().pool().sizes();
@@ -231,7 +231,7 @@ impl Supervisor {
             let Some(waiting) = self.broker.clients.get(&number) else { return true };
             let chosen = match self.broker.choose(&waiting.client, may_grow) {
                 Some(pid) => Some(pid),
-                // Where no process can be made, one that is free does.
+                // When no process can be forked, any free one is used.
                 None if may_grow => self.grow().or_else(|| self.broker.choose_any(number)),
                 None => None,
             };
@@ -241,7 +241,7 @@ impl Supervisor {
             let Some(free) = server.free.take() else { return false };
             let message = spare::pooled_for_server(&waiting.client.letter, waiting.class, Fate::Served);
             if os::socket::send_with(&free.gives, &message, &[waiting.client.line.as_raw_fd()]).is_err() {
-                // It has just died.
+                // The server has just died.
                 self.broker.servers.remove(&pid);
                 continue;
             }
@@ -259,7 +259,7 @@ impl Supervisor {
         }
     }
 
-    /// Adds INCRSIZE servers to the pool, as far as there is room, and gives one of them.
+    /// Adds up to INCRSIZE servers to the pool, and returns one of them.
     fn grow(&mut self) -> Option<i32> {
         let pool = self.instance.state().pool();
         let room = pool.sizes().1.saturating_sub(self.broker.servers.len());
@@ -270,7 +270,7 @@ impl Supervisor {
         one
     }
 
-    /// Makes a spare process a server of the pool.
+    /// Makes a spare process a pooled server.
     fn add_server(&mut self) -> Option<i32> {
         let spare = self.spares.pop_back().map_or_else(|| self.fork_spare(), Ok);
         match spare {
@@ -287,7 +287,7 @@ impl Supervisor {
         }
     }
 
-    /// Sees which clients without a server have said something, or have gone.
+    /// Handles clients without a server that have sent data, or are gone.
     pub(super) fn see_pool(&mut self) {
         let mut numbers = Vec::new();
         if self.broker.watch.wait(&mut numbers, Some(Duration::ZERO)).is_err() {
@@ -295,7 +295,7 @@ impl Supervisor {
         }
         for number in numbers {
             let Some(waiting) = self.broker.clients.get(&number) else { continue };
-            // One that waits for a server is watched for its end only.
+            // A client that waits for a server is watched for its end only.
             let has_gone = waiting.since.is_some() || waiting.client.letter.is_empty() || is_over(&waiting.client.line);
             let Some(mut waiting) = self.broker.forget_client(number) else { continue };
             if has_gone {
@@ -307,13 +307,14 @@ impl Supervisor {
         }
     }
 
-    /// Does what is due: more servers or fewer, clients that have waited for too long, and the figures.
+    /// Does the periodic work: adds or ends servers, refuses clients that have waited for too long, updates the
+    /// figures.
     pub(super) fn tend_pool(&mut self) {
         let pool = self.instance.state().pool();
         if pool.is_active() {
             let least = pool.sizes().0.min(self.instance.max_processes());
             while self.broker.servers.len() < least && self.add_server().is_some() {}
-            // A server may have ended, or more are allowed.
+            // A server may have ended, or the limit may have grown.
             self.serve_queue();
             self.end_idle();
             self.end_late();
@@ -324,7 +325,7 @@ impl Supervisor {
         let authenticated = self.broker.free().filter(|(_, free)| free.keeps.is_some()).count();
         let (open, clients) = (self.broker.servers.len(), self.broker.connections());
         let now = [open, open - free, authenticated, clients].map(|count| count as u64);
-        // A pool that is started anew begins with zeroes, and may have servers yet.
+        // A restarted pool begins with zeroes, and may still have servers.
         let shown = [figure::OPEN, figure::BUSY, figure::AUTHENTICATED, figure::CONNECTIONS].map(|at| pool.figure(at));
         if shown != now {
             pool.set_servers(open, open - free, authenticated);
@@ -363,7 +364,7 @@ impl Supervisor {
         }
     }
 
-    /// Ends all clients without a server and all free servers.
+    /// Ends all clients without a server, and all free servers.
     fn stop_pool(&mut self) {
         let numbers: Vec<u64> = self.broker.clients.keys().copied().collect();
         for number in numbers {
@@ -373,7 +374,7 @@ impl Supervisor {
         self.broker.servers.retain(|_, server| server.free.is_none());
     }
 
-    /// A process has ended, which may have been a server of the pool.
+    /// Handles the end of a process that may have been a pooled server.
     pub(super) fn pool_server_ended(&mut self, pid: i32) {
         if let Some(server) = self.broker.servers.remove(&pid) {
             self.instance.state().pool().show_status(server.shown, None, 0);
