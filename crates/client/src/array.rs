@@ -86,6 +86,7 @@ impl Client {
     /// value for each bind. Rows are sent together, as many as fit into a packet. Each execution is atomic, and those
     /// before a failed one stay. Rows are taken from the iterator as they are sent.
     ///
+    /// # Errors
     /// The server's error for the first row that fails, or with batch errors an error that no row has caused; ORA-01013
     /// when the array was broken, also between two packets; [`ClientError::Protocol`] for a row longer than a packet,
     /// which is not sent.

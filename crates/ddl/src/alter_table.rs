@@ -48,7 +48,7 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         AlterTableAction::AddColumns(specs) => specs.iter().try_for_each(|spec| add_column(work, table, spec)),
         AlterTableAction::ModifyColumns(specs) => specs.iter().try_for_each(|spec| modify_column(work, table, spec)),
         AlterTableAction::AddConstraint(spec) => constraint::add(work, &mut Subject::of(table), spec),
-        // Columns that are set unused and those that are dropped leave the rows alike.
+        // SET UNUSED and DROP COLUMN do the same: neither changes the rows.
         AlterTableAction::DropColumns { columns, cascade, unused: _ } => {
             columns.iter().try_for_each(|column| drop_column(work, table, column, *cascade, columns))
         }
@@ -112,9 +112,8 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
     }
 }
 
-/// Clauses that are taken though they change nothing, because nothing could be seen of it in any row: room that a
-/// segment has before it needs it, triggers and disabled locks that there are none of, columns that are gone already.
-/// Others are refused.
+/// Accepts clauses that change nothing because no row could show their effect: space allocated ahead, triggers and
+/// disabled table locks that do not exist, columns that are gone already. Other clauses are refused.
 fn other(text: &str, pos: u32) -> Result<()> {
     const HARMLESS: &[&str] = &[
         "DEALLOCATE UNUSED",
@@ -127,8 +126,8 @@ fn other(text: &str, pos: u32) -> Result<()> {
     if HARMLESS.iter().any(|words| text.starts_with(words)) { Ok(()) } else { Err(Ora::unsupported().at(pos)) }
 }
 
-/// What a missing constraint is called: by its name, as primary key, as unique key; whether the first has the name in
-/// it.
+/// The errors for a missing constraint: by its name, as primary key, as unique key; and whether the first contains the
+/// name.
 type Missing = (u32, u32, u32, bool);
 const DROP: Missing = (2443, 2441, 2442, false);
 const ENABLE: Missing = (2430, 2432, 2434, true);
@@ -201,7 +200,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         _ if required && rows::any(work, table)? => return Err(Ora::new(1758).at(pos)),
         _ => {}
     }
-    // Keys of the column see its rows when the constraints are added below.
+    // The constraints added below check the rows for the keys of the column.
     column.nullable = !strict;
     if table.visible_columns().any(|(_, other)| other.moved > 0) {
         column.moved = table.last_place();
@@ -217,7 +216,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         expression::check_inline(&on.table.columns, &spec.name.name, constraint)?;
         match constraint.kind {
             ConstraintKind::NotNull => constraint::add_not_null(work, &mut on, Some(constraint), position)?,
-            // not a clause: `add` knows every kind
+            // not a clause: `add` handles every kind
             _ => constraint::add(work, &mut on, constraint)?,
         }
     }
@@ -230,7 +229,7 @@ fn default_value(work: &mut Work<'_>, table: &TableDef, column: &ColumnDef, sour
     let name = format!("\"{}\".\"{}\".\"{}\"", table.owner, table.name, column.name);
     let data_type = column.data_type;
     let mut stored = None;
-    // As it is worked out for the rows to come.
+    // Evaluated as for later rows.
     work.host.rows_as(table.owner_id, &query, &mut |parts, row| {
         let mut value = row.first().cloned().unwrap_or(Value::Null);
         data_type.assign(&mut value, parts.nls, &name)?;
@@ -305,7 +304,7 @@ fn change_type(
     Ok(())
 }
 
-/// A shorter type for a column with values: allowed when every value fits. ORA-01439, ORA-01440, ORA-01441.
+/// Checks a shorter type for a column with values: allowed when every value fits. ORA-01439, ORA-01440, ORA-01441.
 fn shrink(
     work: &mut Work<'_>,
     table: &TableDef,
@@ -360,7 +359,7 @@ fn modify_constraint(
             table.columns[position].nullable = true;
             columns::update(work, table.object, position, &table.columns[position])
         }
-        // not a clause: `add` knows every kind
+        // not a clause: `add` handles every kind
         _ => {
             expression::check_inline(&table.columns, &table.columns[position].name, spec)?;
             constraint::add(work, &mut Subject::of(table), spec)
@@ -368,7 +367,7 @@ fn modify_constraint(
     }
 }
 
-/// The column's definition stays, hidden, because its piece stays in the rows; the name is free again.
+/// Drops a column: its definition stays, hidden, because its values stay in the rows; its name becomes free.
 fn drop_column(
     work: &mut Work<'_>,
     table: &mut TableDef,
@@ -444,7 +443,7 @@ fn drop_column(
     Ok(())
 }
 
-/// Whether a constraint is on the column; of a check, the dictionary says which columns it names.
+/// Whether a constraint uses the column; for a check the dictionary has its columns.
 fn uses(work: &Work<'_>, constraint: &ConstraintDef, position: usize) -> bool {
     match &constraint.kind {
         ConstraintKindDef::PrimaryKey { columns, .. }
@@ -557,10 +556,10 @@ fn store_options(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
     Ok(())
 }
 
-/// Rows that go from one segment to another at once.
+/// Rows copied from one segment to another at once.
 const BATCH_ROWS: usize = 256;
 
-/// Copies the rows of a heap table into the segment that `to` has. The table is locked.
+/// Copies the rows of a heap table into the segment of `to`. The table is locked.
 pub fn copy_rows(work: &mut Work<'_>, from: &TableDef, to: &TableDef) -> Result<()> {
     let (Some(from), Some(to)) = (from.heap_table(), to.heap_table()) else { return Err(Ora::new(1702)) };
     let parts = work.host.parts();
@@ -594,9 +593,9 @@ pub fn copy_rows(work: &mut Work<'_>, from: &TableDef, to: &TableDef) -> Result<
     done
 }
 
-/// ALTER TABLE MOVE: the rows go into a new segment, packed. They have other rowids then, so that indexes are unusable
-/// until they are rebuilt, or, to `keep` them, are filled anew. An index-organised table's lead to its key, and stay as
-/// they are.
+/// ALTER TABLE MOVE: the rows are packed into a new segment. Their rowids change, so indexes become unusable until a
+/// rebuild or, with `keep`, are filled again. Indexes of an index-organised table refer to its key, and stay as they
+/// are.
 fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions, keep: bool) -> Result<()> {
     if table.temporary.is_some() {
         return Err(Ora::new(14451));

@@ -1,6 +1,6 @@
-//! ANALYZE, and what is kept of the statistics of tables that are dropped.
+//! ANALYZE, and the removal of statistics of dropped tables.
 //!
-//! ANALYZE gathers what DBMS_STATS gathers with METHOD_OPT `FOR ALL COLUMNS SIZE 1`, or as its FOR clause says.
+//! ANALYZE gathers the statistics of DBMS_STATS with METHOD_OPT `FOR ALL COLUMNS SIZE 1`, or with its own FOR clause.
 
 use crate::statistics::{analyze_index, analyze_table, delete_table, is_locked};
 use crate::work::{Parts, Work, by};
@@ -12,7 +12,7 @@ use dictionary::*;
 use sql::ast::{Analyze, AnalyzeKind};
 use types::{ObjectId, Ora, Result};
 
-/// What the words behind the object's name ask for.
+/// The action in the text after the object's name.
 enum Action {
     Gather { method: String, percent: Option<f64> },
     Delete,
@@ -93,13 +93,13 @@ pub fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
     Ok(found.len() as u64)
 }
 
-/// Forgets the statistics of all columns and column groups of a table.
+/// Deletes the statistics of all columns and column groups of a table.
 pub fn forget_columns(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.change().delete_by(Base::HistHead, by(hist_head::OBJ, object))?;
     work.change().delete_by(Base::Histgrm, by(histgrm::OBJ, object)).map(drop)
 }
 
-/// A table is dropped, and all that is kept of its statistics with it.
+/// Deletes all statistics of a dropped table.
 pub fn forget_table(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     forget_columns(work, object)?;
     let kept = [

@@ -1,4 +1,4 @@
-//! AUDIT, NOAUDIT, and audit policies. What they say holds for sessions that open afterwards.
+//! AUDIT, NOAUDIT, and audit policies. They take effect for sessions that open afterwards.
 
 use crate::work::Work;
 use dictionary::audit::{ACTIONS, OBJECT_ACTIONS, action_of_privilege, actions_of};
@@ -66,7 +66,7 @@ pub fn audit(work: &mut Work<'_>, audit: &Audit) -> Result<()> {
     }
 }
 
-/// The number of an object that the user may have audited: an own one, or any with AUDIT ANY.
+/// The number of an object that the user may have audited: its own, or any with AUDIT ANY.
 fn audited(work: &Work<'_>, name: &Name) -> Result<u32> {
     let missing = || Ora::new(942).at(name.pos.0);
     let (object, owner) = match work.names.relation(name.qualifier(), name.last())? {
@@ -146,7 +146,7 @@ fn enable(
             Some(_) => 1,
         };
         if noaudit {
-            // Without users it ends what was said of all of them and of all but some.
+            // Without users, it ends the policy for all users and for all users with exceptions.
             work.change().delete(Base::AudPolicyUser, &move |row| {
                 let of = as_i64(&row[aud_policy_user::USER]);
                 of_policy(row)
@@ -156,7 +156,7 @@ fn enable(
         }
         let others = work.select(Base::AudPolicyUser, &of_policy)?;
         let is = |row: &Row, code: i64| as_i64(&row[aud_policy_user::MODE]) == Some(code);
-        // A policy is enabled by or except users, not both.
+        // A policy is enabled either by users or for all except users.
         if mode == 2 && others.iter().any(|row| is(row, 1)) || mode == 1 && others.iter().any(|row| is(row, 2)) {
             return Err(Ora::new(46350).at(name.pos.0));
         }

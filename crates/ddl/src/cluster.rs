@@ -28,7 +28,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateCluster) -> Result<()> {
     work.require_new(&target, ObjectKind::Cluster)?;
     let hashkeys = create.hashkeys.filter(|_| *single_table && hash_is.is_none());
     let Some(hashkeys) = hashkeys else {
-        // Indexed clusters, clusters of several tables and HASH IS are not there.
+        // Indexed clusters, clusters of several tables and HASH IS are not supported.
         return Err(Ora::unsupported().at(pos.0));
     };
     if create.columns.len() > KEY_COLUMNS_MAX {
@@ -44,7 +44,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateCluster) -> Result<()> {
     let tablespace = work.tablespace(options.tablespace.as_ref(), target.owner)?;
     let object = work.new_object();
     let block_size = work.host.parts().storage.heap.transactions().cache().block_size();
-    // Without SIZE a key has a block to itself.
+    // Without SIZE each key has a block.
     let size = create.size_bytes.unwrap_or(block_size as u64);
     let size_bytes = u32::try_from(size).map_err(|_| Ora::new(2457).at(pos.0))?;
     let geometry = ::cluster::Geometry::new(hashkeys, size_bytes, block_size, initrans).map_err(|e| e.at(pos.0))?;

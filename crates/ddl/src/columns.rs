@@ -1,4 +1,4 @@
-//! Columns of tables, clusters and views: from a statement to COL$.
+//! Columns of tables, clusters and views: conversion from a statement to COL$.
 
 use crate::work::Work;
 use dictionary::base::{Base, col};
@@ -14,7 +14,7 @@ pub const COLUMNS_MAX: usize = 1000;
 const VARCHAR2_MAX: u32 = 4000;
 const RAW_MAX: u32 = 2000;
 
-/// The type of a column. ORA-00902 for a type that SQL has not got, ORA-00910 and ORA-00906 for lengths.
+/// The type of a column. ORA-00902 for an unknown type, ORA-00910 and ORA-00906 for lengths.
 pub fn column_type(work: &Work<'_>, spec: &ColumnSpec) -> Result<Option<DataType>> {
     let Some(ty) = &spec.ty else {
         return Ok(None);
@@ -23,7 +23,7 @@ pub fn column_type(work: &Work<'_>, spec: &ColumnSpec) -> Result<Option<DataType
     match &ty.kind {
         TypeKind::Named { name, args } if args.is_empty() => return named_type(work, name, pos).map(Some),
         TypeKind::Named { name: _, args: _ } | TypeKind::Boolean => return Err(Ora::new(902).at(pos)),
-        // not a clause: `plan::data_type` knows the others
+        // not a clause: `plan::data_type` handles the others
         _ => {}
     }
     let data_type = plan::data_type(ty)?;
@@ -35,10 +35,10 @@ pub fn column_type(work: &Work<'_>, spec: &ColumnSpec) -> Result<Option<DataType
     if too_long { Err(Ora::new(910).at(pos)) } else { Ok(Some(data_type)) }
 }
 
-/// A type of a schema: an object type, or one of varrays, whose values lie in the row.
+/// A type of a schema: an object type, or a varray of such types, whose values are stored in the row.
 ///
 /// # Errors
-/// ORA-00902 for what is no type that the user may use, or one with errors; ORA-22913 for nested tables.
+/// ORA-00902 for a name that is no type that the user may use, or a type with errors; ORA-22913 for nested tables.
 fn named_type(work: &Work<'_>, name: &Name, pos: u32) -> Result<DataType> {
     let refused = || Ora::new(902).at(pos);
     let found = if name.link.is_some() { None } else { work.names.unit(name.qualifier(), name.last())? };
@@ -61,7 +61,7 @@ fn named_type(work: &Work<'_>, name: &Name, pos: u32) -> Result<DataType> {
     }
 }
 
-/// A column's definition, with what its inline constraints say of NULL.
+/// A column's definition, including NOT NULL from its inline constraints.
 pub fn definition(spec: &ColumnSpec, data_type: DataType) -> Result<ColumnDef> {
     let ColumnSpec { name, ty: _, default: _, generated, identity, visible, constraints, sort: _ } = spec;
     let mut column = ColumnDef::new(name.name.clone(), data_type);
@@ -91,7 +91,7 @@ pub fn stored_default(expr: &Expr, text: &str) -> Option<String> {
     (!is_null).then(|| text.to_owned())
 }
 
-/// ORA-00957 for a name that stands twice, ORA-01792 for too many.
+/// ORA-00957 for a repeated name, ORA-01792 for too many columns.
 pub fn check_names<'n>(names: impl Iterator<Item = (&'n str, u32)>) -> Result<()> {
     let mut seen: Vec<&str> = Vec::new();
     for (name, pos) in names {
@@ -135,13 +135,13 @@ fn bits(column: &ColumnDef) -> i64 {
     bits | i64::from(column.moved) << property::COL_MOVED_SHIFT
 }
 
-/// Enters the columns of an object.
+/// Inserts the columns of an object.
 pub fn insert(work: &mut Work<'_>, object: ObjectId, columns: &[ColumnDef]) -> Result<()> {
     let rows: Vec<Row> = columns.iter().enumerate().map(|(i, column)| row(object, i, column)).collect();
     work.change().insert_many(Base::Col, &rows)
 }
 
-/// Notes that a table has a virtual column, where it has one: see [`dictionary::Image::tables_with_virtuals`].
+/// Notes that a table has a virtual column, if the column is one: see [`dictionary::Image::tables_with_virtuals`].
 pub fn note_virtual(work: &mut Work<'_>, object: ObjectId, column: &ColumnDef) -> Result<()> {
     if column.virtual_text.is_none() {
         return Ok(());
@@ -159,7 +159,7 @@ pub fn update(work: &mut Work<'_>, object: ObjectId, position: usize, column: &C
     note_virtual(work, object, column)
 }
 
-/// Whether values of the old type are values of the new one as they are stored: a column with rows may be changed so.
+/// Whether stored values of the old type are valid for the new one, so that a column with rows may be changed.
 pub fn only_widens(old: &DataType, new: &DataType) -> bool {
     use DataType::*;
     let chars = |len: u32, unit: LenUnit| if unit == LenUnit::Char { u64::from(len) * 4 } else { u64::from(len) };

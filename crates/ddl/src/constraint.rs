@@ -16,12 +16,12 @@ use sql::ast::{
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Value, Zone};
 
-/// A table that constraints are being added to.
+/// A table that gets constraints.
 pub struct Subject<'t> {
     pub table: &'t mut TableDef,
     /// The table is in the dictionary already: its rows are validated and COL$ is changed.
     pub exists: bool,
-    /// The statement that creates the table has given it rows.
+    /// The statement that creates the table has inserted rows.
     pub filled: bool,
 }
 
@@ -31,10 +31,10 @@ impl<'t> Subject<'t> {
         Subject { table, exists: true, filled: false }
     }
 
-    /// Looks whether the rows satisfy a constraint that is to be validated.
+    /// Checks the rows for a constraint that is to be validated.
     ///
     /// # Errors
-    /// As [`validate`]; ORA-02290 when the statement itself has brought the row that does not.
+    /// Those of [`validate`]; ORA-02290 when the statement itself has inserted the violating row.
     fn validate(&self, work: &mut Work<'_>, def: &ConstraintDef, spec: Option<&ConstraintSpec>) -> Result<()> {
         if !def.validated || !(self.exists || self.filled) {
             return Ok(());
@@ -50,7 +50,7 @@ impl<'t> Subject<'t> {
     }
 }
 
-/// Adds one constraint; its index with it.
+/// Adds one constraint with its index.
 pub fn add(work: &mut Work<'_>, on: &mut Subject<'_>, spec: &ConstraintSpec) -> Result<()> {
     let ConstraintSpec { name: _, kind, state: _, exceptions: _, pos: _ } = spec;
     match kind {
@@ -65,7 +65,7 @@ pub fn add(work: &mut Work<'_>, on: &mut Subject<'_>, spec: &ConstraintSpec) -> 
     }
 }
 
-/// The constraint of a NOT NULL column; the column's own definition says the rest.
+/// Adds the constraint of a NOT NULL column; the column's definition has the rest.
 pub fn add_not_null(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
@@ -77,7 +77,7 @@ pub fn add_not_null(
     let condition = format!("\"{}\" IS NOT NULL", on.table.columns[column].name);
     let state = spec.map_or_else(ConstraintState::default, |spec| spec.state);
     let def = definition(id, name, generated, ConstraintKindDef::NotNull { column }, &state);
-    // A column that says NOT NULL itself has not taken a NULL; that of a table in the dictionary has been looked at.
+    // A NOT NULL column of a new table took no NULL; a table in the dictionary has been checked.
     if on.filled && on.table.columns[column].nullable {
         on.validate(work, &def, spec)?;
     }
@@ -85,7 +85,7 @@ pub fn add_not_null(
     enter(work, on, def, &[column], Some(&condition))
 }
 
-/// The given name, or a generated one. ORA-02264 for a name that is taken.
+/// The given name, or a generated one. ORA-02264 for a name in use.
 fn name_of(work: &Work<'_>, on: &Subject<'_>, spec: Option<&ConstraintSpec>, id: u32) -> Result<(String, bool)> {
     let Some(name) = spec.and_then(|spec| spec.name.as_ref()) else {
         return Ok((format!("SYS_C{id:06}"), true));
@@ -116,7 +116,7 @@ fn definition(
     }
 }
 
-/// Enters the constraint in the dictionary and in the table's definition.
+/// Inserts the constraint into the dictionary and the table's definition.
 fn enter(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
@@ -240,12 +240,12 @@ fn add_key(
     enter(work, on, def, &positions, None)
 }
 
-/// The index that enforces a key: the named one, one that is there on the same columns, or a new one of the
-/// constraint's name. One that is not unique does it, too: each change looks at the other rows of its key. `wanted`: a
+/// The index that enforces a key: the named one, an existing one on the same columns, or a new one with the
+/// constraint's name. A non-unique index is sufficient, since each change checks the other rows of its key. `wanted`: a
 /// primary key, deferrable, validated.
 ///
 /// # Errors
-/// ORA-01408, ORA-01418, ORA-14196; ORA-02437 and ORA-02299 for keys that stand twice.
+/// ORA-01408, ORA-01418, ORA-14196; ORA-02437 and ORA-02299 for duplicate keys.
 pub fn key_index(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
@@ -259,7 +259,7 @@ pub fn key_index(
     let keys: Vec<IndexKey> = columns.iter().map(|column| IndexKey::Column(*column)).collect();
     let same = |index: &IndexDef| index.columns.iter().map(|c| &c.key).eq(keys.iter());
     let usable = |index: &IndexDef| index.is_usable() && index.kind != IndexKind::FunctionBased;
-    // A key that may stand twice for a while cannot be in a unique index.
+    // A deferrable key may have duplicates for a while, so its index cannot be unique.
     let fits = |index: &IndexDef| same(index) && usable(index) && !(deferrable && index.unique);
     let found = match using {
         Some(UsingIndex::Existing(name)) => {
@@ -308,7 +308,7 @@ pub fn key_index(
         }
         _ => {}
     }
-    // One that a clause of its own has made stays, unless it would go on forbidding what the key forbade.
+    // An index made by a USING INDEX clause stays with the table, unless it is unique and would still enforce the key.
     let of_key = unique || !matches!(using, Some(UsingIndex::Create(_)));
     work.require_new(&target, ObjectKind::Index)?;
     let (owner, constraint) = full.split_once('.').unwrap_or(("", &full));
@@ -338,7 +338,7 @@ pub fn key_index(
     Ok(index.object)
 }
 
-/// Whether an index that a key's clause makes is on the table and on the key's columns.
+/// Whether an index of a key's clause is on the table and on the key's columns.
 fn is_on(work: &Work<'_>, table: &TableDef, create: &ast::CreateIndex, columns: &[usize]) -> Result<bool> {
     let IndexTarget::Table { table: named, columns: keys } = &create.target else { return Ok(false) };
     let named = work.target(named)?;
@@ -373,8 +373,8 @@ fn add_check(
     enter(work, on, def, &used, Some(source))
 }
 
-/// ORA-01031 unless the owner of a table has REFERENCES, itself, on the whole parent or on each column referenced.
-/// Roles do not count, and there is no ANY privilege.
+/// ORA-01031 unless the owner of the table has REFERENCES on the whole parent or on each referenced column. Roles do
+/// not count, and there is no ANY privilege.
 fn require_references(work: &Work<'_>, owner: UserId, parent: &TableDef, referenced: &[Ident], pos: u32) -> Result<()> {
     if owner == parent.owner_id || owner == UserId::SYS {
         return Ok(());
@@ -451,7 +451,7 @@ fn add_foreign_key(
     enter(work, on, def, &positions, None)
 }
 
-/// Types whose values compare without conversion.
+/// Groups of types whose values compare without conversion.
 fn plan_class(ty: &DataType) -> u8 {
     match ty {
         _ if ty.is_numeric() => 1,
@@ -462,7 +462,7 @@ fn plan_class(ty: &DataType) -> u8 {
     }
 }
 
-/// The key that a foreign key refers to: the primary key, or the key on the named columns. ORA-02268, ORA-02270.
+/// The key that a foreign key references: the primary key, or the key on the named columns. ORA-02268, ORA-02270.
 fn referenced_key(parent: &TableDef, columns: &[Ident], pos: u32) -> Result<(u32, Vec<usize>)> {
     let wanted = if columns.is_empty() { None } else { Some(positions(parent, columns)?) };
     for constraint in &parent.constraints {
@@ -484,13 +484,13 @@ pub fn quoted(table: &TableDef) -> String {
     format!("\"{}\".\"{}\"", table.owner, table.name)
 }
 
-/// ORA-25188 for the key that holds a table's rows.
+/// ORA-25188 for the key that contains a table's rows.
 pub fn require_no_rows_in(table: &TableDef, constraint: &ConstraintDef, pos: u32) -> Result<()> {
     let is_primary = matches!(constraint.kind, ConstraintKindDef::PrimaryKey { .. });
     if is_primary && table.options.index_organized { Err(Ora::new(25188).at(pos)) } else { Ok(()) }
 }
 
-/// Takes a constraint out; a key's index with it unless that is to stay.
+/// Removes a constraint, and the key's index unless that is kept.
 pub fn remove(work: &mut Work<'_>, table: &mut TableDef, constraint: &ConstraintDef, fate: KeyIndex) -> Result<()> {
     work.change().delete_by(Base::Con, By::new(con::CON, constraint.id))?;
     work.change().delete_by(Base::Cdef, By::new(cdef::CON, constraint.id))?;
@@ -504,7 +504,7 @@ pub fn remove(work: &mut Work<'_>, table: &mut TableDef, constraint: &Constraint
     }
 }
 
-/// What becomes of the index of a key that no longer needs it.
+/// Decides the fate of a key's index when the key no longer needs it.
 pub fn release_index(work: &mut Work<'_>, table: &mut TableDef, object: ObjectId, fate: KeyIndex) -> Result<()> {
     let Some(at) = table.indexes.iter().position(|have| have.object == object) else { return Ok(()) };
     match (fate, table.indexes[at].of_key) {
@@ -512,13 +512,13 @@ pub fn release_index(work: &mut Work<'_>, table: &mut TableDef, object: ObjectId
             let index = table.indexes.remove(at);
             index::remove(work, &index)
         }
-        // From now on it is an index like any other.
+        // From now on it is an ordinary index.
         (KeyIndex::Keep, true) => index::forget_key(work, object),
         (_, false) => Ok(()),
     }
 }
 
-/// Takes out the foreign keys that refer to a key, or to any key of a table. Without `cascade`, ORA-02273 or ORA-02449.
+/// Removes the foreign keys that reference a key, or any key of a table. Without `cascade`, ORA-02273 or ORA-02449.
 pub fn remove_references(
     work: &mut Work<'_>,
     table: &TableDef,

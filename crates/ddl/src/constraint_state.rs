@@ -1,7 +1,6 @@
-//! The states of constraints: enabled, validated, deferred, relied on; and what keeps a constraint from being
-//! validated.
+//! The states of constraints: enabled, validated, deferred, RELY; and the search for rows that violate a constraint.
 //!
-//! A constraint keeps its number whatever happens to its state: foreign keys refer to it by that.
+//! A constraint keeps its number through all changes of state, because foreign keys refer to it by that number.
 
 use crate::columns;
 use crate::constraint::Subject;
@@ -16,30 +15,30 @@ use sql::ast::{KeyIndex, Name, StateClause, UsingIndex};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result, Value};
 
-/// What ALTER TABLE says besides the state.
+/// The options of ALTER TABLE besides the state.
 #[derive(Default)]
 pub struct Ways<'a> {
-    /// Foreign keys that refer to a key are disabled with it.
+    /// Foreign keys that reference the key are disabled with it.
     pub cascade: bool,
     pub index: KeyIndex,
     pub using: Option<&'a UsingIndex>,
     pub exceptions: Option<&'a Name>,
 }
 
-/// The rows that are against a constraint.
+/// The rows that violate a constraint.
 struct Against {
-    /// A query with a row if there is one.
+    /// A query that returns a row if there is one.
     any: String,
-    /// A query of their rowids.
+    /// A query that returns their rowids.
     rowids: String,
     code: u32,
 }
 
-/// Changes the state of a constraint that is there: ENABLE, DISABLE and MODIFY CONSTRAINT.
+/// Changes the state of an existing constraint: ENABLE, DISABLE and MODIFY CONSTRAINT.
 ///
 /// # Errors
-/// ORA-02447, ORA-25188, ORA-02297, ORA-02270; ORA-02293, ORA-02296, ORA-02298, ORA-02299, ORA-02437 when rows are
-/// against it.
+/// ORA-02447, ORA-25188, ORA-02297, ORA-02270; ORA-02293, ORA-02296, ORA-02298, ORA-02299, ORA-02437 when rows violate
+/// it.
 pub fn change(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
@@ -123,7 +122,7 @@ fn disable(
     Ok(())
 }
 
-/// The columns of a primary key that goes may be NULL again, unless something else forbids it.
+/// The columns of a removed primary key may be NULL again, unless another constraint forbids it.
 pub fn free_columns(work: &mut Work<'_>, on: &mut Subject<'_>, columns: &[usize], key: u32) -> Result<()> {
     for &column in columns {
         let says_so = |c: &ConstraintDef| match &c.kind {
@@ -141,7 +140,7 @@ pub fn free_columns(work: &mut Work<'_>, on: &mut Subject<'_>, columns: &[usize]
     Ok(())
 }
 
-/// Foreign keys that refer to a key: ORA-02297, or with CASCADE they are disabled, too.
+/// Disables the foreign keys that reference a key; ORA-02297 without CASCADE.
 fn disable_references(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
@@ -173,7 +172,7 @@ fn disable_references(
     Ok(())
 }
 
-/// A primary key's columns become NOT NULL. ORA-01449 when a row has a NULL there.
+/// Makes a primary key's columns NOT NULL. ORA-01449 when a row has a NULL there.
 pub fn require_not_null(work: &mut Work<'_>, on: &mut Subject<'_>, columns: &[usize], pos: u32) -> Result<()> {
     for column in columns {
         if !on.table.columns[*column].nullable {
@@ -190,7 +189,7 @@ pub fn require_not_null(work: &mut Work<'_>, on: &mut Subject<'_>, columns: &[us
     Ok(())
 }
 
-/// A column says NOT NULL itself only where no row may have one, at no time.
+/// Sets a column's own NOT NULL, which holds only if no row may have a NULL at any time.
 pub fn set_nullable(work: &mut Work<'_>, on: &mut Subject<'_>, column: usize, def: &ConstraintDef) -> Result<()> {
     let in_key = |c: &ConstraintDef| match &c.kind {
         ConstraintKindDef::PrimaryKey { columns, .. } => c.enabled && columns.contains(&column),
@@ -225,7 +224,7 @@ fn store(work: &mut Work<'_>, def: &ConstraintDef) -> Result<()> {
     Ok(())
 }
 
-/// Looks whether the table's rows satisfy a constraint; with `exceptions`, those that do not are noted there when the
+/// Checks the table's rows for a constraint (L9). With `exceptions`, the violating rows are noted there after the
 /// statement has failed.
 ///
 /// # Errors
@@ -289,7 +288,7 @@ fn name(table: &TableDef, column: usize) -> String {
     format!("\"{}\"", table.columns[column].name)
 }
 
-/// Rows whose key stands twice. A key of NULLs only may stand as often as it likes.
+/// Rows with duplicate keys. A key of only NULLs may be repeated.
 fn of_key(table: &TableDef, columns: &[usize], code: u32) -> Against {
     let names: Vec<String> = columns.iter().map(|c| name(table, *c)).collect();
     let given: Vec<String> = names.iter().map(|n| format!("{n} is not null")).collect();
@@ -306,7 +305,7 @@ fn of_key(table: &TableDef, columns: &[usize], code: u32) -> Against {
     }
 }
 
-/// The rows of a child that name no parent, from FROM on.
+/// The rows of a child without a parent, as a text from FROM on.
 fn orphans(child: &TableDef, columns: &[usize], parent: &TableDef, parent_columns: &[usize]) -> String {
     let given: Vec<String> = columns.iter().map(|c| format!("c.{} is not null", name(child, *c))).collect();
     let equal: Vec<String> = columns
@@ -323,7 +322,7 @@ fn orphans(child: &TableDef, columns: &[usize], parent: &TableDef, parent_column
     )
 }
 
-/// Notes the rows whose keys keep an index from being made, when that is what `e` says.
+/// Notes the rows whose keys prevent an index, if `e` is that error.
 pub fn noted(
     work: &mut Work<'_>,
     table: &TableDef,
@@ -338,7 +337,7 @@ pub fn noted(
     e
 }
 
-/// EXCEPTIONS INTO: what is to be inserted once the statement has been undone.
+/// EXCEPTIONS INTO: the INSERT to run once the statement has been undone.
 fn note(work: &mut Work<'_>, table: &TableDef, constraint: &str, rowids: &str, exceptions: Option<&Name>) {
     let Some(into) = exceptions else { return };
     let literal = |s: &str| format!("'{}'", s.replace('\'', "''"));
@@ -350,7 +349,7 @@ fn note(work: &mut Work<'_>, table: &TableDef, constraint: &str, rowids: &str, e
     ));
 }
 
-/// Whether a query of DDL's own on a table, as it is defined by now, has a row.
+/// Whether a query of the DDL statement on a table, as the statement defines it, returns a row.
 fn finds_row(work: &mut Work<'_>, table: &TableDef, text: &str) -> Result<bool> {
     let query = sql::parse_query(text)?;
     let mut found = false;

@@ -24,7 +24,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     work.require(&target, Some(SystemPrivilege::CreateTable), SystemPrivilege::CreateAnyTable)?;
     work.require_new(&target, ObjectKind::Table)?;
     refuse_what_is_missing(create)?;
-    // The query's names are the session's, whoever the table is for: its rows are read so as well.
+    // Names in the query belong to the session, even if the table is another user's; its rows are read in the same way.
     let described = match &create.as_query {
         Some(query) => Some(work.host.describe(query, None)?),
         None => None,
@@ -32,10 +32,10 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     let columns = table_columns(work, create, target.owner, described.as_deref())?;
     let mut table = new_table(work, create, &target, columns)?;
     let object = table.object;
-    // Rows of a heap come before the dictionary knows of the table, which nobody else can see: others may define
-    // meanwhile.
+    // Rows of a heap table are inserted before the dictionary has the table, so that other sessions can run DDL
+    // meanwhile; nobody else sees the table yet.
     let early = match (&create.as_query, &described, &table.organization) {
-        // Rows of a temporary table are inserted when it is there.
+        // Rows of a temporary table are inserted once the table exists.
         (Some(_), _, _) if table.temporary.is_some() => true,
         (Some(query), Some(described), Organization::Heap(segment)) => {
             work.hold_tablespace(segment.tablespace, enqueue::LockMode::Share)?;
@@ -58,7 +58,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     }
     make_identity(work, create, &target, &mut table)?;
     insert_tab(work, &table)?;
-    // Rows of an index-organised table lie in its key; all else sees them when they are there.
+    // Rows of an index-organised table are in its key; everything else sees them once they exist.
     if table.options.index_organized {
         add_row_key(work, create, &mut table)?;
     }
@@ -70,7 +70,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     columns::insert(work, object, &table.columns)
 }
 
-/// The table as CREATE TABLE AS SELECT fills it: the columns of its primary key take no NULL.
+/// The table as CREATE TABLE AS SELECT fills it: the columns of its primary key accept no NULL.
 fn loading(create: &CreateTable, table: &TableDef) -> TableDef {
     let mut table = table.clone();
     for spec in create.constraints.iter().filter(|spec| spec.state.enabled) {
@@ -82,7 +82,7 @@ fn loading(create: &CreateTable, table: &TableDef) -> TableDef {
     table
 }
 
-/// Makes the sequence of the identity column, if there is one, and its NEXTVAL the column's default.
+/// Makes the sequence of the identity column, if there is one, and sets its NEXTVAL as the column's default.
 fn make_identity(work: &mut Work<'_>, create: &CreateTable, target: &Target, table: &mut TableDef) -> Result<()> {
     let identity = |spec: &ColumnSpec| spec.identity.clone();
     let Some((at, spec, wanted)) = create.columns.iter().enumerate().find_map(|(i, s)| Some((i, s, identity(s)?)))
@@ -104,7 +104,7 @@ fn make_identity(work: &mut Work<'_>, create: &CreateTable, target: &Target, tab
     Ok(())
 }
 
-/// Says by the right error what is parsed and not there.
+/// Refuses unsupported clauses with the proper error (L6).
 fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
     let CreateTable {
         name: _,
@@ -121,7 +121,7 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
     if partitioning.is_some() {
         return Err(Ora::with(439, &[&"Partitioning"]).at(pos));
     }
-    // A row that is too long for its leaf has no second segment to go to.
+    // A row too long for its leaf would need a second segment.
     if let Some(pos) = options.overflow {
         return Err(Ora::unsupported().at(pos.0));
     }
@@ -142,7 +142,7 @@ fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
     }
 }
 
-/// Foreign keys cannot come with CREATE TABLE AS SELECT; columns that are computed have no place in its query.
+/// Foreign keys and computed columns are not allowed with CREATE TABLE AS SELECT.
 fn refuse_beside_query(create: &CreateTable) -> Result<()> {
     if let Some(expr) = create.columns.iter().find_map(|column| column.generated.as_ref()) {
         return Err(Ora::unsupported().at(expr.pos.0));
@@ -179,7 +179,7 @@ fn table_columns(
     if longs.count() > 1 { Err(Ora::new(1754)) } else { Ok(columns) }
 }
 
-/// The columns as they are listed. Those that are computed come last, so that the others are known.
+/// The columns as listed. Computed columns are resolved last, when the others are known.
 fn plain_columns(work: &mut Work<'_>, create: &CreateTable, owner: UserId) -> Result<Vec<ColumnDef>> {
     let mut columns = Vec::new();
     for spec in &create.columns {
@@ -210,21 +210,21 @@ fn plain_column(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> Res
     columns::definition(spec, data_type)
 }
 
-/// A foreign key's column may take its type from the parent's key. ORA-02263 otherwise.
+/// The type of a foreign key's column, taken from the parent's key if it has none. ORA-02263 otherwise.
 fn referenced_type(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> Result<DataType> {
     let missing = || Ora::new(2263).at(spec.name.pos.0);
     let inline = spec.constraints.iter().find_map(|constraint| match &constraint.kind {
         ConstraintKind::References { columns: _, table, referenced, on_delete: _ } => {
             Some((table, referenced.first(), 0))
         }
-        _ => None, // not a clause: other constraints have no type to give
+        _ => None, // not a clause: other constraints give no type
     });
     let outer = create.constraints.iter().find_map(|constraint| match &constraint.kind {
         ConstraintKind::References { columns, table, referenced, on_delete: _ } => {
             let at = columns.iter().position(|column| column.name == spec.name.name)?;
             Some((table, referenced.get(at), at))
         }
-        _ => None, // not a clause: other constraints have no type to give
+        _ => None, // not a clause: other constraints give no type
     });
     let (parent, column, at): (&Name, Option<&Ident>, usize) = inline.or(outer).ok_or_else(missing)?;
     let target = work.target(parent)?;
@@ -244,7 +244,7 @@ fn referenced_type(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> 
     Ok(parent.columns[position].data_type)
 }
 
-/// Columns of CREATE TABLE AS SELECT: types from the query, names from the list before it if there is one.
+/// Columns of CREATE TABLE AS SELECT: types from the query, names from the column list if there is one.
 fn columns_of_query(create: &CreateTable, query: &[Described]) -> Result<Vec<ColumnDef>> {
     if !create.columns.is_empty() && create.columns.len() != query.len() {
         return Err(Ora::new(1730).at(create.name.pos.0));
@@ -262,14 +262,14 @@ fn columns_of_query(create: &CreateTable, query: &[Described]) -> Result<Vec<Col
                 ColumnDef::new(name, data_type)
             }
         };
-        // NOT NULL comes over from the query's plain columns.
+        // NOT NULL is taken over from the query's plain columns.
         column.nullable &= described.nullable;
         columns.push(column);
     }
     Ok(columns)
 }
 
-/// The type a column gets for a query's expression. ORA-01723 for one of no length.
+/// The column type for a query's expression. ORA-01723 for a type of length zero.
 fn stored_type(ty: &DataType) -> Result<DataType> {
     match *ty {
         DataType::Null
@@ -289,15 +289,15 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
     let options = &create.options;
     let organization = match &create.organization {
         TableOrganization::Cluster { cluster, columns: keys } => in_cluster(work, cluster, keys, &columns)?,
-        // not a clause: the kinds are told apart below
+        // not a clause: the kinds are distinguished below
         organization => {
             let temporary = create.temporary.is_some();
             let tablespace = match temporary {
                 true => work.temporary_tablespace(options.tablespace.as_ref())?,
                 false => work.tablespace(options.tablespace.as_ref(), target.owner)?,
             };
-            // An index-organised table has no segment but its key's, which is made with the key; a temporary one has
-            // one in each session.
+            // An index-organised table has only the segment of its key, which is made with the key; a temporary table
+            // has one in each session.
             let index_organized = matches!(organization, TableOrganization::Index);
             let (header, data_object) = match index_organized || temporary {
                 true => (Rdba::NONE, ObjectId(0)),
@@ -312,7 +312,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
             };
             match organization {
                 TableOrganization::Index => Organization::Index(segment),
-                // not a clause: external tables are refused, those in clusters come above
+                // not a clause: external tables are refused, those in clusters are handled above
                 _ => Organization::Heap(segment),
             }
         }
@@ -347,7 +347,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
     })
 }
 
-/// The cluster a table is to be in. ORA-00943, ORA-01753, ORA-25136.
+/// The cluster of a table. ORA-00943, ORA-01753, ORA-25136.
 fn in_cluster(work: &mut Work<'_>, name: &Name, keys: &[Ident], columns: &[ColumnDef]) -> Result<Organization> {
     let target = work.target(name)?;
     let object = work.existing(&target, ObjectKind::Cluster, 943)?;
@@ -396,7 +396,7 @@ fn insert_tab(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
     work.change().insert(Base::Tab, &row)
 }
 
-/// The columns of TAB$ that say where the segment is.
+/// Sets the columns of TAB$ for the segment.
 pub fn set_segment(row: &mut [Value], segment: &SegmentRef) {
     row[tab::DATAOBJ] = int(segment.data_object.0);
     row[tab::TS] = int(segment.tablespace);
@@ -430,16 +430,16 @@ fn is_primary(spec: &ConstraintSpec) -> bool {
     matches!(spec.kind, ConstraintKind::PrimaryKey { .. })
 }
 
-/// The primary key of an index-organised table, which has no rows yet. ORA-25175 when there is none.
+/// Adds the primary key of an index-organised table, which has no rows yet. ORA-25175 without one.
 fn add_row_key(work: &mut Work<'_>, create: &CreateTable, table: &mut TableDef) -> Result<()> {
     let key = constraints_of(create).find(|spec| is_primary(spec));
     let key = key.ok_or_else(|| Ora::new(25175).at(create.name.pos.0))?;
     constraint::add(work, &mut Subject { table, exists: false, filled: false }, key)
 }
 
-/// Inline and out-of-line constraints; keys before the foreign keys that may refer to them.
+/// Adds inline and out-of-line constraints; keys before the foreign keys that may reference them.
 fn add_constraints(work: &mut Work<'_>, create: &CreateTable, table: &mut TableDef) -> Result<()> {
-    // Rows of a temporary table are inserted when it is there.
+    // Rows of a temporary table are inserted once the table exists.
     let filled = create.as_query.is_some() && table.temporary.is_none();
     let row_key = if table.options.index_organized { constraints_of(create).position(is_primary) } else { None };
     let mut on = Subject { table, exists: false, filled };
@@ -485,7 +485,7 @@ fn add_not_nulls(work: &mut Work<'_>, create: &CreateTable, on: &mut Subject<'_>
     Ok(())
 }
 
-/// Inserts the query's rows, whose columns are those that the table was made of.
+/// Inserts the query's rows; its columns are those of the table's definition.
 fn insert_rows(work: &mut Work<'_>, query: &sql::ast::Query, described: &[Described], table: &TableDef) -> Result<()> {
     let mut load = Load::new(table);
     work.host.rows(query, Some(described), &mut |parts, row| load.add(parts, row))?;
@@ -493,7 +493,7 @@ fn insert_rows(work: &mut Work<'_>, query: &sql::ast::Query, described: &[Descri
     load.flush(&mut parts)
 }
 
-/// Rows on their way into a new table.
+/// The rows being loaded into a new table.
 struct Load<'t> {
     table: &'t TableDef,
     bytes: Vec<u8>,
@@ -559,7 +559,7 @@ impl<'t> Load<'t> {
     }
 }
 
-/// A new empty segment for a table that is there, in TAB$: TRUNCATE and MOVE.
+/// Makes a new empty segment for an existing table, and stores it in TAB$: TRUNCATE and MOVE.
 pub fn new_segment(work: &mut Work<'_>, table: &TableDef, tablespace: u32) -> Result<(Rc<TableDef>, Rdba)> {
     let Organization::Heap(old) = &table.organization else {
         return Err(Ora::new(1702));
@@ -576,7 +576,7 @@ pub fn new_segment(work: &mut Work<'_>, table: &TableDef, tablespace: u32) -> Re
     Ok((Rc::new(new), old_header))
 }
 
-/// The degree of PARALLEL with a number; 0: without one.
+/// The degree of PARALLEL: the given number, or 0 without one.
 pub(crate) fn degree_of(written: u32) -> u32 {
     if written == 0 { plan::DEFAULT_DEGREE } else { written }
 }

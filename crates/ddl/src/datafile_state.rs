@@ -1,8 +1,8 @@
 //! ALTER DATABASE DATAFILE and TEMPFILE, OFFLINE and ONLINE; CREATE DATAFILE and RENAME FILE.
 //!
-//! A file goes offline at once, whatever transactions have changed in it: what they have is in the redo, and media
-//! recovery puts it into the file before that comes back. Their rollback passes such blocks over, and PMON ends it when
-//! the file is there again.
+//! A file goes offline at once (L11), without waiting for transactions: their changes are in the redo, and media
+//! recovery applies them before the file comes online again. A rollback skips blocks of an offline file; PMON completes
+//! it when the file is online.
 
 use crate::tablespace::files;
 use crate::work::{Parts, Work};
@@ -17,7 +17,7 @@ fn tablespace_of(control: &ControlFile, file: &FileEntry) -> Result<TablespaceEn
     control.tablespace(file.tablespace).cloned().ok_or_else(|| Ora::internal("a file without a tablespace"))
 }
 
-/// Keeps the file from being recovered, or being dropped while it is, for the rest of the statement. ORA-01124.
+/// Keeps the file from being recovered or dropped for the rest of the statement. ORA-01124.
 fn hold(work: &mut Work<'_>, file: &FileEntry) -> Result<()> {
     if work.hold(EnqueueType::Mr, file.file.into(), LockMode::Exclusive)? {
         return Ok(());
@@ -26,7 +26,7 @@ fn hold(work: &mut Work<'_>, file: &FileEntry) -> Result<()> {
     Err(Ora::with(1124, &[&file.file]).because(named))
 }
 
-/// OFFLINE, and OFFLINE FOR DROP. Nothing happens to a file that is offline.
+/// OFFLINE, and OFFLINE FOR DROP. No effect on an offline file.
 ///
 /// # Errors
 /// ORA-01541 and ORA-30042 for files of the dictionary and of undo, ORA-01145 without FOR DROP in NOARCHIVELOG mode.
@@ -56,18 +56,18 @@ pub fn take_offline(work: &mut Work<'_>, file: &FileEntry, for_drop: bool) -> Re
         let stop = CheckpointEntry { rba: at.rba, scn: types::Scn(at.scn), time_s: at.time_s };
         files(&parts).note_stop(parts.p, enqueues, file.file, stop)?;
     }
-    // Buffers that stay in use are thrown away by whoever recovers the file.
+    // The recovery of the file discards buffers that are still in use.
     let _ = settle_offline(parts.storage.heap.transactions(), parts.p, enqueues, file.file);
     Ok(())
 }
 
-/// Ends what the changes of a file that has just gone offline have begun, throws its buffers away, and notes how far
-/// its redo goes. Nothing when that is noted.
+/// Completes the changes in progress of a file that has just gone offline, discards its buffers, and notes the end of
+/// its redo. No effect if that is noted already.
 ///
 /// Waits for pins and writes in progress, and for redo to be written.
 ///
 /// # Errors
-/// ORA-00379 when a buffer stays in use; those of writing and of the control file.
+/// ORA-00379 when a buffer stays in use; errors of writes and of the control file.
 pub fn settle_offline(txns: &Transactions, p: &Process, enqueues: &Enqueues, file: u32) -> Result<()> {
     let cache = txns.cache();
     cache.discard(p, &|at: Rdba| at.file() == file)?;
@@ -75,16 +75,17 @@ pub fn settle_offline(txns: &Transactions, p: &Process, enqueues: &Enqueues, fil
     if cache.files().is_temporary(file) || cache.files().control()?.stop_of(file).is_some() {
         return Ok(());
     }
-    // Nobody has a block of the file now, nor gets one: all its redo is before this checkpoint, and on disk behind it.
+    // No process has a block of the file now, and none can get one: all redo of the file is before this checkpoint, and
+    // on disk after it.
     let rba = cache.checkpoint(p)?.rba.0;
     let time_s = (os::clock::wall_ns() / 1_000_000_000) as u32;
     cache.files().note_stop(p, enqueues, file, CheckpointEntry { rba, scn: txns.current_scn(), time_s })
 }
 
-/// ONLINE. Nothing happens to a file that is online.
+/// ONLINE. No effect on an online file.
 ///
 /// # Errors
-/// ORA-01113 when it needs media recovery; those of a file that is not there or not itself.
+/// ORA-01113 when the file needs media recovery; errors of a file that is missing or not the expected one.
 pub fn bring_online(work: &mut Work<'_>, file: &FileEntry) -> Result<()> {
     let parts = work.host.parts();
     let is_missing = files(&parts).missing().contains(&file.file);
@@ -95,13 +96,13 @@ pub fn bring_online(work: &mut Work<'_>, file: &FileEntry) -> Result<()> {
     let Parts { p, storage, dict, .. } = work.host.parts();
     let txns = storage.heap.transactions();
     let cache = txns.cache();
-    // Blocks that recovery has written are logged whole at their next change, as behind any checkpoint.
+    // Blocks written by recovery are logged whole at their next change, as after any checkpoint.
     cache.discard(p, &|at: Rdba| at.file() == file.file)?;
     cache.flush(p)?;
     cache.files().bring_online(p, dict.shared().enqueues(), file.file)
 }
 
-/// A file can be given another place, or be made anew, only while nobody uses it.
+/// A file can be renamed or recreated only while it is not in use.
 fn require_away(work: &mut Work<'_>, file: &FileEntry, code: u32) -> Result<()> {
     hold(work, file)?;
     let parts = work.host.parts();
@@ -111,10 +112,10 @@ fn require_away(work: &mut Work<'_>, file: &FileEntry, code: u32) -> Result<()> 
     Err(Ora::with(code, &[&file.file]).because(files(&parts).named(file)))
 }
 
-/// CREATE DATAFILE: a lost file without a copy is made anew, empty; recovery from its creation on fills it.
+/// CREATE DATAFILE: creates an empty file for a lost one without a copy; recovery from its creation on fills it.
 ///
 /// # Errors
-/// ORA-01182 for a file that is in use; ORA-01119 when it cannot be made.
+/// ORA-01182 for a file in use; ORA-01119 when the file cannot be created.
 pub fn recreate(work: &mut Work<'_>, file: &FileEntry, new: Option<&FileSpec>) -> Result<()> {
     require_away(work, file, 1182)?;
     let name = new.and_then(|spec| spec.name.clone());
@@ -125,10 +126,11 @@ pub fn recreate(work: &mut Work<'_>, file: &FileEntry, new: Option<&FileSpec>) -
     set_name(work, &entry)
 }
 
-/// RENAME FILE: the file was moved, or its copy put elsewhere.
+/// RENAME FILE: the file was moved, or its copy is elsewhere.
 ///
 /// # Errors
-/// ORA-01121 for a file that is in use, ORA-01141 when there is none of the new name; those of one that is not itself.
+/// ORA-01121 for a file in use, ORA-01141 when the new name does not exist; errors of a file that is not the expected
+/// one.
 pub fn rename(work: &mut Work<'_>, file: &FileEntry, to: &str) -> Result<()> {
     let renamed = |e: Ora| Ora::new(1511).because(e);
     require_away(work, file, 1121).map_err(renamed)?;
@@ -143,7 +145,7 @@ pub fn rename(work: &mut Work<'_>, file: &FileEntry, to: &str) -> Result<()> {
     set_name(work, &entry)
 }
 
-/// No other file of the database has that name. ORA-01537.
+/// ORA-01537 when another file of the database has that name.
 fn require_unused(work: &mut Work<'_>, entry: &FileEntry) -> Result<()> {
     let control = work.control()?;
     let parts = work.host.parts();

@@ -1,28 +1,28 @@
-//! Measuring the device of the data files, and the processor, for system statistics without a workload.
+//! Measurement of the device of the data files, and of the CPU, for system statistics without a workload.
 //!
-//! Reads are made as the instance makes its own: through the page cache of the operating system, where there is one.
-//! They go past the buffer cache and are in no figure of a file, so that a workload that is measured meanwhile does not
-//! have them. What has only been allocated costs no read, and is not read.
+//! The reads go through the page cache of the operating system, like those of the instance, and past the buffer cache.
+//! They are in no file's figures, so a workload measured at the same time does not include them. Allocated but
+//! unwritten space costs no read, and is skipped.
 
 use crate::work::Work;
 use datafile::DataFiles;
 use types::{Ora, Rdba, Result};
 use wait::Event;
 
-/// Reads of each size that are measured.
+/// Number of reads of each size.
 const READS: usize = 256;
-/// Blocks of the longer reads.
+/// Blocks of a long read.
 const MANY: usize = 16;
-/// The least time that a clock tells: a nanosecond, in milliseconds.
+/// The resolution of the clock: a nanosecond, in milliseconds.
 const CLOCK_MS: f64 = 1e-6;
-/// Places that a longer read can begin at, at least: those of a megabyte.
+/// Least number of possible places of a long read: those of a megabyte.
 const PLACES_LEAST: u64 = 128;
-/// Additions of one measurement of the processor, a third of a millisecond, and measurements, of which the shortest
-/// counts: the others lost the processor for a while.
+/// Additions of one CPU measurement (a third of a millisecond), and the number of measurements. The shortest one
+/// counts: during the others the CPU ran other processes.
 const ADDITIONS: u64 = 1 << 20;
 const MEASUREMENTS: usize = 32;
 
-/// The times of reads: milliseconds before the first byte comes, and bytes a millisecond from then on.
+/// The times of reads: milliseconds until the first byte, and bytes per millisecond from then on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Device {
     pub seek_ms: f64,
@@ -30,8 +30,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// From the times of a read of one block and of several; `None` where the longer reads are not the slower. Where a
-    /// block takes all of the time, as in memory, a seek takes the least that a clock tells.
+    /// Derived from the times of reads of one block and of several; `None` if the long reads are not slower. If the
+    /// transfer takes all of the time, as in memory, the seek time is the clock's resolution.
     fn of(block_bytes: f64, single_ms: f64, many_ms: f64) -> Option<Device> {
         let per_block = (many_ms - single_ms) / (MANY - 1) as f64;
         let seek_ms = (single_ms - per_block).max(CLOCK_MS);
@@ -39,12 +39,12 @@ impl Device {
     }
 }
 
-/// Reads at random from what has been written of all data files that are there; `None` where that is too little, or
-/// where the times make no sense.
+/// Reads at random from the written parts of all available data files; `None` if these are too small, or the times are
+/// implausible.
 ///
 /// Waits: `db file sequential read`, `db file scattered read`.
 /// # Errors
-/// Those of reading, and of a session that is to stop.
+/// Those of reading, and of a session that must stop.
 pub fn measure(work: &mut Work<'_>) -> Result<Option<Device>> {
     let parts = work.host.parts();
     let files = parts.storage.heap.transactions().cache().files();
@@ -56,7 +56,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<Option<Device>> {
     }
     let mut buffer = vec![0; MANY * files.block_size()];
     let mut times: [Vec<u64>; 2] = Default::default();
-    // Singles and longer reads in turn: what else the machine does meets both.
+    // Single and long reads alternate, so that other load affects both.
     for at in 0..2 * READS {
         parts.p.check_cancel()?;
         let mut place = u64::from_le_bytes(os::random::bytes().map_err(Ora::internal)?) % places;
@@ -81,13 +81,13 @@ pub fn measure(work: &mut Work<'_>) -> Result<Option<Device>> {
     Ok(Device::of(files.block_size() as f64, single_ms, many_ms))
 }
 
-/// The time in the middle: a read during which the processor went to somebody else takes a thousand times as long.
+/// The median: a read during which the CPU ran another process takes a thousand times as long.
 fn median_ms(mut times: Vec<u64>) -> f64 {
     times.sort_unstable();
     times.get(times.len() / 2).map_or(0.0, |ns| *ns as f64 / 1e6)
 }
 
-/// The first blocks of what has been written, and how many blocks follow. A file of an offline tablespace has none.
+/// The first blocks of the written parts, and their lengths. Files of an offline tablespace have none.
 fn stretches(files: &DataFiles) -> Result<Vec<(Rdba, u32)>> {
     let away = files.missing();
     let mut stretches = Vec::new();
@@ -104,7 +104,7 @@ fn stretches(files: &DataFiles) -> Result<Vec<(Rdba, u32)>> {
     Ok(stretches)
 }
 
-/// Millions of cycles a second of this processor now; `None` where they cannot be counted.
+/// The present clock rate of the CPU in MHz; `None` if cycles cannot be counted.
 pub fn processor_mhz() -> Option<f64> {
     let least = (0..MEASUREMENTS).filter_map(|_| os::cpu::additions_ns(ADDITIONS)).min()?;
     Some(ADDITIONS as f64 * 1000.0 / least.max(1) as f64)
@@ -116,12 +116,12 @@ mod tests {
 
     #[test]
     fn seek_and_transfer_follow_from_the_times_of_two_sizes() {
-        // Oracle's device without statistics: 10 ms to seek, 2 ms for each block of 8 KB.
+        // Oracle's default device: 10 ms per seek, 2 ms for each block of 8 KB.
         let found = Device::of(8192.0, 12.0, 42.0).expect("a device");
         assert!((found.seek_ms - 10.0).abs() < 1e-9 && (found.bytes_per_ms - 4096.0).abs() < 1e-9, "{found:?}");
-        // In memory a block takes as long as its bytes do.
+        // In memory the whole time of a block is transfer.
         assert_eq!(Device::of(8192.0, 1.0, 17.5), Some(Device { seek_ms: CLOCK_MS, bytes_per_ms: 8192.0 / 1.1 }));
-        // Times that a machine with other work gave.
+        // Times measured on a machine with other load.
         assert_eq!(Device::of(8192.0, 12.0, 11.0), None);
         assert_eq!(median_ms(vec![9_000_000_000, 2_000_000, 1_000_000]), 2.0);
     }

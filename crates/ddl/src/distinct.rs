@@ -1,24 +1,24 @@
 //! Counting distinct values in bounded memory.
 //!
-//! [`Distinct`] is HyperLogLog with 2^14 registers of a byte (standard error 0.8 %) and Ertl's improved estimator
-//! ("New cardinality estimation algorithms for HyperLogLog sketches", 2017), which needs no table of corrections in any
-//! range. Up to [`EXACT_MAX`] values it keeps the hashes themselves and is exact.
+//! [`Distinct`] is HyperLogLog with 2^14 one-byte registers (standard error 0.8 %) and Ertl's improved estimator ("New
+//! cardinality estimation algorithms for HyperLogLog sketches", 2017), which needs no correction table in any range. Up
+//! to [`EXACT_MAX`] values it keeps the hashes and is exact.
 //!
-//! [`Sampled`] counts in a sample of the rows: how many values there are in the table follows from how many occur once
-//! in the sample. It keeps the values whose hashes end in a number of zero bits that grows with the values seen, as
-//! Gibbons's distinct sampling does (VLDB 2001).
+//! [`Sampled`] counts in a sample of the rows: the number of values of the table is estimated from the number of values
+//! that occur once in the sample. It keeps the values whose hashes end in a number of zero bits that grows with the
+//! values seen, as in Gibbons's distinct sampling (VLDB 2001).
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 const BITS: u32 = 14;
 const REGISTERS: usize = 1 << BITS;
-/// Up to so many values the count is exact.
+/// Largest number of values with an exact count.
 pub const EXACT_MAX: usize = 4096;
-/// Values that [`Sampled`] keeps at most.
+/// Largest number of values that [`Sampled`] keeps.
 const KEPT_MAX: usize = 16_384;
 
-/// Passes a hash on as it is.
+/// A hasher that returns the given hash.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsItIs(u64);
 
@@ -54,7 +54,7 @@ pub fn hash(bytes: &[u8]) -> u64 {
     fold(state ^ TWO, ONE)
 }
 
-/// Distinct values among hashes.
+/// The number of distinct values, counted from hashes.
 #[derive(Debug)]
 pub enum Distinct {
     Few(HashSet<u64, BuildHasherDefault<AsItIs>>),
@@ -96,7 +96,7 @@ fn note(registers: &mut [u8], hash: u64) {
     registers[at] = registers[at].max(rank);
 }
 
-/// Ertl's estimator: registers that are zero and registers that are full are weighed by sigma and tau.
+/// Ertl's estimator: sigma and tau weigh the registers that are zero and those that are full.
 fn estimate(registers: &[u8]) -> f64 {
     let most = (64 - BITS + 1) as usize;
     let mut counts = vec![0u32; most + 1];
@@ -142,11 +142,11 @@ fn tau(mut x: f64) -> f64 {
     }
 }
 
-/// Distinct values of a table by a sample of its rows.
+/// Distinct values of a table, from a sample of its rows.
 #[derive(Debug, Default)]
 pub struct Sampled {
     kept: ByHash<u32>,
-    /// Hashes that end in so many zero bits are kept.
+    /// Hashes with this many zero bits at the end are kept.
     level: u32,
     rows: u64,
 }
@@ -166,8 +166,8 @@ impl Sampled {
         }
     }
 
-    /// Distinct values among `rows` rows of which the sample is a part: Haas and Stokes's estimator
-    /// (n d / (n - f1 + f1 n / N)), which PostgreSQL uses, too.
+    /// Distinct values among `rows` rows, of which the sample is a part: Haas and Stokes's estimator (n d / (n - f1 +
+    /// f1 n / N)), which PostgreSQL uses, too.
     pub fn count(&self, rows: u64) -> u64 {
         let scale = (self.level as f64).exp2();
         let distinct = self.kept.len() as f64 * scale;

@@ -1,4 +1,4 @@
-//! DROP of everything.
+//! DROP of all kinds of objects.
 
 use crate::work::{Target, Work, by};
 use crate::{constraint, index};
@@ -9,8 +9,8 @@ use types::{ObjectId, Ora, Result};
 
 pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     use SystemPrivilege as S;
-    // FORCE and PURGE change nothing: what depends on a type or synonym is compiled at its next use, and nothing is
-    // kept.
+    // FORCE and PURGE have no effect: dependents of a type or synonym are compiled at their next use, and there is no
+    // recycle bin.
     let DropObject { kind, name, cascade, purge: _, including: _, and_files: _, force: _, pos } = drop;
     match kind {
         DropKind::User | DropKind::Role => return crate::user::drop_user(work, drop),
@@ -20,7 +20,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         DropKind::AuditPolicy => return crate::audit::drop(work, drop),
         DropKind::Profile => return crate::profile::drop(work, drop),
         DropKind::Tablespace => return crate::tablespace::drop_tablespace(work, drop),
-        // not a clause: the other kinds come below
+        // not a clause: the other kinds are handled below
         _ => {}
     }
     let target = work.target(name)?;
@@ -151,7 +151,7 @@ pub fn sequence(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.delete_object(object)
 }
 
-/// There is no recycle bin: what is dropped is gone.
+/// There is no recycle bin: dropped objects are gone.
 pub fn purge(purge: &Purge) -> Result<()> {
     match purge {
         Purge::RecycleBin | Purge::DbaRecycleBin => Ok(()),

@@ -1,5 +1,5 @@
-//! Editions. No user has editioned objects, so a name means the same in all of them: an edition is a name that sessions
-//! can be set to.
+//! Editions. No user has editioned objects, so names mean the same in all editions: an edition is only a name that
+//! sessions can be set to.
 
 use crate::work::{Target, Work, by};
 use dictionary::base::{Base, edition, objauth, props};
@@ -27,7 +27,7 @@ fn editions(work: &mut Work<'_>) -> Result<Vec<(u32, u32)>> {
     Ok(rows.iter().map(|row| (as_u32(&row[edition::OBJ]), parent(&row[edition::PARENT]))).collect())
 }
 
-/// An edition is the child of the last one, unless the statement names another that has no child.
+/// The parent of an edition is the last one, unless the statement names another one without a child.
 fn create(work: &mut Work<'_>, name: &Ident, parent: Option<&Ident>, pos: u32) -> Result<()> {
     if !work.names.has(SystemPrivilege::CreateAnyEdition) {
         return Err(Ora::new(1031).at(pos));
@@ -62,7 +62,7 @@ fn grant_use(work: &mut Work<'_>, object: ObjectId, grantee: UserId, option: boo
     work.change().insert(Base::Objauth, &row)
 }
 
-/// ALTER DATABASE DEFAULT EDITION: that of sessions to come; everybody may use it.
+/// ALTER DATABASE DEFAULT EDITION: sets the edition of later sessions; all users may use it.
 fn set_default(work: &mut Work<'_>, name: &Ident, pos: u32) -> Result<()> {
     if !work.names.has(SystemPrivilege::AlterDatabase) {
         return Err(Ora::new(1031).at(pos));

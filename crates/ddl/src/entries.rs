@@ -1,23 +1,23 @@
-//! The entries of an index that is being filled: keys, and where their rows are.
+//! The entries of an index being filled: keys, and the locators of their rows.
 //!
-//! They lie one behind the other in pieces of a megabyte, and eight bytes of each entry are sorted. A vector for each
-//! key and locator took five times as much.
+//! They are stored one after another in pieces of a megabyte, and eight bytes for each entry are sorted. A vector for
+//! each key and locator took five times as much.
 
 use std::cmp::Ordering;
 use types::Result;
 use types::sorting::sort_checked;
 
-/// Bytes of a piece; a longer entry has one of its own.
+/// Bytes of a piece; a longer entry gets a piece of its own.
 const PIECE: usize = 1 << 20;
 
-/// Entries between two checks while they come.
+/// Entries between two calls of `check`.
 const CHECK: usize = 1 << 12;
 
 /// Entries in memory.
 #[derive(Default)]
 pub struct Entries {
     pieces: Vec<Vec<u8>>,
-    /// Piece and place of each entry.
+    /// Piece and position of each entry.
     places: Vec<(u32, u32)>,
 }
 
@@ -45,12 +45,12 @@ impl Entries {
         sort_checked(places, compare, check)
     }
 
-    /// In their order: key and locator.
+    /// Key and locator of all entries in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.places.iter().map(|place| entry(&self.pieces, *place))
     }
 
-    /// Whether a key stands twice; they are sorted.
+    /// Whether a key occurs twice; the entries must be sorted.
     pub fn has_repeats(&self) -> bool {
         self.iter().zip(self.iter().skip(1)).any(|(a, b)| a.0 == b.0)
     }
@@ -62,7 +62,7 @@ fn entry(pieces: &[Vec<u8>], (piece, at): (u32, u32)) -> (&[u8], &[u8]) {
     (key, part(rest).0)
 }
 
-/// The part at the beginning, and what is behind it.
+/// The first part of an entry, and the rest.
 fn part(bytes: &[u8]) -> (&[u8], &[u8]) {
     let (len, rest) = bytes.split_at(4);
     let len = u32::from_le_bytes([len[0], len[1], len[2], len[3]]) as usize;

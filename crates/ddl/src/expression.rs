@@ -1,9 +1,8 @@
-//! Expressions that belong to a table: what may stand in a default, in a check, in a virtual column and in the key of
-//! an index.
+//! Expressions stored with a table: the rules for defaults, checks, virtual columns and keys of indexes.
 //!
-//! They are worked out for whoever changes the table's rows, so none of them reads other rows, and a default and a
-//! check call no functions of users. What others may add to a table (ALTER, INDEX) would run with its owner's
-//! privileges.
+//! They are evaluated for every user who changes the table's rows, so none of them reads other rows, and defaults and
+//! checks call no user functions. Otherwise an expression added by a user with ALTER or INDEX on the table would run
+//! with its owner's privileges.
 
 use crate::virtual_column;
 use crate::work::Work;
@@ -12,17 +11,17 @@ use plan::Called;
 use sql::ast::{self, ConstraintKind, ConstraintSpec, Expr, ExprKind, InSource, Name, UnaryOp};
 use types::{DataType, Ora, Result};
 
-/// Where an expression stands.
+/// The place of an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Default,
     Check,
-    /// A virtual column, or the key of an index: made of its row alone. The error for what is not.
+    /// A virtual column, or the key of an index: it depends on its row alone. The error for other expressions.
     Computed(u32),
 }
 
 impl Place {
-    /// The error of what is not the same from one statement to the next.
+    /// The error of an expression whose value changes between statements.
     fn impure(self) -> Option<u32> {
         match self {
             Place::Default => None,
@@ -36,15 +35,15 @@ impl Place {
     }
 }
 
-/// Names that belong to a query's rows.
+/// Names that belong to the rows of a query.
 const PSEUDO: [&str; 3] = ["ROWNUM", "LEVEL", "ROWID"];
 
-/// What an expression uses.
+/// The columns and functions in an expression.
 #[derive(Default)]
 pub struct Used {
-    /// Places of columns.
+    /// Positions of columns.
     pub columns: Vec<usize>,
-    /// Functions that SQL does not have.
+    /// Functions that SQL does not define.
     pub functions: Vec<ast::Call>,
 }
 
@@ -54,10 +53,10 @@ fn invalid(name: &Name) -> Ora {
     Ora::with(904, &[&path.join(".")]).at(name.pos.0)
 }
 
-/// What an expression over one row of these columns uses.
+/// The columns and functions of an expression over one row of these columns.
 ///
 /// # Errors
-/// Those of what may not stand there.
+/// Those of expressions that are not allowed in this place.
 pub fn used(place: Place, columns: &[ColumnDef], expr: &Expr) -> Result<Used> {
     let (mut used, mut bad) = (Used::default(), None);
     sql::visit_expr(expr, &mut |e| {
@@ -82,7 +81,7 @@ fn look(place: Place, columns: &[ColumnDef], e: &Expr, used: &mut Used) -> Resul
         }
         ExprKind::Bind(_) => Err(Ora::new(1027)),
         ExprKind::Unary { op: UnaryOp::Prior | UnaryOp::ConnectByRoot, expr: _ } => Err(Ora::new(976)),
-        _ => Ok(()), // not a clause: the walk comes to their operands
+        _ => Ok(()), // not a clause: the walk reaches their operands
     }
 }
 
@@ -128,17 +127,17 @@ fn call_in(place: Place, call: &ast::Call, used: &mut Used) -> Result<()> {
     }
 }
 
-/// Whether a function that SQL does not have is DETERMINISTIC; none when there is no such function.
+/// Whether a user function is DETERMINISTIC; `None` when there is no such function.
 fn function(work: &mut Work<'_>, owner: UserId, call: &ast::Call) -> Result<Option<bool>> {
     let path: Vec<String> = call.name.parts.iter().map(|part| part.name.clone()).collect();
     work.host.function(owner, &path, call.args.len())
 }
 
-/// Looks at the default of a column of a table of `owner`.
+/// Checks the default of a column of a table of `owner`.
 ///
 /// # Errors
-/// ORA-22818 for a subquery, ORA-00984 for a column, ORA-04044 for a function of PL/SQL, ORA-00932 for a value that the
-/// column's type `ty` does not take, and those of compiling it.
+/// ORA-22818 for a subquery, ORA-00984 for a column, ORA-04044 for a PL/SQL function, ORA-00932 for a value that does
+/// not convert to the column's type `ty`, and errors of its compilation.
 pub fn check_default(
     work: &mut Work<'_>,
     owner: UserId,
@@ -159,19 +158,20 @@ pub fn check_default(
         work.host.describe(&query, Some(owner)).map_err(|e| e.at(expr.pos.0))
     };
     let is = describe(&expr.to_string())?.first().map_or(DataType::Null, |d| d.data_type);
-    // A number that never becomes a date is refused now, and not at the first row.
+    // A number that can never become a date is refused now, not at the first row.
     if is.is_numeric() && ty.is_datetime() || is.is_datetime() && ty.is_numeric() {
         describe(&format!("cast({expr} as {ty})"))?;
     }
     Ok(())
 }
 
-/// Looks at the expression of a virtual column, or of an index's key, of a table of `owner`; `ty` is the type that a
-/// virtual column is given.
+/// Checks the expression of a virtual column, or of an index's key, of a table of `owner`; `ty` is the declared type of
+/// a virtual column.
 ///
 /// # Errors
-/// ORA-00904 for an unknown name, `impure` for what is not made of the row alone, ORA-02251 for a subquery, ORA-54012
-/// for another virtual column, ORA-30553 for a function that is not DETERMINISTIC; those of compiling it.
+/// ORA-00904 for an unknown name, `impure` for an expression that depends on more than the row, ORA-02251 for a
+/// subquery, ORA-54012 for another virtual column, ORA-30553 for a function that is not DETERMINISTIC; errors of its
+/// compilation.
 pub fn check_computed(
     work: &mut Work<'_>,
     owner: UserId,
@@ -195,10 +195,10 @@ pub fn check_computed(
     if depends { Err(Ora::new(impure).at(expr.pos.0)) } else { Ok(()) }
 }
 
-/// Looks at a check that stands beside a column's name.
+/// Checks an inline CHECK constraint of a column.
 ///
 /// # Errors
-/// ORA-02438 when it is about another column.
+/// ORA-02438 when it uses another column.
 pub fn check_inline(columns: &[ColumnDef], column: &str, spec: &ConstraintSpec) -> Result<()> {
     let ConstraintKind::Check { condition, text: _ } = &spec.kind else { return Ok(()) };
     let used = used(Place::Check, columns, condition)?;

@@ -1,9 +1,9 @@
-//! Counting what the statistics of tables, columns and indexes are made of.
+//! Counting for the statistics of tables, columns and indexes.
 //!
-//! One pass over the rows counts all columns: rows, NULLs, bytes, ends, distinct values, and for columns that are to have
-//! a histogram the values themselves, up to a bound, beyond which a sample of them is kept (reservoir sampling, Li's
-//! algorithm L, TOMS 1994). Memory depends on the number of columns, never on that of rows. Each index is read once in
-//! its order.
+//! One pass over the rows counts all columns: rows, NULLs, bytes, minimum and maximum, distinct values, and for columns
+//! with a histogram the values themselves, up to a bound, beyond which a sample is kept (reservoir sampling, Li's
+//! algorithm L, TOMS 1994). Memory depends on the number of columns, never on that of rows (L13). Each index is read
+//! once in its order.
 
 use crate::distinct::{ByHash, Distinct, Sampled, hash};
 use crate::histogram::{self, Size, Values};
@@ -16,11 +16,11 @@ use dictionary::*;
 use std::ops::Bound;
 use types::{DataType, Ora, Result, RowReader, RowWriter, Zone};
 
-/// Bytes that all values kept for histograms may take together.
+/// Bytes of all values kept for histograms together.
 const VALUES_BYTES: usize = 64 << 20;
-/// What a kept value takes, with the map around it.
+/// Bytes of a kept value, including the map.
 const VALUE_BYTES: usize = 120;
-/// Bytes of a stored timestamp that say when it is; a time zone may follow.
+/// Bytes of a stored timestamp without the time zone that may follow.
 const INSTANT_BYTES: usize = 11;
 /// Bytes of a stored date.
 const DATE_BYTES: usize = 7;
@@ -44,16 +44,16 @@ impl Random {
     }
 }
 
-/// The values of a column: all of them with their rows while there are few, a sample of them otherwise.
+/// The values of a column: all of them with their rows while there are few, then a sample.
 struct Kept {
     counted: ByHash<(Box<[u8]>, u64)>,
     most: usize,
     sample: Vec<Box<[u8]>>,
     room: usize,
-    /// Whether there are too many values to count each.
+    /// Whether a sample is kept, because there are too many values to count each.
     sampling: bool,
     seen: u64,
-    /// The row that goes into the sample next, and algorithm L's weight.
+    /// The next row for the sample, and algorithm L's weight.
     next: u64,
     weight: f64,
     random: Random,
@@ -120,7 +120,7 @@ impl Kept {
 
     fn skip(&mut self) {
         if self.weight >= 1.0 {
-            // As far as the algorithm would be after as many rows.
+            // The state of the algorithm after as many rows.
             self.weight = (self.room as f64 / (self.seen as f64 + 1.0)).min(1.0 - 1e-12);
         } else {
             self.weight *= (self.random.unit().ln() / self.room as f64).exp();
@@ -148,7 +148,7 @@ impl Kept {
     }
 }
 
-/// What is counted of one column, or of a column group.
+/// The counts of a column, or of a column group.
 struct Counts {
     nulls: u64,
     bytes: u64,
@@ -198,7 +198,7 @@ fn replace(old: &mut Vec<u8>, value: &[u8]) {
     old.extend_from_slice(cut(value));
 }
 
-/// How the rows are chosen.
+/// The selection of rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// The share of rows, from 0 to 1; `None` for all of them by AUTO_SAMPLE_SIZE.
@@ -212,19 +212,19 @@ impl Sample {
     }
 }
 
-/// What is to be counted of a table.
+/// The columns of a table to count.
 pub struct Wanted {
     pub sample: Sample,
-    /// For each column of the table: how its histogram is to be, `None` for a column whose statistics stay.
+    /// For each column of the table: the size of its histogram; `None` for a column whose statistics stay.
     pub columns: Vec<Option<Size>>,
-    /// Column groups: INTCOL#, positions, and how the histogram is to be.
+    /// Column groups: INTCOL#, positions, and the size of the histogram.
     pub groups: Vec<(u32, Vec<usize>, Size)>,
 }
 
-/// What was counted of a table.
+/// The figures of a table.
 pub struct Figures {
     pub rows: u64,
-    /// Rows looked at.
+    /// The number of rows read.
     pub sample: u64,
     pub average_row_bytes: u64,
     /// By the position of the column.
@@ -233,7 +233,7 @@ pub struct Figures {
     pub groups: Vec<(u32, ColumnStatistics)>,
 }
 
-/// Whether a column has values that are stored in the row and can be compared.
+/// Whether the values of a column are stored in the row and comparable.
 fn is_counted(column: &ColumnDef) -> bool {
     !matches!(
         column.data_type,
@@ -249,7 +249,7 @@ fn is_counted(column: &ColumnDef) -> bool {
     )
 }
 
-/// The bytes of a stored value by which values are equal and order.
+/// The bytes of a stored value that decide its equality and order.
 fn comparable<'b>(column: &ColumnDef, stored: &'b [u8]) -> &'b [u8] {
     match column.data_type {
         DataType::Timestamp { zone: Zone::WithTimeZone, .. } => &stored[..stored.len().min(INSTANT_BYTES)],
@@ -257,7 +257,7 @@ fn comparable<'b>(column: &ColumnDef, stored: &'b [u8]) -> &'b [u8] {
     }
 }
 
-/// The place of a value as stored in endpoints of the column.
+/// The position of a stored value in the endpoints of the column.
 pub fn place_in(column: &ColumnDef, bytes: &[u8]) -> f64 {
     let plain = match &column.data_type {
         DataType::Timestamp { digits, zone: Zone::WithTimeZone } => {
@@ -269,8 +269,8 @@ pub fn place_in(column: &ColumnDef, bytes: &[u8]) -> f64 {
     plain.unwrap_or_else(|| place_of_bytes(bytes))
 }
 
-/// A value that is given for a column as an endpoint has it; `None` where it is none of the column's type. A date is a
-/// timestamp at the beginning of a second.
+/// A given value in the form of an endpoint; `None` if it is not of the column's type. A date is a timestamp at the
+/// beginning of a second.
 pub fn as_endpoint(column: &ColumnDef, given: &[u8]) -> Option<Vec<u8>> {
     let mut value = comparable(column, given).to_vec();
     let ty = match column.data_type {
@@ -280,7 +280,7 @@ pub fn as_endpoint(column: &ColumnDef, given: &[u8]) -> Option<Vec<u8>> {
             }
             DataType::Timestamp { digits, zone: Zone::None }
         }
-        // Endpoints are cut, also inside a character, and bytes are bytes.
+        // Endpoints are cut even inside a character, so bytes are compared as bytes.
         _ if !is_plain(column) => return Some(cut(&value).to_vec()),
         ref ty => *ty,
     };
@@ -288,7 +288,7 @@ pub fn as_endpoint(column: &ColumnDef, given: &[u8]) -> Option<Vec<u8>> {
     types::codec::decode_into(&value, &ty, &mut decoded).is_ok().then_some(value)
 }
 
-/// Whether the places of a type's values are more than an order: numbers and times.
+/// Whether distances between a type's values have a meaning: numbers and times.
 fn is_plain(column: &ColumnDef) -> bool {
     !matches!(
         column.data_type,
@@ -302,7 +302,7 @@ fn is_plain(column: &ColumnDef) -> bool {
     )
 }
 
-/// Counts the rows and columns of a table. Others may change it meanwhile.
+/// Counts the rows and columns of a table, which others may change meanwhile.
 ///
 /// # Errors
 /// Those of reading.
@@ -316,7 +316,7 @@ pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<F
     })
 }
 
-/// Counts the rows and columns of a fixed table: those of this moment.
+/// Counts the present rows and columns of a fixed table.
 ///
 /// # Errors
 /// Those of reading.
@@ -333,7 +333,7 @@ pub fn fixed(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<F
     })
 }
 
-/// Hands on the stored rows of a table, or of that share of its blocks.
+/// Passes on the stored rows of a table, or of a share of its blocks.
 type Rows<'r> = dyn FnMut(&mut Work<'_>, Option<f64>, &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()> + 'r;
 
 fn of_rows(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted, scan: &mut Rows<'_>) -> Result<Figures> {
@@ -424,13 +424,13 @@ fn of_rows(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted, scan: &mut Ro
     })
 }
 
-/// The collector of values for a histogram of that size; `None` where the size asks for no histogram.
+/// The collector of values for a histogram of that size; `None` without a histogram.
 fn kept_for(size: Size, had: Option<u32>, budget: usize) -> Option<Kept> {
     let buckets = histogram::buckets_of(size, had) as usize;
     (buckets > 1).then(|| Kept::new((budget / 2).clamp(buckets + 1, 8192), (budget / 2).clamp(2 * buckets, 20_000)))
 }
 
-/// Buckets of the histogram that a column has.
+/// Buckets of the column's present histogram.
 fn had_buckets(column: &ColumnDef) -> Option<u32> {
     had_by(column.statistics.as_ref()?)
 }
@@ -480,8 +480,8 @@ fn finish_column(
     }
 }
 
-/// DENSITY: without a histogram 1 / NDV; with a bucket for each value half the share of a row, as Oracle shows it; else
-/// what values without a bucket of their own share.
+/// DENSITY: without a histogram 1 / NDV; with a bucket for each value half the share of a row, as in Oracle; otherwise
+/// the share of values without a bucket.
 fn density(histogram: Option<&Histogram>, distinct: u64, rows: u64) -> f64 {
     if distinct == 0 {
         return 0.0;
@@ -508,7 +508,7 @@ fn density(histogram: Option<&Histogram>, distinct: u64, rows: u64) -> f64 {
     if many >= distinct { 0.5 / rows as f64 } else { (1.0 - share).max(0.0) / (distinct - many) as f64 }
 }
 
-/// What was counted of an index.
+/// The figures of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexFigures {
     pub rows: u64,
@@ -519,7 +519,7 @@ pub struct IndexFigures {
 }
 
 impl IndexFigures {
-    /// Leaf and data blocks for each key, on average.
+    /// Average leaf and data blocks per key.
     pub fn blocks_per_key(&self) -> (u64, u64) {
         let keys = self.distinct.max(1);
         let average = |blocks: u64| if self.rows == 0 { 0 } else { ((blocks + keys / 2) / keys).max(1) };
@@ -527,7 +527,7 @@ impl IndexFigures {
     }
 }
 
-/// Reads an index in its order. Entries of transactions that are open count like others.
+/// Reads an index in its order. Entries of open transactions are counted.
 ///
 /// # Errors
 /// Those of reading.
@@ -585,7 +585,7 @@ mod tests {
         let many = values(1000);
         assert!(!many.complete);
         assert_eq!(many.counted.iter().map(|(_, rows)| rows).sum::<u64>(), 500);
-        // A sample of all rows, not of the first ones: it is spread over the values.
+        // The sample covers all rows, not only the first ones: it is spread over the values.
         let upper = many.counted.iter().filter(|(value, _)| value[6..] >= 500u16.to_be_bytes()[..]);
         let upper: u64 = upper.map(|(_, rows)| rows).sum();
         assert!((190..310).contains(&upper), "{upper}");

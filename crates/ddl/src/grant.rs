@@ -8,7 +8,7 @@ use dictionary::*;
 use sql::ast::{Authentication, Grant, GrantObject, Grantee, Ident, Privilege, Revoke, UserOptions};
 use types::{ObjectId, Ora, Result, Value};
 
-/// What is granted when it is on no object.
+/// A privilege or role granted without an object.
 enum Granted {
     System(SystemPrivilege),
     Role(UserId),
@@ -23,10 +23,10 @@ impl Granted {
     }
 }
 
-/// Privileges of a password file.
+/// Privileges in a password file.
 const ADMINISTRATIVE: [&str; 6] = ["SYSDBA", "SYSOPER", "SYSBACKUP", "SYSDG", "SYSKM", "SYSRAC"];
 
-/// The system privileges and roles of a list. ORA-00990, ORA-01919; ORA-00969 for columns, which want an object.
+/// The system privileges and roles of a list. ORA-00990, ORA-01919; ORA-00969 for columns, which need an object.
 fn granted(work: &Work<'_>, privileges: &[Privilege]) -> Result<Vec<Granted>> {
     let mut list = Vec::new();
     for privilege in privileges {
@@ -34,14 +34,14 @@ fn granted(work: &Work<'_>, privileges: &[Privilege]) -> Result<Vec<Granted>> {
             return Err(Ora::new(969).at(privilege.pos.0));
         }
         if is_all(privilege) {
-            // It leaves out what opens the dictionary.
+            // ALL PRIVILEGES excludes those that open the dictionary.
             let all =
                 SystemPrivilege::ALL.iter().filter(|privilege| **privilege != SystemPrivilege::SelectAnyDictionary);
             list.extend(all.map(|privilege| Granted::System(*privilege)));
         } else if let Some(system) = SystemPrivilege::parse(&privilege.name) {
             list.push(Granted::System(system));
         } else if ADMINISTRATIVE.contains(&privilege.name.as_str()) {
-            // They are kept in a password file, which this instance has none of.
+            // They are kept in a password file, and this instance has none.
             let error = if work.names.is_sysdba() { Ora::new(1994) } else { Ora::new(1031) };
             return Err(error.at(privilege.pos.0));
         } else if privilege.name.contains(' ') {
@@ -58,7 +58,7 @@ fn is_all(privilege: &Privilege) -> bool {
     matches!(privilege.name.as_str(), "ALL" | "ALL PRIVILEGES")
 }
 
-/// Users, roles and PUBLIC; a user that GRANT ... IDENTIFIED BY names and does not exist is made. ORA-01917.
+/// Users, roles and PUBLIC. GRANT ... IDENTIFIED BY creates a user that does not exist. ORA-01917.
 fn grantees(work: &mut Work<'_>, list: &[Grantee]) -> Result<Vec<UserId>> {
     let mut ids = Vec::new();
     for grantee in list {
@@ -137,8 +137,8 @@ pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
     }
 }
 
-/// The users whose privileges are to be inherited. ORA-01031 for others than oneself, unless GRANT ANY OBJECT PRIVILEGE
-/// is there.
+/// The users whose privileges may be inherited. ORA-01031 for other users than oneself without GRANT ANY OBJECT
+/// PRIVILEGE.
 fn inherited(work: &Work<'_>, users: &[Ident], privileges: &[Privilege]) -> Result<Vec<UserId>> {
     if let Some(other) = privileges.iter().find(|p| p.name != "INHERIT PRIVILEGES") {
         return Err(Ora::new(990).at(other.pos.0));
@@ -155,7 +155,7 @@ fn inherited(work: &Work<'_>, users: &[Ident], privileges: &[Privilege]) -> Resu
     Ok(list)
 }
 
-/// Units of `grantee` with their caller's rights may run with the privileges of `user`.
+/// Allows invoker's rights units of `grantee` to run with the privileges of `user`.
 pub fn inherit(work: &mut Work<'_>, user: UserId, grantee: UserId) -> Result<()> {
     if is_inherited(work, user, grantee)? {
         return Ok(());
@@ -172,7 +172,7 @@ fn of_pair(user: UserId, grantee: UserId) -> impl Fn(&[Value]) -> bool {
     move |row| as_u32(&row[userauth::USER]) == user.0 && as_u32(&row[userauth::GRANTEE]) == grantee.0
 }
 
-/// ORA-01031 (ORA-01932 for roles) unless the session may give away what it has.
+/// ORA-01031 (ORA-01932 for roles) unless the session may grant all of the list.
 fn require_admin(work: &Work<'_>, list: &[Granted], pos: u32) -> Result<()> {
     if work.names.is_sysdba() {
         return Ok(());
@@ -227,18 +227,18 @@ struct On {
     kind: ObjectKind,
     owner_name: String,
     name: String,
-    /// A view V_$: it gets its row of OBJ$ with the first grant.
+    /// A V_$ view: it gets its row of OBJ$ with the first grant.
     is_fixed: bool,
     pos: u32,
 }
 
-/// A privilege that is granted or revoked, and the columns it is limited to: positions from 1.
+/// A privilege to grant or revoke, and the columns it is limited to: positions from 1.
 struct Wanted {
     privilege: ObjectPrivilege,
     columns: Vec<u32>,
 }
 
-/// The object of ON. ORA-00942 for what is not there, ORA-04042 likewise for units, ORA-02030 for fixed tables.
+/// The object of ON. ORA-00942 for a missing object, ORA-04042 for a missing unit, ORA-02030 for fixed tables.
 fn object_of(work: &Work<'_>, on: &GrantObject, privileges: &[Privilege], pos: u32) -> Result<On> {
     let on_object = |def: &ObjectDef, pos: u32| On {
         object: def.object,
@@ -286,12 +286,12 @@ fn object_of(work: &Work<'_>, on: &GrantObject, privileges: &[Privilege], pos: u
     }
 }
 
-/// Whether OBJ$ has the view only because something was granted on it.
+/// Whether the view is in OBJ$ only because of a grant on it.
 fn is_fixed_view(def: &ObjectDef) -> bool {
     def.owner_id == UserId::SYS && (def.name.starts_with("V_$") || def.name.starts_with("GV_$"))
 }
 
-/// The number of the object, which a view V_$ gets here.
+/// The number of the object; a V_$ view gets its number here.
 fn materialize(work: &mut Work<'_>, on: &On) -> Result<ObjectId> {
     if on.object.0 != 0 {
         return Ok(on.object);
@@ -302,8 +302,8 @@ fn materialize(work: &mut Work<'_>, on: &On) -> Result<ObjectId> {
     Ok(object)
 }
 
-/// The privileges of a list that the object's kind has. ORA-00990, ORA-00969 and ORA-00904 for columns, and by kind
-/// ORA-02204 (views), ORA-02205 (sequences), ORA-02224 (tables), ORA-02225 (units), ORA-02305 (types), ORA-22928
+/// The privileges of a list that apply to the object's kind. ORA-00990; ORA-00969 and ORA-00904 for columns; and by
+/// kind ORA-02204 (views), ORA-02205 (sequences), ORA-02224 (tables), ORA-02225 (units), ORA-02305 (types), ORA-22928
 /// (directories).
 fn object_privileges(work: &Work<'_>, list: &[Privilege], on: &On) -> Result<Vec<Wanted>> {
     use ObjectPrivilege::*;
@@ -360,7 +360,8 @@ fn columns_of(work: &Work<'_>, privilege: &Privilege, on: &On) -> Result<Vec<u32
     Ok(list)
 }
 
-/// What of the list the session may grant: all of it, or for ALL what it has with the grant option. ORA-01031.
+/// The privileges of the list that the session may grant: all of them, or for ALL those it has with the grant option.
+/// ORA-01031.
 fn grantable(work: &Work<'_>, on: &On, list: Vec<Wanted>, pos: u32) -> Result<Vec<Wanted>> {
     let user = work.session.user;
     let any = SystemPrivilege::GrantAnyObjectPrivilege;
@@ -375,7 +376,7 @@ fn grantable(work: &Work<'_>, on: &On, list: Vec<Wanted>, pos: u32) -> Result<Ve
     if list.iter().all(has) { Ok(list) } else { Err(Ora::new(1031).at(pos)) }
 }
 
-/// ORA-01749, ORA-01926 and ORA-01931 for a grantee.
+/// Checks a grantee: ORA-01749, ORA-01926, ORA-01931.
 fn check_grantee(work: &Work<'_>, grantee: UserId, list: &[Wanted], option: bool, pos: u32) -> Result<()> {
     if grantee == work.session.user {
         return Err(Ora::new(1749).at(pos));
@@ -397,7 +398,7 @@ fn has_errors(on: &On) -> Ora {
     Ora::with(4063, &[&format!("view \"{}.{}\"", on.owner_name, on.name)])
 }
 
-/// ORA-01720 unless the view's owner may give away each privilege on everything of others that the view's query uses.
+/// ORA-01720 unless the view's owner may grant each privilege on all objects of other users that the view's query uses.
 fn require_view_grantable(work: &mut Work<'_>, on: &On, query: &sql::ast::Query, list: &[Wanted]) -> Result<()> {
     use ObjectPrivilege as P;
     let used = work.host.used_objects(query, on.owner).map_err(|_| has_errors(on).at(on.pos))?;
@@ -422,7 +423,7 @@ fn require_view_grantable(work: &mut Work<'_>, on: &On, query: &sql::ast::Query,
     Ok(())
 }
 
-/// ORA-01720 when a view that has been granted to others gets a query that could not be granted to them.
+/// ORA-01720 when a view with grants to others gets a query that could not be granted to them.
 pub fn require_still_grantable(
     work: &mut Work<'_>,
     view: ObjectId,
@@ -556,9 +557,9 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
     }
 }
 
-/// Takes back what the session has granted of a privilege, or what the owner has if the session may speak for it; with
-/// it goes all that no chain of grants with the grant option joins to the owner any more, also where such grants hold
-/// one another up. Gives those who have lost something.
+/// Revokes a privilege that the session has granted, or that the owner has granted if the session may act for the
+/// owner. Also revokes every grant that no chain of grants with the grant option connects to the owner any more,
+/// including cycles of such grants. Returns the users that have lost something.
 fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPrivilege) -> Result<Vec<UserId>> {
     let user = work.session.user;
     let by = |grantor: UserId| {
@@ -595,7 +596,8 @@ fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPri
     Ok(lost)
 }
 
-/// The users that may pass a privilege on, by a chain of grants from the owner, each with the column, 0 for the whole.
+/// The users that may pass a privilege on, by a chain of grants from the owner, each with the column, 0 for the whole
+/// object.
 fn options_from(rows: &[Row], owner: UserId) -> Vec<(UserId, u32)> {
     let mut options: Vec<(UserId, u32)> = Vec::new();
     loop {
@@ -608,7 +610,7 @@ fn options_from(rows: &[Row], owner: UserId) -> Vec<(UserId, u32)> {
     }
 }
 
-/// Whether a grant is the owner's, or somebody's who may pass it on.
+/// Whether a grant comes from the owner, or from a user that may pass it on.
 fn is_passed_on(row: &[Value], owner: UserId, options: &[(UserId, u32)]) -> bool {
     let (grantor, column) = (UserId(as_u32(&row[objauth::GRANTOR])), as_u32(&row[objauth::COL]));
     let gives =
@@ -616,7 +618,7 @@ fn is_passed_on(row: &[Value], owner: UserId, options: &[(UserId, u32)]) -> bool
     grantor == owner || options.iter().any(gives)
 }
 
-/// The foreign keys that rested on REFERENCES. ORA-01981 without CASCADE CONSTRAINTS.
+/// Removes the foreign keys that depended on REFERENCES. ORA-01981 without CASCADE CONSTRAINTS.
 fn remove_keys_of(work: &mut Work<'_>, object: ObjectId, grantee: UserId, cascade: bool, pos: u32) -> Result<()> {
     let Some(table) = work.image.table(object)? else { return Ok(()) };
     for reference in &table.referenced_by {
@@ -632,7 +634,7 @@ fn remove_keys_of(work: &mut Work<'_>, object: ObjectId, grantee: UserId, cascad
     Ok(())
 }
 
-/// ORA-01952 and ORA-01951 for what was not granted.
+/// ORA-01952 and ORA-01951 for a privilege or role that was not granted.
 fn revoke_one(work: &mut Work<'_>, grantee: UserId, what: &Granted, all: bool, pos: u32) -> Result<()> {
     let number = what.number();
     let mine = |row: &[Value]| as_i64(&row[sysauth::PRIVILEGE]) == Some(number);

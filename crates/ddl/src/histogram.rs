@@ -1,12 +1,12 @@
-//! Building histograms from a column's values and how often each occurs.
+//! Building histograms from a column's values and their frequencies.
 
 use dictionary::statistics::BUCKETS_MAX;
 use dictionary::{Endpoint, Histogram, HistogramKind};
 
-/// What is known of the values of a column.
+/// The known values of a column.
 #[derive(Debug)]
 pub struct Values {
-    /// Values, cut to an endpoint's length, in order, with their rows.
+    /// Values in order, cut to an endpoint's length, with their rows.
     pub counted: Vec<(Box<[u8]>, u64)>,
     /// All values are there with all their rows; otherwise it is a sample.
     pub complete: bool,
@@ -20,29 +20,28 @@ impl Values {
     }
 }
 
-/// How many buckets a histogram is to have, and when it is made.
+/// The size of a histogram, and the condition for making it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     Buckets(u32),
-    /// As many as there were.
+    /// As many buckets as the present histogram.
     Repeat,
-    /// 254 at the most, where the values are skewed.
+    /// At most 254 buckets, if the values are skewed.
     SkewOnly,
-    /// As `SkewOnly`, of columns that predicates have used.
+    /// Like `SkewOnly`, for columns used in predicates.
     Auto,
 }
 
 /// Buckets of a histogram that is made because the values are skewed.
 const AUTO_BUCKETS: u32 = 254;
-/// The values are skewed when a row shares its value with so many times more rows than it would if all were equally
-/// frequent.
+/// Values are skewed when a row shares its value with this many times more rows than with equal frequencies.
 const SKEW_MIN: f64 = 1.25;
-/// Or when so large a part of the rows lies elsewhere than if they were spread evenly over the range.
+/// Values are also skewed when this share of the rows lies elsewhere than with an even spread over the range.
 const GAP_MIN: f64 = 0.1;
 
-/// The histogram of a column, if it is to have one. `had` is the number of buckets of the one it has had; `place` says
-/// where a value lies in the range, `plain` that the range is one of numbers or dates. By an estimate_percent other than
-/// AUTO_SAMPLE_SIZE (`auto`), histograms with more values than buckets are height-balanced, as Oracle's are.
+/// The histogram of a column, if it gets one. `had` is the number of buckets of the present one; `place` is the
+/// position of a value in the range; `plain` says that the range is one of numbers or dates. With an estimate_percent
+/// other than AUTO_SAMPLE_SIZE (`auto`), histograms with more values than buckets are height-balanced, as in Oracle.
 pub fn build(
     values: &Values,
     size: Size,
@@ -72,7 +71,7 @@ pub fn build(
     })
 }
 
-/// Buckets that a histogram of skewed values may have.
+/// The number of buckets of a histogram for skewed values.
 pub fn buckets_of(size: Size, had: Option<u32>) -> u32 {
     match size {
         Size::Buckets(n) => n.min(BUCKETS_MAX),
@@ -86,11 +85,11 @@ fn is_skewed(values: &Values, plain: bool, place: &dyn Fn(&[u8]) -> f64) -> bool
     if values.counted.len() < 2 {
         return false;
     }
-    // In a sample, a value meets itself as often as chance has it: that is taken out.
+    // Pairs of different rows with equal values, in the sample.
     let pairs: f64 = values.counted.iter().map(|(_, n)| *n as f64 * (*n as f64 - 1.0)).sum();
     let together = pairs / (rows * (rows - 1.0)).max(1.0);
     let even = if values.complete { values.counted.len() as f64 } else { values.distinct as f64 };
-    // Rows of a value in the whole table: below that a meeting is chance.
+    // The share of equal pairs; with all rows it includes the pairs of a row with itself.
     let share = if values.complete {
         values.counted.iter().map(|(_, n)| (*n as f64 / rows).powi(2)).sum::<f64>()
     } else {
@@ -106,7 +105,7 @@ fn is_skewed(values: &Values, plain: bool, place: &dyn Fn(&[u8]) -> f64) -> bool
     if last <= first {
         return false;
     }
-    // With few values, the steps between them are no gaps.
+    // With few values, the distances between them are no gaps.
     let step = 1.0 / values.counted.len() as f64;
     let mut below = 0.0;
     values.counted.iter().any(|(value, n)| {
@@ -126,8 +125,8 @@ fn frequency(kind: HistogramKind, counted: &[(Box<[u8]>, u64)], place: &dyn Fn(&
     Histogram::new(kind, endpoints)
 }
 
-/// The `n` most frequent values, when all but one row in `n` have them. The lowest and the highest value are always
-/// among them.
+/// The `n` most frequent values, if all but one row in `n` have them. The lowest and the highest value are always
+/// included.
 fn top_frequency(values: &Values, n: usize, place: &dyn Fn(&[u8]) -> f64) -> Option<Histogram> {
     let mut order: Vec<usize> = (0..values.counted.len()).collect();
     order.sort_by(|a, b| values.counted[*b].1.cmp(&values.counted[*a].1).then(a.cmp(b)));
@@ -139,7 +138,7 @@ fn top_frequency(values: &Values, n: usize, place: &dyn Fn(&[u8]) -> f64) -> Opt
     }
     for end in [0, values.counted.len() - 1] {
         if !order.contains(&end) {
-            // The rarest that is no end itself makes room.
+            // The rarest value that is neither the lowest nor the highest is replaced.
             let rarest = order.iter().rposition(|at| *at != 0 && *at != values.counted.len() - 1)?;
             order[rarest] = end;
         }
@@ -149,7 +148,7 @@ fn top_frequency(values: &Values, n: usize, place: &dyn Fn(&[u8]) -> f64) -> Opt
     Some(frequency(HistogramKind::TopFrequency, &chosen, place))
 }
 
-/// Buckets of about the same height; a value is in one bucket only, and each endpoint knows its rows.
+/// Buckets of about the same height; a value is in one bucket only, and each endpoint has its number of rows.
 fn hybrid(values: &Values, n: usize, place: &dyn Fn(&[u8]) -> f64) -> Histogram {
     let rows = values.rows() as f64;
     let mut ends = Vec::with_capacity(n);
@@ -157,7 +156,7 @@ fn hybrid(values: &Values, n: usize, place: &dyn Fn(&[u8]) -> f64) -> Histogram 
     let last = values.counted.len() - 1;
     for (at, (value, count)) in values.counted.iter().enumerate() {
         cumulative += count;
-        // Buckets that are left share the rows that are left; the lowest value is the first endpoint.
+        // The remaining buckets share the remaining rows; the lowest value is the first endpoint.
         let left = (n - ends.len().min(n - 1)) as f64;
         let height = (rows - taken as f64) / left;
         let is_full = (cumulative - taken) as f64 >= height && ends.len() + 1 < n;
@@ -175,7 +174,7 @@ fn hybrid(values: &Values, n: usize, place: &dyn Fn(&[u8]) -> f64) -> Histogram 
     Histogram::new(HistogramKind::Hybrid, endpoints)
 }
 
-/// `n` buckets of the same height. Endpoint 0 is the lowest value; a value that ends several buckets stands once, with
+/// `n` buckets of the same height. Endpoint 0 is the lowest value; a value that ends several buckets occurs once, with
 /// the number of the last of them.
 fn height_balanced(values: &Values, n: usize, place: &dyn Fn(&[u8]) -> f64) -> Histogram {
     let rows = values.rows();
@@ -229,7 +228,7 @@ mod tests {
         let many = values(&[(1, 1), (2, 500), (3, 400), (4, 1), (9, 2)]);
         let histogram = made(&many, Size::Buckets(4)).expect("values");
         assert_eq!(histogram.kind, HistogramKind::TopFrequency);
-        // The lowest and the highest are there, whatever their rows.
+        // The lowest and the highest value are included, whatever their rows.
         assert_eq!(shown(&histogram), [(1, 1, 1), (2, 501, 500), (3, 901, 400), (9, 903, 2)]);
     }
 

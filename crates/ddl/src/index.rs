@@ -1,4 +1,4 @@
-//! CREATE and ALTER INDEX, and the making of an index over rows that are there.
+//! CREATE and ALTER INDEX, and building an index over existing rows.
 
 use crate::columns;
 use crate::entries::Entries;
@@ -19,21 +19,21 @@ use types::{DataType, ObjectId, Ora, Rdba, Result, Value, Zone};
 /// The most columns of an index.
 const COLUMNS_MAX: usize = 32;
 
-/// What an index is to be.
+/// The definition of a new index.
 pub struct NewIndex {
     pub target: Target,
     pub unique: bool,
-    /// No key may stand twice when it is made, though the index may allow it later.
+    /// No duplicate keys when it is made, though the index may allow them later.
     pub distinct: bool,
     pub kind: IndexKind,
     pub columns: Vec<(usize, bool)>,
     pub options: SegmentOptions,
     pub invisible: bool,
-    /// The index of a key: made beside one on the same columns that is not unique and so cannot enforce the key.
+    /// The index of a key: allowed beside a non-unique one on the same columns that cannot enforce the key.
     pub for_key: bool,
-    /// It goes with the key that it is made for.
+    /// It is dropped with the key that it is made for (L8).
     pub of_key: bool,
-    /// Raised when a key stands twice.
+    /// The error for duplicate keys.
     pub duplicate: Ora,
 }
 
@@ -125,7 +125,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     Ok(())
 }
 
-/// What the key has for a column with time zone: its instant, for that is what is compared.
+/// The key for a column with time zone: its instant, because instants are compared.
 fn instant_key(table: &TableDef, key: &Expr) -> Result<Option<Expr>> {
     let ExprKind::Name(name) = &key.kind else { return Ok(None) };
     let column = table.column(name.last()).map(|(_, column)| column);
@@ -147,7 +147,7 @@ fn require_index_privilege(work: &Work<'_>, index: &Target, table: &Target, obje
     if on_table { Ok(()) } else { Err(Ora::new(1031).at(table.pos)) }
 }
 
-/// The table of that number, as the dictionary has it.
+/// The table with that number in the dictionary.
 pub fn existing_table(work: &Work<'_>, object: ObjectId) -> Result<Rc<TableDef>> {
     work.image.table(object)?.ok_or_else(|| Ora::internal(format_args!("[no tab$ row of {object}]")))
 }
@@ -157,7 +157,7 @@ pub fn column_position(table: &TableDef, column: &Ident) -> Result<usize> {
     table.column(&column.name).map(|(at, _)| at).ok_or_else(|| no_column(column))
 }
 
-/// Makes an index, fills it from the table's rows and enters it in the dictionary.
+/// Makes an index, fills it from the table's rows and inserts it into the dictionary.
 pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<IndexDef>> {
     let index = define(work, table, &new, false)?;
     // The key of an index-organised table is made before there are rows.
@@ -170,13 +170,13 @@ pub fn make(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<I
     Ok(Rc::new(index))
 }
 
-/// Enters an empty index that is to be built while the table is in use.
+/// Inserts an empty index, to be built while the table is in use.
 pub fn enter_building(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<Rc<IndexDef>> {
     let index = define(work, table, &new, true)?;
     enter_new(work, index, new)
 }
 
-/// Enters an empty tree that is to take the place of an index's while the table is in use.
+/// Inserts an empty tree, to replace that of an index while the table is in use.
 pub fn enter_rebuilding(work: &mut Work<'_>, table: &TableDef, new: NewIndex, tablespace: u32) -> Result<Rc<IndexDef>> {
     let index = define_in(work, table, &new, true, tablespace)?;
     enter_new(work, index, new)
@@ -198,7 +198,7 @@ fn define(work: &mut Work<'_>, table: &TableDef, new: &NewIndex, building: bool)
     define_in(work, table, new, building, tablespace)
 }
 
-/// As [`define`], in a tablespace that was chosen.
+/// Like [`define`], in a given tablespace.
 fn define_in(
     work: &mut Work<'_>,
     table: &TableDef,
@@ -327,9 +327,9 @@ fn column_row(index: &IndexDef, i: usize, column: &IndexColumnDef) -> Row {
 /// Fills the index's empty segment from the table's rows.
 ///
 /// # Errors
-/// `duplicate`, if given, for a key that stands twice.
+/// `duplicate`, if given, for duplicate keys.
 pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: Option<&Ora>) -> Result<()> {
-    // Nobody has rows in a temporary table whose indexes change.
+    // No session has rows in a temporary table whose indexes change.
     if table.temporary.is_some() {
         return Ok(());
     }
@@ -346,7 +346,7 @@ pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: 
     let mut key = Vec::new();
     rows::scan(work, table, &mut |at, row| {
         key.clear();
-        // A row whose key is NULL in every part has no entry.
+        // A row whose key parts are all NULL has no entry.
         if rows::key_of(index, row, &mut key)? {
             entries.push(&key, &at.locator(), &mut || Ok(()))?;
         }
@@ -417,16 +417,16 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         AlterIndexAction::Coalesce => coalesce(work, &index)?,
         AlterIndexAction::Shrink { .. } if table.temporary.is_some() => return Err(Ora::new(10635).at(target.pos)),
         AlterIndexAction::Shrink { compact } => crate::shrink::index(work, &index, *compact)?,
-        // Only REBUILD takes an index elsewhere.
+        // Only REBUILD moves an index.
         AlterIndexAction::Options(options) => {
-            // Storage changes nothing of what the index says.
+            // Storage clauses do not change the contents of the index.
             if let Some(name) = &options.tablespace {
                 return Err(Ora::new(2243).at(name.pos.0));
             }
         }
         AlterIndexAction::Other { text, pos } => match text.as_str() {
             "MONITORING USAGE" | "NOMONITORING USAGE" | "DEALLOCATE UNUSED" => {}
-            // The function may return something else by now, so the entries are made again.
+            // The function may return other values now, so the entries are made again.
             "ENABLE" if index.disabled => {
                 work.lock(index.table)?;
                 virtual_column::check_keys(work, &table, &index)?;
@@ -444,7 +444,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
     work.altered(object)
 }
 
-/// Merges sparse leaves. Others may go on working with the index.
+/// Merges sparse leaves. Others may use the index meanwhile.
 pub fn coalesce(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     if index.unusable {
         return Err(Ora::with(1502, &[&index.owner, &index.name]));
@@ -457,10 +457,10 @@ pub fn coalesce(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     })
 }
 
-/// The tablespace that an index is to be rebuilt in.
+/// The tablespace for the rebuild of an index.
 pub fn rebuilt_in(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) -> Result<u32> {
     if index.kind == IndexKind::IotTop {
-        // Primary index on an IOT cannot be rebuilt.
+        // The primary key index of an index-organised table cannot be rebuilt.
         return Err(Ora::new(28650));
     }
     match &options.tablespace {
@@ -469,7 +469,7 @@ pub fn rebuilt_in(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOption
     }
 }
 
-/// Makes the index again in a new segment.
+/// Rebuilds the index in a new segment.
 pub fn rebuild(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) -> Result<()> {
     let tablespace = rebuilt_in(work, index, options)?;
     let table = existing_table(work, index.table)?;
@@ -477,29 +477,29 @@ pub fn rebuild(work: &mut Work<'_>, index: &IndexDef, options: &SegmentOptions) 
     refill(work, &table, index, tablespace, &Ora::new(1452))
 }
 
-/// Gives an index a new, empty segment, and enters it: TRUNCATE.
+/// Gives an index a new, empty segment and stores it: TRUNCATE.
 pub fn empty(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let tablespace = index.segment.tablespace;
     let data_object = work.new_object();
     let header = crate::tree::create(work, tablespace, data_object)?;
     work.doom(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)?;
-    // No row has told whether the functions of its key are there.
+    // Without rows the functions of its key have not been called.
     if index.disabled { disable(work, index) } else { Ok(()) }
 }
 
-/// Marks an index on an expression whose function has been replaced or is gone.
+/// Disables an index on an expression whose function was replaced or dropped.
 pub fn disable(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     set_flags(work, index.object, flags_of(index) | property::IND_DISABLED)
 }
 
-/// As [`empty`], and the index is unusable until it is rebuilt.
+/// Like [`empty`], and the index becomes unusable until a rebuild.
 pub fn empty_unusable(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     empty(work, index)?;
     set_flags(work, index.object, flags_of(index) | property::IND_UNUSABLE)
 }
 
-/// Gives the index a new segment filled from `table`, and enters it.
+/// Gives the index a new segment filled from `table`, and stores it.
 pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespace: u32, duplicate: &Ora) -> Result<()> {
     let data_object = work.new_object();
     let header = crate::tree::create(work, tablespace, data_object)?;
@@ -523,8 +523,8 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
         row[ind::TS] = int(tablespace);
         row[ind::FILE] = int(header.file());
         row[ind::BLOCK] = int(header.block());
-        // An index that was unusable or disabled is whole again. One that is being built, or was by a session that
-        // died, has its mark until the end.
+        // The index becomes usable and enabled. An index that is being built, or was by a session that died, keeps its
+        // mark until the end.
         let flags = dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0);
         if flags & property::IND_BUILDING == 0 {
             row[ind::FLAGS] = int(flags & !(property::IND_UNUSABLE | property::IND_DISABLED));
@@ -533,7 +533,7 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
     work.update_object(object, &mut |row: &mut Vec<Value>| row[obj::DATAOBJ] = int(data.0))
 }
 
-/// An index that was made for a key stays when the key goes.
+/// Keeps an index that was made for a key when the key is removed.
 pub fn forget_key(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.change().update_by(Base::Ind, by(ind::OBJ, object), &mut |row| {
         let bits = dictionary::rows::as_i64(&row[ind::PROPERTY]).unwrap_or(0);
@@ -542,7 +542,7 @@ pub fn forget_key(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     Ok(())
 }
 
-/// Takes an index out of the dictionary and dooms its segment.
+/// Removes an index from the dictionary and marks its segment for the drop.
 pub fn remove(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     work.change().delete_by(Base::Ind, by(ind::OBJ, index.object))?;
     work.change().delete_by(Base::Icol, by(icol::OBJ, index.object))?;

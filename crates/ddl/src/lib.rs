@@ -1,12 +1,12 @@
 //! Data definition statements of Latchwork.
 //!
-//! Every statement commits before and after itself. Between the two it holds the DD enqueue, so that only one session
-//! defines at a time, and an exclusive TM enqueue on each object it changes, got without waiting (ORA-00054). What it
-//! changes in the dictionary is DML on the base tables in the session's own transaction; segments are made before the
-//! commit and dropped after it, so that a statement that fails, or dies, leaves the dictionary as it was.
+//! Every statement commits before and after itself (L1). In between it holds the DD enqueue, so that only one session
+//! runs DDL at a time, and an exclusive TM enqueue on each object it changes, got without waiting (ORA-00054). Changes
+//! of the dictionary are DML on the base tables in the session's own transaction; segments are made before the commit
+//! and dropped after it, so that a statement that fails, or whose session dies, leaves the dictionary unchanged.
 //!
-//! What needs a query (CREATE TABLE AS SELECT, the columns of a view, validation of a constraint) or a PL/SQL compiler
-//! comes through [`Host`], which the session implements.
+//! Queries (CREATE TABLE AS SELECT, the columns of a view, validation of a constraint) and the PL/SQL compiler are
+//! called through [`Host`], which the session implements.
 #![forbid(unsafe_code)]
 
 mod alter_table;
@@ -68,8 +68,8 @@ use work::Work;
 ///
 /// Waits: `enq: DD - contention`; those of the storage below. Latches: none on entry or return.
 /// # Errors
-/// Oracle's, at the position of the name that is wrong. The session's transaction before the statement has been
-/// committed all the same.
+/// Oracle's, at the position of the name in error. The session's transaction before the statement is committed even
+/// then.
 pub fn execute(host: &mut dyn Host, ddl: &Ddl) -> Result<Outcome> {
     Work::run(host, &mut |work| dispatch(work, ddl))
 }

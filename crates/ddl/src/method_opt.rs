@@ -1,11 +1,11 @@
-//! METHOD_OPT of DBMS_STATS: which columns are counted, and how large their histograms may be.
+//! METHOD_OPT of DBMS_STATS: the columns to count, and the sizes of their histograms.
 //!
 //! ```text
 //! FOR ALL [INDEXED | HIDDEN] COLUMNS [SIZE size]
 //! FOR COLUMNS [SIZE size] column [SIZE size] {[,] column [SIZE size]}
 //! size: number | REPEAT | AUTO | SKEWONLY        column: a name, or a column group: (name, name ...)
 //! ```
-//! Several clauses may follow one another; later ones count for the columns that they name.
+//! Several clauses may follow one another; a later clause overrides earlier ones for the columns that it names.
 
 use crate::histogram::Size;
 use dictionary::statistics::BUCKETS_MAX;
@@ -21,10 +21,10 @@ pub enum Columns {
     Named(Vec<String>),
 }
 
-/// Reads METHOD_OPT.
+/// Parses METHOD_OPT.
 ///
 /// # Errors
-/// ORA-20000 with the text of the clause that cannot be read.
+/// ORA-20000 with the text of the invalid clause.
 pub fn parse(text: &str) -> Result<Vec<(Columns, Size)>> {
     let failed = || Ora::user(20000, format!("Cannot parse for clause: {text}"));
     let words = words(text).ok_or_else(failed)?;
@@ -142,7 +142,7 @@ impl Reader<'_> {
         (clauses.len() > before || all.is_some()).then_some(())
     }
 
-    /// `None` for what is no size, `Some(None)` where there is no SIZE.
+    /// `None` for an invalid size, `Some(None)` without SIZE.
     fn size(&mut self) -> Option<Option<Size>> {
         if !self.takes("SIZE") {
             return Some(None);

@@ -1,30 +1,30 @@
-//! CREATE INDEX … ONLINE and REBUILD ONLINE: the table's rows may be changed while the index is built.
+//! CREATE INDEX … ONLINE and REBUILD ONLINE (L7): the table's rows may be changed while the index is built.
 //!
-//! 1. The index is entered, marked as being built, and committed. Statements compiled from now on enter their changes
-//!    in it; queries pass it over. A change of a row whose entry is not there yet leaves an entry that is marked
-//!    deleted.
-//! 2. The builder waits until, at one moment, no open transaction has changed the table: those that began before have
-//!    ended. What was entered until then is taken out again. A transaction that began before 1 may have changed rows
-//!    without this index; when it is rolled back, the entries of what it did later come back for rows that never were.
-//!    From now on all who change rows know the index.
-//! 3. It reads the rows as of now and adds the entries that are not there. What was changed since is there already, or
-//!    is marked.
-//! 4. At another such moment it looks whether a unique key stands twice, and takes the mark off. To rebuild an index, a
-//!    second one is built like this, and now the two exchange their segments; the second one goes, with the old
+//! 1. The index is inserted, marked as being built, and committed. Statements compiled from now on maintain it; queries
+//!    ignore it. The change of a row whose entry is missing leaves an entry that is marked deleted.
+//! 2. The builder waits for a moment at which no open transaction has changed the table: all that began before step 1
+//!    have then ended. The entries made until then are removed, because a transaction that began before step 1 may have
+//!    changed rows without the index, and its rollback would restore the entries of its later changes for rows that
+//!    never existed. From now on all sessions that change rows maintain the index.
+//! 3. The builder reads the rows as of now and adds the missing entries. Entries of later changes exist already, or are
+//!    marked.
+//! 4. At another such moment the builder checks a unique key for duplicates, and removes the mark. A rebuild builds a
+//!    second index in this way; then the two exchange their segments, and the second one is dropped with the old
 //!    segment.
 //!
-//! Rejected: a journal of changes beside the index, which has to be caught up with; here the index is its own journal.
+//! Rejected: a journal of changes beside the index, which must be merged at the end; here the index is its own journal.
 //!
-//! The DD enqueue is held in 1 and 4 only. All the time the builder has the index's OD enqueue, and from 2 on the table
-//! in mode SS, so that nobody defines it anew. In 2 and 4 it asks for the table in mode S, for a fraction of a second
-//! at a time: who wants to change rows is never held up for longer, however long an open transaction lasts.
+//! The DD enqueue is held in steps 1 and 4 only. The builder holds the index's OD enqueue all the time, and from step 2
+//! on the table in mode SS, so that its definition does not change. In steps 2 and 4 it requests the table in mode S
+//! for a fraction of a second at a time: a session that wants to change rows never waits longer, however long an open
+//! transaction lasts.
 //!
-//! Whoever defines the index or its table anew leaves the mark alone, whether the builder lives or not: an index
-//! without it is taken for whole. What comes between 1 and the table's lock is seen by the builder, which begins with
-//! the definitions as they are then.
+//! Other DDL on the index or its table keeps the mark, whether the builder lives or not: an index without it counts as
+//! complete. The builder sees DDL between step 1 and its lock of the table, because it begins with the definitions at
+//! that time.
 //!
-//! A builder that dies leaves an index that is marked, and sound. Who gets its OD enqueue knows that nobody is
-//! building: SMON drops what is left, as does a statement that wants the name.
+//! A builder that dies leaves a marked index with a valid structure. A process that gets its OD enqueue knows that no
+//! builder is left: SMON drops the index, as does a statement that needs its name.
 
 use crate::entries::Entries;
 use crate::index::{self, NewIndex};
@@ -41,10 +41,10 @@ use std::ops::Bound;
 use std::rc::Rc;
 use types::{Ora, Result};
 
-/// How often what is left of an index is tried to be dropped before that is left to SMON.
+/// Attempts to drop an unfinished index before that is left to SMON.
 const DROP_TRIES: u32 = 5;
 
-/// Drops indexes whose builders died, where that takes no waiting; for the one of a name that is wanted the statement
+/// Drops indexes whose builders have died, without waiting; only for an index whose name is `wanted` the statement
 /// waits.
 pub fn clean_up(work: &mut Work<'_>, wanted: Option<&Target>) -> Result<()> {
     let mut dropped = false;
@@ -66,14 +66,14 @@ pub fn clean_up(work: &mut Work<'_>, wanted: Option<&Target>) -> Result<()> {
     if !dropped {
         return Ok(());
     }
-    // What follows is a statement of its own: it may be run again.
+    // The rest is a separate statement, which may be run again.
     work.commit()?;
     work.begin_again();
     work.refresh()
 }
 
-/// Drops the indexes that dead builders left, for SMON; tells which. One whose table is being changed all the time is
-/// left for later.
+/// Drops the indexes that dead builders left, for SMON; returns their names. An index whose table is changed all the
+/// time is left for later.
 ///
 /// # Errors
 /// Those of the dictionary and of the storage.
@@ -110,7 +110,7 @@ fn drop_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     index::remove(work, index)
 }
 
-/// Makes an index on a table that is in use.
+/// Makes an index on a table in use.
 pub fn create(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<()> {
     let duplicate = new.duplicate.clone();
     refuse_in_doubt(work, table.object)?;
@@ -118,12 +118,12 @@ pub fn create(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<()
     build_entered(work, &index, &mut |work, table, index| finish(work, table, index, &duplicate))
 }
 
-/// ORA-01591 before anything is entered: nobody knows for how long a transaction that is in doubt would be waited for.
+/// ORA-01591 before anything is inserted: the wait for an in-doubt transaction could last indefinitely.
 fn refuse_in_doubt(work: &mut Work<'_>, table: types::ObjectId) -> Result<()> {
     work.host.parts().storage.heap.transactions().refuse_table_in_doubt(table)
 }
 
-/// Builds an index again on a table that is in use.
+/// Rebuilds an index on a table in use.
 pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &SegmentOptions) -> Result<()> {
     let tablespace = index::rebuilt_in(work, old, options)?;
     if old.building {
@@ -135,7 +135,7 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
         IndexKey::Expression { .. } => Err(Ora::unsupported().at(target.pos)),
     };
     let name = Target { name: format!("SYS_JOURNAL_{}", old.object.0), ..target.clone() };
-    // Somebody is rebuilding it, or was until now.
+    // Another session is rebuilding it, or was until now.
     if work.require_new(&name, dictionary::ObjectKind::Index).is_err() {
         return Err(Ora::with(8104, &[&old.object.0]).at(target.pos));
     }
@@ -162,11 +162,11 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
     build_entered(work, &index, &mut |work, table, index| exchange(work, table, index, old, &duplicate))
 }
 
-/// Whether queries may use the index: its table and the index itself are whole.
+/// The last step of a build, which completes the index.
 type End<'e> = dyn FnMut(&mut Work<'_>, &TableDef, &IndexDef) -> Result<()> + 'e;
 
-/// Builds an index that was entered, and drops it again when that fails. `end` is called when it is whole, at a moment
-/// without open changes of the table.
+/// Builds an inserted index, and drops it again on failure. `end` is called when it is filled, at a moment without open
+/// changes of the table.
 fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Result<()> {
     if !work.hold(EnqueueType::Od, index.object.0.into(), LockMode::Exclusive)? {
         return Err(Ora::internal("[a new index is being built already]"));
@@ -181,7 +181,7 @@ fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Re
         end(work, &table, &index)
     });
     if built.is_err() {
-        // The statement fails; the index goes, now or soon.
+        // The statement fails; the index is dropped, now or soon.
         work.undo()?;
         work.give_dd();
         let alone = work.share_table_and_dd(index.table, Some(DROP_TRIES));
@@ -193,8 +193,8 @@ fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Re
     built
 }
 
-/// The table and the index as they are once nobody can define them anew. A statement that came in between the entry and
-/// this moment may have given both another segment, or have taken them away.
+/// The table and the index at the moment from which their definitions are locked. A statement between the insertion and
+/// this moment may have changed their segments, or dropped them.
 fn kept(work: &mut Work<'_>, entered: &IndexDef) -> Result<(Rc<TableDef>, Rc<IndexDef>)> {
     work.keep_table(entered.table)?;
     work.refresh()?;
@@ -202,14 +202,13 @@ fn kept(work: &mut Work<'_>, entered: &IndexDef) -> Result<(Rc<TableDef>, Rc<Ind
     Ok((index::existing_table(work, entered.table)?, index))
 }
 
-/// Fills an index that is entered. On return there are no open changes of the table, and the DD enqueue is held.
+/// Fills an inserted index. On return there are no open changes of the table, and the DD enqueue is held.
 fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
     work.share_table(table.object, None)?;
     let emptied = crate::tree::unload(&work.host.parts(), table, index);
     work.end_share(table.object);
     emptied?;
-    // As long as this snapshot is open, no entry goes that says of a row that the builder finds: it has another key by
-    // now.
+    // While this snapshot is open, no entry is removed that belongs to an old key of a row that the builder reads.
     let held = {
         let parts = work.host.parts();
         parts.storage.heap.transactions().snapshot(parts.p, parts.txn)
@@ -241,7 +240,7 @@ fn add_entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Resul
     crate::tree::load_among_others(&parts, table, index, &entries)
 }
 
-/// Nobody has open changes of the table: what is in the index is what is in the table.
+/// Called without open changes of the table: the index has the contents of the table.
 fn finish(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Ora) -> Result<()> {
     complete(work, table, index, index.unique.then_some(duplicate))?;
     work.touch(table.object);
@@ -254,7 +253,7 @@ fn set_usable(row: &mut Row) {
     row[ind::FLAGS] = int(as_i64(&row[ind::FLAGS]).unwrap_or(0) & !built);
 }
 
-/// Looks whether a key of a unique index stands twice, and says from when on the index is whole.
+/// Checks a unique index for duplicate keys, and stores the SCN from which the index is complete.
 fn complete(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, unique: Option<&Ora>) -> Result<()> {
     let parts = work.host.parts();
     let tree = parts.storage.trees.open(parts.p, index.segment.header, crate::tree::data_object(table), false)?;
@@ -276,10 +275,10 @@ fn complete(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, unique: Opt
     parts.storage.trees.set_created(parts.p, &tree)
 }
 
-/// Gives an index the segment of the one that was built for it, which goes with the old segment.
+/// Exchanges the segments of an index and the one built for it, which is dropped with the old segment.
 fn exchange(work: &mut Work<'_>, table: &TableDef, built: &IndexDef, old: &IndexDef, duplicate: &Ora) -> Result<()> {
     let Some(now) = work.image.index(old.object)? else { return Err(Ora::new(1418)) };
-    // The old index has watched over its keys, unless it was unusable.
+    // The old index has enforced its keys, unless it was unusable.
     complete(work, table, built, (now.unique && now.unusable).then_some(duplicate))?;
     let (new, data) = (built.segment, built.segment.data_object);
     work.touch(table.object);

@@ -1,8 +1,8 @@
-//! Statistics of tables that have no row in TAB$: those of the dictionary's own, and fixed tables.
+//! Statistics of tables without a row in TAB$: those of the dictionary, and fixed tables.
 //!
-//! All are counted before any is stored, without the DD enqueue. The rows of a fixed table are those of the moment at
-//! which it is read. Nothing is saved for RESTORE_TABLE_STATS. Changes of these tables are not counted, so it is not
-//! known whether their statistics are old.
+//! All tables are counted before any statistics are stored, without the DD enqueue. The rows of a fixed table are those
+//! at the moment of reading. Nothing is saved for RESTORE_TABLE_STATS. Changes of these tables are not counted, so it
+//! is unknown whether their statistics are stale.
 
 use crate::gather::{self, Figures, IndexFigures, Wanted};
 use crate::histogram::Size;
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result, Value};
 
-/// Whether the session may analyze what belongs to SYS.
+/// Whether the session may analyze objects of SYS.
 pub fn may_analyze(work: &Work<'_>) -> bool {
     work.names.is_sysdba() || work.names.has(SystemPrivilege::AnalyzeAnyDictionary)
 }
@@ -36,7 +36,7 @@ fn require(work: &Work<'_>, tables: OwnTables) -> Result<()> {
     ))
 }
 
-/// All tables of that kind, by name. A table whose rows are each session's own has no statistics.
+/// All tables of that kind, by name. A table whose rows differ between sessions has no statistics.
 fn all(work: &Work<'_>, tables: OwnTables) -> Result<Vec<Rc<TableDef>>> {
     let mut all = match tables {
         OwnTables::Dictionary => {
@@ -49,7 +49,7 @@ fn all(work: &Work<'_>, tables: OwnTables) -> Result<Vec<Rc<TableDef>>> {
     Ok(all)
 }
 
-/// The figures of a table that was counted.
+/// The figures of a counted table.
 struct Counted {
     table: Rc<TableDef>,
     figures: Figures,
@@ -57,11 +57,11 @@ struct Counted {
     indexes: Vec<(ObjectId, IndexFigures)>,
 }
 
-/// Gathers the statistics of all tables of that kind, or of those that have none.
+/// Gathers the statistics of all tables of that kind, or of those without statistics.
 ///
 /// # Errors
-/// ORA-20000 without SYSDBA or ANALYZE ANY DICTIONARY, and for a METHOD_OPT that cannot be read; ORA-20001 for a
-/// percentage out of range; those of reading.
+/// ORA-20000 without SYSDBA or ANALYZE ANY DICTIONARY, and for an invalid METHOD_OPT; ORA-20001 for a percentage out of
+/// range; those of reading.
 pub fn gather(work: &mut Work<'_>, tables: OwnTables, empty_only: bool, options: &Gather) -> Result<()> {
     require(work, tables)?;
     let mut wanted = Vec::new();
@@ -72,14 +72,14 @@ pub fn gather(work: &mut Work<'_>, tables: OwnTables, empty_only: bool, options:
         }
     }
     let cascade = options.cascade.unwrap_or(true);
-    // Others may define meanwhile: none of these tables goes or becomes another.
+    // Other sessions may run DDL meanwhile: none of these tables is dropped or changed.
     let counted = work.apart(&mut |work| {
         wanted.iter().map(|(table, wanted)| count(work, tables, table, wanted, cascade)).collect::<Result<Vec<_>>>()
     })?;
     store(work, tables, &counted)
 }
 
-/// The columns that are counted, and how their histograms are to be.
+/// The columns to count, and the sizes of their histograms.
 fn wanted_of(work: &mut Work<'_>, tables: OwnTables, table: &TableDef, options: &Gather) -> Result<Wanted> {
     if tables == OwnTables::Fixed {
         let columns = vec![Some(Size::Buckets(1)); table.columns.len()];
@@ -91,7 +91,7 @@ fn wanted_of(work: &mut Work<'_>, tables: OwnTables, table: &TableDef, options: 
     };
     let mut columns = vec![None; table.columns.len()];
     for (clause, size) in method_opt::parse(&method)? {
-        // Uses of the dictionary's columns are not counted: AUTO finds none that wants a histogram.
+        // Uses of the dictionary's columns are not recorded, so AUTO makes no histogram.
         let size = if size == Size::Auto { Size::Buckets(1) } else { size };
         choose(work, table, &clause, size, &mut columns, &mut Vec::new())?;
     }
@@ -120,14 +120,14 @@ fn count(
     Ok(Counted { table, figures, blocks, indexes })
 }
 
-/// Replaces the statistics of tables, and of the columns that were counted.
+/// Replaces the statistics of tables and of the counted columns.
 fn store(work: &mut Work<'_>, tables: OwnTables, all: &[Counted]) -> Result<()> {
     let now = work.now;
     let (mut own, mut heads, mut endpoints) = (Vec::new(), Vec::new(), Vec::new());
     for Counted { table, figures, blocks, .. } in all {
         let object = match tables {
             OwnTables::Dictionary => table.object,
-            // The number in the catalog of fixed tables may be that of another in the next version of the program.
+            // In the next version of the program the number in the catalog of fixed tables may stand for another table.
             OwnTables::Fixed => match work.image.own_statistics(&table.name) {
                 Some((object, _)) => ObjectId(*object),
                 None => work.host.parts().dict.shared().next_object(),
@@ -167,8 +167,8 @@ fn store(work: &mut Work<'_>, tables: OwnTables, all: &[Counted]) -> Result<()> 
     changed_all(work, tables, all.iter().map(|counted| counted.table.object))
 }
 
-/// The cursors over tables of the dictionary end as the request or the preference says. Cursors over fixed tables have
-/// no dependency on them, and keep their plans.
+/// Invalidates the cursors over tables of the dictionary as requested or preferred. Cursors over fixed tables have no
+/// dependency on them, and keep their plans.
 fn changed_all(work: &mut Work<'_>, tables: OwnTables, mut all: impl Iterator<Item = ObjectId>) -> Result<()> {
     match tables {
         OwnTables::Dictionary => all.try_for_each(|object| changed(work, object)),
@@ -179,7 +179,7 @@ fn changed_all(work: &mut Work<'_>, tables: OwnTables, mut all: impl Iterator<It
 /// Deletes the statistics of all tables of that kind, with those of their indexes.
 ///
 /// # Errors
-/// As [`gather`].
+/// Those of [`gather`].
 pub fn delete(work: &mut Work<'_>, tables: OwnTables) -> Result<()> {
     require(work, tables)?;
     let mut gone = Vec::new();

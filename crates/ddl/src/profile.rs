@@ -1,4 +1,4 @@
-//! Profiles, and the passwords that they keep from being used again.
+//! Profiles, and the password history that enforces their reuse limits.
 
 use crate::work::Work;
 use dictionary::base::{Base, profile, profname, user, user_history};
@@ -8,7 +8,7 @@ use dictionary::{ObjectKind, Resource, SystemPrivilege, UserId, Verifier};
 use sql::ast::{DropObject, Ident, ProfileLimit, ProfileLimits, StoredKind};
 use types::{Number, Ora, Result, Value};
 
-/// Passwords of a user that are remembered at most.
+/// Largest number of remembered passwords of a user.
 const HISTORY_MAX: usize = 1000;
 
 fn require(work: &Work<'_>, privilege: SystemPrivilege, pos: u32) -> Result<()> {
@@ -32,7 +32,7 @@ pub fn define(work: &mut Work<'_>, define: &ProfileLimits) -> Result<()> {
         let resource = Resource::parse(&word.name).ok_or_else(|| Ora::new(2376).at(word.pos.0))?;
         let function = match limit {
             ProfileLimit::Function(name) => text(name.name.as_str()),
-            _ => Value::Null, // not a clause: `number_of` knows every kind
+            _ => Value::Null, // not a clause: `number_of` handles every kind
         };
         given.push((resource, number_of(work, resource, word, limit, name.name == DEFAULT)?, function));
     }
@@ -62,7 +62,7 @@ pub fn define(work: &mut Work<'_>, define: &ProfileLimits) -> Result<()> {
     Ok(())
 }
 
-/// LIMIT# of a limit as it is written. What nothing would obey is refused.
+/// The LIMIT# of a limit as written. Limits without an implementation are refused.
 fn number_of(
     work: &mut Work<'_>,
     resource: Resource,
@@ -101,8 +101,8 @@ fn number_of(
     }
 }
 
-/// The number of a function of SYS that can judge passwords: it takes a user's name, the new and the old password,
-/// and gives a BOOLEAN.
+/// The number of a function of SYS that verifies passwords: its parameters are the user's name, the new and the old
+/// password, and it returns a BOOLEAN.
 ///
 /// # Errors
 /// ORA-07443, ORA-28004.
@@ -137,7 +137,7 @@ pub fn drop(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     Ok(())
 }
 
-/// Remembers the password that a user's row is being given, and refuses one that may not be used again.
+/// Remembers the new password of a user's row, and refuses one that may not be used again.
 ///
 /// # Errors
 /// ORA-28007.
@@ -150,11 +150,11 @@ pub fn note_password(work: &mut Work<'_>, row: &Row, password: &str, verifier: &
     let id = as_u32(&row[user::USER]);
     let mine = move |row: &[Value]| as_u32(&row[user_history::USER]) == id;
     let mut history = work.select(Base::UserHistory, &mine)?;
-    // The newest first, also of those of one second.
+    // The newest first, also within one second.
     history.reverse();
     history.sort_by_key(|entry| std::cmp::Reverse(as_date(&entry[user_history::PASSWORD_DATE]).map(|d| d.to_unix())));
     let now = work.now.to_unix();
-    // The password in force is one of them, whether or not it was remembered when it was set.
+    // The password in force is one of them, even if it was not remembered when it was set.
     let in_force = Verifier::from_text(as_text(&row[user::SPARE4]));
     let current = (in_force.map(|verifier| verifier.to_history()).unwrap_or_default(), as_date(&row[user::PTIME]));
     let is_noted = history.iter().any(|entry| as_text(&entry[user_history::PASSWORD]) == current.0);
@@ -167,7 +167,7 @@ pub fn note_password(work: &mut Work<'_>, row: &Row, password: &str, verifier: &
         (as_text(&entry[user_history::PASSWORD]).to_owned(), date)
     }));
     for (changes, (old, date)) in entries.iter().enumerate() {
-        // With one of the limits alone a password never comes back.
+        // With only one of the two limits a password can never be used again.
         let free = match (time, most) {
             (Some(time), Some(most)) => now - date >= time && changes as i64 >= most,
             _ => false,

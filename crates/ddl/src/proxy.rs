@@ -1,4 +1,4 @@
-//! CONNECT THROUGH: who may open sessions of other users.
+//! CONNECT THROUGH: the users that may open sessions of other users.
 
 use crate::user::existing;
 use crate::work::Work;
@@ -8,10 +8,10 @@ use dictionary::*;
 use sql::ast::{ConnectThrough, RoleName, SetRole};
 use types::{Ora, Result, Value};
 
-/// CREDENTIAL_TYPE# where the client's own password is asked for.
+/// CREDENTIAL_TYPE# that requires the client's own password.
 const CLIENT_PASSWORD: i64 = 5;
 
-/// ALTER USER ... GRANT CONNECT THROUGH, which replaces what was granted before, and REVOKE.
+/// ALTER USER ... GRANT CONNECT THROUGH, which replaces an earlier grant, and REVOKE.
 pub fn connect_through(work: &mut Work<'_>, through: &ConnectThrough) -> Result<()> {
     let ConnectThrough { clients, revoke, proxy, roles, authenticated, pos } = through;
     if !work.names.has(SystemPrivilege::AlterUser) {
@@ -23,7 +23,7 @@ pub fn connect_through(work: &mut Work<'_>, through: &ConnectThrough) -> Result<
     let by = existing(work, proxy, false, 1918)?;
     for name in clients {
         let client = existing(work, name, false, 1918)?;
-        // Whoever can make a session of SYS has the power of SYS.
+        // A user that can open a session of SYS has the power of SYS.
         if client == UserId::SYS && !work.names.is_sysdba() {
             return Err(Ora::new(1031).at(name.pos.0));
         }
@@ -65,7 +65,7 @@ fn forget_pair(work: &mut Work<'_>, client: UserId, by: UserId) -> Result<usize>
     work.change().delete(Base::Proxy, &is_pair)
 }
 
-/// Forgets a user or role that is dropped.
+/// Removes a user or role that is dropped.
 pub fn forget(work: &mut Work<'_>, id: UserId) -> Result<()> {
     let names = move |row: &[Value], columns: &[usize]| columns.iter().any(|column| as_u32(&row[*column]) == id.0);
     work.change()

@@ -1,6 +1,6 @@
-//! Which tablespaces a user may make segments in, and how much of each.
+//! Quotas: the tablespaces in which a user may make segments, and their limits.
 //!
-//! A quota is looked at when a segment is made. What a segment grows by later is not counted against it.
+//! A quota is checked when a segment is made. The later growth of a segment is not counted against it.
 
 use crate::work::Work;
 use datafile::Contents;
@@ -41,7 +41,7 @@ pub fn check(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
         return Ok(());
     }
     let parts = work.host.parts();
-    // A role gives UNLIMITED TABLESPACE as a grant of its own would: what an owner may fill does not depend on who is
+    // A role with UNLIMITED TABLESPACE counts like a direct grant: an owner's space must not depend on the user that is
     // logged on.
     let granted = parts.dict.names(&Who::owner(owner))?.image().grantees(owner);
     let who = Who { roles: granted.into(), ..Who::owner(owner) };
@@ -87,7 +87,7 @@ fn used_blocks(work: &mut Work<'_>, tablespace: u32, owner: UserId) -> Result<u6
     Ok(blocks)
 }
 
-/// Enters a quota: `UNLIMITED`, or bytes as written. Quota 0 takes it away.
+/// Sets a quota: `UNLIMITED`, or bytes as written. Quota 0 removes it.
 ///
 /// # Errors
 /// ORA-00959; ORA-30041 for a tablespace of temporary data or undo; ORA-02187.
@@ -121,10 +121,10 @@ pub fn set(work: &mut Work<'_>, user: UserId, name: &Ident, quota: &str) -> Resu
     Ok(())
 }
 
-/// The number of a tablespace that may be a user's default one, permanent or temporary.
+/// The number of a tablespace that is suitable as a user's default, permanent or temporary.
 ///
 /// # Errors
-/// ORA-00959; ORA-12910 and ORA-10615 for one of the wrong kind.
+/// ORA-00959; ORA-12910 and ORA-10615 for a tablespace of the wrong kind.
 pub fn default_for_user(work: &mut Work<'_>, name: &Ident, temporary: bool) -> Result<u32> {
     let number = work.tablespace_number(name)?;
     let contents = work.control()?.tablespace(number).map(|t| t.contents);
@@ -139,7 +139,7 @@ pub fn default_for_user(work: &mut Work<'_>, name: &Ident, temporary: bool) -> R
     }
 }
 
-/// The tablespaces of users that are created without naming any.
+/// The default tablespaces of new users.
 pub fn defaults(work: &mut Work<'_>) -> Result<(u32, Option<u32>)> {
     let data = crate::tablespace::property(work, "DEFAULT_PERMANENT_TABLESPACE")?;
     let temp = crate::tablespace::property(work, "DEFAULT_TEMP_TABLESPACE")?;

@@ -9,7 +9,7 @@ use types::{Ora, Result};
 
 /// Renames a table, view, sequence or private synonym of the own schema.
 pub fn rename(work: &mut Work<'_>, from: &Ident, to: &Ident) -> Result<()> {
-    // What CURRENT_SCHEMA names is somebody else's.
+    // CURRENT_SCHEMA may be another user's schema.
     let owner = work.session.user;
     let owner_name = work.image.user_name(owner);
     let found = work.image.object_named(owner, ObjectKind::Table.namespace(), &from.name);

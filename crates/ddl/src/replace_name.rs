@@ -1,8 +1,8 @@
-//! Renaming a column inside the texts that use it.
+//! Renaming a column inside stored texts.
 
 use sql::lexer::{TokenKind, lex};
 
-/// `text` with every unqualified identifier `from` replaced by `to`, both as the dictionary has them.
+/// `text` with every unqualified identifier `from` replaced by `to`, both in the form of the dictionary.
 pub fn replace_name(text: &str, from: &str, to: &str) -> String {
     let quoted = format!("\"{to}\"");
     let mut out = String::with_capacity(text.len());

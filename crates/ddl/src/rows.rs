@@ -1,4 +1,4 @@
-//! The rows of a table, whatever it is kept in.
+//! The rows of a table in any organization.
 
 use crate::work::{Parts, Work};
 use btree::{RowAction, RowScan, RowTable};
@@ -9,7 +9,7 @@ use std::ops::Bound;
 use txn::LockWait;
 use types::{DataType, Ora, Result, RowReader, RowWriter, Rowid, Value, codec};
 
-/// Where a row is: what an index entry says of it.
+/// The place of a row, as index entries store it.
 #[derive(Clone, Copy, Debug)]
 pub enum At<'a> {
     Rowid(Rowid),
@@ -18,7 +18,7 @@ pub enum At<'a> {
 }
 
 impl At<'_> {
-    /// What an index entry says of the row.
+    /// The locator of the row in index entries.
     pub fn locator(self) -> Vec<u8> {
         match self {
             At::Rowid(rowid) => btree::locator_of(rowid).to_vec(),
@@ -34,7 +34,7 @@ pub fn row_table(parts: &Parts<'_>, table: &TableDef) -> Result<Option<RowTable>
     Ok(Some(RowTable { tree, object: table.object }))
 }
 
-/// The key of a row in an index. False when all parts are NULL: such a row has no entry.
+/// Makes the key of a row in an index. False when all parts are NULL: such a row has no entry.
 pub fn key_of(index: &IndexDef, row: &[u8], key: &mut Vec<u8>) -> Result<bool> {
     let mut any = false;
     for column in &index.columns {
@@ -48,7 +48,7 @@ pub fn key_of(index: &IndexDef, row: &[u8], key: &mut Vec<u8>) -> Result<bool> {
     Ok(any)
 }
 
-/// The hash cluster that a table's rows are in.
+/// The hash cluster of a table's rows.
 pub fn hash_cluster(parts: &Parts<'_>, table: &TableDef) -> Result<Option<HashCluster>> {
     let Organization::HashCluster { cluster, key_positions } = &table.organization else {
         return Ok(None);
@@ -58,9 +58,9 @@ pub fn hash_cluster(parts: &Parts<'_>, table: &TableDef) -> Result<Option<HashCl
     parts.storage.clusters.describe(parts.p, table.object, segment.data_object, segment.header, &keys).map(Some)
 }
 
-/// Calls `each` with every row of the table as this transaction sees it; stops when it says false.
+/// Calls `each` with every row of the table that this transaction sees, until `each` returns false.
 pub fn scan(work: &mut Work<'_>, table: &TableDef, each: &mut dyn FnMut(At<'_>, &[u8]) -> Result<bool>) -> Result<()> {
-    // A temporary table is defined anew only while nobody has rows in it.
+    // DDL on a temporary table requires that no session has rows in it.
     if table.temporary.is_some() {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub fn scan(work: &mut Work<'_>, table: &TableDef, each: &mut dyn FnMut(At<'_>, 
     done
 }
 
-/// As [`scan`], over a share of the blocks of an ordinary table.
+/// Like [`scan`], over a share of the blocks of a heap table.
 pub fn scan_sample(
     work: &mut Work<'_>,
     table: &TableDef,
@@ -150,7 +150,7 @@ pub fn any(work: &mut Work<'_>, table: &TableDef) -> Result<bool> {
     Ok(found)
 }
 
-/// Whether some row has NULL in the column.
+/// Whether any row has NULL in the column.
 pub fn any_null(work: &mut Work<'_>, table: &TableDef, column: usize) -> Result<bool> {
     let mut found = false;
     scan(work, table, &mut |_, row| {
@@ -179,7 +179,7 @@ pub fn value(row: &[u8], column: usize, data_type: &DataType) -> Result<Value> {
 /// The stored bytes of a column, `None` for NULL.
 pub type Piece = Option<Vec<u8>>;
 
-/// Rewrites every row: `change` is given the row's stored columns, `columns` of them, and changes them in place.
+/// Rewrites every row: `change` gets the row's `columns` stored columns and changes them in place.
 pub fn rewrite(
     work: &mut Work<'_>,
     table: &TableDef,

@@ -8,9 +8,9 @@ use dictionary::*;
 use sql::ast::{AlterSequence, CreateSequence, SequenceOptions};
 use types::{Number, ObjectId, Ora, Result, Value};
 
-/// The greatest MAXVALUE: 28 digits.
+/// The largest MAXVALUE: 28 digits.
 const MAXVALUE: i128 = 9_999_999_999_999_999_999_999_999_999;
-/// The least MINVALUE: 27 digits.
+/// The smallest MINVALUE: 27 digits.
 const MINVALUE: i128 = -999_999_999_999_999_999_999_999_999;
 const CACHE_DEFAULT: u64 = 20;
 
@@ -104,7 +104,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateSequence) -> Result<()> {
     create_for(work, &target, options).map(|_| ())
 }
 
-/// Makes a sequence, without a question of privileges: that of an identity column.
+/// Makes a sequence without a check of privileges, for an identity column.
 pub fn create_for(work: &mut Work<'_>, target: &Target, options: &SequenceOptions) -> Result<ObjectId> {
     let numbers = Numbers::new(options, target.pos)?;
     let object = work.new_object();
@@ -160,7 +160,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
         (None, true) => Some(if up { numbers.minimum } else { numbers.maximum }),
         _ => None,
     };
-    // Numbers already cached are given back: the next one follows what was given out last.
+    // Cached numbers are given back: the next number follows the last one used.
     let step = numbers.increment;
     let given_out = unused_numbers(work, &old)?;
     let mut wrong = None;
@@ -188,7 +188,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
     work.altered(object)
 }
 
-/// The next number in the cache, if numbers were taken from the dictionary and not all given out.
+/// The next number in the cache, if numbers were taken from the dictionary and are not used up.
 fn unused_numbers(work: &mut Work<'_>, sequence: &SequenceDef) -> Result<Option<i128>> {
     let parts = work.host.parts();
     Ok(parts.dict.shared().peek_sequence(parts.p, sequence.object))

@@ -1,11 +1,11 @@
-//! ALTER TABLE and ALTER INDEX … SHRINK SPACE: what rows and entries need and no more, the rest given back to the
+//! ALTER TABLE and ALTER INDEX … SHRINK SPACE: packs rows and entries, and returns the free space (L5) to the
 //! tablespace.
 //!
-//! The rows go, packed, into a segment of their own size, in one transaction under the table's exclusive lock, and the
-//! indexes are filled anew. Moving single rows down within the segment would need less room meanwhile, but it would
-//! leave queries that began before without the rows whose old places were given away; they end with ORA-08103 or
-//! ORA-01466 as after MOVE, and no query misses a row. COMPACT asks for the first half of that work only, which there
-//! is none of: it does the same.
+//! The rows are packed into a segment of their own size, in one transaction under the table's exclusive lock, and the
+//! indexes are filled again. Moving single rows within the segment would need less space, but queries that began
+//! earlier would miss rows whose old places were given away; here they end with ORA-08103 or ORA-01466, as after MOVE,
+//! and no query misses a row. COMPACT stands for the first half of that work, which does not exist here, so it does the
+//! same.
 
 use crate::alter_table::copy_rows;
 use crate::index::{rebuild, refill};
@@ -14,8 +14,8 @@ use dictionary::*;
 use sql::ast::SegmentOptions;
 use types::{DataType, Ora, Result};
 
-/// The table is locked. ORA-10636 unless its rows may move, ORA-10635, ORA-10631 and ORA-10662 for tables that cannot
-/// be shrunk.
+/// Shrinks a locked table. ORA-10636 unless its rows may move; ORA-10635, ORA-10631 and ORA-10662 for tables that
+/// cannot be shrunk.
 pub fn table(work: &mut Work<'_>, table: &mut TableDef, pos: u32) -> Result<()> {
     if table.temporary.is_some() {
         return Err(Ora::new(10635).at(pos));
@@ -38,7 +38,7 @@ pub fn table(work: &mut Work<'_>, table: &mut TableDef, pos: u32) -> Result<()> 
     os::crash::point("ddl-rows-moved");
     work.doom(old)?;
     for index in &table.indexes {
-        // One that cannot be used is as empty as it was.
+        // An unusable index stays empty.
         if !index.is_usable() {
             crate::index::empty_unusable(work, index)?;
         } else {
@@ -49,8 +49,8 @@ pub fn table(work: &mut Work<'_>, table: &mut TableDef, pos: u32) -> Result<()> 
     Ok(())
 }
 
-/// The index of a table that is not temporary. With COMPACT its leaves are merged and the table stays in use; else it
-/// is made anew.
+/// Shrinks an index of a permanent table. With COMPACT its leaves are merged and the table stays in use; otherwise it
+/// is made again.
 pub fn index(work: &mut Work<'_>, index: &IndexDef, compact: bool) -> Result<()> {
     if index.unusable {
         return Err(Ora::with(1502, &[&index.owner, &index.name]));

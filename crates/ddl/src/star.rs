@@ -1,15 +1,15 @@
-//! `*` in the query of a view: the stored text has the columns of the day instead, so that columns that the tables get
-//! later, or that change their visibility, are none of the view's.
+//! Expansion of `*` in the query of a view: the stored text has the present columns instead, so that columns added to
+//! the tables later, or made visible later, do not become columns of the view.
 //!
-//! Only the select lists that give the view its columns are written out; `*` in a subquery stays, as in Oracle.
+//! Only the select lists that define the view's columns are expanded; `*` in a subquery stays, as in Oracle.
 
 use crate::Described;
 use crate::work::{Host, Target};
 use sql::ast::{CreateView, Expr, ExprKind, ItemText, JoinConstraint, TableRef, TableRefKind};
 use sql::ast::{Cte, Ident, Name, Pos, Query, QueryBody, Select, SelectItem, SelectItemKind};
 
-/// The text of a view's query with its columns named; `None` where the query has no `*`, or one that has no other way
-/// to be said. `described`: what the query has been described as.
+/// The text of a view's query with named columns; `None` if the query has no `*`, or one that cannot be expanded.
+/// `described`: the described columns of the query.
 pub fn written_out(
     host: &mut dyn Host,
     create: &CreateView,
@@ -36,7 +36,7 @@ pub fn written_out(
     (again == described).then_some(text)
 }
 
-/// Where the `*` at the end of `t.*` ends.
+/// The end of the `*` in `t.*`.
 fn end_of_star(text: &str, from: usize) -> Option<usize> {
     let mut rest = text.get(from..)?;
     loop {
@@ -54,12 +54,12 @@ fn end_of_star(text: &str, from: usize) -> Option<usize> {
 struct Stars<'a> {
     host: &'a mut dyn Host,
     target: &'a Target,
-    /// The WITH clauses around what is looked at.
+    /// The WITH clauses around the present query.
     with: Vec<Cte>,
 }
 
 impl Stars<'_> {
-    /// Appends what stands for each `*`, with its place.
+    /// Appends the expansion of each `*`, with its position.
     fn of_query(&mut self, query: &Query, found: &mut Vec<(Pos, String)>) -> Option<()> {
         let outside = self.with.len();
         self.with.extend(query.with.iter().cloned());
@@ -93,7 +93,7 @@ impl Stars<'_> {
         }
     }
 
-    /// The columns that `*` stands for. Those of a join by USING or NATURAL come first and have no qualifier.
+    /// The columns of `*`. Those of a join by USING or NATURAL come first, without a qualifier.
     fn all(&mut self, select: &Select) -> Option<String> {
         let names = self.names(select, SelectItemKind::Star)?;
         let mut tables = Some(Vec::new());
@@ -107,7 +107,7 @@ impl Stars<'_> {
             let star = SelectItemKind::TableStar(Name::simple(Ident::new(alias.clone())));
             columns.extend(self.names(select, star)?.into_iter().map(|name| (alias, name)));
         }
-        // A joined column is the one that cannot be named with its table.
+        // Only a joined column cannot be qualified by its table.
         let mut joined = 0;
         while let Some(name) = names.get(joined)
             && let Some((alias, _)) = columns.iter().find(|(_, other)| other == name)
@@ -131,7 +131,7 @@ impl Stars<'_> {
         Some(list_of(shared.chain(own)))
     }
 
-    /// The names of the columns that an item of a select list gives.
+    /// The names of the columns of a select list's item.
     fn names(&mut self, select: &Select, kind: SelectItemKind) -> Option<Vec<String>> {
         let items = vec![SelectItem { kind, pos: select.pos }];
         let pos = select.pos;
@@ -155,7 +155,7 @@ fn is_joined(from: &[TableRef]) -> bool {
     })
 }
 
-/// Appends the names that the tables of FROM have; there are none where one has no name of its own.
+/// Appends the names of the tables in FROM; `None` if one of them has no name.
 fn aliases(table: &TableRef, into: &mut Option<Vec<String>>) {
     let name = match &table.kind {
         TableRefKind::Join { kind: _, left, right, constraint: _ } => {

@@ -1,8 +1,8 @@
-//! Optimizer statistics in the dictionary: what DBMS_STATS does to them.
+//! Optimizer statistics in the dictionary: the operations of DBMS_STATS.
 //!
-//! A request that changes anything is a statement of its own: it commits before and after itself. Whatever changes
-//! statistics saves the ones before with the moment, for RESTORE_TABLE_STATS. What is counted is counted without the DD
-//! enqueue, under a TM enqueue in SS.
+//! A request that changes anything is a separate statement: it commits before and after itself. Every change saves the
+//! previous statistics with a time stamp, for RESTORE_TABLE_STATS. Counting runs without the DD enqueue, under a TM
+//! enqueue in SS.
 
 use crate::gather::{self, Figures, IndexFigures, Sample, Wanted};
 use crate::histogram::Size;
@@ -24,13 +24,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use types::{DataType, Date, Number, ObjectId, Ora, Result, Timestamp, Value};
 
-/// Days that statistics can be restored for, where nobody has set them.
+/// Default retention of the statistics history, in days.
 const RETENTION_DAYS: i64 = 31;
-/// Most days that can be set.
+/// Longest retention in days.
 const RETENTION_MOST: i64 = 365_000;
-/// What METHOD_OPT is without a preference.
+/// The default of METHOD_OPT.
 const DEFAULT_METHOD: &str = "FOR ALL COLUMNS SIZE AUTO";
-/// Preferences, and what they are where nobody has set them.
+/// Preferences and their defaults.
 const PREFERENCES: &[(&str, &str)] = &[
     ("CASCADE", "DBMS_STATS.AUTO_CASCADE"),
     ("ESTIMATE_PERCENT", "DBMS_STATS.AUTO_SAMPLE_SIZE"),
@@ -38,7 +38,7 @@ const PREFERENCES: &[(&str, &str)] = &[
     ("NO_INVALIDATE", "DBMS_STATS.AUTO_INVALIDATE"),
     ("STALE_PERCENT", "10"),
 ];
-/// The words of REPORT_COL_USAGE in its order.
+/// The words of REPORT_COL_USAGE, in its order.
 const REPORTED_USES: [(ColumnUse, &str); ColumnUse::ALL.len()] = [
     (ColumnUse::Equality, "EQ"),
     (ColumnUse::Range, "RANGE"),
@@ -47,7 +47,7 @@ const REPORTED_USES: [(ColumnUse, &str); ColumnUse::ALL.len()] = [
     (ColumnUse::Equijoin, "EQ_JOIN"),
     (ColumnUse::NonEquijoin, "NONEQ_JOIN"),
 ];
-/// Preferences of Oracle's that change nothing here; they can be asked for.
+/// Oracle's preferences without effect here; they can be queried.
 const FIXED_PREFERENCES: &[(&str, &str)] = &[
     ("AUTOSTATS_TARGET", "AUTO"),
     ("CONCURRENT", "OFF"),
@@ -60,12 +60,12 @@ const FIXED_PREFERENCES: &[(&str, &str)] = &[
     ("TABLE_CACHED_BLOCKS", "1"),
 ];
 
-/// Does what DBMS_STATS asks for, and gives the value it asks for.
+/// Executes a request of DBMS_STATS, and returns the requested value.
 ///
-/// Waits: as [`crate::execute`].
+/// Waits: those of [`crate::execute`].
 /// # Errors
-/// ORA-20000 for what is not there or may not be changed, ORA-20001 and ORA-20007 for arguments, ORA-20005 for locked
-/// statistics, ORA-20006 for a history that does not go back as far; those of reading.
+/// ORA-20000 for missing objects or privileges, ORA-20001 and ORA-20007 for arguments, ORA-20005 for locked statistics,
+/// ORA-20006 for a history that does not reach back far enough; those of reading.
 pub fn request(host: &mut dyn Host, request: &StatisticsRequest) -> Result<Value> {
     if request.only_asks() {
         return Work::look(host, &mut |work| run(work, request));
@@ -234,8 +234,8 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
     Ok(Value::Null)
 }
 
-/// The statistics of a table, its columns or its indexes are others: the cursors that depend on it end as the request
-/// or the preference says.
+/// Invalidates the cursors that depend on a table whose statistics, or those of its columns or indexes, have changed,
+/// as requested or preferred.
 pub fn changed(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     let invalidation = match work.invalidation {
         Invalidation::Preference => match preference(work, object, "NO_INVALIDATE")?.as_str() {
@@ -253,14 +253,14 @@ pub fn changed(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     Ok(())
 }
 
-// Who may do what to which object.
+// Privileges for objects.
 
 fn require_any(work: &Work<'_>) -> Result<()> {
     let may = work.names.has(SystemPrivilege::AnalyzeAny) || work.names.is_sysdba();
     if may { Ok(()) } else { Err(Ora::user(20000, "Insufficient privileges")) }
 }
 
-/// Whether the session may analyze what others own; SYS's needs a privilege of its own.
+/// Whether the session may analyze objects of another owner; those of SYS need a separate privilege.
 fn may_analyze(work: &Work<'_>, owner: UserId) -> bool {
     match owner {
         UserId::SYS => own_statistics::may_analyze(work),
@@ -268,7 +268,7 @@ fn may_analyze(work: &Work<'_>, owner: UserId) -> bool {
     }
 }
 
-/// A table of that name that the session may analyze.
+/// The table with that name, if the session may analyze it.
 fn find(work: &Work<'_>, table: &TableNamed) -> Option<ObjectId> {
     let space = ObjectKind::Table.namespace();
     let any = SystemPrivilege::AnalyzeAny;
@@ -291,7 +291,7 @@ fn analyzed(work: &Work<'_>, table: &TableNamed) -> Result<ObjectId> {
     find(work, table).ok_or_else(failed)
 }
 
-/// A table that the session sees.
+/// The table with that name, if the session may see it.
 fn seen(work: &Work<'_>, table: &TableNamed) -> Result<ObjectId> {
     let found = work.names.object(Some(&table.owner), &table.table, ObjectKind::Table.namespace());
     match found.filter(|def| def.kind == ObjectKind::Table) {
@@ -346,10 +346,10 @@ fn column_number(work: &Work<'_>, table: ObjectId, name: &str) -> Result<u32> {
 
 // Gathering.
 
-/// Gathers the statistics of a table as the preferences and the request say.
+/// Gathers the statistics of a table according to the preferences and the request.
 ///
 /// # Errors
-/// Those of reading; ORA-20000 for a METHOD_OPT that cannot be read, ORA-20001 for a percentage out of range.
+/// Those of reading; ORA-20000 for an invalid METHOD_OPT, ORA-20001 for a percentage out of range.
 pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> Result<()> {
     let table = index::existing_table(work, object)?;
     let method = match &options.method {
@@ -374,11 +374,11 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
             }
         }
     }
-    // Everybody has other rows in it.
+    // Its rows differ between sessions.
     if table.temporary.is_some() {
         return Ok(());
     }
-    // Groups that the clauses made are not in the picture that the statement began with.
+    // Groups that the clauses have made are missing in the dictionary image of the statement's beginning.
     let known = work.select_by(Base::StatsExtension, by(stats_extension::OBJ, object))?;
     let groups = known.iter().filter_map(|row| {
         let number = as_u32(&row[stats_extension::COL]);
@@ -389,7 +389,7 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
     });
     let groups = groups.collect();
     let wanted = Wanted { sample, columns, groups };
-    // Others may define meanwhile, but not this table.
+    // Other sessions may run DDL meanwhile, but not on this table.
     work.keep_table(object)?;
     let (figures, indexes) = work.apart(&mut |work| {
         let figures = gather::table(work, &table, &wanted)?;
@@ -413,7 +413,7 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
     Ok(())
 }
 
-/// The numbers of the columns of a table that predicates have used in a way that a histogram says something about.
+/// The numbers of the columns that predicates have used in a way for which a histogram helps.
 fn used_columns(work: &mut Work<'_>, object: ObjectId) -> Result<Vec<u32>> {
     let now = work.now;
     work.change().flush_column_uses(now)?;
@@ -425,8 +425,8 @@ fn used_columns(work: &mut Work<'_>, object: ObjectId) -> Result<Vec<u32>> {
     Ok(rows.iter().filter(is_used).map(|row| as_u32(&row[col_usage::COL])).collect())
 }
 
-/// A numbered line for each column that predicates have used, by name; `None` where there is none. Uses that are not in
-/// COL_USAGE$ yet are among them, so that a report need not change the table.
+/// A numbered line for each column used in predicates, by name; `None` without any. Uses that are not in COL_USAGE$ yet
+/// are included, so that the report does not change the table.
 fn column_uses(work: &mut Work<'_>, object: ObjectId) -> Result<Option<String>> {
     let table = index::existing_table(work, object)?;
     let mut uses: BTreeMap<&str, [bool; ColumnUse::ALL.len()]> = BTreeMap::new();
@@ -463,7 +463,7 @@ pub fn sample(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> Result
     Ok(Sample { share: Some(percent / 100.0), blocks: options.block_sample })
 }
 
-/// The columns that a clause of METHOD_OPT names. A group that is not there yet is made.
+/// The columns that a clause of METHOD_OPT names. Makes a group that does not exist yet.
 pub fn choose(
     work: &mut Work<'_>,
     table: &TableDef,
@@ -582,10 +582,10 @@ pub fn store_index(work: &mut Work<'_>, index: ObjectId, figures: &IndexFigures)
     Ok(())
 }
 
-/// What ANALYZE gathers: all columns without histograms, and the indexes.
+/// ANALYZE: gathers all columns without histograms, and the indexes.
 ///
 /// # Errors
-/// ORA-38029 for locked statistics; as [`gather_table`].
+/// ORA-38029 for locked statistics; those of [`gather_table`].
 pub fn analyze_table(work: &mut Work<'_>, object: ObjectId, method: &str, percent: Option<f64>) -> Result<()> {
     if is_locked(work, object)? {
         return Err(Ora::new(38029));
@@ -603,7 +603,7 @@ pub fn analyze_table(work: &mut Work<'_>, object: ObjectId, method: &str, percen
 /// ANALYZE INDEX.
 ///
 /// # Errors
-/// As [`analyze_table`].
+/// Those of [`analyze_table`].
 pub fn analyze_index(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     let index = work.image.index(object)?.ok_or_else(|| Ora::new(1418))?;
     if is_locked(work, index.table)? {
@@ -642,7 +642,7 @@ pub fn clear_index(row: &mut Row) {
     row[ind::STATFLAGS] = int(0);
 }
 
-/// Deletes the statistics of a table, and those of its columns and indexes where wanted.
+/// Deletes the statistics of a table, and those of its columns and indexes if requested.
 ///
 /// # Errors
 /// Those of changing the dictionary.
@@ -695,7 +695,7 @@ fn set_column(work: &mut Work<'_>, object: ObjectId, column: u32, figures: &Colu
         Some(set) => Some(set_histogram(table.columns.get(column as usize - 1), set, old.sample)?),
         None => None,
     };
-    // A frequency histogram knows all values of a column that nothing was known of.
+    // A frequency histogram contains all values of a column without earlier statistics.
     let known = set.as_ref().and_then(|set| set.histogram.as_ref()).filter(|h| h.kind == HistogramKind::Frequency);
     let (distinct, density) = match known {
         Some(histogram) if distinct == 0 && figures.distinct.is_none() => {
@@ -715,10 +715,11 @@ fn set_column(work: &mut Work<'_>, object: ObjectId, column: u32, figures: &Colu
     Ok(())
 }
 
-/// The ends and the histogram that SET_COLUMN_STATS gives a column, or a column group where there is no definition.
+/// The minimum, the maximum and the histogram that SET_COLUMN_STATS gives a column, or a column group if there is no
+/// definition.
 ///
 /// # Errors
-/// ORA-20001 for values that are none of the column's type, and for ends out of order.
+/// ORA-20001 for values that are not of the column's type, and for endpoints out of order.
 fn set_histogram(column: Option<&ColumnDef>, set: &HistogramFigures, sample: u64) -> Result<ColumnStatistics> {
     let of_group = ColumnDef::new("", DataType::NUMBER);
     let column = column.unwrap_or(&of_group);
@@ -737,7 +738,7 @@ fn set_histogram(column: Option<&ColumnDef>, set: &HistogramFigures, sample: u64
     let is_of_rows = set.kind != HistogramKind::HeightBalanced;
     Ok(ColumnStatistics {
         range: Some((gather::place_in(column, &ends.0), gather::place_in(column, &ends.1))),
-        // Buckets of one height do not say how many rows they are of.
+        // Height-balanced buckets do not contain a number of rows.
         sample: histogram.as_ref().filter(|_| is_of_rows).map_or(sample, |histogram| histogram.total()),
         ends: Some((ends.0.into(), ends.1.into())),
         histogram,
@@ -762,7 +763,7 @@ fn set_index(work: &mut Work<'_>, index: &IndexDef, figures: &[Option<f64>; 7]) 
     Ok(())
 }
 
-/// Replaces what a table of statistics has of a table. Columns that are not there any more are passed over.
+/// Imports the statistics of a table from a statistics table. Missing columns are skipped.
 fn import(work: &mut Work<'_>, object: ObjectId, imported: &Imported) -> Result<()> {
     save(work, object)?;
     let now = work.now;
@@ -818,7 +819,7 @@ fn positions(table: &TableDef, names: &[String]) -> Result<Vec<usize>> {
     Ok(positions)
 }
 
-/// The columns of an extension as text: `(A,B)`. Expressions are ORA-03001.
+/// The columns of an extension given as text: `(A,B)`. Expressions are ORA-03001.
 fn extension_columns(table: &TableDef, columns: &str) -> Result<Vec<usize>> {
     let clauses = method_opt::parse(&format!("FOR COLUMNS {columns} SIZE 1")).map_err(|_| Ora::unsupported())?;
     match clauses.as_slice() {
@@ -827,7 +828,7 @@ fn extension_columns(table: &TableDef, columns: &str) -> Result<Vec<usize>> {
     }
 }
 
-/// INTCOL# of the group of exactly these columns.
+/// INTCOL# of the group with exactly these columns.
 fn group_number(work: &mut Work<'_>, table: ObjectId, positions: &[usize]) -> Result<Option<u32>> {
     let rows = work.select_by(Base::StatsExtension, by(stats_extension::OBJ, table))?;
     let same = |row: &&Row| {
@@ -890,7 +891,7 @@ fn drop_extension(work: &mut Work<'_>, object: ObjectId, columns: &str) -> Resul
     Ok(())
 }
 
-/// A column is dropped: its statistics go, and so do the groups that it is in.
+/// Deletes the statistics of a dropped column, and the groups that contain it.
 ///
 /// # Errors
 /// Those of changing the dictionary.
@@ -973,7 +974,7 @@ fn set_preference(work: &mut Work<'_>, object: ObjectId, name: &str, value: Opti
 
 // History.
 
-/// What the machine's clock shows, to the microsecond.
+/// The time of the machine's clock, to the microsecond.
 fn now() -> Timestamp {
     let wall = os::clock::wall_ns();
     let utc = (wall / 1_000_000_000) as i64;
@@ -982,7 +983,7 @@ fn now() -> Timestamp {
     Timestamp::new(Date::from_unix(local).unwrap_or(Date::UNIX_EPOCH), nanos)
 }
 
-/// A moment as the machine's clock shows it.
+/// A moment in the time zone of the machine's clock.
 fn on_the_clock(at: &Timestamp) -> Timestamp {
     if at.zone().is_none() {
         return *at;
@@ -999,10 +1000,10 @@ fn moment(value: &Value) -> Option<(i64, u32)> {
     }
 }
 
-/// The name under which the days of the history are kept among the preferences.
+/// The name of the retention among the preferences.
 const RETENTION: &str = "STATS_HISTORY_RETENTION";
 
-/// Days that statistics are kept for: 0 not at all, -1 for ever.
+/// The retention in days: 0 no history, -1 unlimited.
 fn retention(work: &mut Work<'_>) -> Result<i64> {
     let set = work.select(Base::StatPref, &|row| as_text(&row[stat_pref::PNAME]) == RETENTION)?;
     let days = set.first().and_then(|row| as_text(&row[stat_pref::VALUE]).parse().ok());
@@ -1027,18 +1028,18 @@ fn oldest_kept(work: &mut Work<'_>) -> Result<Date> {
     Ok(Date::from_unix(now().instant() - days * 86_400).unwrap_or(Date::UNIX_EPOCH))
 }
 
-/// Whether the history has versions that the retention no longer covers, or may have: once a day, and at once where
-/// the retention has become shorter by a day or more.
+/// Whether the history may have versions older than the retention: checked once a day, and at once after the retention
+/// has become shorter by a day or more.
 fn is_purge_due(purged: Option<Date>, oldest: Date) -> bool {
     purged.is_none_or(|purged| oldest.to_unix() - purged.to_unix() >= 86_400)
 }
 
-/// Saves the statistics of a table, its columns and its indexes as they are. Versions that are older than the retention
-/// are deleted first.
+/// Saves the present statistics of a table, its columns and its indexes, after deleting versions older than the
+/// retention.
 fn save(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     let days = retention(work)?;
     if days >= 0 && is_purge_due(purged_before(work)?, oldest_kept(work)?) {
-        // Without a history, also what this second has saved.
+        // Without a history, versions saved in this second are deleted too.
         let before = (days == 0).then(now);
         purge(work, before.as_ref())?;
     }
@@ -1079,7 +1080,7 @@ fn save(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     Ok(())
 }
 
-/// Tables whose history has the same columns, and SAVTIME behind them.
+/// Tables whose history tables have the same columns, followed by SAVTIME.
 const COPIED: [(Base, usize, Base); 2] =
     [(Base::HistHead, hist_head::OBJ, Base::HeadHistory), (Base::Histgrm, histgrm::OBJ, Base::HistgrmHistory)];
 const INDEX_HISTORY: [(usize, usize); 11] = [
@@ -1096,7 +1097,7 @@ const INDEX_HISTORY: [(usize, usize); 11] = [
     (ind_history::ANALYZETIME, ind::ANALYZETIME),
 ];
 
-/// Brings the statistics of a moment back: those that were saved first after it.
+/// Restores the statistics of a moment: the first versions saved after it.
 fn restore(work: &mut Work<'_>, object: ObjectId, as_of: &Timestamp) -> Result<()> {
     let as_of = on_the_clock(as_of);
     let since = available_since(work)?;
@@ -1106,7 +1107,7 @@ fn restore(work: &mut Work<'_>, object: ObjectId, as_of: &Timestamp) -> Result<(
     let tables = work.select_by(Base::TabHistory, by(tab_history::OBJ, object))?;
     let later = |row: &&Row| moment(&row[tab_history::SAVTIME]) > Some((as_of.instant(), as_of.nanos));
     let Some(table) = tables.iter().filter(later).min_by_key(|row| moment(&row[tab_history::SAVTIME])) else {
-        // Nothing has changed since.
+        // Nothing has changed since then.
         return Ok(());
     };
     let at = table[tab_history::SAVTIME].clone();
@@ -1144,19 +1145,19 @@ fn restore(work: &mut Work<'_>, object: ObjectId, as_of: &Timestamp) -> Result<(
     Ok(())
 }
 
-/// Since when the history is complete: what was purged, or the retention.
+/// The time from which the history is complete: the last purge, or the retention.
 fn available_since(work: &mut Work<'_>) -> Result<Timestamp> {
     let oldest = oldest_kept(work)?;
     Ok(Timestamp::new(purged_before(work)?.map_or(oldest, |purged| purged.max(oldest)), 0))
 }
 
-/// The moment before which the history has been purged.
+/// The time before which the history has been purged.
 fn purged_before(work: &mut Work<'_>) -> Result<Option<Date>> {
     let purged = work.select(Base::StatPref, &|row| as_text(&row[stat_pref::PNAME]) == PURGED)?;
     Ok(purged.iter().filter_map(|row| as_date(&row[stat_pref::CHANGED])).max())
 }
 
-/// The name under which the moment of the last purge is kept among the preferences.
+/// The name of the last purge's time among the preferences.
 const PURGED: &str = "STATS_PURGED_BEFORE";
 
 fn purge(work: &mut Work<'_>, before: Option<&Timestamp>) -> Result<()> {

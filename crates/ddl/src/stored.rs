@@ -1,4 +1,4 @@
-//! Stored units: their source goes into SOURCE$, their errors into ERROR$, and a unit with errors is kept all the same.
+//! Stored units: their source is stored in SOURCE$, their errors in ERROR$; a unit with errors is stored, too.
 
 use crate::work::{Outcome, Target, Work, by};
 use dictionary::base::{Base, dir, error, obj, objauth, source, trigger};
@@ -16,7 +16,7 @@ pub fn object_kind(kind: StoredKind) -> Result<ObjectKind> {
         StoredKind::PackageBody => ObjectKind::PackageBody,
         StoredKind::Type => ObjectKind::Type,
         StoredKind::TypeBody => ObjectKind::TypeBody,
-        // The executor fires no triggers: one that is stored and never fires would be a wrong answer.
+        // The executor fires no triggers: a stored trigger that never fires would give wrong results.
         StoredKind::Trigger | StoredKind::Java => return Err(Ora::unsupported()),
     })
 }
@@ -45,7 +45,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     if let (Some(object), ObjectKind::Type) = (old, kind) {
         refuse_used_type(work, object, &target)?;
     }
-    // The first body of a package changes what calls of it run, too.
+    // The first body of a package also changes the code that callers run.
     let specification = match kind {
         ObjectKind::PackageBody => work.image.find(target.owner, ObjectKind::Package, &target.name),
         ObjectKind::TypeBody => work.image.find(target.owner, ObjectKind::Type, &target.name),
@@ -83,13 +83,13 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })
 }
 
-/// FLAGS of a unit with its caller's rights, as ALL_PROCEDURES shows it.
+/// The flag of invoker's rights units, for ALL_PROCEDURES.
 const CALLERS_RIGHTS: i64 = 4;
-/// FLAGS of an object type, as ALL_TYPES shows it; the number of its attributes is in the bits from [`ATTRIBUTES`] on.
+/// The flag of object types, for ALL_TYPES; the number of attributes is in the bits from [`ATTRIBUTES`] on.
 const OBJECT_TYPE: i64 = 8;
 const ATTRIBUTES: u32 = 8;
 
-/// The properties that a source gives its unit; text that is not parsed gives none.
+/// The flags that a source gives its unit; a text that does not parse gives none.
 fn flags_of(source: &str) -> i64 {
     use sql::plsql::ast::{AuthId, TypeDefinition, Unit};
     let authid = match sql::plsql::parse_unit(source) {
@@ -98,13 +98,13 @@ fn flags_of(source: &str) -> i64 {
         Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::Object(attributes) }) => {
             return OBJECT_TYPE | (attributes.len() as i64) << ATTRIBUTES;
         }
-        // not a clause: nothing else has rights or attributes
+        // not a clause: other units have neither rights nor attributes
         _ => AuthId::Definer,
     };
     if authid == AuthId::CurrentUser { CALLERS_RIGHTS } else { 0 }
 }
 
-/// The source with the schema before the unit's name taken out, as ALL_SOURCE shows it.
+/// The source without the schema before the unit's name, as in ALL_SOURCE.
 fn stored_source(create: &CreateStored) -> String {
     let [schema, name, ..] = create.name.parts.as_slice() else {
         return create.source.clone();
@@ -167,7 +167,7 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
 pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Result<()> {
     let kind = match stored {
         StoredKind::Trigger => ObjectKind::Trigger,
-        // not a clause: `object_kind` knows every kind
+        // not a clause: `object_kind` handles every kind
         stored => object_kind(stored).map_err(|e| e.at(target.pos))?,
     };
     let missing = if kind == ObjectKind::Trigger { 4080 } else { 4043 };
@@ -197,7 +197,7 @@ pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Re
     Ok(())
 }
 
-/// ORA-02303 for a type that columns of tables, or other types, are of.
+/// ORA-02303 for a type that columns of tables, or other types, use.
 fn refuse_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<()> {
     if is_used_type(work, object, target)? { Err(Ora::new(2303).at(target.pos)) } else { Ok(()) }
 }
@@ -210,7 +210,7 @@ fn is_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<bo
             [schema, name] => name.name == target.name && schema.name == target.owner_name,
             _ => false,
         },
-        // not a clause: attributes and elements of these are of no type of a schema
+        // not a clause: attributes and elements of these have no type of a schema
         _ => false,
     };
     for def in work.image.objects_of_kinds(&[ObjectKind::Table, ObjectKind::Type]) {
@@ -244,7 +244,7 @@ fn is_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<bo
     Ok(false)
 }
 
-/// Takes a unit or trigger out.
+/// Removes a unit or trigger.
 pub fn remove_unit(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.claim_unit(object)?;
     crate::virtual_column::disable_indexes(work, object)?;
@@ -275,7 +275,7 @@ pub fn create_directory(work: &mut Work<'_>, create: &CreateDirectory) -> Result
         }
     };
     work.change().insert(Base::Dir, &[int(object.0), text(path.as_str())])?;
-    // The directory is SYS's; its maker has everything on it.
+    // The directory belongs to SYS; its creator has all privileges on it.
     let creator = work.session.user;
     if old.is_none() && creator != UserId::SYS {
         for privilege in [ObjectPrivilege::Read, ObjectPrivilege::Write, ObjectPrivilege::Execute] {

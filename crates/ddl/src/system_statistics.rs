@@ -1,11 +1,11 @@
 //! System statistics in AUX_STATS$.
 //!
-//! Without a workload the device is measured by itself ([`crate::device`]).
+//! Without a workload the device itself is measured ([`crate::device`]).
 //!
-//! A workload is measured by the reads of all data files between START and STOP: the counts at the start are kept in
-//! rows SYSSTATS_TEMP, so that another session, or another start of the instance, may stop it. A restart in between
-//! makes the counts smaller than they were, and then the workload is bad (STATUS BADSTATS), as where there were no
-//! reads of one of the kinds.
+//! A workload is measured by the reads of all data files between START and STOP. The counts at the start are kept in
+//! rows SYSSTATS_TEMP, so that another session, or a later start of the instance, may stop it. A restart in between
+//! makes the counts smaller than they were, and the workload is invalid (STATUS BADSTATS), as without reads of one of
+//! the kinds.
 
 use crate::device;
 use crate::work::Work;
@@ -38,7 +38,7 @@ fn info(work: &mut Work<'_>, name: &str, value: &str) -> Result<()> {
     put(work, INFO, name, (Value::Null, text(value)))
 }
 
-/// The session's time as AUX_STATS$ has it.
+/// The session's time in the form of AUX_STATS$.
 fn minute(work: &Work<'_>) -> String {
     let f = work.now.fields();
     format!("{:02}-{:02}-{:04} {:02}:{:02}", f.month, f.day, f.year, f.hour, f.minute)
@@ -47,7 +47,7 @@ fn minute(work: &Work<'_>) -> String {
 /// Sets a statistic.
 ///
 /// # Errors
-/// ORA-20003 for a name that is none, ORA-20001 for a value below nothing.
+/// ORA-20003 for an unknown name, ORA-20001 for a negative value.
 pub fn set(work: &mut Work<'_>, name: &str, value: f64) -> Result<()> {
     require_known(name)?;
     if value.is_nan() || value < 0.0 {
@@ -71,10 +71,10 @@ fn complete(work: &mut Work<'_>, status: &str) -> Result<()> {
     info(work, "DSTOP", &now)
 }
 
-/// A statistic, or a part of what is known of the last gathering. NULL where it has not been set.
+/// A statistic, or an attribute of the last gathering. NULL when it has not been set.
 ///
 /// # Errors
-/// ORA-20003 for a name that is none.
+/// ORA-20003 for an unknown name.
 pub fn get(work: &mut Work<'_>, name: &str) -> Result<Value> {
     let is_info = ["STATUS", "DSTART", "DSTOP"].contains(&name);
     if !is_info {
@@ -90,7 +90,7 @@ pub fn get(work: &mut Work<'_>, name: &str) -> Result<Value> {
     Ok(value.unwrap_or(Value::Null))
 }
 
-/// Deletes all of them: the costs are those of a new database.
+/// Deletes all of them: costs are those of a new database.
 ///
 /// # Errors
 /// Those of changing the table.
@@ -98,8 +98,8 @@ pub fn delete(work: &mut Work<'_>) -> Result<()> {
     work.change().delete(Base::AuxStats, &|_| true).map(drop)
 }
 
-/// Measures the device of the data files and the processor: NOWORKLOAD. Where the device cannot be measured (too few
-/// blocks have been written, or the times make no sense) its statistics stay as they are, and STATUS is BADSTATS.
+/// Measures the device of the data files and the CPU: NOWORKLOAD. If the device cannot be measured (too few blocks have
+/// been written, or the times are implausible) its statistics stay, and STATUS is BADSTATS.
 ///
 /// # Errors
 /// Those of reading, and of changing the table.
@@ -117,7 +117,7 @@ pub fn device(work: &mut Work<'_>) -> Result<()> {
     complete(work, if device.is_some() { "COMPLETED" } else { "BADSTATS" })
 }
 
-/// The reads of all data files: of single blocks and their nanoseconds, all reads, their blocks and nanoseconds.
+/// The reads of all data files: single-block reads and their nanoseconds; all reads, their blocks and nanoseconds.
 const COUNTS: [&str; 5] = ["SINGLE_READS", "SINGLE_NS", "READS", "READ_BLOCKS", "READ_NS"];
 
 fn counts(work: &mut Work<'_>) -> [u64; COUNTS.len()] {
@@ -143,7 +143,7 @@ pub fn start(work: &mut Work<'_>) -> Result<()> {
 /// Ends a workload: the times of the reads since its start become the system statistics.
 ///
 /// # Errors
-/// ORA-20003 where none has begun; those of changing the table.
+/// ORA-20003 without a started workload; those of changing the table.
 pub fn stop(work: &mut Work<'_>) -> Result<()> {
     let begun = work.select(Base::AuxStats, &|row| as_text(&row[aux_stats::SNAME]) == TEMP)?;
     let at_start = |name: &str| {
@@ -168,7 +168,7 @@ pub fn stop(work: &mut Work<'_>) -> Result<()> {
     info(work, "DSTOP", &now)
 }
 
-/// The times of a workload: milliseconds of a read of one block and of several blocks, and blocks of the latter.
+/// The times of a workload: milliseconds of single-block and multi-block reads, and blocks of the latter.
 #[derive(Debug, PartialEq)]
 struct Workload {
     single_ms: Option<f64>,
@@ -209,7 +209,7 @@ mod tests {
         assert!(found.is_whole());
         let no_scans = Workload::of([100.0, 50_000_000.0, 100.0, 100.0, 50_000_000.0]);
         assert_eq!(no_scans, Workload { single_ms: Some(0.5), many_ms: None, many_blocks: None });
-        // The instance has been started again.
+        // The instance was restarted.
         assert!(!Workload::of([-100.0, -5.0, -100.0, -100.0, -5.0]).is_whole());
     }
 }

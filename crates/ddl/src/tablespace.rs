@@ -1,10 +1,9 @@
 //! Tablespaces and their files: CREATE, ALTER and DROP TABLESPACE, ALTER DATABASE of files.
 //!
-//! The dictionary says which tablespaces there are, the control file which files they have and what state they are in.
-//! A new tablespace is entered in the control file before the dictionary's commit and a dropped one is taken out behind
-//! it, so a statement that dies leaves at most a tablespace that the dictionary does not know; [`forget_strangers`]
-//! takes it out of the control file, when the database is opened, in SMON's rounds, or when the next tablespace is
-//! made.
+//! The dictionary has the list of tablespaces, the control file has their files and states. A new tablespace is
+//! inserted into the control file before the dictionary's commit, and a dropped one removed after it, so a statement
+//! that dies leaves at most a tablespace that the dictionary does not have (L10). [`forget_strangers`] removes it from
+//! the control file when the database is opened, in SMON's rounds, or when the next tablespace is created.
 
 use crate::work::{Host, Parts, Work};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry};
@@ -15,7 +14,7 @@ use sql::ast::*;
 use std::path::Path;
 use types::{ObjectId, Ora, Rdba, Result, Scn};
 
-/// Bytes a file grows by unless the statement says so.
+/// Bytes by which a file grows by default.
 const STEP_BYTES: u64 = 1 << 20;
 
 fn require(work: &Work<'_>, privileges: &[SystemPrivilege], pos: Pos) -> Result<()> {
@@ -27,13 +26,13 @@ pub(crate) fn files<'p>(parts: &'p Parts<'_>) -> &'p DataFiles {
 }
 
 impl Work<'_> {
-    /// What the control file says now.
+    /// The present contents of the control file.
     pub(crate) fn control(&mut self) -> Result<ControlFile> {
         files(&self.host.parts()).control()
     }
 }
 
-/// The tablespace of that name. ORA-00959.
+/// The tablespace with that name. ORA-00959.
 fn existing(work: &mut Work<'_>, name: &Ident) -> Result<TablespaceEntry> {
     let missing = || Ora::with(959, &[&name.name]).at(name.pos.0);
     let number = work.image.tablespace_named(&name.name).ok_or_else(missing)?;
@@ -102,13 +101,13 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
     Ok(())
 }
 
-/// A number that no tablespace has, nor one that was dropped and is remembered.
+/// A number that no tablespace has, nor a dropped one that is remembered.
 fn next_number(control: &ControlFile, highest: u32) -> u32 {
     let all = control.tablespaces.iter().chain(&control.gone_tablespaces).map(|t| t.number);
     all.max().unwrap_or(0).max(highest) + 1
 }
 
-/// Blocks of every extent; 0 when they grow with the segment.
+/// Blocks of every extent; 0 when extents grow with the segment.
 fn extent_blocks(create: &CreateTablespace, contents: Contents, block_size: u64) -> Result<u32> {
     let uniform = match (create.uniform, contents) {
         (None, Contents::Temporary) => Some(None),
@@ -124,7 +123,7 @@ fn extent_blocks(create: &CreateTablespace, contents: Contents, block_size: u64)
     Ok(blocks.next_multiple_of(block::segment::UNIT_BLOCKS))
 }
 
-/// The highest number that the dictionary knows.
+/// The highest number in the dictionary.
 fn highest(work: &mut Work<'_>) -> Result<u32> {
     let rows = work.select(Base::Ts, &|_| true)?;
     Ok(rows.iter().map(|row| as_u32(&row[ts::TS])).max().unwrap_or(0))
@@ -132,7 +131,7 @@ fn highest(work: &mut Work<'_>) -> Result<u32> {
 
 fn file_specs(specs: &[FileSpec], block_size: u64) -> Result<Vec<NewFile>> {
     let new = |spec: &FileSpec| {
-        // Managed files need a place to be made in, which nobody has named.
+        // Oracle-managed files would need a directory, and none is given.
         let FileSpec { name, size, reuse, autoextend, pos } = spec;
         let name = name.clone().ok_or_else(|| Ora::new(2199).at(pos.0))?;
         if name.is_empty() || name.contains('\n') {
@@ -144,7 +143,7 @@ fn file_specs(specs: &[FileSpec], block_size: u64) -> Result<Vec<NewFile>> {
     specs.iter().map(new).collect()
 }
 
-/// Bytes up to which a file grows, and by how many.
+/// The largest size of a file, and its growth step, in bytes.
 fn growth(autoextend: Autoextend, block_size: u64) -> (u64, u64) {
     match autoextend {
         Autoextend::Off => (0, 0),
@@ -158,7 +157,7 @@ fn growth(autoextend: Autoextend, block_size: u64) -> (u64, u64) {
 fn add_files(work: &mut Work<'_>, tablespace: &TablespaceEntry, specs: &[NewFile], pos: Pos) -> Result<()> {
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
-    // Old redo of a file that had the number lies before what is on disk now.
+    // Old redo of a file with the same number is before the present end of the redo on disk.
     let created = (txns.cache().redo_on_disk(), txns.current_scn());
     let enqueues = parts.dict.shared().enqueues();
     let numbers = txns.cache().files().add_files(parts.p, enqueues, tablespace, specs, created);
@@ -166,9 +165,9 @@ fn add_files(work: &mut Work<'_>, tablespace: &TablespaceEntry, specs: &[NewFile
     Ok(())
 }
 
-/// Takes tablespaces out of the control file that the dictionary does not know, because a statement died half-way;
-/// tells which. The files of one that was dropped with its files are deleted, others stay. The DD enqueue is held, or
-/// nobody else is there.
+/// Removes tablespaces from the control file that the dictionary does not have, because a statement died half-way;
+/// returns their names. Deletes the files of a tablespace that was dropped with its files; others stay. The caller
+/// holds the DD enqueue, or is alone.
 fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     let control = work.control()?;
     let rows = work.select(Base::Ts, &|_| true)?;
@@ -178,7 +177,8 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     {
-        // The commit that dropped it was another's, and need not be on disk: with the blocks that it changed it is.
+        // The commit of the drop was another session's, and may not be on disk; it is once the blocks that it changed
+        // are.
         let parts = work.host.parts();
         parts.storage.heap.transactions().cache().checkpoint(parts.p)?;
     }
@@ -190,9 +190,9 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     Ok(strange.into_iter().map(|t| t.name).collect())
 }
 
-/// Finishes statements that died between their changes of the dictionary and of the control file; returns the names of
-/// tablespaces that have gone. `None`: somebody is defining just now, or has died while he was and is not cleaned up
-/// behind yet, so nothing was looked at.
+/// Completes statements that died between their changes of the dictionary and of the control file; returns the names of
+/// removed tablespaces. `None`: another session is running DDL, or has died in it and is not cleaned up yet, so nothing
+/// was checked.
 ///
 /// # Errors
 /// Those of the dictionary and of the control file.
@@ -203,8 +203,8 @@ pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Vec<String>>> {
     })
 }
 
-/// Takes files out of the database, with nothing of them left in the cache. The commit that says so is on disk before
-/// they go. Waits: `log file sync`.
+/// Removes files from the database and their blocks from the cache. The commit of the removal is on disk first. Waits:
+/// `log file sync`.
 pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> Result<()> {
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
@@ -238,7 +238,7 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     }
     work.going = Some(entry.number);
     for table in tables {
-        // A table of a cluster may have gone with it.
+        // It may have been dropped with a table of its cluster.
         if work.image.object(table).is_some() {
             crate::drop::table(work, table, drop.cascade, name.pos.0)?;
         }
@@ -262,7 +262,7 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     work.change().delete(Base::Tsq, &move |row| as_u32(&row[tsq::TS]) == entry.number)?;
     let control = work.control()?;
     let numbers = control.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
-    // Should the statement die behind its commit, whoever finishes it knows what becomes of the files.
+    // If the statement dies after its commit, its successor knows the fate of the files.
     change(work, &entry, &mut |t| t.deletes_files = drop.and_files)?;
     work.files_going = Some((numbers, drop.and_files));
     Ok(())
@@ -357,7 +357,7 @@ fn add_to(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, specs: &[Fil
     add_files(work, entry, &file_specs(specs, block_size)?, pos)
 }
 
-/// The file that is meant, in the control file. ORA-01516.
+/// The control file's entry of a file. ORA-01516.
 fn find_file(work: &mut Work<'_>, file: &FileRef, temp: bool) -> Result<FileEntry> {
     let control = work.control()?;
     let parts = work.host.parts();
@@ -367,7 +367,7 @@ fn find_file(work: &mut Work<'_>, file: &FileRef, temp: bool) -> Result<FileEntr
     found.ok_or_else(|| Ora::with(1516, &[&shown(file)]).at(file.pos().0))
 }
 
-/// The file that a statement means, by its number or by its name in or outside of the database's `directory`.
+/// The file that a statement names, by number or by name in or outside the database's `directory`.
 pub fn file_meant<'c>(control: &'c ControlFile, directory: &Path, file: &FileRef) -> Option<&'c FileEntry> {
     match file {
         FileRef::Number(n, _) => control.files.iter().find(|f| u64::from(f.file) == *n),
@@ -375,7 +375,7 @@ pub fn file_meant<'c>(control: &'c ControlFile, directory: &Path, file: &FileRef
     }
 }
 
-/// How the statement has it.
+/// The file reference as written in the statement.
 pub fn shown(file: &FileRef) -> String {
     match file {
         FileRef::Number(n, _) => n.to_string(),
@@ -398,7 +398,7 @@ fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &Fi
         _ => {}
     }
     require_empty(work, &found, temp).map_err(|e| e.at(pos))?;
-    // Behind the commit, as with a tablespace: nothing of the file is needed any more.
+    // After the commit, as with a tablespace: nothing needs the file any more.
     work.files_going = Some((vec![found.file], true));
     Ok(())
 }
@@ -409,7 +409,7 @@ fn require_empty(work: &mut Work<'_>, file: &FileEntry, temp: bool) -> Result<()
     if temp {
         return Ok(());
     }
-    // From here on nothing of it is given out; the state comes back when the statement fails.
+    // From here on no space of it is given out; the state is restored if the statement fails.
     cache.files().fence_writes(file.file);
     let (free, all) = parts.storage.heap.transactions().space().file_space(parts.p, file.file)?;
     let first = u64::from(DataFiles::first_data_block_of(cache.block_size())) * cache.block_size() as u64;
@@ -442,8 +442,8 @@ fn rename(work: &mut Work<'_>, entry: &TablespaceEntry, to: &Ident) -> Result<()
     change(work, entry, &mut |t| t.name = to.name.clone())
 }
 
-/// Waits until no transaction has changed anything of the tablespace that it could still roll back, keeps others from
-/// changing more, and writes what is newer in the cache.
+/// Waits until no transaction has changes in the tablespace that it could still roll back, blocks further changes, and
+/// writes the dirty buffers.
 fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let (mut objects, indexes, clusters) = objects_in(work, entry.number)?;
     for index in indexes {
@@ -469,7 +469,7 @@ fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     cache.flush(parts.p)
 }
 
-/// Lifts the fences: the files are what the control file says.
+/// Lifts the fences: the files again have the state of the control file.
 fn unfence(work: &mut Work<'_>, done: Result<()>) -> Result<()> {
     let lifted = files(&work.host.parts()).refresh();
     done.and(lifted)
@@ -520,7 +520,7 @@ fn bring_online(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     change(work, entry, &mut |t| t.is_offline = false)
 }
 
-/// The one file of a bigfile tablespace. ORA-32773.
+/// The single file of a bigfile tablespace. ORA-32773.
 fn one_file(work: &mut Work<'_>, entry: &TablespaceEntry, pos: Pos) -> Result<FileEntry> {
     if !entry.is_bigfile {
         return Err(Ora::with(32773, &[&entry.name]).at(pos.0));
@@ -604,7 +604,7 @@ pub fn set_default(work: &mut Work<'_>, to: &DefaultTablespace) -> Result<()> {
     work.change().update(Base::Props, &|row| as_text(&row[props::NAME]) == name, &mut |row| {
         row[props::VALUE] = text(entry.name.as_str());
     })?;
-    // Who had the old one by default has the new one.
+    // Users whose default was the old one get the new one.
     let Some(old) = work.image.tablespace_named(&old) else { return Ok(()) };
     let column = if *temporary { user::TEMPTS } else { user::DATATS };
     work.change().update(

@@ -1,4 +1,4 @@
-//! The B-tree below an index: the one place where DDL touches it.
+//! The B-tree below an index: the only place where DDL uses it.
 
 use crate::entries::Entries;
 use crate::work::{Parts, Work};
@@ -7,14 +7,14 @@ use dictionary::{IndexDef, Organization, TableDef};
 use std::ops::Bound;
 use types::{ObjectId, Ora, Rdba, Result};
 
-/// Makes the segment of an index, with its root; it goes again if the statement fails.
+/// Makes the segment of an index, with its root; a failure of the statement removes it.
 pub fn create(work: &mut Work<'_>, tablespace: u32, object: ObjectId) -> Result<Rdba> {
     let parts = work.host.parts();
     parts.storage.trees.create_in(parts.p, parts.txn, tablespace, object)
 }
 
-/// Puts sorted entries into the index's empty tree. ORA-00600 for a key that stands twice in a unique one: the caller
-/// has looked.
+/// Loads sorted entries into the index's empty tree. ORA-00600 for a duplicate key in a unique index, which the caller
+/// has ruled out.
 pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Entries) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
     for (key, locator) in entries.iter() {
@@ -26,7 +26,7 @@ pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Ent
     parts.storage.trees.set_created(parts.p, &tree)
 }
 
-/// Adds the entries of rows that have none yet to an index that others are entering their changes in.
+/// Adds the entries of rows without one to an index that other sessions maintain at the same time.
 pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Entries) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), false)?;
     for (key, locator) in entries.iter() {
@@ -37,16 +37,16 @@ pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, 
     Ok(())
 }
 
-/// Takes everything out of an index that is being built. The caller has the table in mode S.
+/// Removes all entries from an index that is being built. The caller holds the table in mode S.
 pub fn unload(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), false)?;
     parts.storage.trees.unload(parts.p, &tree)
 }
 
-/// Whether a key stands twice in an index. The caller holds the table exclusively.
+/// Whether an index has duplicate keys. The caller holds the table exclusively.
 pub fn has_repeats(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Result<bool> {
     if table.temporary.is_some() {
-        return Ok(false); // nobody has rows in it
+        return Ok(false); // no session has rows in it
     }
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
     let (mut scan, mut last) = (RangeScan::new(), None::<Vec<u8>>);
@@ -67,7 +67,7 @@ pub fn has_repeats(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Res
     Ok(false)
 }
 
-/// Puts rows, in the order of their keys, into the empty tree of an index-organised table.
+/// Loads rows in key order into the empty tree of an index-organised table.
 pub fn load_rows(parts: &Parts<'_>, index: &IndexDef, rows: &Entries) -> Result<()> {
     let data = index.segment.data_object;
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data, true)?;
@@ -80,7 +80,7 @@ pub fn load_rows(parts: &Parts<'_>, index: &IndexDef, rows: &Entries) -> Result<
     parts.storage.trees.set_created(parts.p, &tree)
 }
 
-/// The data object of the table's rows: what rowids carry.
+/// The data object number in rowids of the table's rows.
 pub fn data_object(table: &TableDef) -> ObjectId {
     match &table.organization {
         Organization::Heap(segment) | Organization::Index(segment) => segment.data_object,

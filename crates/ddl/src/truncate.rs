@@ -16,7 +16,7 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         let object = work.existing(&target, ObjectKind::Cluster, 943)?;
         work.require(&target, None, SystemPrivilege::DropAnyTable)?;
         let cluster = work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?;
-        // The hash function of a cluster's segment is laid out once; Oracle refuses this for hash clusters, too.
+        // The hash function of a cluster's segment is fixed; Oracle refuses this for hash clusters, too.
         return Err(Ora::new(if cluster.hashkeys > 0 { 3293 } else { 943 }).at(target.pos));
     }
     let object = work.existing(&target, ObjectKind::Table, 942)?;
@@ -30,7 +30,7 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         return Ok(());
     }
     let foreign = table.referenced_by.iter().any(|reference| reference.enabled && reference.from_table != object);
-    // Rows of the tables that refer to this one are not truncated with it.
+    // Tables that reference this one are not truncated with it.
     if foreign && *cascade {
         return Err(Ora::unsupported().at(pos.0));
     }
@@ -58,7 +58,7 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
     Ok(())
 }
 
-/// DROP of a table in a hash cluster: the cluster gets a new, empty segment.
+/// DROP of a table in a hash cluster: gives the cluster a new, empty segment.
 pub fn empty_cluster_of(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
     let Organization::HashCluster { cluster, .. } = &table.organization else {
         return Ok(());
@@ -79,7 +79,7 @@ pub fn empty_cluster_of(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
         row[clu::FILE] = int(header.file());
         row[clu::BLOCK] = int(header.block());
     })?;
-    // The table's own row goes with the table; should it stay, it points to the new segment.
+    // The table's own row is deleted with the table; if it stays, it points to the new segment.
     work.change().update_by(Base::Tab, crate::work::by(tab::OBJ, table.object), &mut |row| {
         row[tab::DATAOBJ] = int(data_object.0);
     })?;

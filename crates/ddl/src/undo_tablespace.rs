@@ -1,8 +1,8 @@
-//! What is particular to undo tablespaces when they are made, altered and dropped.
+//! Special rules for creating, altering and dropping undo tablespaces.
 //!
-//! The segment numbers of a dropped one are given to another, and blocks may name its transactions for ever. So the
-//! sequence numbers of transactions never fall: how high they were is kept in a property of the database, which the
-//! drop's own transaction raises.
+//! The segment numbers of a dropped one are used again, and blocks may refer to its transactions for ever. So the
+//! sequence numbers of transactions never fall: a database property keeps the highest one, which the transaction of the
+//! drop raises.
 
 use crate::tablespace::{change, property};
 use crate::work::Work;
@@ -21,7 +21,7 @@ fn transactions<R>(work: &mut Work<'_>, f: impl FnOnce(&Transactions) -> R) -> R
     f(work.host.parts().storage.heap.transactions())
 }
 
-/// ORA-30024 for a clause that an undo tablespace cannot have, ORA-30044 for RETENTION of another.
+/// ORA-30024 for a clause that an undo tablespace cannot have, ORA-30044 for RETENTION of another tablespace.
 pub fn check_clauses(create: &CreateTablespace) -> Result<()> {
     let is_undo = create.contents == TablespaceContents::Undo;
     match (create.not_for_undo, create.retention) {
@@ -31,17 +31,17 @@ pub fn check_clauses(create: &CreateTablespace) -> Result<()> {
     }
 }
 
-/// Gives a tablespace whose files have been made its undo segments.
+/// Makes the undo segments of a tablespace whose files exist.
 ///
 /// # Errors
-/// ORA-30036 when the files are too small; ORA-03001 when there are as many undo tablespaces as may be.
+/// ORA-30036 when the files are too small; ORA-03001 at the largest number of undo tablespaces.
 pub fn make_segments(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let first: u32 = property(work, SEQUENCE)?.parse().unwrap_or(0);
     let parts = work.host.parts();
     parts.storage.heap.transactions().create_undo_tablespace(parts.p, entry.number, first)
 }
 
-/// ORA-30013 for an undo tablespace that transactions begin in, or have not ended in.
+/// ORA-30013 for an undo tablespace with current or unfinished transactions.
 pub fn refuse_in_use(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let is_undo = entry.contents == Contents::Undo;
     match is_undo && transactions(work, |txns| txns.is_undo_in_use(entry.number)) {
@@ -55,14 +55,15 @@ pub fn is_current(work: &mut Work<'_>, entry: &TablespaceEntry) -> bool {
     transactions(work, |txns| txns.current_undo_tablespace() == entry.number)
 }
 
-/// ORA-30012 when the tablespace that transactions are to begin in is one that the dictionary does not know: the
-/// parameter file names one that was dropped, or never made, by a session that died.
+/// ORA-30012 when the current undo tablespace is one that the dictionary does not have: the parameter file names one
+/// that was dropped, or half created by a session that died.
 pub fn refuse_current(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let is_undo = entry.contents == Contents::Undo;
     if is_undo && is_current(work, entry) { Err(Ora::with(30012, &[&entry.name])) } else { Ok(()) }
 }
 
-/// Notes, in the transaction that drops it, how high the sequence numbers of the tablespace's transactions were.
+/// Raises the property, in the transaction of the drop, to the highest sequence number of the tablespace's
+/// transactions.
 pub fn note_sequence(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let above = transactions(work, |txns| txns.sqn_above(entry.number));
     let known = property(work, SEQUENCE)?;
@@ -81,7 +82,7 @@ pub fn note_sequence(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()>
     Ok(())
 }
 
-/// The files are going: an undo tablespace all of whose files are among them is looked into no more.
+/// Closes an undo tablespace if all of its files are among those that are removed.
 ///
 /// # Errors
 /// ORA-30013 when it is in use.
@@ -98,7 +99,7 @@ pub fn forget(work: &mut Work<'_>, numbers: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// RETENTION GUARANTEE and NOGUARANTEE. ORA-30044 for a tablespace that is not one of undo.
+/// RETENTION GUARANTEE and NOGUARANTEE. ORA-30044 for another kind of tablespace.
 pub fn set_retention(work: &mut Work<'_>, entry: &TablespaceEntry, on: bool) -> Result<()> {
     if entry.contents != Contents::Undo {
         return Err(Ora::new(30044));

@@ -9,7 +9,7 @@ use sql::ast::{
 };
 use types::{ObjectId, Ora, Result, Value};
 
-/// Bytes of a password, at most.
+/// Largest number of bytes of a password.
 const PASSWORD_MAX: usize = 1024;
 
 /// Bits of ASTATUS.
@@ -36,7 +36,7 @@ fn require_new(work: &Work<'_>, name: &Ident, code: u32) -> Result<()> {
     }
 }
 
-/// Enters a user: CREATE USER, and GRANT ... IDENTIFIED BY.
+/// Inserts a user: CREATE USER, and GRANT ... IDENTIFIED BY.
 pub fn add_user(work: &mut Work<'_>, name: &Ident, options: &UserOptions) -> Result<UserId> {
     let id = work.host.parts().dict.shared().next_user();
     let mut row = blank(Base::User);
@@ -53,16 +53,16 @@ pub fn add_user(work: &mut Work<'_>, name: &Ident, options: &UserOptions) -> Res
     set_options(work, &mut row, options)?;
     work.change().insert(Base::User, &row)?;
     work.change().insert(Base::UserLogon, &dictionary::logons::new_row(id))?;
-    // Everybody's units may run for a new user, until that is revoked.
+    // All units may run with the privileges of a new user, until that is revoked.
     crate::grant::inherit(work, id, UserId::PUBLIC)?;
     Ok(id)
 }
 
-/// Changes a user's row as the clauses say.
+/// Changes a user's row according to the clauses.
 fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Result<()> {
     let UserOptions {
         authentication,
-        // Compared by ALTER USER.
+        // Checked by ALTER USER.
         replace: _,
         default_tablespace,
         temporary_tablespace,
@@ -119,7 +119,7 @@ fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Res
         set_status(row, LOCKED, locked);
         row[user::LTIME] = if locked { Value::Date(work.now) } else { Value::Null };
         if !locked {
-            // What logons have counted is void.
+            // Failed logons counted so far are void.
             let seq = dictionary::rows::as_i64(&row[user::LSEQ]).unwrap_or(0);
             row[user::LSEQ] = int(seq + 1);
         }
@@ -133,7 +133,7 @@ fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Res
     Ok(())
 }
 
-/// DEFAULT ROLE: replaces the list. ORA-01919, and ORA-01955 for roles that the user was not granted directly.
+/// DEFAULT ROLE: replaces the list. ORA-01919, and ORA-01955 for roles that were not granted directly.
 fn set_default_roles(work: &mut Work<'_>, id: UserId, roles: &SetRole) -> Result<DefaultRoles> {
     let (kind, list) = match roles {
         SetRole::None => (DefaultRoles::None, &[][..]),
@@ -162,12 +162,12 @@ fn set_status(row: &mut Row, bit: i64, on: bool) {
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
-    // Whether a user exists is told to those who may change it.
+    // Only a user who may alter users is told whether the user exists.
     if work.image.user_named(&alter.name.name).is_none_or(|user| user.id != work.session.user) {
         require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
     }
     let id = existing(work, &alter.name, false, 1918)?;
-    // A user may change the own password and nothing else.
+    // A user may change only the own password.
     let only_password = UserOptions {
         authentication: alter.options.authentication.clone(),
         replace: alter.options.replace.clone(),
@@ -196,7 +196,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
     Ok(())
 }
 
-/// The user or role of that name.
+/// The user or role with that name.
 pub fn existing(work: &Work<'_>, name: &Ident, role: bool, code: u32) -> Result<UserId> {
     let found = work.image.user_named(&name.name).filter(|user| user.is_role == role);
     found.map(|user| user.id).ok_or_else(|| Ora::with(code, &[&name.name]).at(name.pos.0))
@@ -216,12 +216,12 @@ pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
     row[user::ASTATUS] = int(0);
     row[user::SPARE4] = verifier;
     work.change().insert(Base::User, &row)?;
-    // Who creates a role has it, with the option.
+    // The creator of a role gets it with the admin option.
     let creator = work.session.user;
     work.change().insert(Base::Sysauth, &[int(creator.0), int(id.0), Value::Null, int(1)])
 }
 
-/// ALTER ROLE: another way to enable it, for those who do so from now on.
+/// ALTER ROLE: changes the authentication for later uses of SET ROLE.
 pub fn alter_role(work: &mut Work<'_>, alter: &CreateRole) -> Result<()> {
     let found = work.image.user_named(&alter.name.name).filter(|user| user.is_role && user.id != UserId::PUBLIC);
     let id = found.map(|user| user.id);
@@ -235,7 +235,7 @@ pub fn alter_role(work: &mut Work<'_>, alter: &CreateRole) -> Result<()> {
     work.change().update_by(Base::User, mine, &mut |row| row[user::SPARE4] = verifier.clone()).map(drop)
 }
 
-/// The authentication of a role, in the form of SPARE4.
+/// The authentication of a role in the form of SPARE4.
 fn role_verifier(work: &mut Work<'_>, create: &CreateRole) -> Result<Value> {
     Ok(match &create.authentication {
         None | Some(Authentication::None) => Value::Null,
@@ -283,7 +283,7 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if !role {
         let parts = work.host.parts();
         parts.dict.shared().forget_logons(parts.p, id)?;
-        // A job knows its owner by name, and the next user of that name is somebody else.
+        // A job refers to its owner by name, and the next user with that name is another one.
         let owner = name.name.clone();
         work.change().delete(Base::Job, &move |row| dictionary::rows::as_text(&row[job::POWNER]) == owner)?;
     }
@@ -315,11 +315,11 @@ fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident)
     if !cascade {
         return Err(Ora::with(1922, &[&name.name]).at(name.pos.0));
     }
-    // Calls that run its units are waited for before anything has gone.
+    // Calls that run its units are waited for before anything is dropped.
     for (_, object) in &owned {
         work.claim_unit(*object)?;
     }
-    // Tables first: their indexes and triggers go with them, and clusters must be empty.
+    // Tables first: their indexes and triggers are dropped with them, and clusters must be empty.
     owned.sort_unstable_by_key(|(kind, object)| (*kind != ObjectKind::Table, *kind != ObjectKind::Cluster, *object));
     for (kind, object) in owned {
         match kind {
@@ -331,7 +331,7 @@ fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident)
                 work.change().delete_by(Base::Syn, by(dictionary::base::syn::OBJ, object))?;
                 work.delete_object(object)?;
             }
-            // An index on another's table goes by itself; one on an own table has gone with it.
+            // An index on another user's table is dropped separately; one on an own table is gone already.
             ObjectKind::Index => {
                 if let Some(index) = work.image.index(object)?
                     && work.image.object(index.table).is_some_and(|table| table.owner_id != owner)

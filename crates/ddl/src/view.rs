@@ -36,7 +36,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
             written_out = crate::star::written_out(work.host, create, &target, &described);
             view_columns(create, &described)?
         }
-        // FORCE keeps the view though its query is wrong; it fails when it is used.
+        // FORCE stores the view although its query is invalid; its use fails.
         Err(error) if *force => {
             errors.push(ErrorLine { line: 0, column: 0, text: error.headline() });
             create.columns.iter().map(|name| ColumnDef::new(name.name.clone(), types::DataType::TEXT)).collect()
@@ -77,7 +77,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })
 }
 
-/// Takes back what was granted on columns that the new view has not in the same place.
+/// Revokes grants on columns that the new view does not have at the same position.
 fn forget_column_grants(work: &mut Work<'_>, view: ObjectId, columns: &[ColumnDef]) -> Result<()> {
     if work.image.object_grants(view).iter().all(|grant| grant.column == 0) {
         return Ok(());
@@ -94,7 +94,7 @@ fn forget_column_grants(work: &mut Work<'_>, view: ObjectId, columns: &[ColumnDe
     work.change().delete_by(Base::Objauth, by(objauth::OBJ, view).and(&gone)).map(drop)
 }
 
-/// The view that is replaced. ORA-00955 when something else has the name, or without OR REPLACE.
+/// The view to replace. ORA-00955 when another object has the name, or without OR REPLACE.
 fn existing(work: &Work<'_>, create: &CreateView, target: &Target) -> Result<Option<ObjectId>> {
     match work.image.object_named(target.owner, ObjectKind::View.namespace(), &target.name) {
         Some(object) if object.object.0 < FIRST_USER_OBJECT => Err(Ora::new(701).at(target.pos)),

@@ -1,4 +1,4 @@
-//! Virtual columns, and the hidden ones that stand for the expressions of function-based indexes.
+//! Virtual columns, and the hidden columns for the expressions of function-based indexes.
 
 use crate::columns;
 use crate::entries::Entries;
@@ -10,7 +10,7 @@ use sql::ast::{Expr, ExprKind};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Value, codec, urowid};
 
-/// The row source of a query over one row of those of these columns that the expression uses.
+/// The row source of a query over one row of the columns that the expression uses.
 fn one_row(columns: &[ColumnDef], expr: &Expr) -> String {
     let mut row: Vec<String> = Vec::new();
     sql::visit_expr(expr, &mut |e| {
@@ -26,11 +26,11 @@ fn one_row(columns: &[ColumnDef], expr: &Expr) -> String {
     if row.is_empty() { "dual".to_owned() } else { format!("(select {} from dual)", row.join(", ")) }
 }
 
-/// Whether an expression over a row of these columns, of a table of `owner`, depends on the session's time zone or on
-/// its formats of dates.
+/// Whether an expression over a row of these columns, of a table of `owner`, depends on the session's time zone or date
+/// formats.
 ///
 /// # Errors
-/// Those of compiling it.
+/// Those of its compilation.
 pub fn depends_on_settings(
     work: &mut Work<'_>,
     owner: UserId,
@@ -38,7 +38,7 @@ pub fn depends_on_settings(
     (before, expr, after): (&str, &Expr, &str),
 ) -> Result<bool> {
     let row = one_row(columns, expr);
-    // Of two rows nothing is known but their types.
+    // With two rows only the types of the columns are known, not their values.
     let row = match row.strip_suffix(')') {
         Some(row) => format!("{row} union all {})", row.trim_start_matches('(')),
         None => row,
@@ -50,14 +50,13 @@ pub fn depends_on_settings(
 /// Compiles a condition over a row of these columns, of a table of `owner`.
 ///
 /// # Errors
-/// Those of compiling it.
+/// Those of its compilation.
 pub fn check_condition(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], condition: &Expr) -> Result<()> {
     let query = sql::parse_query(&format!("select 1 x from {} where {condition}", one_row(columns, condition)))?;
     work.host.describe(&query, Some(owner)).map(|_| ()).map_err(|e| e.at(condition.pos.0))
 }
 
-/// The type of an expression over a row of these columns, of a table of `owner`: the functions it calls are the
-/// owner's.
+/// The type of an expression over a row of these columns, of a table of `owner`: functions are resolved as the owner's.
 pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
     let query = sql::parse_query(&format!("select {expr} x from {}", one_row(columns, expr)))?;
     let described = work.host.describe(&query, Some(owner)).map_err(|e| e.at(expr.pos.0))?;
@@ -70,7 +69,7 @@ pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: 
     }
 }
 
-/// The hidden column for the key of a function-based index: one that is there with the same expression, or a new one.
+/// The hidden column for the key of a function-based index: an existing one with the same expression, or a new one.
 pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result<usize> {
     let text = expr.to_string();
     if let Some(at) = table.columns.iter().position(|c| c.virtual_text.as_deref() == Some(&text)) {
@@ -93,8 +92,8 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
     Ok(position)
 }
 
-/// Checks that the functions of an index's keys exist, are DETERMINISTIC, and have the types that they had when the
-/// index was made. A key on a virtual column of the user's converts to that column's type: it is not checked.
+/// Checks that the functions of an index's keys exist, are DETERMINISTIC, and have the same types as when the index was
+/// made. A key on a user's virtual column converts to that column's type, and is not checked.
 ///
 /// # Errors
 /// Those of [`crate::expression::check_computed`]; ORA-30554 for a function of another type.
@@ -112,8 +111,8 @@ pub fn check_keys(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Re
     Ok(())
 }
 
-/// Disables the indexes whose keys call a unit or a synonym that is dropped or replaced, or a unit whose text names it.
-/// Their entries may differ from what the function returns from now on.
+/// Disables the indexes whose keys call a unit or a synonym that is dropped or replaced, or a unit whose text names it:
+/// the function may return other values than their entries from now on.
 pub fn disable_indexes(work: &mut Work<'_>, changed: ObjectId) -> Result<()> {
     let image = work.image.clone();
     let calling = calling_indexes(&image)?;
@@ -126,8 +125,8 @@ pub fn disable_indexes(work: &mut Work<'_>, changed: ObjectId) -> Result<()> {
     disable(work, &calling, &leads)
 }
 
-/// As [`disable_indexes`], where `lost` are the users that have lost the right to call the unit: only for their tables
-/// and for keys that call their units.
+/// Like [`disable_indexes`], for users (`lost`) that have lost the right to call the unit: only for their tables, and
+/// for keys that call their units.
 pub fn disable_indexes_of(work: &mut Work<'_>, unit: ObjectId, lost: &[UserId]) -> Result<()> {
     let image = work.image.clone();
     let calling = calling_indexes(&image)?;
@@ -146,13 +145,13 @@ pub fn disable_indexes_of(work: &mut Work<'_>, unit: ObjectId, lost: &[UserId]) 
     disable(work, &calling, &leads)
 }
 
-/// As [`disable_indexes`], before a new unit or synonym hides a public one of its name from its owner.
+/// Like [`disable_indexes`], before a new unit or synonym hides a public one with the same name from its owner.
 pub fn disable_hidden(work: &mut Work<'_>, target: &Target) -> Result<()> {
     let calling = calling_indexes(&work.image)?;
     disable(work, &calling, &|owner, path| owner == target.owner && path.first() == Some(&target.name.as_str()))
 }
 
-/// An index that is not disabled, and the names by which its keys call functions of PL/SQL.
+/// An enabled index, and the names by which its keys call PL/SQL functions.
 struct Calling {
     /// The owner of the table.
     owner: UserId,
@@ -182,8 +181,8 @@ fn calling_indexes(image: &Image) -> Result<Vec<Calling>> {
     Ok(all)
 }
 
-/// The names of the functions of PL/SQL that an expression over a row of the table calls. An expression that does not
-/// parse any more has none; it cannot be evaluated either.
+/// The names of the PL/SQL functions that an expression over a row of the table calls. An expression that does not
+/// parse any more has none, and cannot be evaluated either.
 fn calls_in(table: &TableDef, text: &str) -> Vec<Vec<String>> {
     let place = crate::expression::Place::Computed(1743);
     let used = sql::parse_expression(text).and_then(|e| crate::expression::used(place, &table.columns, &e));
@@ -191,7 +190,7 @@ fn calls_in(table: &TableDef, text: &str) -> Vec<Vec<String>> {
     calls.into_iter().map(|call| call.name.parts.into_iter().map(|part| part.name).collect()).collect()
 }
 
-/// `leads`: by the owner of a table and the names of a call, whether the call is meant.
+/// `leads`: decides from the owner of a table and the names of a call whether the call is affected.
 fn disable(work: &mut Work<'_>, calling: &[Calling], leads: &dyn Fn(UserId, &[&str]) -> bool) -> Result<()> {
     for Calling { owner, index, calls } in calling {
         let is_meant = |call: &Vec<String>| leads(*owner, &call.iter().map(String::as_str).collect::<Vec<_>>());
@@ -204,7 +203,7 @@ fn disable(work: &mut Work<'_>, calling: &[Calling], leads: &dyn Fn(UserId, &[&s
     Ok(())
 }
 
-/// Takes the expressions off the hidden columns that only this index had.
+/// Removes the expressions of the hidden columns that only this index used.
 pub fn forget_key(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
     for part in &index.columns {
         let IndexKey::Column(at) = part.key else { continue };
@@ -222,7 +221,7 @@ pub fn forget_key(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Re
     Ok(())
 }
 
-/// Whether a part of the index's key is not in the row's bytes.
+/// Whether a part of the index's key is computed, that is, not in the row's bytes.
 pub fn is_computed(table: &TableDef, index: &IndexDef) -> bool {
     index.columns.iter().any(|part| match part.key {
         IndexKey::Column(at) => table.columns[at].virtual_text.is_some(),
@@ -230,8 +229,8 @@ pub fn is_computed(table: &TableDef, index: &IndexDef) -> bool {
     })
 }
 
-/// The entries of an index with computed keys, of all rows there are; `is_moved`: they are in a segment of which the
-/// dictionary knows nothing yet.
+/// The entries of an index with computed keys, for all rows; `is_moved`: the rows are in a segment that the dictionary
+/// does not have yet.
 pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, is_moved: bool) -> Result<Entries> {
     let mut parts = Vec::new();
     for part in &index.columns {
@@ -270,8 +269,8 @@ pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, is_moved
         }
         Ok(())
     };
-    // Read ahead in any case: its functions are the owner's, whoever rebuilds the index. Indexes lead to where the rows
-    // were.
+    // Read with the owner's names, because the functions are the owner's, whichever user rebuilds the index. Existing
+    // indexes refer to the old places of the rows.
     let indexes = if is_moved { Vec::new() } else { table.indexes.clone() };
     let ahead = std::rc::Rc::new(TableDef { indexes, ..table.clone() });
     work.host.rows_ahead(&query, &ahead, &mut each)?;

@@ -1,4 +1,4 @@
-//! One data definition statement on its way: locks, names, segments made and doomed, rows changed.
+//! The state of a running DDL statement: locks, names, segments made and marked for the drop, changed rows.
 
 use block::SegmentKind;
 use btree::Btree;
@@ -26,18 +26,18 @@ pub struct Storage<'a> {
     pub trees: &'a Btree,
 }
 
-/// What a statement works with at one moment.
+/// The services of a statement at one moment.
 pub struct Parts<'a> {
     pub p: &'a Process,
     pub dict: &'a mut Dictionary,
     pub txn: &'a mut Txn,
     pub storage: Storage<'a>,
-    /// Told of the commits: the result cache's.
+    /// Called at commits: the result cache's hook.
     pub hook: &'a dyn CommitHook,
     pub nls: &'a types::Nls,
 }
 
-/// Who runs the statement.
+/// The user that runs the statement.
 pub type SessionNames = Who;
 
 /// A column of a query.
@@ -49,7 +49,7 @@ pub struct Described {
     pub nullable: bool,
 }
 
-/// What DDL needs of the crates above it.
+/// The services that DDL needs from the crates above it.
 pub trait Host {
     fn parts(&mut self) -> Parts<'_>;
     fn session(&self) -> SessionNames;
@@ -61,60 +61,59 @@ pub trait Host {
     fn is_edition_used(&self, _edition: ObjectId) -> bool {
         false
     }
-    /// Claims a stored unit until [`Host::end_claims`]: nobody begins to run it. Of a package or type the specification
-    /// stands for both. False while another session runs it.
+    /// Claims a stored unit until [`Host::end_claims`]: no call begins to run it. The specification of a package or
+    /// type stands for both parts. False while another session runs it.
     fn claim_unit(&mut self, unit: ObjectId) -> bool {
         let _ = unit;
         true
     }
-    /// Waits until no other session runs a unit that is claimed.
+    /// Waits until no other session runs a claimed unit.
     ///
     /// # Errors
-    /// ORA-04020, ORA-04021, and those of a session that is to stop.
+    /// ORA-04020, ORA-04021, and those of a session that must stop.
     fn await_unit(&mut self, unit: ObjectId) -> Result<()> {
         let _ = unit;
         Ok(())
     }
-    /// Gives back what [`Host::claim_unit`] has claimed.
+    /// Ends the claims of [`Host::claim_unit`].
     fn end_claims(&mut self) {}
-    /// `ddl_lock_timeout`: how long a statement waits for a table that transactions have changed.
+    /// `ddl_lock_timeout`: the time that a statement waits for a table with open changes.
     fn lock_timeout_s(&self) -> u32 {
         0
     }
     /// Random bytes for a password's verifier.
     fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
-    /// Whether passwords that are set get 11G verifiers beside the 12C ones.
+    /// Whether new passwords get 11G verifiers in addition to the 12C ones.
     fn makes_11g(&self) -> bool {
         false
     }
-    /// The columns of a query, with the names and privileges of `owner` where one is given: those of a view's, without
-    /// roles.
+    /// The columns of a query; with `owner`, resolved with that user's names and privileges, without roles, as for a
+    /// view.
     fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>>;
-    /// Whether the function of that name, called with so many arguments, is DETERMINISTIC, with the names and
-    /// privileges of `owner`; none when there is no such function.
+    /// Whether the function with that name and number of arguments is DETERMINISTIC, resolved with the names and
+    /// privileges of `owner`; `None` when there is no such function.
     fn function(&mut self, owner: UserId, path: &[String], args: usize) -> Result<Option<bool>> {
         let _ = (owner, path, args);
         Ok(None)
     }
-    /// Whether what a query gives depends on the session's time zone or on its formats of dates, with the names and
-    /// privileges of `owner`.
+    /// Whether the result of a query depends on the session's time zone or date formats, with the names and privileges
+    /// of `owner`.
     fn depends_on_settings(&mut self, query: &Query, owner: UserId) -> Result<bool> {
         let _ = (query, owner);
         Ok(false)
     }
-    /// The objects of others that a view's query uses, with the names and privileges of the view's owner.
+    /// The objects of other users that a view's query uses, with the names and privileges of the view's owner.
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>>;
-    /// Runs a query and hands on its rows; `each` is given the parts of that moment. The query runs in the session's
-    /// transaction. ORA-01466 when its columns are not the expected ones: what it reads was defined anew since it was
-    /// described.
+    /// Runs a query in the session's transaction and passes on its rows; `each` gets the services of that moment.
+    /// ORA-01466 when its columns are not the expected ones, because an object was redefined since the description.
     fn rows(
         &mut self,
         query: &Query,
         expected: Option<&[Described]>,
         each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
     ) -> Result<()>;
-    /// Runs a query on a table as the statement defines it, with the rows that the statement has given it. The query's
-    /// names are the statement's own, and may be read whatever the session may.
+    /// Runs a query on a table as the statement defines it, with the rows that the statement has inserted. The query's
+    /// names are the statement's own, and are readable regardless of the session's privileges.
     fn rows_ahead(
         &mut self,
         query: &Query,
@@ -124,7 +123,7 @@ pub trait Host {
         let _ = table;
         self.rows(query, None, each)
     }
-    /// Runs a query with the names and privileges of `owner`: an expression of a table of the owner's.
+    /// Runs a query with the names and privileges of `owner`, for an expression of a table of the owner's.
     fn rows_as(
         &mut self,
         owner: UserId,
@@ -134,7 +133,7 @@ pub trait Host {
         let _ = owner;
         self.rows(query, None, each)
     }
-    /// Runs a statement that changes rows, and commits it.
+    /// Runs a DML statement, and commits it.
     fn run(&mut self, text: &str) -> Result<()> {
         let _ = text;
         Err(Ora::unsupported())
@@ -144,11 +143,11 @@ pub trait Host {
         let _ = table;
         false
     }
-    /// Takes this session's rows of a temporary table away.
+    /// Deletes this session's rows of a temporary table.
     fn empty_temporary(&mut self, table: ObjectId) {
         let _ = table;
     }
-    /// Compiles a unit of that owner without storing it. A unit whose text could not be parsed has errors, too.
+    /// Compiles a unit of that owner without storing it. A unit whose text cannot be parsed has errors, too.
     fn compile(
         &mut self,
         owner: &str,
@@ -156,12 +155,11 @@ pub trait Host {
         kind: StoredKind,
         source: &str,
     ) -> Result<Vec<dictionary::ErrorLine>>;
-    /// What compiling other units and views for this statement came to, and is to be stored with it.
+    /// The results of compiling other units and views for this statement, to be stored with it.
     fn take_verdicts(&mut self) -> Vec<Verdict> {
         Vec::new()
     }
-    /// Compiles a unit or view as the dictionary has it now. Whether it has no errors; `None` where that cannot be
-    /// told.
+    /// Compiles a unit or view as it is in the dictionary now. Whether it has no errors; `None` when that is unknown.
     fn compiles(&mut self, object: ObjectId) -> Option<bool> {
         let _ = object;
         None
@@ -171,24 +169,24 @@ pub trait Host {
     fn roll_out(&mut self, objects: &[ObjectId]) {
         self.changed(objects);
     }
-    /// The statement is about to commit changes of these objects, and of the statistics of others, and calls
-    /// [`Host::changed`] and [`Host::roll_out`] afterwards, or somebody does if it dies. None: it has done so.
+    /// Announces that the statement is about to commit changes of these objects, and of the statistics of `rolled`. It
+    /// calls [`Host::changed`] and [`Host::roll_out`] afterwards; if the process dies, PMON does the same. Empty lists
+    /// end the announcement.
     fn announce(&mut self, objects: &[ObjectId], rolled: &[ObjectId]) {
         let _ = (objects, rolled);
     }
-    /// Objects were changed or dropped, and the change is committed: their results in the result cache are no longer
-    /// good.
+    /// Objects were changed or dropped, and the change is committed: their results in the result cache become invalid.
     fn changed(&mut self, objects: &[ObjectId]);
 }
 
-/// What came of a statement that did not fail.
+/// The result of a successful statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// "Warning: ... created with compilation errors."
     pub compiled_with_errors: bool,
 }
 
-/// When cursors become invalid after statistics that their plans were made with have changed.
+/// The time at which a change of statistics invalidates the cursors whose plans used them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalidation {
     /// At once.
@@ -197,11 +195,11 @@ pub enum Invalidation {
     Never,
     /// Each within a window of time.
     Rolling,
-    /// As the preference NO_INVALIDATE of the table says.
+    /// According to the table's preference NO_INVALIDATE.
     Preference,
 }
 
-/// A resolved target: the schema and the name in it.
+/// A resolved target: the schema, and the name in it.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub owner: UserId,
@@ -210,7 +208,7 @@ pub struct Target {
     pub pos: u32,
 }
 
-/// The statement's state.
+/// The state of the statement.
 pub struct Work<'a> {
     pub host: &'a mut dyn Host,
     pub image: Picture,
@@ -219,62 +217,62 @@ pub struct Work<'a> {
     pub now: Date,
     /// Segments to drop once the statement has committed.
     doomed: Vec<DroppedSegment>,
-    /// Files made by the statement: they go again if it fails.
+    /// Files made by the statement; a failure removes them.
     pub files_made: Vec<u32>,
-    /// Files to take out of the database once the statement has committed, and whether to delete them.
+    /// Files to remove from the database once the statement has committed, and whether to delete them.
     pub files_going: Option<(Vec<u32>, bool)>,
     /// The tablespace that is being dropped: its segments go with its files.
     pub going: Option<u32>,
     /// Objects changed or dropped.
     touched: Vec<ObjectId>,
-    /// Objects with other statistics, whose cursors end by and by.
+    /// Objects with changed statistics, whose cursors end within a window.
     rolled: Vec<ObjectId>,
-    /// When statistics that the statement changes make cursors invalid.
+    /// The time at which changed statistics invalidate cursors.
     pub invalidation: Invalidation,
-    /// Objects that change in a way that may hurt what names them.
+    /// Objects whose change may invalidate dependents.
     unsettled: Vec<ObjectId>,
-    /// Tables that are given columns.
+    /// Tables that get new columns.
     grown: Vec<ObjectId>,
-    /// Sequences whose cached numbers are to be forgotten.
+    /// Sequences whose cached numbers must be dropped.
     pub sequences: Vec<ObjectId>,
     /// The DD enqueue, while it is held.
     dd: Option<LockId>,
-    /// Other enqueues that the statement keeps to its end.
+    /// Other enqueues that the statement holds to its end.
     held: Vec<LockId>,
-    /// Base tables have been changed, perhaps, since the statement began or last committed.
+    /// Base tables may have changed since the statement began or last committed.
     changed: bool,
     /// The statement has committed something.
     committed: bool,
-    /// The thing that could not be had.
+    /// The resource that could not be locked.
     busy: Option<Wanted>,
-    /// EXCEPTIONS INTO: the statement that notes the rows that made this one fail.
+    /// EXCEPTIONS INTO: the INSERT for the rows that made the statement fail.
     pub exceptions: Option<String>,
 }
 
-/// A thing that a statement needs and others have.
+/// A resource that a statement needs and other sessions use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     /// A table, in a mode.
     Table { object: ObjectId, mode: LockMode },
-    /// A stored unit that nobody runs.
+    /// A stored unit that no call may run.
     Unit(ObjectId),
 }
 
-/// How long a request for a table queues, and so holds up those who want to change it, when it must not do so for long.
+/// The time that a request for a table stays in the queue when it must not block other sessions for long.
 const SHORT_WAIT_MS: u32 = 200;
 
-/// Units and views that a statement compiles after its commit; what it may have hurt besides waits for its next use.
+/// Units and views that a statement compiles after its commit; further dependents are compiled at their next use.
 const COMPILED_AT_ONCE: usize = 500;
 
-/// How long such a request rests before it is made again.
+/// The pause before such a request is repeated.
 const REST: Duration = Duration::from_millis(500);
 
 impl<'a> Work<'a> {
-    /// Commits, takes the DD enqueue, runs `f`, and commits or undoes what it did.
+    /// Commits, takes the DD enqueue, runs `f`, and commits or undoes its work.
     ///
-    /// The holder of the DD enqueue never waits for a table, nor for calls that run a unit. When one cannot be had and
-    /// the session is willing to wait (for a table `ddl_lock_timeout`), the statement is undone, the table or the unit
-    /// is waited for without the enqueue, and the statement is run again.
+    /// The holder of the DD enqueue never waits for a table (L3), nor for calls that run a unit. When one cannot be
+    /// locked and the session is willing to wait (for a table `ddl_lock_timeout`), the statement is undone, the session
+    /// waits for the table or the unit without the enqueue, and the statement is run again.
     pub fn run(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>) -> Result<Outcome> {
         let done = Work::run_again(host, f);
         host.end_claims();
@@ -312,7 +310,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Runs `f` with the DD enqueue, which is released; says what was wanted when that is all that failed.
+    /// Runs `f` with the DD enqueue, which is then released; returns the wanted resource when that was the only
+    /// failure.
     fn run_locked(
         host: &mut dyn Host,
         lock: LockId,
@@ -335,7 +334,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Runs `f` without the DD enqueue, which it takes where it needs it; what it has not committed is undone.
+    /// Runs `f` without the DD enqueue, which `f` takes when needed; uncommitted work is undone.
     pub fn aside<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         let mut work = Work::new(host, None)?;
         let done = f(&mut work);
@@ -344,7 +343,7 @@ impl<'a> Work<'a> {
         undone.and(done)
     }
 
-    /// Runs `f`, which only looks: nothing is committed, undone or locked.
+    /// Runs a read-only `f`: nothing is committed, undone or locked.
     pub fn look<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         f(&mut Work::new(host, None)?)
     }
@@ -382,8 +381,8 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Notes the rows that made the statement fail, which is undone; the error to give. ORA-02445 for a table of
-    /// exceptions that is not there, or not to be seen.
+    /// Notes the rows that made the statement fail, which is undone; returns the error to report. ORA-02445 for a table
+    /// of exceptions that is missing or not accessible.
     fn note_exceptions(&mut self, failed: Ora) -> Ora {
         let Some(text) = self.exceptions.take() else { return failed };
         match self.host.run(&text) {
@@ -393,20 +392,20 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Gives back the enqueues that are held, the DD enqueue last.
+    /// Releases the enqueues, the DD enqueue last.
     fn release(&mut self) {
         let locks: Vec<LockId> = self.held.drain(..).chain(self.dd.take()).collect();
         let parts = self.host.parts();
         locks.into_iter().for_each(|lock| parts.dict.shared().enqueues().release(parts.p, lock));
     }
 
-    /// Runs the long part of a statement, which changes nothing in the dictionary, without the DD enqueue, so that
-    /// others may define meanwhile; afterwards the dictionary is looked at again. What the statement relies on it must
-    /// have locked by a table or by [`Work::hold`], or look up again. Where the statement has changed the dictionary
-    /// already the enqueue is kept.
+    /// Runs the long part of a statement (L2), which changes nothing in the dictionary, without the DD enqueue, so that
+    /// other sessions may run DDL meanwhile; afterwards the dictionary is read again. The statement must have locked
+    /// the objects it relies on by a table lock or [`Work::hold`], or look them up again. If the statement has already
+    /// changed the dictionary the enqueue is kept.
     ///
     /// # Errors
-    /// Those of `f`, and of waiting for the enqueue; it is then not held.
+    /// Those of `f`, and of waiting for the enqueue, which is not held then.
     pub fn apart<R>(&mut self, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         if self.changed {
             return f(self);
@@ -419,8 +418,7 @@ impl<'a> Work<'a> {
         Ok(done)
     }
 
-    /// Gives the DD enqueue back in the middle of a statement that has changed nothing in the dictionary since it last
-    /// committed.
+    /// Releases the DD enqueue in the middle of a statement that has not changed the dictionary since its last commit.
     pub fn give_dd(&mut self) {
         assert!(!self.changed, "the dictionary is changed under the DD enqueue only");
         if let Some(lock) = self.dd.take() {
@@ -437,7 +435,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Takes an enqueue that is kept to the end of the statement, without waiting. False when somebody has it.
+    /// Takes an enqueue without waiting, and keeps it to the end of the statement. False when another session holds it.
     pub fn hold(&mut self, kind: EnqueueType, id: u64, mode: LockMode) -> Result<bool> {
         let parts = self.host.parts();
         match parts.dict.shared().enqueues().get(parts.p, kind, id, 0, mode, Timeout::NoWait) {
@@ -448,13 +446,13 @@ impl<'a> Work<'a> {
         Ok(true)
     }
 
-    /// Keeps a tablespace from going away while a segment that the dictionary does not have yet is filled in it.
+    /// Keeps a tablespace from being dropped while a segment that the dictionary does not have yet is filled in it.
     /// ORA-00054.
     pub fn hold_tablespace(&mut self, number: u32, mode: LockMode) -> Result<()> {
         if self.hold(EnqueueType::Tt, number.into(), mode)? { Ok(()) } else { Err(Ora::new(54)) }
     }
 
-    /// Looks at the dictionary again, after a commit in the middle.
+    /// Reads the dictionary again, after a commit in the middle.
     pub fn refresh(&mut self) -> Result<()> {
         self.image.checked()?;
         let parts = self.host.parts();
@@ -463,10 +461,10 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Commits what the statement has done so far, releases its table locks, and goes on.
+    /// Commits the work of the statement so far, releases its table locks, and continues.
     pub fn commit(&mut self) -> Result<()> {
         let hurt = self.mark_hurt()?;
-        // A decision by a picture that could not be read is rolled back.
+        // A decision based on a dictionary image that could not be read completely is rolled back.
         self.image.checked()?;
         self.host.parts().dict.checked()?;
         os::crash::point("ddl-done");
@@ -492,7 +490,8 @@ impl<'a> Work<'a> {
         for sequence in sequences {
             parts.dict.shared().forget_sequence(parts.p, sequence);
         }
-        // The statement is done: a segment that cannot be dropped now is left to SMON, and no error of the statement.
+        // The statement is done: a segment that cannot be dropped now is left to SMON, and is no error of the
+        // statement.
         let doomed = std::mem::take(&mut self.doomed);
         if !doomed.is_empty() {
             let _ = parts.dict.shared().finish_drops(parts.p, &doomed);
@@ -505,19 +504,19 @@ impl<'a> Work<'a> {
 
     pub fn undo(&mut self) -> Result<()> {
         let parts = self.host.parts();
-        // The segments that were made go with the rest.
+        // The rollback also drops the segments that were made.
         parts.storage.heap.transactions().rollback(parts.p, parts.txn)?;
         self.changed = false;
         let made = std::mem::take(&mut self.files_made);
         if !made.is_empty() {
             crate::tablespace::drop_files(self, &made, true)?;
         }
-        // A statement that fails may have kept others from changing files.
+        // A failed statement may have fenced files.
         let parts = self.host.parts();
         parts.storage.heap.transactions().cache().files().refresh()
     }
 
-    /// The dictionary's tables, to be changed.
+    /// Access for changing the dictionary's tables.
     pub fn change(&mut self) -> Change<'_> {
         assert!(self.dd.is_some(), "the dictionary is changed under the DD enqueue only");
         self.changed = true;
@@ -525,13 +524,13 @@ impl<'a> Work<'a> {
         Change::new(parts.dict.shared(), parts.p, parts.txn)
     }
 
-    /// Rows of a base table as the statement sees them.
+    /// Rows of a base table that the statement sees.
     pub fn select(&mut self, base: Base, chosen: &dyn Fn(&[Value]) -> bool) -> Result<Vec<Row>> {
         let parts = self.host.parts();
         Change::new(parts.dict.shared(), parts.p, parts.txn).select(base, chosen)
     }
 
-    /// As [`Self::select`], by an index where there is one.
+    /// Like [`Self::select`], by an index if there is one.
     pub fn select_by(&mut self, base: Base, by: By<'_>) -> Result<Vec<Row>> {
         let parts = self.host.parts();
         Change::new(parts.dict.shared(), parts.p, parts.txn).select_by(base, by)
@@ -539,7 +538,7 @@ impl<'a> Work<'a> {
 
     // Names.
 
-    /// The schema and name that a statement means. ORA-01918 for a schema that does not exist.
+    /// The schema and name that a statement refers to. ORA-01918 for a schema that does not exist.
     pub fn target(&self, name: &Name) -> Result<Target> {
         let pos = name.pos.0;
         if name.link.is_some() {
@@ -561,7 +560,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// ORA-01031 unless the session may do `own` in its own schema, or `any` in another's.
+    /// ORA-01031 unless the session has `own` for its own schema, or `any` for another's.
     pub fn require(&self, target: &Target, own: Option<SystemPrivilege>, any: SystemPrivilege) -> Result<()> {
         let allowed = if target.owner == self.session.user {
             own.is_none_or(|privilege| self.names.has(privilege) || self.names.has(any))
@@ -571,7 +570,7 @@ impl<'a> Work<'a> {
         if allowed { Ok(()) } else { Err(Ora::new(1031).at(target.pos)) }
     }
 
-    /// ORA-01918 when the schema of the target has gone meanwhile.
+    /// ORA-01918 when the schema of the target was dropped meanwhile.
     pub fn require_owner(&self, target: &Target) -> Result<()> {
         match self.image.user(target.owner) {
             Some(_) => Ok(()),
@@ -579,21 +578,21 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// ORA-00955 when the name is taken in the kind's name space.
+    /// ORA-00955 when the name is in use in the kind's name space.
     pub fn require_new(&self, target: &Target, kind: ObjectKind) -> Result<()> {
         let taken = self.image.object_named(target.owner, kind.namespace(), &target.name).is_some()
             || (target.owner == UserId::SYS && kind.namespace() == 1 && Base::named(&target.name).is_some());
         if taken { Err(Ora::new(955).at(target.pos)) } else { Ok(()) }
     }
 
-    /// The object of that kind; `missing` is the error when there is none or the session may not know of it.
+    /// The object of that kind; `missing` is the error when it does not exist or is not visible to the session.
     pub fn existing(&self, target: &Target, kind: ObjectKind, missing: u32) -> Result<ObjectId> {
         let found = self.names.object(Some(&target.owner_name), &target.name, kind.namespace());
         self.found(found, target, kind, missing)
     }
 
-    /// As [`Work::existing`], where the statement is allowed by `any` as well, which is then enough to know of the
-    /// object.
+    /// Like [`Work::existing`], if the statement is also allowed by the privilege `any`, which then makes the object
+    /// visible.
     pub fn existing_for(
         &self,
         target: &Target,
@@ -616,31 +615,31 @@ impl<'a> Work<'a> {
 
     // Locks and notes.
 
-    /// Takes the object for this statement alone. ORA-00054 when a transaction of another session has changed it, which
-    /// [`Work::run`] waits for if the session wants that.
+    /// Locks the object exclusively for this statement. ORA-00054 when a transaction of another session has changed it;
+    /// [`Work::run`] then waits if the session is willing to.
     pub fn lock(&mut self, object: ObjectId) -> Result<()> {
         self.lock_in(object, LockMode::Exclusive)
     }
 
-    /// Sees to it that no open transaction has changed the table, and keeps others from beginning to until this one
-    /// ends. As long as one has, ORA-00054, which [`Work::run`] waits for.
+    /// Locks the table against changes until this transaction ends. ORA-00054 while an open transaction has changed it;
+    /// [`Work::run`] waits for that.
     pub fn lock_shared(&mut self, object: ObjectId) -> Result<()> {
         self.lock_in(object, LockMode::Share)
     }
 
-    /// The statement goes on without a table that could not be locked.
+    /// Notes that the statement continues without a table that could not be locked.
     pub fn forget_busy(&mut self) {
         self.busy = None;
     }
 
-    /// What was committed so far was not the statement's own.
+    /// Notes that the commits so far were not the statement's own.
     pub fn begin_again(&mut self) {
         self.committed = false;
     }
 
-    /// Takes a stored unit for this statement: nobody runs it, or begins to, until the statement has ended. A body is
-    /// taken by the number of its specification. ORA-04021 as long as another session runs the unit: [`Work::run`]
-    /// waits for the end of that call.
+    /// Claims a stored unit for this statement: no call runs it until the statement has ended. A body is claimed by the
+    /// number of its specification. ORA-04021 as long as another session runs the unit: [`Work::run`] waits for the end
+    /// of that call.
     pub fn claim_unit(&mut self, object: ObjectId) -> Result<()> {
         let Some(def) = self.image.object(object) else { return Ok(()) };
         let specification = match def.kind {
@@ -670,18 +669,17 @@ impl<'a> Work<'a> {
         parts.storage.heap.transactions().lock_table(parts.p, parts.txn, object, mode, wait)
     }
 
-    /// Keeps others from defining the table anew, and nobody from changing its rows, until this transaction ends.
-    /// ORA-00054.
+    /// Keeps others from redefining the table, but not from changing its rows, until this transaction ends. ORA-00054.
     pub fn keep_table(&mut self, object: ObjectId) -> Result<()> {
         self.try_table(object, LockMode::SubShare, LockWait::NoWait)
     }
 
-    /// Waits until, at one moment, no open transaction has changed the table; who wants to change it is held up for an
-    /// instant at a time only. From then on nobody begins to until [`Work::end_share`]. Not under the DD enqueue;
-    /// `tries` bounds the attempts.
+    /// Waits for a moment at which no open transaction has changed the table; sessions that want to change it are
+    /// blocked only for short times. From then on no session changes it until [`Work::end_share`]. Not allowed under
+    /// the DD enqueue; `tries` bounds the attempts.
     ///
     /// # Errors
-    /// ORA-00054 when the attempts are used up; ORA-01013 and its like.
+    /// ORA-00054 when the attempts are used up; ORA-01013 and the like.
     pub fn share_table(&mut self, object: ObjectId, tries: Option<u32>) -> Result<()> {
         assert!(self.dd.is_none(), "a table is waited for without the DD enqueue");
         for n in 1u32.. {
@@ -702,20 +700,20 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Lets others change the table again.
+    /// Allows changes of the table again.
     pub fn end_share(&mut self, object: ObjectId) {
         let parts = self.host.parts();
         parts.storage.heap.transactions().end_share(parts.p, parts.txn, object);
     }
 
-    /// As [`Work::share_table`], and has the DD enqueue then as well.
+    /// Like [`Work::share_table`], and then also takes the DD enqueue.
     ///
     /// # Errors
-    /// As [`Work::share_table`]; nothing of both is held.
+    /// Those of [`Work::share_table`]; neither is held then.
     pub fn share_table_and_dd(&mut self, object: ObjectId, tries: Option<u32>) -> Result<()> {
         loop {
             self.share_table(object, tries)?;
-            // Another definition may take long, and nobody could change the table as long.
+            // Another DDL statement may take long, and the table would be blocked meanwhile.
             let parts = self.host.parts();
             let timeout = Timeout::After(Duration::from_millis(SHORT_WAIT_MS.into()));
             let enqueues = parts.dict.shared().enqueues();
@@ -742,31 +740,31 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Notes an object with other statistics, whose cursors end by and by.
+    /// Notes an object with changed statistics, whose cursors end within a window.
     pub fn roll_out(&mut self, object: ObjectId) {
         if !self.rolled.contains(&object) {
             self.rolled.push(object);
         }
     }
 
-    /// Notes that the object, as it has been so far, goes or changes in a way that may hurt the units and views that
-    /// name it.
+    /// Notes that the object, as it has been so far, is dropped or changed in a way that may invalidate the units and
+    /// views that name it.
     pub fn unsettle(&mut self, object: ObjectId) {
         if !self.unsettled.contains(&object) {
             self.unsettled.push(object);
         }
     }
 
-    /// Notes that a table is given columns, which may hurt units that name it: their statements may count on those that
-    /// were there.
+    /// Notes that a table gets columns, which may invalidate units that name it: their statements may rely on the
+    /// present columns.
     pub fn grow(&mut self, table: ObjectId) {
         if !self.grown.contains(&table) {
             self.grown.push(table);
         }
     }
 
-    /// Takes the validity of the units and views that the statement may hurt, in its own transaction: whoever dies
-    /// after the commit leaves none valid that is not.
+    /// Marks the units and views that the statement may invalidate (L12), in its own transaction: a process that dies
+    /// after the commit leaves no invalid unit marked as valid.
     fn mark_hurt(&mut self) -> Result<Vec<ObjectId>> {
         let epoch = self.image.epoch();
         for verdict in self.host.take_verdicts().into_iter().filter(|verdict| verdict.epoch == epoch) {
@@ -785,8 +783,8 @@ impl<'a> Work<'a> {
         Ok(hurt)
     }
 
-    /// Gives validity back to those that compile all the same, which includes all that only share a word with what was
-    /// changed. The statement is done: what fails here leaves them to be compiled by their next use.
+    /// Makes those valid again that still compile, including all that only share a word with the changed object. The
+    /// statement is done: on failure they are compiled at their next use.
     fn compile_hurt(&mut self, hurt: &[ObjectId]) {
         let most = if self.dd.is_some() { COMPILED_AT_ONCE } else { 0 };
         let mut good = Vec::new();
@@ -808,8 +806,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Before the definition of a temporary table, or of what belongs to it, changes: nobody may have rows in it, this
-    /// session neither, until the statement has ended. Nothing for other tables.
+    /// Locks a temporary table before its definition, or that of an object belonging to it, changes: no session, not
+    /// even this one, may have rows in it until the statement has ended. No effect on other tables.
     ///
     /// # Errors
     /// ORA-14452.
@@ -839,7 +837,8 @@ impl<'a> Work<'a> {
 
     // Segments.
 
-    /// Makes a segment in the statement's transaction; it goes again if the statement fails or the session dies.
+    /// Makes a segment in the statement's transaction; a failure of the statement or the death of the session removes
+    /// it.
     pub fn make_segment(&mut self, tablespace: u32, kind: SegmentKind, object: ObjectId) -> Result<Rdba> {
         let parts = self.host.parts();
         let txns = parts.storage.heap.transactions();
@@ -848,7 +847,7 @@ impl<'a> Work<'a> {
         made
     }
 
-    /// Drops a segment once the statement has committed.
+    /// Marks a segment for the drop after the commit (L4).
     pub fn doom(&mut self, header: Rdba) -> Result<()> {
         let going = match self.going {
             Some(tablespace) => self.control()?.file(header.file()).is_some_and(|f| f.tablespace == tablespace),
@@ -861,8 +860,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The tablespace of a clause, or the owner's default, for a new segment of that owner's. ORA-00959 for one that
-    /// does not exist, ORA-02195 for one of temporary data or undo, ORA-01542 for one that is offline, ORA-01950 and
+    /// The tablespace of a clause, or the owner's default, for a new segment of that owner. ORA-00959 for one that does
+    /// not exist, ORA-02195 for one of temporary data or undo, ORA-01542 for one that is offline, ORA-01950 and
     /// ORA-01536 by the quota.
     pub fn tablespace(&mut self, given: Option<&Ident>, owner: UserId) -> Result<u32> {
         let number = match given {
@@ -884,13 +883,13 @@ impl<'a> Work<'a> {
         self.host.parts().dict.shared().next_object()
     }
 
-    /// The SCN of this moment, as a number.
+    /// The present SCN as a number.
     fn scn(&mut self) -> Value {
         let scn = self.host.parts().storage.heap.transactions().current_scn();
         Value::Number(types::Number::from_i128(scn.0.into()))
     }
 
-    /// Enters an object. `data` is its segment's number, when it has one.
+    /// Inserts an object. `data` is the number of its segment, if it has one.
     pub fn insert_object(
         &mut self,
         object: ObjectId,
@@ -933,7 +932,7 @@ impl<'a> Work<'a> {
         self.update_object(object, &mut |_| {})
     }
 
-    /// Takes the object's row out.
+    /// Deletes the object's row.
     pub fn delete_object(&mut self, object: ObjectId) -> Result<()> {
         self.touch(object);
         self.unsettle(object);
@@ -943,8 +942,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Tells of the objects that a statement has changed with those whose rows its transaction has: results of a table that
-/// was truncated end with the commit.
+/// Combines the objects that a statement has changed with those whose rows its transaction has changed: results on a
+/// truncated table become invalid with the commit.
 struct WithTouched<'a> {
     hook: &'a dyn CommitHook,
     touched: &'a [ObjectId],
@@ -973,7 +972,7 @@ fn take_dd(host: &mut dyn Host) -> Result<LockId> {
     Ok(enqueues.get(parts.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?)
 }
 
-/// Waits for units that are claimed; then for tables that a statement found taken, and locks them.
+/// Waits for claimed units; then for tables that were locked by others, and locks them.
 fn wait_for(host: &mut dyn Host, wanted: &[Wanted], until: Instant) -> Result<()> {
     for wanted in wanted {
         let (object, mode) = match *wanted {
@@ -995,12 +994,12 @@ fn wait_for(host: &mut dyn Host, wanted: &[Wanted], until: Instant) -> Result<()
     Ok(())
 }
 
-/// Picks the rows whose column holds the object's number.
+/// Selects the rows whose column has the object's number.
 pub fn by(column: usize, object: ObjectId) -> By<'static> {
     By::new(column, object.0)
 }
 
-/// ORA-00904 for a column that is not there.
+/// ORA-00904 for a missing column.
 pub fn no_column(column: &Ident) -> Ora {
     Ora::with(904, &[&format_args!("\"{}\"", column.name)]).at(column.pos.0)
 }

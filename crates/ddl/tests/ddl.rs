@@ -1,4 +1,4 @@
-//! Data definition over a real stack, with a host that answers queries from a list.
+//! DDL over real storage, with a host that answers queries from a list.
 
 use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
@@ -123,7 +123,7 @@ struct Session<'d> {
     txn: Txn,
     names: SessionNames,
     nls: Nls,
-    /// Rows that any query has.
+    /// The rows of every query.
     answers: Vec<Vec<Value>>,
     columns: Vec<Described>,
     errors: Vec<ErrorLine>,
@@ -280,14 +280,14 @@ fn a_statement_that_fails_or_dies_keeps_no_space() {
     let mut s = database.session("SYSTEM");
     s.ok("create table t (a number, b varchar2(30)) tablespace users");
     let before = used_bytes(&database);
-    // The segment is there when the second constraint fails.
+    // The segment exists when the second constraint fails.
     s.fails("create table u (a number primary key, b number references nothing (a)) tablespace users", 942);
     assert_eq!(used_bytes(&database), before);
     s.ok("create table v (a number primary key) tablespace users");
     assert!(used_bytes(&database) > before);
     s.ok("drop table v");
     assert_eq!(used_bytes(&database), before);
-    // A session that dies behind the commit of a DROP leaves a note, and SMON follows it.
+    // A session that dies after the commit of a DROP leaves a note, and SMON executes it.
     let header = s.table("T").heap().expect("a heap").header;
     Change::new(&database.shared, &s.p, &mut s.txn).drop_later(header).expect("a note");
     s.commit();
@@ -474,7 +474,7 @@ fn clusters_hold_one_table() {
 }
 
 impl Session<'_> {
-    /// How many entries the index has for a key of one number.
+    /// The number of entries of the index for a key of one number.
     fn entries(&mut self, table: &TableDef, index: &str, key: i64) -> usize {
         let index = table.indexes.iter().find(|have| have.name == index).expect("an index");
         let data = table.heap().expect("a heap").data_object;

@@ -253,6 +253,7 @@ impl Reader {
 
     /// The counters at the end of an interval of `seconds`, with its probes and the requested details.
     ///
+    /// # Errors
     /// Those of the server, or that it is gone.
     pub fn snapshot(&mut self, probes: Vec<Probe>, seconds: f64, wanted: &[Wanted]) -> ClientResult<Snapshot> {
         let mut s = Snapshot { probes, ..Snapshot::default() };

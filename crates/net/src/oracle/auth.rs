@@ -18,7 +18,7 @@ pub mod mode {
     pub const ADMINISTRATIVE: u32 = 0x40 | 0x40_0000 | 0x100_0000 | 0x200_0000 | 0x400_0000 | 0x800_0000;
     /// A token instead of a password.
     pub const TOKEN: u32 = 0x2000_0000;
-    /// Modes that are refused.
+    /// Modes of a logon, which a change of the password must not have.
     pub const OTHERS: u32 = ADMINISTRATIVE | TOKEN | PROXY;
 }
 
