@@ -1,4 +1,4 @@
-//! What PL/SQL itself costs: nanoseconds an iteration of loops that do little, over a world without a database.
+//! The cost of PL/SQL itself: nanoseconds per iteration of small loops, over a world without a database.
 //!
 //! `cargo bench -p plsql`
 

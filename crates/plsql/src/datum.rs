@@ -1,8 +1,8 @@
-//! What a variable of PL/SQL holds: a scalar, a record, a collection or a cursor.
+//! The content of a PL/SQL variable: a scalar, a record, a collection or a cursor.
 //!
-//! Records and collections are shared and copied on write: PL/SQL's assignment and parameter passing copy, and most
-//! copies are never changed. A record keeps its scalar fields in one vector of values, so that a fetch writes a row
-//! straight into it.
+//! Records and collections are shared and copied on write (invariant 2): PL/SQL's assignment and parameter passing
+//! copy, and most copies are never changed. A record keeps its scalar fields in one vector of values, so that a fetch
+//! writes a row directly into it.
 
 use crate::intmap::IntMap;
 use std::any::Any;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 use types::Value;
 use types::image::{Damaged, Image, Reader, SharedImage, Writer};
 
-/// An open cursor, shared by all cursor variables that were assigned from one another.
+/// An open cursor, shared by all cursor variables with the same cursor.
 pub type CursorRef = Rc<RefCell<dyn Any>>;
 
 /// The content of a variable.
@@ -39,7 +39,7 @@ impl Datum {
     }
 }
 
-/// The contents that a variable begins with. An open cursor, and a collection with elements, are a session's own.
+/// Encodes initial contents of variables. Open cursors, and collections with elements, belong to one session.
 impl Image for Datum {
     fn put(&self, w: &mut Writer) {
         match self {
@@ -75,7 +75,7 @@ impl Image for Datum {
     }
 }
 
-/// Types whose shared values are written out each time.
+/// Types whose shared values are encoded each time.
 macro_rules! shared {
     ($($ty:ty),*) => {$(
         impl SharedImage for $ty {
@@ -117,19 +117,19 @@ pub struct Rec {
     pub nested: Vec<Datum>,
 }
 
-/// A collection with what is needed to make its elements.
+/// A collection, with the information for making its elements.
 #[derive(Clone, Debug)]
 pub struct Coll {
     pub info: Rc<CollInfo>,
     pub data: CollData,
 }
 
-/// What all collections of a type share.
+/// The information that all collections of a type share.
 #[derive(Clone, Debug, Image)]
 pub struct CollInfo {
-    /// What a new element is: NULL, or a record of NULLs.
+    /// The content of a new element: NULL, or a record of NULLs.
     pub element: Datum,
-    /// The most elements of a VARRAY.
+    /// The maximum size of a VARRAY.
     pub limit: Option<u32>,
     pub kind: CollKind,
 }
@@ -144,7 +144,7 @@ pub enum CollKind {
 
 #[derive(Clone, Debug)]
 pub enum CollData {
-    /// Element `i` is at `i - 1`; `None` was deleted.
+    /// Element `i` is at `i - 1`; `None` is a deleted element.
     Dense(Vec<Option<Datum>>),
     ByInteger(IntMap<Datum>),
     ByText(BTreeMap<String, Datum>),
@@ -189,7 +189,7 @@ impl Coll {
         }
     }
 
-    /// The element with a whole number for its subscript.
+    /// The element with an integer subscript.
     #[inline]
     pub fn at(&self, i: i64) -> Option<&Datum> {
         match &self.data {
@@ -208,7 +208,7 @@ impl Coll {
         }
     }
 
-    /// The element at `key`, made if the collection is associative; the error is the number of Oracle's.
+    /// The element at `key`, created if the collection is associative; the error is Oracle's number.
     pub fn slot(&mut self, key: Key) -> Result<&mut Datum, u32> {
         let element = &self.info.element;
         match (&mut self.data, key) {
@@ -218,7 +218,7 @@ impl Coll {
                     return Err(6532);
                 }
                 match v.get_mut(i as usize - 1) {
-                    // A deleted element of a nested table comes back when it is assigned.
+                    // An assignment restores a deleted element of a nested table.
                     Some(place) => Ok(place.get_or_insert_with(|| element.clone())),
                     None => Err(6533),
                 }
@@ -332,7 +332,7 @@ impl Coll {
         }
     }
 
-    /// The elements in the order of their subscripts.
+    /// The elements in subscript order.
     pub fn elements(&self) -> Box<dyn Iterator<Item = &Datum> + '_> {
         match &self.data {
             CollData::Dense(v) => Box::new(v.iter().flatten()),

@@ -1,4 +1,4 @@
-//! The exceptions that PL/SQL declares itself.
+//! The predefined exceptions of PL/SQL.
 
 /// Names and error numbers, by name.
 const PREDEFINED: &[(&str, u32)] = &[

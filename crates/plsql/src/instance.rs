@@ -1,4 +1,4 @@
-//! The world of a real session: SQL by the executor, names by the dictionary, the rest by the session.
+//! The world of a real session: SQL by the executor, names by the dictionary, all other services by the session.
 
 use crate::world::{
     ColumnInfo, Described, DynamicKind, JobChange, JobRequest, Owner, ResultCacheRequest, StoredUnit, World,
@@ -17,28 +17,28 @@ use txn::Snapshot;
 use types::{DataType, Nls, ObjectId, Ora, Result, Timestamp, Value};
 use wait::Event;
 
-/// What PL/SQL needs of the session above it.
+/// The services that PL/SQL needs from the session above it.
 pub trait Services {
-    /// The stored unit of that name, synonyms followed, and a package's body behind it.
+    /// The stored unit with that name, with synonyms resolved, and a package's body after it.
     fn units(&self, cx: &mut ExecCtx<'_>, owner: Option<&str>, name: &str) -> Result<Vec<Rc<ProcedureDef>>>;
-    /// Makes `schema` the one that unqualified names belong to, for [`exec::Host::catalog`] too.
+    /// Sets the schema of unqualified names, for [`exec::Host::catalog`] too.
     fn set_schema(&self, cx: &mut ExecCtx<'_>, schema: &str);
     /// Runs a statement that is neither a query, nor DML, nor a block: DDL, ALTER SESSION and the like.
     fn execute_other(&self, cx: &mut ExecCtx<'_>, text: &str) -> Result<()>;
     fn commit(&self, cx: &mut ExecCtx<'_>) -> Result<()>;
     fn rollback(&self, cx: &mut ExecCtx<'_>) -> Result<()>;
     fn savepoint(&self, cx: &mut ExecCtx<'_>, name: &str) -> Result<()>;
-    /// ORA-01086 when there is no such savepoint.
+    /// ORA-01086 for an unknown savepoint.
     fn rollback_to(&self, cx: &mut ExecCtx<'_>, name: &str) -> Result<()>;
     fn set_transaction(&self, cx: &mut ExecCtx<'_>, text: &str) -> Result<()>;
-    /// Suspends the transaction; ORA-03001 where that is not there.
+    /// Suspends the transaction; ORA-03001 when that is not supported.
     fn autonomous_begin(&self, _cx: &mut ExecCtx<'_>) -> Result<()> {
         Err(Ora::unsupported())
     }
     fn autonomous_end(&self, _cx: &mut ExecCtx<'_>) -> Result<()> {
         Err(Ora::unsupported())
     }
-    /// Processor time of the process in hundredths of a second.
+    /// CPU time of the process in hundredths of a second.
     fn cpu_hsecs(&self) -> i64;
     fn job_submit(&self, _cx: &mut ExecCtx<'_>, _job: &JobRequest) -> Result<i64> {
         Err(Ora::unsupported())
@@ -75,13 +75,13 @@ pub trait Services {
     }
 }
 
-/// A statement's cursor, with the place of each of PL/SQL's binds in it.
+/// The cursor of a statement, with the index of each of PL/SQL's binds in it.
 pub struct SqlCursor {
     cursor: Cursor,
     map: Vec<usize>,
 }
 
-/// A function's result being made for the result cache.
+/// A function's result that is being built for the result cache.
 struct Building {
     key: Vec<u8>,
     build: Build,
@@ -94,7 +94,7 @@ pub struct ExecWorld<'a, 'b> {
     services: &'a dyn Services,
     cache: FnCache,
     building: Vec<Building>,
-    /// Schemas to go back to.
+    /// The schemas to return to.
     before: Vec<Rc<str>>,
 }
 
@@ -108,7 +108,7 @@ impl<'a, 'b> ExecWorld<'a, 'b> {
     }
 }
 
-/// What the planner asks for functions is answered by the session's host.
+/// Answers the planner's questions about functions by the session's host.
 struct HostFunctions<'w, 'r, 'a, 'b>(&'w RefCell<&'r mut ExecWorld<'a, 'b>>);
 
 impl plan::Functions for HostFunctions<'_, '_, '_, '_> {
@@ -123,12 +123,12 @@ impl plan::Functions for HostFunctions<'_, '_, '_, '_> {
     }
 }
 
-/// `B3` is the third of PL/SQL's binds.
+/// The index of a PL/SQL bind: `B3` is the third.
 fn number_of(name: &str) -> Option<usize> {
     name.strip_prefix('B')?.parse::<usize>().ok()?.checked_sub(1)
 }
 
-/// Types of the binds of a static statement, in the order in which they are first written.
+/// Types of the binds of a static statement, in the order of their first occurrence.
 fn bind_types(text: &str, given: &[DataType]) -> Vec<Option<DataType>> {
     sql::bind_names(text).iter().map(|name| given.get(number_of(name)?).and_then(bind_type)).collect()
 }
@@ -167,7 +167,7 @@ impl functions::SessionInfo for Caller<'_> {
         self.p.check_cancel()
     }
     fn context(&self, _namespace: &str, _parameter: &str, _out: &mut String) -> Result<bool> {
-        // SYS_CONTEXT itself is answered by the machine.
+        // The machine itself handles SYS_CONTEXT.
         Ok(false)
     }
     fn guid(&self) -> [u8; 16] {
@@ -392,7 +392,7 @@ impl World for ExecWorld<'_, '_> {
                 DynamicKind::Dml
             }
             Statement::Block { pos: _ } => DynamicKind::Block,
-            _ => DynamicKind::Other, // not a clause: they are run as they are
+            _ => DynamicKind::Other, // not a clause: they are run unchanged
         };
         let count = || lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count();
         Ok((kind, if kind == DynamicKind::Other { 0 } else { count() }))
@@ -539,7 +539,7 @@ impl World for ExecWorld<'_, '_> {
 }
 
 impl ExecWorld<'_, '_> {
-    /// Makes the results that depend on an object invalid; gives how many there were.
+    /// Invalidates the results that depend on an object; returns their number.
     fn invalidate(&mut self, object: ObjectId) -> Value {
         let shared = self.cx.shared;
         let before: u64 =
@@ -561,7 +561,7 @@ fn kind_of(kind: dictionary::UnitKind) -> UnitKind {
     }
 }
 
-/// A function as the planner wants it described.
+/// The description of a function in the planner's form.
 impl From<crate::Function> for HostFunction {
     fn from(f: crate::Function) -> HostFunction {
         HostFunction {

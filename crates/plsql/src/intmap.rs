@@ -1,14 +1,14 @@
-//! The elements of an associative array with whole numbers for subscripts.
+//! The elements of an associative array with integer subscripts.
 //!
-//! Most such arrays are filled from one end without a hole, by a loop or by BULK COLLECT: their elements lie in a row,
-//! and a subscript is a place. The first subscript that does not follow, or the first hole, makes a tree of it, until
-//! it is emptied.
+//! Most such arrays are filled from one end without gaps, by a loop or by BULK COLLECT: their elements are in a vector,
+//! and the subscript is an index. The first subscript that leaves a gap turns the vector into a tree, until the array
+//! is emptied.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// A map from whole numbers that is fast while they follow one another.
+/// A map from integers that is fast for consecutive keys.
 #[derive(Clone, Debug)]
 pub enum IntMap<T> {
     /// Element `i` is at `i - first`.
@@ -62,15 +62,14 @@ impl<T> IntMap<T> {
         }
     }
 
-    /// The value at `key`, made by `new` when there is none.
+    /// The value at `key`, made by `new` if missing.
     #[inline]
     pub fn entry(&mut self, key: i64, new: impl FnOnce() -> T) -> &mut T {
         if let IntMap::Row { first, items } = self {
             if items.is_empty() {
                 *first = key;
             }
-            // Below the first, beyond the end by more than one, or so far away that the difference has no place in a
-            // word.
+            // Below the first key, beyond the end by more than one, or so far away that the difference overflows.
             if key.checked_sub(*first).is_none_or(|at| at as u64 > items.len() as u64) {
                 self.to_tree();
             }
@@ -185,7 +184,7 @@ mod tests {
             for (n, (what, a, b)) in steps.into_iter().enumerate() {
                 let n = n as i64;
                 match what {
-                    // Mostly as a loop fills it.
+                    // Usually filled as by a loop.
                     0..=6 => {
                         let key = model.keys().next_back().map_or(start, |k| k + 1);
                         *map.entry(key, || n) = n;

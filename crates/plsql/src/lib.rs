@@ -1,8 +1,8 @@
 //! PL/SQL compiler, machine and packages of Latchwork.
 //!
-//! A unit is compiled to the bytecode of a register machine; names are resolved when it is compiled, static SQL becomes
-//! statements with binds that stay open from one execution to the next. The machine runs in the session's process;
-//! everything outside the language comes through [`World`].
+//! A unit is compiled to the bytecode of a register machine. Names are resolved at compile time, and static SQL becomes
+//! statements with binds that stay open between executions. The machine runs in the session's process; everything
+//! outside the language is called through [`World`].
 #![forbid(unsafe_code)]
 
 mod compile;

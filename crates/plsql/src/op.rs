@@ -1,9 +1,8 @@
 //! The bytecode: instructions of a register machine.
 //!
 //! A frame is a row of slots on one stack. An operand names a slot of the frame, a constant of the unit, a scalar field
-//! of a record in the frame, or a slot of an enclosing subprogram's frame, so that the common operands are read where
-//! they lie and nothing is copied to be looked at. A call's arguments are evaluated into the slots where the callee's
-//! frame will begin.
+//! of a record in the frame, or a slot of an enclosing subprogram's frame, so that common operands are read by
+//! reference. The arguments of a call are evaluated into the slots where the callee's frame will begin.
 
 use crate::datum::{CollInfo, Datum};
 use std::cell::RefCell;
@@ -12,25 +11,25 @@ use std::rc::Rc;
 use types::image::{Damaged, Image, Reader, SharedImage, Writer};
 use types::{DataType, ObjectId, Value, Zone};
 
-/// Where an instruction reads or writes: two bits of kind, thirty of place.
+/// The operand of an instruction: two bits of kind, thirty of position.
 #[derive(Clone, Copy, PartialEq, Eq, Image)]
 pub struct Opd(pub u32);
 
-/// An operand taken apart.
+/// A decoded operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Local(u32),
     Const(u32),
     /// A scalar field of a record in a slot of the frame.
     Field(u32, u32),
-    /// A slot of the frame so many subprogram levels up.
+    /// A slot of the frame a number of subprogram levels up.
     Up(u32, u32),
 }
 
 impl Opd {
     const KIND: u32 = 30;
     const MASK: u32 = (1 << 30) - 1;
-    /// Slots and fields up to this may be named in one `Field` operand.
+    /// Largest slot and field number of a `Field` operand.
     pub const FIELD_MAX: u32 = (1 << 15) - 1;
 
     pub fn local(slot: u32) -> Opd {
@@ -87,7 +86,7 @@ pub enum Arith {
 }
 
 impl Arith {
-    /// The operator where SQL has it too.
+    /// The operator, if SQL has it too.
     pub fn basic(self) -> Option<functions::ops::Arithmetic> {
         use functions::ops::Arithmetic;
         match self {
@@ -100,7 +99,7 @@ impl Arith {
     }
 }
 
-/// Functions of numbers with a short way.
+/// Numeric functions with a fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Quick {
     Abs,
@@ -112,7 +111,7 @@ pub enum Quick {
 }
 
 impl Quick {
-    /// The function of that name with so many arguments.
+    /// The function with that name and number of arguments.
     pub fn of(name: &str, args: usize) -> Option<Quick> {
         Some(match (name, args) {
             ("ABS", 1) => Quick::Abs,
@@ -125,7 +124,7 @@ impl Quick {
         })
     }
 
-    /// How many arguments it takes.
+    /// The number of its arguments.
     pub fn args(self) -> u32 {
         if self == Quick::Mod { 2 } else { 1 }
     }
@@ -146,8 +145,8 @@ pub enum Op {
         d: Opd,
         template: u32,
     },
-    /// Sets a slot to a record for a row that is fetched next. A record that is there and fits is used again, with
-    /// whatever is in it: a row by row loop allocates nothing.
+    /// Prepares a slot with a record for the next fetched row. An existing record of the right shape is used again
+    /// without clearing: a row-by-row loop allocates nothing.
     InitRow {
         d: Opd,
         template: u32,
@@ -155,7 +154,7 @@ pub enum Op {
     Jump {
         to: Label,
     },
-    /// A jump backwards: looks whether the session was killed or interrupted.
+    /// A backward jump: checks whether the session was killed or interrupted.
     Loop {
         to: Label,
     },
@@ -188,7 +187,7 @@ pub enum Op {
         a: Opd,
         b: Opd,
     },
-    /// As `Cmp` and blank-padded: both sides are CHAR.
+    /// Like `Cmp`, blank-padded: both sides are CHAR.
     CmpPadded {
         op: Cmp,
         d: Opd,
@@ -216,7 +215,7 @@ pub enum Op {
         a: Opd,
         b: Opd,
     },
-    /// What the values turn out to be: dates, intervals, texts that are numbers.
+    /// Arithmetic chosen by the types of the values: dates, intervals, texts with numbers.
     ArithAny {
         op: Arith,
         d: Opd,
@@ -252,7 +251,7 @@ pub enum Op {
         a: Opd,
         b: Opd,
     },
-    /// `||` of texts that are no CLOBs: 32,767 bytes at most.
+    /// `||` of texts that are not CLOBs: 32,767 bytes at most.
     Concat {
         d: Opd,
         a: Opd,
@@ -271,20 +270,20 @@ pub enum Op {
         s: Opd,
         ty: u32,
     },
-    /// Sets up `FOR i IN lo..hi`: the counter and the bound live beside the slots.
+    /// Sets up `FOR i IN lo..hi`: counter and bound are kept outside the slots.
     ForInit {
         counter: u32,
         lo: Opd,
         hi: Opd,
         reverse: bool,
     },
-    /// Enters the next iteration with `i` set, or jumps out.
+    /// Begins the next iteration with `i` set, or jumps out.
     ForNext {
         counter: u32,
         i: Opd,
         out: Label,
     },
-    /// Closes an iteration: back to `ForNext`'s body.
+    /// Ends an iteration: back to `ForNext`'s body.
     ForLoop {
         counter: u32,
         i: Opd,
@@ -313,7 +312,7 @@ pub enum Op {
         n: u32,
         coll: u32,
     },
-    /// An object of the type of that number, over `n` slots from `base`.
+    /// An object of the type with that number, from `n` slots from `base` on.
     ConstructObject {
         d: Opd,
         base: u32,
@@ -343,7 +342,7 @@ pub enum Op {
         a: Opd,
         b: Opd,
     },
-    /// Calls a subprogram of the same unit; `up` says how many levels above its parent is.
+    /// Calls a subprogram of the same unit; `up` is the number of levels up to its parent.
     Call {
         proc: u32,
         base: u32,
@@ -360,8 +359,8 @@ pub enum Op {
         base: u32,
         n: u32,
     },
-    /// As [`Op::CallNative`], of a subprogram that changes its first argument: the value is taken out of the variable
-    /// `lent` for the call, and put back whether the call fails or not.
+    /// Like [`Op::CallNative`], for a subprogram that changes its first argument: the value is taken out of the
+    /// variable `lent` for the call, and put back even if the call fails.
     CallLent {
         native: u32,
         base: u32,
@@ -374,20 +373,20 @@ pub enum Op {
         base: u32,
         n: u32,
     },
-    /// As [`Op::CallFunction`], of a function that has a short way for numbers.
+    /// Like [`Op::CallFunction`], for a function with a fast path for numbers.
     CallQuick {
         quick: Quick,
         function: u32,
         base: u32,
     },
-    /// Session values that are no package's: SYSDATE, USER, SQLCODE …
+    /// Session values outside packages: SYSDATE, USER, SQLCODE …
     Special {
         what: Special,
         d: Opd,
         a: Opd,
     },
     Return,
-    /// ORA-06503: a function fell off its end.
+    /// ORA-06503: a function ended without RETURN.
     NoReturn,
     Raise {
         exception: u32,
@@ -400,12 +399,12 @@ pub enum Op {
     EndHandlers {
         n: u32,
     },
-    /// Executes a static DML statement; the row that RETURNING gives goes to the record slot `row`.
+    /// Executes a static DML statement; the row of RETURNING is stored in the record slot `row`.
     Execute {
         sql: u32,
         row: Opd,
     },
-    /// Executes a static query that must give one row, into the record slot `row`.
+    /// Executes a static query that must return one row, into the record slot `row`.
     SelectInto {
         sql: u32,
         row: Opd,
@@ -437,7 +436,7 @@ pub enum Op {
         dynamic: u32,
         cursor: Opd,
     },
-    /// Fetches into the record slot `row`; jumps when there is no row. `width` columns are wanted.
+    /// Fetches into the record slot `row`; jumps when there is no row. `width` columns are expected.
     Fetch {
         cursor: Opd,
         row: Opd,
@@ -452,11 +451,11 @@ pub enum Op {
     Close {
         cursor: Opd,
     },
-    /// A loop's cursor is left early.
+    /// Closes a loop's cursor on an early exit.
     CloseLoop {
         cursor: Opd,
     },
-    /// A cursor variable begins a new life: what nobody else holds is closed.
+    /// Resets a cursor variable: closes a cursor that no other variable holds.
     Release {
         cursor: Opd,
     },
@@ -473,11 +472,11 @@ pub enum Op {
         d: Opd,
         index: Opd,
     },
-    /// How many iterations of the last FORALL failed.
+    /// The number of failed iterations of the last FORALL.
     BulkErrors {
         d: Opd,
     },
-    /// Which iteration the `index`-th of them was, or with `code` its error.
+    /// The iteration of the `index`-th failure, or with `code` its error.
     BulkError {
         d: Opd,
         index: Opd,
@@ -487,25 +486,25 @@ pub enum Op {
         dynamic: u32,
         row: Opd,
     },
-    /// DML of a FORALL that may be carried out together with that of other iterations: nothing between them looks at
-    /// the database.
+    /// DML of a FORALL that may be executed together with that of other iterations: no code between them accesses the
+    /// database.
     ExecuteLater {
         sql: u32,
         row: Opd,
         /// SAVE EXCEPTIONS.
         save: bool,
     },
-    /// Behind an iteration of a FORALL: takes those that follow, as far as they are plain.
+    /// After an iteration of a FORALL: takes the following ones as far as they are regular.
     ForAllGather {
         gather: u32,
     },
     /// FORALL bookkeeping.
     ForAllBegin,
-    /// The subscript of the first iteration; that of each other is one more.
+    /// The subscript of the first iteration; the others follow consecutively.
     ForAllFrom {
         lo: Opd,
     },
-    /// The subscript of the iteration that begins, where they need not follow one another.
+    /// The subscript of the iteration that begins, if they need not be consecutive.
     ForAllAt {
         i: Opd,
     },
@@ -536,26 +535,26 @@ pub enum Op {
         bind: u32,
         s: Opd,
     },
-    /// A client's table as one of PL/SQL, or the other way round: each element as one of the type.
+    /// Converts between a client's table and a PL/SQL table, element by element.
     Recollect {
         d: Opd,
         s: Opd,
         coll: u32,
         ty: u32,
     },
-    /// The collection that a value of SQL is.
+    /// The collection of an SQL value.
     CollOf {
         d: Opd,
         s: Opd,
         coll: u32,
     },
-    /// The value that SQL has of a collection of that type.
+    /// The SQL value of a collection of that type.
     CollValue {
         d: Opd,
         s: Opd,
         id: types::TypeId,
     },
-    /// The cursor variable that a value of CURSOR(subquery) is.
+    /// The cursor variable of a value of CURSOR(subquery).
     CursorOf {
         d: Opd,
         s: Opd,
@@ -571,7 +570,7 @@ pub enum Op {
         slot: u32,
         s: Opd,
     },
-    /// Looks a RESULT_CACHE function's result up; jumps past its body on a hit.
+    /// Looks up the result of a RESULT_CACHE function; jumps past its body on a hit.
     ResultCacheGet {
         d: Opd,
         n: u32,
@@ -599,7 +598,7 @@ pub enum Attribute {
     NotFound,
     IsOpen,
     RowCount,
-    /// The rowid that WHERE CURRENT OF means.
+    /// The rowid for WHERE CURRENT OF.
     CurrentRow,
 }
 
@@ -622,7 +621,7 @@ pub enum Special {
     Userenv,
 }
 
-/// The way to an element: `t(i).f(j)`.
+/// The path to an element: `t(i).f(j)`.
 #[derive(Clone, Debug, Image)]
 pub struct Path {
     pub root: Root,
@@ -647,23 +646,23 @@ pub enum Step {
     Attribute(u32),
 }
 
-/// A stretch of code with the handlers that guard it; inner ones come first.
+/// A range of code with its handlers; inner ones come first.
 #[derive(Clone, Debug, Image)]
 pub struct Guard {
     pub from: Label,
     pub to: Label,
-    /// Exceptions (empty: OTHERS) and where their handler is.
+    /// Exceptions (empty: OTHERS) and the labels of their handlers.
     pub handlers: Vec<(Vec<u32>, Label)>,
-    /// How many handlers of this frame are being run where the guarded code is.
+    /// The number of handlers of this frame that are active in the guarded code.
     pub depth: u32,
 }
 
 /// An exception of the unit.
 #[derive(Clone, Debug, Image)]
 pub struct ExceptionDef {
-    /// The Oracle error it stands for, positive; `None` for a user's own without EXCEPTION_INIT.
+    /// The Oracle error, positive; `None` for a user-defined exception without EXCEPTION_INIT.
     pub code: Option<u32>,
-    /// Tells user-defined exceptions apart over all units.
+    /// Distinguishes user-defined exceptions of all units.
     pub identity: u64,
 }
 
@@ -679,53 +678,53 @@ pub struct Proc {
     pub counters: u32,
     /// Slots 1 … n are parameters.
     pub parameters: u32,
-    /// Cursors may be left open in its slots.
+    /// Its slots may hold open cursors.
     pub cursors: bool,
     pub autonomous: bool,
     pub result_cache: Option<Box<ResultCacheDef>>,
 }
 
-/// The tables a function reads as of a dictionary epoch; `None` inside: it cannot be told.
+/// The tables that a function reads, with the dictionary epoch; `None` inside: unknown.
 pub type Reads = (u64, Option<Rc<[ObjectId]>>);
 
 #[derive(Debug)]
 pub struct ResultCacheDef {
     pub name: String,
-    /// Where its body stands in the unit: functions of one name have results of their own.
+    /// The position of its body in the unit, which distinguishes the results of functions with one name.
     pub at: u32,
     pub result: DataType,
-    /// What the function reads, itself and through what it calls, as of a dictionary epoch. `None` inside: it cannot be
-    /// told, and the function's results are not kept.
+    /// The objects that the function reads, directly and through its calls, with the dictionary epoch. `None` inside:
+    /// unknown, and the function's results are not cached.
     pub reads: RefCell<Option<Reads>>,
 }
 
 /// A static SQL statement of the unit.
 #[derive(Clone, Debug, Image)]
 pub struct StaticSql {
-    /// As `v$sql` shows it.
+    /// The text in `v$sql`.
     pub text: String,
     pub binds: Vec<Opd>,
     pub bind_types: Vec<DataType>,
-    /// How many values RETURNING gives.
+    /// The number of values of RETURNING.
     pub returning: u32,
     pub query: bool,
     /// LOCK TABLE: it has no cursor.
     pub other: bool,
-    /// The columns that the code around a query takes its rows for.
+    /// The columns that the code around a query expects.
     pub columns: SqlColumns,
 }
 
-/// Columns of a static query as they were when it was compiled. A call goes on while DDL changes what the query reads.
+/// Columns of a static query at its compilation. A call continues while DDL changes the objects that the query reads.
 #[derive(Clone, Debug, Default, Image)]
 pub struct SqlColumns {
-    /// A number over the columns.
+    /// A hash of the columns.
     pub mark: u64,
-    /// Name and family of types; the name is empty and the family 0 where they are not known before the query runs.
+    /// Name and type family; empty and 0 when they are unknown before the query runs.
     list: Vec<(String, u8)>,
 }
 
 impl SqlColumns {
-    /// Those of names and types.
+    /// The columns with these names and types.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, &'a DataType)>) -> SqlColumns {
         let of = |(name, ty): (&str, &DataType)| (known_name(name).to_string(), family(ty));
         let list: Vec<_> = columns.into_iter().map(of).collect();
@@ -734,9 +733,9 @@ impl SqlColumns {
         SqlColumns { mark: h.finish(), list }
     }
 
-    /// Whether a query that has been compiled since gives rows that begin with these columns; `of_any`: with the names
-    /// of whoever calls, whose tables need have as many columns only, and whose values are converted. Columns that have
-    /// come behind them are nothing to the code.
+    /// Whether the rows of a query compiled later begin with these columns; `of_any`: the query is resolved for the
+    /// caller, whose tables only need as many columns, with convertible values. Additional columns at the end do not
+    /// matter.
     pub fn fit<'a>(&self, of_any: bool, columns: impl ExactSizeIterator<Item = (&'a str, &'a DataType)>) -> bool {
         let alike = |((name, kind), (now, ty)): (&(String, u8), (&str, &DataType))| {
             let (now, ty) = (known_name(now), family(ty));
@@ -746,14 +745,14 @@ impl SqlColumns {
     }
 }
 
-/// The name of a column; nothing for one that is called by its expression, in which variables have other names when it
-/// runs.
+/// The name of a column; empty for a column named after its expression, because variables in it have other names at run
+/// time.
 fn known_name(name: &str) -> &str {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '#'));
     if is_plain { name } else { "" }
 }
 
-/// Types whose values a variable of one of them holds.
+/// Groups of types that a variable of one of them can hold.
 fn family(ty: &DataType) -> u8 {
     match ty {
         DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => 1,
@@ -777,7 +776,7 @@ fn family(ty: &DataType) -> u8 {
     }
 }
 
-/// A FORALL over a range whose INSERT takes every bind from a place that is known without running anything.
+/// A FORALL over a range whose INSERT takes every bind from a place that is known without running code.
 #[derive(Clone, Debug, Image)]
 pub struct Gather {
     pub sql: u32,
@@ -785,12 +784,12 @@ pub struct Gather {
     pub binds: Vec<GatherFrom>,
 }
 
-/// Where a bind of a [`Gather`] comes from.
+/// The source of a bind of a [`Gather`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum GatherFrom {
-    /// The element at the loop's subscript of the collection in which the path begins, or a field of it.
+    /// The element at the loop's subscript of the path's root collection, or a field of it.
     Element { path: u32, field: Option<u32> },
-    /// Something that does not change in the loop.
+    /// An invariant value.
     Value(Opd),
     /// The subscript.
     Index,
@@ -801,14 +800,14 @@ pub enum GatherFrom {
 pub struct Dynamic {
     pub text: Opd,
     pub using: Vec<(Opd, DataType, bool)>,
-    /// Values wanted from a query; 0 when there is no INTO.
+    /// The number of values expected from a query; 0 without INTO.
     pub into: u32,
     pub bulk: Option<u32>,
-    /// Values that RETURNING gives, in the record slot.
+    /// The values of RETURNING, in the record slot.
     pub returning: u32,
 }
 
-/// Targets of BULK COLLECT: one path a column, or one of records for the whole row.
+/// Targets of BULK COLLECT: one path for each column, or one of records for the whole row.
 #[derive(Clone, Debug, Image)]
 pub struct Bulk {
     pub targets: Vec<BulkTarget>,
@@ -826,7 +825,7 @@ pub struct BulkTarget {
     pub types: Vec<u32>,
 }
 
-/// A type that `Coerce` converts to.
+/// A target type of `Coerce`.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub struct Target {
     pub ty: DataType,
@@ -834,7 +833,7 @@ pub struct Target {
     pub range: Option<(i64, i64)>,
 }
 
-/// Another unit that this one calls or whose state it reads.
+/// Another unit whose subprogram or state this one uses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Image)]
 pub struct External {
     pub owner: String,
@@ -842,7 +841,7 @@ pub struct External {
     /// The subprogram and its overload number; empty for variables.
     pub subprogram: String,
     pub overload: u32,
-    /// A number over what the unit showed when code was compiled against it; 0 for the unit itself.
+    /// A hash of the unit's interface at the compilation of the code; 0 for the unit itself.
     pub shown: u64,
 }
 
@@ -863,7 +862,7 @@ pub struct Pool {
     pub functions: Vec<&'static functions::FnDef>,
 }
 
-/// The list of what it reads is a session's, of one epoch of the dictionary.
+/// The list of read objects belongs to one session and dictionary epoch, so it is not encoded.
 impl Image for ResultCacheDef {
     fn put(&self, w: &mut Writer) {
         let ResultCacheDef { name, at, result, reads: _ } = self;

@@ -1,4 +1,4 @@
-//! The face that sessions and DDL use.
+//! The interface of PL/SQL for sessions and DDL.
 
 use crate::compile::{self, BindUse, Compiled, HostTypes, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
 use crate::datum::Datum;
@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, TypeId, Value};
 
-/// How often SQL may call PL/SQL that runs SQL and so on: more is ORA-00036.
+/// Largest depth of SQL calling PL/SQL that runs SQL, and so on: beyond it ORA-00036.
 const LEVELS_MAX: u32 = 50;
 
-/// What PL/SQL keeps for a session: compiled units, package state, open static cursors, DBMS_OUTPUT, the random
+/// The state of PL/SQL for a session: compiled units, package state, open static cursors, DBMS_OUTPUT, the random
 /// generator.
 ///
 /// One per server process. All methods take `&self`: PL/SQL calls SQL, which calls PL/SQL functions.
@@ -33,9 +33,9 @@ pub struct Plsql<C> {
     args: RefCell<Vec<Vec<Datum>>>,
     level: Cell<u32>,
     pub(crate) left: Left<C>,
-    /// Cursors that variables and loops hold open.
+    /// The number of cursors that variables and loops hold open.
     pub(crate) cursors_open: Rc<Cell<usize>>,
-    /// Cursors that are results of the client's call.
+    /// Implicit results of the client's call.
     results: RefCell<Vec<Datum>>,
     takes_results: Cell<bool>,
     /// The number of the call in progress, from 1.
@@ -44,25 +44,26 @@ pub struct Plsql<C> {
 
 /// The variables of a package.
 struct PackageState {
-    /// The source they belong to; a package that changed loses its state.
+    /// The source that they belong to; a changed package loses its state.
     source: String,
     defined: [u64; 2],
-    /// How the slots are laid out: types that the package names change, and its source does not.
+    /// The hash of the layout of the slots, which changes with types that the package names, even if its source does
+    /// not.
     layout: u64,
     slots: Vec<Datum>,
-    /// There is something to lose.
+    /// The package has state that could be lost.
     has_state: bool,
     ready: bool,
-    /// This session itself has compiled the package anew: it is not told that the state is gone.
+    /// This session has compiled the package again itself: it gets no error about the lost state.
     renewed: bool,
 }
 
 /// A compiled anonymous block.
 pub struct Block {
     unit: Rc<Compiled>,
-    /// The dictionary epoch that it is good for.
+    /// The dictionary epoch for which it is valid.
     epoch: u64,
-    /// The identity and the settings that it was compiled for.
+    /// The identity and the settings for which it was compiled.
     identity: u128,
     settings: [u64; 3],
 }
@@ -73,7 +74,7 @@ impl Block {
         &self.unit.binds
     }
 
-    /// What the block does to each of them, by its code.
+    /// The block's uses of each of them.
     pub fn bind_uses(&self) -> &[BindUse] {
         &self.unit.bind_uses
     }
@@ -83,28 +84,28 @@ impl Block {
         &self.unit.depends
     }
 
-    /// Owner and name of the stored units that it calls or names; the owner of what is built in is empty.
+    /// Owner and name of the stored units that it calls or names; the owner of a built-in unit is empty.
     pub fn units(&self) -> impl Iterator<Item = (&str, &str)> {
         let named = self.unit.pool.externals.iter().map(|e| (e.owner.as_str(), e.name.as_str()));
         named.chain(self.unit.calls.iter().map(|(owner, name)| (owner.as_str(), name.as_str())))
     }
 }
 
-/// A stored or packaged function as SQL calls it.
+/// A stored or packaged function for calls from SQL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     pub owner: String,
     pub package: Option<String>,
     pub name: String,
-    /// Good until the session ends.
+    /// Valid until the session ends.
     pub handle: u64,
     pub arg_types: Vec<DataType>,
     pub arg_names: Vec<String>,
-    /// Whether an argument has a default.
+    /// For each parameter, whether it has a default.
     pub has_default: Vec<bool>,
     pub ty: DataType,
     pub deterministic: bool,
-    /// It has its caller's rights.
+    /// It has invoker's rights.
     pub invokers: bool,
 }
 
@@ -118,7 +119,7 @@ pub struct CompileError {
 }
 
 impl<C: 'static> Plsql<C> {
-    /// `seed` starts DBMS_RANDOM.
+    /// `seed` initializes DBMS_RANDOM.
     pub fn new(seed: u64) -> Plsql<C> {
         Plsql {
             units: Units::default(),
@@ -138,8 +139,8 @@ impl<C: 'static> Plsql<C> {
         }
     }
 
-    /// Compiles an anonymous block. The same text compiles once: later calls give the same block back until the
-    /// dictionary changes.
+    /// Compiles an anonymous block. A text is compiled once: later calls return the same block until the dictionary
+    /// changes.
     ///
     /// # Errors
     /// ORA-06550 with the line and column of each error.
@@ -147,10 +148,10 @@ impl<C: 'static> Plsql<C> {
         self.compile_block_with(w, text, &Rc::from([]))
     }
 
-    /// As [`Plsql::compile_block`], with binds of these types: with others it is another block.
+    /// Like [`Plsql::compile_block`], with binds of these types: with others it is another block (invariant 14).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Plsql::compile_block`].
     pub fn compile_block_with<W: World<Cursor = C>>(
         &self,
         w: &mut W,
@@ -163,16 +164,16 @@ impl<C: 'static> Plsql<C> {
         }
     }
 
-    /// A block that was compiled before from this text, for binds of these types and the same identity, in the
-    /// dictionary as it is.
+    /// A block that was compiled earlier from this text, for binds of these types and the same identity, in the present
+    /// dictionary.
     pub fn known_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str, types: &HostTypes) -> Option<Rc<Block>> {
         self.validate(w);
         let unit = self.units.known_block(w, text, Some(types))?;
         Some(self.block_of(w, unit))
     }
 
-    /// Compiles an anonymous block, whether it is known or not. Gives the image of its code for other sessions where it
-    /// is `shared`; empty where it has none.
+    /// Compiles an anonymous block even if it is known. If it is `shared`, returns the image of its code for other
+    /// sessions; empty without one.
     ///
     /// # Errors
     /// ORA-06550 with the line and column of each error.
@@ -188,11 +189,10 @@ impl<C: 'static> Plsql<C> {
         Ok((self.block_of(w, unit), image))
     }
 
-    /// The block of an image, if this session may take it; true: that the answers to its questions are the same is
-    /// news.
+    /// The block of an image, if this session may use it; true: its validity in this dictionary is to be noted.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The reason why the session may not use it.
     pub fn block_of_image<W: World<Cursor = C>>(
         &self,
         w: &mut W,
@@ -209,25 +209,23 @@ impl<C: 'static> Plsql<C> {
         Rc::new(Block { unit, epoch: self.units.epoch(), identity: w.identity(), settings: w.settings() })
     }
 
-    /// Whether a block was compiled from this text before, for the same identity, and the dictionary has not changed
-    /// since.
+    /// Whether a block was compiled from this text for the same identity, and the dictionary has not changed since.
     pub fn knows_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> bool {
         self.validate(w);
         self.units.known_block(w, text, None).is_some()
     }
 
-    /// Whether a block is still what its text means: the dictionary has not changed, and identity and settings are the
-    /// same.
+    /// Whether a block still has the meaning of its text: dictionary, identity and settings are unchanged.
     pub fn is_current<W: World<Cursor = C>>(&self, w: &mut W, block: &Block) -> bool {
         self.validate(w);
         self.units.epoch() == block.epoch && w.identity() == block.identity && w.settings() == block.settings
     }
 
-    /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable comes back as a
-    /// cursor. The caller makes the savepoint of the call and rolls back to it when this fails.
+    /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable is returned as a
+    /// cursor. The caller makes the savepoint of the call and rolls back to it on failure.
     ///
     /// # Errors
-    /// The exception that no handler took, with ORA-06512 lines.
+    /// The exception that was not handled, with ORA-06512 lines.
     pub fn run_block<W: World<Cursor = C>>(&self, w: &mut W, block: &Rc<Block>, binds: &mut [Datum]) -> Result<()> {
         if binds.len() != block.unit.binds.len() {
             return Err(Ora::new(1008));
@@ -245,8 +243,8 @@ impl<C: 'static> Plsql<C> {
         result.map_err(|f| f.ora.without_position())
     }
 
-    /// Resolves `[owner.][package.]name` for SQL; `None` when there is no such function with so many arguments. Of
-    /// overloads it is the one whose parameters arguments of these types fit best.
+    /// Resolves `[owner.][package.]name` for SQL; `None` when there is no such function with that number of arguments.
+    /// Of several overloads the one whose parameters fit the arguments' types best.
     pub fn function<W: World<Cursor = C>>(
         &self,
         w: &mut W,
@@ -294,14 +292,14 @@ impl<C: 'static> Plsql<C> {
                         (arg, None) => is_cursor(&p.ty) == (*arg == DataType::Cursor),
                     })
             };
-            // The first of those that fit equally well.
+            // The first one with the best fit.
             let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else { continue };
             return Ok(Some(self.describe_function(s, &schema)));
         }
         Ok(None)
     }
 
-    /// The constructor of a type of collections, as SQL calls it.
+    /// The constructor of a collection type, for SQL.
     fn constructor(&self, id: TypeId, elements: usize) -> Result<Option<Function>> {
         let Some(def) = self.units.type_def(id) else { return Ok(None) };
         if let types::TypeShape::Object(attributes) = &def.shape {
@@ -336,15 +334,15 @@ impl<C: 'static> Plsql<C> {
         }))
     }
 
-    /// The definition of a type that a function, or a constructor, has given.
+    /// The definition of a type that a function or constructor has returned.
     pub fn type_def(&self, id: TypeId) -> Option<Rc<types::TypeDef>> {
         self.units.type_def(id)
     }
 
-    /// As [`Plsql::type_def`], loaded when the session has not named the type yet.
+    /// Like [`Plsql::type_def`]; loads a type that the session has not named yet.
     ///
     /// # Errors
-    /// PLS-00904 for a type that the user may see and not execute.
+    /// PLS-00904 for a type that is visible but not executable.
     pub fn load_type<W: World<Cursor = C>>(&self, w: &mut W, id: TypeId) -> Result<Option<Rc<types::TypeDef>>> {
         self.units.loaded_type(w, id, "SYS")
     }
@@ -379,7 +377,7 @@ impl<C: 'static> Plsql<C> {
             arg_names: s.parameters.iter().map(|p| p.name.clone()).collect(),
             has_default: s.parameters.iter().map(|p| p.default.is_some()).collect(),
             ty: s.returns.as_ref().map_or(DataType::Null, |ty| match data_type(ty) {
-                // A function says VARCHAR2 without a length; what it gives SQL takes up to 4000 bytes.
+                // VARCHAR2 without a length in a function's signature is up to 4000 bytes in SQL.
                 DataType::Varchar2 { len: 0, unit } => DataType::Varchar2 { len: 4000, unit },
                 other => other,
             }),
@@ -388,8 +386,8 @@ impl<C: 'static> Plsql<C> {
         }
     }
 
-    /// The objects that a function of [`Plsql::function`] reads through all that it calls; `None` when that cannot be
-    /// told.
+    /// The objects that a function of [`Plsql::function`] reads, directly and through its calls; `None` when that is
+    /// unknown.
     pub fn reads<W: World<Cursor = C>>(&self, w: &mut W, f: &Function) -> Option<Vec<ObjectId>> {
         let unit = f.package.as_deref().unwrap_or(&f.name);
         if f.owner == "SYS" && crate::packages::is_built_in(unit) {
@@ -402,10 +400,10 @@ impl<C: 'static> Plsql<C> {
         self.units.reads(w, &unit)
     }
 
-    /// Calls a function that [`Plsql::function`] gave.
+    /// Calls a function returned by [`Plsql::function`].
     ///
     /// # Errors
-    /// What the function raised, with ORA-06512 lines.
+    /// The error that the function raised, with ORA-06512 lines.
     pub fn call<W: World<Cursor = C>>(
         &self,
         w: &mut W,
@@ -413,7 +411,7 @@ impl<C: 'static> Plsql<C> {
         args: &[Value],
         omitted: &[usize],
     ) -> Result<Value> {
-        // A place in the function's own text is none in the statement that calls it.
+        // A position in the function's own text has no meaning in the calling statement.
         self.call_function(w, handle, args, omitted).map_err(Ora::without_position)
     }
 
@@ -443,7 +441,7 @@ impl<C: 'static> Plsql<C> {
             });
         }
         if e.owner.is_empty() {
-            // DBMS_LOB knows its last defaults itself.
+            // DBMS_LOB handles its trailing defaults itself.
             if !omitted.is_empty() || given.len() < sub.parameters.len() && e.name != "DBMS_LOB" {
                 return self.call_with_defaults(w, &sub, given, omitted);
             }
@@ -476,7 +474,7 @@ impl<C: 'static> Plsql<C> {
         returned
     }
 
-    /// Defaults are PL/SQL's business: a block calls the function with the arguments that were given.
+    /// Calls a function with defaults: PL/SQL evaluates them, so a block calls the function with the given arguments.
     fn call_with_defaults<W: World<Cursor = C>>(
         &self,
         w: &mut W,
@@ -490,13 +488,13 @@ impl<C: 'static> Plsql<C> {
         let places = (0..given.len()).filter(|at| !omitted.contains(at));
         let first = omitted.first().copied().unwrap_or(given.len());
         let bind = |at: usize| match sub.parameters.get(at) {
-            // Behind a gap arguments are given by name.
+            // After a gap arguments are passed by name.
             Some(parameter) if at > first => format!("\"{}\" => :A{at}", parameter.name),
             _ => format!(":A{at}"),
         };
         let binds: Vec<String> = places.map(bind).collect();
         let call = format!("begin :R := \"{owner}\".\"{}\"{member}({}); end;", e.name, binds.join(", "));
-        // The types of its own parameters lead to the overload that was chosen.
+        // The types of its own parameters select the chosen overload.
         let named = |(at, ty): (usize, &crate::ty::Ty)| {
             let data_type = if is_cursor(ty) { DataType::Cursor } else { ty.data_type()? };
             Some((format!("A{at}"), HostType { data_type, is_table: false }))
@@ -514,8 +512,8 @@ impl<C: 'static> Plsql<C> {
         result_of(sub, std::mem::take(&mut binds[at]))
     }
 
-    /// Compiles a stored unit to see its errors: what CREATE and ALTER … COMPILE need. `source` begins at the word
-    /// PROCEDURE, FUNCTION, PACKAGE, TYPE or TRIGGER. An error here is the dictionary's, not the unit's.
+    /// Compiles a stored unit to collect its errors, for CREATE and ALTER … COMPILE. `source` begins at the word
+    /// PROCEDURE, FUNCTION, PACKAGE, TYPE or TRIGGER. An error of this call is the dictionary's, not the unit's.
     pub fn check<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, source: &str) -> Result<Vec<CompileError>> {
         self.validate(w);
         let name = |schema: &Option<sql::plsql::ast::Ident>, name: &sql::plsql::ast::Ident| {
@@ -557,19 +555,19 @@ impl<C: 'static> Plsql<C> {
         Ok(result?.1)
     }
 
-    /// Compiles a stored unit as it is. Whether it, or the body of a package, has no errors; `None` when that cannot be
-    /// told.
+    /// Compiles a stored unit as it is. Whether it, or the body of a package, has no errors; `None` when that is
+    /// unknown.
     pub fn compiles<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, name: &str, body: bool) -> Option<bool> {
         self.validate(w);
         self.units.compiles(w, owner, name, body)
     }
 
-    /// A call of the client has ended: what has errors is compiled again by its next use.
+    /// Notes the end of a client's call: units with errors are compiled again at their next use.
     pub fn forget_failures(&self) {
         self.units.forget_failures();
     }
 
-    /// How many cursors variables and loops hold open.
+    /// The number of cursors that variables and loops hold open.
     pub fn cursors_open(&self) -> usize {
         self.cursors_open.get()
     }
@@ -590,7 +588,7 @@ impl<C: 'static> Plsql<C> {
         matches!((a, b), (Datum::Cur(Some(a)), Datum::Cur(Some(b))) if Rc::ptr_eq(a, b))
     }
 
-    /// Does something with the cursor that a block left in a bind.
+    /// Applies `f` to the cursor that a block left in a bind.
     ///
     /// # Errors
     /// ORA-01001 when it is not open.
@@ -604,8 +602,8 @@ impl<C: 'static> Plsql<C> {
         f(c.downcast_mut::<OpenCursor<C>>().ok_or_else(|| Ora::new(1001))?)
     }
 
-    /// Makes a cursor that was opened elsewhere one that binds can hold. `rows` were fetched from it, and `ahead` is
-    /// the next, if that was.
+    /// Makes a cursor opened elsewhere into one for binds. `rows` were fetched from it, and `ahead` is the next row if
+    /// it was fetched.
     pub fn adopt_cursor<W: World<Cursor = C>>(
         &self,
         w: &mut W,
@@ -616,7 +614,7 @@ impl<C: 'static> Plsql<C> {
         Datum::Cur(Some(crate::machine::adopted(self, w, cursor, rows, ahead)))
     }
 
-    /// A fetch by somebody else than PL/SQL begins or ends.
+    /// Notes the beginning or end of a fetch from outside PL/SQL.
     pub fn fetches_cursor<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum, begins: bool) -> Result<()> {
         self.with_open(cursor, |open| {
             if begins {
@@ -636,7 +634,7 @@ impl<C: 'static> Plsql<C> {
         self.with_open(cursor, |open| open.fetch(w, row))
     }
 
-    /// Closes it, for all variables that hold it; one that is not open is no error.
+    /// Closes a cursor for all variables that hold it; a closed one is no error.
     pub fn close_cursor<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum) {
         let _ = self.with_open(cursor, |open| {
             open.close(w);
@@ -644,12 +642,12 @@ impl<C: 'static> Plsql<C> {
         });
     }
 
-    /// The results that DBMS_SQL.RETURN_RESULT has returned since this was asked last.
+    /// The results of DBMS_SQL.RETURN_RESULT since the last call.
     pub fn take_results(&self) -> Vec<Datum> {
         self.results.take()
     }
 
-    /// Says whether somebody takes such results; without, returning one is ORA-29481.
+    /// Sets whether the client accepts such results; otherwise returning one is ORA-29481.
     pub fn set_takes_results(&self, takes: bool) {
         self.takes_results.set(takes);
     }
@@ -664,14 +662,14 @@ impl<C: 'static> Plsql<C> {
         Ok(())
     }
 
-    /// Closes the cursors that were open when the last variables that held them went. Blocks and functions do so as
-    /// they end; the caller of [`Plsql::run_block`] does when it has dropped the binds.
+    /// Closes the cursors that were open when their last variables were dropped. Blocks and functions do so at their
+    /// end; the caller of [`Plsql::run_block`] does after it has dropped the binds.
     #[inline]
     pub fn close_left<W: World<Cursor = C>>(&self, w: &mut W) {
         self.left.close(w);
     }
 
-    /// Closes every open cursor and forgets package state: DBMS_SESSION.RESET_PACKAGE and the end of a session.
+    /// Closes every open cursor and drops package state: DBMS_SESSION.RESET_PACKAGE and the end of a session.
     pub fn reset(&self) {
         self.reset_packages();
         self.units.forget();
@@ -685,17 +683,18 @@ impl<C: 'static> Plsql<C> {
         self.units.validate(epoch);
     }
 
-    /// The call of the session has ended, and with it the runs of all units.
+    /// Notes the end of the session's call, and with it the runs of all units.
     pub fn end_call(&self) {
         self.call.set(self.call.get() + 1);
     }
 
-    /// Whether the world knows that the call in progress runs a unit. Of built-in packages it need not.
+    /// Whether the world knows that the present call runs a unit. Built-in packages are not reported.
     fn is_running(&self, unit: &Compiled) -> bool {
         unit.runs_in.get() == self.call.get() || unit.owner.is_empty()
     }
 
-    /// A stored unit as it is now, and stays until the call ends: DDL that defines it anew waits.
+    /// The present version of a stored unit, which stays unchanged until the call ends (invariant 19): DDL that
+    /// replaces it waits.
     fn unit_to_run<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, name: &str) -> Result<Rc<Compiled>> {
         self.validate(w);
         let unit = self.units.compiled(w, owner, name)?;
@@ -705,7 +704,7 @@ impl<C: 'static> Plsql<C> {
         if !w.unit_runs(owner, name)? {
             return Ok(unit);
         }
-        // Somebody may have defined it anew until a moment ago.
+        // DDL may have replaced it until a moment ago.
         self.validate(w);
         let unit = self.units.compiled(w, owner, name)?;
         unit.runs_in.set(self.call.get());
@@ -730,7 +729,7 @@ impl<C: 'static> Plsql<C> {
     }
 
     pub(crate) fn reset_packages(&self) {
-        // States in use keep their place; what they hold is made anew at the next use.
+        // States in use keep their index; their contents are initialised again at the next use.
         for state in self.packages.borrow_mut().iter_mut() {
             state.ready = false;
         }
@@ -752,7 +751,7 @@ impl<C: 'static> Plsql<C> {
         self.args.borrow_mut().push(args);
     }
 
-    /// The unit and subprogram that an external names.
+    /// The unit and subprogram of an external.
     pub(crate) fn link<W: World<Cursor = C>>(
         &self,
         w: &mut W,
@@ -781,7 +780,7 @@ impl<C: 'static> Plsql<C> {
         Ok((target, at))
     }
 
-    /// What a cached function reads, through all that it calls; `None` when that cannot be told.
+    /// The objects that a cached function reads, directly and through its calls; `None` when that is unknown.
     pub(crate) fn cached_reads<W: World<Cursor = C>>(
         &self,
         w: &mut W,
@@ -799,7 +798,7 @@ impl<C: 'static> Plsql<C> {
         reads
     }
 
-    /// The state of the package that an external's variables belong to.
+    /// The state of the package with an external's variables.
     pub(crate) fn package<W: World<Cursor = C>>(&self, w: &mut W, unit: &Rc<Compiled>, external: u32) -> Run<usize> {
         if let Some(link) = &unit.links.borrow()[external as usize]
             && link.epoch == self.units.epoch()
@@ -811,7 +810,7 @@ impl<C: 'static> Plsql<C> {
             }
         }
         let e = &unit.pool.externals[external as usize];
-        // Its own package, which may be being initialised now.
+        // Its own package, which may be in its initialisation now.
         let target = if e.owner == unit.owner && e.name == unit.name {
             unit.clone()
         } else {
@@ -826,7 +825,7 @@ impl<C: 'static> Plsql<C> {
         Ok(at)
     }
 
-    /// Finds or makes the state of a package, running its initialisation the first time.
+    /// Finds or makes the state of a package, and runs its initialisation the first time.
     fn package_state<W: World<Cursor = C>>(&self, w: &mut W, unit: &Rc<Compiled>) -> Result<usize> {
         let key = (unit.owner.clone(), unit.name.clone());
         let known = self.package_index.borrow().get(&key).copied();
@@ -839,8 +838,7 @@ impl<C: 'static> Plsql<C> {
                 if state.ready && is_same && state.slots.len() == unit.package_slots as usize {
                     return Ok(at);
                 }
-                // A package that another session has replaced: the values that this one had are gone, and it is told
-                // once.
+                // Another session has replaced the package: the values of this session are lost, and it gets one error.
                 let was_ready = std::mem::take(&mut state.ready);
                 if was_ready && state.has_state && !std::mem::take(&mut state.renewed) {
                     let package = format!("package \"{}.{}\"", unit.owner, unit.name);
@@ -873,7 +871,7 @@ impl<C: 'static> Plsql<C> {
             state.layout = unit.layout;
             state.has_state = unit.has_state;
             state.slots = vec![Datum::default(); unit.package_slots as usize];
-            // Marked before it runs: the initialisation uses the variables itself.
+            // Marked before the initialisation runs, because that uses the variables itself.
             state.ready = true;
             state.renewed = false;
         }
@@ -898,11 +896,10 @@ impl<C: 'static> Plsql<C> {
     }
 }
 
-/// Whether a unit shows to others what it did when code was compiled against it: fields of records may have other
-/// places by now.
+/// Checks that a unit's interface is the one that code was compiled against: fields of records may have moved.
 ///
 /// # Errors
-/// ORA-04068 where not; the next call compiles the code again.
+/// ORA-04068 if not; the next call compiles the code again.
 fn check_shown(e: &External, target: &Compiled) -> Result<()> {
     if target.shown == e.shown {
         return Ok(());
@@ -917,7 +914,7 @@ fn is_of_sql(ty: &crate::ty::Ty) -> bool {
     ty.scalar().is_some() || is_cursor(ty) || ty.named().is_some()
 }
 
-/// What a function gives SQL.
+/// The value of a function's result for SQL.
 fn result_of(sub: &SubSym, result: Datum) -> Result<Value> {
     let collection = sub.returns.as_ref().and_then(|ty| ty.named());
     match (result, collection) {
@@ -934,7 +931,7 @@ fn is_cursor(ty: &crate::ty::Ty) -> bool {
     matches!(ty, crate::ty::Ty::Cursor)
 }
 
-/// How far the types of arguments are from those of a function's parameters.
+/// The distance between the types of arguments and those of a function's parameters.
 fn distance(s: &SubSym, args: &[DataType]) -> u32 {
     let of = |ty: Option<DataType>, arg: &DataType| match ty {
         _ if *arg == DataType::Null => 0,

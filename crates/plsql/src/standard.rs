@@ -1,9 +1,10 @@
-//! Functions of package STANDARD: those that SQL has too.
+//! Functions of package STANDARD that SQL has as well.
 
 use functions::FnDef;
 use types::{DataType, Result};
 
-/// Whether SQL has a function of that name. Those of packages are named with their package and are not STANDARD's.
+/// Whether SQL has a function with that name. Functions of packages have the package in their name and are not in
+/// STANDARD.
 pub fn exists(name: &str) -> bool {
     !name.contains('.') && functions::is_named(name)
 }

@@ -1,4 +1,4 @@
-//! Types as the compiler sees them.
+//! Types in the compiler.
 
 use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum, Rec};
 use crate::op::Target;
@@ -29,7 +29,7 @@ pub struct ScalarTy {
 #[derive(Debug)]
 pub struct RecordTy {
     pub fields: Vec<FieldTy>,
-    /// A table's or cursor's row: assignable from any record of as many fields.
+    /// A row of a table or cursor: assignable from any record with as many fields.
     pub row: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct FieldTy {
     pub name: String,
     pub ty: Ty,
     pub default: Option<Expr>,
-    /// Where it lies: an index into the record's scalars or into its nested contents.
+    /// The place: an index into the record's scalars or its nested contents.
     pub at: FieldAt,
 }
 
@@ -52,14 +52,14 @@ pub enum FieldAt {
 pub struct CollTy {
     pub element: Ty,
     pub info: Rc<CollInfo>,
-    /// A client's bind that is a table: it may be given to and taken from any index-by table of such elements.
+    /// A client's bind that is a table: assignable to and from any index-by table with such elements.
     pub is_host: bool,
-    /// Its number, where it is a type of a schema that SQL knows too.
+    /// Its number, if it is a type of a schema that SQL can use.
     pub id: Option<TypeId>,
 }
 
 impl CollTy {
-    /// The value that SQL has of a collection of the type; `None` where its elements are no values.
+    /// The SQL value of a collection of the type; `None` if its elements are no values.
     pub fn to_value(&self, collection: &Datum) -> Option<Value> {
         let Datum::Coll(collection) = collection else { return None };
         let Some(collection) = collection else { return Some(Value::Null) };
@@ -68,13 +68,13 @@ impl CollTy {
         Some(Value::Composite(Arc::new(Composite { ty: self.id?, parts: parts? })))
     }
 
-    /// The collection that a value of SQL is.
+    /// The collection of an SQL value.
     pub fn of_value(&self, value: &Value) -> Datum {
         collection_of(&self.info, value)
     }
 }
 
-/// The collection of a type that a value of SQL is.
+/// The collection of a type for an SQL value.
 pub(crate) fn collection_of(info: &Rc<CollInfo>, value: &Value) -> Datum {
     let Value::Composite(composite) = value else { return Datum::Coll(None) };
     let elements = composite.parts.iter().map(|part| Some(Datum::Val(part.clone()))).collect();
@@ -86,7 +86,7 @@ impl Ty {
     pub const NUMBER: Ty = Ty::of(DataType::NUMBER);
     pub const INTEGER: Ty = Ty::of(DataType::PlsInteger);
     pub const TEXT: Ty = Ty::of(DataType::TEXT);
-    /// NOT NULL and of 32 bits, whose arithmetic wraps around.
+    /// NOT NULL, 32 bits, with arithmetic that wraps around.
     pub const SIMPLE_INTEGER: Ty = Ty::Scalar(ScalarTy {
         ty: DataType::PlsInteger,
         not_null: true,
@@ -104,7 +104,7 @@ impl Ty {
         }
     }
 
-    /// The type of collections that SQL knows too.
+    /// The collection type, if SQL can use it.
     pub fn named(&self) -> Option<(&Rc<CollTy>, TypeId)> {
         match self {
             Ty::Coll(c) => Some((c, c.id?)),
@@ -112,7 +112,7 @@ impl Ty {
         }
     }
 
-    /// The data type, NULL's own for the literal; `None` for composites.
+    /// The data type, or that of NULL for the literal; `None` for composites.
     pub fn data_type(&self) -> Option<DataType> {
         match self {
             Ty::Null => Some(DataType::Null),
@@ -133,7 +133,7 @@ impl Ty {
         }
     }
 
-    /// The content of a variable that was declared and not given a value.
+    /// The content of a variable that was declared without a value.
     pub fn initial(&self) -> Datum {
         match self {
             Ty::Null | Ty::Scalar(_) => Datum::Val(Value::Null),
@@ -148,7 +148,7 @@ impl Ty {
 }
 
 impl RecordTy {
-    /// Makes a record type, laying out its fields.
+    /// Makes a record type and its layout.
     pub fn new(row: bool, fields: impl IntoIterator<Item = (String, Ty, Option<Expr>)>) -> RecordTy {
         let (mut scalars, mut nested) = (0, 0);
         let fields = fields
@@ -185,13 +185,13 @@ impl RecordTy {
         rec
     }
 
-    /// Whether every field is a scalar, so that the record is a row.
+    /// Whether every field is a scalar, so that the record can hold a row.
     pub fn flat(&self) -> bool {
         self.fields.iter().all(|f| matches!(f.at, FieldAt::Scalar(_)))
     }
 }
 
-/// A client's description of a bind of a block.
+/// A client's description of a block's bind.
 #[derive(Clone, Copy, Debug, PartialEq, types::image::Image)]
 pub struct HostType {
     pub data_type: DataType,
@@ -200,7 +200,8 @@ pub struct HostType {
 }
 
 impl HostType {
-    /// The type of the bind to the compiler: without length. What PL/SQL has no type for is taken as it comes.
+    /// The type of the bind in the compiler, without length. A value of a type that PL/SQL does not have is accepted
+    /// unchanged.
     pub(crate) fn ty(self) -> Ty {
         let scalar = match self.data_type {
             DataType::PlsInteger => DataType::PlsInteger,
@@ -263,7 +264,7 @@ pub fn class(ty: &DataType) -> Class {
     }
 }
 
-/// Whether a value of class `from` may be assigned to one of class `to`, perhaps with a conversion.
+/// Whether a value of class `from` is assignable to one of class `to`, perhaps with a conversion.
 pub fn assignable(from: Class, to: Class) -> bool {
     use Class::*;
     if from == to {
@@ -279,7 +280,7 @@ pub fn assignable(from: Class, to: Class) -> bool {
     }
 }
 
-/// Whether a value of type `from` can be put into `to` without any check or conversion.
+/// Whether a value of type `from` is assignable to `to` without check or conversion.
 pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
     if to.not_null || to.range.is_some() {
         return false;
@@ -297,7 +298,7 @@ pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
         | (DataType::BinaryFloat, DataType::BinaryFloat)
         | (DataType::Clob, DataType::Clob)
         | (DataType::Blob, DataType::Blob)
-        // Any text will do, and a long one is not copied for it.
+        // Any text is accepted, and a long one is not copied.
         | (DataType::Varchar2 { .. } | DataType::Char { .. }, DataType::Clob) => true,
         (a @ (DataType::Timestamp { .. } | DataType::Named(_)), b) => a == b,
         (a @ (DataType::IntervalDs { .. } | DataType::IntervalYm { .. }), b) => a == b,
@@ -305,7 +306,7 @@ pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
     }
 }
 
-/// The same type without length and precision: what a parameter or a bind has.
+/// The same type without length and precision, for parameters and binds.
 pub fn unconstrained(ty: DataType) -> DataType {
     match ty {
         DataType::Number { .. } | DataType::Float { .. } => DataType::NUMBER,

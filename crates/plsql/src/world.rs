@@ -1,8 +1,8 @@
-//! What PL/SQL needs of the instance around it.
+//! The services that PL/SQL needs from the instance.
 //!
-//! The compiler and the machine see SQL, the dictionary, the clock and the transaction only through [`World`]. The
-//! instance's own implementation is [`crate::ExecWorld`]; tests use a small one of their own. It is a type parameter
-//! and not a trait object, so that a cursor loop pays no indirect call a row.
+//! The compiler and the machine use SQL, the dictionary, the clock and the transaction only through [`World`]. The
+//! instance's implementation is [`crate::ExecWorld`]; tests have a small one. It is a type parameter instead of a trait
+//! object, so that a cursor loop pays no indirect call per row.
 
 use crate::op::SqlColumns;
 use crate::session::Block;
@@ -21,7 +21,7 @@ pub struct ColumnInfo {
     pub nullable: bool,
 }
 
-/// A stored unit as the dictionary holds it. A package's specification and body are two.
+/// A stored unit in the dictionary. A package's specification and body are two units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredUnit {
     pub owner: String,
@@ -39,29 +39,29 @@ pub struct Owner {
     pub number: u32,
 }
 
-/// What is known of a statement when it has been compiled and not yet run.
+/// The description of a statement that was compiled but not run.
 #[derive(Clone, Debug, Default)]
 pub struct Described {
     pub query: bool,
     /// The columns of a query, or of RETURNING.
     pub columns: Vec<ColumnInfo>,
-    /// What it reads: a cached result of a function that runs it depends on these.
+    /// The objects that it reads: a cached result of a function that runs it depends on these.
     pub dependencies: Vec<ObjectId>,
-    /// Owner and name of the stored units whose functions it calls: what they read counts too.
+    /// Owner and name of the stored units whose functions it calls: their reads count too.
     pub units: Vec<(String, String)>,
-    /// The look-ups that it was described by.
+    /// The look-ups of its description.
     pub lookups: Vec<Lookup>,
 }
 
-/// The image of a unit as it is in the library cache.
+/// The image of a unit in the library cache.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitImage {
     pub edition: library_cache::Edition,
-    /// Somebody has found it good in the dictionary as it is now.
+    /// It was found valid in the present dictionary.
     pub is_known: bool,
 }
 
-/// What kind of statement EXECUTE IMMEDIATE was given.
+/// The kind of a statement of EXECUTE IMMEDIATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DynamicKind {
     Query,
@@ -72,7 +72,7 @@ pub enum DynamicKind {
     Other,
 }
 
-/// A job as DBMS_JOB takes it.
+/// A job of DBMS_JOB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobRequest {
     pub what: String,
@@ -82,20 +82,20 @@ pub struct JobRequest {
     pub instance: i64,
 }
 
-/// What DBMS_JOB may change of a job; `None` leaves as it is.
+/// The changes of a job by DBMS_JOB; `None` leaves a value unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobChange {
     pub what: Option<String>,
     pub next_date: Option<Date>,
-    /// `Some(None)` makes it run once.
+    /// `Some(None)` runs it once.
     pub interval: Option<Option<String>>,
     pub broken: Option<bool>,
 }
 
-/// What DBMS_AUDIT_MGMT is asked for; trails by their type's number.
+/// A request of DBMS_AUDIT_MGMT; trails by the number of their type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AuditRequest {
-    /// Deletes the rows from before the last archive timestamp, or all.
+    /// Deletes the rows older than the last archive timestamp, or all.
     Clean {
         trail: i64,
         only_archived: bool,
@@ -109,7 +109,7 @@ pub enum AuditRequest {
     },
 }
 
-/// What DBMS_SHARED_POOL is asked for. Cursors are named by their full hash of 32 digits, or as `address,hash_value`.
+/// A request of DBMS_SHARED_POOL. Cursors are named by their full hash of 32 digits, or as `address,hash_value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SharedPoolRequest {
     MarkHot(String),
@@ -118,27 +118,27 @@ pub enum SharedPoolRequest {
     Purge(String),
 }
 
-/// What DBMS_RESULT_CACHE asks for.
+/// A request of DBMS_RESULT_CACHE.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResultCacheRequest {
     /// ENABLED, DISABLED, BYPASS or SYNC, as a text.
     Status,
-    /// Removes everything; gives TRUE when it worked.
+    /// Removes everything; returns TRUE on success.
     Flush,
     Bypass(bool),
-    /// Gives how many results were invalidated.
+    /// Returns the number of invalidated results.
     Invalidate {
         owner: String,
         name: String,
     },
     InvalidateObject(i64),
-    /// Writes the report through the callback's text: lines joined by line feeds.
+    /// Returns the report as text: lines joined by line feeds.
     MemoryReport {
         detailed: bool,
     },
 }
 
-/// The instance as PL/SQL sees it. Names come and go in upper case unless they were quoted.
+/// The services of the instance. Names are passed in upper case unless they were quoted.
 pub trait World {
     /// An open SQL cursor: compiled once, executed and fetched many times.
     type Cursor: 'static;
@@ -148,92 +148,91 @@ pub trait World {
     fn user(&self) -> String;
     /// UID.
     fn user_id(&self) -> i64;
-    /// The schema that unqualified names belong to.
+    /// The schema of unqualified names.
     fn schema(&self) -> String;
-    /// A number for whose names and privileges are in force: equal ones mean the same by every name and may do the
-    /// same.
+    /// A number for the names and privileges in force: with equal numbers every name has the same meaning, and the same
+    /// actions are allowed.
     fn identity(&self) -> u128;
     /// The number of a user.
     fn owner_number(&mut self, _owner: &str) -> u32 {
         0
     }
-    /// Takes the names and privileges of an owner, without roles: what a unit of definer's rights has, and every unit
-    /// that is compiled. False when they are in force already; otherwise [`World::leave`] goes back.
+    /// Switches to the names and privileges of an owner, without roles, for a definer's rights unit and for
+    /// compilation. False when they are in force already; otherwise [`World::leave`] switches back.
     fn enter(&mut self, owner: &Owner) -> bool;
-    /// Goes back to the names and privileges before the last [`World::enter`] that gave true.
+    /// Switches back to the names and privileges before the last [`World::enter`] that returned true.
     fn leave(&mut self);
-    /// ORA-06598 unless a unit of `owner` may run with the privileges of its caller. Called where one is entered.
+    /// ORA-06598 unless a unit of `owner` may run with the privileges of its caller. Called when such a unit is
+    /// entered.
     fn check_inheritance(&mut self, _owner: &Owner) -> Result<()> {
         Ok(())
     }
-    /// Whether the query of a cursor that has been executed gives rows of these columns ([`SqlColumns::fit`]).
+    /// Whether the query of an executed cursor returns rows of these columns ([`SqlColumns::fit`]).
     fn has_columns(&mut self, _cursor: &mut Self::Cursor, _columns: &SqlColumns, _of_any: bool) -> bool {
         true
     }
-    /// Whether a cursor that a unit keeps means what its text means now: not when it was compiled for somebody else.
+    /// Whether a cursor kept by a unit still has the meaning of its text: false when it was compiled for another user.
     fn is_own(&self, _cursor: &Self::Cursor) -> bool {
         true
     }
     /// Calls a function of SQL over evaluated arguments.
     fn call_function(&mut self, function: &'static functions::FnDef, args: &[Value], out: &mut Value) -> Result<()>;
     fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value>;
-    /// ORA-00028, ORA-01013; ORA-04030 and ORA-04036 when memory has outgrown its limits. Cheap.
+    /// ORA-00028, ORA-01013; ORA-04030 and ORA-04036 when memory exceeds its limits. Cheap.
     fn check_cancel(&mut self) -> Result<()>;
     /// The session's time.
     fn now(&self) -> Timestamp;
-    /// Hundredths of a second since some fixed moment.
+    /// Hundredths of a second since a fixed moment.
     fn hsecs(&self) -> i64;
-    /// Processor time used by the process, in hundredths of a second.
+    /// CPU time of the process, in hundredths of a second.
     fn cpu_hsecs(&self) -> i64;
-    /// Something that differs between sessions and runs, to seed DBMS_RANDOM with.
+    /// A value that differs between sessions and runs, as a seed of DBMS_RANDOM.
     fn entropy(&self) -> u64;
     /// Waits, on `PL/SQL lock timer`.
     fn sleep(&mut self, seconds: f64) -> Result<()>;
 
-    /// Changes whenever anything in the dictionary does.
+    /// The dictionary epoch, which changes with every change of the dictionary.
     fn epoch(&mut self) -> u64;
-    /// The columns of a table or view; `None` when there is none of that name. `owner` is a schema; synonyms are
-    /// followed.
+    /// The columns of a table or view; `None` when it does not exist. `owner` is a schema; synonyms are resolved.
     fn table_columns(&mut self, owner: Option<&str>, name: &str) -> Result<Option<Vec<ColumnInfo>>>;
     fn sequence_exists(&mut self, owner: Option<&str>, name: &str) -> Result<bool>;
-    /// The stored unit of that name (both parts of a package); empty when there is none. Synonyms are followed.
+    /// The stored unit with that name (both parts of a package); empty when it does not exist. Synonyms are resolved.
     fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>>;
-    /// Whether the identity in force may execute a unit that was found; `owner` is empty for what is built in.
+    /// Whether the identity in force may execute a unit that was found; `owner` is empty for built-in units.
     fn may_execute(&mut self, _owner: &str, _name: &str) -> Result<Access> {
         Ok(Access::Yes)
     }
-    /// Says that the session links a unit to compile a call of it, or to run one that is built in. `owner` is empty for
-    /// that.
+    /// Reports that the session links a unit to compile a call of it, or to run a built-in one, for which `owner` is
+    /// empty.
     fn unit_linked(&mut self, _owner: &str, _name: &str) {}
-    /// The call in progress runs a stored unit, until it ends: who defines it anew waits for that, and this waits for
-    /// who does so now. False where nobody waits: in a function that DDL calls.
+    /// Reports that the present call runs a stored unit until it ends: DDL that replaces the unit waits for the call,
+    /// and this waits for DDL in progress. False when nobody waits: in a function that DDL calls.
     ///
     /// # Errors
-    /// ORA-04020, ORA-04021, and those of a session that is to stop.
+    /// ORA-04020, ORA-04021, and those of a session that must stop.
     fn unit_runs(&mut self, _owner: &str, _name: &str) -> Result<bool> {
         Ok(true)
     }
 
-    /// The user whose names and privileges are in force, without roles: that of a unit of definer's rights, or of a
-    /// unit that is compiled. `None`: they are those of the session.
+    /// The user whose names and privileges are in force without roles, for a definer's rights unit or a compilation.
+    /// `None`: those of the session are in force.
     fn definer(&self) -> Option<String> {
         None
     }
-    /// The settings that the code of a unit depends on: those of the language, length semantics, the optimizer's.
+    /// The settings that the code of a unit depends on: NLS, length semantics, optimizer.
     fn settings(&self) -> [u64; 3] {
         [0; 3]
     }
-    /// Says that the session links a stored unit to run it, and copies the image of its code from the library cache,
-    /// where the session may use one and there is one for its settings. `body`: it has one, which has the code.
+    /// Reports that the session links a stored unit to run it, and copies the image of its code from the library cache,
+    /// if the session may use one and it exists for its settings. `body`: the unit has a body, which has the code.
     fn unit_image(&mut self, _unit: &StoredUnit, _body: bool, _image: &mut Vec<u8>) -> Option<UnitImage> {
         None
     }
-    /// Puts the image of a unit's code into the library cache. `stale` is the one that was found to be of no use.
+    /// Puts the image of a unit's code into the library cache. `stale` is the one that was unusable.
     fn keep_unit(&mut self, _unit: &StoredUnit, _body: bool, _image: &[u8], _stale: Option<library_cache::Edition>) {}
-    /// Says that an image is good in the dictionary of an epoch.
+    /// Reports that an image is valid in a dictionary epoch.
     fn unit_is_known(&mut self, _image: UnitImage, _epoch: u64) {}
-    /// Whether the look-ups of a static statement have the answers that they had, for the names and privileges in
-    /// force.
+    /// Whether the look-ups of a static statement still have the same answers, for the names and privileges in force.
     fn means_the_same(_world: &RefCell<&mut Self>, _lookups: &[Lookup]) -> Result<bool>
     where
         Self: Sized,
@@ -241,13 +240,13 @@ pub trait World {
         Ok(false)
     }
 
-    /// The objects that a stored unit is: it, or the specification and the body of a package.
+    /// The objects of a stored unit: itself, or the specification and the body of a package.
     fn unit_objects(&mut self, owner: &str, name: &str) -> Vec<ObjectId> {
         let _ = (owner, name);
         Vec::new()
     }
 
-    /// Before another cursor is opened for a variable or a loop, beside the `open` that are.
+    /// Called before another cursor is opened for a variable or a loop, in addition to `open` cursors.
     ///
     /// # Errors
     /// ORA-01000.
@@ -256,57 +255,57 @@ pub trait World {
         Ok(())
     }
 
-    /// Says how many cursors variables and loops hold open now.
+    /// Reports the number of cursors that variables and loops hold open.
     fn cursors_open(&mut self, open: usize) {
         let _ = open;
     }
 
-    /// Says how compiling a stored unit went; of a package, its specification and its body are told of apart.
+    /// Reports the result of compiling a stored unit; for a package, separately for specification and body.
     fn unit_compiled(&mut self, unit: &StoredUnit, errors: &[crate::CompileError]) {
         let _ = (unit, errors);
     }
 
-    /// When the specification and the body of a stored package were last defined or compiled by DDL: another pair,
-    /// another package.
+    /// The times at which DDL last defined or compiled the specification and the body of a stored package: another pair
+    /// means another package.
     fn unit_defined(&mut self, owner: &str, name: &str) -> [u64; 2] {
         let _ = (owner, name);
         [0; 2]
     }
 
-    /// Whether an error is none of the unit's: compiled again, it may have none.
+    /// Whether an error is temporary: the unit may compile without it the next time.
     fn passes(&self, error: &crate::CompileError) -> bool {
         let _ = error;
         false
     }
 
-    /// Whether the dictionary has the unit, of a package the specification, as one without errors.
+    /// Whether the dictionary has the unit, or a package's specification, as valid.
     fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
         let _ = (owner, name);
         true
     }
 
-    /// The number of a stored unit, of a package that of its specification; 0 for what has none.
+    /// The number of a stored unit, or of a package's specification; 0 without a number.
     fn unit_number(&mut self, _owner: &str, _name: &str) -> u32 {
         0
     }
-    /// Owner and name of the stored unit of that number.
+    /// Owner and name of the stored unit with that number.
     fn unit_called(&mut self, _number: u32) -> Option<(String, String)> {
         None
     }
 
-    /// Says that a subprogram of a stored unit is entered: the unit's number in the high half, its own in the low one.
-    /// What this gives says what ran before, for [`World::subprogram_left`].
+    /// Reports the entry of a subprogram of a stored unit: the unit's number in the high half, its own in the low one.
+    /// Returns the previous values for [`World::subprogram_left`].
     fn subprogram_entered(&mut self, _what: u64) -> [u64; 2] {
         [0; 2]
     }
-    /// Says that it is left.
+    /// Reports the exit.
     fn subprogram_left(&mut self, _before: [u64; 2]) {}
 
     /// Compiles a statement without registering it. Placeholders are named `:B1`, `:B2` …; `binds[0]` is the type of
-    /// `:B1`. Names that are no columns are asked of `variables`, which may borrow the world while it is asked.
+    /// `:B1`. Names that are no columns are looked up in `variables`, which may borrow the world meanwhile.
     ///
     /// # Errors
-    /// What the SQL compiler finds, with the position in `text`; those of `variables`.
+    /// The SQL compiler's errors, with the position in `text`; those of `variables`.
     fn describe(
         world: &RefCell<&mut Self>,
         text: &str,
@@ -315,11 +314,11 @@ pub trait World {
     ) -> Result<Described>
     where
         Self: Sized;
-    /// Opens a cursor on a statement: one parse call. `by_name`: bind 0 is `:B1`, wherever it stands; otherwise binds
-    /// go to placeholders in the order they are written.
+    /// Opens a cursor on a statement: one parse call. `by_name`: bind 0 is `:B1` at every occurrence; otherwise binds
+    /// belong to placeholders in text order.
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<Self::Cursor>;
-    /// As [`World::open_cursor`], of a statement that is parsed each time it is opened: the session may have its closed
-    /// cursor.
+    /// Like [`World::open_cursor`], for a statement that is parsed each time it is opened: the session may have its
+    /// closed cursor.
     fn parse_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<Self::Cursor> {
         self.open_cursor(text, binds, by_name)
     }
@@ -327,35 +326,35 @@ pub trait World {
     fn close_cursor(&mut self, mut cursor: Self::Cursor) {
         self.end_fetch(&mut cursor);
     }
-    /// Whether EXECUTE IMMEDIATE keeps the cursor of what it ran last.
+    /// Whether EXECUTE IMMEDIATE keeps the cursor of its last statement.
     fn keeps_cursors(&self) -> bool {
         true
     }
     fn bind(&mut self, cursor: &mut Self::Cursor, at: usize, value: &Value) -> Result<()>;
-    /// Executes; gives the number of rows that DML changed. RETURNING's rows are fetched like a query's.
+    /// Executes; returns the number of rows changed by DML. Rows of RETURNING are fetched like a query's.
     fn execute(&mut self, cursor: &mut Self::Cursor) -> Result<u64>;
-    /// Says whether the next execution and the one before are counted as one: those of a FORALL are.
+    /// Sets whether the next execution and the previous one count as one, as in a FORALL.
     fn continues(&mut self, _cursor: &mut Self::Cursor, _continues: bool) {}
-    /// Takes an execution into a batch that [`World::execute_waiting`] carries out. False when this statement cannot
-    /// wait: nothing was done, and what waits is to be carried out before it is executed.
+    /// Adds an execution to a batch that [`World::execute_waiting`] executes. False, without any effect, when this
+    /// statement cannot wait; the waiting executions must then be carried out before it.
     fn execute_later(&mut self, _cursor: &mut Self::Cursor) -> Result<bool> {
         Ok(false)
     }
-    /// The place of a bind in the cursor, which counts its own from 0; `None` when it has none.
+    /// The index of a bind in the cursor, from 0; `None` when the cursor does not have it.
     fn bind_place(&self, _cursor: &Self::Cursor, _at: usize) -> Option<usize> {
         None
     }
-    /// Takes one more execution into a batch, with values in the order of the cursor's binds. False when it has to be
-    /// bound and executed the ordinary way: nothing was done.
+    /// Adds another execution to a batch, with values in the order of the cursor's binds. False, without any effect,
+    /// when it must be bound and executed in the ordinary way.
     fn execute_more(&mut self, _cursor: &mut Self::Cursor, _values: &[&Value]) -> Result<bool> {
         Ok(false)
     }
-    /// Whether so many executions wait that they should be carried out before there are more.
+    /// Whether enough executions wait to carry them out before more are added.
     fn waits_enough(&self, _cursor: &Self::Cursor) -> bool {
         false
     }
-    /// Carries out what waits. `refused` is told the number of each execution that fails, from 0; it may let the others
-    /// go on by swallowing the error, and otherwise ends it there.
+    /// Carries out the waiting executions. `refused` gets the number of each failed execution, from 0; it may swallow
+    /// the error to let the others continue, or return it to end the batch.
     fn execute_waiting(
         &mut self,
         _cursor: &mut Self::Cursor,
@@ -363,60 +362,60 @@ pub trait World {
     ) -> Result<()> {
         Ok(())
     }
-    /// Fetches the next row into `row`, whose values are reused.
+    /// Fetches the next row into `row`, whose buffers are used again.
     fn fetch(&mut self, cursor: &mut Self::Cursor, row: &mut Vec<Value>) -> Result<bool>;
-    /// Ends the execution; the cursor can be executed again.
-    /// The rowid of the row fetched last, of a SELECT FOR UPDATE.
+    /// The rowid of the last row fetched by a SELECT FOR UPDATE.
     fn current_row(&self, _cursor: &Self::Cursor) -> Option<types::Rowid> {
         None
     }
+    /// Ends the execution; the cursor can be executed again.
     fn end_fetch(&mut self, cursor: &mut Self::Cursor);
-    /// The cursor of CURSOR(subquery) that has that number, which nobody has taken before.
+    /// The cursor of CURSOR(subquery) with that number, if it has not been taken before.
     fn take_nested(&mut self, _number: &Value) -> Option<Self::Cursor> {
         None
     }
-    /// The open cursor of the client's that a bind of SQL has by that number.
+    /// The client's open cursor that a bind of SQL has as that number.
     fn bound_cursor(&self, _number: &Value) -> Option<crate::Datum> {
         None
     }
     /// The number of columns of an open query.
     fn column_count(&self, cursor: &Self::Cursor) -> usize;
-    /// What a dynamic statement is, and how many placeholders it has by position. A query or DML need not be read for
-    /// that: see [`World::check_text`].
+    /// The kind of a dynamic statement, and the number of its placeholders by position. A query or DML is not parsed
+    /// for that: see [`World::check_text`].
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)>;
-    /// Reads the text of a dynamic statement: its own errors come before those of its binds.
+    /// Parses the text of a dynamic statement: its own errors come before those of its binds.
     fn check_text(&mut self, _text: &str) -> Result<()> {
         Ok(())
     }
-    /// Compiles a block, or CALL, that EXECUTE IMMEDIATE is to run: a cursor like that of a statement. `None`: it has
-    /// none, and the caller compiles it.
+    /// Compiles a block, or CALL, for EXECUTE IMMEDIATE: it has a cursor like a statement's. `None`: the caller
+    /// compiles it without one.
     fn open_block(&mut self, _text: &str) -> Result<Option<Rc<Block>>> {
         Ok(None)
     }
-    /// What `open_block` gave last and is not closed yet begins to run.
+    /// Reports that the block last returned by `open_block` begins to run.
     fn block_begins(&mut self) {}
-    /// It has ended, or did not even begin.
+    /// Reports that the block has ended, or did not begin.
     fn close_block(&mut self, _done: bool) {}
-    /// PL/SQL leaves an open query alone until it fetches from it again, or goes on with it: what the session is seen
-    /// to do is then PL/SQL, or the query.
+    /// Reports that PL/SQL pauses an open query until its next fetch, or continues it: the session's current statement
+    /// is then PL/SQL, or the query.
     fn pause(&mut self, _cursor: &mut Self::Cursor, _paused: bool) {}
 
-    /// Says that a FETCH of an explicit cursor begins.
+    /// Reports that a FETCH of an explicit cursor begins.
     fn begin_fetch(&mut self, _cursor: &mut Self::Cursor) {}
     /// Runs a statement that is neither a query, nor DML, nor a block.
     fn execute_other(&mut self, text: &str) -> Result<()>;
-    /// Changes the LOB of a row, which the transaction has locked, and gives its content afterwards.
+    /// Changes the LOB of a row that the transaction has locked, and returns the new content.
     ///
     /// # Errors
-    /// ORA-22920 where the row is not locked, ORA-22922 where it is gone; those of `edit` and of the update.
+    /// ORA-22920 when the row is not locked, ORA-22922 when it is gone; those of `edit` and of the update.
     fn write_lob(&mut self, _row: &types::LobRow, _edit: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<Value> {
         Err(Ora::unsupported())
     }
-    /// DBMS_SESSION.SET_ROLE: what stands behind SET ROLE.
+    /// DBMS_SESSION.SET_ROLE: the text after SET ROLE.
     fn set_role(&mut self, _roles: &str) -> Result<()> {
         Err(Ora::unsupported())
     }
-    /// DBMS_SESSION.SET_NLS: a language parameter of the session, and nothing else.
+    /// DBMS_SESSION.SET_NLS: an NLS parameter of the session, and no other one.
     fn set_nls(&mut self, _parameter: &str, _value: &str) -> Result<()> {
         Err(Ora::unsupported())
     }
@@ -443,7 +442,7 @@ pub trait World {
     fn function_result_put(&mut self, _function: &str, _key: &[u8], _value: &[u8]) -> Result<()> {
         Ok(())
     }
-    /// The function failed: what was begun by `function_result_get` is given up.
+    /// The function failed: gives up the build begun by `function_result_get`.
     fn function_result_abandon(&mut self, _function: &str, _key: &[u8]) {}
 
     fn job_submit(&mut self, _job: &JobRequest) -> Result<i64> {
@@ -470,7 +469,7 @@ pub trait World {
     fn shared_pool(&mut self, _request: &SharedPoolRequest) -> Result<()> {
         Err(Ora::unsupported())
     }
-    /// DBMS_XPLAN.DISPLAY: as [`Services::display_cursor`], of a plan in a plan table.
+    /// DBMS_XPLAN.DISPLAY: like [`Services::display_cursor`], for a plan in a plan table.
     fn display_plan(&mut self, _table: &str, _statement_id: Option<&str>, _format: &str) -> Result<Value> {
         Err(Ora::unsupported())
     }
@@ -478,15 +477,15 @@ pub trait World {
     fn display_cursor(&mut self, _sql_id: Option<&str>, _child: Option<i64>, _format: &str) -> Result<Value> {
         Err(Ora::unsupported())
     }
-    /// DBMS_XA: the code of XA that comes back.
+    /// DBMS_XA: the XA return code.
     fn xa(&mut self, _xid: &[u8], _request: &XaRequest) -> Result<i64> {
         Err(Ora::unsupported())
     }
-    /// DBMS_TRANSACTION: a transaction without a session is begun, resumed, left, or asked for.
+    /// DBMS_TRANSACTION: begins, resumes, leaves or queries a sessionless transaction.
     fn sessionless(&mut self, _request: &SessionlessRequest<'_>) -> Result<Value> {
         Err(Ora::unsupported())
     }
-    /// DBMS_XA.XA_RECOVER: the branches that are prepared.
+    /// DBMS_XA.XA_RECOVER: the prepared branches.
     fn xa_recover(&mut self) -> Result<Vec<Vec<u8>>> {
         Err(Ora::unsupported())
     }
@@ -502,7 +501,7 @@ pub trait World {
     fn user_lock_convert(&mut self, _id: u32, _mode: u8, _timeout_s: Option<u32>) -> Result<i64> {
         Err(Ora::unsupported())
     }
-    /// DBMS_WORKLOAD_REPOSITORY.CREATE_SNAPSHOT: gives the snapshot's number.
+    /// DBMS_WORKLOAD_REPOSITORY.CREATE_SNAPSHOT: returns the snapshot's number.
     fn create_snapshot(&mut self, _level: &str) -> Result<i64> {
         Err(Ora::unsupported())
     }
@@ -510,7 +509,7 @@ pub trait World {
     fn repository(&mut self, _request: &RepositoryRequest) -> Result<Value> {
         Err(Ora::unsupported())
     }
-    /// DBMS_CONNECTION_POOL, of the pool of that name.
+    /// DBMS_CONNECTION_POOL, for the pool with that name.
     fn connection_pool(&mut self, _pool: &str, _request: ConnectionPoolRequest<'_>) -> Result<()> {
         Err(Ora::unsupported())
     }
@@ -522,41 +521,41 @@ pub trait World {
     fn statistics(&mut self, _request: &dictionary::statistics_request::StatisticsRequest) -> Result<Value> {
         Err(Ora::unsupported())
     }
-    /// DBMS_APPLICATION_INFO: module, action and client_info; `None` leaves as it is.
+    /// DBMS_APPLICATION_INFO: module, action and client_info; `None` leaves a value unchanged.
     fn set_application_info(&mut self, _module: Option<&str>, _action: Option<&str>, _client_info: Option<&str>) {}
     /// DBMS_SESSION.SET_IDENTIFIER.
     fn set_identifier(&mut self, _client: &str) {}
-    /// DBMS_SESSION.SET_CONTEXT, and without a value CLEAR_CONTEXT; without a name all of the namespace.
+    /// DBMS_SESSION.SET_CONTEXT, or without a value CLEAR_CONTEXT; without a name for the whole namespace.
     fn change_context(&mut self, _namespace: &str, _name: Option<&str>, _value: Option<&str>) -> Result<()> {
         Err(Ora::unsupported())
     }
-    /// DBMS_DEBUG_JDWP.CURRENT_SESSION_SERIAL: the session's serial number, as clients are told it.
+    /// DBMS_DEBUG_JDWP.CURRENT_SESSION_SERIAL: the session's serial number as reported to clients.
     fn session_serial(&self) -> i64 {
         0
     }
-    /// `version`, or the value of an initialization parameter; NULL where nobody knows.
+    /// `version`, or the value of an initialization parameter; NULL for an unknown name.
     fn database_says(&mut self, _what: &str) -> Result<Value> {
         Ok(Value::Null)
     }
-    /// The name of the session's transaction, as DBMS_TRANSACTION has it; NULL without one, unless it is to begin.
+    /// The name of the session's transaction in DBMS_TRANSACTION's form; NULL without one, unless `begin` begins one.
     fn transaction_id(&mut self, _begin: bool) -> Result<Value> {
         Ok(Value::Null)
     }
 }
 
-/// A call of DBMS_TRANSACTION for a transaction without a session.
+/// A call of DBMS_TRANSACTION for a sessionless transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionlessRequest<'a> {
-    /// Begins one, or resumes it; gives its identifier.
+    /// Begins or resumes one; returns its identifier.
     Start {
-        /// Empty where one is to be made.
+        /// Empty to make a new one.
         id: &'a [u8],
         kind: i64,
         timeout_s: i64,
         flag: i64,
     },
     Suspend,
-    /// The identifier of the one that the session is in.
+    /// The identifier of the session's present one.
     Id,
 }
 
@@ -584,7 +583,7 @@ pub enum XaRequest {
 /// A call of DBMS_WORKLOAD_REPOSITORY.
 #[derive(Clone, Debug)]
 pub enum RepositoryRequest {
-    /// MODIFY_SNAPSHOT_SETTINGS: minutes, and statements by each measure.
+    /// MODIFY_SNAPSHOT_SETTINGS: minutes, and the number of top statements.
     Settings {
         retention: Option<i64>,
         interval: Option<i64>,
@@ -594,13 +593,13 @@ pub enum RepositoryRequest {
         low: i64,
         high: i64,
     },
-    /// Gives the baseline's number.
+    /// Returns the baseline's number.
     CreateBaseline {
         begin: i64,
         end: i64,
         name: String,
     },
-    /// `cascade`: with its snapshots.
+    /// `cascade`: including its snapshots.
     DropBaseline {
         name: String,
         cascade: bool,
@@ -611,8 +610,8 @@ pub enum RepositoryRequest {
         end: i64,
         html: bool,
     },
-    /// ASH_REPORT_TEXT and ASH_REPORT_HTML: the moments, and patterns of what is wanted; 1 for samples of memory only,
-    /// 2 for those of disk.
+    /// ASH_REPORT_TEXT and ASH_REPORT_HTML: the period, and patterns of the selection; 1 for samples of memory only, 2
+    /// for those of disk.
     Ash {
         begin: Value,
         end: Value,

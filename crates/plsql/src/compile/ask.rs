@@ -1,15 +1,15 @@
-//! The questions of the compiler to the world around it, with their answers.
+//! The compiler's questions to the world around it, with their answers (invariant 18).
 //!
-//! A compiled unit is what its text means under the names and privileges of its owner. The compiler asks the world by
-//! the functions of this module and in no other way, so the questions and the answers are all that a unit depends on,
-//! beside the settings that [`World::settings`] has: while every answer is the same, so is the code. That is the rule
-//! of shared plans, too (`plan::names`), whose look-ups are part of a unit's where it has static SQL.
+//! A compiled unit has the meaning of its text under the names and privileges of its owner. The compiler asks the world
+//! only through the functions of this module, so a unit depends on the questions and answers, and on the settings of
+//! [`World::settings`], and on nothing else: with the same answers the code is the same. Shared plans follow the same
+//! rule (`plan::names`), and the look-ups of a unit's static SQL are part of its questions.
 //!
-//! An anonymous block is compiled with the names and privileges of the session. Another session may take its code if it
-//! hears the same answers, with its own.
+//! An anonymous block is compiled with the names and privileges of the session. Another session may use its code if it
+//! gets the same answers with its own names and privileges.
 //!
-//! The interface of another unit is compiled from its text and kept by the session. Its questions are kept with it,
-//! and count for every unit that names it.
+//! The interface of another unit is compiled from its text and kept by the session. Its questions are kept with it, and
+//! count for every unit that names it.
 
 use super::unit::{Units, as_owner};
 use crate::world::{ColumnInfo, Described, StoredUnit, World};
@@ -21,7 +21,7 @@ use std::rc::Rc;
 use types::image::Image;
 use types::{DataType, Result};
 
-/// Two hashes of an answer that is long.
+/// Two hashes of a long answer.
 type Mark = (u64, u64);
 
 /// A question with its answer.
@@ -42,7 +42,7 @@ enum Asked {
         name: String,
         answer: Mark,
     },
-    /// Units of the schema in force: a session with another schema that takes the code of a block has its own.
+    /// Units of the present schema: a session with another schema asks for its own when it takes the code of a block.
     OwnUnits {
         name: String,
         answer: Mark,
@@ -52,7 +52,7 @@ enum Asked {
         name: String,
         answer: u8,
     },
-    /// The dictionary has the unit as one without errors.
+    /// Whether the dictionary has the unit as valid.
     Valid {
         owner: String,
         name: String,
@@ -75,21 +75,21 @@ enum Asked {
     Statement(Vec<Lookup>),
 }
 
-/// A question, and its asker.
+/// A question, and the user that it was asked for.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub struct Question {
-    /// The owner whose names and privileges were in force; `None` for those of the session.
+    /// The owner whose names and privileges were in force; `None` for the session's own.
     asker: Option<String>,
     asked: Asked,
 }
 
-/// The questions of a unit, or of what a unit shows to others.
+/// The questions of a unit, or of a unit's interface.
 #[derive(Clone, Debug, Default)]
 pub struct Questions {
     all: Vec<Question>,
-    /// The answer to something cannot be asked for again.
+    /// The unit depends on something that cannot be asked again.
     is_open: bool,
-    /// Those of other units that are among them.
+    /// The questions of other units included in these.
     within: Vec<Rc<Questions>>,
 }
 
@@ -109,7 +109,7 @@ impl Questions {
         others.all.iter().for_each(|question| self.note(question.clone()));
     }
 
-    /// The questions, if they are all that decides.
+    /// The questions, if the unit depends on nothing else.
     pub fn complete(&self) -> Option<&[Question]> {
         (!self.is_open).then_some(&self.all)
     }
@@ -120,7 +120,7 @@ impl Questions {
     }
 }
 
-/// The session's handles of the functions that static statements call. An image has their places among these.
+/// The session's handles of the functions in static statements. An image has their indexes in this list.
 pub(super) fn handles(questions: &[Question]) -> Vec<u64> {
     let of = |question: &Question| match &question.asked {
         Asked::Statement(lookups) => plan::names::handles(lookups),
@@ -129,7 +129,7 @@ pub(super) fn handles(questions: &[Question]) -> Vec<u64> {
     questions.iter().flat_map(of).collect()
 }
 
-/// Two hashes of an answer. One of 64 bits could be met by an answer that was made to meet it.
+/// Two hashes of an answer. With one hash of 64 bits a forged answer could match.
 fn mark(answer: &impl Hash) -> Mark {
     let of = |salt: u8| {
         let mut hasher = std::hash::DefaultHasher::new();
@@ -150,7 +150,7 @@ fn mark_of_units(units: &[StoredUnit]) -> Mark {
 }
 
 impl Units {
-    /// Does something and gives the questions it asked.
+    /// Runs `f` and returns the questions that it asked.
     pub(super) fn asking<R>(&self, f: impl FnOnce() -> R) -> (R, Rc<Questions>) {
         self.questions.borrow_mut().push(Questions::default());
         let done = f();
@@ -165,7 +165,7 @@ impl Units {
         }
     }
 
-    /// Notes that the unit that is being compiled depends on something that cannot be asked for again.
+    /// Notes that the unit being compiled depends on something that cannot be asked again.
     pub(super) fn depends_on_more(&self) {
         if let Some(outer) = self.questions.borrow_mut().last_mut() {
             outer.is_open = true;
@@ -176,7 +176,7 @@ impl Units {
         !self.questions.borrow().is_empty()
     }
 
-    /// Notes a question with its answer; one that has failed says nothing.
+    /// Notes a question with its answer; a failed question is not noted.
     fn heard<W: World, T>(&self, w: &W, answer: &Result<T>, asked: impl FnOnce(&T) -> Asked) {
         if !self.is_asking() {
             return;
@@ -230,7 +230,7 @@ impl Units {
         answer
     }
 
-    /// [`World::stored_unit`], of a schema.
+    /// [`World::stored_unit`] for a schema.
     pub(super) fn ask_units_of<W: World>(&self, w: &mut W, schema: &str, name: &str) -> Result<Vec<StoredUnit>> {
         if w.schema() != schema {
             return self.ask_units(w, Some(schema), name);
@@ -251,7 +251,8 @@ impl Units {
         answer
     }
 
-    /// [`World::is_valid_unit`]. A unit that is not valid may have errors or none: what depends on it is not shared.
+    /// [`World::is_valid_unit`]. An invalid unit may or may not have errors, so a unit that depends on it is not
+    /// shared.
     pub(super) fn ask_valid<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
         let answer = w.is_valid_unit(owner, name);
         if !answer {
@@ -296,7 +297,7 @@ impl Units {
         answer
     }
 
-    /// Whether all questions have the answers that they had.
+    /// Whether all questions still have the same answers.
     pub(super) fn hears_the_same<W: World>(w: &mut W, questions: &[Question]) -> bool {
         questions.iter().all(|Question { asker, asked }| match asker {
             Some(owner) => as_owner(w, owner, |w| is_same(w, asked)),
@@ -305,7 +306,7 @@ impl Units {
     }
 }
 
-/// Whether a question has the answer that it had, by the names and privileges in force.
+/// Whether a question still has the same answer, for the names and privileges in force.
 fn is_same<W: World>(w: &mut W, asked: &Asked) -> bool {
     match asked {
         Asked::Columns { owner, name, answer } => {

@@ -10,7 +10,7 @@ use sql::plsql::ast::{Argument, Expr, Ident, Mode};
 use std::rc::Rc;
 
 impl<W: World> Compiler<'_, W> {
-    /// Emits a call; gives the result of a function. `function`: a value is wanted.
+    /// Emits a call; returns the result of a function. `function`: a value is wanted.
     pub(super) fn call(
         &mut self,
         subs: &[Rc<SubSym>],
@@ -21,7 +21,7 @@ impl<W: World> Compiler<'_, W> {
         let sub = self.choose(subs, args, ident, function)?;
         let matched = self.match_arguments(&sub, args, ident)?;
         let window = self.window_start();
-        // Targets of OUT parameters are found before the call, below its window.
+        // Targets of OUT parameters are resolved before the call, below its window.
         let mut outs: Vec<(usize, TargetRef)> = Vec::new();
         for (j, p) in sub.parameters.iter().enumerate() {
             if p.mode != Mode::In
@@ -78,7 +78,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(sub.returns.clone().map(|ty| Val { o: Opd::local(base), ty }))
     }
 
-    /// The variable that a procedure of DBMS_LOB changes in place: a LOB of the parameter's type whose place is known.
+    /// The variable that a procedure of DBMS_LOB changes in place: a LOB of the parameter's type in a known slot.
     /// Others are copied in and out.
     fn lent(&self, sub: &SubSym, target: &TargetRef) -> Option<Opd> {
         let SubTarget::External(e) = &sub.target else { return None };
@@ -100,7 +100,7 @@ impl<W: World> Compiler<'_, W> {
 
     fn default_argument(&mut self, d: Opd, sub: &Rc<SubSym>, p: &Param) -> CResult<()> {
         let Some(default) = p.default.clone() else { unreachable!("arguments were matched") };
-        // A default means what it meant where it was declared.
+        // A default has the meaning of its place of declaration.
         let scopes = match &sub.target {
             SubTarget::External(e) => {
                 let owner = if e.owner.is_empty() { None } else { Some(e.owner.as_str()) };
@@ -119,7 +119,7 @@ impl<W: World> Compiler<'_, W> {
         result
     }
 
-    /// Finds the overload that the arguments fit.
+    /// Finds the overload for the arguments.
     fn choose(&mut self, subs: &[Rc<SubSym>], args: &[Argument], ident: &Ident, function: bool) -> CResult<Rc<SubSym>> {
         let of_kind: Vec<&Rc<SubSym>> = subs.iter().filter(|s| s.returns.is_some() == function).collect();
         if of_kind.is_empty() {
@@ -136,7 +136,7 @@ impl<W: World> Compiler<'_, W> {
         if fitting.is_empty() {
             return Err(self.pls(306, &[&ident.name], ident.pos));
         }
-        // The same call, compiled again for the sake of a call around it, has the same arguments.
+        // The same call, compiled again because of an enclosing call, has the same arguments.
         let place = (args.as_ptr() as usize, ident.pos);
         if let Some(known) = self.chosen.get(&place)
             && let Some(found) = fitting.iter().find(|s| Rc::ptr_eq(s, known))
@@ -169,7 +169,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(best)
     }
 
-    /// The type of an expression, without leaving code behind.
+    /// The type of an expression; emits no code.
     fn probe(&mut self, e: &Expr) -> CResult<Ty> {
         let (ops, next) = (self.f.ops.len(), self.f.next);
         let result = self.expr(e, None);
@@ -179,7 +179,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(result?.ty)
     }
 
-    /// Which argument goes to which parameter.
+    /// The argument of each parameter.
     fn match_arguments<'e>(&self, sub: &SubSym, args: &'e [Argument], ident: &Ident) -> CResult<Vec<Option<&'e Expr>>> {
         let mut matched: Vec<Option<&Expr>> = vec![None; sub.parameters.len()];
         let mut named = false;
@@ -223,7 +223,7 @@ fn arity_fits(s: &SubSym, args: &[Argument]) -> bool {
     s.parameters.iter().zip(&seen).all(|(p, seen)| *seen || p.default.is_some())
 }
 
-/// How well a type fits a parameter: 0 is exact; `None` not at all.
+/// The distance between a type and a parameter: 0 is exact; `None`: the type does not fit.
 fn fit(from: &Ty, to: &Ty) -> Option<u32> {
     match (from, to) {
         (Ty::Null, _) => Some(1),

@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use types::{DataType, LenUnit, Zone};
 
-/// How deep subprograms may be declared in one another: an operand has room for so many levels.
+/// Largest depth of nested subprograms: the operand's field for the level has this size.
 const SUBPROGRAM_LEVELS_MAX: u32 = 63;
 
 impl<W: World> Compiler<'_, W> {
@@ -58,7 +58,7 @@ impl<W: World> Compiler<'_, W> {
     fn new_exception(&mut self, name: &str, code: Option<u32>, pos: Pos) -> ExceptionDef {
         self.exception_count += 1;
         let mut h = std::collections::hash_map::DefaultHasher::new();
-        // A package's exceptions must be the same for everyone who compiles against it.
+        // The identity of a package's exceptions must be the same for all units compiled against it.
         (&self.owner, &self.unit, name, pos).hash(&mut h);
         if self.unit.is_empty() {
             (self.text, self.exception_count).hash(&mut h);
@@ -96,7 +96,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// Makes room for a variable in the frame or, at package level, in the package's state.
+    /// Allocates a variable in the frame or, at package level, in the package's state.
     pub(super) fn new_loc(&mut self) -> Loc {
         if self.f.package {
             let slot = self.package_slots;
@@ -126,13 +126,13 @@ impl<W: World> Compiler<'_, W> {
         self.has_state |= self.f.package && !(*constant && default.as_ref().is_some_and(|e| self.is_static(e)));
         let loc = self.new_loc();
         let result = self.initialise(&loc, &ty, default.as_ref());
-        // The name is known even when its value is wrong, so that one mistake gives one error.
+        // The name is declared even if its value is invalid, so that one mistake gives one error.
         let access = if *constant { Access::Constant } else { Access::Free };
         self.declare(name, Symbol::Var(Var { loc, ty, access }))?;
         result
     }
 
-    /// Whether an expression has one value for all sessions: it is made of literals.
+    /// Whether an expression has the same value in all sessions: it consists of literals.
     fn is_static(&self, e: &ast::Expr) -> bool {
         match &e.kind {
             ast::ExprKind::Null
@@ -144,12 +144,12 @@ impl<W: World> Compiler<'_, W> {
             | ast::ExprKind::Interval { text: _, qualifier: _ } => true,
             ast::ExprKind::Unary { op: _, operand } => self.is_static(operand),
             ast::ExprKind::Binary { op: _, left, right } => self.is_static(left) && self.is_static(right),
-            // not a clause: whatever else there is may differ from session to session
+            // not a clause: other expressions may differ between sessions
             _ => false,
         }
     }
 
-    /// Gives a new variable its first value.
+    /// Assigns the first value of a new variable.
     pub(super) fn initialise(&mut self, loc: &Loc, ty: &Ty, default: Option<&ast::Expr>) -> CResult<()> {
         let saved = self.f.next;
         let d = match loc {
@@ -171,7 +171,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// Puts a type's initial content into a slot, with the defaults of record fields.
+    /// Puts the initial content of a type into a slot, with the defaults of record fields.
     pub(super) fn init_slot(&mut self, d: Opd, ty: &Ty) -> CResult<()> {
         if let Ty::Scalar(_) | Ty::Null = ty {
             let null = self.null();
@@ -187,8 +187,7 @@ impl<W: World> Compiler<'_, W> {
         self.init_fields(d, &[], ty)
     }
 
-    /// Gives the fields of a record their defaults, those of records in it too. `steps` lead from the slot to the
-    /// record.
+    /// Assigns the defaults of a record's fields, including nested records. `steps` lead from the slot to the record.
     fn init_fields(&mut self, d: Opd, steps: &[Step], ty: &Ty) -> CResult<()> {
         let Ty::Record(r) = ty else { return Ok(()) };
         let r = r.clone();
@@ -269,16 +268,16 @@ impl<W: World> Compiler<'_, W> {
                 self.collection(element, *not_null, None, kind)
             }
             TypeDefinition::RefCursor { returns } => {
-                // The type must be there; what is opened may have other columns, which INTO then finds out.
+                // The type must exist; a query opened later may have other columns, which INTO detects.
                 returns.as_ref().map(|returns| self.type_ref(returns)).transpose()?;
                 Ok(Ty::Cursor)
             }
-            // A unit of its own, with a number: `object_type`.
+            // Object types are separate units with a number: `object_type`.
             TypeDefinition::Object(_) => Err(self.pls(707, &[&"object types"], 0)),
         }
     }
 
-    /// The attributes of an object type: scalars, and objects.
+    /// The attributes of an object type: scalars and objects.
     pub(super) fn attributes(&mut self, list: &[ast::Attribute]) -> CResult<Vec<types::Attribute>> {
         let mut attributes: Vec<types::Attribute> = Vec::new();
         for ast::Attribute { name, ty } in list {
@@ -344,7 +343,7 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// A size given to a subtype replaces its own.
+    /// A size given to a subtype replaces the subtype's own.
     fn constrain(&mut self, ty: Ty, sizes: &[i64], unit: Option<LengthUnit>, pos: Pos) -> CResult<Ty> {
         if sizes.is_empty() {
             return Ok(ty);
@@ -475,7 +474,7 @@ impl<W: World> Compiler<'_, W> {
         if let Some(ty) = self.variable_type(path)? {
             return Ok(match ty {
                 Ty::Scalar(mut s) => {
-                    // A column's or parameter's type gives no NOT NULL.
+                    // A column's or parameter's type does not carry NOT NULL.
                     s.not_null = false;
                     Ty::Scalar(s)
                 }
@@ -494,7 +493,7 @@ impl<W: World> Compiler<'_, W> {
         Err(self.pls(201, &[&dotted(path)], pos))
     }
 
-    /// The type of a variable, field, parameter or package variable of that name.
+    /// The type of a variable, field, parameter or package variable with that name.
     fn variable_type(&mut self, path: &[Ident]) -> CResult<Option<Ty>> {
         let mut at = 1;
         let mut symbol = match self.lookup(&path[0].name) {
@@ -553,7 +552,7 @@ impl<W: World> Compiler<'_, W> {
         let CursorDeclaration { name: _, parameters: _, returns, query: _ } = c;
         let previous = self.scopes.last().and_then(|s| s.names.get(&c.name.name)).cloned();
         if let (Some(Symbol::Cursor(sym)), Some(query)) = (&previous, &c.query) {
-            // The body of a cursor that the package's specification announced.
+            // The body of a cursor declared in the package's specification.
             let sym = sym.clone();
             return self
                 .cursor_open_proc(c, query, &sym.parameters.clone(), &sym.loc.clone(), sym.open.clone())
@@ -599,7 +598,7 @@ impl<W: World> Compiler<'_, W> {
         SubTarget::Local { proc: self.procs.len() as u32 - 1, level: self.f.level + 1 }
     }
 
-    /// Compiles the hidden procedure that opens a cursor and gives the row's type.
+    /// Compiles the hidden procedure that opens a cursor; returns the row's type.
     fn cursor_open_proc(
         &mut self,
         c: &CursorDeclaration,
@@ -650,14 +649,14 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn parameters(&mut self, list: &[ast::Parameter]) -> CResult<Vec<Param>> {
         let mut parameters: Vec<Param> = Vec::new();
         for p in list {
-            // NOCOPY asks for what is done anyway, or changes nothing.
+            // NOCOPY is done anyway, or has no effect.
             let ast::Parameter { name: _, mode: _, nocopy: _, ty: _, default: _ } = p;
             if parameters.iter().any(|q| q.name == p.name.name) {
                 return Err(self.pls(410, &[], p.name.pos));
             }
             let mut ty = self.type_ref(&p.ty)?;
             if let Ty::Scalar(s) = &mut ty {
-                // The actual parameter's length and precision are in force, not a declared one.
+                // The length and precision are those of the actual parameter, not declared ones.
                 let sized = matches!(p.ty.kind, TypeKind::Named { path: _, ref sizes, unit: _ } if !sizes.is_empty());
                 if sized {
                     return Err(self.pls(
@@ -697,7 +696,7 @@ impl<W: World> Compiler<'_, W> {
             }),
             None => None,
         };
-        // AUTHID is the unit's; PARALLEL_ENABLE changes nothing where nothing runs in parallel.
+        // AUTHID belongs to the unit; PARALLEL_ENABLE has no effect, since nothing runs in parallel.
         let SubprogramAttributes {
             deterministic,
             authid: _,
@@ -755,7 +754,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// Compiles a subprogram's body; what is wrong in it is noted.
+    /// Compiles a subprogram's body and notes its errors.
     pub(super) fn subprogram_body(
         &mut self,
         s: &Subprogram,
@@ -777,7 +776,7 @@ impl<W: World> Compiler<'_, W> {
             self.scopes.last_mut().expect("just pushed").names.insert(p.name.clone(), symbol);
         }
         self.set_pos(body.pos);
-        // RELIES_ON says nothing since 11.2: the tables are those that the function reads.
+        // RELIES_ON has no effect since 11.2: the dependencies are the tables that the function reads.
         let cached = matches!(s.attributes.result_cache, Some(ResultCache { relies_on: _ }))
             && parameters.iter().all(|p| p.mode == Mode::In);
         let hit = match returns.as_ref().and_then(Ty::data_type) {
@@ -811,7 +810,7 @@ impl<W: World> Compiler<'_, W> {
         self.finish(outer, parameters.len() as u32)
     }
 
-    /// Every subprogram that the innermost scope announced must have come by now.
+    /// Checks that the innermost scope has a body for every forward declaration.
     pub(super) fn check_forward(&mut self, body: &ast::Body) {
         let scope = self.scopes.last().expect("there is a scope");
         let mut missing: Vec<String> = Vec::new();
@@ -833,7 +832,7 @@ impl<W: World> Compiler<'_, W> {
     }
 }
 
-/// A record type with a table's or query's columns.
+/// A record type with the columns of a table or query.
 pub(super) fn row_type(columns: &[ColumnInfo]) -> RecordTy {
     RecordTy::new(true, columns.iter().map(|c| (c.name.clone(), Ty::of(c.ty), None)))
 }
@@ -852,7 +851,7 @@ pub(super) fn same_signature(known: &SubSym, parameters: &[Param], function: boo
             .all(|(a, b)| a.name == b.name && a.mode == b.mode && is_same_type(&a.ty, &b.ty))
 }
 
-/// Whether two parameters of one name are one: scalars by their family, composites by their type.
+/// Whether two parameters with one name have the same type: scalars by family, composites by type.
 fn is_same_type(a: &Ty, b: &Ty) -> bool {
     match (a, b) {
         (Ty::Coll(a), Ty::Coll(b)) => Rc::ptr_eq(&a.info, &b.info),

@@ -10,8 +10,8 @@ use sql::plsql::ast::{self, BinaryOp, CursorAttribute, Expr, ExprKind, Name, Par
 use types::{DataType, FloatTest, Number, Value};
 
 impl<W: World> Compiler<'_, W> {
-    /// Compiles an expression. A result that has to be computed goes to `want` when that is given; a variable or
-    /// constant is named where it is.
+    /// Compiles an expression. A computed result goes to `want` if that is given; for a variable or constant the
+    /// operand names its place.
     pub(super) fn expr(&mut self, e: &Expr, want: Option<Opd>) -> CResult<Val> {
         self.check_nesting(e.pos)?;
         match &e.kind {
@@ -182,7 +182,7 @@ impl<W: World> Compiler<'_, W> {
         self.expr(e, None)
     }
 
-    /// `IS NAN` or `IS INFINITE`: the operand, as a BINARY_DOUBLE, equals one of the test's values.
+    /// `IS NAN` or `IS INFINITE`: whether the operand, as a BINARY_DOUBLE, equals one of the test's values.
     fn is_float(&mut self, operand: &Expr, test: FloatTest, pos: Pos, want: Option<Opd>) -> CResult<Val> {
         let v = self.expr(operand, None)?;
         if !matches!(v.ty.class(), Class::Number | Class::Float | Class::Text | Class::Null) {
@@ -229,7 +229,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn interval(&mut self, text: &str, qualifier: &str, pos: Pos) -> CResult<Val> {
-        // The qualifier is SQL's, and so is what it means.
+        // The qualifier has SQL's syntax and meaning.
         let parsed = sql::parse_expression(&format!("INTERVAL '0' {qualifier}")).map_err(|e| e.at(pos))?;
         let sql::ast::ExprKind::Literal(sql::ast::Literal::Interval { text: _, qualifier }) = parsed.kind else {
             return Err(types::Ora::new(1867).at(pos));
@@ -308,8 +308,8 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// A chain of arithmetic and `||`. It groups to the left and may be long, so that it is no call for each operator,
-    /// and all results but the last share a slot.
+    /// A chain of arithmetic operators and `||`. It groups to the left and may be long, so it is compiled in a loop
+    /// instead of recursively, and all results but the last share a slot.
     fn operators(&mut self, e: &Expr, want: Option<Opd>) -> CResult<Val> {
         let (mut links, mut first) = (Vec::new(), e);
         while let ExprKind::Binary { op, left, right } = &first.kind
@@ -324,7 +324,7 @@ impl<W: World> Compiler<'_, W> {
         };
         let mut a = operand(self, links.last().map_or(BinaryOp::Add, |(op, ..)| *op), first)?;
         let (mut slot, mut next) = (None, self.f.next);
-        // `c := c || x || y` appends `x || y` to `c`, which is not copied: `||` may be grouped in any way.
+        // `c := c || x || y` appends `x || y` to `c`, which is not copied: the grouping of `||` does not matter.
         if let Some(d) = want.filter(|d| *d == a.o && links.len() > 1)
             && links.iter().all(|(op, ..)| *op == BinaryOp::Concat)
         {
@@ -336,7 +336,7 @@ impl<W: World> Compiler<'_, W> {
                     continue;
                 };
                 let t = self.result(slot);
-                // However it is grouped, all of it is a CLOB when `c` is.
+                // With any grouping, the result is a CLOB when `c` is.
                 tail_ty = self.concat((t, so_far, b.o), [&a.ty, &tail_ty, &b.ty]);
                 tail = Some(t);
                 match slot {
@@ -349,7 +349,7 @@ impl<W: World> Compiler<'_, W> {
         }
         while let Some((op, left, right, pos)) = links.pop() {
             let mut b = operand(self, op, right)?;
-            // A literal beside a SIMPLE_INTEGER is one.
+            // A literal beside a SIMPLE_INTEGER is one, too.
             if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) {
                 if is_simple(&a.ty) && is_whole_literal(right) {
                     b.ty = Ty::SIMPLE_INTEGER;
@@ -373,7 +373,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(a)
     }
 
-    /// Short circuits: the right side is not looked at when the left one decides.
+    /// Short circuit: the right side is not evaluated when the left one decides.
     fn logical(&mut self, op: BinaryOp, left: &Expr, right: &Expr, pos: Pos) -> CResult<Val> {
         let d = self.temp();
         let a = self.expr(left, Some(d))?;
@@ -404,7 +404,7 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// `||`: a CLOB where one side is one, or may be.
+    /// `||`: a CLOB if one side is one, or may be.
     fn concat<const N: usize>(&mut self, (d, a, b): (Opd, Opd, Opd), types: [&Ty; N]) -> Ty {
         let is_lob = |ty: &Ty| {
             let ty = ty.scalar().map(|s| s.ty);
@@ -426,7 +426,7 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// The text of a timestamp or interval, with as many digits as its type has; other values as they are.
+    /// The text of a timestamp or interval, with the digits of its type; other values unchanged.
     fn shown(&mut self, v: Val) -> Val {
         let Some((leading, fraction)) = v.ty.scalar().and_then(|s| digits_of(&s.ty)) else { return v };
         let (base, saved) = (self.slots(4), self.f.next);
@@ -460,7 +460,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(Val { o: d, ty: Ty::BOOLEAN })
     }
 
-    /// Whether two values compare, and whether blank-padded.
+    /// Whether two values are comparable, and whether blank-padded.
     fn comparable(&self, op: Cmp, a: &Val, b: &Val, pos: Pos) -> CResult<bool> {
         if let (Ty::Coll(x), Ty::Coll(y)) = (&a.ty, &b.ty)
             && std::rc::Rc::ptr_eq(&x.info, &y.info)
@@ -565,7 +565,7 @@ impl<W: World> Compiler<'_, W> {
                     if !assignable(v.ty.class(), t.class()) {
                         return Err(self.pls(382, &[], e.pos));
                     }
-                    // Branches of different types meet in the first one's.
+                    // Branches of different types are converted to the type of the first.
                     let s = t.scalar().expect("not composite").clone();
                     let target = self.target(&s);
                     self.emit(Op::Coerce { d, s: v.o, ty: target });
@@ -651,9 +651,9 @@ impl<W: World> Compiler<'_, W> {
                 ExprKind::Binary { op, left, right } if is_comparison(*op) => {
                     self.compare_jump(comparison(*op).negate(), left, right, e.pos)?
                 }
-                _ => self.value_jump(e)?, // not a clause: a value is made and looked at
+                _ => self.value_jump(e)?, // not a clause: the value is computed and tested
             },
-            _ => self.value_jump(e)?, // not a clause: a value is made and looked at
+            _ => self.value_jump(e)?, // not a clause: the value is computed and tested
         };
         self.f.next = saved;
         Ok(jumps)
@@ -665,7 +665,7 @@ impl<W: World> Compiler<'_, W> {
         self.compare_jump_values(op, a, b, pos)
     }
 
-    /// Jumps, to be patched, unless two values compare so.
+    /// Emits jumps, to be patched, that are taken unless the comparison holds.
     pub(super) fn compare_jump_values(&mut self, op: Cmp, a: Val, b: Val, pos: Pos) -> CResult<Vec<usize>> {
         if self.comparable(op, &a, &b, pos)? || matches!(a.ty, Ty::Coll(_)) {
             let same = self.compare_values(op, a, b, pos, None)?;
@@ -684,7 +684,7 @@ impl<W: World> Compiler<'_, W> {
 
     // ---- assignment
 
-    /// Computes an expression into a slot of type `ty`, which nobody sees where that fails.
+    /// Computes an expression into a slot of type `ty` that is not visible if the computation fails.
     pub(super) fn assign_expr(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
         let saved = self.f.next;
         let v = self.expr(e, takes_all(ty).then_some(d))?;
@@ -693,8 +693,8 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// As [`Self::assign_expr`], into a variable, which keeps what it has where the conversion fails: a value that has
-    /// to be converted is computed beside it.
+    /// Like [`Self::assign_expr`], into a variable, which keeps its value if the conversion fails: a value that needs a
+    /// conversion is computed in another slot.
     pub(super) fn assign_variable(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
         let (ops, saved) = (self.f.ops.len(), self.f.next);
         let mut v = self.expr(e, takes_all(ty).then_some(d))?;
@@ -713,7 +713,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// Puts a value into a slot of type `ty`, converting and checking it.
+    /// Puts a value into a slot of type `ty`, with conversion and checks.
     pub(super) fn convert_into(&mut self, d: Opd, ty: &Ty, v: Val, pos: Pos) -> CResult<()> {
         let v = if ty.class() == Class::Text { self.shown(v) } else { v };
         match (ty, &v.ty) {
@@ -768,7 +768,7 @@ impl<W: World> Compiler<'_, W> {
                 let template = self.template(template);
                 self.emit(Op::Init { d, template });
             }
-            // What SQL gives of a collection's type.
+            // A value of a collection type, returned by SQL.
             (Ty::Coll(to), Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. })) if to.id == Some(*id) => {
                 let coll = self.coll_info(to);
                 self.emit(Op::CollOf { d, s: v.o, coll });
@@ -790,7 +790,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn copy_fields(&mut self, d: Opd, to: &RecordTy, s: Opd, from: &RecordTy, pos: Pos) -> CResult<()> {
-        // Through a temporary record, so that a failing field leaves the target as it was.
+        // Uses a temporary record, so that a failing field leaves the target unchanged.
         let whole = self.temp();
         let template = self.template(Ty::Null.initial());
         let _ = template;
@@ -855,7 +855,7 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// What a target holds now.
+    /// The present value of a target.
     pub(super) fn target_value(&mut self, target: &TargetRef) -> Val {
         match target {
             TargetRef::Path(p) => self.path_value(p, None),
@@ -889,9 +889,9 @@ impl<W: World> Compiler<'_, W> {
         self.finish_function(name, base, tys, pos, want)
     }
 
-    /// TO_CHAR, which is told the digits of its argument's type where that has some.
+    /// TO_CHAR, with the digits of its argument's type if that has any.
     fn to_char(&mut self, args: &[&Expr], pos: Pos, want: Option<Opd>) -> CResult<Val> {
-        // Room for the digits, should the first argument turn out to have some.
+        // Room for the digits, in case the first argument has some.
         let base = self.slots(args.len() as u32 + 3);
         let into = |c: &mut Self, e: &Expr, at: u32| -> CResult<Ty> {
             let (d, saved) = (Opd::local(base + at), c.f.next);
@@ -953,7 +953,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(Val { o: Opd::local(base), ty: Ty::of(ty) })
     }
 
-    /// The place of a function in the pool.
+    /// The index of a function in the pool.
     fn function_number(&mut self, function: &'static functions::FnDef) -> u32 {
         let known = self.pool.functions.iter().position(|f| std::ptr::eq(*f, function));
         known.unwrap_or_else(|| {
@@ -1041,7 +1041,7 @@ impl<W: World> Compiler<'_, W> {
         self.function(name, args.as_deref().unwrap_or(&[]), pos, want).map(Some)
     }
 
-    /// NVL and COALESCE: later arguments are looked at only when the earlier ones are NULL.
+    /// NVL and COALESCE: later arguments are evaluated only when the earlier ones are NULL.
     fn first_not_null(&mut self, list: &[&Expr]) -> CResult<Val> {
         let d = self.temp();
         let mut ty: Option<Ty> = None;
@@ -1059,7 +1059,7 @@ impl<W: World> Compiler<'_, W> {
     }
 }
 
-/// Whether a client's table and one of PL/SQL have elements of one family.
+/// Whether a client's table and a PL/SQL table have elements of one family.
 pub(super) fn host_fits(a: &CollTy, b: &CollTy) -> bool {
     let is_table = |c: &CollTy| c.info.kind == CollKind::ByInteger;
     is_table(a) && is_table(b) && a.element.class() == b.element.class() && a.element.scalar().is_some()
@@ -1084,12 +1084,12 @@ pub(super) fn direct(p: &PathB) -> Option<Opd> {
     }
 }
 
-/// Whether an operator takes scalars and gives one that is no truth.
-/// Whether a slot of that type takes any value of its type, so that one may be computed in place.
+/// Whether a slot of that type accepts every value of its type, so that a value can be computed in place.
 fn takes_all(ty: &Ty) -> bool {
     matches!(ty, Ty::Scalar(s) if *s == ScalarTy { ty: unconstrained(s.ty), not_null: false, range: None })
 }
 
+/// Whether an operator takes scalars and its result is not a truth value.
 fn is_operator(op: BinaryOp) -> bool {
     use BinaryOp::{Add, Concat, Div, Mod, Mul, Power, Sub};
     matches!(op, Add | Sub | Mul | Div | Power | Mod | Concat)
@@ -1127,7 +1127,7 @@ fn is_simple(ty: &Ty) -> bool {
     ty.scalar() == Some(&simple)
 }
 
-/// Whether an expression is a whole number of 32 bits as written.
+/// Whether an expression is a literal 32-bit integer.
 fn is_whole_literal(e: &Expr) -> bool {
     matches!(&e.kind, ExprKind::Number(digits) if digits.parse::<i32>().is_ok())
 }
@@ -1167,7 +1167,7 @@ fn arithmetic_type(op: Arith, a: &Ty, b: &Ty) -> Option<Ty> {
     })
 }
 
-/// Digits of the leading field and of the fraction that the texts of a timestamp's or an interval's type have.
+/// Digits of the leading field and of the fraction in the texts of a timestamp or interval type.
 fn digits_of(ty: &DataType) -> Option<(u8, u8)> {
     match *ty {
         DataType::Timestamp { digits, .. } => Some((0, digits)),
@@ -1177,7 +1177,7 @@ fn digits_of(ty: &DataType) -> Option<(u8, u8)> {
     }
 }
 
-/// A timestamp type whose values have all the digits that they may have.
+/// A timestamp type with the most digits.
 fn of_any_digits(ty: DataType) -> DataType {
     match ty {
         DataType::Timestamp { zone, .. } => DataType::Timestamp { digits: 9, zone },

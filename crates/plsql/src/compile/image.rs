@@ -1,21 +1,21 @@
-//! The image of a compiled unit or anonymous block: what other sessions make it of without reading its text.
+//! The image of a compiled unit or anonymous block: other sessions make their code of it without reading its text.
 //!
-//! | part | what |
+//! | part | contents |
 //! |---|---|
-//! | head | which unit or block, for which settings, from the dictionary of which epoch |
-//! | questions | all that the compiler has asked, with the answers ([`super::ask`]) |
+//! | head | the unit or block, its settings, and the dictionary epoch |
+//! | questions | all questions of the compiler, with the answers ([`super::ask`]) |
 //! | code | subprograms, constants, statements; objects, users, built-in subprograms and functions by number or name |
 //!
-//! A session may take the code if the head is what it looks for, word by word, and the dictionary is the one of that
-//! epoch, or answers all questions as it did then. Privileges of who calls the unit are no part of it: they are asked
-//! for where the unit is named, by the caller's own code. A unit is compiled with its owner's names and privileges and
-//! no roles, whoever has it compiled, and with invoker's rights, too.
+//! A session may use the code if the head matches exactly what it looks for, and the dictionary is in that epoch or
+//! still gives the same answers to all questions. Privileges of the unit's callers are not part of it: the caller's own
+//! code checks them where it names the unit. A unit is always compiled with its owner's names and privileges and
+//! without roles, even with invoker's rights.
 //!
-//! A block has the names and privileges of who sends it. Its questions are asked again by the session that wants the
-//! code, with its own; a note that they have been found the same counts for sessions with equal rights only, whose
-//! shared cursor it is ([`Trust`]).
+//! A block has the names and privileges of its sender. A session that wants the code asks the block's questions again
+//! with its own. A note that the answers were the same counts only for sessions with equal rights, which share the
+//! cursor ([`Trust`]).
 //!
-//! The source of a unit is not in the image. Open cursors, links to other units and all else that is a session's own
+//! The image does not contain the source of a unit. Open cursors, links to other units and all other data of a session
 //! begin empty.
 
 use super::ask::{Question, handles};
@@ -37,16 +37,16 @@ pub(super) enum Subject<'a> {
     Block { schema: &'a str, text: &'a str, types: &'a HostTypes },
 }
 
-/// The unit or block and the settings that code is for.
+/// The unit or block, and the settings that the code is for.
 #[derive(Debug, PartialEq, Image)]
 struct Head {
-    /// The owner of a unit, the schema in which a block was compiled.
+    /// The owner of a unit, or the schema in which a block was compiled.
     owner: String,
     name: String,
     kind: String,
     has_body: bool,
     settings: (u64, u64, u64),
-    /// A block's own; a unit's source is one of the questions.
+    /// The text of a block; a unit's source is one of the questions.
     text: String,
     binds: Vec<(String, HostType)>,
 }
@@ -78,7 +78,7 @@ impl Head {
     }
 }
 
-/// In the questions a function's handle is its place: what is compared leaves it out.
+/// Replaces a function's handle in the questions by its index, which comparisons ignore.
 struct Numbers;
 
 impl Objects for Numbers {
@@ -116,7 +116,7 @@ struct Code {
     has_state: bool,
 }
 
-/// The image of code that was compiled from the dictionary of an epoch; `None` when it has none.
+/// The image of code that was compiled in a dictionary epoch; `None` when it cannot have one.
 pub(super) fn encode<W: World>(
     w: &W,
     unit: &Compiled,
@@ -164,8 +164,8 @@ pub(super) fn encode<W: World>(
     part(&|out| {
         Head::of(w, of).put(out);
         epoch.put(out);
-        // Code for nobody with other rights. The questions of a block that a unit of definer's rights has run are asked
-        // as its owner, and names of cached results have the schema in them.
+        // Code for sessions with the same rights only. The questions of a block that a definer's rights unit has run
+        // are asked as its owner, and the names of cached results contain the schema.
         let is_bound = w.definer().is_some() || unit.procs.iter().any(|proc| proc.result_cache.is_some());
         is_bound.put(out);
         out.bytes(&questions);
@@ -173,7 +173,7 @@ pub(super) fn encode<W: World>(
     })
 }
 
-/// The code of an image, if the session may take it, and whether that the answers are the same is news.
+/// The code of an image if the session may use it, and whether to note that it is valid in this dictionary.
 pub(super) fn decode<W: World>(
     w: &mut W,
     bytes: &[u8],
@@ -205,7 +205,7 @@ pub(super) fn decode<W: World>(
         if !Units::hears_the_same(w, &questions) {
             return Err(UnfitCode::Changed);
         }
-        // Another dictionary may have come in between: then nobody knows what was asked of which.
+        // The dictionary may have changed between the questions: then the answers do not belong to one epoch.
         if w.epoch() != epoch {
             return Err(UnfitCode::Other);
         }
@@ -272,7 +272,7 @@ pub(super) fn decode<W: World>(
     Ok((unit, trust == Trust::Own && !is_known))
 }
 
-/// Whether a call of a built-in subprogram names one.
+/// Whether a call of a built-in subprogram has a valid number.
 fn is_built_in_here(op: &Op) -> bool {
     match op {
         Op::CallNative { native, .. } | Op::CallLent { native, .. } => crate::packages::is_native(*native),

@@ -1,9 +1,9 @@
-//! From the tree to bytecode.
+//! The compiler from the tree to bytecode.
 //!
-//! One pass over the tree: a name must be declared before it is used, so types, slots and subprograms are known when
-//! they are met. Each subprogram is compiled into a [`FnState`] of its own; scopes are shared, and a variable of an
-//! enclosing subprogram is reached through its frame. A statement that does not compile is noted and skipped, so that
-//! one run finds the errors of the whole unit.
+//! The compiler makes one pass over the tree: a name must be declared before it is used, so types, slots and
+//! subprograms are known at their use. Each subprogram is compiled into its own [`FnState`]; scopes are shared, and a
+//! variable of an enclosing subprogram is reached through its frame. A statement with an error is noted and skipped, so
+//! that one run finds the errors of the whole unit.
 
 mod ask;
 mod call;
@@ -41,7 +41,7 @@ pub struct Val {
     pub ty: Ty,
 }
 
-/// One error of the unit, and the line that says what was skipped because of it.
+/// An error of the unit, and the line about the statement skipped because of it.
 struct Problem {
     pos: Pos,
     text: String,
@@ -96,7 +96,7 @@ struct FnState {
     autonomous: bool,
     /// Cursors may be left open in its slots.
     cursors: bool,
-    /// Whether variables declared now live in the package's state.
+    /// Whether declared variables belong to the package's state.
     package: bool,
     result_cache: Option<Box<ResultCacheDef>>,
 }
@@ -131,8 +131,8 @@ impl FnState {
 
 /// The compiler of one unit.
 pub struct Compiler<'a, W: World> {
-    /// Shared: while the SQL compiler works on a static statement, it asks the world for functions and this compiler for
-    /// variables.
+    /// Shared: while the SQL compiler works on a static statement, it calls the world for functions and this compiler
+    /// for variables.
     w: &'a RefCell<&'a mut W>,
     units: &'a Units,
     text: &'a str,
@@ -150,27 +150,26 @@ pub struct Compiler<'a, W: World> {
     problems: Vec<Problem>,
     /// Host binds of an anonymous block.
     binds: sql::Names,
-    /// Their types, as far as they are known.
+    /// Their types, if known.
     bind_types: HashMap<String, Ty>,
     package_slots: u32,
     /// [`Compiled::layout`] and [`Compiled::shown`].
     layout: u64,
     shown: u64,
-    /// The package has something else than constants whose values are known here.
+    /// The package has other state than constants with values known at compile time.
     has_state: bool,
     exception_count: u64,
-    /// What the unit's static statements read.
+    /// The objects that the unit's static statements read.
     depends: Vec<ObjectId>,
     /// Units whose functions they call.
     calls: Vec<(String, String)>,
-    /// How many statements and expressions have been compiled.
+    /// The number of compiled statements and expressions.
     compiled: u32,
-    /// The overloads that calls of overloaded names mean, by where the arguments are in memory and the name in the
-    /// text.
+    /// The chosen overloads of calls, by the address of the arguments and the position of the name in the text.
     chosen: HashMap<(usize, Pos), Rc<SubSym>>,
 }
 
-/// Statements and expressions that one unit may have.
+/// Largest number of statements and expressions in one unit.
 const COMPILED_MAX: u32 = 2_000_000;
 
 impl<'a, W: World> Compiler<'a, W> {
@@ -205,7 +204,7 @@ impl<'a, W: World> Compiler<'a, W> {
         }
     }
 
-    /// Asks the world something that the unit depends on.
+    /// Asks the world a question that the unit depends on.
     fn ask<R>(&self, f: impl FnOnce(&Units, &mut W) -> R) -> R {
         f(self.units, &mut **self.w.borrow_mut())
     }
@@ -219,7 +218,7 @@ impl<'a, W: World> Compiler<'a, W> {
             _ => error.headline(),
         };
         self.problems.push(Problem { pos, text });
-        // A declaration is skipped from where it is wrong; a statement from its start.
+        // A declaration is skipped from the error on; a statement from its start.
         let statement = if what == "Item" { pos } else { statement };
         self.problems.push(Problem { pos: statement, text: format!("PL/SQL: {what} ignored") });
     }
@@ -250,7 +249,7 @@ impl<'a, W: World> Compiler<'a, W> {
         self.f.ops.len() as Label
     }
 
-    /// Lets the jump at `at` lead to the next instruction.
+    /// Patches the jump at `at` to the next instruction.
     fn patch(&mut self, at: usize) {
         let here = self.here();
         self.patch_to(at, here);
@@ -283,7 +282,7 @@ impl<'a, W: World> Compiler<'a, W> {
         Opd::local(self.slots(1))
     }
 
-    /// Takes a slot that no statement compiled so far has used: what it holds is still there when the statement runs
+    /// Allocates a slot that no statement compiled so far uses, so that it keeps its content until the statement runs
     /// again.
     fn lasting_temp(&mut self) -> Opd {
         self.f.next = self.f.high;
@@ -362,8 +361,8 @@ impl<'a, W: World> Compiler<'a, W> {
         Ora::pls(code, args).at(pos)
     }
 
-    /// PLS-00123 where statements and expressions lie so deep in one another that half of the stack is used, or where
-    /// there are too many of them. A call of an overloaded name compiles its arguments once more, to learn their types.
+    /// PLS-00123 when the nesting of statements and expressions has used half of the stack, or when there are too many
+    /// of them. A call of an overloaded name compiles its arguments a second time, to learn their types.
     fn check_nesting(&mut self, pos: Pos) -> CResult<()> {
         self.compiled += 1;
         if self.compiled > COMPILED_MAX || os::stack::is_short() {

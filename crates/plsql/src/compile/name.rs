@@ -1,4 +1,4 @@
-//! Names: scopes first, then STANDARD, then the schema's units, then the built-in packages.
+//! Resolution of names: scopes first, then STANDARD, then the schema's units, then the built-in packages.
 
 use super::scope::*;
 use super::{CResult, Compiler, Val};
@@ -20,7 +20,7 @@ pub(super) struct PathB {
     pub name: String,
 }
 
-/// What a name came to.
+/// The result of resolving a name.
 pub(super) enum Res {
     Path(PathB),
     Val(Val),
@@ -50,7 +50,7 @@ impl<W: World> Compiler<'_, W> {
         let found = self.units.interface(&mut **self.w.borrow_mut(), owner, &name.name, &self.owner).map_err(|e| {
             match e.position() {
                 _ if e.facility() == types::Facility::Pls && matches!(e.code(), 904 | 905) => e.at(name.pos),
-                // Errors of another unit have no place in this one.
+                // Errors of another unit have no position in this one.
                 _ if e.facility() == types::Facility::Pls => self.pls(905, &[&self.owner, &name.name], name.pos),
                 _ => e,
             }
@@ -58,7 +58,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(found)
     }
 
-    /// What a dotted name of a type, exception or cursor stands for.
+    /// The symbol of a dotted name of a type, exception or cursor.
     pub(super) fn path_symbol(&mut self, path: &[Ident]) -> CResult<Option<Symbol>> {
         if let [name] = path {
             if let Some(s) = self.lookup(&name.name) {
@@ -89,7 +89,7 @@ impl<W: World> Compiler<'_, W> {
         })
     }
 
-    /// Resolves a name and whatever is behind it. `statement`: it stands where a procedure call may.
+    /// Resolves a name and the parts that follow. `statement`: a procedure call is allowed.
     pub(super) fn resolve(&mut self, n: &Name, want: Option<Opd>, statement: bool) -> CResult<Res> {
         let first = &n.first;
         if let Some(symbol) = self.lookup(&first.name) {
@@ -127,7 +127,7 @@ impl<W: World> Compiler<'_, W> {
         self.stored(n, want, statement)
     }
 
-    /// A name that no scope knows: a unit of the schema, of another schema, or a built-in package.
+    /// Resolves a name outside all scopes: a unit of the schema, of another schema, or a built-in package.
     fn stored(&mut self, n: &Name, want: Option<Opd>, statement: bool) -> CResult<Res> {
         let first = n.first.clone();
         let mut path = vec![first.clone()];
@@ -227,7 +227,7 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// A value, or what fields, subscripts and collection methods lead to from it.
+    /// Follows fields, subscripts and collection methods of a value.
     fn walk_value(&mut self, v: Val, parts: &[Part], ident: &Ident, want: Option<Opd>) -> CResult<Res> {
         if parts.is_empty() {
             return Ok(Res::Val(v));
@@ -304,7 +304,7 @@ impl<W: World> Compiler<'_, W> {
         if !assignable(class, wanted) {
             return Err(self.pls(382, &[], value.pos));
         }
-        // The subscript is read when the element is, so what it is computed from must not change in between.
+        // The subscript is read together with the element, so its operands must not change in between.
         let key = if class == wanted && v.o.place_is_stable() {
             v.o
         } else {
@@ -341,7 +341,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(Val { o: d, ty: Ty::Coll(c.clone()) })
     }
 
-    /// The constructor of an object type: a value for each attribute, by place or by name.
+    /// The constructor of an object type: a value for each attribute, by position or by name.
     fn object(&mut self, id: types::TypeId, args: &[Argument], ident: &Ident) -> CResult<Val> {
         let wrong = |c: &Self| c.pls(306, &[&ident.name], ident.pos);
         let def = self.units.type_def(id).ok_or_else(|| wrong(self))?;
@@ -377,7 +377,7 @@ impl<W: World> Compiler<'_, W> {
         self.pool.colls.len() as u32 - 1
     }
 
-    /// A collection method; `None` for those that are procedures.
+    /// Compiles a collection method; `None` for methods that are procedures.
     fn method(
         &mut self,
         path: &PathB,
@@ -462,7 +462,7 @@ impl<W: World> Compiler<'_, W> {
         Val { o: d, ty }
     }
 
-    /// Resolves what is assigned to, checking that it may be.
+    /// Resolves the target of an assignment, and checks that it may be assigned.
     pub(super) fn target_path(&mut self, e: &Expr) -> CResult<TargetRef> {
         match &e.kind {
             ExprKind::Bind { name, field: None } => {
@@ -488,7 +488,7 @@ impl<W: World> Compiler<'_, W> {
     }
 }
 
-/// What is assigned to.
+/// The target of an assignment.
 #[derive(Clone, Debug)]
 pub(super) enum TargetRef {
     Path(PathB),
@@ -505,7 +505,7 @@ impl TargetRef {
 }
 
 impl Opd {
-    /// Whether reading the operand later gives the same value: constants, and temporaries by how they are made.
+    /// Whether a later read of the operand gives the same value: true for constants and, by construction, temporaries.
     pub fn place_is_stable(self) -> bool {
         matches!(self.place(), Place::Const(_) | Place::Local(_) | Place::Up(..))
     }
@@ -515,7 +515,7 @@ pub(super) fn quoted(ident: &Ident) -> String {
     if ident.quoted { format!("\"{}\"", ident.name) } else { ident.name.clone() }
 }
 
-/// A name as PLS-00363 shows it: without arguments.
+/// A name in the form of PLS-00363, without arguments.
 pub(super) fn shown_name(n: &Name) -> String {
     let mut text = n.first.name.clone();
     for p in &n.parts {

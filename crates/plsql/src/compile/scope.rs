@@ -1,4 +1,4 @@
-//! Names and what they stand for.
+//! Symbols: the meaning of names.
 
 use crate::op::{ExceptionDef, External};
 use crate::ty::{RecordTy, Ty};
@@ -41,11 +41,11 @@ pub enum Loc {
 pub struct Home {
     pub owner: String,
     pub name: String,
-    /// A number over the interface that code was compiled against ([`super::shape`]); 0 in its own code.
+    /// A hash of the interface that the code was compiled against ([`super::shape`]); 0 in its own code.
     pub shown: u64,
 }
 
-/// Whether a variable may be assigned, and what it is called when it may not.
+/// Whether a variable may be assigned, and the word for it in the error if not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Free,
@@ -59,7 +59,7 @@ pub struct CursorSym {
     pub name: String,
     pub parameters: Vec<Param>,
     pub row: Rc<RecordTy>,
-    /// Its query is FOR UPDATE, or not known.
+    /// Its query is FOR UPDATE, or unknown.
     pub locks: bool,
     pub loc: Loc,
     /// The hidden procedure that opens it.
@@ -81,9 +81,9 @@ pub struct SubSym {
     pub returns: Option<Ty>,
     pub target: SubTarget,
     pub deterministic: bool,
-    /// It is of a unit with its caller's rights; known of what is stored.
+    /// The unit has invoker's rights; known for stored units.
     pub invokers: bool,
-    /// Counts overloads of the name in its package, from one.
+    /// The number of the overload within its package, from one.
     pub overload: u32,
 }
 
@@ -99,7 +99,7 @@ pub enum SubTarget {
     External(Rc<External>),
 }
 
-/// What a stored unit shows to others.
+/// The interface of a stored unit.
 #[derive(Clone, Debug)]
 pub enum Interface {
     Subprogram(Rc<SubSym>),

@@ -1,8 +1,8 @@
-//! Numbers over what must be alike where code of two units meets: how the state of a package is laid out, and what a
-//! unit shows to others.
+//! Hashes of what must be equal where code of two units meets (invariant 10): the layout of a package's state, and the
+//! interface of a unit.
 //!
-//! A unit keeps its source when a type that it names changes. Its state, and code that was compiled against it before,
-//! have the old places of fields then. Both are held to these numbers.
+//! A unit keeps its source when a type that it names changes, but its state, and code compiled against it earlier,
+//! still have the old positions of fields. Both are compared by these hashes.
 
 use super::scope::{Loc, Param, SubSym, Symbol};
 use crate::ty::{CollTy, RecordTy, Ty};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use types::DataType;
 
-/// A number over the variables, cursors and subprograms of names.
+/// A hash of the variables, cursors and subprograms among the names.
 pub(super) fn of_names(names: &HashMap<String, Symbol>) -> u64 {
     let mut sorted: Vec<_> = names.iter().collect();
     sorted.sort_unstable_by_key(|(name, _)| *name);
@@ -22,7 +22,7 @@ pub(super) fn of_names(names: &HashMap<String, Symbol>) -> u64 {
     h.finish()
 }
 
-/// A number over the parameters and the result of a subprogram.
+/// A hash of the parameters and the result of a subprogram.
 pub(super) fn of_subprogram(s: &SubSym) -> u64 {
     let mut h = DefaultHasher::new();
     subprogram_into(s, &mut h);
@@ -90,7 +90,7 @@ fn ty_into(ty: &Ty, h: &mut DefaultHasher) {
     }
 }
 
-/// Whether lengths count bytes or characters is a setting of the session that compiles, and no matter of places.
+/// Whether lengths count bytes or characters depends on the session that compiles, and does not affect positions.
 fn data_type_into(ty: &DataType, h: &mut DefaultHasher) {
     match ty {
         DataType::Varchar2 { len, unit: _ } | DataType::Char { len, unit: _ } => {

@@ -1,8 +1,8 @@
-//! Static SQL: host variables become binds.
+//! Static SQL: PL/SQL variables become binds.
 //!
-//! A name in static SQL is a column if it can be, and a variable only if not. The SQL compiler resolves the statement
-//! once and asks here for each name that is no column; what it is told becomes a bind, and the text that is executed is
-//! written from the stretches of the source that did. The rule of capture is the SQL compiler's own.
+//! A name in static SQL is a column if possible, and a variable only otherwise (invariant 5). The SQL compiler resolves
+//! the statement once and asks this module for each name that is no column. Each answered name becomes a bind, and the
+//! executed text is written with binds in these places. The rule of name capture is the SQL compiler's own.
 
 use super::{CResult, Compiler, Val};
 use crate::op::*;
@@ -21,35 +21,35 @@ pub(super) struct Statement {
     pub columns: Vec<ColumnInfo>,
 }
 
-/// A stretch of the source that became a bind.
+/// A part of the source that became a bind.
 struct Variable {
     start: u32,
     end: u32,
     val: Val,
 }
 
-/// The text that is compiled, with what its offsets were in the source.
+/// The text to compile, with the original offsets of its parts in the source.
 struct Draft {
     text: String,
     map: Vec<(u32, u32)>,
     types: Vec<DataType>,
 }
 
-/// The compiler while the SQL compiler asks it for names, and what they have come to.
+/// The compiler during the SQL compiler's questions, and the resolved names.
 struct Host<'c, 'a, W: World> {
     compiler: &'c mut Compiler<'a, W>,
     variables: Vec<Variable>,
-    /// Of those, which one begins at a byte of the statement.
+    /// The index of the variable that begins at a byte of the statement.
     found: HashMap<u32, usize>,
-    /// Their names as they are written, in upper case: equal ones are one bind.
+    /// Their names in upper case as written: equal names are one bind.
     numbers: HashMap<String, usize>,
-    /// The last name that was refused, with its place in the source.
+    /// The last refused name, with its position in the source.
     refused: Option<Ora>,
 }
 
 /// PL/SQL's names for the SQL compiler.
 struct HostNames<'c, 'a, W: World> {
-    /// The statement in the source, and where it begins there.
+    /// The statement in the source, and its offset there.
     text: &'c str,
     base: u32,
     draft: &'c Draft,
@@ -80,7 +80,7 @@ impl<W: World> Variables for HostNames<'_, '_, W> {
         let written = self.text[v.start as usize..v.end as usize].to_uppercase();
         let number = state.numbers.len();
         let number = *state.numbers.entry(written).or_insert(number);
-        // No bind in a text has such a name.
+        // No bind in a text can have such a name.
         Ok(Some(plan::Variable { name: format!(".{number}"), ty: bind_type(&v.val.ty) }))
     }
 }
@@ -112,7 +112,7 @@ impl<W: World> Compiler<'_, W> {
             }
             None => q_text = q.text.as_str(),
         }
-        // The targets of INTO are no part of the statement.
+        // The targets of INTO are removed from the statement.
         let targets: Vec<(u32, u32)> = removed.iter().copied().chain(outs.map(|(_, span)| span)).collect();
         self.host_binds_in(q_text, base, &targets, &mut variables)?;
         if q.kind == SqlKind::LockTable {
@@ -134,7 +134,7 @@ impl<W: World> Compiler<'_, W> {
                 Ora::from_text(e.facility(), e.code(), e.message()).at(position)
             }
         })?;
-        // What stands in the subscript of an element is part of the element.
+        // A variable inside the subscript of an element is part of the element.
         variables.sort_by_key(|v| (v.start, std::cmp::Reverse(v.end)));
         let mut end = 0;
         variables.retain(|v| {
@@ -146,8 +146,8 @@ impl<W: World> Compiler<'_, W> {
         self.keep(q_text, &removed, outs, &variables, described)
     }
 
-    /// `WHERE CURRENT OF cursor` as `WHERE ROWID = cursor`, at the same places, where the cursor's name stands for its
-    /// row.
+    /// Rewrites `WHERE CURRENT OF cursor` as `WHERE ROWID = cursor` at the same offsets; the cursor's name stands for
+    /// its row.
     fn positioned(&mut self, q: &SqlText, base: u32, variables: &mut Vec<Variable>) -> CResult<Option<SqlText>> {
         let Some((cursor, span)) = &q.current_of else { return Ok(None) };
         match self.lookup(&cursor.name) {
@@ -167,7 +167,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(Some(SqlText { text, current_of: None, ..q.clone() }))
     }
 
-    /// Puts the finished statement into the unit's list.
+    /// Adds the finished statement to the unit's list.
     fn keep(
         &mut self,
         text: &str,
@@ -224,7 +224,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(Statement { index: self.pool.sql.len() as u32 - 1, columns: described.columns })
     }
 
-    /// `:name` in static SQL of an anonymous block, except where it is a target.
+    /// Finds `:name` in static SQL of an anonymous block, except targets.
     fn host_binds_in(
         &mut self,
         text: &str,
@@ -246,7 +246,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// The variable or expression of PL/SQL whose name begins at `start` of the statement's text.
+    /// The PL/SQL variable or expression whose name begins at `start` of the statement's text.
     fn host_name(
         &mut self,
         (text, base): (&str, u32),
@@ -257,7 +257,7 @@ impl<W: World> Compiler<'_, W> {
         let [first, rest @ ..] = path else { return Ok(None) };
         let symbol = self.lookup(&first.name);
         match (asked, &symbol) {
-            // A number or a text has no elements: that is a function.
+            // A number or a text has no elements, so the name is that of a function.
             (Asked::BeforeFunctions { call: true }, Some(super::Symbol::Var(v))) if !matches!(v.ty, Ty::Scalar(_)) => {}
             (Asked::BeforeFunctions { call: false }, Some(super::Symbol::Var(_))) => {}
             (Asked::BeforeFunctions { .. }, _) => return Ok(None),
@@ -277,7 +277,7 @@ impl<W: World> Compiler<'_, W> {
             Err(_) if !is_local => return Ok(None),
             Err(e) => return Err(e),
         };
-        // What is computed must stay as it is until the statement is executed.
+        // A computed value must not change before the statement is executed.
         match val.ty {
             Ty::Scalar(ScalarTy { ty: DataType::Boolean, .. }) => Err(self.pls(382, &[], base + start)),
             Ty::Scalar(_) | Ty::Null => Ok(Some(Variable { start, end, val })),
@@ -287,13 +287,13 @@ impl<W: World> Compiler<'_, W> {
                 let val = Val { o: d, ty: Ty::of(DataType::Named(id)) };
                 Ok(Some(Variable { start, end, val }))
             }
-            // A type of a block or a package is none of SQL's.
+            // A type of a block or a package is unknown to SQL.
             Ty::Coll(_) => Err(self.pls(642, &[], base + start)),
             _ => Err(self.pls(382, &[], base + start)),
         }
     }
 
-    /// `INSERT … VALUES record` and `UPDATE … SET ROW = record`, written out.
+    /// Expands `INSERT … VALUES record` and `UPDATE … SET ROW = record`.
     fn expand_records(&mut self, q: &SqlText) -> CResult<Option<String>> {
         let tokens = lex(&q.text).tokens;
         let is = |t: &Token, w: &str| t.kind == TokenKind::Word && word(&q.text, t) == w;
@@ -390,7 +390,7 @@ fn word(text: &str, t: &Token) -> String {
     }
 }
 
-/// Moves the positions of a name that was parsed in a part of the source.
+/// Shifts the positions of a name that was parsed from a part of the source.
 fn shift(e: &mut sql::plsql::ast::Expr, base: u32) {
     e.pos += base;
     if let ExprKind::Name(n) = &mut e.kind {
@@ -412,7 +412,7 @@ impl Draft {
     }
 }
 
-/// The statement with its variables as `:B1`, `:B2` … in the order they stand.
+/// The statement with its variables as `:B1`, `:B2` … in text order.
 fn draft(text: &str, removed: &[(u32, u32)], outs: Option<(usize, (u32, u32))>, variables: &[Variable]) -> Draft {
     let mut cuts: Vec<(u32, u32, String)> = removed.iter().map(|(a, b)| (*a, *b, String::from(" "))).collect();
     for (i, v) in variables.iter().enumerate() {

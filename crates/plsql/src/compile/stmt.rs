@@ -17,7 +17,7 @@ use std::rc::Rc;
 use types::{DataType, Value};
 
 impl<W: World> Compiler<'_, W> {
-    /// A block's `BEGIN … END`, with its handlers.
+    /// Compiles `BEGIN … END` of a block, with its handlers.
     pub(super) fn body(&mut self, body: &Body) {
         let Body { statements, handlers, pos: _, end_pos: _ } = body;
         self.f.block_count += 1;
@@ -35,7 +35,7 @@ impl<W: World> Compiler<'_, W> {
         let depth = self.f.handlers;
         let over = self.emit(Op::Jump { to: 0 });
         let mut ends = vec![over];
-        // The guard goes in before those of the handlers' own blocks are added, and after those inside the body.
+        // The guard is placed after those inside the body, and before those of the handlers' own blocks.
         let guard_at = self.f.guards.len();
         let mut list = Vec::new();
         self.f.handlers += 1;
@@ -85,7 +85,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     pub(super) fn statements(&mut self, list: &[Statement]) {
-        // GOTO goes to a label of a sequence from within that sequence only.
+        // GOTO may jump to a label only from within the same sequence of statements.
         self.f.block_count += 1;
         self.f.blocks.push(self.f.block_count);
         for s in list {
@@ -182,7 +182,7 @@ impl<W: World> Compiler<'_, W> {
             StatementKind::Block(b) => {
                 let labels = b.labels.iter().map(|l| l.name.clone()).collect();
                 self.scopes.push(Scope { labels, ..Scope::default() });
-                // The declarations of an inner block are guarded by the enclosing one, not by its own handlers.
+                // The declarations of an inner block are guarded by the enclosing block, not by its own handlers.
                 self.declarations(&b.declarations);
                 self.body(&b.body);
                 self.check_forward(&b.body);
@@ -576,7 +576,7 @@ impl<W: World> Compiler<'_, W> {
             return self.spread(row, &row_ty, into, true);
         }
         self.emit(Op::Execute { sql: statement.index, row });
-        // No row changed: the targets stay as they are.
+        // No row was changed: the targets keep their values.
         let d = self.temp();
         self.emit(Op::SqlAttribute { what: Attribute::Found, d });
         let skip = self.emit(Op::JumpUnlessTrue { c: d, to: 0 });
@@ -636,7 +636,7 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// The targets of BULK COLLECT. Without columns (a cursor variable) each target takes one.
+    /// The targets of BULK COLLECT. Without known columns (a cursor variable) each target takes one.
     fn bulk_targets(&mut self, into: &Into, columns: Option<&[ColumnInfo]>) -> CResult<u32> {
         let mut targets = Vec::new();
         let mut first = 0;
@@ -741,7 +741,7 @@ impl<W: World> Compiler<'_, W> {
         let from = self.here();
         let result = match sql {
             StatementKind::Sql(q) => self.forall_sql(q, &collected, save),
-            // A RETURNING of it has its places among those of USING.
+            // Targets of its RETURNING take positions among those of USING.
             StatementKind::ExecuteImmediate { text, using, into: _, returning: _ } => {
                 self.execute_immediate(text, None, using, None)
             }
@@ -769,8 +769,8 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// Has the iterations of the range from op `from` on taken together, if every bind of their INSERT is an element at
-    /// the subscript `i`, the subscript, or nothing that changes.
+    /// Lets the iterations of the range from op `from` on be executed together, if every bind of their INSERT is an
+    /// element at the subscript `i`, the subscript, or invariant.
     fn gather(&mut self, counter: u32, i: Opd, from: Label) {
         let ops = &self.f.ops[from as usize..];
         let sql = ops.iter().find_map(|op| if let Op::ExecuteLater { sql, .. } = op { Some(*sql) } else { None });
@@ -800,8 +800,8 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// Collections that RETURNING fills over all iterations. The targets may be what the loop reads, so they change
-    /// when it is over.
+    /// Collections that RETURNING fills over all iterations. The loop may read the targets, so they are assigned after
+    /// its end.
     fn forall_targets(&mut self, into: &Into, collected: &mut Vec<(TargetRef, Val, Pos)>) -> CResult<()> {
         if !into.bulk {
             return Err(self.pls(437, &[], into.pos));
@@ -896,7 +896,7 @@ impl<W: World> Compiler<'_, W> {
                 Res::Cursor(c) => Some(c.row.clone()),
                 _ => None,
             },
-            _ => None, // not a clause: the row of no other expression is known
+            _ => None, // not a clause: no other expression has a known row
         };
         let c = self.cursor_operand(cursor, 456)?;
         if into.bulk {
@@ -932,7 +932,7 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// The row that targets expect of a cursor whose columns are not known: anything that converts.
+    /// The row that targets expect from a cursor with unknown columns: any convertible values.
     fn row_of_targets(&mut self, into: &Into) -> CResult<RecordTy> {
         let saved = (self.f.ops.len(), self.f.next);
         let mut n = 0;

@@ -1,4 +1,4 @@
-//! Whole units, and the store of those that are compiled.
+//! Whole units, and the store of compiled units.
 
 use super::ask::Questions;
 use super::image::{self, Subject};
@@ -19,36 +19,36 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result, TypeDef, TypeId, TypeShape};
 
-/// Where an external was found: a subprogram of a unit, or a package's state.
+/// The resolution of an external: a subprogram of a unit, or a package's state.
 #[derive(Debug)]
 pub struct Link {
     pub unit: Rc<Compiled>,
     pub at: u32,
-    /// The dictionary epoch at which it was found.
+    /// The dictionary epoch of the resolution.
     pub epoch: u64,
 }
 
-/// Whose names and privileges a unit runs with.
+/// The names and privileges with which a unit runs.
 #[derive(Debug)]
 pub enum Rights {
-    /// Its caller's: an anonymous block, what is built in.
+    /// The caller's: an anonymous block, a built-in unit.
     Callers,
     /// Its owner's.
     Definers(Owner),
-    /// Its caller's, which the owner must be allowed to use.
+    /// The caller's, which the owner must be allowed to use.
     Invokers(Owner),
 }
 
-/// What a block does to a host bind, by its code.
+/// The use of a host bind by a block's code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, types::image::Image)]
 pub struct BindUse {
-    /// Its value is looked at.
+    /// Its value is read.
     pub is_read: bool,
-    /// It is given a value: it is a target of an assignment, or an argument for an OUT parameter.
+    /// It is assigned: a target of an assignment, or an argument of an OUT parameter.
     pub is_written: bool,
 }
 
-/// What a block's code does to its host binds.
+/// The uses of the host binds by a block's code.
 fn uses_of(binds: usize, procs: &[Rc<Proc>]) -> Vec<BindUse> {
     let mut uses = vec![BindUse::default(); binds];
     for op in procs.iter().flat_map(|proc| &proc.ops) {
@@ -75,35 +75,35 @@ pub struct Compiled {
     /// Subprograms by name and overload.
     pub exports: HashMap<(String, u32), u32>,
     pub package_slots: u32,
-    /// What others are told while a subprogram runs, by its number in `procs`; 0 for those that are seen as who called
-    /// them.
+    /// The number that is published while a subprogram runs, by its index in `procs`; 0 for subprograms that count as
+    /// their callers.
     pub told_as: Vec<u64>,
     /// Host binds of a block.
     pub binds: Vec<String>,
-    /// What the block does to each of them.
+    /// The use of each of them by the block.
     pub bind_uses: Vec<BindUse>,
-    /// What its static statements read.
+    /// The objects that its static statements read.
     pub depends: Vec<ObjectId>,
     /// Units whose functions its static statements call.
     pub calls: Vec<(String, String)>,
-    /// Where externals have been found; filled as they are used.
+    /// The resolutions of externals; filled at their first use.
     pub links: RefCell<Vec<Option<Link>>>,
     /// Open cursors of the static statements, taken while they run.
     pub(super) statements: RefCell<Vec<Option<Box<dyn Any>>>>,
-    /// What each dynamic statement ran last, taken while it runs.
+    /// The last statement of each dynamic statement, taken while it runs.
     pub(super) dynamics: RefCell<Vec<Option<Box<dyn Any>>>>,
-    /// The source, so that an unchanged package keeps its state.
+    /// The source: an unchanged package keeps its state.
     pub source: String,
-    /// When a package was defined: ALTER PACKAGE … COMPILE takes the state of an unchanged one, too.
+    /// The times of definition: ALTER PACKAGE … COMPILE discards the state of an unchanged package, too.
     pub defined: [u64; 2],
-    /// A number over the variables of a package and their types ([`shape`]).
+    /// A hash of the variables of a package and their types ([`shape`]).
     pub layout: u64,
-    /// A number over what the unit shows to others.
+    /// A hash of the unit's interface.
     pub shown: u64,
-    /// A package has variables or cursors, or constants that are no literals. Sessions that have run one without lose
-    /// nothing by another version of it.
+    /// The package has variables, cursors, or constants that are no literals. A session loses nothing when a package
+    /// without state is replaced.
     pub has_state: bool,
-    /// The call of the session that has said last that it runs the unit ([`crate::World::unit_runs`]).
+    /// The call in which the session last reported that it runs the unit ([`crate::World::unit_runs`]).
     pub(crate) runs_in: Cell<u64>,
 }
 
@@ -119,14 +119,14 @@ impl Compiled {
         self.statements.borrow_mut()[sql as usize] = Some(cursor);
     }
 
-    /// Takes what a dynamic statement ran last.
+    /// Takes the last statement of a dynamic statement.
     #[inline]
     pub fn take_dynamic(&self, dynamic: u32) -> Option<Box<dyn Any>> {
         self.dynamics.borrow_mut().get_mut(dynamic as usize)?.take()
     }
 
-    /// Puts what a dynamic statement has run back. What lies there is given out: the same statement ran inside of
-    /// itself.
+    /// Puts the last statement of a dynamic statement back, and returns the one found there, which an inner run of the
+    /// same statement has left.
     pub fn give_dynamic(&self, dynamic: u32, ran: Box<dyn Any>) -> Option<Box<dyn Any>> {
         let mut all = self.dynamics.borrow_mut();
         if all.len() <= dynamic as usize {
@@ -135,7 +135,7 @@ impl Compiled {
         all[dynamic as usize].replace(ran)
     }
 
-    /// The unit's name as error stacks show it.
+    /// The unit's name in the form of error stacks.
     pub fn qualified(&self, proc: &Proc) -> String {
         match self.name.is_empty() {
             true => String::new(),
@@ -146,26 +146,26 @@ impl Compiled {
 }
 
 type Key = (String, String);
-/// Who asks, by [`World::identity`], in which schema for which name.
+/// The asking user by [`World::identity`], the schema, and the name.
 ///
-/// Lengths of texts without a unit are in bytes or in characters as the session has it then.
+/// Lengths of texts without a unit are in bytes or in characters by the session's setting at that time.
 type InterfaceKey = (u128, u64, Option<String>, String, String);
 
 /// Owner and name of a unit, and the length semantics.
 type ShownKey = (String, String, u64);
 
-/// The interface of a name, with the questions that it was found by.
+/// The interface of a name, with the questions that found it.
 type KnownInterface = (Option<Shown>, Rc<Questions>);
-/// The identity and the settings that a block was compiled for.
+/// The identity and the settings for which a block was compiled.
 type BlockOf = (u128, [u64; 3]);
 
-/// The blocks that a text was compiled to.
+/// The compiled blocks of a text.
 type ByIdentity = Vec<(BlockOf, HostTypes, Rc<Compiled>)>;
 
-/// Names of a block's binds, with their types as far as they are known.
+/// Names of a block's binds, with their types if known.
 pub type HostTypes = Rc<[(String, HostType)]>;
 
-/// Whose unit a name stands for, and what it shows.
+/// The owner of the unit with a name, and its interface.
 #[derive(Clone)]
 struct Shown {
     owner: String,
@@ -173,48 +173,48 @@ struct Shown {
     interface: Interface,
 }
 
-/// The units compiled in this process, good for one dictionary epoch.
+/// The units compiled in this process, valid for one dictionary epoch.
 #[derive(Default)]
 pub struct Units {
     interfaces: RefCell<HashMap<InterfaceKey, KnownInterface>>,
-    /// Interfaces of units, by owner, name and length semantics: all users get the same one, and with it the same types.
+    /// Interfaces of units by owner, name and length semantics: all users get the same one, with the same types.
     shown: RefCell<HashMap<ShownKey, (Interface, Rc<Questions>)>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
-    /// Units that have errors, as this call has found: units that call one another would each be compiled once more for
-    /// each order in which they can be named.
+    /// Units with errors found in this call. Without this list, units that call one another would each be compiled
+    /// again for each order in which they can be named.
     failed: RefCell<HashMap<Key, Failed>>,
     /// Anonymous blocks by their text, each with the identity it was compiled for.
     blocks: RefCell<HashMap<String, ByIdentity>>,
     in_progress: RefCell<HashSet<Key>>,
     compiling: RefCell<HashSet<Key>>,
-    /// The unit that CREATE compiles: it stands for what is stored under its name.
+    /// The unit that CREATE compiles: it replaces the stored one with its name.
     creating: RefCell<Option<StoredUnit>>,
-    /// Types of collections that SQL knows by their numbers, as they were met.
+    /// Types of collections that SQL knows by number, after their first use.
     types: RefCell<HashMap<TypeId, Rc<TypeDef>>>,
-    /// The questions of each unit that is being compiled, the innermost last.
+    /// The questions of each unit that is being compiled, innermost last.
     pub(super) questions: RefCell<Vec<Questions>>,
-    /// The image that was read last, for its memory.
+    /// The last image read, kept for its memory.
     image: RefCell<Vec<u8>>,
     epoch: Cell<u64>,
 }
 
-/// A unit that has errors.
+/// A unit with errors.
 #[derive(Clone, Copy)]
 struct Failed {
     /// Its specification, or its body.
     kind: UnitKind,
-    /// It has errors without its body.
+    /// It has errors even without its body.
     alone: bool,
 }
 
-/// Blocks kept by text; more and the store is emptied.
+/// Largest number of blocks by text; beyond it the store is emptied.
 const BLOCKS_MAX: usize = 200;
 
-/// Identities that one text is kept for.
+/// Identities for which the blocks of one text are kept.
 const IDENTITIES_MAX: usize = 8;
 
 impl Units {
-    /// Forgets everything when the dictionary has changed.
+    /// Drops everything when the dictionary has changed.
     pub fn validate(&self, epoch: u64) {
         if self.epoch.replace(epoch) != epoch {
             self.interfaces.borrow_mut().clear();
@@ -229,7 +229,7 @@ impl Units {
         self.epoch.get()
     }
 
-    /// Forgets every compiled unit, and with them their open cursors.
+    /// Drops every compiled unit, with its open cursors.
     pub fn forget(&self) {
         self.interfaces.borrow_mut().clear();
         self.shown.borrow_mut().clear();
@@ -238,20 +238,20 @@ impl Units {
         self.blocks.borrow_mut().clear();
     }
 
-    /// Forgets which units have errors: the next use compiles them again, and says so.
+    /// Drops the list of units with errors: their next use compiles them again.
     pub fn forget_failures(&self) {
         if !self.failed.borrow().is_empty() {
             self.failed.borrow_mut().clear();
         }
     }
 
-    /// What a stored or built-in unit shows; `None` when there is none of that name, or none that may be known of.
+    /// The interface of a stored or built-in unit; `None` when it does not exist or is not visible.
     ///
-    /// This is the one place where names of units are resolved, for SQL, PL/SQL, CALL and jobs alike, and so the one
-    /// place that asks for EXECUTE: each time, since what was resolved is kept for all identities of the session.
+    /// This is the one place that resolves names of units, for SQL, PL/SQL, CALL and jobs, and so the one place that
+    /// checks EXECUTE: each time, since resolved names are kept for all identities of the session.
     ///
     /// # Errors
-    /// PLS-00904 for a unit that may be seen and not executed.
+    /// PLS-00904 for a unit that is visible but not executable.
     pub fn interface<W: World>(
         &self,
         w: &mut W,
@@ -277,7 +277,7 @@ impl Units {
             self.depends_on_more();
             return Ok(Some(shown.interface));
         }
-        // EXECUTE on the types that come with the database is PUBLIC's.
+        // PUBLIC has EXECUTE on the types that come with the database.
         if shown.owner.is_empty() && crate::packages::type_source(&shown.name).is_some() {
             return Ok(Some(shown.interface));
         }
@@ -335,7 +335,7 @@ impl Units {
         })
     }
 
-    /// Compiles a procedure or function that is not stored yet. Its statements may call it by its name.
+    /// Compiles a procedure or function that is not stored yet. Its statements may call it by name.
     pub fn create<W: World>(&self, w: &mut W, unit: &StoredUnit) -> (Option<Compiled>, Vec<CompileError>) {
         let outer = self.creating.replace(Some(unit.clone()));
         self.shown.borrow_mut().clear();
@@ -349,7 +349,7 @@ impl Units {
         done
     }
 
-    /// The definition of a type of that number, loaded when nothing has named it yet.
+    /// The definition of the type with that number, loaded if it has not been named yet.
     pub fn loaded_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>> {
         if let Some(def) = self.type_def(id) {
             return Ok(Some(def));
@@ -364,13 +364,13 @@ impl Units {
     pub fn type_def(&self, id: TypeId) -> Option<Rc<TypeDef>> {
         let built_in = id.built_in().map(Rc::new);
         if built_in.is_none() {
-            // Code does not say which attributes it means but by their places.
+            // The code refers to attributes only by position.
             self.depends_on_more();
         }
         built_in.or_else(|| self.types.borrow().get(&id).cloned())
     }
 
-    /// A type of a schema with its number, where SQL may know it: its elements are scalars.
+    /// A type of a schema with its number, if SQL can use it: its elements are scalars.
     fn catalogued(&self, unit: &StoredUnit, id: Option<TypeId>, ty: Ty) -> Ty {
         let Ty::Coll(c) = &ty else { return ty };
         let (Some(id), Some(element)) = (id.filter(|id| id.0 != 0), c.element.data_type()) else { return ty };
@@ -417,13 +417,13 @@ impl Units {
         Ok(Vec::new())
     }
 
-    /// The objects a unit's statements read, with those of every unit it can call, and those units. `None` when one of
-    /// them runs dynamic SQL, has SQL with its caller's rights, whose names are another's for each caller, or does not
-    /// compile: what it reads is not known before it runs.
+    /// The objects that a unit's statements read, with those of every unit that it can call, and these units. `None`
+    /// when one of them runs dynamic SQL, has SQL with invoker's rights (whose names depend on the caller), or does not
+    /// compile: what it reads is then unknown before it runs.
     pub fn reads<W: World>(&self, w: &mut W, unit: &Rc<Compiled>) -> Option<Vec<ObjectId>> {
         let mut seen: Vec<Key> = vec![(unit.owner.clone(), unit.name.clone())];
         let mut waiting = vec![unit.clone()];
-        // What it says depends on the units as well: they may be replaced.
+        // The result also depends on the units, which may be replaced.
         let mut reads: Vec<ObjectId> = w.unit_objects(&unit.owner, &unit.name);
         while let Some(unit) = waiting.pop() {
             let is_callers = matches!(unit.rights, Rights::Invokers(_)) && !unit.pool.sql.is_empty();
@@ -453,8 +453,8 @@ impl Units {
         Some(reads)
     }
 
-    /// Whether a unit that the dictionary has as invalid has errors still: what it lacked may be there by now. Of a
-    /// package only the specification counts.
+    /// Whether a unit that the dictionary has as invalid still has errors: missing objects may exist now. For a package
+    /// only the specification counts.
     fn stays_invalid<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
         if !owner.is_empty() && self.is_compiling(owner, name) && self.compiling.borrow().len() > 1 {
             self.depends_on_more();
@@ -463,8 +463,8 @@ impl Units {
         asked && !self.compiles(w, owner, name, false).unwrap_or(true)
     }
 
-    /// Compiles a stored unit, or a package with its body, and says so to the dictionary. Whether the specification, or
-    /// the `body`, has no errors; `None` when that cannot be told.
+    /// Compiles a stored unit, or a package with its body, and reports the result to the dictionary. Whether the
+    /// specification, or the `body`, has no errors; `None` when that is unknown.
     pub fn compiles<W: World>(&self, w: &mut W, owner: &str, name: &str, body: bool) -> Option<bool> {
         if self.is_compiling(owner, name) {
             return None;
@@ -479,7 +479,7 @@ impl Units {
         }
     }
 
-    /// Whether a unit has errors without its body.
+    /// Whether a unit has errors even without its body.
     fn fails_alone<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
         let units = as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner)).unwrap_or_default();
         let specification = units.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger);
@@ -499,7 +499,8 @@ impl Units {
         done
     }
 
-    /// Tells the dictionary how compiling a unit went. Whether it has errors without its body.
+    /// Reports the result of a compilation to the dictionary. Returns whether the unit has errors even without its
+    /// body.
     fn tell<W: World>(
         &self,
         w: &mut W,
@@ -528,12 +529,12 @@ impl Units {
         true
     }
 
-    /// Whether the unit is being compiled further up.
+    /// Whether the unit is being compiled by an outer compilation.
     pub fn is_compiling(&self, owner: &str, name: &str) -> bool {
         self.compiling.borrow().iter().any(|(o, n)| o == owner && n == name)
     }
 
-    /// The compiled unit of that name.
+    /// The compiled unit with that name.
     ///
     /// # Errors
     /// ORA-06508 when it does not exist any more, ORA-04063 when it has errors.
@@ -549,7 +550,7 @@ impl Units {
         if let Some(failed) = self.failed.borrow().get(&key) {
             return Err(has_errors(failed.kind));
         }
-        // Whether it may be run was asked where it was named; what it is made of is its owner's business.
+        // EXECUTE was checked where the unit was named; its contents are its owner's.
         let (units, source) = match crate::packages::specification(name).filter(|_| owner.is_empty()) {
             Some(source) => (Ok(vec![built_in(name, source, UnitKind::Package)]), Rc::default()),
             None => self.asking(|| as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner))),
@@ -592,7 +593,7 @@ impl Units {
         Ok(unit)
     }
 
-    /// A unit that is made of its image in the library cache. The error is the image that was of no use.
+    /// Makes a unit from its image in the library cache. The error is the image that was unusable.
     fn instantiate<W: World>(
         &self,
         w: &mut W,
@@ -642,7 +643,7 @@ impl Units {
         }
     }
 
-    /// Compiles an anonymous block, and gives the image of its code; empty where it has none.
+    /// Compiles an anonymous block, and returns the image of its code; empty without one.
     ///
     /// # Errors
     /// ORA-06550 with the line and column of each error.
@@ -668,10 +669,10 @@ impl Units {
         Ok((block, image.unwrap_or_default()))
     }
 
-    /// The block of an image, and whether that the answers are the same is news.
+    /// The block of an image, and whether to note that it is valid in this dictionary.
     ///
     /// # Errors
-    /// Why the session cannot take it.
+    /// The reason why the session cannot use it.
     pub fn block_of_image<W: World>(
         &self,
         w: &mut W,
@@ -690,7 +691,7 @@ impl Units {
         Ok((block, is_news))
     }
 
-    /// Whether the answers of the time since that epoch are those of one dictionary.
+    /// Whether all answers since that epoch belong to one dictionary.
     fn is_of_one_dictionary<W: World>(&self, w: &mut W, epoch: u64) -> bool {
         let is_settled = dictionary::DictionaryShared::is_settled(epoch) && epoch == self.epoch() && epoch == w.epoch();
         is_settled && self.creating.borrow().is_none()
@@ -711,7 +712,7 @@ impl Units {
         kept.push((now, types.clone(), block.clone()));
     }
 
-    /// The block that was compiled from this text for the identity in force, with binds of those types or of any.
+    /// The block compiled from this text for the identity in force, with binds of those types or of any.
     pub fn known_block<W: World>(&self, w: &W, text: &str, types: Option<&HostTypes>) -> Option<Rc<Compiled>> {
         let blocks = self.blocks.borrow();
         let now = (w.identity(), w.settings());
@@ -721,7 +722,7 @@ impl Units {
     }
 }
 
-/// A built-in package's specification.
+/// The specification of a built-in package.
 fn built_in(name: &str, source: &str, kind: UnitKind) -> StoredUnit {
     let (owner, source) = (String::new(), source.to_string());
     StoredUnit { owner, name: name.into(), kind, source }
@@ -731,7 +732,7 @@ fn owner_of<W: World>(w: &mut W, name: &str) -> Owner {
     Owner { name: name.into(), number: w.owner_number(name) }
 }
 
-/// Runs `f` with the names and privileges of the owner of a unit: what every unit is compiled with.
+/// Runs `f` with the names and privileges of a unit's owner, with which every unit is compiled.
 pub fn as_owner<W: World, R>(w: &mut W, owner: &str, f: impl FnOnce(&mut W) -> R) -> R {
     if owner.is_empty() {
         return f(w);
@@ -755,7 +756,7 @@ pub fn compile_failed(errors: &[CompileError]) -> Ora {
     lines.fold(first, Ora::because)
 }
 
-/// The errors of a block, at the place of the first in its text.
+/// The errors of a block, at the position of the first one.
 fn block_failed(text: &str, errors: &[CompileError]) -> Ora {
     let error = compile_failed(errors);
     let Some(first) = errors.first() else { return error };
@@ -779,7 +780,7 @@ pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str, types: &Hos
     let w = RefCell::new(w);
     let mut c = Compiler::new(&w, units, &schema, "", text);
     c.bind_types = types.iter().map(|(name, ty)| (name.clone(), ty.ty())).collect();
-    // In the order of the text, whatever order their places are compiled in.
+    // In text order, whatever the order of compilation.
     c.binds = names.into();
     c.procs.push(None);
     c.f = FnState::new("", 1);
@@ -808,8 +809,8 @@ fn parse_error(text: &str, e: &Ora) -> CompileError {
     CompileError { line, column, text: e.headline() }
 }
 
-/// Compiles a stored unit; a package with its body when it has one. Gives the errors of the last part that was looked
-/// at.
+/// Compiles a stored unit, and a package with its body if it has one. Returns the errors of the last part that was
+/// compiled.
 pub fn compile_unit<W: World>(
     w: &mut W,
     units: &Units,
@@ -934,7 +935,7 @@ fn compile_package<W: World>(
     (result, errors)
 }
 
-/// What a unit shows to others: its specification compiled without its body.
+/// The interface of a unit: its specification compiled without its body.
 fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result<Interface> {
     let text = unit.source.as_str();
     let failed = |e: Ora| compile_failed(&[parse_error(text, &e)]);
@@ -1007,7 +1008,7 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
             if let ast::TypeDefinition::Object(attributes) = &definition {
                 units.depends_on_more();
                 let shape = TypeShape::Object(c.attributes(attributes)?);
-                // A type that is being made has no number yet; nobody can have a value of it.
+                // A type that is being created has no number yet, and no values exist.
                 let id = id.unwrap_or(TypeId(0));
                 let def = TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape };
                 units.types.borrow_mut().insert(id, Rc::new(def));
@@ -1076,7 +1077,7 @@ impl<W: World> Compiler<'_, W> {
             if self.unit.is_empty() { 0 } else { self.ask(|units, w| units.ask_number(w, &self.owner, &self.unit)) };
         let mut told_as = vec![0; self.procs.len()];
         if number != 0 {
-            // Numbered as they are declared; hidden ones open cursors.
+            // Numbered in order of declaration; hidden ones open cursors.
             let mut declared: Vec<u32> = exports.iter().filter(|((_, n), _)| *n > 0).map(|(_, at)| *at).collect();
             declared.sort_unstable();
             for (own, at) in (1..).zip(declared) {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use types::{Ora, Result, Value};
 
 impl Machine {
-    /// Fetches rows into the collections of a bulk list; gives how many there were.
+    /// Fetches rows into the collections of a bulk list; returns their number.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn collect<W: World>(
         &mut self,

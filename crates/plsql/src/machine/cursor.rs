@@ -1,12 +1,12 @@
 //! SQL in the machine: static statements, cursors, dynamic SQL.
 //!
-//! A static statement's cursor belongs to its unit: it is taken while the statement runs (so that a recursive call
-//! opens another) and put back. An open cursor that a variable holds keeps it until it is closed. EXECUTE IMMEDIATE
-//! keeps the cursor of the text that it ran last in the same way, and running that text again is no parse call. OPEN
-//! FOR parses each time; the session may have the closed cursor of its text.
+//! The cursor of a static statement belongs to its unit (invariant 6): it is taken while the statement runs (so that a
+//! recursive call opens another) and put back afterwards. An open cursor in a variable keeps it until it is closed.
+//! EXECUTE IMMEDIATE keeps the cursor of its last text in the same way, and running that text again is no parse call.
+//! OPEN FOR parses each time; the session may have the closed cursor of its text.
 //!
-//! A cursor that is open when its last variable goes is left behind ([`Left`]) and closed before the next one is
-//! opened, or when PL/SQL ends: it has a snapshot and a pin, which only the session can give back.
+//! A cursor that is open when its last variable is dropped is kept in [`Left`] and closed before the next one is
+//! opened, or when PL/SQL ends: it has a snapshot and a pin, which only the session can release.
 
 use super::{Machine, Run, Waiting, owned, scalar, text, val};
 use crate::compile::{Compiled, Rights};
@@ -18,20 +18,20 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use types::{DataType, Number, Ora, Result, Rowid, Value};
 
-/// A cursor as variables hold it.
+/// An open cursor in variables.
 pub(crate) struct OpenCursor<C> {
     cursor: Option<Box<C>>,
     home: Home,
     pub open: bool,
     found: Option<bool>,
     rows: u64,
-    /// The row fetched last, of a SELECT FOR UPDATE.
+    /// The last row fetched by a SELECT FOR UPDATE.
     row: Option<Rowid>,
-    /// A row that its client had looked at before PL/SQL was given the cursor: the next one.
+    /// The next row, if the client fetched it ahead before it passed the cursor to PL/SQL.
     ahead: Option<Vec<Value>>,
-    /// Where it goes when it is dropped while it is open.
+    /// The list it is added to when it is dropped while open.
     left: Left<C>,
-    /// How many are open in the session.
+    /// The number of open cursors of the session.
     count: Rc<Cell<usize>>,
 }
 
@@ -44,12 +44,12 @@ impl<C> Drop for OpenCursor<C> {
     }
 }
 
-/// Open cursors that no variable holds any more, with the units and statements they go back to.
+/// Open cursors without a variable, with the units and statements that they return to.
 pub(crate) struct Left<C>(Rc<RefCell<Vec<LeftCursor<C>>>>);
 
 type LeftCursor<C> = (Box<C>, Home);
 
-/// The unit and statement that a cursor goes back to; else it goes to the session.
+/// The unit and statement that a cursor returns to; otherwise it returns to the session.
 type Home = Option<(Rc<Compiled>, u32)>;
 
 impl<C> Default for Left<C> {
@@ -75,7 +75,7 @@ impl<C: 'static> Left<C> {
     }
 }
 
-/// Closes a cursor and gives it back to where it came from.
+/// Closes a cursor and returns it to its owner.
 fn end<W: World>(w: &mut W, mut cursor: Box<W::Cursor>, home: Home) {
     match home {
         Some((unit, sql)) => {
@@ -101,7 +101,7 @@ fn fresh<C: 'static>(s: &Plsql<C>) -> CursorRef {
     }))
 }
 
-/// A cursor that somebody else has opened and fetched rows from, as variables hold it.
+/// A cursor that was opened and fetched from outside PL/SQL, for variables.
 pub(crate) fn adopted<C: 'static, W: World<Cursor = C>>(
     s: &Plsql<C>,
     w: &mut W,
@@ -179,7 +179,7 @@ impl<C: 'static> OpenCursor<C> {
         self.cursor.as_deref_mut().filter(|_| self.open)
     }
 
-    /// Says that PL/SQL does something else from now on, or fetches.
+    /// Tells the session that PL/SQL pauses the cursor, or fetches from it again.
     #[inline]
     pub(crate) fn pause<W: World<Cursor = C>>(&mut self, w: &mut W, paused: bool) {
         if let Some(c) = &mut self.cursor {
@@ -195,7 +195,7 @@ impl<C: 'static> OpenCursor<C> {
         }
     }
 
-    /// It is open now; the one before was closed.
+    /// Sets the cursor of an opened variable; the previous one was closed.
     fn opened<W: World<Cursor = C>>(&mut self, w: &mut W, cursor: Box<C>, home: Home) {
         self.count.set(self.count.get() + 1);
         w.cursors_open(self.count.get());
@@ -215,13 +215,13 @@ impl<C: 'static> OpenCursor<C> {
     }
 }
 
-/// Whether names in the unit's queries are those of its caller.
+/// Whether names in the unit's queries are resolved for its caller.
 fn is_callers(unit: &Compiled) -> bool {
     matches!(unit.rights, Rights::Invokers(_))
 }
 
-/// ORA-04068: a query has other columns by now than the code around it was compiled for. The next call compiles that
-/// again.
+/// ORA-04068: a query has other columns now than at the compilation of the code around it. The next call compiles that
+/// code again.
 #[cold]
 fn columns_differ(unit: &Compiled) -> Ora {
     let what = match unit.name.as_str() {
@@ -231,17 +231,17 @@ fn columns_differ(unit: &Compiled) -> Ora {
     Ora::with(4068, &[&"", &"", &""]).because(Ora::with(4065, &[&what]))
 }
 
-/// What an EXECUTE IMMEDIATE ran last.
+/// The last statement of an EXECUTE IMMEDIATE.
 struct Ran<C> {
     text: String,
     kind: DynamicKind,
     placeholders: usize,
-    /// Its cursor, closed. A block's is the session's.
+    /// Its closed cursor. The cursor of a block belongs to the session.
     cursor: Option<C>,
 }
 
 impl Machine {
-    /// The cursor of a statement that a variable is opened for, executed with the current values of its binds.
+    /// The cursor of a statement for which a variable is opened, executed with the present values of its binds.
     fn start_variable<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
         let def = &unit.pool.sql[sql as usize];
         let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
@@ -263,11 +263,11 @@ impl Machine {
         Ok(Box::new(cursor))
     }
 
-    /// The statement's cursor with the current values of its binds.
+    /// The cursor of the statement with the present values of its binds.
     fn bound<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
         let def = &unit.pool.sql[sql as usize];
-        // The names of static SQL are the unit's, whatever CURRENT_SCHEMA it has set; in a unit of invoker's rights
-        // each caller has others.
+        // Names in static SQL belong to the unit, whatever CURRENT_SCHEMA it has set; in an invoker's rights unit they
+        // belong to the caller.
         let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
         let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok()).filter(|c| w.is_own(c));
         let cursor = match kept {
@@ -291,7 +291,7 @@ impl Machine {
         }
     }
 
-    /// The statement's cursor, executed with the current values of its binds.
+    /// The cursor of the statement, executed with the present values of its binds.
     fn start<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<(Box<W::Cursor>, u64)> {
         let mut cursor = self.bound(w, unit, base, sql)?;
         let def = &unit.pool.sql[sql as usize];
@@ -315,7 +315,7 @@ impl Machine {
         unit.give_statement(sql, cursor);
     }
 
-    /// Forgets SQL% of the block before.
+    /// Resets SQL% from the previous block.
     pub(crate) fn forget_implicit(&mut self) {
         (self.sql_found, self.sql_rows) = (None, 0);
     }
@@ -364,7 +364,7 @@ impl Machine {
         Ok(result?)
     }
 
-    /// A FORALL's statement: it waits for those of other iterations when it can.
+    /// Executes the statement of a FORALL: later, together with those of other iterations, if possible.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn execute_later<W: World>(
         &mut self,
@@ -391,8 +391,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Carries out the iterations of a FORALL that wait. One that fails is noted with SAVE EXCEPTIONS, and otherwise
-    /// the end of it.
+    /// Executes the waiting iterations of a FORALL. With SAVE EXCEPTIONS a failed one is noted; otherwise it ends the
+    /// FORALL.
     pub(super) fn carry_out<W: World>(&mut self, w: &mut W) -> Run<()> {
         let Some(x) = self.forall.waiting.take() else { return Ok(()) };
         let kept = x.unit.take_statement(x.sql).and_then(|c| c.downcast::<W::Cursor>().ok());
@@ -455,7 +455,7 @@ impl Machine {
     ) -> Run<()> {
         let (mut cursor, n) = self.start(w, unit, base, sql)?;
         let query = unit.pool.sql[sql as usize].query;
-        // In a FORALL the rows of every iteration are collected.
+        // In a FORALL the rows of all iterations are collected.
         let append = self.is_in_forall() && !self.forall.counts.is_empty();
         let result = self.collect(s, w, unit, base, bulk, append, u64::MAX, &mut |w, row| w.fetch(&mut cursor, row));
         self.finish(w, unit, sql, cursor);
@@ -477,7 +477,7 @@ impl Machine {
         let (c, _) = self.start(w, unit, base, sql)?;
         let Place::Local(slot) = cursor.place() else { return Err(Ora::internal("a loop's cursor is local").into()) };
         let at = base + slot as usize;
-        // The same loop run again uses the same cursor variable.
+        // A second run of the same loop uses the same cursor variable.
         let reusable = match &self.stack[at] {
             Datum::Cur(Some(r)) => Rc::strong_count(r) == 1 && r.borrow().is::<OpenCursor<W::Cursor>>(),
             _ => false,
@@ -488,13 +488,13 @@ impl Machine {
         let Datum::Cur(Some(r)) = &self.stack[at] else { unreachable!("just set") };
         with::<W::Cursor, _>(r, |o| {
             o.close(w);
-            // The first row is fetched next: it is not paused before that.
+            // The first row is fetched next: the cursor is not paused before that.
             o.opened(w, c, Some((unit.clone(), sql)));
             Ok(())
         })
     }
 
-    /// Fetches a loop's next row; closes the cursor at the end.
+    /// Fetches the next row of a loop; closes the cursor at the end.
     pub(super) fn fetch_loop<W: World>(&mut self, w: &mut W, base: usize, cursor: Opd, row: Opd) -> Run<bool> {
         let (Place::Local(c), Place::Local(r)) = (cursor.place(), row.place()) else {
             return Err(Ora::internal("a loop's cursor and record are local").into());
@@ -520,7 +520,7 @@ impl Machine {
         result
     }
 
-    /// The cursor in a slot, made when the variable has none.
+    /// The cursor in a slot; made if the variable has none.
     fn cursor_slot<C: 'static>(&mut self, s: &Plsql<C>, base: usize, cursor: Opd) -> Run<CursorRef> {
         let at = match cursor.place() {
             Place::Local(slot) => base + slot as usize,
@@ -653,7 +653,7 @@ impl Machine {
         d.using.iter().map(|(o, _, _)| self.datum(unit, base, *o)).collect()
     }
 
-    /// Binds the arguments that go in, and executes.
+    /// Sets the IN arguments, and executes.
     fn run_dynamic<W: World>(&self, w: &mut W, cursor: &mut W::Cursor, base: usize, d: &Dynamic) -> Run<u64> {
         for (i, (o, _, _)) in d.using.iter().filter(|using| !using.2).enumerate() {
             let Place::Local(slot) = o.place() else { return Err(Ora::internal("an argument is local").into()) };
@@ -663,7 +663,7 @@ impl Machine {
         Ok(w.execute(cursor)?)
     }
 
-    /// Parses a dynamic statement for the arguments that go in.
+    /// Parses a dynamic statement for its IN arguments.
     fn parse_dynamic<W: World>(w: &mut W, text: &str, d: &Dynamic) -> Run<W::Cursor> {
         let types: Vec<DataType> = d.using.iter().filter(|using| !using.2).map(|using| using.1).collect();
         Ok(w.parse_cursor(text, &types, false)?)
@@ -729,7 +729,7 @@ impl Machine {
             DynamicKind::Block => self.dynamic_block(s, w, unit, base, d, &ran.text)?,
             DynamicKind::Query | DynamicKind::Dml => {
                 let outs = d.using.iter().filter(|u| u.2).count();
-                // OUT arguments may stand for RETURNING's targets, as the old syntax has it.
+                // In the old syntax OUT arguments stand for the targets of RETURNING.
                 if let Err(e) = check_placeholders(ran.placeholders, d.using.len() + d.returning as usize) {
                     w.check_text(&ran.text)?;
                     return Err(e.into());
@@ -758,7 +758,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What an EXECUTE IMMEDIATE is to run: with its cursor where it is what ran last.
+    /// The statement of an EXECUTE IMMEDIATE, with its cursor if it is the one that ran last.
     fn last_ran<W: World>(
         &self,
         w: &mut W,
@@ -815,7 +815,7 @@ impl Machine {
         }
         if query {
             if d.into == 0 {
-                // A query without INTO is parsed and not run through.
+                // A query without INTO is parsed but not executed.
                 self.implicit(0);
                 return Ok(());
             }
@@ -854,7 +854,7 @@ impl Machine {
         Ok(())
     }
 
-    /// EXECUTE IMMEDIATE of a block: arguments go to its binds in the order of their first use.
+    /// EXECUTE IMMEDIATE of a block: arguments are assigned to its binds in the order of their first use.
     fn dynamic_block<W: World>(
         &mut self,
         s: &Plsql<W::Cursor>,
@@ -896,7 +896,7 @@ fn check_placeholders(wanted: usize, given: usize) -> Result<()> {
     }
 }
 
-/// Fetches the one row that must be there.
+/// Fetches the single row that the query must return.
 fn one_row<W: World>(w: &mut W, c: &mut W::Cursor, row: &mut Vec<Value>, second: &mut Vec<Value>) -> Result<()> {
     if !w.fetch(c, row)? {
         return Err(Ora::new(1403));

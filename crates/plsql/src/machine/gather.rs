@@ -1,9 +1,9 @@
-//! The iterations of a FORALL that do nothing but take values out of collections.
+//! FORALL iterations that only take values out of collections.
 //!
-//! An INSERT whose binds are elements at the loop's subscript, or do not change in the loop, needs no instructions for
-//! its iterations: once one of them has gone the ordinary way and waits, the rows of those that follow are taken from
-//! where the elements lie. What is not plain stops that before anything is done: an element that is not there, a value
-//! that does not fit. The iteration then goes the ordinary way, which says what is wrong.
+//! An INSERT whose binds are elements at the loop's subscript, or invariant, needs no instructions for its iterations:
+//! once one of them has been executed in the ordinary way and waits, the rows of the following ones are read directly
+//! from the collections. Any irregularity (a missing element, a value that does not fit) stops this before anything is
+//! done, and the ordinary execution of the iteration reports it.
 
 use super::{Counter, Machine, Run, val};
 use crate::compile::Compiled;
@@ -13,13 +13,13 @@ use crate::world::World;
 use std::rc::Rc;
 use types::{Number, Value};
 
-/// Rows between two looks whether the user has broken off.
+/// Rows between two checks for an interrupt.
 const ROWS: i64 = 64;
 
-/// A FORALL for which this has been tried so often in vain goes the ordinary way altogether.
+/// Failed attempts after which a FORALL is only executed in the ordinary way.
 const TRIES: u32 = 4;
 
-/// Where the values of a bind are.
+/// The source of a bind's values.
 enum Source<'a> {
     Element(&'a Coll),
     Field(&'a Coll, usize),
@@ -29,7 +29,7 @@ enum Source<'a> {
 }
 
 impl Machine {
-    /// Takes the iterations that follow the present one into the batch that waits, as far as they are plain.
+    /// Adds the following iterations to the waiting batch as far as they are regular.
     pub(super) fn gather<W: World>(
         &mut self,
         w: &mut W,
@@ -66,7 +66,7 @@ impl Machine {
         if enough { self.carry_out(w) } else { Ok(()) }
     }
 
-    /// Counts in `rows` how many were taken.
+    /// Counts the taken rows in `rows`.
     #[allow(clippy::too_many_arguments)]
     fn take_rows<W: World>(
         &self,
@@ -113,7 +113,7 @@ impl Machine {
         }
     }
 
-    /// Where the cursor's binds are, in its order; `None` when one of them is somewhere else.
+    /// The sources of the cursor's binds, in its order; `None` when one of them is of another kind.
     fn sources<'a, W: World>(
         &'a self,
         w: &W,

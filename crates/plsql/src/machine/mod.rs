@@ -1,8 +1,8 @@
-//! The machine that runs compiled units.
+//! The virtual machine that runs compiled units.
 //!
-//! One loop over instructions; calls push frames on the machine's own stack, so recursion in PL/SQL is none in Rust. A
-//! call that comes back from SQL (a function in a query) runs on another machine of the session. Faults unwind frame by
-//! frame to the innermost guard that covers the place and names the exception.
+//! One loop over instructions; calls push frames on the machine's own stack, so recursion in PL/SQL does not recurse in
+//! Rust. A call that comes back from SQL (a function in a query) runs on another machine of the session. Faults unwind
+//! frame by frame to the innermost guard that covers the position and names the exception.
 
 mod bulk;
 mod cursor;
@@ -24,24 +24,24 @@ use types::{Number, Ora, Value};
 
 pub(crate) use cursor::{Left, OpenCursor, adopted};
 
-/// Frames of one machine: more is ORA-06500.
+/// Largest number of frames of a machine: beyond it ORA-06500.
 const FRAMES_MAX: usize = 30_000;
-/// Recursion that goes this much deeper looks whether it is cancelled and how much memory it has.
+/// Depth of recursion between two checks for cancellation and memory.
 const FRAMES_BETWEEN_CHECKS: usize = 256;
-/// Bytes of the longest text that is no CLOB.
+/// Bytes of the longest text that is not a CLOB.
 const TEXT_MAX: usize = 32_767;
-/// Bytes of a text whose making is worth that look.
+/// Length of a new text in bytes from which on that check is made.
 const LONG_TEXT: usize = 1 << 18;
-/// Bytes of a buffer for texts that is used again: a longer one would stay with a variable that needs less.
+/// Largest text buffer that is used again: a longer one would stay with a variable that needs less.
 const TEXT_KEPT: usize = 4096;
-/// Slots of one machine.
+/// Largest number of slots of a machine.
 const SLOTS_MAX: usize = 4_000_000;
 
-/// An exception on its way.
+/// An exception being raised.
 #[derive(Debug)]
 pub struct Fault {
     pub ora: Ora,
-    /// Of a user-defined exception without an Oracle error.
+    /// The identity of a user-defined exception without an Oracle error.
     pub identity: u64,
 }
 
@@ -62,13 +62,13 @@ struct Frame {
     counters: usize,
     /// The frame of the enclosing subprogram.
     link: usize,
-    /// How many exceptions were being handled when it was called.
+    /// The number of exceptions being handled at its call.
     handling: usize,
-    /// Its owner's names and privileges were taken for it.
+    /// Its owner's names and privileges are in force because of it.
     entered: bool,
-    /// The key under which the result is to be cached.
+    /// The key for caching the result.
     result_key: Option<Vec<u8>>,
-    /// What others were told that ran before it, where they are told of it.
+    /// The published number of the subprogram before it, if a new one was published.
     before: Option<[u64; 2]>,
 }
 
@@ -83,21 +83,21 @@ struct Counter {
 #[derive(Default)]
 struct ForAll {
     active: bool,
-    /// How many frames there were where it began.
+    /// The number of frames at its start.
     frames: usize,
     counts: Vec<u64>,
-    /// The first subscript of the collection, when the subscripts are consecutive.
+    /// The first subscript of the collection, when subscripts are consecutive.
     from: i64,
     /// The subscript of each iteration of INDICES OF and VALUES OF.
     subscripts: Vec<i64>,
     errors: Vec<(i64, u32)>,
     waiting: Option<Waiting>,
-    /// How often nothing could be gathered.
+    /// The number of failed attempts to gather.
     in_vain: u32,
 }
 
 impl ForAll {
-    /// Rows of the iteration at a subscript of the collection; of several at the same, the last.
+    /// Rows of the iteration at a subscript of the collection; of the last one if there are several.
     fn count_at(&self, subscript: i64) -> Option<u64> {
         let iteration = if self.subscripts.is_empty() {
             usize::try_from(subscript - self.from).ok()?
@@ -108,14 +108,14 @@ impl ForAll {
     }
 }
 
-/// Iterations whose statement has not been carried out yet.
+/// Iterations whose statement has not been executed yet.
 struct Waiting {
     unit: Rc<Compiled>,
     sql: u32,
     save: bool,
-    /// Number of the first, from 0.
+    /// The number of the first, from 0.
     first: usize,
-    /// It is time to carry them out.
+    /// The batch should be executed now.
     enough: bool,
 }
 
@@ -132,7 +132,7 @@ pub struct Machine {
     forall: ForAll,
     args: Vec<Value>,
     row: Vec<Value>,
-    /// A buffer for texts that are being made.
+    /// A buffer for texts under construction.
     text: String,
     pub(crate) binds: Vec<Datum>,
     pub(crate) backtrace: String,
@@ -146,7 +146,7 @@ enum Flow {
 
 static NULL: Value = Value::Null;
 
-/// A record to change: its own already, as nearly always, or a copy.
+/// A record for changes: usually not shared, otherwise a copy.
 #[inline]
 fn owned(rec: &mut Rc<Rec>) -> &mut Rec {
     if Rc::get_mut(rec).is_none() {
@@ -189,7 +189,7 @@ fn up_base(frames: &[Frame], levels: u32) -> usize {
 }
 
 impl Machine {
-    /// Calls a subprogram with arguments and gives what it returned.
+    /// Calls a subprogram with arguments and returns its result.
     pub(crate) fn call<W: World>(
         &mut self,
         s: &Plsql<W::Cursor>,
@@ -236,7 +236,7 @@ impl Machine {
         if self.counters.len() < needed {
             self.counters.resize(needed, Counter::default());
         }
-        // A recursive call has been checked at the first entry.
+        // A recursive call was checked at the first entry.
         let is_within = self.frames.last().is_some_and(|f| Rc::ptr_eq(&f.unit, &unit));
         let entered = match &unit.rights {
             Rights::Definers(owner) => w.enter(owner),
@@ -286,7 +286,7 @@ impl Machine {
                 Ok(Flow::Frame) => {}
                 Ok(Flow::Done) => return Ok(()),
                 Err(fault) => {
-                    // An iteration that still waits comes before the one that failed, and so does its error.
+                    // A waiting iteration precedes the failed one, and so does its error.
                     let fault = self.carry_out(w).err().unwrap_or(fault);
                     self.unwind(w, fault, floor)?
                 }
@@ -294,11 +294,11 @@ impl Machine {
         }
     }
 
-    /// Finds the handler of a fault, leaving frames until there is one.
+    /// Unwinds to the handler of a fault.
     #[cold]
     fn unwind<W: World>(&mut self, w: &mut W, mut fault: Fault, floor: usize) -> Run<()> {
         let mut first = true;
-        // A killed or interrupted session is beyond any handler.
+        // No handler stops the fault of a killed or interrupted session (invariant 9).
         let deadly = fault.ora.ends_call();
         while self.frames.len() > floor {
             let f = self.frames.last().expect("above the floor");
@@ -314,7 +314,7 @@ impl Machine {
                 self.frames.last_mut().expect("seen").pc = next;
                 return Ok(());
             }
-            // Whoever handles it here or further out has left the FORALL.
+            // A handler here or further out is outside the FORALL.
             self.forall.active &= self.frames.len() > self.forall.frames;
             let f = self.frames.last().expect("above the floor");
             let name = f.unit.qualified(&f.proc);
@@ -338,7 +338,7 @@ impl Machine {
             }
             let f = self.pop(w);
             if f.proc.autonomous {
-                // Leaving an autonomous transaction by an exception rolls it back.
+                // An exception that leaves an autonomous transaction rolls it back.
                 let _ = w.rollback();
                 let _ = w.autonomous_end();
             }
@@ -349,7 +349,8 @@ impl Machine {
         Err(fault)
     }
 
-    /// Closes the cursors that only the slots of a frame still hold. The result and the parameters are the caller's.
+    /// Closes the cursors that only the slots of a frame still hold. The result and the parameters belong to the
+    /// caller.
     fn release_cursors<W: World>(&mut self, w: &mut W, f: &Frame) {
         for slot in f.base + 1 + f.proc.parameters as usize..f.base + f.proc.slots as usize {
             self.release(w, slot);
@@ -362,7 +363,7 @@ impl Machine {
             if let Datum::Cur(Some(c)) = &held
                 && std::rc::Rc::strong_count(c) == 1
             {
-                // Closing cannot fail here: the cursor is not in use by anyone.
+                // Closing cannot fail here: the cursor is not in use.
                 let _ = self.close(w, &held, false);
             }
         }
@@ -393,7 +394,7 @@ impl Machine {
         }
     }
 
-    /// As [`Machine::put_value`]; a number that is there is overwritten in place.
+    /// Like [`Machine::put_value`]; overwrites an existing number in place.
     #[inline(always)]
     fn put_number(&mut self, base: usize, d: Opd, n: Number) {
         if let Place::Local(slot) = d.place()
@@ -405,7 +406,7 @@ impl Machine {
         }
     }
 
-    /// Whether a slot holds a record with the fields of `template` that nobody else refers to.
+    /// Whether a slot holds an unshared record with the fields of `template`.
     fn has_free_row(&self, base: usize, d: Opd, template: &Datum) -> bool {
         let (Place::Local(slot), Datum::Rec(t)) = (d.place(), template) else { return false };
         match &self.stack[base + slot as usize] {
@@ -419,7 +420,7 @@ impl Machine {
         }
     }
 
-    /// Calls a function of STANDARD: its arguments are in the slots behind `at`, where the result goes.
+    /// Calls a function of STANDARD: its arguments are in the slots after `at`, where the result is stored.
     fn call_function<W: World>(&mut self, w: &mut W, unit: &Compiled, function: u32, at: usize, n: usize) -> Run<()> {
         let mut args = std::mem::take(&mut self.args);
         args.clear();
@@ -442,7 +443,7 @@ impl Machine {
         Ok(result.map_err(scalar::conversion_error)?)
     }
 
-    /// The short way of a function of numbers. False: the arguments are something else, or there is no result.
+    /// The fast path of a numeric function. False: the arguments are of another kind, or there is no result.
     #[inline]
     fn quick(&mut self, quick: Quick, base: usize, window: u32) -> bool {
         let at = base + window as usize;
@@ -465,7 +466,7 @@ impl Machine {
         true
     }
 
-    /// Any content of an operand.
+    /// The content of an operand of any kind.
     fn datum(&self, unit: &Compiled, base: usize, o: Opd) -> Datum {
         match o.place() {
             Place::Local(slot) => self.stack[base + slot as usize].clone(),
@@ -513,7 +514,7 @@ impl Machine {
         }
         let ops = proc.ops.as_slice();
         loop {
-            // Looked at where it lies: an arm copies only what it needs of it.
+            // The instruction is matched by reference: an arm copies only the fields it needs.
             let op = &ops[*pc];
             *pc += 1;
             match *op {
@@ -767,7 +768,8 @@ impl Machine {
                     let at = base + window as usize;
                     let mut args = s.take_args();
                     args.extend(self.stack[at + 1..at + 1 + n as usize].iter_mut().map(std::mem::take));
-                    // The variable is NULL meanwhile, so that its LOB has no other holder and is changed in place.
+                    // The variable is NULL meanwhile, so that the LOB has no other owner and is changed in place
+                    // (invariant 17).
                     args[0] = Datum::Val(std::mem::take(self.place_of(base, lent)?));
                     let result = crate::packages::run(native, s, w, self, &mut args);
                     let mut changed = args.drain(..);
@@ -1034,7 +1036,7 @@ impl Machine {
         }
     }
 
-    /// Equality of two nested tables, order apart; `None` when these are no collections.
+    /// Equality of two nested tables, regardless of order; `None` when they are no collections.
     fn collections(&self, unit: &Compiled, base: usize, a: Opd, b: Opd) -> Option<bool> {
         if !matches!(a.place(), Place::Local(_) | Place::Up(..))
             || !matches!(b.place(), Place::Local(_) | Place::Up(..))
@@ -1084,7 +1086,7 @@ impl Machine {
         (d, a, b): (Opd, Opd, Opd),
         most: usize,
     ) -> Run<()> {
-        // `s := s || x` grows the text in place.
+        // `s := s || x` appends to the text in place.
         let own = match d.place() {
             Place::Local(slot) => Some(base + slot as usize),
             Place::Up(levels, slot) => Some(up_base(&self.frames, levels) + slot as usize),
@@ -1130,7 +1132,7 @@ impl Machine {
         if out.len() > most {
             return Err(scalar::value_error("character string buffer too small").into());
         }
-        // The text that is there is the next one's buffer.
+        // The buffer of the present text is used for the new one.
         match d.place() {
             Place::Local(slot) => match &mut self.stack[base + slot as usize] {
                 Datum::Val(Value::Text(there)) if !out.is_empty() && out.capacity() <= TEXT_KEPT => {
@@ -1144,8 +1146,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Converts a value to a type that it has, into the buffer that slot `d` has. False when there is more to be done:
-    /// nothing was.
+    /// Converts a value of the right type into the buffer in slot `d`. False, without any effect, when more is needed.
     fn coerce_in_place(&mut self, unit: &Compiled, base: usize, d: Opd, s: Opd, ty: u32) -> Run<bool> {
         let Place::Local(slot) = d.place() else { return Ok(false) };
         if d == s || !matches!(self.stack[base + slot as usize], Datum::Val(_)) {
@@ -1201,7 +1202,7 @@ impl Machine {
         })
     }
 
-    /// Whether the statement is that of a FORALL, and not of a subprogram that is called in it.
+    /// Whether the statement is that of a FORALL, not of a subprogram called in it.
     #[inline]
     pub(super) fn is_in_forall(&self) -> bool {
         self.forall.active && self.frames.len() == self.forall.frames
@@ -1218,7 +1219,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The scalar variable or field that an operand names.
+    /// The scalar variable or field of an operand.
     fn place_of(&mut self, base: usize, o: Opd) -> Run<&mut Value> {
         let slot = match o.place() {
             Place::Local(slot) => base + slot as usize,
@@ -1264,7 +1265,7 @@ impl Machine {
     }
 }
 
-/// A loop's bound or a count: rounded, ORA-06502 when NULL.
+/// A loop bound or a count: rounded; ORA-06502 when NULL.
 fn bound<W: World>(v: &Value, w: &W) -> Run<i64> {
     let n = match scalar::number(v, w.nls())? {
         Some(n) => n,
@@ -1302,7 +1303,7 @@ fn frame_line(name: &str, line: u32) -> String {
     }
 }
 
-/// The messages of an error and of those below it, without the lines that say where.
+/// The messages of an error and of the errors below it, without the position lines.
 pub(crate) fn error_stack(e: &Ora) -> String {
     let mut out = e.headline();
     for c in e.context().iter().filter(|c| !c.is(6512)) {
@@ -1327,7 +1328,7 @@ fn message_of(code: i64) -> String {
     }
 }
 
-/// Where a FORALL … SAVE EXCEPTIONS goes on when the statement at `at` failed.
+/// The instruction after a failed statement at `at` in FORALL … SAVE EXCEPTIONS.
 fn saved_iteration(f: &Frame, at: usize) -> Option<usize> {
     let n = f.proc.ops[at..].iter().position(|op| matches!(op, Op::ForAllStep { .. } | Op::ForAllEnd))?;
     match f.proc.ops[at + n] {
@@ -1336,7 +1337,8 @@ fn saved_iteration(f: &Frame, at: usize) -> Option<usize> {
     }
 }
 
-/// Whether two nested tables have the same elements, each as often, in whatever order. Unknown where a NULL decides.
+/// Whether two nested tables have the same elements with the same frequencies, in any order. Unknown when a NULL
+/// decides.
 fn same_elements(a: &Coll, b: &Coll, nls: &types::Nls) -> types::Result<Option<bool>> {
     if a.count() != b.count() {
         return Ok(Some(false));
@@ -1351,7 +1353,7 @@ fn same_elements(a: &Coll, b: &Coll, nls: &types::Nls) -> types::Result<Option<b
             _ => (x, y, common) = (x + 1, y + 1, common + 1),
         }
     }
-    // Each NULL of one may stand for a value of the other that has no partner.
+    // Each NULL of one may equal a value of the other without a partner.
     Ok(match (nulls, other_nulls) {
         (0, 0) => Some(common == a.len()),
         _ if a.len() - common > other_nulls || b.len() - common > nulls => Some(false),
@@ -1359,7 +1361,7 @@ fn same_elements(a: &Coll, b: &Coll, nls: &types::Nls) -> types::Result<Option<b
     })
 }
 
-/// The elements of a nested table in their order, and how many are NULL beside them.
+/// The sorted elements of a nested table, and the number of its NULLs.
 fn in_order<'a>(c: &'a Coll, nls: &types::Nls) -> types::Result<(Vec<&'a Value>, usize)> {
     let value = |d: &'a Datum| match d {
         Datum::Val(v) if !v.is_null() => Some(v),

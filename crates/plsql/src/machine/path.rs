@@ -10,10 +10,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use types::{Nls, Number, Ora, Value};
 
-/// Elements that EXTEND makes between two looks at the limits.
+/// Elements that EXTEND makes between two checks of the limits.
 const EXTEND_PIECE: i64 = 1 << 16;
 
-/// A step with its subscript read.
+/// A step with its evaluated subscript.
 enum Resolved {
     Scalar(u32),
     Nested(u32),
@@ -21,7 +21,7 @@ enum Resolved {
     Attribute(u32),
 }
 
-/// The attribute that steps lead to; that of no object is NULL.
+/// The attribute at the end of the steps; NULL if there is no object.
 fn attribute<'v>(mut value: &'v Value, steps: &[Resolved]) -> &'v Value {
     for step in steps {
         value = match (step, value) {
@@ -32,7 +32,7 @@ fn attribute<'v>(mut value: &'v Value, steps: &[Resolved]) -> &'v Value {
     value
 }
 
-/// The place of the attribute that steps lead to. ORA-06530 where there is no object.
+/// The place of the attribute at the end of the steps. ORA-06530 if there is no object.
 fn attribute_place<'v>(mut value: &'v mut Value, steps: &[Resolved]) -> Result<&'v mut Value, Ora> {
     for step in steps {
         value = match (step, value) {
@@ -60,7 +60,7 @@ fn key_of(v: &Value, text: bool, nls: &Nls) -> Run<Key> {
     Ok(Key::Int(i))
 }
 
-/// A subscript that the compiler has already brought to the collection's type.
+/// A subscript that the compiler has already converted to the collection's type.
 fn plain_key(v: &Value) -> Run<Key> {
     match v {
         Value::Number(n) => Ok(Key::Int(n.as_i64().ok_or_else(|| Ora::new(1426))?)),
@@ -111,7 +111,7 @@ impl Machine {
         }
     }
 
-    /// The slot in which a path begins; `None` when that is a package's.
+    /// The slot of a path's root; `None` when it is in a package.
     pub(super) fn root_slot(&self, base: usize, path: &Path) -> Option<usize> {
         let Root::Slot(o) = path.root else { return None };
         match o.place() {
@@ -121,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// The subscript of a path `c(i)` or `c(i).field`, when it is a whole number, and the field.
+    /// The subscript of a path `c(i)` or `c(i).field`, when it is an integer, and the field.
     fn subscript(&self, unit: &Compiled, base: usize, path: &Path) -> Option<(i64, Option<u32>)> {
         let (key, field) = match path.steps.as_slice() {
             [Step::Index { key, text: false }] => (*key, None),
@@ -133,8 +133,7 @@ impl Machine {
         i32::try_from(i).is_ok().then_some((i, field))
     }
 
-    /// Reads `c(i)` or `c(i).field` into slot `d`, in the buffer that is there. False when it is anything else: nothing
-    /// was done.
+    /// Reads `c(i)` or `c(i).field` into the buffer of slot `d`. False, without any effect, for other paths.
     pub(super) fn get_element(&mut self, unit: &Compiled, base: usize, d: Opd, path: u32) -> bool {
         let path = &unit.pool.paths[path as usize];
         let Place::Local(to) = d.place() else { return false };
@@ -155,8 +154,8 @@ impl Machine {
         true
     }
 
-    /// Assigns a value to `c(i)` or `c(i).field`, in the buffer that is there. False when it is anything else, or an
-    /// error: what was done then is only what [`Machine::set_path`] does first, too.
+    /// Assigns a value to `c(i)` or `c(i).field` in its buffer. False for other paths or on an error; any effect is
+    /// then the same as that of the first steps of [`Machine::set_path`].
     pub(super) fn set_element(&mut self, unit: &Compiled, base: usize, path: u32, from: Opd) -> bool {
         let path = &unit.pool.paths[path as usize];
         let (Some(at), Some((i, field))) = (self.root_slot(base, path), self.subscript(unit, base, path)) else {
@@ -172,7 +171,7 @@ impl Machine {
         if !is_value || !matches!(self.stack[at], Datum::Coll(Some(_))) {
             return false;
         }
-        // Out of its slot, so that the value can be read where it lies.
+        // Taken out of its slot, so that the value can be read by reference.
         let mut root = std::mem::take(&mut self.stack[at]);
         let Datum::Coll(Some(c)) = &mut root else { unreachable!("seen a moment ago") };
         let value = val(&self.stack, &self.frames, unit, base, from);
@@ -279,7 +278,7 @@ impl Machine {
         })
     }
 
-    /// Applies `f` to the place that a path leads to.
+    /// Applies `f` to the place at the end of a path.
     pub(super) fn at_path<W: World, R>(
         &mut self,
         s: &Plsql<W::Cursor>,
@@ -318,7 +317,7 @@ impl Machine {
         b: Value,
     ) -> Run<Value> {
         if !matches!(method, Method::Extend | Method::Trim | Method::Delete) {
-            // Read-only methods must not create elements on the way, nor copy what is shared.
+            // Read-only methods must neither create elements on the way nor copy shared data.
             let d = self.get_path(s, w, unit, base, path);
             let d = match (d, method) {
                 (Ok(d), _) => d,
@@ -339,7 +338,8 @@ impl Machine {
             }
         };
         if method == Method::Extend {
-            // One EXTEND may ask for more elements than there is memory: in pieces, so that limits and Ctrl-C end it.
+            // One EXTEND may request more elements than memory has: it works in pieces, so that limits and Ctrl-C can
+            // end it.
             let mut left = count(&a)?;
             loop {
                 let piece = left.min(EXTEND_PIECE);
@@ -397,7 +397,7 @@ fn read_method(c: &Coll, method: Method, a: &Value) -> Run<Value> {
     })
 }
 
-/// As [`missing`], for a value that the statement of a FORALL takes.
+/// Like [`missing`], for a value in the statement of a FORALL.
 #[cold]
 fn missing_in_forall(c: &Coll, k: &Key) -> Ora {
     match k {
@@ -406,7 +406,7 @@ fn missing_in_forall(c: &Coll, k: &Key) -> Ora {
     }
 }
 
-/// The error of reading an element that is not there.
+/// The error of reading a missing element.
 fn missing(c: &Coll, k: &Key) -> Ora {
     if c.is_associative() {
         return Ora::new(1403);

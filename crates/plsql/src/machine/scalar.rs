@@ -10,7 +10,7 @@ pub fn value_error(detail: &str) -> Ora {
     Ora::with(6502, &[&detail])
 }
 
-/// A conversion that SQL refuses is a value error in PL/SQL.
+/// Converts SQL's error of a failed conversion to PL/SQL's value error.
 #[cold]
 pub fn conversion_error(e: Ora) -> Ora {
     match e.code() {
@@ -53,7 +53,7 @@ pub fn arith_numbers(op: Arith, a: &Value, b: &Value) -> Result<Value> {
     }
 }
 
-/// Sum, difference or product of two words, when it fits one.
+/// Sum, difference or product of two machine words, when it fits one.
 #[inline(always)]
 pub fn arith_words(op: Arith, a: &Value, b: &Value) -> Option<Number> {
     let (Value::Number(a), Value::Number(b)) = (a, b) else { return None };
@@ -72,7 +72,7 @@ pub fn arith_integers(op: Arith, a: &Value, b: &Value) -> Result<Value> {
     if let (Value::Number(x), Value::Number(y)) = (a, b)
         && let (Some(x), Some(y)) = (x.as_i64(), y.as_i64())
     {
-        // Both are within 32 bits, so 64 bits hold any of the results.
+        // Both operands have 32 bits, so 64 bits hold any result.
         let r = match op {
             Arith::Add => x + y,
             Arith::Sub => x - y,
@@ -86,7 +86,7 @@ pub fn arith_integers(op: Arith, a: &Value, b: &Value) -> Result<Value> {
     arith_numbers(op, a, b)
 }
 
-/// Arithmetic of SIMPLE_INTEGER: what is beyond 32 bits wraps around.
+/// Arithmetic of SIMPLE_INTEGER, which wraps around at 32 bits.
 pub fn arith_simple(op: Arith, a: &Value, b: &Value) -> Result<Value> {
     let (Value::Number(x), Value::Number(y)) = (a, b) else { return arith_numbers(op, a, b) };
     let (Some(x), Some(y)) = (x.as_i64(), y.as_i64()) else { return arith_numbers(op, a, b) };
@@ -98,7 +98,7 @@ pub fn arith_simple(op: Arith, a: &Value, b: &Value) -> Result<Value> {
     Ok(Value::Number(Number::from_i64(i64::from(r as i32))))
 }
 
-/// Arithmetic whose meaning follows from the values.
+/// Arithmetic chosen by the types of the values.
 pub fn arith_any(op: Arith, a: &Value, b: &Value, nls: &Nls) -> Result<Value> {
     if let Some(op) = op.basic() {
         return op.apply(a, b, nls).map_err(conversion_error);
@@ -169,8 +169,8 @@ pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     }
 }
 
-/// As [`coerce`], for a value that has the type: it is copied into the buffer that `out` has. False when it has to be
-/// converted; `out` is as it was then, and when the value does not fit.
+/// Like [`coerce`], for a value of the right type, which is copied into the buffer of `out`. False, with `out`
+/// unchanged, when it needs a conversion or does not fit.
 #[inline]
 pub fn coerce_into(v: &Value, t: &Target, out: &mut Value) -> Result<bool> {
     match (v, &t.ty) {
@@ -232,7 +232,7 @@ pub fn coerce(v: &Value, t: &Target, nls: &Nls) -> Result<Value> {
             };
             let length = types_length(&text, *unit);
             if *len > 0 && length > *len as usize {
-                // Trailing blanks are cut to fit a CHAR.
+                // Trailing blanks are removed to fit a CHAR.
                 let trimmed = text.trim_end_matches(' ').len();
                 text.truncate(trimmed.max(1).min(text.len()));
                 check_length(&text, *len, *unit)?;

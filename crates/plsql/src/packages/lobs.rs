@@ -1,8 +1,8 @@
 //! DBMS_LOB.
 //!
-//! Places and amounts count characters of a CLOB and bytes of a BLOB. A procedure that changes a LOB changes the row
-//! that its locator names ([`World::write_lob`]), or the temporary LOB itself; the locator has the new content
-//! afterwards. A text or bytes in a variable of a LOB's type is a temporary LOB that the assignment has made.
+//! Positions and amounts count characters of a CLOB and bytes of a BLOB. A procedure that changes a LOB changes the row
+//! of its locator ([`World::write_lob`]), or the temporary LOB itself; the locator has the new content afterwards. A
+//! text or bytes in a variable of a LOB type is a temporary LOB made by the assignment.
 
 use super::natives::Args;
 use crate::machine::{Run, scalar};
@@ -33,7 +33,7 @@ const NAMES: [&str; 20] = [
     "CONVERTTOBLOB",
     "CONVERTTOCLOB",
 ];
-/// The most that is read or written by one call.
+/// The most that one call reads or writes.
 const BUFFER_MAX: usize = 32_767;
 /// The result of GETCHUNKSIZE: the usable bytes of an Oracle block of 8 KB.
 const CHUNK_BYTES: i64 = 8132;
@@ -209,7 +209,7 @@ fn temporary(content: Value, binary: bool) -> Value {
     Value::Lob(Arc::new(Lob::temporary(content, binary)))
 }
 
-/// The error of a call with NULL for a LOB.
+/// The error for a NULL LOB.
 fn no_locator() -> Ora {
     scalar::value_error("invalid LOB locator specified: ORA-22275")
 }
@@ -218,7 +218,7 @@ fn wrong(argument: u32) -> Ora {
     Ora::with(21560, &[&argument])
 }
 
-/// A LOB that is read; `None` for NULL.
+/// The LOB to read; `None` for NULL.
 fn content<'a>(a: &'a Args<'_>, at: usize) -> Result<Option<&'a Value>> {
     match a.value(at) {
         Value::Null => Ok(None),
@@ -231,7 +231,7 @@ fn source<'a>(a: &'a Args<'_>, at: usize) -> Result<&'a Value> {
     content(a, at)?.ok_or_else(no_locator)
 }
 
-/// An amount from 1 on; more than any LOB has is as much as there is.
+/// An amount, at least 1; an amount beyond the LOB stands for the rest.
 fn amount(a: &Args<'_>, at: usize) -> Result<usize> {
     let n = a.number(at).ok_or_else(|| wrong(at as u32 + 1))?;
     if n < Number::from_i64(1) {
@@ -240,17 +240,17 @@ fn amount(a: &Args<'_>, at: usize) -> Result<usize> {
     Ok(n.trunc(0).as_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX))
 }
 
-/// An offset, which counts from 1, as a place from 0 on.
+/// An offset from 1 as an index from 0.
 fn place(a: &Args<'_>, at: usize) -> Result<usize> {
     amount(a, at).map(|n| n - 1)
 }
 
-/// As [`place`], of an offset that SQL may leave out: the first one then.
+/// Like [`place`], for an offset that SQL may omit: the default is the first position.
 fn start(a: &Args<'_>, at: usize) -> Result<usize> {
     if a.is_given(at) { place(a, at) } else { Ok(0) }
 }
 
-/// The first so many units of a buffer, which has to have as many.
+/// The first `amount` units of a buffer, which must have as many.
 fn buffer(a: &Args<'_>, (amount_at, at): (usize, usize), binary: bool) -> Result<Value> {
     let wanted = amount(a, amount_at)?;
     let value = a.value(at).content();
@@ -261,7 +261,7 @@ fn buffer(a: &Args<'_>, (amount_at, at): (usize, usize), binary: bool) -> Result
     Ok(part_of(value, 0, wanted))
 }
 
-/// Characters of a text, bytes of a RAW.
+/// The length: characters of a text, bytes of a RAW.
 fn units(content: &Value) -> usize {
     match content {
         Value::Text(text) => text.chars().count(),
@@ -270,7 +270,7 @@ fn units(content: &Value) -> usize {
     }
 }
 
-/// Where character `n` begins, and how many characters are missing before it.
+/// The byte index of character `n`, and the number of characters missing before it.
 fn byte_of(text: &str, n: usize) -> (usize, usize) {
     if text.is_ascii() {
         return (n.min(text.len()), n.saturating_sub(text.len()));
@@ -281,7 +281,7 @@ fn byte_of(text: &str, n: usize) -> (usize, usize) {
     }
 }
 
-/// A part of a LOB; [`Value::EmptyLob`] where there is nothing.
+/// A part of a LOB; [`Value::EmptyLob`] for an empty part.
 fn part_of(content: &Value, from: usize, count: usize) -> Value {
     match content {
         Value::Text(text) => {
@@ -302,15 +302,15 @@ fn part_of(content: &Value, from: usize, count: usize) -> Value {
     }
 }
 
-/// Blanks, or zeros.
+/// Padding: blanks or zeros.
 fn filler(binary: bool, count: usize) -> Value {
     if binary { Value::Raw(vec![0; count]) } else { Value::Text(" ".repeat(count)) }
 }
 
-/// Puts a part in the place of `cut` units from `at` on, or at the end. What is missing before `at` is filled up.
+/// Replaces `cut` units from `at` on, or appends at the end. A gap before `at` is padded.
 ///
 /// # Errors
-/// ORA-06502 for a LOB that would be longer than one may be.
+/// ORA-06502 for a LOB that would exceed the largest length.
 fn splice(content: &mut Value, binary: bool, at: Option<usize>, cut: usize, part: &Value) -> Result<()> {
     if *content == Value::EmptyLob {
         *content = if binary { Value::Raw(Vec::new()) } else { Value::Text(String::new()) };
@@ -354,7 +354,7 @@ fn splice(content: &mut Value, binary: bool, at: Option<usize>, cut: usize, part
     Ok(())
 }
 
-/// Changes the LOB that is the first argument.
+/// Changes the LOB in the first argument.
 fn change<W: World>(
     w: &mut W,
     a: &mut Args<'_>,
@@ -399,7 +399,7 @@ fn change_value<W: World>(
     Ok(())
 }
 
-/// Changes what is known of the LOB that is the first argument.
+/// Changes the session's state of the LOB in the first argument.
 fn with_lob(a: &mut Args<'_>, binary: bool, f: impl FnOnce(&mut Lob) -> Result<()>) -> Result<()> {
     let mut value = a.take(0);
     if matches!(value, Value::Text(_) | Value::Raw(_)) {
@@ -414,7 +414,7 @@ fn with_lob(a: &mut Args<'_>, binary: bool, f: impl FnOnce(&mut Lob) -> Result<(
     result
 }
 
-/// INSTR; `None` for NULL and for places that are none.
+/// INSTR; `None` for NULL and invalid positions.
 fn instr(a: &Args<'_>) -> Result<Option<usize>> {
     let nth = if a.is_given(3) { amount(a, 3) } else { Ok(1) };
     let (Some(lob), Ok(from), Ok(nth)) = (content(a, 0)?, start(a, 2), nth) else { return Ok(None) };
@@ -442,7 +442,7 @@ fn instr(a: &Args<'_>) -> Result<Option<usize>> {
     })
 }
 
-/// COMPARE: 0 where the parts are the same; `None` for NULL and for places that are none.
+/// COMPARE: 0 for equal parts; `None` for NULL and invalid positions.
 fn compare(a: &Args<'_>) -> Result<Option<i64>> {
     let (Some(x), Some(y)) = (content(a, 0)?, content(a, 1)?) else { return Ok(None) };
     let amount = if a.is_given(2) { amount(a, 2) } else { Ok(usize::MAX) };
@@ -462,14 +462,14 @@ fn compare(a: &Args<'_>) -> Result<Option<i64>> {
     Ok(Some(order as i64))
 }
 
-/// Sets the OUT arguments of a conversion: the next offsets, and the warning where characters were lost.
+/// Sets the OUT arguments of a conversion: the next offsets, and the warning about lost characters.
 fn converted(a: &mut Args<'_>, to: usize, from: usize, lossy: bool) {
     a.set(3, number(to + 1));
     a.set(4, number(from + 1));
     a.set(7, number(usize::from(lossy)));
 }
 
-/// A character set that LOBs are converted from and to.
+/// A character set for conversions of LOBs.
 #[derive(Clone, Copy)]
 enum Charset {
     Utf8,
@@ -480,10 +480,10 @@ enum Charset {
 
 impl Charset {
     /// # Errors
-    /// ORA-01482 for a number that is not known.
+    /// ORA-01482 for an unknown number.
     fn of(a: &Args<'_>, at: usize) -> Result<Charset> {
         match a.integer(at) {
-            // DEFAULT_CSID is that of the database.
+            // DEFAULT_CSID is the database character set.
             Some(0 | 871 | 873) => Ok(Charset::Utf8),
             Some(1) => Ok(Charset::Ascii),
             Some(31) => Ok(Charset::Latin1),
@@ -493,7 +493,7 @@ impl Charset {
         }
     }
 
-    /// The bytes of a text, and whether a character has none.
+    /// The bytes of a text, and whether a character could not be encoded.
     fn encode(self, text: &str) -> (Vec<u8>, bool) {
         let narrow = |most: u32| {
             let byte = |c: char| if u32::from(c) <= most { c as u8 } else { b'?' };
@@ -510,7 +510,7 @@ impl Charset {
         }
     }
 
-    /// The text of bytes, and whether some of them are no characters.
+    /// The text of bytes, and whether some of them were invalid.
     fn decode(self, bytes: &[u8]) -> (String, bool) {
         match self {
             Charset::Utf8 => {

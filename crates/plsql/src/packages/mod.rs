@@ -19,7 +19,7 @@ pub fn specification(name: &str) -> Option<&'static str> {
     Some(specs::SPECIFICATIONS[at].1)
 }
 
-/// Whether a package or type of that name comes with the database.
+/// Whether a package or type with that name comes with the database.
 pub fn is_built_in(name: &str) -> bool {
     specification(name).is_some() || type_source(name).is_some()
 }
@@ -34,12 +34,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     specs::SPECIFICATIONS.iter().map(|(name, _)| *name)
 }
 
-/// Types that built-in packages declare and that are not written in PL/SQL.
+/// Types of built-in packages that are not written in PL/SQL.
 pub(crate) fn package_type(path: &[&str]) -> Option<Ty> {
     match path {
-        // An object type of Oracle; here its value is what the function of that name makes.
+        // An object type in Oracle; here its value is the result of the function with that name.
         ["DBMS_XA_XID"] | ["SYS", "DBMS_XA_XID"] => Some(Ty::of(types::DataType::Raw { len: 140 })),
-        // Lines of plans and reports are for TABLE(…); PL/SQL only hands them on.
+        // Lines of plans and reports are for TABLE(…); PL/SQL only passes them on.
         [name @ ("DBMS_XPLAN_TYPE_TABLE" | "AWRRPT_TEXT_TYPE_TABLE")]
         | ["SYS", name @ ("DBMS_XPLAN_TYPE_TABLE" | "AWRRPT_TEXT_TYPE_TABLE")] => {
             types::TypeId::built_in_named(name).map(|id| Ty::of(types::DataType::Named(id)))

@@ -163,10 +163,10 @@ natives! {
     "UTL_RAW" "CAST_TO_NUMBER" 1 RawToNumber,
 }
 
-/// Numbers from here on are those of DBMS_STATS.
+/// The first number of DBMS_STATS.
 const STATS_FIRST: u32 = 1 << 16;
 
-/// Numbers from here on are those of DBMS_LOB.
+/// The first number of DBMS_LOB.
 const LOBS_FIRST: u32 = 1 << 17;
 
 /// The number of a native subprogram.
@@ -194,12 +194,12 @@ fn pool<W: World>(w: &mut W, request: SharedPoolRequest) -> types::Result<Value>
     w.shared_pool(&request).map(|()| Value::Null)
 }
 
-/// The arguments of a call, in the order of the specification.
 /// DBMS_CONNECTION_POOL.
 fn connection_pool<W: World>(w: &mut W, pool: &str, request: ConnectionPoolRequest<'_>) -> types::Result<Value> {
     w.connection_pool(pool, request).map(|()| Value::Null)
 }
 
+/// The arguments of a call, in the order of the specification.
 pub(super) struct Args<'a>(&'a mut Vec<Datum>);
 
 impl Args<'_> {
@@ -240,18 +240,18 @@ impl Args<'_> {
             _ => &[],
         }
     }
-    /// Whether the caller has given the argument, NULL or not.
+    /// Whether the caller has given the argument, even as NULL.
     pub(super) fn is_given(&self, i: usize) -> bool {
         i < self.0.len()
     }
-    /// Takes an argument out of its place.
+    /// Takes the value of an argument.
     pub(super) fn take(&mut self, i: usize) -> Value {
         match self.0.get_mut(i) {
             Some(Datum::Val(v)) => std::mem::take(v),
             _ => Value::Null,
         }
     }
-    /// A record or a collection as it lies there.
+    /// A record or a collection by reference.
     pub(super) fn datum(&self, i: usize) -> Option<&Datum> {
         self.0.get(i)
     }
@@ -271,7 +271,7 @@ fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
 }
 
-/// DBMS_RANDOM.VALUE, when that is what `native` is and its bounds are numbers.
+/// DBMS_RANDOM.VALUE, if `native` is that function and its bounds are numbers.
 #[inline]
 pub(crate) fn random_number<C: 'static>(native: u32, s: &Plsql<C>, args: &[Datum]) -> Option<Number> {
     if native >= STATS_FIRST {
@@ -349,7 +349,7 @@ pub(crate) fn run<W: World>(
         Native::JdwpSession => w.sys_context("USERENV", "SID")?,
         Native::JdwpSerial => number(w.session_serial()),
         Native::SqlReturnResult => {
-            // What is not for the client is for who runs this by DBMS_SQL, and that is nobody.
+            // Results that are not for the client would be for the caller of DBMS_SQL, which does not exist here.
             if a.flag(1) {
                 s.return_result(std::mem::replace(&mut a.0[0], Datum::Cur(None)))?;
             }
@@ -636,7 +636,7 @@ pub(crate) fn run<W: World>(
         Native::AshReportText | Native::AshReportHtml => {
             let html = matches!(NATIVES[native as usize].3, Native::AshReportHtml);
             let said = |i: usize| a.optional_text(i).filter(|text| !text.is_empty()).map(|text| text.to_string());
-            // There is one service, and calls of PL/SQL are not told.
+            // There is one service, and PL/SQL calls are not recorded.
             if a.integer(9).is_some() || said(13).is_some() {
                 return Err(Ora::unsupported().into());
             }
@@ -668,7 +668,7 @@ pub(crate) fn run<W: World>(
         Native::XaRollback => number(w.xa(a.raw(0), &XaRequest::Rollback)?),
         Native::XaForget => number(w.xa(a.raw(0), &XaRequest::Forget)?),
         Native::XaRecover => return Ok(by_integer(w.xa_recover()?.into_iter().map(Value::Raw))),
-        // The instance is one, so there is nothing to bring in line.
+        // There is one instance, so nothing needs synchronization.
         Native::XaSync => Value::Null,
         Native::XaSetTimeout => number(w.xa(&[], &XaRequest::SetTimeout(a.integer(0).unwrap_or(0)))?),
         Native::XaLastError => number(w.xa(&[], &XaRequest::LastError)?),
@@ -684,7 +684,7 @@ pub(crate) fn run<W: World>(
         Native::LockReleaseHandle => number(w.user_lock_release(lock_handle(a.text(0))?)?),
         Native::LockAllocate => {
             let hash = a.text(0).bytes().fold(0x811c_9dc5u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
-            // Handles name locks above those that programs number themselves.
+            // Handles stand for locks with numbers above those that programs choose.
             let id = 1_073_741_824 + hash % 800_000_000;
             a.set(1, Value::text(format!("{id}{:010}", id % 97)));
             Value::Null
@@ -799,7 +799,7 @@ fn date(v: &Value) -> Option<types::Date> {
     }
 }
 
-/// An interval of `null` runs a job once.
+/// The interval `null` runs a job once.
 fn interval(text: Option<String>) -> Option<String> {
     text.filter(|t| !t.trim().is_empty() && !t.trim().eq_ignore_ascii_case("null"))
 }
@@ -878,8 +878,8 @@ fn raw_bits(x: &[u8], y: &[u8], f: impl Fn(u8, u8) -> u8) -> Value {
     Value::raw(out)
 }
 
-/// The changes of a region's clock between 1800 and 2100 as clients read them: how many, in four bytes, and for each
-/// its time of UTC in seven bytes, the hours and minutes from then on, and whether that is summer time.
+/// The changes of a region's clock between 1800 and 2100 in the clients' form: their number in four bytes, and for each
+/// its UTC time in seven bytes, the hours and minutes of the new offset, and whether it is summer time.
 fn transitions(region: types::Region) -> Vec<u8> {
     let unix = |year| types::Date::from_ymd(year, 1, 1).map_or(0, |d| d.to_unix());
     let (first, last) = (unix(1800), unix(2100));

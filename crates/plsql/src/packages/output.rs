@@ -6,11 +6,11 @@ use types::{Ora, Result};
 /// The longest line, in bytes.
 const LINE_MAX: usize = 32767;
 
-/// Lines written and not yet read.
+/// Lines that were written and not yet read.
 #[derive(Default)]
 pub struct Output {
     enabled: bool,
-    /// Most bytes kept; `None` is unlimited.
+    /// The limit in bytes; `None` is unlimited.
     limit: Option<usize>,
     lines: VecDeque<String>,
     line: String,
@@ -31,7 +31,7 @@ impl Output {
     /// PUT.
     ///
     /// # Errors
-    /// ORA-20000 with ORU-10028 for a line that is too long, ORU-10027 for a buffer that is full.
+    /// ORA-20000 with ORU-10028 for a line that is too long, ORU-10027 for a full buffer.
     pub fn put(&mut self, text: &str) -> Result<()> {
         if !self.enabled {
             return Ok(());

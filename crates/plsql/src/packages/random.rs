@@ -1,4 +1,4 @@
-//! DBMS_RANDOM's generator: xoshiro256** seeded by SplitMix64 (Blackman and Vigna), one a session.
+//! DBMS_RANDOM's generator: xoshiro256** seeded by SplitMix64 (Blackman and Vigna), one per session.
 
 use types::{Number, Value};
 
@@ -6,7 +6,7 @@ pub struct Random {
     state: [u64; 4],
 }
 
-/// What a value between zero and one is made of: 10^18 equally likely fractions.
+/// A value between zero and one is one of 10^18 equally likely fractions.
 const GRAIN: u64 = 1_000_000_000_000_000_000;
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
     }
 
     pub fn seed_text(text: &str) -> Random {
-        // FNV-1a: any text is a seed.
+        // FNV-1a, so that any text is a seed.
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         Random::new(hash)
     }
@@ -42,7 +42,7 @@ impl Random {
         result
     }
 
-    /// Below `n`, every value as likely as any other to one part in 2^64 / n.
+    /// A value below `n`; the bias is at most one part in 2^64 / n.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
@@ -69,7 +69,7 @@ impl Random {
         high.sub(low)?.mul(&fraction)?.add(low)
     }
 
-    /// RANDOM: 32 bits with a sign.
+    /// RANDOM: a signed 32-bit integer.
     pub fn random(&mut self) -> i32 {
         (self.next_u64() >> 32) as u32 as i32
     }
@@ -110,8 +110,8 @@ impl Random {
     }
 }
 
-/// `span * fraction / GRAIN`, as its whole part and its fraction in GRAINs. Words suffice: `span` has 31 bits, and the
-/// fraction goes in two halves of nine digits.
+/// `span * fraction / GRAIN` as its integer part and its fraction in GRAINs. Machine words suffice: `span` has 31 bits,
+/// and the fraction is multiplied in two halves of nine digits.
 #[inline]
 fn times_fraction(span: u64, fraction: u64) -> (u32, u64) {
     const HALF: u64 = 1_000_000_000;

@@ -1,6 +1,6 @@
 //! The specifications of the built-in packages, in PL/SQL.
 //!
-//! The compiler reads them like any package's; what they declare is run by the natives beside this file.
+//! The compiler reads them like those of any package; the natives beside this file implement their subprograms.
 
 /// Name and specification, by name.
 pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
@@ -496,7 +496,7 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              format varchar2 default 'TYPICAL') return dbms_xplan_type_table;
          end;",
     ),
-    // JDBC asks it for how long names may be.
+    // JDBC calls it for the longest length of names.
     (
         "PRIVATE_JDBC",
         "package private_jdbc is
@@ -531,7 +531,7 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Types of collections that come with the database, and that PL/SQL makes and reads as it does its own.
+/// Collection types that come with the database; PL/SQL treats them like user types.
 pub const TYPES: &[(&str, &str)] = &[
     ("ODCIDATELIST", "type odcidatelist as varray(32767) of date"),
     ("ODCINUMBERLIST", "type odcinumberlist as varray(32767) of number"),

@@ -1,10 +1,10 @@
-//! DBMS_STATS.STATREC: the ends and the histogram of a column, as PREPARE_COLUMN_VALUES makes it, SET_COLUMN_STATS
-//! stores it and GET_COLUMN_STATS gives it.
+//! DBMS_STATS.STATREC: the minimum, the maximum and the histogram of a column, as made by PREPARE_COLUMN_VALUES, stored
+//! by SET_COLUMN_STATS and returned by GET_COLUMN_STATS.
 //!
-//! EAVALS has the stored bytes of each endpoint, which decide. NOVALS has them as numbers, as ENDPOINT_VALUE of
-//! *_TAB_HISTOGRAMS shows them, CHVALS as texts. BKVALS counts rows up to and with each endpoint, in a height-balanced
-//! histogram buckets, of which the first endpoint ends number 0. RPCNTS, where it is there, makes the histogram a
-//! hybrid one. Two endpoints that end buckets 0 and 1 are the ends of the column and no histogram.
+//! EAVALS has the stored bytes of each endpoint, which decide. NOVALS has them as numbers, like ENDPOINT_VALUE of
+//! *_TAB_HISTOGRAMS, CHVALS as texts. BKVALS counts rows up to and including each endpoint; in a height-balanced
+//! histogram it counts buckets, and the first endpoint ends number 0. RPCNTS, if present, makes the histogram a hybrid
+//! one. Two endpoints that end buckets 0 and 1 are the minimum and maximum of the column, without a histogram.
 
 use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum, Rec};
 use dictionary::HistogramKind;
@@ -13,9 +13,9 @@ use dictionary::statistics_request::{EndpointFigures, HistogramFigures};
 use std::rc::Rc;
 use types::{Number, Ora, Value, codec};
 
-/// Elements of the arrays at most.
+/// Largest number of elements of the arrays.
 const ELEMENTS_MAX: u32 = 2050;
-/// Places of the record's fields among its scalars and among its arrays, as `specs` declares them.
+/// Indexes of the record's fields among its scalars and among its arrays, as declared in `specs`.
 mod scalar {
     pub const EPC: usize = 0;
     pub const MINVAL: usize = 1;
@@ -36,7 +36,7 @@ fn inconsistent() -> Ora {
     Ora::user(20001, "Invalid or inconsistent input values")
 }
 
-/// The values of an array; `None` for one that is null or empty.
+/// The values of an array; `None` for a null or empty one.
 pub(super) fn elements(array: Option<&Datum>) -> Option<Vec<Value>> {
     let Some(Datum::Coll(Some(array))) = array else { return None };
     let values: Vec<Value> =
@@ -71,7 +71,7 @@ fn raw(bytes: Vec<u8>) -> Value {
     if bytes.is_empty() { Value::Null } else { Value::Raw(bytes) }
 }
 
-/// An endpoint as a record has it.
+/// An endpoint in the form of the record.
 pub(super) struct Endpoint {
     pub value: Vec<u8>,
     pub place: Option<Number>,
@@ -80,7 +80,7 @@ pub(super) struct Endpoint {
     pub repeats: Option<u64>,
 }
 
-/// The record of endpoints in the order of their values.
+/// The record of endpoints in value order.
 pub(super) fn record(endpoints: &[Endpoint]) -> Datum {
     let mut scalars = vec![Value::Null; scalar::COUNT];
     let mut nested = vec![Datum::Coll(None); array::COUNT];
@@ -99,18 +99,17 @@ pub(super) fn record(endpoints: &[Endpoint]) -> Datum {
     if endpoints.iter().any(|e| e.repeats.is_some()) {
         nested[array::RPCNTS] = all(&|e| number(e.repeats.unwrap_or(0)));
     }
-    // The stored bytes are all there.
+    // The stored bytes are complete.
     scalars[scalar::EAVS] = number(4);
     Datum::Rec(Rc::new(Rec { scalars, nested }))
 }
 
-/// PREPARE_COLUMN_VALUES: the record of values in ascending order. EPC of the given record says how many there are, and
-/// BKVALS, where it is there, how many rows each has: a frequency histogram, or with RPCNTS the buckets of a hybrid
-/// one.
+/// PREPARE_COLUMN_VALUES: the record of values in ascending order. EPC of the given record is their number; BKVALS, if
+/// present, has the rows of each: a frequency histogram, or with RPCNTS the buckets of a hybrid one.
 ///
 /// # Errors
-/// ORA-20001 for fewer than two values, for a count that differs from that of another array, for a NULL, and for values
-/// out of order.
+/// ORA-20001 for fewer than two values, for a number that differs from that of another array, for a NULL, and for
+/// values out of order.
 pub(super) fn prepare(given: Option<&Datum>, values: &[Value]) -> Result<Datum, Ora> {
     let Some(Datum::Rec(given)) = given else { return Err(inconsistent()) };
     let epc = given.scalars.get(scalar::EPC).and_then(count).ok_or_else(inconsistent)?;
@@ -145,10 +144,10 @@ pub(super) fn prepare(given: Option<&Datum>, values: &[Value]) -> Result<Datum, 
     Ok(record(&endpoints))
 }
 
-/// The ends and the histogram that a record says; `None` where the record is null.
+/// The minimum, maximum and histogram of a record; `None` for a null record.
 ///
 /// # Errors
-/// ORA-20001 for arrays whose lengths differ, for counts that go down, and for endpoints without a value.
+/// ORA-20001 for arrays of different lengths, for decreasing counts, and for endpoints without a value.
 pub(super) fn figures(given: Option<&Datum>) -> Result<Option<HistogramFigures>, Ora> {
     let Some(Datum::Rec(given)) = given else { return Ok(None) };
     let of = |at: usize| elements(given.nested.get(at));
@@ -178,7 +177,7 @@ pub(super) fn figures(given: Option<&Datum>) -> Result<Option<HistogramFigures>,
         };
         match endpoints.last_mut() {
             Some(before) if before.value > value || before.cumulative > cumulative => return Err(inconsistent()),
-            // A popular value ends several buckets, and is kept with the last.
+            // A popular value ends several buckets, and is kept with the last one.
             Some(before) if before.value == value => {
                 (before.cumulative, before.repeats) = (cumulative, repeats.unwrap_or(0))
             }

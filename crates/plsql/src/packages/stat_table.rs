@@ -1,11 +1,11 @@
 //! Statistics tables of DBMS_STATS: CREATE_STAT_TABLE, EXPORT_… and IMPORT_….
 //!
-//! A table has Oracle's columns. Rows of type T are of tables (C1 the table, C5 its owner, N1 rows, N2 blocks, N3
-//! average length, N4 sample), of type I of indexes (C1 the index, N1 rows, N2 leaves, N3 keys, N4 and N5 blocks a key,
-//! N6 clustering factor, N7 levels, N8 sample), of type C of columns (C4 the column, N1 distinct values, N2 density, N4
-//! sample, N5 NULLs, N8 average length, R1 and R2 the ends; one row for each endpoint of a histogram: N9 its kind, N10
-//! and N11 the endpoint's number and value, N12 its repeat count, R3 its bytes). What is exported is read from the
-//! views and written with the caller's privileges.
+//! A table has Oracle's columns. Rows of type T are tables (C1 the table, C5 its owner, N1 rows, N2 blocks, N3 average
+//! length, N4 sample), of type I indexes (C1 the index, N1 rows, N2 leaves, N3 keys, N4 and N5 blocks per key, N6
+//! clustering factor, N7 levels, N8 sample), of type C columns (C4 the column, N1 distinct values, N2 density, N4
+//! sample, N5 NULLs, N8 average length, R1 and R2 minimum and maximum; one row for each endpoint of a histogram: N9 its
+//! kind, N10 and N11 the endpoint's number and value, N12 its repeat count, R3 its bytes). Exported statistics are read
+//! from the views and written with the caller's privileges.
 
 use super::stats::{plain, quoted, rows};
 use crate::world::World;
@@ -14,7 +14,7 @@ use dictionary::statistics_request::{Imported, ImportedIndex, TableNamed};
 use dictionary::{ColumnStatistics, HistogramKind};
 use types::{Ora, Value};
 
-/// Version of the layout.
+/// The version of the layout.
 const VERSION: u32 = 8;
 
 const COLUMNS: &str = "statid varchar2(128), type char(1), version number, flags number, c1 varchar2(128), \
@@ -23,17 +23,17 @@ const COLUMNS: &str = "statid varchar2(128), type char(1), version number, flags
     n13 number, d1 date, t1 timestamp(6) with time zone, r1 raw(1000), r2 raw(1000), r3 raw(1000), ch1 varchar2(1000), \
     cl1 clob";
 
-/// A table of statistics, and which of its sets is meant.
+/// A statistics table, and one of its sets.
 pub(super) struct StatTable {
     owner: String,
     table: String,
     id: Option<String>,
 }
 
-/// What of a table is exported or imported.
+/// The part of a table's statistics to export or import.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'a> {
-    /// The table, its columns, and its indexes where that is so.
+    /// The table, its columns, and optionally its indexes.
     Table {
         indexes: bool,
     },
@@ -100,7 +100,7 @@ impl StatTable {
         done.map(drop)
     }
 
-    /// Writes the statistics of a table, or a part of them; those of the same set that are there are replaced.
+    /// Writes the statistics of a table, or a part of them; replaces those of the same set.
     pub fn export<W: World>(&self, w: &mut W, of: &TableNamed, part: Part<'_>) -> Result<(), Ora> {
         self.require(w)?;
         let (to, id, owner, table) = (self.name(), self.id(), quoted(&of.owner), quoted(&of.table));
@@ -163,7 +163,7 @@ impl StatTable {
         )
     }
 
-    /// What the set has of a table, or of a part of it.
+    /// Reads the statistics of a table, or a part of them, from the set.
     pub fn read<W: World>(&self, w: &mut W, of: &TableNamed, part: Part<'_>) -> Result<Imported, Ora> {
         self.require(w)?;
         let (from, its) = (self.name(), format!("{} and c5 = {}", self.is_its_set(), quoted(&of.owner)));
@@ -228,10 +228,10 @@ fn indexes_of<W: World>(w: &mut W, of: &TableNamed) -> Result<Vec<(String, Strin
     Ok(rows(w, &query)?.into_iter().filter_map(named).collect())
 }
 
-/// Endpoints of a histogram at most: those that gathering makes.
+/// Largest number of endpoints of a histogram, as made by gathering.
 const ENDPOINTS_MAX: usize = 2048;
 
-/// The statistics that the rows of a column are.
+/// The statistics in the rows of a column.
 fn column_of(rows: &[Vec<Value>]) -> Result<ColumnStatistics, Ora> {
     if rows.len() > ENDPOINTS_MAX {
         return Err(Ora::user(20001, format!("a histogram of {} endpoints; the most is {ENDPOINTS_MAX}", rows.len())));

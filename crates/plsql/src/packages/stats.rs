@@ -1,6 +1,6 @@
 //! DBMS_STATS.
 //!
-//! The package reads its arguments, looks tables up where a call is about many, and asks the host for each
+//! The package reads its arguments, looks up tables if a call is for several, and sends a request to the host for each
 //! ([`dictionary::statistics_request`]).
 
 use super::natives::Args;
@@ -94,7 +94,7 @@ pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
     NATIVES.iter().position(|(n, o, _)| *n == name && *o == overload).map(|at| at as u32)
 }
 
-/// The place of NO_INVALIDATE among the arguments of a subprogram that changes statistics.
+/// The index of NO_INVALIDATE among the arguments of a subprogram that changes statistics.
 fn no_invalidate_place(native: Native) -> Option<usize> {
     let place = match native {
         Native::GatherTable => 12,
@@ -115,7 +115,7 @@ fn no_invalidate_place(native: Native) -> Option<usize> {
     Some(place)
 }
 
-/// The place of NO_INVALIDATE that the subprogram of that name reads.
+/// The index of NO_INVALIDATE of the subprogram with that name.
 #[cfg(test)]
 pub(super) fn no_invalidate_of(name: &str, overload: u32) -> Option<usize> {
     native(name, overload).and_then(|at| no_invalidate_place(NATIVES[at as usize].2))
@@ -131,7 +131,7 @@ pub(super) fn is_native(native: u32) -> bool {
     (native as usize) < NATIVES.len()
 }
 
-/// The dictionary form of a name as a caller writes it.
+/// The dictionary form of a name written by a caller.
 pub(super) fn plain(name: &str) -> String {
     super::natives::unquote(name)
 }
@@ -144,13 +144,13 @@ fn table<W: World>(w: &W, a: &Args<'_>) -> TableNamed {
     TableNamed { owner: owner(w, a), table: plain(a.text(1)) }
 }
 
-/// STATTAB, STATID and STATOWN at these places; the owner is the schema of what is exported where none is given.
+/// STATTAB, STATID and STATOWN at these indexes; the default owner is the schema of the exported object.
 fn stat_table<W: World>(w: &W, a: &Args<'_>, [table, id, owned]: [usize; 3]) -> StatTable {
     let owner = a.optional_text(owned).map_or_else(|| owner(w, a), |owner| plain(&owner));
     StatTable::new(owner, a.text(table), a.optional_text(id))
 }
 
-/// Tables of statistics and partitions are not there.
+/// Refuses statistics tables and partitions, which are not supported.
 fn refuse(a: &Args<'_>, unsupported: &[usize]) -> Result<(), Ora> {
     let given = |at: &usize| !a.value(*at).is_null();
     if unsupported.iter().any(given) { Err(Ora::unsupported()) } else { Ok(()) }
@@ -167,7 +167,7 @@ fn double(a: &Args<'_>, at: usize) -> Option<f64> {
     a.number(at).map(|n| n.to_f64())
 }
 
-/// ESTIMATE_PERCENT, BLOCK_SAMPLE, METHOD_OPT, CASCADE and FORCE at these places.
+/// ESTIMATE_PERCENT, BLOCK_SAMPLE, METHOD_OPT, CASCADE and FORCE at these indexes.
 fn gather(a: &Args<'_>, places: [usize; 5]) -> Gather {
     Gather {
         percent: double(a, places[0]),
@@ -178,7 +178,7 @@ fn gather(a: &Args<'_>, places: [usize; 5]) -> Gather {
     }
 }
 
-/// Which tables OPTIONS means: all, those whose statistics are old, those without, or both.
+/// The condition for the tables that OPTIONS selects: all, those with stale statistics, those without, or both.
 fn chosen(options: &str) -> Result<&'static str, Ora> {
     match options.trim().to_uppercase().as_str() {
         "GATHER" | "" => Ok("1 = 1"),
@@ -205,7 +205,7 @@ pub(super) fn rows<W: World>(w: &mut W, query: &str) -> Result<Vec<Vec<Value>>, 
     Ok(rows)
 }
 
-/// Tables that the session may analyze, of the owner or of everybody but SYS, that meet a condition.
+/// Tables that the session may analyze, of the owner or of all users except SYS, that meet a condition.
 fn tables<W: World>(w: &mut W, owner: Option<&str>, condition: &str) -> Result<Vec<TableNamed>, Ora> {
     let whose = match owner {
         Some(owner) => format!("s.owner = {}", quoted(owner)),
@@ -222,7 +222,7 @@ fn tables<W: World>(w: &mut W, owner: Option<&str>, condition: &str) -> Result<V
     Ok(rows(w, &query)?.into_iter().filter_map(named).collect())
 }
 
-/// ORA-20000 for a schema that is not there.
+/// ORA-20000 for a missing schema.
 fn require_schema<W: World>(w: &mut W, owner: &str) -> Result<(), Ora> {
     let known = format!("select 1 from sys.all_users where username = {}", quoted(owner));
     if rows(w, &known)?.is_empty() {
@@ -232,7 +232,7 @@ fn require_schema<W: World>(w: &mut W, owner: &str) -> Result<(), Ora> {
     Ok(())
 }
 
-/// Asks for each table; one that is gone meanwhile, or may not be analyzed, is passed over, and so is one with locked
+/// Sends a request for each table. Skips tables that were dropped meanwhile, may not be analyzed, or have locked
 /// statistics.
 fn each<W: World>(
     w: &mut W,
@@ -272,15 +272,15 @@ fn gather_many<W: World>(
 
 /// The schemas of the dictionary, whose tables GATHER_DICTIONARY_STATS gathers too.
 const DICTIONARY_SCHEMAS: [&str; 2] = ["SYS", "SYSTEM"];
-/// The place of an argument that a subprogram does not have.
+/// The index of an argument that a subprogram does not have.
 const NOT_THERE: usize = usize::MAX;
 
-/// Adds up what is monitored, before it is asked which statistics are old.
+/// Flushes the monitoring counts before stale statistics are searched.
 fn flush<W: World>(w: &mut W) -> Result<(), Ora> {
     w.statistics(&StatisticsRequest::Flush { asked: false }).map(drop)
 }
 
-/// The head of REPORT_COL_USAGE. Uses of column groups by filters, joins and GROUP BY are not recorded: they have no
+/// The head of REPORT_COL_USAGE. Uses of column groups by filters, joins and GROUP BY are not recorded, and have no
 /// line.
 const USES_LEGEND: &str = "\
 LEGEND:
@@ -295,7 +295,7 @@ NONEQ_JOIN : Used in NON EQuality JOIN predicate
 ...............................................................................
 ";
 
-/// REPORT_COL_USAGE: of a table, or of all tables of a schema with columns that predicates have used.
+/// REPORT_COL_USAGE: for a table, or for all tables of a schema with columns used in predicates.
 fn report_column_uses<W: World>(w: &mut W, a: &Args<'_>) -> Result<Value, Ora> {
     let rule = "#".repeat(79);
     let mut report = format!("{USES_LEGEND}\n{rule}\n");
@@ -322,7 +322,7 @@ fn report_column_uses<W: World>(w: &mut W, a: &Args<'_>) -> Result<Value, Ora> {
     Ok(Value::text(report))
 }
 
-/// Sets the OUT arguments at these places to the columns of the one row of a query; ORA-20000 when there is none.
+/// Sets the OUT arguments at these indexes to the columns of a query's single row; ORA-20000 without a row.
 fn get<W: World, const N: usize>(
     w: &mut W,
     a: &mut Args<'_>,
@@ -337,7 +337,7 @@ fn get<W: World, const N: usize>(
     Ok(())
 }
 
-/// The ends of a column and its histogram as GET_COLUMN_STATS gives them.
+/// The minimum, maximum and histogram of a column in the form of GET_COLUMN_STATS.
 fn column_record<W: World>(w: &mut W, of: &TableNamed, column: &str) -> Result<Datum, Ora> {
     let query = format!(
         "select h.endpoint_number, h.endpoint_value, h.endpoint_actual_value, nvl(h.endpoint_actual_value_raw, \
@@ -662,7 +662,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
                 "NOWORKLOAD" => Request::GatherSystem(SystemGathering::Device),
                 "START" => Request::GatherSystem(SystemGathering::Start),
                 "STOP" => Request::GatherSystem(SystemGathering::Stop),
-                // Nothing here ends a workload at a later time.
+                // No process here ends a workload at a later time.
                 "INTERVAL" | "EXADATA" => return Err(Ora::unsupported().into()),
                 _ => return Err(Ora::user(20001, "Invalid or inconsistent input values").into()),
             }
@@ -728,7 +728,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
     Ok(w.statistics(&request)?)
 }
 
-/// A moment of AUX_STATS$ (MM-DD-YYYY HH24:MI) as a date.
+/// A time in AUX_STATS$ (MM-DD-YYYY HH24:MI) as a date.
 fn minute(value: &Value) -> Value {
     let Value::Text(text) = value else { return Value::Null };
     let fields: Vec<u32> = text.split(['-', ' ', ':']).filter_map(|field| field.parse().ok()).collect();

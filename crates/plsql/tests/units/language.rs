@@ -1,4 +1,4 @@
-//! Blocks and what they print.
+//! Blocks and their output.
 
 use crate::mock::Session;
 use plsql::Datum;
@@ -9,7 +9,7 @@ fn check(text: &str, expected: &str) {
     assert_eq!(got, expected, "\n{text}");
 }
 
-/// A block of statements that print.
+/// Checks the output of a block of statements.
 fn prints(statements: &str, expected: &str) {
     check(&format!("begin {statements} end;"), expected);
 }

@@ -1,4 +1,4 @@
-//! Units of PL/SQL over a mock database: one program, since each compiles the machine for its world anew.
+//! PL/SQL units over a mock database: one program, because each test program compiles the machine for its world again.
 
 mod language;
 mod mock;

@@ -31,7 +31,7 @@ pub struct Mock {
     pub jobs: Vec<JobRequest>,
     pub commits: u32,
     pub opened: u32,
-    /// How often the compiler had a statement compiled.
+    /// The number of statements that the compiler described.
     pub described: u32,
     pub cancel_after: Option<u64>,
     pub slept: f64,
@@ -282,7 +282,7 @@ impl Mock {
     }
 }
 
-/// A name that is no column; `i` is behind its first word.
+/// A name that is no column; `i` is after its first word.
 fn variable(t: &[Tok], i: &mut usize, names: &dyn Variables) -> Result<Term> {
     let first = *i - 1;
     let mut path = vec![ident(&t[first])];
@@ -596,7 +596,7 @@ impl Session {
         Session { world: Mock::new(), plsql }
     }
 
-    /// Runs a block and gives its output, or the error stack behind it.
+    /// Runs a block and returns its output, or the error stack after it.
     pub fn run(&mut self, text: &str) -> String {
         let result = self.try_run(text, &mut []);
         let mut out = self.plsql.take_output(usize::MAX).join("\n");
