@@ -32,7 +32,8 @@ pub struct Attach<'a> {
 }
 
 impl Processes {
-    /// Makes the calling process one of the instance, in the first free slot, with a session.
+    /// Makes the calling process one of the instance, in the lowest free slot, with a session. What that costs does not
+    /// depend on the number of slots, unless all are taken.
     ///
     /// Latches: none held on entry or return; gets `process allocation` and `session allocation`.
     /// # Errors
@@ -40,8 +41,10 @@ impl Processes {
     pub fn attach(&'static self, who: &Attach<'_>) -> Result<Process> {
         let os_pid = os::process::own_id();
         let within = who.within.unwrap_or(self.slots.len()).min(self.slots.len());
-        let free = self.slots[..within].iter().position(|slot| slot.claim(os_pid));
-        let n = free.ok_or_else(|| Ora::with(20, &[&within]))?;
+        let claim = |n: usize| self.slots[n].claim(os_pid);
+        let free = self.free.take(within, claim, |n| self.slots[n].state().0 == ProcessState::Free);
+        // A bit may have been lost with a process that was killed: see `free`.
+        let n = free.or_else(|| (0..within).find(|n| claim(*n))).ok_or_else(|| Ora::with(20, &[&within]))?;
         let waiter = Waiter { slot: &self.waits[n], totals: &self.totals[n] };
         waiter.slot.reset();
         let process = Process {
@@ -129,7 +132,7 @@ impl Drop for Process {
         self.count(Stat::UserLogoutsCumulative, 1);
         self.stats.clear_current();
         self.all.fold(self, self.number);
-        self.slot().to(ProcessState::Active, ProcessState::Free);
+        self.all.free_slot(self.number, ProcessState::Active);
     }
 }
 

@@ -194,7 +194,7 @@ impl Processes {
         by.count(Stat::DeadProcessesCleanedUp, 1);
         by.count(Stat::UserLogoutsCumulative, 1);
         by.count(Stat::MicroUndoWordsRolledBack, u64::from(dead.cleaned.words));
-        self.slots[number as usize - 1].to(ProcessState::Cleaning, ProcessState::Free);
+        self.free_slot(number, ProcessState::Cleaning);
     }
 
     fn run_hooks(&self, by: &Process, dead: u32, which: impl Fn(CleanupOrder) -> bool) {

@@ -20,6 +20,7 @@
 
 mod attach;
 mod cleanup;
+mod free;
 mod handle;
 mod limits;
 mod pga;

@@ -8,6 +8,7 @@ use sga::{Sga, SgaBuilder, SgaSlice};
 use wait::{EventTotals, StatLine, WaitSlot};
 
 use crate::cleanup::{Dying, Hook, LeaveHook};
+use crate::free::FreeSlots;
 use crate::pga::{PgaLine, PgaTotals};
 use crate::session::{Cancel, SessionSlot};
 use crate::slots::{Owner, ProcessSlot, ProcessState};
@@ -33,6 +34,7 @@ pub struct ProcessLayout {
     undo: SgaSlice<UndoLog>,
     pga: SgaSlice<PgaLine>,
     pga_all: SgaSlice<PgaTotals>,
+    free: SgaSlice<AtomicU64>,
     latch_head: SgaSlice<LatchShared>,
     latch_slots: SgaSlice<LatchSlot>,
     latch_waits: SgaSlice<AtomicU64>,
@@ -57,6 +59,7 @@ impl ProcessLayout {
             undo: b.reserve("micro-undo logs", n),
             pga: b.reserve("process memory", n),
             pga_all: b.reserve("process memory", 1),
+            free: b.reserve("free processes", FreeSlots::words(n)),
             latch_head: b.reserve("latch tunables", 1),
             latch_slots: b.reserve("latch state objects", n),
             latch_waits: b.reserve("latch wait list", n),
@@ -100,6 +103,7 @@ pub struct Processes {
     pub(crate) undo: &'static [UndoLog],
     pub(crate) pga: &'static [PgaLine],
     pub(crate) pga_all: &'static PgaTotals,
+    pub(crate) free: FreeSlots,
     parents: &'static [Versioned],
     /// Odd while the totals of a session move to those of the dead: readers of both see each count once.
     pub(crate) folding: &'static Versioned,
@@ -137,6 +141,7 @@ impl Processes {
             undo: sga.slice(layout.undo),
             pga: sga.slice(layout.pga),
             pga_all: &sga.slice(layout.pga_all)[0],
+            free: FreeSlots::create(sga.slice(layout.free), sga.slice(layout.slots).len()),
             parents,
             folding,
             hooks: Mutex::new(Vec::new()),
@@ -221,6 +226,14 @@ impl Processes {
     #[must_use]
     pub fn by_os_pid(&self, os_pid: i32) -> Option<u32> {
         self.owner_by_os_pid(os_pid).map(Owner::number)
+    }
+
+    /// Makes a slot free for the next process that attaches; `from` is the state in which the caller has it.
+    pub(crate) fn free_slot(&self, number: u32, from: ProcessState) {
+        let n = number as usize - 1;
+        if self.slots[n].to(from, ProcessState::Free) {
+            self.free.put(n);
+        }
     }
 
     /// Wakes a process that sleeps in [`crate::Process::sleep`].

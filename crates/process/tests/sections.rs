@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use latch::{Latch, LatchName, Where};
 use process::Whose;
-use process::testing::{attach, instance};
-use process::{Attach, Cancel, CleanupOrder, Processes, SessionStatus};
+use process::testing::{attach, instance, kill_at_every_step};
+use process::{Attach, Cancel, CleanupOrder, Process, Processes, SessionStatus};
 use sga::SgaSlice;
 use wait::{Event, Stat, TimeStat};
 
@@ -267,6 +267,32 @@ fn a_process_that_panics_keeps_its_slot_until_it_is_cleaned_up_behind() {
     assert_eq!(all.owner(owner.number()), Some(owner), "nobody gets the slot");
     assert!(all.cleanup(&pmon, owner).is_some());
     assert_eq!(all.owner(owner.number()), None);
+}
+
+#[test]
+fn a_process_killed_while_it_joins_or_leaves_takes_no_slot_with_it() {
+    let (all, ()) = instance(70, |_| ());
+    let pmon = attach(all, "pmon");
+    let body = |_: &Process, arm: &dyn Fn()| {
+        arm();
+        for _ in 0..2 {
+            let (a, b) = (attach(all, "a"), attach(all, "b"));
+            drop(a);
+            drop(b);
+        }
+    };
+    let check = || {
+        all.sweep(&pmon);
+        assert_eq!(all.live().count(), 1);
+        let mut rest: Vec<Process> = std::iter::from_fn(|| all.attach(&Attach::default()).ok()).collect();
+        assert_eq!(rest.len(), all.capacity() as usize - 1, "every slot is found");
+        let numbers: Vec<u32> = rest.iter().map(Process::number).collect();
+        rest.truncate(2);
+        drop(rest);
+        assert_eq!(numbers.iter().copied().min(), Some(2));
+    };
+    let killed = kill_at_every_step(&pmon, "process-slot-*", || (), body, check);
+    assert_eq!(killed, 8, "four that join and four that leave");
 }
 
 #[test]

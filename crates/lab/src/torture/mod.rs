@@ -112,6 +112,8 @@ pub const POINTS: &[&str] = &[
     "log_archived",
     "pool-session-given-back",
     "pool-session-taken",
+    "process-slot-claimed",
+    "process-slot-freed",
     "px-abandoned",
     "px-begun",
     "px-granule",
