@@ -6,6 +6,12 @@
 //! PMON has either let the record stand or put a void one of the same length into its place; which of the two is the
 //! change group's business.
 //!
+//! **Which notes are looked at.** Whoever gets a position sets a bit of its number under the latch, unless it is set
+//! (`given`). The writer takes the bits over once for each write (`carried`, which it alone changes), and then looks
+//! without the latch at the lines that they stand for; a bit goes when none of its lines has a note. So the note of
+//! every record before the end that the writer saw is under one of its bits, and lines of processes that change nothing
+//! are not looked at.
+//!
 //! **Room in the log.** A position is given out only inside a log file that may be written: everything that was given
 //! out can be written without waiting for anything but the disk. That is why a checkpoint, which must have redo written
 //! before blocks, is never waited for by the writing that it waits for. When a log has no room for the next record, the
@@ -14,9 +20,9 @@
 //!
 //! | words | change | by whom |
 //! |---|---|---|
-//! | `head`, `announced`, `giving`, group entries | under `redo allocation`, in a section | who reserves, who announces, who ends a log |
+//! | `head`, `announced`, `giving`, `given`, group entries | under `redo allocation`, in a section | who reserves, who announces, who ends a log; who writes takes `given` over |
 //! | `pending` of a line | set in that section; cleared with one store | its process, or PMON |
-//! | `written`, `writing` | while `writer` is held | who writes; see the module `write` |
+//! | `written`, `writing`, `carried` | while `writer` is held | who writes; see the module `write` |
 
 use crate::file::LOG_HEADER_BYTES;
 use crate::groups::{Group, Groups};
@@ -60,7 +66,8 @@ sga_struct! {
         pub(crate) giving: AtomicU64,
         /// 1 while positions are given out.
         pub(crate) open: AtomicU64,
-        pub(crate) pad: [AtomicU64; 4],
+        /// Which lines may be pending that are in none of the writer's bits: see [`Head::GIVEN`].
+        pub(crate) given: [AtomicU64; 4],
     }
 
     /// What the writer changes, and what others ask of it.
@@ -104,9 +111,16 @@ sga_struct! {
         pub(crate) company: AtomicU64,
         /// Until then (nanoseconds of the clock) nobody gives the processor away before a write.
         pub(crate) in_haste_until: AtomicU64,
+        /// Which lines may be pending, as the writer took the bits over from `given`.
+        pub(crate) carried: [AtomicU64; 4],
         /// What went wrong when the log could not be written, and archiving.
         pub(crate) failure: SgaText<64>,
         pub(crate) archive_failure: SgaText<64>,
+    }
+
+    /// Which lines may say that their process sleeps: bits as [`Asleep::BITS`] says.
+    pub struct Asleep {
+        pub(crate) bits: [AtomicU64; 8],
     }
 
     /// What one process has to do with the log.
@@ -126,6 +140,30 @@ sga_struct! {
         /// Where the newest commit ends that its session has not been told of; 0: none.
         pub(crate) commit: AtomicU64,
     }
+}
+
+impl Head {
+    /// Bits of `given` and `carried`. Each stands for all lines whose number has that rest, so that the bits lie beside
+    /// the other words that change under the latch, whatever the number of processes is.
+    pub(crate) const GIVEN: usize = 256;
+}
+
+impl Asleep {
+    /// Bits, each for all lines whose number has that rest.
+    pub(crate) const BITS: usize = 512;
+}
+
+/// The numbers of the bits that are set, in words of bits.
+pub(crate) fn bits_of(words: &[AtomicU64]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(n, word)| {
+        // SeqCst: see `post_waiters`.
+        let mut left = word.load(Ordering::SeqCst);
+        std::iter::from_fn(move || {
+            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(n * 64 + bit)
+        })
+    })
 }
 
 /// How the log buffer is made.
@@ -156,6 +194,7 @@ pub struct LogLayout {
     ring: SgaSlice<AtomicU64>,
     head: SgaSlice<Head>,
     tail: SgaSlice<Tail>,
+    asleep: SgaSlice<Asleep>,
     lines: SgaSlice<Line>,
     groups: SgaSlice<Group>,
 }
@@ -167,6 +206,7 @@ impl LogLayout {
             ring: sga.reserve("log_buffer", config.words()),
             head: sga.reserve("redo allocation", 1),
             tail: sga.reserve("redo allocation", 1),
+            asleep: sga.reserve("redo allocation", 1),
             lines: sga.reserve("redo lines", config.processes),
             groups: sga.reserve("log groups", ControlFile::LOGS_MAX as usize),
         }
@@ -182,6 +222,7 @@ pub struct RedoLog {
     pub(crate) ring: &'static [AtomicU64],
     pub(crate) head: &'static Head,
     pub(crate) tail: &'static Tail,
+    pub(crate) asleep: &'static Asleep,
     pub(crate) lines: &'static [Line],
     pub(crate) groups: Groups,
     pub(crate) leader: bool,
@@ -212,6 +253,7 @@ impl RedoLog {
             ring: sga.slice(layout.ring),
             head: &sga.slice(layout.head)[0],
             tail: &sga.slice(layout.tail)[0],
+            asleep: &sga.slice(layout.asleep)[0],
             lines: sga.slice(layout.lines),
             groups: Groups::new(sga.slice(layout.groups)),
             leader: config.leader,
@@ -274,6 +316,22 @@ impl RedoLog {
         self.line(p)
     }
 
+    /// The lines that a bit of so many stands for, with the numbers of their processes.
+    pub(crate) fn lines_of(&self, bit: usize, bits: usize) -> impl Iterator<Item = (u32, &'static Line)> {
+        self.used_lines().iter().enumerate().skip(bit).step_by(bits).map(|(n, line)| (n as u32 + 1, line))
+    }
+
+    /// Says in the process's line what it is going to sleep for; the caller looks behind this whether it has come.
+    pub(crate) fn wait_in_line(&self, p: &Process, line: &Line, upto: u64) {
+        line.waiting_for.store(upto, Ordering::SeqCst);
+        let bit = (p.number() as usize - 1) % Asleep::BITS;
+        let (word, bit) = (&self.asleep.bits[bit / 64], 1 << (bit % 64));
+        // SeqCst: see `post_waiters`.
+        if word.load(Ordering::SeqCst) & bit == 0 {
+            word.fetch_or(bit, Ordering::SeqCst);
+        }
+    }
+
     pub(crate) fn lock<'a>(&self, p: &'a Process) -> Section<'a> {
         p.lock(self.all.latch(LatchName::RedoAllocation), Where::KcrfRedoAllocation, 0)
     }
@@ -322,6 +380,11 @@ impl RedoLog {
         }
         let giving = self.head.giving.load(Ordering::Relaxed) as usize;
         let sequence = self.groups.at(giving).sequence.load(Ordering::Relaxed);
+        let bit = (p.number() as usize - 1) % Head::GIVEN;
+        let (given, bit) = (&self.head.given[bit / 64], 1 << (bit % 64));
+        if given.load(Ordering::Relaxed) & bit == 0 {
+            s.set(given, given.load(Ordering::Relaxed) | bit);
+        }
         s.set(&line.pending_len, len | sequence << 32);
         s.set(&line.pending, head);
         s.set(note, head);
@@ -364,7 +427,7 @@ impl RedoLog {
         p.count(Stat::RedoLogSpaceRequests, 1);
         let started = os::clock::now_ns();
         let (line, seen) = (self.use_line(p), p.posts());
-        line.waiting_for.store(FOR_A_LOG, Ordering::SeqCst);
+        self.wait_in_line(p, line, FOR_A_LOG);
         let done = match why {
             Event::LogFileSwitchCompletion => self.force_quietly(p, self.head()),
             Event::LogFileSwitchCheckpointIncomplete => self.ask_for_checkpoint(p),

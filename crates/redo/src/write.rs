@@ -21,7 +21,7 @@
 //! that was told.
 
 use crate::file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, io_error, name};
-use crate::log::{FOR_A_LOG, LOOK_AGAIN, Line};
+use crate::log::{Asleep, FOR_A_LOG, Head, LOOK_AGAIN, Line, bits_of};
 use crate::{Rba, RedoLog};
 use os::blocks::BlockFile;
 use process::Process;
@@ -54,12 +54,10 @@ pub(crate) enum Wrote {
     UpToTheSwitch,
 }
 
-/// The state of the redo at one moment.
-struct Settled {
-    /// The end of what was given out.
+/// What was given out, at one moment.
+struct Given {
+    /// The end of it.
     head: u64,
-    /// Records end here that all may be written.
-    settled: u64,
     /// The end of the log that is being written, when another one has taken over; 0 otherwise.
     log_end: u64,
 }
@@ -116,19 +114,36 @@ impl RedoLog {
     }
 
     /// Wakes those whose redo is on disk, and one of the others to write what has come meanwhile.
+    ///
+    /// A waiter writes its line, then its bit unless that is set, then looks whether its redo is on disk or nobody
+    /// writes. Here `written` and `writer` come first and the bits are read behind them; a bit whose lines are all empty
+    /// is cleared, and set again when one of them is not empty behind that. All of it is SeqCst, so a waiter is seen
+    /// here or sees what it waits for. If the writer is killed between clearing and looking, the waiter looks again by
+    /// itself ([`LOOK_AGAIN`]) and sets the bit.
     pub(crate) fn post_waiters(&self) {
         let written = self.tail.written.load(Ordering::SeqCst);
         let failed = self.tail.failed.load(Ordering::SeqCst) != 0;
         let mut lead = self.leader;
         let mut company = 0;
-        for (n, line) in self.used_lines().iter().enumerate() {
-            let upto = line.waiting_for.load(Ordering::SeqCst);
-            if upto == 0 || (upto == FOR_A_LOG && !failed) {
-                continue;
+        for bit in bits_of(&self.asleep.bits) {
+            let mut waits = false;
+            for (number, line) in self.lines_of(bit, Asleep::BITS) {
+                let upto = line.waiting_for.load(Ordering::SeqCst);
+                waits |= upto != 0;
+                if upto == 0 || (upto == FOR_A_LOG && !failed) {
+                    continue;
+                }
+                company += 1;
+                if upto <= written || failed || std::mem::take(&mut lead) {
+                    self.all.post(number);
+                }
             }
-            company += 1;
-            if upto <= written || failed || std::mem::take(&mut lead) {
-                self.all.post(n as u32 + 1);
+            if !waits {
+                let (word, mask) = (&self.asleep.bits[bit / 64], 1 << (bit % 64));
+                word.fetch_and(!mask, Ordering::SeqCst);
+                if self.lines_of(bit, Asleep::BITS).any(|(_, line)| line.waiting_for.load(Ordering::SeqCst) != 0) {
+                    word.fetch_or(mask, Ordering::SeqCst);
+                }
             }
         }
         self.tail.company.store(company, Ordering::Relaxed);
@@ -153,9 +168,9 @@ impl RedoLog {
 
     /// Wakes those who wait for a log file.
     pub(crate) fn post_log_waiters(&self) {
-        for (n, line) in self.used_lines().iter().enumerate() {
+        for (number, line) in bits_of(&self.asleep.bits).flat_map(|bit| self.lines_of(bit, Asleep::BITS)) {
             if line.waiting_for.load(Ordering::SeqCst) == FOR_A_LOG {
-                self.all.post(n as u32 + 1);
+                self.all.post(number);
             }
         }
     }
@@ -193,7 +208,7 @@ impl RedoLog {
     fn sync_in(&self, p: &Process, line: &Line, upto: Rba, may_be_cancelled: bool) -> Result<()> {
         loop {
             let seen = p.posts();
-            line.waiting_for.store(upto.0, Ordering::SeqCst);
+            self.wait_in_line(p, line, upto.0);
             if self.tail.written.load(Ordering::SeqCst) >= upto.0 {
                 return Ok(());
             }
@@ -206,7 +221,7 @@ impl RedoLog {
                 if wrote? == Wrote::All {
                     continue;
                 }
-                line.waiting_for.store(upto.0, Ordering::SeqCst);
+                self.wait_in_line(p, line, upto.0);
             }
             if !self.leader || self.tail.writer.load(Ordering::SeqCst) == 0 {
                 self.post_lgwr();
@@ -262,41 +277,74 @@ impl RedoLog {
             || self.tail.writing.load(Ordering::Relaxed) != self.head.giving.load(Ordering::Acquire)
     }
 
-    fn settled(&self, p: &Process) -> Settled {
-        let (head, log_end) = {
-            // Under the latch, because a section that is rolled back may have moved them for a moment.
-            let _s = self.lock(p);
-            let writing = self.tail.writing.load(Ordering::Relaxed) as usize;
-            (self.head.head.load(Ordering::Relaxed), self.groups.at(writing).end.load(Ordering::Relaxed))
-        };
-        // Acquire pairs with the Release of `settle`: who is not pending any more has copied its record.
-        let pending = self.used_lines().iter().map(|l| l.pending.load(Ordering::Acquire)).filter(|at| *at != 0);
-        Settled { head, settled: pending.fold(head, u64::min), log_end }
+    /// The end of what was given out, with the bits of all lines that may have a note before it.
+    fn given(&self, p: &Process) -> Given {
+        // Under the latch, because a section that is rolled back may have moved them for a moment.
+        let s = self.lock(p);
+        for (given, carried) in self.head.given.iter().zip(&self.tail.carried) {
+            let bits = given.load(Ordering::Relaxed);
+            if bits != 0 {
+                s.set(carried, carried.load(Ordering::Relaxed) | bits);
+                s.set(given, 0);
+            }
+        }
+        let writing = self.tail.writing.load(Ordering::Relaxed) as usize;
+        Given {
+            head: self.head.head.load(Ordering::Relaxed),
+            log_end: self.groups.at(writing).end.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Records before this position, which is at most `head`, may all be written. For the writer, which has taken the
+    /// bits over behind or with `head`.
+    fn settled(&self, head: u64) -> u64 {
+        let mut settled = head;
+        for bit in bits_of(&self.tail.carried) {
+            let mut has_note = false;
+            for (_, line) in self.lines_of(bit, Head::GIVEN) {
+                // Acquire pairs with the Release of `settle`: who is not pending any more has copied its record.
+                let at = line.pending.load(Ordering::Acquire);
+                has_note |= at != 0;
+                settled = if at == 0 { settled } else { settled.min(at) };
+            }
+            if !has_note {
+                let word = &self.tail.carried[bit / 64];
+                // Release pairs with the load in `bits_of`: a writer behind this one, which does not look at these
+                // lines, sees their records.
+                word.store(word.load(Ordering::Relaxed) & !(1 << (bit % 64)), Ordering::Release);
+            }
+        }
+        settled
+    }
+
+    /// Waits a moment for copies in progress: one write more for them would cost far more than the moment. Returns how
+    /// far may be written.
+    fn settled_soon(&self, given: &Given, wanted: u64) -> u64 {
+        for _ in 0..COPY_SPINS {
+            let settled = self.settled(given.head);
+            if settled >= wanted {
+                return settled;
+            }
+            os::cpu::relax();
+        }
+        self.settled(given.head)
     }
 
     /// Writes until everything before `upto` is on disk. The process is the writer.
     pub(crate) fn write_held(&self, p: &Process, upto: Rba) -> Result<Wrote> {
-        let mut spins = 0;
         loop {
             self.check_failed()?;
-            let now = self.settled(p);
+            let now = self.given(p);
             let written = self.tail.written.load(Ordering::Relaxed);
-            let target = if now.log_end == 0 { now.settled } else { now.settled.min(now.log_end) };
+            let log_end = if now.log_end == 0 { u64::MAX } else { now.log_end };
             let wanted = upto.0.min(now.head);
-            let whole = target >= wanted.min(if now.log_end == 0 { u64::MAX } else { now.log_end });
-            // Copies in progress are done in a moment: one write more for them would cost far more than the moment.
-            if !whole && spins < COPY_SPINS {
-                spins += 1;
-                os::cpu::relax();
-                continue;
-            }
+            let target = self.settled_soon(&now, wanted.min(log_end)).min(log_end);
             if target > written {
                 self.write_log(p, written, target).map_err(|e| self.fail(e))?;
-                spins = 0;
-            } else if !whole {
+            } else if target < wanted.min(log_end) {
                 self.wait_for_copy(p);
             }
-            if now.log_end != 0 && target == now.log_end {
+            if target == log_end {
                 if !self.may_switch(p) {
                     return Ok(if wanted <= target { Wrote::All } else { Wrote::UpToTheSwitch });
                 }

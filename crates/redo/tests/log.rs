@@ -63,9 +63,13 @@ fn stage_with(name: &str, leader: bool, archivelog: bool, sync: bool) -> Stage {
 }
 
 fn start(dir: PathBuf, files: Arc<DataFiles>, leader: bool, end: Rba) -> Stage {
-    let config = LogConfig { buffer_bytes: 64 << 10, processes: PROCESSES, leader };
-    let enqueues = EnqueueConfig::for_processes(PROCESSES as u32);
-    let (all, (log, at, notes)) = testing::instance(PROCESSES as u32, |b| {
+    start_for(PROCESSES, dir, files, leader, end)
+}
+
+fn start_for(processes: usize, dir: PathBuf, files: Arc<DataFiles>, leader: bool, end: Rba) -> Stage {
+    let config = LogConfig { buffer_bytes: 64 << 10, processes, leader };
+    let enqueues = EnqueueConfig::for_processes(processes as u32);
+    let (all, (log, at, notes)) = testing::instance(processes as u32, |b| {
         let notes: SgaSlice<Notes> = b.reserve("notes", 1);
         (LogLayout::reserve(b, &config), EnqueueLayout::reserve(b, &enqueues), notes)
     });
@@ -278,6 +282,47 @@ fn the_reader_gives_back_what_counted_the_log_writer_writing() {
     for thread in 0..4 {
         assert_eq!(seen[&thread], (1..=300).collect::<Vec<_>>());
     }
+}
+
+/// Of 600 processes 7 and 263 have the same bit of those that may have a place, 263 and 519, and 519 and 7 as well; 7
+/// and 519 have the same bit of those that sleep.
+#[test]
+fn nothing_behind_an_open_place_is_written_whatever_the_number_of_its_process() {
+    let dir = std::env::temp_dir().join(format!("lw-redo-{}-many", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    let files = DataFiles::create(&dir, &CreateDatabase::usual("T", 77, 2048)).unwrap();
+    files.set_disk_sync(false);
+    create_logs(&files, 3, LOG_FILE_MIN, true).unwrap();
+    let s = start_for(600, dir, Arc::new(files), true, FIRST_RBA);
+    let all: Vec<Process> = (1..600).map(|_| testing::attach(s.all, "one of many")).collect();
+    let mut record = RecordWriter::new();
+    record.push(&ChangeVector { rdba: Rdba(1), layer: Layer::Test, op: 1, data: &[1; 16] });
+    let reserve = |p: &Process| s.log.reserve(p, record.len(), s.log.image_before(), &s.notes.children).unwrap();
+    let end = |p: &Process, at: Rba| {
+        s.log.put(p, at, &redo::void_record(record.len(), &redo::Place::new(at, redo::LogId::default()), Scn(1), 1));
+        s.log.settle(p);
+    };
+    for [open, done] in [[7, 263], [263, 7], [519, 263], [7, 519], [12, 300]] {
+        let (open, done) = (&all[open - 1], &all[done - 1]);
+        for _ in 0..3 {
+            let first = reserve(open).unwrap().at;
+            let second = reserve(done).unwrap().at;
+            end(done, second);
+            let upto = s.log.head();
+            std::thread::scope(|scope| {
+                let (log, all) = (s.log, s.all);
+                let forced = scope.spawn(move || log.force(&testing::attach(all, "forces"), upto));
+                // Mostly it has met the open place by then.
+                std::thread::sleep(Duration::from_millis(2));
+                assert!(s.log.on_disk() <= first, "a place at {first} is open");
+                end(open, first);
+                forced.join().unwrap().unwrap();
+            });
+            assert!(s.log.on_disk() >= upto);
+        }
+    }
+    s.log.assert_invariants().unwrap();
 }
 
 #[test]

@@ -251,15 +251,17 @@ impl Transactions {
         if age == Age::Any {
             return true;
         }
-        let mut keep = self.table().oldest_snapshot();
-        if age == Age::Expired {
-            keep = keep.min(self.times().retained());
-        }
-        match self.table().fate(undo_view(g, b).xid()) {
+        let retained = if age == Age::Expired { self.times().retained() } else { Scn::MAX };
+        let fate = self.table().fate(undo_view(g, b).xid());
+        let is_older_than = |keep: Scn| match fate {
             Fate::Committed(scn) => scn <= keep,
             Fate::Before(scn) => scn <= keep || self.is_retired_by(g, usn, keep),
             Fate::Active | Fate::Unsettled => false,
-        }
+        };
+        // As a rule undo is kept for longer than any snapshot is open, and the bound is enough.
+        let bound = self.table().oldest_bound();
+        is_older_than(bound.min(retained))
+            || (bound < retained && is_older_than(self.table().oldest_snapshot().min(retained)))
     }
 
     /// Whether the oldest retired block of a segment was retired at or below an SCN, by the marks of the queue: one

@@ -87,7 +87,8 @@ sga::sga_struct! {
         pad: [AtomicU64; 1],
     }
 
-    /// The instance's SCN, on a line of its own, and the round robin over undo segments on another.
+    /// The instance's SCN, on a line of its own, the round robin over undo segments on another, and the bound of open
+    /// snapshots, which is read often and seldom written, on a third.
     pub struct Clock {
         scn: AtomicU64,
         pad: [AtomicU64; 15],
@@ -99,6 +100,11 @@ sga::sga_struct! {
         /// The SCN when the database was opened: what nothing is known of has committed at or below it.
         opened: AtomicU64,
         pad2: [AtomicU64; 12],
+        /// No open snapshot, and none to come, is older.
+        oldest_bound: AtomicU64,
+        /// The SCN when the lines were last looked through for it.
+        bound_looked: AtomicU64,
+        pad3: [AtomicU64; 14],
     }
 
     /// The undo segments of one tablespace. They have consecutive numbers. Changed under the DD enqueue, a word at a
@@ -140,6 +146,8 @@ sga::sga_struct! {
 
 /// Transactions kept whose temporary rows a process has lost.
 const LOST_KEPT: usize = 4;
+/// SCNs between two looks at all snapshot lines, at least.
+const LOOKS_APART_MIN: u64 = 8;
 /// Marks kept of a segment's queue.
 const MARKS: usize = 32;
 
@@ -508,7 +516,7 @@ impl Table {
     fn claim_in_group(&self, group: usize, process: u32) -> Option<Xid> {
         let (base, online) = (self.base_of(group), self.group(group)?.segments.max(1));
         let first = self.clock.next_segment.fetch_add(1, Ordering::Relaxed);
-        let keep = self.oldest_snapshot();
+        let keep = self.oldest_bound();
         let hand = (first / u64::from(online.max(1)) % u64::from(self.slots.max(1))) as u16;
         let in_segment = |i| self.claim_in(base + ((first + i) % u64::from(online)) as u16 + 1, process, keep, hand);
         (0..u64::from(online)).find_map(in_segment)
@@ -567,11 +575,39 @@ impl Table {
         }
     }
 
-    /// The oldest SCN any process may still read as of; the present SCN when no snapshot is open.
+    /// The oldest SCN any process may still read as of; the present SCN when no snapshot is open. Looks at the lines of
+    /// all processes.
     pub fn oldest_snapshot(&self) -> Scn {
         let now = self.scn();
         let open = self.snapshots.iter().map(|l| l.oldest.load(Ordering::SeqCst)).filter(|s| *s != 0).min();
-        Scn(open.map_or(now.0, |s| (s - 1).min(now.0)))
+        let oldest = open.map_or(now.0, |s| (s - 1).min(now.0));
+        // It holds for good: a snapshot that was not seen is opened at or above the SCN read before, as
+        // `open_snapshot` says.
+        if self.clock.oldest_bound.load(Ordering::Relaxed) < oldest {
+            self.clock.oldest_bound.fetch_max(oldest, Ordering::SeqCst);
+        }
+        Scn(oldest)
+    }
+
+    /// An SCN at or below [`Self::oldest_snapshot`], which is behind it by what a quarter as many transactions as there
+    /// are processes have committed. So one of them looks at all lines, and for each transaction it is four lines.
+    pub fn oldest_bound(&self) -> Scn {
+        let (now, looked) = (self.scn().0, self.clock.bound_looked.load(Ordering::Relaxed));
+        let apart = (self.snapshots.len() as u64 / 4).max(LOOKS_APART_MIN);
+        let is_due = now.saturating_sub(looked) >= apart;
+        // A process that dies here leaves the bound as it is until the next one is due.
+        if is_due
+            && self.clock.bound_looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
+            return self.oldest_snapshot();
+        }
+        Scn(self.clock.oldest_bound.load(Ordering::SeqCst))
+    }
+
+    /// Whether an SCN is at or below every open snapshot. Looks at the lines of all processes only when the bound does
+    /// not say so.
+    pub fn is_before_snapshots(&self, scn: Scn) -> bool {
+        scn <= self.oldest_bound() || scn <= self.oldest_snapshot()
     }
 
     /// Takes a snapshot for `process` (numbers begin with 1) and notes it. SCNs are kept plus one, so that 0 means
@@ -796,6 +832,46 @@ mod tests {
         t.open_snapshot(3);
         t.clear_snapshots(1);
         assert_eq!(t.oldest_snapshot(), inner);
+    }
+
+    #[test]
+    fn the_bound_of_snapshots_follows_the_oldest_and_never_passes_it() {
+        let t = table(2);
+        let old = t.open_snapshot(1);
+        (0..100).for_each(|_| {
+            t.next_scn();
+            assert!(t.oldest_bound() <= old);
+        });
+        assert!(t.is_before_snapshots(old) && !t.is_before_snapshots(Scn(old.0 + 1)));
+        t.close_snapshot(1);
+        let closed = t.scn();
+        (0..LOOKS_APART_MIN).for_each(|_| {
+            t.next_scn();
+            t.oldest_bound();
+        });
+        assert!(t.oldest_bound() >= closed, "within so many SCNs the bound is looked for again");
+        assert!(t.is_before_snapshots(t.scn()), "nothing is open");
+    }
+
+    #[test]
+    fn no_snapshot_is_older_than_a_bound_that_was_read_before_it_or_while_it_is_open() {
+        let t = table(2);
+        std::thread::scope(|scope| {
+            for process in 1..=3 {
+                scope.spawn(move || {
+                    for n in 0..30_000 {
+                        let before = t.oldest_bound();
+                        let s = t.open_snapshot(process);
+                        assert!(before <= s, "{before} was let go, and {s} is open");
+                        if n % 3 == 0 {
+                            t.next_scn();
+                        }
+                        assert!(t.oldest_bound() <= s && t.is_before_snapshots(Scn(s.0.min(before.0))));
+                        t.close_snapshot(process);
+                    }
+                });
+            }
+        });
     }
 
     #[test]

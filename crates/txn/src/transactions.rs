@@ -386,7 +386,7 @@ impl Transactions {
     pub fn is_forgotten(&self, xid: Xid) -> bool {
         match self.table().fate(xid) {
             Fate::Active | Fate::Unsettled => false,
-            Fate::Committed(scn) | Fate::Before(scn) => scn <= self.table().oldest_snapshot(),
+            Fate::Committed(scn) | Fate::Before(scn) => self.table().is_before_snapshots(scn),
         }
     }
 

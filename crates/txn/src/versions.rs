@@ -102,7 +102,7 @@ impl Transactions {
         match self.settled(maker) {
             Maker::Transaction(_) => None,
             Maker::Committed(scn) | Maker::Before(scn) => {
-                Some(scn).filter(|scn| *scn <= self.table().oldest_snapshot())
+                Some(scn).filter(|scn| self.table().is_before_snapshots(*scn))
             }
         }
     }
