@@ -62,9 +62,12 @@ impl CacheConfig {
 
     /// Number of `cache buffers chains` child latches; at least 64.
     pub fn latches(&self) -> usize {
-        (self.chains() / self.chains_per_latch.max(1)).max(64).min(self.chains())
+        (self.chains() / self.chains_per_latch.max(1)).max(64).min(self.chains()).min(LATCHES_MAX)
     }
 }
+
+/// Child latches of `cache buffers chains` at most: a latch keeps its child number in 21 bits.
+const LATCHES_MAX: usize = 1 << 20;
 
 /// Private images a process has: the most blocks a change group may change.
 pub const GROUP_BLOCKS_MAX: usize = 16;

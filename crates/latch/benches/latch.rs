@@ -1,5 +1,8 @@
 //! Nanoseconds for each operation, one thread at first, then two: `cargo bench -p latch`.
 //!
+//! `cargo bench -p latch -- N` makes N exclusive gets and releases and nothing else, for counting instructions: the
+//! difference of two counts is that of the gets between.
+//!
 //! Plain figures on standard output, the baselines of the standard library beside them. Every figure is the best of
 //! several runs, because on a shared machine the others measure the neighbours.
 
@@ -62,6 +65,9 @@ fn main() {
     let domain = Domain::anonymous(16, Generation::default()).expect("memory");
     let c = client(domain);
     let exclusive = Latch::new(LatchName::TestUnit, 1);
+    if let Some(gets) = std::env::args().find_map(|a| a.parse().ok()) {
+        return (0..gets).for_each(|_: u64| drop(c.get(&exclusive, Where::TestExclusive, 1)));
+    }
     let shared = Latch::new(LatchName::TestShared, 1);
     let versioned = Versioned::new(LatchName::TestShared, 2);
     let mutex = Mutex::default();
@@ -88,6 +94,23 @@ fn main() {
     let std_lock = RwLock::new(0u64);
     show("std::sync::RwLock, read", ns_each(|| drop(black_box(std_lock.read()))));
     show("std::sync::RwLock, write", ns_each(|| *std_lock.write().expect("no panic") += 1));
+
+    let slept_on = Latch::new(LatchName::TestUnit, 2);
+    std::thread::scope(|scope| {
+        let held = c.get(&slept_on, Where::TestExclusive, 1);
+        let waiter = scope.spawn(|| drop(client(domain).get(&slept_on, Where::TestExclusive, 1)));
+        while domain.latch_waits().next().is_none() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        drop(held);
+        waiter.join().expect("no panic");
+    });
+    drop(c.get(&slept_on, Where::TestExclusive, 1));
+    show(
+        "exclusive get and release of a latch that was slept on",
+        ns_each(|| drop(c.get(&slept_on, Where::TestExclusive, 1))),
+    );
 
     println!("two threads at once, per operation of one thread");
     show("exclusive get and release of one latch", {

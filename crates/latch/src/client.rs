@@ -327,8 +327,8 @@ impl Client {
     #[inline]
     fn free_exclusive(&self, noted: Noted, latch: &Latch) {
         latch.word.free_exclusive();
-        crate::primitive::light_barrier(); // pairs with the barrier in `sleep_once`
-        if latch.has_waiters() {
+        crate::primitive::light_barrier(); // pairs with the barrier in `join`
+        if latch.identity.may_have_waiters() {
             self.post_waiters(latch);
         }
         self.forget(noted.hold);
@@ -338,8 +338,8 @@ impl Client {
     fn free_shared(&self, noted: Noted, latch: &Latch) {
         self.mark_freeing(noted);
         let last = latch.word.free_shared();
-        crate::primitive::light_barrier(); // pairs with the barrier in `sleep_once`
-        if last && latch.has_waiters() {
+        crate::primitive::light_barrier(); // pairs with the barrier in `join`
+        if last && latch.identity.may_have_waiters() {
             self.post_waiters(latch);
         }
         self.forget(noted.hold);
@@ -368,7 +368,7 @@ impl Client {
             if !matches!(mode, Some(Mode::Exclusive | Mode::Shared | Mode::Versioned)) {
                 continue;
             }
-            let Some(owned) = LatchName::from_index((place >> 24) as usize) else { continue };
+            let Some(owned) = LatchName::from_index((place >> 24 & 0x7f) as usize) else { continue };
             let next_child =
                 owned == name && name.two_children() && latch.child() > child_of(hold.child.load(Ordering::Relaxed));
             if name.level() <= owned.level() && !next_child {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::word::LatchWord;
+use crate::word::{IdentityWord, LatchWord};
 use crate::{Generation, LatchName};
 
 /// A latch: exclusive, or shared-capable. Zero-filled memory is a free latch of the first name until it is formatted.
@@ -15,8 +15,8 @@ use crate::{Generation, LatchName};
 #[repr(C, align(64))]
 pub struct Latch {
     pub(crate) word: LatchWord,
-    /// Bits 0–7 the name, 8–29 the child number (0: the parent), 30 shared-capable, 31 somebody waits.
-    pub(crate) identity: AtomicU32,
+    /// Name, child number (0: the parent), whether it can be shared, and the marks of waiters.
+    pub(crate) identity: IdentityWord,
     pub(crate) gets: AtomicU64,
     pub(crate) misses: AtomicU64,
     pub(crate) sleeps: AtomicU64,
@@ -32,9 +32,8 @@ const _: () = assert!(size_of::<Latch>() == 64, "one latch, one cache line");
 #[allow(unsafe_code)]
 unsafe impl os::SharedLayout for Latch {}
 
-pub(crate) const WAITERS: u32 = 1 << 31;
 const SHARED_CAPABLE: u32 = 1 << 30;
-const CHILD_MAX: u32 = (1 << 22) - 1;
+const CHILD_MAX: u32 = (1 << 21) - 1;
 
 /// The child number in an identity.
 pub(crate) fn child_of(identity: u32) -> u32 {
@@ -54,7 +53,7 @@ impl Latch {
         let zero = || AtomicU64::new(0);
         let latch = Self {
             word: LatchWord(AtomicU32::new(0)),
-            identity: AtomicU32::new(0),
+            identity: IdentityWord(AtomicU32::new(0)),
             gets: zero(),
             misses: zero(),
             sleeps: zero(),
@@ -70,11 +69,11 @@ impl Latch {
     /// Gives the latch its name and child number (from 1; 0 is the parent or a latch without children).
     ///
     /// # Panics
-    /// There are at most 4,194,303 children.
+    /// There are at most 2,097,151 children.
     pub fn format(&self, name: LatchName, child: u32, generation: Generation) {
         assert!(child <= CHILD_MAX, "child number {child} of {}", name.name());
         let shared = if name.shared_capable(generation) { SHARED_CAPABLE } else { 0 };
-        self.identity.store(name as u32 | child << 8 | shared, Ordering::Relaxed);
+        self.identity.0.store(name as u32 | child << 8 | shared, Ordering::Relaxed);
     }
 
     /// Its name.
@@ -86,7 +85,7 @@ impl Latch {
 
     #[inline]
     pub(crate) fn identity(&self) -> u32 {
-        self.identity.load(Ordering::Relaxed)
+        self.identity.0.load(Ordering::Relaxed)
     }
 
     /// Its child number: CHILD#; 0 for a parent.
@@ -99,7 +98,7 @@ impl Latch {
     #[inline]
     #[must_use]
     pub fn is_shared_capable(&self) -> bool {
-        self.identity.load(Ordering::Relaxed) & SHARED_CAPABLE != 0
+        self.identity.0.load(Ordering::Relaxed) & SHARED_CAPABLE != 0
     }
 
     /// True for a child: one of many latches of its name.
@@ -121,8 +120,8 @@ impl Latch {
         self.word.peek() & !crate::word::BLOCKING != 0
     }
 
-    #[inline]
+    /// Whether anybody waits, asked behind freeing it.
     pub(crate) fn has_waiters(&self) -> bool {
-        self.identity.load(Ordering::Relaxed) & WAITERS != 0
+        self.identity.may_have_waiters() && self.identity.has_waiters()
     }
 }

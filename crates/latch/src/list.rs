@@ -126,11 +126,11 @@ impl LatchName {
         ROWS.get(index).map(|row| row.id)
     }
 
-    /// The name whose number is in the low byte of a latch's identity; the first name for a number that is none.
+    /// The name whose number is in the low seven bits of a latch's identity; the first name for a number that is none.
     #[inline]
     pub(crate) fn of_identity(identity: u32) -> Self {
-        const NAMES: [LatchName; 256] = {
-            let mut names = [LatchName::LatchWaitList; 256];
+        const NAMES: [LatchName; 128] = {
+            let mut names = [LatchName::LatchWaitList; 128];
             let mut n = 0;
             while n < ROWS.len() {
                 names[n] = ROWS[n].id;
@@ -138,7 +138,7 @@ impl LatchName {
             }
             names
         };
-        NAMES[(identity & 0xff) as usize]
+        NAMES[(identity & 0x7f) as usize]
     }
 
     /// The name in the newest generation.
@@ -257,7 +257,7 @@ mod tests {
             assert_eq!(name as usize, n);
             assert!(name.level() <= 16);
         }
-        const { assert!(LatchName::COUNT < 256, "a latch's identity keeps its name in eight bits") };
+        const { assert!(LatchName::COUNT < 128, "a latch's identity keeps its name in seven bits") };
     }
 
     #[test]

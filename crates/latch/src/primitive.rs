@@ -5,7 +5,7 @@ pub use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
 /// The orderings of the lock words. Each says what it pairs with; each has a model that fails without it.
 pub mod order {
-    use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
+    use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
     /// An exclusive get that succeeds. Acquire pairs with [`FREE_EXCLUSIVE`] and [`FREE_SHARED`]: the holder sees what
     /// earlier holders wrote. Release keeps the note of intent before the get, for whoever cleans up behind a killed
@@ -43,12 +43,17 @@ pub mod order {
     pub const MUTEX_FREE_EXCLUSIVE: Ordering = Release;
     /// Freeing a shared hold of a mutex. Pairs with [`MUTEX_GET`].
     pub const MUTEX_FREE: Ordering = AcqRel;
+    /// The fence between freeing a latch that was slept on and looking for waiters. Pairs with [`JOINED`].
+    pub const FREED: Ordering = SeqCst;
+    /// The fence between a waiter's mark and its last look at the word. Pairs with [`FREED`].
+    pub const JOINED: Ordering = SeqCst;
     /// A failed try learns nothing that it relies on.
     pub const FAILED: Ordering = Relaxed;
 }
 
-/// The releaser's side of the asymmetric fence between freeing a latch and looking for waiters: it only keeps the
-/// compiler from swapping the two. The waiter's side is a barrier run on all processors.
+/// The releaser's side of the asymmetric fence between freeing a latch and looking at its marks: it only keeps the
+/// compiler from swapping the two. The other side is the barrier that the first waiter of a latch runs on all
+/// processors.
 #[inline]
 pub fn light_barrier() {
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);

@@ -203,6 +203,33 @@ fn a_shared_waiter_at_the_front_does_not_keep_a_blocking_writer_asleep() {
 }
 
 #[test]
+fn a_latch_that_was_slept_on_is_settled_and_stays_what_it_is() {
+    let d = domain(Generation::default());
+    let a = client(d);
+    let latch = Latch::new(LatchName::TestShared, (1 << 21) - 1);
+    let is = || (latch.name(), latch.child(), latch.is_shared_capable(), latch.has_waiters());
+    for _ in 0..2 {
+        assert_eq!(is(), (LatchName::TestShared, (1 << 21) - 1, true, false));
+        let held = a.get(&latch, Where::TestExclusive, 0);
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| drop(client(d).get(&latch, Where::TestExclusive, 0)));
+            until_asleep(d, &latch, 1);
+            assert!(latch.has_waiters());
+            drop(held);
+            waiter.join().unwrap();
+        });
+        drop(a.get(&latch, Where::TestExclusive, 0)); // finds that nobody waits, and says so
+        let marks = latch.identity() & (crate::word::SLEPT_ON | crate::word::SETTLED);
+        let settled = if os::cpu::barrier_in_all() { crate::word::SETTLED } else { 0 };
+        assert_eq!(marks, crate::word::SLEPT_ON | settled);
+    }
+    let hold = a.get(&latch, Where::TestExclusive, 7);
+    let holders: Vec<LatchName> = d.holders().filter_map(|h| h.name).collect();
+    assert_eq!(holders, [LatchName::TestShared]);
+    drop(hold);
+}
+
+#[test]
 fn a_latch_without_shared_mode_is_got_exclusively() {
     let d = domain(Generation::default());
     let (a, b) = (client(d), client(d));

@@ -198,7 +198,7 @@ impl Domain {
                 let seen = HolderView {
                     number: n as u32 + 1,
                     address,
-                    name: LatchName::from_index((place >> 24) as usize),
+                    name: LatchName::from_index((place >> 24 & 0x7f) as usize),
                     child: crate::latch::child_of(hold.child.load(Ordering::Relaxed)),
                     mode: Mode::from_number(place >> 12 & 0xf)?,
                     place: Where::from_index((place & 0xfff) as usize)?,

@@ -9,15 +9,16 @@
 //! longest. So a killed waiter leaves no broken link behind, and a post is lost at worst until the watchdog's time is
 //! up.
 //!
-//! A releaser stores the free word and then looks at the waiters bit without a fence between the two; the waiter sets
-//! the bit and then runs a barrier on all processors before its last look at the word. One of them sees the other.
+//! A releaser stores the free word and then looks at the waiters bit without a fence between the two. The first waiter
+//! of a latch sets the bit and then runs a barrier on all processors before its last look at the word; from then on
+//! releasers of that latch run a fence of their own, and later waiters run no barrier. See [`crate::word::IdentityWord`].
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use crate::client::Mode;
 use crate::domain::{Domain, LatchSlot, SleepAlgorithm};
-use crate::latch::{WAITERS, add};
+use crate::latch::add;
 use crate::word::{BLOCKING, EXCLUSIVE, LOW};
 use crate::{Client, Latch, Where};
 
@@ -169,11 +170,9 @@ impl Client {
         let generation = self.domain.tunables().generation();
         let event = latch.name().event(generation);
         self.slot.sleeping.store(ASLEEP, Ordering::SeqCst);
-        latch.identity.fetch_or(WAITERS, Ordering::SeqCst);
-        let fenced = os::cpu::barrier_in_all(); // pairs with the light barrier where latches are freed
-        // Without that barrier a releaser may have missed the bit for as long as its store took to arrive: look again
+        // Without the barrier a releaser may have missed the bit for as long as its store took to arrive: look again
         // soon.
-        let time = if fenced { time } else { time.min(Duration::from_millis(1)) };
+        let time = if join(latch) { time } else { time.min(Duration::from_millis(1)) };
         // An exclusive requester that shared holders keep out stops new ones; where nobody is left to stop, it tries
         // again.
         loop {
@@ -234,9 +233,25 @@ impl Client {
     #[cold]
     #[inline(never)]
     pub(crate) fn post_waiters(&self, latch: &Latch) {
+        if !latch.identity.has_waiters() {
+            return; // it was slept on, and nobody waits now
+        }
         let posted = self.domain.post_waiters(latch);
         add(&self.line(latch.name()).waiters_woken, u64::from(posted));
     }
+}
+
+/// Marks that a process waits, so that from then on whoever frees the latch sees the mark, or the process sees the free
+/// word. False where the kernel cannot run the barrier that the first waiter needs.
+fn join(latch: &Latch) -> bool {
+    if latch.identity.join_waiters() {
+        return true;
+    }
+    let fenced = os::cpu::barrier_in_all(); // pairs with the light barrier where latches are freed
+    if fenced {
+        latch.identity.settle();
+    }
+    fenced
 }
 
 /// Tries up to `spins` times whenever the latch looks free of what is in `busy`.
@@ -267,12 +282,12 @@ impl Domain {
         let may = |slot: &LatchSlot| !blocking || slot.wait_mode.load(Ordering::Relaxed) == Mode::Exclusive as u32;
         let mut first = self.first_waiter(address, may);
         if first.is_none() {
-            latch.identity.fetch_and(!WAITERS, Ordering::SeqCst);
+            latch.identity.clear_waiters();
             first = self.first_waiter(address, |_| true);
             if first.is_none() {
                 return 0;
             }
-            latch.identity.fetch_or(WAITERS, Ordering::SeqCst);
+            latch.identity.put_waiters_back();
         }
         let Some((slot, _)) = first else { return 0 };
         if latch.word.peek() & EXCLUSIVE != 0 {

@@ -3,7 +3,82 @@
 //! This module knows only `super::primitive`, so that the model tests can run it on loom's atomics.
 
 use super::primitive::{AtomicU32, AtomicU64, fence, order};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+/// What a latch is, and the marks of those who wait for it.
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 31 | a process waits |
+/// | 30 | shared-capable |
+/// | 29 | settled: a barrier has run on all processors behind bit 7 |
+/// | 8–28 | the child number |
+/// | 7 | slept on: some process has waited, now or earlier |
+/// | 0–6 | the name |
+///
+/// A process that frees the latch stores the free word and then reads the marks, without a fence between the two; a
+/// process that is going to sleep sets its mark and then reads the word. One of the two has to see the other. The first
+/// waiter of a latch sees to that with a barrier on all processors, and marks the latch as slept on before it and as
+/// settled behind it. Whoever frees a latch that is slept on runs a fence of its own before it decides that nobody
+/// waits, so later waiters need no barrier: a look at the marks that came before the barrier has its free word before
+/// the barrier, too, which a waiter that finds the latch settled sees; a look behind the barrier finds bit 7.
+///
+/// Bits 7 and 29 stay set: a waiter could set bit 29 late, behind a barrier that ran before bit 7 was cleared and set
+/// again. Rejected: freeing by an exchange, always, which is most of the price of a get; a barrier for every sleep,
+/// which interrupts all processors while they are busiest.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct IdentityWord(pub AtomicU32);
+
+/// A process waits.
+pub const WAITERS: u32 = 1 << 31;
+/// A barrier has run behind [`SLEPT_ON`].
+pub const SETTLED: u32 = 1 << 29;
+/// A process has waited.
+pub const SLEPT_ON: u32 = 1 << 7;
+
+impl IdentityWord {
+    /// Whether anybody may wait. For the process that has just freed the latch.
+    #[inline]
+    pub fn may_have_waiters(&self) -> bool {
+        self.0.load(Relaxed) & (WAITERS | SLEPT_ON) != 0
+    }
+
+    /// Whether anybody waits, once [`Self::may_have_waiters`] says so.
+    #[inline]
+    pub fn has_waiters(&self) -> bool {
+        fence(order::FREED);
+        self.0.load(Relaxed) & WAITERS != 0
+    }
+
+    /// Marks that a process waits; true when it may look at the word at once, and otherwise has to run a barrier on all
+    /// processors first.
+    #[inline]
+    pub fn join_waiters(&self) -> bool {
+        let before = self.0.fetch_or(WAITERS | SLEPT_ON, SeqCst);
+        fence(order::JOINED);
+        before & SETTLED != 0
+    }
+
+    /// Notes that the barrier behind [`Self::join_waiters`] has run.
+    #[inline]
+    pub fn settle(&self) {
+        self.0.fetch_or(SETTLED, SeqCst);
+    }
+
+    /// Takes the mark of waiters away. The caller looks for waiters behind this, and puts it back when there is one.
+    #[inline]
+    pub fn clear_waiters(&self) {
+        self.0.fetch_and(!WAITERS, SeqCst);
+    }
+
+    /// Puts the mark back, before the caller looks at the word.
+    #[inline]
+    pub fn put_waiters_back(&self) {
+        self.0.fetch_or(WAITERS, SeqCst);
+        fence(order::JOINED);
+    }
+}
 
 /// The word of a latch.
 ///

@@ -9,7 +9,7 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use loom::thread;
 
 /// One copy of the words over loom, with the named orderings replaced.
@@ -52,6 +52,8 @@ words!(weak_mutex_get, MUTEX_GET = Relaxed);
 words!(weak_mutex_free, MUTEX_FREE_EXCLUSIVE = Relaxed);
 words!(weak_life_linked, LIFE_LINKED = Relaxed);
 words!(weak_life_begin, LIFE_BEGIN = Relaxed);
+words!(weak_freed, FREED = AcqRel);
+words!(weak_joined, JOINED = AcqRel);
 words!(weak_reference_get, MUTEX_GET = Relaxed);
 words!(weak_reference_free, MUTEX_FREE = Relaxed);
 
@@ -510,6 +512,106 @@ mod without_fences {
     fn without_the_readers_fence_data_are_torn() {
         model(true, false);
     }
+}
+
+/// A latch that is settled is freed while a process goes to sleep for it, without a barrier.
+macro_rules! settled_model {
+    ($words:ident) => {
+        check(|| {
+            use $words::word::{IdentityWord, SETTLED, SLEPT_ON};
+            // Held at first. (word, marks, posted)
+            let marks = IdentityWord(AtomicU32::new(SLEPT_ON | SETTLED));
+            let latch = Arc::new((AtomicBool::new(true), marks, AtomicBool::new(false)));
+            let releaser = thread::spawn({
+                let latch = Arc::clone(&latch);
+                move || {
+                    latch.0.store(false, Ordering::Release);
+                    if latch.1.may_have_waiters() && latch.1.has_waiters() {
+                        latch.2.store(true, Ordering::Release);
+                    }
+                }
+            });
+            assert!(latch.1.join_waiters(), "no barrier is needed");
+            let would_sleep = latch.0.load(Ordering::Relaxed);
+            releaser.join().unwrap();
+            assert!(!would_sleep || latch.2.load(Ordering::Acquire), "asleep, and nobody posts");
+        });
+    };
+}
+
+/// A latch is freed while it gets its first waiter, which settles it, gets in or gives up, and a second one, which goes
+/// to sleep. The barrier of the first interrupts the releaser before its step `at`: the waiter asks for it and waits,
+/// the releaser answers with a full fence.
+fn settling_model(at: u32, barrier: bool) {
+    check(move || {
+        use sound::word::IdentityWord;
+        // Held at first. (word, marks, posted, barrier asked for, barrier run)
+        let marks = IdentityWord(AtomicU32::new(0));
+        let flag = AtomicBool::new;
+        let latch = Arc::new((flag(true), marks, flag(false), flag(!barrier), flag(!barrier)));
+        let releaser = thread::spawn({
+            let latch = Arc::clone(&latch);
+            move || {
+                let interrupted = |step: u32| {
+                    if barrier && step == at {
+                        while !latch.3.load(Ordering::Acquire) {
+                            thread::yield_now();
+                        }
+                        fence(Ordering::SeqCst);
+                        latch.4.store(true, Ordering::Release);
+                    }
+                };
+                interrupted(0);
+                latch.0.store(false, Ordering::Release);
+                interrupted(1);
+                let may = latch.1.may_have_waiters();
+                interrupted(2);
+                if may && latch.1.has_waiters() {
+                    latch.2.store(true, Ordering::Release);
+                }
+                interrupted(3);
+            }
+        });
+        assert!(!latch.1.join_waiters());
+        latch.3.store(true, Ordering::Release);
+        while !latch.4.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        latch.1.settle();
+        latch.1.clear_waiters();
+        assert!(latch.1.join_waiters());
+        let would_sleep = latch.0.load(Ordering::Relaxed);
+        releaser.join().unwrap();
+        assert!(!would_sleep || latch.2.load(Ordering::Acquire), "asleep, and nobody posts");
+    });
+}
+
+#[test]
+fn a_waiter_of_a_settled_latch_is_posted_without_a_barrier() {
+    settled_model!(sound);
+}
+
+#[test]
+#[should_panic(expected = "asleep, and nobody posts")]
+fn without_a_fence_behind_the_free_a_post_is_lost() {
+    settled_model!(weak_freed);
+}
+
+#[test]
+#[should_panic(expected = "asleep, and nobody posts")]
+fn without_a_fence_behind_the_waiters_mark_a_post_is_lost() {
+    settled_model!(weak_joined);
+}
+
+#[test]
+fn one_barrier_settles_a_latch_wherever_it_meets_the_releaser() {
+    (0..4).for_each(|at| settling_model(at, true));
+}
+
+#[test]
+#[should_panic(expected = "asleep, and nobody posts")]
+fn a_latch_that_is_settled_without_a_barrier_loses_a_post() {
+    settling_model(0, false);
 }
 
 /// The protocol between freeing a latch and going to sleep: a waiter sets its bit and looks at the word again; a

@@ -596,8 +596,7 @@ impl Table {
         let apart = (self.snapshots.len() as u64 / 4).max(LOOKS_APART_MIN);
         let is_due = now.saturating_sub(looked) >= apart;
         // A process that dies here leaves the bound as it is until the next one is due.
-        if is_due
-            && self.clock.bound_looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        if is_due && self.clock.bound_looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
             return self.oldest_snapshot();
         }
