@@ -183,7 +183,7 @@ impl Acc {
                 add_to(sum, &number)?;
                 *n += values;
             }
-            _ => return Err(Ora::internal("a sum for what does not add")),
+            _ => return Err(Ora::internal("sum of values for an aggregate that does not add")),
         }
         Ok(())
     }

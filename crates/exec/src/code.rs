@@ -511,7 +511,7 @@ impl Code {
 
 /// A collection whose elements have the class of the element type.
 fn construct(f: &HostFunction, mut parts: Vec<Value>, nls: &types::Nls) -> Result<Value> {
-    let DataType::Named(ty) = f.ty else { return Err(Ora::internal("constructor of no type")) };
+    let DataType::Named(ty) = f.ty else { return Err(Ora::internal("constructor without a named type")) };
     for (value, element) in parts.iter_mut().zip(&f.arg_types).filter(|(value, _)| !value.is_null()) {
         element.assign(value, nls, &"").map_err(|e| if e.is(12899) { Ora::new(22814) } else { e })?;
     }

@@ -212,7 +212,7 @@ pub fn check(which: &dyn Fn(u32) -> bool, cx: &mut ExecCtx<'_>) -> Result<()> {
     let done = notes.each(cx, &mut |record, cx| {
         let word = |at: usize| record.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
         let (Some(constraint), Some(table), Some(kind)) = (word(0), word(4), record.get(HEAD - 1)) else {
-            return Err(Ora::internal("a note of a constraint"));
+            return Err(Ora::internal("note of a constraint is damaged"));
         };
         if !which(constraint) {
             return Ok(());
@@ -326,7 +326,7 @@ impl Checker {
                 Err(if kind == CHILD { parent.missing() } else { child.found() })
             }
             Checker::Row { cursor, violated } if kind == ROW => {
-                let text = std::str::from_utf8(payload).map_err(|_| Ora::internal("a note of a row"))?;
+                let text = std::str::from_utf8(payload).map_err(|_| Ora::internal("note of a row is damaged"))?;
                 cursor.bind(&[Value::text(text)])?;
                 cursor.execute(cx)?;
                 let mut row = Vec::new();
@@ -347,7 +347,7 @@ fn with_builder<R>(cx: &ExecCtx<'_>, f: impl FnOnce(&mut Builder<'_>) -> Result<
 }
 
 fn values(row: &[u8], types: &[DataType]) -> Result<Vec<Value>> {
-    let damaged = || Ora::internal("a note of a foreign key");
+    let damaged = || Ora::internal("note of a foreign key is damaged");
     let mut reader = RowReader::new(row).ok_or_else(damaged)?;
     let mut all = Vec::with_capacity(types.len());
     for ty in types {

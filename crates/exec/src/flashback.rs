@@ -74,7 +74,7 @@ fn since_definition(table: &TableDef, low: Scn, high: Scn, cx: &mut ExecCtx<'_>)
 }
 
 fn scn_of(n: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Scn> {
-    let code = m.moments[n].0.take().ok_or_else(|| Ora::internal("a moment that depends on itself"))?;
+    let code = m.moments[n].0.take().ok_or_else(|| Ora::internal("AS OF expression depends on itself"))?;
     let value = code.eval(m, cx).map(|r| m.value(r).clone());
     m.moments[n].0 = Some(code);
     let scn = match value? {

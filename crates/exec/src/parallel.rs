@@ -378,7 +378,7 @@ impl Coordinator {
                 p.count(Stat::PxLocalMessagesReceived, 1);
                 cx.session.parallel.count_received();
                 let name = parallel::name(team.server(place));
-                let damaged = || Ora::internal("message of a parallel query server");
+                let damaged = || Ora::internal("message of a parallel query server is damaged");
                 let (kind, mut rest) = self.message.split_first().ok_or_else(damaged)?;
                 match *kind {
                     ROWS => {
@@ -629,7 +629,7 @@ impl Job {
     pub fn receive(p: &Process, assignment: &Assignment) -> Result<Job> {
         let mut bytes = Vec::new();
         assignment.receive(p, &mut bytes)?;
-        image::read(&bytes, &image::NoObjects).map_err(|_| Ora::internal("job of a parallel query"))
+        image::read(&bytes, &image::NoObjects).map_err(|_| Ora::internal("job of a parallel query is damaged"))
     }
 
     /// The user who runs the query.
@@ -643,7 +643,7 @@ impl Job {
     /// ORA-00600 for an invalid job.
     pub fn session(&self, options: &Options) -> Result<SessionState> {
         let s = &self.session;
-        let nls = s.nls().ok_or_else(|| Ora::internal("job of a parallel query"))?;
+        let nls = s.nls().ok_or_else(|| Ora::internal("job of a parallel query is damaged"))?;
         let mut state = SessionState::new(&s.user, s.user_id, nls);
         state.parsing_user = s.parsing_user;
         state.schema = s.schema.as_str().into();
@@ -694,7 +694,7 @@ impl Job {
     /// Sends the rows and returns the figures of the operations, empty if not counted. `None`: the dictionary is not
     /// the one that the part was planned for.
     fn send_rows(&self, sender: &mut Sender<'_>, cx: &mut ExecCtx<'_>) -> Result<Option<Vec<Counted>>> {
-        let damaged = || Ora::internal("job of a parallel query");
+        let damaged = || Ora::internal("job of a parallel query is damaged");
         let catalog = cx.host.catalog()?;
         if catalog.epoch() != self.epoch {
             return Ok(None);

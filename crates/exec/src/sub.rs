@@ -157,7 +157,7 @@ impl SubState {
 
     /// Runs the subquery and makes a collection with an element for each row.
     fn run_multiset(&mut self, multiset: Multiset, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
-        let DataType::Named(ty) = multiset.ty else { return Err(Ora::internal("multiset of no type")) };
+        let DataType::Named(ty) = multiset.ty else { return Err(Ora::internal("MULTISET without a collection type")) };
         let (mut parts, mut charged) = (Vec::new(), 0);
         self.op.open(m, cx)?;
         while self.op.next(m, cx)? {

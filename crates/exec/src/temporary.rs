@@ -138,7 +138,8 @@ impl Temporaries {
         let data_object = inner.number(p);
         let header = shared.btree.create(p, usable(shared, tablespace), data_object)?;
         let segment = Segment { header, data_object };
-        let bound = inner.tables.get_mut(&table.object).ok_or_else(|| Ora::internal("a temporary table"))?;
+        let bound =
+            inner.tables.get_mut(&table.object).ok_or_else(|| Ora::internal("temporary table without segments"))?;
         bound.indexes.insert(index.object, segment);
         Ok((heap, segment))
     }

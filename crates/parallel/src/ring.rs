@@ -81,7 +81,7 @@ impl Ring {
         if there == 0 {
             return Ok(None);
         }
-        let damaged = || Ora::internal("message of a parallel query server");
+        let damaged = || Ora::internal("message of a parallel query server is damaged");
         let head = self.word(read).load(Ordering::Relaxed);
         let len = (head & LENGTH) as usize;
         let words = len.div_ceil(8) as u64;

@@ -766,5 +766,5 @@ pub fn select_all(
 
 /// The error of a batch whose evaluation failed although no single row does.
 pub fn unexplained() -> Ora {
-    Ora::internal("a batch fails and no row of it does")
+    Ora::internal("evaluation over a batch failed, but no row fails")
 }

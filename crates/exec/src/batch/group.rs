@@ -882,7 +882,7 @@ fn value_of(word: i64, of: Words) -> Result<Value> {
     match of {
         Words::Number(scale) => Ok(Value::Number(number_of(word.into(), scale))),
         Words::Date => super::column::date_of((word as u64) << 1).map(Value::Date),
-        Words::Unknown => Err(Ora::internal("the best of nothing")),
+        Words::Unknown => Err(Ora::internal("MIN or MAX without a value")),
     }
 }
 

@@ -239,7 +239,7 @@ impl KeyTable {
     }
 
     fn load_rows(&mut self, columns: &[&Column], len: usize, arena: &[u8], adds: bool) -> Result<()> {
-        let (tags, words) = self.rows.split_last_mut().ok_or_else(|| Ora::internal("a key without columns"))?;
+        let (tags, words) = self.rows.split_last_mut().ok_or_else(|| Ora::internal("key without columns"))?;
         tags.clear();
         tags.resize(len, 0);
         for (n, ((part, column), words)) in self.parts.iter_mut().zip(columns).zip(words).enumerate() {

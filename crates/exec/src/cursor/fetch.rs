@@ -223,11 +223,11 @@ impl Cursor {
     /// As [`Cursor::fetch`], and those of `take`.
     pub fn fetch_stored(&mut self, cx: &mut ExecCtx<'_>, take: &mut TakeStored<'_>) -> Result<bool> {
         if self.stored_columns().is_none() {
-            return Err(Ora::internal("rows whose bytes are not to be had"));
+            return Err(Ora::internal("fetch of stored bytes without stored columns"));
         }
         let lost = self.lost_rows(cx);
         let Body::Query { op: Op::Scan(scan), stored, .. } = &mut self.body else {
-            return Err(Ora::internal("not a query of stored rows"));
+            return Err(Ora::internal("fetch of stored bytes without a scan"));
         };
         let rows = &mut self.rows;
         let result = match lost {
@@ -284,7 +284,7 @@ impl Cursor {
         if *moves {
             // The values are swapped, so that the register keeps the buffer of the previous row.
             for (v, code) in row.iter_mut().zip(out.iter()) {
-                let Code::Reg(r) = code else { return Err(Ora::internal("a value without a register")) };
+                let Code::Reg(r) = code else { return Err(Ora::internal("result value without a register")) };
                 std::mem::swap(v, &mut m.regs[*r as usize]);
             }
         } else {

@@ -55,7 +55,7 @@ impl Batch {
         if indexes.is_empty() {
             return Ok(());
         }
-        let columns = RowReader::new(row).ok_or_else(|| Ora::internal("a row that was just written"))?;
+        let columns = RowReader::new(row).ok_or_else(|| Ora::internal("inserted row cannot be read"))?;
         for (i, (keys, ends)) in indexes.iter().zip(&mut self.keys) {
             i.key_of(&columns, keys)?;
             ends.push(keys.len() as u32);

@@ -124,7 +124,7 @@ impl Dml {
     /// Builds the statement of a plan other than a query.
     pub fn build(body: &PlanBody, b: &mut Builder<'_>) -> Result<Dml> {
         Ok(match body {
-            PlanBody::Query(_) => return Err(Ora::internal("a query changes nothing")),
+            PlanBody::Query(_) => return Err(Ora::internal("DML built from the plan of a query")),
             PlanBody::Insert(i) => Dml::Insert(Box::new(build_insert(i, b)?)),
             PlanBody::InsertAll(i) => {
                 let query = Op::build(&i.query.source, b)?;
@@ -224,7 +224,7 @@ impl Dml {
     pub fn run_later(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         match self {
             Dml::Insert(i) => i.take_values(m, cx),
-            _ => Err(Ora::internal("a statement that does not wait")),
+            _ => Err(Ora::internal("batched execution of a statement that cannot wait")),
         }
     }
 

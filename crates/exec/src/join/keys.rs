@@ -197,7 +197,7 @@ pub fn push_part(v: &Value, padded: bool, out: &mut Vec<u8>) {
 
 /// Removes the first part from a key: whether it is NULL, and its bytes.
 fn take_part<'k>(key: &mut &'k [u8]) -> Result<(bool, &'k [u8])> {
-    let damaged = || Ora::internal("a key of a join");
+    let damaged = || Ora::internal("key of a join is damaged");
     let all: &'k [u8] = key;
     let (&tag, rest) = all.split_first().ok_or_else(damaged)?;
     let len = match tag {

@@ -96,7 +96,7 @@ impl Table {
     /// ORA-00600 for an invalid record.
     pub fn push_record(&mut self, record: &[u8], loose: bool) -> Result<usize> {
         if record.len() < HEAD - 8 {
-            return Err(Ora::internal("a row of a hash join"));
+            return Err(Ora::internal("row of a hash join is damaged"));
         }
         let bytes = self.push_row(loose, |out| {
             out.extend_from_slice(record);
@@ -287,7 +287,7 @@ pub fn hash_of(record: &[u8]) -> u64 {
 /// # Errors
 /// ORA-00600 for an invalid record.
 pub fn take_key(record: &mut &[u8], key: &mut RowKey) -> Result<()> {
-    let damaged = || Ora::internal("a row of a hash join");
+    let damaged = || Ora::internal("row of a hash join is damaged");
     let (bytes, values) = key_of(record).ok_or_else(damaged)?;
     key.hash = hash_of(record);
     key.is_word = record.get(8..12) == Some(&WORD.to_le_bytes());

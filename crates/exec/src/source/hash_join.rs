@@ -554,7 +554,9 @@ impl HashJoin {
         let limit = cx.session.options.spill_bytes;
         let mut key = RowKey::default();
         while build.next(reader, record, cx)? {
-            let Some((flag, rest)) = record.split_first() else { return Err(Ora::internal("a row of a hash join")) };
+            let Some((flag, rest)) = record.split_first() else {
+                return Err(Ora::internal("row of a hash join is damaged"));
+            };
             let mut is_loose = *flag == LOOSE;
             if self.how.aware && !is_loose {
                 take_key(&mut &rest[..], &mut key)?;
@@ -575,7 +577,9 @@ impl HashJoin {
             (Division::new(level, &m.temporary, cx), Reader::default(), Vec::new());
         let mut key = RowKey::default();
         while part.next(&mut reader, &mut record, cx)? {
-            let Some((flag, rest)) = record.split_first() else { return Err(Ora::internal("a row of a hash join")) };
+            let Some((flag, rest)) = record.split_first() else {
+                return Err(Ora::internal("row of a hash join is damaged"));
+            };
             let hash = if self.how.aware && *flag != LOOSE {
                 take_key(&mut &rest[..], &mut key)?;
                 self.hash_for_part(&key)?
@@ -596,7 +600,7 @@ impl HashJoin {
             }
             part.row += 1;
             let Some((flag, mut rest)) = parts.record.split_first().map(|(flag, rest)| (*flag, rest)) else {
-                return Err(Ora::internal("a row of a hash join"));
+                return Err(Ora::internal("row of a hash join is damaged"));
             };
             take_key(&mut rest, &mut self.key)?;
             m.decode(&self.probe.regs, &mut rest)?;

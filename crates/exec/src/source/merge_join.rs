@@ -165,7 +165,7 @@ impl MergeJoin {
         let fits = matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
         let is_range = |range: &Range| !matches!(range.op, CmpOp::Eq | CmpOp::Ne);
         if !fits || !ranges.iter().all(is_range) || keys.iter().any(|key| key.padded || key.nulls != KeyNulls::Never) {
-            return Err(Ora::internal("a merge join of another kind"));
+            return Err(Ora::internal("merge join of an unsupported kind"));
         }
         let (left_keys, right_keys) = keys.iter().map(|key| (b.code(&key.left), b.code(&key.right))).unzip();
         Ok(MergeJoin {

@@ -469,7 +469,9 @@ impl Scan {
         match (&mut self.path, &self.storage) {
             (Path::Heap(scan), Storage::Heap(table)) => scan.start(cx.shared.heap, cx.p, &snapshot, table)?,
             (Path::Versions(scan), Storage::Heap(heap)) => {
-                let Some((versions, table)) = &self.versions else { return Err(Ora::internal("versions of nothing")) };
+                let Some((versions, table)) = &self.versions else {
+                    return Err(Ora::internal("VERSIONS BETWEEN without bounds"));
+                };
                 let between = crate::flashback::between(*versions, table, m, cx)?;
                 scan.start(cx.shared.heap, cx.p, heap, between)?;
             }
@@ -826,7 +828,7 @@ fn decode(bytes: &[u8], at: At<'_>, columns: &[Wanted], rowid_reg: Option<Reg>, 
 }
 
 fn no_bytes() -> Ora {
-    Ora::internal("a path that gives no bytes")
+    Ora::internal("access path without row bytes")
 }
 
 fn damaged() -> Ora {
@@ -1035,7 +1037,7 @@ impl RangePath {
         }
         self.low_key.clear();
         for (part, (_, descending)) in self.prefix.iter().zip(&self.columns) {
-            let Part::Is(code) = part else { return Err(Ora::internal("a list without ranges")) };
+            let Part::Is(code) = part else { return Err(Ora::internal("scan of several ranges without ranges")) };
             let Some(r) = code.exact(m, cx)? else { return Ok(false) };
             if !push_part(self.index.as_ref(), r, *descending, &mut self.low_key, m) {
                 return Ok(false);

@@ -239,7 +239,9 @@ impl Set {
     fn next_sorted(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Some(s) = &mut self.sorted else { return Ok(false) };
         while let Some(mut record) = s.sorter.next(cx)? {
-            let Some((&from, rest)) = record.split_first() else { return Err(Ora::internal("temporary row")) };
+            let Some((&from, rest)) = record.split_first() else {
+                return Err(Ora::internal("temporary row is damaged"));
+            };
             record = rest;
             let key = take_part(&mut record)?;
             if s.key.as_deref() != Some(key) {

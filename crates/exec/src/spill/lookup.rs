@@ -88,7 +88,7 @@ impl Chunk {
 }
 
 fn damaged() -> Ora {
-    Ora::internal("sorted records in temporary space")
+    Ora::internal("sorted records in temporary space are damaged")
 }
 
 /// A place in a [`Lookup`].

@@ -46,7 +46,8 @@ impl Pool {
     /// # Errors
     /// ORA-01652 without room.
     pub fn take(&self, temp: &TempSpace, tablespace: u32, p: &Process) -> Result<Rdba> {
-        let mut chunks = self.chunks().lock().map_err(|_| Ora::internal("temporary extents"))?;
+        let mut chunks =
+            self.chunks().lock().map_err(|_| Ora::internal("lock of the temporary extents is poisoned"))?;
         let extents = &mut chunks.extents;
         let at = match extents.iter().position(|(_, used)| used.count_ones() < CHUNKS) {
             Some(at) => at,

@@ -38,7 +38,7 @@ pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, out: &mut Vec<u8>
 /// # Errors
 /// ORA-00600 for a record that was not made by [`encode`].
 pub fn decode(record: &mut &[u8], value: &mut Value) -> Result<()> {
-    let damaged = || Ora::internal("temporary row");
+    let damaged = || Ora::internal("temporary row is damaged");
     let (&tag, rest) = record.split_first().ok_or_else(damaged)?;
     *record = rest;
     if tag == NULL {
@@ -77,7 +77,7 @@ pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
 /// # Errors
 /// ORA-00600 for a record that [`put_part`] did not make.
 pub fn take_part<'r>(record: &mut &'r [u8]) -> Result<&'r [u8]> {
-    let damaged = || Ora::internal("temporary row");
+    let damaged = || Ora::internal("temporary row is damaged");
     let (len, rest) = record.split_at_checked(4).ok_or_else(damaged)?;
     let len = u32::from_le_bytes(len.try_into().expect("four bytes")) as usize;
     let (part, rest) = rest.split_at_checked(len).ok_or_else(damaged)?;

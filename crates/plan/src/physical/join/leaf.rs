@@ -104,7 +104,7 @@ impl Compiler<'_> {
             }
             ItemKind::Derived { rel, out, .. } => {
                 // The tree may be large, so it is moved and freed after planning (P22).
-                let tree = rel.take().ok_or_else(|| Ora::internal("a view without a tree"))?;
+                let tree = rel.take().ok_or_else(|| Ora::internal("view without a logical tree"))?;
                 let exprs: Vec<(Expr, Reg)> = columns.iter().map(|&(i, r)| (out[i as usize].clone(), r)).collect();
                 let planned = self.plan_rel(&tree);
                 if let ItemKind::Derived { rel, .. } = &mut self.items[id].kind {

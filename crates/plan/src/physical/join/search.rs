@@ -95,7 +95,7 @@ impl Compiler<'_> {
                 }
                 // The rest is not connected, or its hinted order cannot be kept.
                 None if !products => products = true,
-                None => return Err(Ora::internal("a join whose parts wait for one another")),
+                None => return Err(Ora::internal("cyclic dependencies among the parts of a join")),
             }
         }
         debug_assert!(sets == [whole]);
