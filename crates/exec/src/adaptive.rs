@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_scans_that_were_read_to_their_end_and_found_much_else_are_corrected() {
+    fn only_complete_scans_far_from_their_estimate_are_corrected() {
         let expected = |number, rows, is_guess| Expected { number, rows, is_guess };
         let count = |rows, starts, ends| Count { rows, starts, ends };
         let all = [

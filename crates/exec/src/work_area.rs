@@ -373,7 +373,7 @@ mod tests {
     const MB: u64 = 1 << 20;
 
     #[test]
-    fn classes_meet() {
+    fn classes_are_contiguous() {
         for class in 0..CLASSES {
             let (low, high) = class_bounds(class);
             assert_eq!((class_of(low), class_of(high)), (class, class));
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn less_memory_never_passes_less() {
+    fn less_memory_never_needs_fewer_passes() {
         for way in
             [Way::Merge { sorted: 900 * MB }, Way::Divide, Way::Overflow { records: 10, sorted: 50 * MB }, Way::Write]
         {

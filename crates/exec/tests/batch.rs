@@ -374,7 +374,7 @@ fn another_sessions_changes_are_not_seen() {
 }
 
 #[test]
-fn an_error_is_that_of_the_row_that_meets_it_first() {
+fn the_error_of_the_first_failing_row_is_raised() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);

@@ -260,7 +260,7 @@ fn plans_choose_the_cluster_key_and_the_rowid() {
 /// Random rows with NULLs and many equal keys, joined, grouped, sorted and made distinct, with little and with much
 /// memory.
 #[test]
-fn what_goes_to_temporary_space_comes_back_the_same() {
+fn rows_from_temporary_space_are_unchanged() {
     let instance = Instance::new();
     let (_, mut s) = setup(&instance);
     s.text("create table a (k number, v varchar2(40))");
@@ -333,7 +333,7 @@ fn at_half(f: &mut dyn FnMut()) {
 }
 
 #[test]
-fn what_was_compiled_with_all_of_the_stack_runs_and_is_closed_with_half_of_it() {
+fn a_plan_compiled_on_the_whole_stack_runs_and_closes_on_half_of_it() {
     os::stack::run(os::stack::SIZE, || {
         let instance = Instance::new();
         let (_, mut s) = setup(&instance);

@@ -170,7 +170,7 @@ fn plan_and_outline(s: &mut Session<'_>, text: &str) -> (String, String) {
 
 /// The outline of a plan chosen by hints gives the same plan when it replaces the hints.
 #[test]
-fn the_outline_of_a_plan_asks_for_it() {
+fn the_outline_of_a_plan_reproduces_it() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);

@@ -225,7 +225,7 @@ fn patterns_bound_a_range_by_their_beginning() {
 }
 
 #[test]
-fn padded_values_find_what_equals_them() {
+fn padded_values_find_equal_rows() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);

@@ -41,7 +41,7 @@ pub(crate) fn localtimestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Valu
 
 fn write_zone(zone: TimeZone, out: &mut Value) {
     use std::fmt::Write;
-    write!(out.text_buffer(), "{zone}").expect("a string takes every text");
+    write!(out.text_buffer(), "{zone}").expect("writing to a String does not fail");
 }
 
 pub(crate) fn dbtimezone(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
@@ -75,7 +75,8 @@ pub(crate) fn tz_offset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) ->
     let seconds = zone.seconds_at(ctx.clock.now().instant());
     // The offset of a region may have seconds, which the text omits.
     let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
-    write!(out.text_buffer(), "{sign}{:02}:{:02}", minutes / 60, minutes % 60).expect("a string takes every text");
+    write!(out.text_buffer(), "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+        .expect("writing to a String does not fail");
     Ok(())
 }
 

@@ -156,7 +156,7 @@ fn datetime(v: &Value) -> Timestamp {
     match v {
         Value::Date(d) => Timestamp::new(*d, 0),
         Value::Timestamp(t) => *t,
-        other => unreachable!("no datetime: {other:?}"),
+        other => unreachable!("not a datetime: {other:?}"),
     }
 }
 

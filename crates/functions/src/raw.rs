@@ -86,7 +86,7 @@ pub(crate) fn dump(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resu
         _ => bytes.len().saturating_sub(from.unsigned_abs() as usize),
     };
     let buffer = out.text_buffer();
-    write!(buffer, "Typ={code} Len={}", bytes.len()).expect("a string takes every text");
+    write!(buffer, "Typ={code} Len={}", bytes.len()).expect("writing to a String does not fail");
     if base >= 1000 && matches!(args[0], Value::Text(_)) {
         buffer.push_str(" CharacterSet=AL32UTF8");
     }
@@ -102,7 +102,7 @@ pub(crate) fn dump(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resu
             17 => write!(buffer, "{b:x}"),
             _ => write!(buffer, "{b}"),
         }
-        .expect("a string takes every text");
+        .expect("writing to a String does not fail");
     }
     Ok(())
 }

@@ -55,12 +55,14 @@ fn common(ctx: &FnCtx<'_>, parameter: &str, out: &mut String) -> bool {
     match parameter {
         "USER" | "SESSION_USER" | "CURRENT_USER" => out.push_str(session.user()),
         "SESSION_USERID" | "CURRENT_USERID" | "SCHEMAID" => {
-            write!(out, "{}", session.user_id()).expect("a string takes every text")
+            write!(out, "{}", session.user_id()).expect("writing to a String does not fail")
         }
         "CURRENT_SCHEMA" => out.push_str(session.schema()),
-        "SID" => write!(out, "{}", session.sid()).expect("a string takes every text"),
+        "SID" => write!(out, "{}", session.sid()).expect("writing to a String does not fail"),
         "LANG" => out.push_str("US"),
-        "LANGUAGE" => write!(out, "{}_{}.AL32UTF8", nls.language, nls.territory).expect("a string takes every text"),
+        "LANGUAGE" => {
+            write!(out, "{}_{}.AL32UTF8", nls.language, nls.territory).expect("writing to a String does not fail")
+        }
         "NLS_DATE_FORMAT" => out.push_str(&nls.date_format),
         "NLS_DATE_LANGUAGE" => out.push_str(&nls.date_language),
         "NLS_TERRITORY" => out.push_str(&nls.territory),

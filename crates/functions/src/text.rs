@@ -350,7 +350,7 @@ pub(crate) fn asciistr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
                 continue;
             }
             for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(buffer, "\\{unit:04X}").expect("a string takes every text");
+                write!(buffer, "\\{unit:04X}").expect("writing to a String does not fail");
             }
         }
     })

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_where_nothing_has_room() {
+    fn a_full_ring_takes_nothing() {
         let ring = ring(4);
         assert_eq!(ring.put(&message(100)), Some(24));
         assert!(!ring.has_room());

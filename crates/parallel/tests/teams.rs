@@ -60,7 +60,7 @@ fn with_servers(count: usize, body: impl FnOnce(&'static Processes, &'static Ser
 }
 
 #[test]
-fn every_granule_comes_once_whatever_the_messages_are() {
+fn every_granule_is_given_out_once() {
     with_servers(3, |all, servers| {
         let p = testing::attach(all, "coordinator");
         for size in [0u8, 1, 200] {

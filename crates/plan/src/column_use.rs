@@ -46,7 +46,7 @@ impl Uses {
     fn column(&self, e: &Expr) -> Option<Place> {
         match &e.node {
             Node::Reg(reg) => self.columns.get(reg).copied(),
-            // not a clause: the value of an expression is no column's
+            // not a clause: the value of an expression is not a column
             _ => None,
         }
     }
@@ -72,7 +72,7 @@ impl Uses {
             Node::InSub { values, sub: _, compare: _, negated: _, single: _ } => {
                 values.iter().for_each(|value| self.note(self.column(value), ColumnUse::Equality));
             }
-            // not a clause: other expressions are no predicates on columns
+            // not a clause: other expressions are not predicates on columns
             _ => {}
         }
     }

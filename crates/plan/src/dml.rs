@@ -467,7 +467,7 @@ impl Compiler<'_> {
                 Ok(mut value) => {
                     let name = match &e.kind {
                         ExprKind::Name(n) => n.last().to_owned(),
-                        // not a clause: what is no column has no name
+                        // not a clause: only a column has a name
                         _ => String::new(),
                     };
                     let ty = value.ty;

@@ -473,7 +473,7 @@ impl Compiler<'_> {
                     found => Ok(found),
                 }
             }
-            _ => Ok(None), // not a clause: the caller refuses what is no variable
+            _ => Ok(None), // not a clause: the caller refuses anything but a variable
         }
     }
 
@@ -638,7 +638,7 @@ impl Compiler<'_> {
                 let (a, b) = (self.condition(left)?, self.condition(right)?);
                 Ok(if op == BinaryOp::And { and(vec![a, b]) } else { or(vec![a, b]) })
             }
-            // not a clause: `cmp_op` refuses what compares nothing
+            // not a clause: `cmp_op` refuses other operators
             _ => self.comparison(cmp_op(op, pos)?, left, right, pos),
         }
     }

@@ -729,7 +729,7 @@ fn split_and<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
             split_and(left, into);
             split_and(right, into);
         }
-        // not a clause: whatever else it is, it is one condition
+        // not a clause: any other expression is one condition
         _ => into.push(e),
     }
 }
@@ -738,7 +738,7 @@ fn split_and<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
 fn marks<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
     match &e.kind {
         ExprKind::OuterJoined(inner) => into.push(inner),
-        // not a clause: `each_child` knows every kind
+        // not a clause: `each_child` handles every kind
         _ => crate::refs::each_child(e, &mut |child| marks(child, into)),
     }
 }

@@ -253,7 +253,7 @@ impl Compiler<'_> {
 
     fn aggregate(&mut self, kind: AggKind, call: &ast::Call, pos: u32) -> Result<Agg> {
         let ast::Call {
-            name: _, // not a clause: `kind` is made of it
+            name: _, // not a clause: `kind` is derived from it
             distinct,
             args: given,
             within_group,

@@ -33,7 +33,7 @@ pub fn check_places(item: &ast::Expr, distinct: bool) -> Result<()> {
             may_be.extend(call.args.iter().map(|arg| std::ptr::from_ref(&arg.value)));
         }
         ExprKind::Cursor(..) if !may_be.contains(&std::ptr::from_ref(e)) => wrong = wrong.or(Some(e.pos.0)),
-        // not a clause: other expressions are no cursors
+        // not a clause: other expressions are not cursors
         _ => {}
     });
     wrong.map_or(Ok(()), |pos| Err(Ora::new(22902).at(pos)))

@@ -777,7 +777,7 @@ fn has_sequence(e: &Expr) -> bool {
 fn has_hint(q: &ast::Query, name: &str) -> bool {
     match &q.body {
         QueryBody::Select(s) => s.hints.has(name),
-        // not a clause: their blocks have the hints
+        // not a clause: the hints are in their blocks
         QueryBody::Nested(_) | QueryBody::SetOperation { .. } => false,
     }
 }

@@ -140,7 +140,7 @@ pub fn each_query<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Query)) {
             each_query(left, f);
             in_source(right, f);
         }
-        // not a clause: `each_child` knows every kind
+        // not a clause: `each_child` handles every kind
         _ => each_child(e, &mut |c| each_query(c, f)),
     }
 }
@@ -281,7 +281,7 @@ pub fn is_kept(t: &TableRef, marked: Option<&[String]>) -> bool {
         TableRefKind::Subquery { query: _, restriction: _, lateral: _, as_of: _, alias: Some(alias), pivot: _ } => {
             &alias.name
         }
-        // not a clause: columns of other items have no alias that they go by
+        // not a clause: other items have no alias to qualify columns with
         _ => return false,
     };
     marked.iter().all(|name| name != alias)

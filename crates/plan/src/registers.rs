@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_in_is_found_and_nothing_else() {
+    fn only_inserted_keys_are_found() {
         let mut map: ByWord<u32, u32> = ByWord::default();
         map.extend((0..10_000).map(|n| (n * 64, n)));
         assert!((0..10_000).all(|n| map.get(&(n * 64)) == Some(&n)));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_follow_one_another_fall_apart_in_both_ends_of_the_hash() {
+    fn hashes_of_consecutive_numbers_differ_in_low_and_high_bits() {
         let hash = |n: u32| {
             let mut hasher = WordHasher::default();
             hasher.write_u32(n);

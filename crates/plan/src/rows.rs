@@ -151,7 +151,7 @@ fn described(value: &Value) -> Option<(u32, usize)> {
         Value::Number(_) => (2, 22),
         Value::Date(_) => (12, 7),
         Value::Raw(bytes) => (23, bytes.len().max(1)),
-        // not a clause: others are not printed either
+        // not a clause: other types are not printed either
         _ => return None,
     })
 }
@@ -554,7 +554,7 @@ impl Tree {
         let has_keys = keys > 0 || !aggregates.is_empty();
         let mut text = String::with_capacity(32 * produced.len());
         if has_keys {
-            write!(text, "(#keys={keys}) ").expect("a text takes everything");
+            write!(text, "(#keys={keys}) ").expect("writing to a String does not fail");
         }
         let start = text.len();
         for reg in produced {
@@ -945,7 +945,7 @@ fn push_type(ty: &DataType, text: &mut String) {
         DataType::Raw { len } => write!(text, "RAW,{len}"),
         other => write!(text, "{other}"),
     };
-    written.expect("a text takes everything");
+    written.expect("writing to a String does not fail");
 }
 
 fn of_kind(kind: JoinKind) -> &'static str {

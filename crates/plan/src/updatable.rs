@@ -150,7 +150,7 @@ fn tables_of<'a>(from: &'a TableRefKind, found: &mut Vec<&'a ast::TableName>) ->
             }
             JoinKind::Full | JoinKind::CrossApply | JoinKind::OuterApply => None,
         },
-        // not a clause: what is no table keeps no keys, and the statement is refused
+        // not a clause: only tables are key-preserved; the statement is refused
         _ => None,
     }
 }

@@ -109,7 +109,7 @@ fn an_equality_is_one_of_the_distinct_values_that_are_not_null() {
 }
 
 #[test]
-fn outside_of_what_there_is_equalities_fade_to_nothing_within_a_range() {
+fn equalities_outside_the_values_fall_to_zero_within_one_range() {
     let t = plain();
     near(t.share(&cmp(reg(0), CmpOp::Eq, int(150))), 0.5 * 0.8 / 50.0);
     near(t.share(&cmp(reg(0), CmpOp::Eq, int(-25))), 0.75 * 0.8 / 50.0);

@@ -296,7 +296,7 @@ fn expressions_and_queries_nest_deep_on_the_stack_of_a_session() {
 }
 
 #[test]
-fn what_is_resolved_twice_at_each_level_comes_to_an_end() {
+fn exponential_resolution_is_limited() {
     let text = format!("select {}1{} from dual", "case when ".repeat(60), " between 1 and 2 then 1 end".repeat(60));
     let statement = sql::parse_statement(&text).unwrap();
     os::stack::run(os::stack::SIZE, || {

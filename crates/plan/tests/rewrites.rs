@@ -168,7 +168,7 @@ fn conditions_go_into_views() {
 }
 
 #[test]
-fn constants_go_over_equalities() {
+fn constants_are_copied_over_equalities() {
     let tree = only(Rewrite::Transitive, "select * from big, small where big.id = small.k and small.k = 7");
     assert!(tree.contains("BIG.ID=7"), "{tree}");
     let tree = only(Rewrite::Transitive, "select * from big, small where big.id = small.k and small.k in (1, 2)");
@@ -181,7 +181,7 @@ fn constants_go_over_equalities() {
 }
 
 #[test]
-fn what_all_branches_of_an_or_demand_is_demanded_once() {
+fn factors_common_to_all_branches_of_an_or_are_extracted() {
     let tree = only(
         Rewrite::Factor,
         "select * from big, small where big.id = small.id and big.k > 1 or big.id = small.id and small.k > 2",
@@ -200,7 +200,7 @@ fn what_all_branches_of_an_or_demand_is_demanded_once() {
 }
 
 #[test]
-fn joined_tables_that_contribute_nothing_go_away() {
+fn joined_tables_that_contribute_nothing_are_eliminated() {
     let has = |tree: &str, alias: &str| tree.lines().any(|line| line.split_whitespace().any(|word| word == alias));
     let gone = |text: &str| {
         let tree = only(Rewrite::Eliminate, text);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_too_odd() {
+    fn any_part_of_a_text_can_be_masked() {
         // All prefixes and suffixes of a text with multi-byte characters.
         let text = "x identified by é, \"ü ' replace ß /* -- identified by values '' || 'é;'||\
                     ' identified by ''ü;";

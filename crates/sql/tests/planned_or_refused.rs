@@ -430,7 +430,7 @@ fn faults_of(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_left_out_is_a_fault() {
+fn omitted_fields_are_a_fault() {
     let cast = "`ExprKind::Cast { .. }` leaves out {\"format\"}";
     assert_eq!(
         faults_of("fn f() { match e { ExprKind::Cast { expr, .. } => g(expr), ExprKind::Star => h() } }"),
@@ -445,7 +445,7 @@ fn what_is_left_out_is_a_fault() {
 }
 
 #[test]
-fn what_is_refused_or_marked_is_none() {
+fn refused_or_marked_kinds_are_not_a_fault() {
     let none: [&str; 0] = [];
     assert_eq!(faults_of("fn f() { match e { ExprKind::Star => g(), _ => Err(refused()) } }"), none);
     assert_eq!(faults_of("fn f() { match e { ExprKind::Cast { .. } => Err(x), ExprKind::Star => Ok(y) } }"), none);

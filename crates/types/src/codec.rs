@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_zone_or_an_interval_further_than_any_is_damage() {
+    fn time_zones_and_intervals_out_of_range_are_damage() {
         let date = date(1_700_000_000);
         let refused = |value: Value, data_type: DataType| {
             let (bytes, mut back) = (stored(&value), Value::Null);

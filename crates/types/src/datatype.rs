@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_not_changed_by_assignment() {
+    fn values_of_the_type_are_not_changed_by_assignment() {
         let number = |precision, scale| DataType::Number { precision, scale };
         let types = [
             DataType::NUMBER,

@@ -264,7 +264,7 @@ impl Ora {
     /// Returns the first line, `ORA-00942: table or view does not exist`, without the stacked errors.
     pub fn headline(&self) -> String {
         let mut line = String::new();
-        self.write_headline(&mut line).expect("a string takes every text");
+        self.write_headline(&mut line).expect("writing to a String does not fail");
         line
     }
 
@@ -307,7 +307,7 @@ fn fill(template: &str, args: &[&dyn fmt::Display]) -> String {
         rest = &rest[at..];
         if let Some(tail) = rest.strip_prefix("%s") {
             if let Some(arg) = args.next() {
-                write!(out, "{arg}").expect("a string takes every text");
+                write!(out, "{arg}").expect("writing to a String does not fail");
             }
             rest = tail;
         } else {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_error_stands_between_where_it_was_replaced_and_where_that_went() {
+    fn a_stacked_error_stands_between_origin_and_path() {
         let kept = Ora::user(20010, "deep").at_line("S.A", 1).at_line("S.B", 3);
         let e = Ora::user(20011, "outer").because(kept).at_line("S.B", 4).at_line("", 1);
         let at = |unit: &str, line: u32| match unit {

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_means_something_is_escaped_and_the_rest_is_not() {
+    fn special_characters_are_escaped() {
         assert_eq!(json("a\"b\\\n\u{1}ü"), "\"a\\\"b\\\\\\n\\u0001ü\"");
         assert_eq!(html("<b a=\"1\">&ü'"), "&lt;b a=&quot;1&quot;&gt;&amp;ü'");
     }

@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_all_types_come_back() {
+    fn values_of_all_types_round_trip() {
         let at = |place| Value::Timestamp(Timestamp::of_clock(Date::UNIX_EPOCH, 123_456_789, place));
         let values = [
             Value::Null,
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn images_that_would_be_too_long_or_nest_too_deeply_are_given_up() {
+    fn images_too_long_or_too_deep_are_not_written() {
         struct Node(Vec<Rc<Node>>);
         impl Image for Node {
             fn put(&self, w: &mut Writer) {
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deeply_is_damaged() {
+    fn images_nested_too_deeply_are_damaged() {
         #[derive(Image, Debug)]
         enum Deep {
             In(Box<Deep>),
@@ -570,7 +570,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(a: u64, b: i64, c: i128) {
+        fn numbers_round_trip(a: u64, b: i64, c: i128) {
             let value = (a, b, c);
             prop_assert_eq!(read(&image(&value), &NoObjects), Ok(value));
         }
@@ -582,7 +582,7 @@ mod tests {
         }
 
         #[test]
-        fn a_shape_comes_back(n: u32, text: Option<String>, list: Vec<(i64, bool)>) {
+        fn a_shape_round_trips(n: u32, text: Option<String>, list: Vec<(i64, bool)>) {
             let all = vec![Shape::None, Shape::Some(n, text), Shape::Named { r#type: DataType::Date, list }];
             prop_assert_eq!(read(&image(&all), &NoObjects), Ok(all));
         }

@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_come_back(key in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn keys_round_trip(key in prop::collection::vec(any::<u8>(), 0..40)) {
             let (mut text, mut back) = (String::new(), Vec::new());
             super::write(&key, &mut text);
             prop_assert_eq!(super::read(&text, &mut back), Some(()));

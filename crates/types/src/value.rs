@@ -137,7 +137,7 @@ impl Value {
         } else {
             *self = Value::Text(String::new());
         }
-        let Value::Text(text) = self else { unreachable!("it was just made a text") };
+        let Value::Text(text) = self else { unreachable!("just set to a text") };
         text
     }
 
@@ -534,7 +534,8 @@ fn write_double(x: f64, decimals: usize, out: &mut String) {
         out.push('0');
     }
     let exponent: i32 = exponent.parse().expect("an exponent is a number");
-    write!(out, "E{}{:03}", if exponent < 0 { '-' } else { '+' }, exponent.abs()).expect("a string takes every text");
+    write!(out, "E{}{:03}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+        .expect("writing to a String does not fail");
 }
 
 /// Appends bytes as upper-case hexadecimal digits.

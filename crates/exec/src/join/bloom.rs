@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_there_is_left_out_and_little_else_passes() {
+    fn present_keys_pass_and_few_absent_ones_do() {
         for (count, bytes) in [(0, 1 << 20), (1, 1 << 20), (3000, 1 << 20), (100_000, 1 << 20), (20_000, 64 << 10)] {
             let mut maker = Maker::new(bytes);
             (0..count).for_each(|n| maker.add(&key(n * 2)));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_is_in_no_range() {
+    fn a_key_that_is_not_a_word_disables_the_range() {
         let mut maker = Maker::new(1 << 16);
         maker.add(&key(5));
         maker.add(&RowKey { hash: 99, bytes: vec![1], ..RowKey::default() });

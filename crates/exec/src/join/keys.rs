@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn null_may_equal_anything_and_a_difference_settles_it() {
+    fn null_may_equal_anything_but_a_difference_decides() {
         let may = |a: &[Option<&str>], b: &[Option<&str>], plain| may_equal(&key(a), &key(b), plain).unwrap();
         assert!(may(&[Some("1"), None], &[Some("1"), Some("x")], 1));
         assert!(!may(&[Some("2"), None], &[Some("1"), Some("x")], 1));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_says_where_its_plain_parts_end() {
+    fn the_end_of_the_plain_parts_is_found() {
         let whole = key(&[Some("7"), Some("abc"), None]);
         let plain = key(&[Some("7"), Some("abc")]).len();
         assert_eq!(split(&whole, 2).unwrap(), (plain, true));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn words_have_hashes_of_their_own() {
+    fn distinct_words_have_distinct_hashes() {
         let all: std::collections::HashSet<u64> = (-5000i64..5000).map(|n| mix(n as u64)).collect();
         assert_eq!(all.len(), 10_000);
     }

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_come_and_go_and_long_rows_are_kept() {
+    fn rows_can_be_marked_and_unmarked_and_may_be_long() {
         let mut table = Table::default();
         for n in 0..4i64 {
             table

@@ -149,7 +149,7 @@ impl Fold {
                 codec::decode_into(&best, &self.columns[*at].1, &mut self.value)?;
                 acc.take(&self.value, cx)?;
             }
-            debug_assert!(!agg.distinct, "looked at when it was built");
+            debug_assert!(!agg.distinct, "checked when it was built");
         }
         Ok(true)
     }

@@ -255,11 +255,11 @@ mod tests {
     }
 
     #[test]
-    fn records_of_a_chunk_are_found_by_halves_and_those_cut_off_are_left_to_the_reader() {
+    fn whole_records_of_a_chunk_are_found_by_binary_search() {
         let keys: [&[u8]; 5] = [b"a", b"c", b"c", b"", b"f"];
         let sorted: [&[u8]; 4] = [b"a", b"c", b"c", b"f"];
         let all = chunk(&sorted, 5, 200);
-        assert_eq!(all.records.len(), 4, "what is filled up with is no record");
+        assert_eq!(all.records.len(), 4, "padding is not a record");
         for (key, place) in [(&b""[..], 0), (b"a", 0), (b"b", 1), (b"c", 1), (b"d", 3), (b"f", 3), (b"g", 4)] {
             assert_eq!(all.seek(key).unwrap(), place, "{key:?}");
         }

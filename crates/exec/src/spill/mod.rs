@@ -246,7 +246,7 @@ mod tests {
     use super::checksum;
 
     #[test]
-    fn a_chunk_in_another_place_or_with_another_bit_has_another_sum() {
+    fn checksums_differ_for_another_place_and_for_a_changed_bit() {
         let mut data = vec![7u8; 64];
         let sum = checksum(&data, 3);
         assert_ne!(sum, checksum(&data, 4));

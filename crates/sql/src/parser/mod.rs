@@ -463,7 +463,6 @@ impl<'a> Parser<'a> {
                 _ => self.source(token).to_owned(),
             });
         }
-        // `bump` may not have moved past the end token; the text ends with the last token.
         Ok(words.join(" "))
     }
 

@@ -270,7 +270,7 @@ fn write(t: &Timestamp, fraction: bool, digits: Option<u8>, model: &str, nls: &N
 impl Writer<'_> {
     fn number(&self, n: i64, width: usize, out: &mut String) {
         let width = if self.fill { width } else { 0 };
-        write!(out, "{n:0width$}").expect("a string takes every text");
+        write!(out, "{n:0width$}").expect("writing to a String does not fail");
     }
 
     fn name(&self, name: &str, case: Case, width: usize, out: &mut String) {
@@ -310,7 +310,8 @@ impl Writer<'_> {
                 };
             }
             Code::YyyyComma => {
-                write!(out, "{},{:03}", year.abs() / 1000, year.abs() % 1000).expect("a string takes every text");
+                write!(out, "{},{:03}", year.abs() / 1000, year.abs() % 1000)
+                    .expect("writing to a String does not fail");
                 return Ok(());
             }
             Code::Year | Code::Syear => {
@@ -401,7 +402,7 @@ impl Writer<'_> {
             Code::Tzr => {
                 match self.wall.zone {
                     TimeZone::Region(region) => out.push_str(&cased(region.name(), case)),
-                    offset => write!(out, "{offset}").expect("a string takes every text"),
+                    offset => write!(out, "{offset}").expect("writing to a String does not fail"),
                 }
                 return Ok(());
             }
@@ -456,7 +457,7 @@ impl Writer<'_> {
             (digits, _) => u32::from(digits),
         };
         let value = self.t.nanos / 10u32.pow(9 - digits);
-        write!(out, "{value:0width$}", width = digits as usize).expect("a string takes every text");
+        write!(out, "{value:0width$}", width = digits as usize).expect("writing to a String does not fail");
     }
 }
 
@@ -584,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_longer_than_its_model_says() {
+    fn the_longest_text_of_a_model_is_bounded() {
         let dates = [(9999, 9, 27, 23, 59, 59), (-4712, 1, 1, 0, 0, 0), (-999, 8, 31, 12, 0, 0), (1, 12, 25, 1, 2, 3)];
         let codes = CODES.iter().filter(|(_, code)| !matches!(code, Code::Ff(_) | Code::Tzh | Code::Tzm));
         for (name, _) in codes {

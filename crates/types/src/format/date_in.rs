@@ -692,7 +692,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_read() {
+    fn printed_dates_read_back() {
         for model in [
             "YYYY-MM-DD HH24:MI:SS",
             "DD-MON-YYYY HH12:MI:SS AM",

@@ -15,11 +15,12 @@ pub fn interval_ds_to_text(i: &IntervalDs, day_digits: u8, second_digits: u8, ou
     let seconds = rest / NANOS as u128;
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     let width = usize::from(day_digits);
-    write!(out, "{sign}{days:0width$} {hours:02}:{minutes:02}:{:02}", seconds % 60).expect("a string takes every text");
+    write!(out, "{sign}{days:0width$} {hours:02}:{minutes:02}:{:02}", seconds % 60)
+        .expect("writing to a String does not fail");
     let digits = u32::from(second_digits.min(9));
     if digits > 0 {
         let fraction = rest % NANOS as u128 / 10u128.pow(9 - digits);
-        write!(out, ".{fraction:0width$}", width = digits as usize).expect("a string takes every text");
+        write!(out, ".{fraction:0width$}", width = digits as usize).expect("writing to a String does not fail");
     }
 }
 
@@ -28,7 +29,7 @@ pub fn interval_ym_to_text(i: &IntervalYm, year_digits: u8, out: &mut String) {
     let sign = if i.months < 0 { '-' } else { '+' };
     let months = i.months.unsigned_abs();
     let width = usize::from(year_digits);
-    write!(out, "{sign}{:0width$}-{:02}", months / 12, months % 12).expect("a string takes every text");
+    write!(out, "{sign}{:0width$}-{:02}", months / 12, months % 12).expect("writing to a String does not fail");
 }
 
 fn split_sign(text: &str) -> (i128, &str) {

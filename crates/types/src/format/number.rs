@@ -316,7 +316,7 @@ impl Model {
 
 fn write_power(exponent: i32, out: &mut String) {
     let sign = if exponent < 0 { '-' } else { '+' };
-    write!(out, "E{sign}{:02}", exponent.abs()).expect("a string takes every text");
+    write!(out, "E{sign}{:02}", exponent.abs()).expect("writing to a String does not fail");
 }
 
 fn write_shortest_exponent(n: &Number, out: &mut String) {
@@ -367,7 +367,7 @@ fn write_roman(n: &Number, fill: bool, lower: bool, out: &mut String) {
                 text.make_ascii_lowercase();
             }
             let width = if fill { WIDTH } else { 0 };
-            write!(out, "{text:>width$}").expect("a string takes every text");
+            write!(out, "{text:>width$}").expect("writing to a String does not fail");
         }
         _ => out.extend(std::iter::repeat_n('#', WIDTH)),
     }

@@ -13,7 +13,7 @@ fn shows(x: Result<Number>, text: &str) {
 }
 
 #[test]
-fn numbers_of_programs_have_a_byte_more() {
+fn numbers_of_clients_may_have_one_more_byte() {
     let long: Vec<u8> = std::iter::once(213).chain((0..20).map(|n| n + 2)).chain([51]).collect();
     let sent = Number::decode_sent(&long).unwrap();
     assert_eq!((sent, Number::decode(&long)), (n("10203040506070809101112131415161718192100"), None));
@@ -451,7 +451,7 @@ proptest! {
     }
 
     #[test]
-    fn whole_parts_are_those_of_the_general_way(x in arb()) {
+    fn whole_parts_agree_with_the_general_conversion(x in arb()) {
         let x = number(x);
         let general = |half_up| x.decimal().round(0, half_up).map(Number::of);
         prop_assert_eq!(x.trunc(0), general(false).unwrap());

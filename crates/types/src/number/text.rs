@@ -176,7 +176,7 @@ fn write_scientific(d: &Decimal, out: &mut String) {
     out.push('.');
     out.extend(digits[1..=places as usize].iter().map(|&digit| char::from(b'0' + digit)));
     let sign = if exponent < 0 { '-' } else { '+' };
-    write!(out, "E{sign}{:02}", exponent.abs()).expect("a string takes every text");
+    write!(out, "E{sign}{:02}", exponent.abs()).expect("writing to a String does not fail");
 }
 
 /// Returns the exact value in a form that `f64` reads.

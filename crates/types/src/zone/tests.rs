@@ -131,7 +131,7 @@ fn any_zone() -> impl Strategy<Value = TimeZone> {
 
 proptest! {
     #[test]
-    fn what_the_wall_shows_leads_back_to_the_instant(zone in any_zone(), utc in -10_000_000_000i64..200_000_000_000) {
+    fn local_times_convert_back_to_the_instant(zone in any_zone(), utc in -10_000_000_000i64..200_000_000_000) {
         let stamp = Timestamp::of_clock(Date::from_unix(utc).unwrap(), 5, Place::In(zone));
         let wall = stamp.wall(TimeZone::UTC).unwrap();
         let moment = Moment { abbreviation: wall.abbreviation, ..Moment::default() };
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_a_zone_are_taken_or_refused(a in any::<u8>(), b in any::<u8>()) {
+    fn invalid_bytes_of_a_zone_are_refused(a in any::<u8>(), b in any::<u8>()) {
         if let Some(zone) = TimeZone::from_bytes([a, b]) {
             prop_assert_eq!(TimeZone::from_bytes(zone.to_bytes()), Some(zone));
         }
