@@ -523,6 +523,8 @@ fn parse_all<'a, T>(text: &'a str, code: u32, rule: impl FnOnce(&mut Parser<'a>)
 /// Parses one SQL statement, without a terminator.
 ///
 /// An anonymous PL/SQL block is recognised by its first word and not parsed further: the whole text is the block.
+///
+/// # Errors
 /// Syntax errors with Oracle's numbers, at the byte offset where Oracle reports them (Q2).
 pub fn parse_statement(text: &str) -> Result<Statement> {
     statement_of(text, false)
