@@ -1,13 +1,12 @@
-//! What the instance as a whole is held to: start, connect, the published loops, PL/SQL, bulk SQL, and how sessions
-//! scale.
+//! The budgets of the whole instance: start, connect, the published loops, PL/SQL, bulk SQL, and scaling with sessions.
 //!
 //!     cargo build --release && cargo bench -p lab --bench budgets [-- --rounds 5 --seconds 0.5 --only scaling]
 //!
-//! Everything goes through the wire, as a user's work does. Rounds are interleaved; medians and, of times, the smallest
-//! are printed. Loops are measured in CPU time of the server process, so that other work on the machine counts less;
-//! the scaling is given both by the clock, which is right on an idle machine, and by the CPU time of a lookup, which
-//! grows when sessions disturb each other and stays when other programs do. `LATCHWORK_EXE` names another program than
-//! the release build. Latches, result-cache hits, cluster lookups and logical reads below SQL are measured by the
+//! Everything goes through the wire, like the work of a user. Rounds are interleaved; medians and, for times, the
+//! smallest are printed. Loops are measured in CPU time of the server process, which other work on the machine affects
+//! less. The scaling is given both by the clock, which is right on an idle machine, and by the CPU time of a lookup,
+//! which grows when sessions disturb each other and not when other programs run. `LATCHWORK_EXE` names another program
+//! than the release build. Latches, result-cache hits, cluster lookups and logical reads below SQL are measured by the
 //! benches of their crates.
 
 use std::path::PathBuf;
@@ -21,7 +20,7 @@ use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 const LOOKUPS: &str = include_str!("../../../experiments/result-cache/setup.sql");
 const LOOPS: &str = include_str!("budgets.sql");
 
-/// PL/SQL loops: what is printed, the procedure, and the budget in ns an iteration.
+/// PL/SQL loops: name to print, procedure, and budget in ns an iteration.
 const PROCEDURES: &[(&str, &str, Option<f64>)] = &[
     ("empty loop", "empty_loop", None),
     ("dbms_random.value", "random_loop", Some(30.0)),
@@ -33,7 +32,7 @@ const PROCEDURES: &[(&str, &str, Option<f64>)] = &[
     ("select into by primary key", "primary_key_loop", None),
 ];
 
-/// Statements over many rows: what is printed, the statement, and its rows.
+/// Statements over many rows: name to print, statement, and number of rows.
 const STATEMENTS: &[(&str, &str, u64)] = &[
     ("insert … select, no index", "insert into copied select id, grp, amount, text from source", 100_000),
     ("insert … select, primary key", "insert into keyed select id, grp, text from source", 100_000),
@@ -95,7 +94,7 @@ fn server_pid(session: &mut Client) -> u32 {
     rows.first().and_then(|row| text(&row[0])).expect("a process number")
 }
 
-/// Seconds that a process has run so far.
+/// CPU seconds of a process so far.
 fn cpu_seconds(pid: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("schedstat");
     text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
@@ -106,7 +105,7 @@ fn first_row(session: &mut Client) {
     assert_eq!(rows.len(), 1);
 }
 
-/// Runs `work` and gives its seconds.
+/// Runs `work` and returns its seconds.
 fn timed(work: impl FnOnce()) -> f64 {
     let started = Instant::now();
     work();
@@ -137,7 +136,7 @@ fn starting(rounds: usize) {
     print_time("local connect to first row", &mut connects, ("ms", 1e3), Some(1.0));
 }
 
-/// Iterations of a procedure that take about `seconds`.
+/// The number of iterations of a procedure that takes about `seconds`.
 fn calibrated(session: &mut Client, procedure: &str, seconds: f64) -> u64 {
     let few = 5_000;
     run(session, &format!("begin {procedure}({few}); end;"));
@@ -199,7 +198,7 @@ fn run_all(session: &mut Client, statement: &str) {
     }
 }
 
-/// Lookups a second of so many sessions together, and the CPU nanoseconds of one lookup.
+/// Lookups a second of this many concurrent sessions, and the CPU nanoseconds of one lookup.
 fn together(instance: &Ephemeral, sessions: u32, procedure: &str, lookups: u64) -> (f64, f64) {
     let mut all: Vec<Client> = (0..sessions).map(|_| connect(instance)).collect();
     let pids: Vec<u32> = all.iter_mut().map(server_pid).collect();
@@ -214,7 +213,7 @@ fn together(instance: &Ephemeral, sessions: u32, procedure: &str, lookups: u64) 
                 barrier.wait();
                 run(&mut session, &format!("begin {procedure}({lookups}); end;"));
                 barrier.wait();
-                // The server processes live until their CPU time is read.
+                // Keeps the server processes alive until their CPU time has been read.
                 barrier.wait();
             });
         }
@@ -247,7 +246,8 @@ fn scaling(instance: &Ephemeral, rounds: usize, seconds: f64) {
         let (mut rates, mut costs) = (vec![Vec::new(); 3], vec![Vec::new(); 3]);
         for _ in 0..rounds {
             for (i, sessions) in SESSIONS.iter().enumerate() {
-                // The same work for any number of sessions beyond the cores, so that a cell takes as long.
+                // The same total work for any number of sessions beyond the cores, so that all cells take about as
+                // long.
                 let each = if *sessions > 2 { lookups * 2 / u64::from(*sessions) } else { lookups };
                 let (rate, cost) = together(instance, *sessions, procedure, each.max(1));
                 rates[i].push(rate);

@@ -59,7 +59,7 @@ fn create(session: &mut Client, from: u32, to: u32) -> f64 {
     began.elapsed().as_secs_f64() * 1e3 / f64::from(to - from + 1)
 }
 
-/// Private kilobytes of a process, without the shared memory that only it has touched.
+/// Private kilobytes of a process, without the pages of the SGA.
 fn private_kb(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps")).expect("smaps");
     let (mut is_sga, mut sum) = (false, 0);
@@ -73,7 +73,7 @@ fn private_kb(pid: u32) -> u64 {
     sum
 }
 
-/// The median of so many times of `f`, in milliseconds.
+/// The median of `times` runs of `f`, in milliseconds.
 fn median(times: usize, mut f: impl FnMut(usize)) -> f64 {
     let mut all: Vec<f64> = (0..times)
         .map(|n| {

@@ -1,4 +1,4 @@
-//! What gathering the statistics of a table costs beside reading it: processor time of the session's process.
+//! The cost of gathering the statistics of a table, compared with reading the table: CPU time of the session's process.
 //!
 //!     cargo build --release && cargo bench -p lab --bench gather [-- --rows 500000 --pairs 9]
 //!
@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;
 
-/// Reads every row and every column.
+/// The full scan of all rows and columns.
 const SCAN: &str =
     "select count(*), max(id), max(few), max(many), max(price), max(day), max(kind), max(name), max(pad) from g";
 
-/// What is measured beside it.
+/// The statements that are compared with the scan.
 const KINDS: &[(&str, &str)] = &[
     ("full scan of all columns", SCAN),
     ("count(*)", "select count(*) from g where pad is not null"),

@@ -3,8 +3,8 @@
 //!     cargo build --release
 //!     cargo bench -p lab --bench logons [-- --only first --times 500 --seconds 5 --sessions 2000]
 //!
-//! The client keeps what it has stretched its password to, so what is measured is the server, the wire and the client's
-//! part of the protocol without PBKDF2. `LATCHWORK_EXE` names another program than the release build.
+//! The client caches the PBKDF2 result of its password, so the figures are those of the server, the wire and the rest
+//! of the client's part of the protocol. `LATCHWORK_EXE` names another program than the release build.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ fn main() {
     }
 }
 
-/// Connect to first row, one connection after the other.
+/// Connect to first row, one connection at a time.
 fn first_row(instance: &Ephemeral, at: &NetAddress, owner: &mut Client) {
     let times = number("--times", 300);
     let mut known = None;
@@ -141,7 +141,7 @@ fn rate(at: &NetAddress, clients: usize) {
     println!("{clients:3} clients: {:.0} logons a second", done as f64 / began.elapsed().as_secs_f64());
 }
 
-/// Many sessions at once, each of which answers.
+/// Many concurrent sessions, each of which answers.
 fn many(instance: &Ephemeral, at: &NetAddress, n: usize) {
     let before = Memory::of(instance);
     let mut known = None;
@@ -180,7 +180,7 @@ struct Memory {
     proportional_kb: u64,
     private_kb: u64,
     page_tables_kb: u64,
-    /// Of the supervisor.
+    /// Open descriptors of the supervisor.
     descriptors: u64,
     processes: usize,
 }

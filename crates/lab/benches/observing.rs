@@ -1,14 +1,14 @@
-//! What it costs to be observed: processor time of an operation at each `statistics_level`, and while another session
-//! samples latch holders.
+//! The cost of observation: CPU time of an operation at each `statistics_level`, and while another session samples
+//! latch holders.
 //!
 //!     cargo build --release && cargo bench -p lab --bench observing [-- --pairs 60 --seconds 0.03 --only row-cache]
 //!
-//! One session runs a short piece of work twice in a row, once at BASIC and once in the condition that is measured, in
-//! an order that changes from pair to pair; the ratio of the two is one figure. What drifts, drifts through both
-//! halves. Medians are printed with the interval that holds the true median with 95 % by the binomial order statistics,
-//! and a pair of BASIC and BASIC shows what the method sees where there is nothing. Processor time is that of the
-//! session's own process: what other programs take does not count, what they do to the caches does, to both halves.
-//! `LATCHWORK_EXE` names another program than the release build.
+//! One session runs a short piece of work twice in a row, once at BASIC and once in the measured condition, in an order
+//! that changes from pair to pair; the ratio of the two is one figure. Drift affects both halves alike. Medians are
+//! printed with the 95 % interval of the median by binomial order statistics; a pair of BASIC and BASIC shows the error
+//! of the method. CPU time is that of the session's own process: the CPU time of other programs does not count, and
+//! their effect on the caches is the same for both halves. `LATCHWORK_EXE` names another program than the release
+//! build.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,15 +20,15 @@ const RESULT_CACHE: &str = include_str!("../../../experiments/result-cache/setup
 const KILL_CPU: &str = include_str!("../../../experiments/kill-cpu/setup.sql");
 const ROW_CACHE: &str = include_str!("../../../experiments/row-cache/setup.sql");
 
-/// The loops of the experiments: name, statement with the operations left out, operations a portion.
+/// The loops of the experiments: name, statement without the number of operations, operations a portion.
 const LOOPS: &[(&str, &str, u64)] = &[
     ("result-cache", "look_up_in_result_cache(", 1),
     ("kill-cpu", "walk('one', 'TRUE', ", 32768),
     ("row-cache", "read_character_set(", 1),
 ];
 
-/// What is measured against BASIC: name, level, whether somebody samples, milliseconds between samples of the active
-/// session history.
+/// The conditions compared with BASIC: name, level, whether latch holders are sampled, milliseconds between samples of
+/// the active session history.
 const CONDITIONS: &[(&str, &str, bool, Option<u32>)] = &[
     ("BASIC again", "BASIC", false, None),
     ("TYPICAL", "TYPICAL", false, None),
@@ -38,7 +38,7 @@ const CONDITIONS: &[(&str, &str, bool, Option<u32>)] = &[
     ("BASIC, ASH 10 ms", "BASIC", false, Some(10)),
 ];
 
-/// Asks for latch holders as fast as it can, a thousand samples a query.
+/// Samples latch holders as fast as possible, a thousand samples a query.
 const SAMPLE: &str = "select /*+ ordered use_nl(l) */ count(*), count(l.ksuprpid) from \
                       (select rownum s from dual connect by level <= 1000) g, x$ksuprlat l";
 
@@ -77,7 +77,7 @@ fn server_pid(session: &mut Client) -> u32 {
     }
 }
 
-/// Nanoseconds that a process has run so far.
+/// CPU nanoseconds of a process so far.
 fn cpu_ns(pid: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("schedstat");
     text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds")
@@ -89,10 +89,10 @@ struct Bench {
 }
 
 impl Bench {
-    /// Processor nanoseconds of an operation at a level.
+    /// CPU nanoseconds of an operation at a level.
     fn measure(&mut self, level: &str, call: &str, operations: u64, portion: u64) -> f64 {
         run(&mut self.session, &format!("alter session set statistics_level = {level}"));
-        // The cursor of this level, and what belongs to it, is there before anything is measured.
+        // Opens the cursor of this level before anything is measured.
         run(&mut self.session, &format!("begin {call}{}); end;", 40 * portion.min(1000)));
         let before = cpu_ns(self.pid);
         run(&mut self.session, &format!("begin {call}{operations}); end;"));
@@ -100,7 +100,7 @@ impl Bench {
     }
 }
 
-/// The median and the 95 % interval around it, of differences in per cent.
+/// The median of differences in per cent, and its 95 % interval.
 fn interval(all: &mut [f64]) -> (f64, f64, f64) {
     all.sort_by(f64::total_cmp);
     let n = all.len();
@@ -109,7 +109,7 @@ fn interval(all: &mut [f64]) -> (f64, f64, f64) {
     (at(n / 2), at((n / 2).saturating_sub(reach)), at(n / 2 + reach))
 }
 
-/// Samples until it is told to end, and counts the samples.
+/// Samples until `end` is set, and counts the samples.
 fn sample(mut session: Client, on: &AtomicBool, end: &AtomicBool, samples: &AtomicU64) {
     while !end.load(Ordering::Relaxed) {
         if on.load(Ordering::Relaxed) {

@@ -1,7 +1,7 @@
-//! What the benches beside other engines share: a PostgreSQL server in a folder of its own, sessions that start
-//! together, medians, arguments.
+//! Shared by the benches that compare with other engines: a PostgreSQL server in a folder of its own, sessions that
+//! start together, medians, arguments.
 
-// Each bench uses a part of it.
+// Each bench uses only a part of this module.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ pub fn median(all: &mut [f64]) -> f64 {
     all[all.len() / 2]
 }
 
-/// Seconds that a process (or thread, `thread-self`) has run so far.
+/// CPU seconds of a process (or thread, `thread-self`) so far.
 pub fn cpu_seconds(of: &str) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{of}/schedstat")).expect("schedstat");
     text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
 }
 
-/// The release build of the program, or what `LATCHWORK_EXE` names.
+/// The release build of the program, or the program named by `LATCHWORK_EXE`.
 pub fn latchwork_program() -> PathBuf {
     std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
         let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
@@ -40,7 +40,7 @@ pub fn latchwork_program() -> PathBuf {
     })
 }
 
-/// Starts one thread for each item at the same moment; seconds until the last has ended.
+/// Starts one thread for each item at the same moment; returns the seconds until the last one has ended.
 pub fn together<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) -> f64 {
     let barrier = Arc::new(Barrier::new(items.len() + 1));
     std::thread::scope(|scope| {
@@ -61,7 +61,7 @@ pub fn together<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) -> f64 {
     })
 }
 
-/// A PostgreSQL server in a folder of its own, run as user `postgres` when we are root.
+/// A PostgreSQL server in a folder of its own, run as user `postgres` when started by root.
 pub struct Postgres {
     bin: PathBuf,
     folder: PathBuf,
@@ -92,7 +92,7 @@ impl Postgres {
         self.folder.join("data")
     }
 
-    /// The folder of its socket.
+    /// The folder of the server's socket.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -113,7 +113,7 @@ impl Postgres {
         let postmaster = text.lines().next().expect("its number");
         let children = Command::new("pgrep").args(["-P", postmaster]).output().expect("pgrep runs");
         let children = String::from_utf8_lossy(&children.stdout).to_string();
-        // The postmaster first, so that it starts nothing again.
+        // The postmaster first, so that it restarts no process.
         for pid in std::iter::once(postmaster).chain(children.lines()) {
             let _ = Command::new("kill").args(["-9", pid]).status();
         }
@@ -123,7 +123,7 @@ impl Postgres {
         let _ = std::fs::remove_file(self.data().join("postmaster.pid"));
     }
 
-    /// A program of the server's own, to be run as the server's user.
+    /// A program of the PostgreSQL installation, run as the server's user.
     pub fn command(&self, program: &str) -> Command {
         let path = self.bin.join(program);
         if !self.as_user {
@@ -135,14 +135,14 @@ impl Postgres {
         command
     }
 
-    /// `psql` on the cluster's database, with `arguments` to come.
+    /// `psql` on the cluster's database; the caller adds arguments.
     pub fn psql_command(&self) -> Command {
         let mut command = self.command("psql");
         command.arg("-h").arg(&self.folder).args(["-d", "postgres", "-qAtX", "-v", "ON_ERROR_STOP=1"]);
         command
     }
 
-    /// Runs statements and gives what they print.
+    /// Runs statements and returns their output.
     pub fn psql(&self, sql: &str) -> String {
         let output = self.psql_command().args(["-c", sql]).output().expect("psql runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -2,8 +2,8 @@
 //!
 //! Ten thousand rows of 200 characters, read one at a time by a random key. Latchwork runs PL/SQL cursor loops over a
 //! hash cluster and over the result cache; PostgreSQL a PL/pgSQL cursor loop over a hash index; SQLite a prepared
-//! statement in a compiled loop. Rounds are interleaved; medians and ratios are printed, by the clock and, for a
-//! machine that does other work as well, by the CPU time of one lookup. What is not installed is left out, and said.
+//! statement in a compiled loop. Rounds are interleaved; medians and ratios are printed, by the clock and, for a busy
+//! machine, by the CPU time of one lookup. An engine that is not installed is skipped with a message.
 //!
 //!     cargo bench -p lab --features peers --bench peers [-- --rounds 7 --seconds 1]
 //!
@@ -20,7 +20,7 @@ use types::{DataType, Number, Value};
 const ROWS: i64 = 10_000;
 const SETUP: &str = include_str!("../../../experiments/result-cache/setup.sql");
 
-/// One competitor: runs so many lookups in each of so many sessions and says how long it took, and how much CPU time.
+/// One engine: runs this many lookups in each of this many sessions and returns the time and the CPU time.
 struct Runner<'a> {
     name: String,
     run: Box<dyn FnMut(u32, u64) -> (f64, f64) + 'a>,
@@ -102,12 +102,12 @@ fn start_postgres() -> Option<Postgres> {
              (split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::numeric - split_part(c, ' ', 1)::numeric) / 1e9;
          end $$;",
     );
-    // By itself: VACUUM does not run in the transaction that several statements in one call are.
+    // In a call of its own: VACUUM cannot run in the transaction that several statements in one call form.
     server.psql("vacuum analyze lookup");
     Some(server)
 }
 
-/// The longest of the sessions' own times, and their CPU time together: connecting does not count.
+/// The longest of the sessions' own times, and their total CPU time; connecting is not included.
 fn run_postgres(server: &Postgres, sessions: u32, lookups: u64) -> (f64, f64) {
     let times = std::sync::Mutex::new(Vec::new());
     together((0..sessions).collect(), |_| {

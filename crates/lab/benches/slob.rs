@@ -1,10 +1,10 @@
-//! Latchwork and PostgreSQL on the same readers in the same run: random ranges of a table in random order, through an
+//! Latchwork and PostgreSQL with the same readers in the same run: random ranges of a table in random order, through an
 //! index, all from the cache, in each engine's own procedural language.
 //!
-//! What counts are buffers read a second of processor time of the reading process (logical reads here, buffer hits
-//! there, by each engine's own count), and the same by the clock. PostgreSQL reads by the plan it chooses (a bitmap,
+//! The figures are buffers read per second of CPU time of the reading process (logical reads here, buffer hits there,
+//! by each engine's own count), and the same by the clock. PostgreSQL reads by the plan that it chooses (a bitmap,
 //! which visits each block of a range once) and by the plain index scan, which visits a block for each row as Latchwork
-//! does. Rounds are interleaved, medians printed.
+//! does. Rounds are interleaved; medians are printed.
 //!
 //!     cargo bench -p lab --features peers --bench slob [-- --rounds 7 --seconds 1 --small 10000 --big 200000]
 
@@ -16,7 +16,7 @@ use peer::{Postgres, argument, cpu_seconds, latchwork_program, median};
 use std::time::Instant;
 use types::{DataType, Number, Value};
 
-/// What one call of a reader took.
+/// The figures of one call of a reader.
 #[derive(Clone, Copy, Default)]
 struct Sample {
     buffers: f64,
@@ -117,7 +117,7 @@ fn read_postgres(server: &Postgres, table: &str, bitmap: bool, executions: u64) 
         "select coalesce(heap_blks_hit, 0) + coalesce(idx_blks_hit, 0) from pg_statio_user_tables where relname = '{table}'"
     );
     let on = if bitmap { "on" } else { "off" };
-    // Statements of one call are one transaction, so these are calls of their own in one session.
+    // Statements of one call form one transaction, so these are separate calls in one session.
     let mut psql = server.psql_command();
     for sql in [
         &format!("select read_{table}(200, '{on}')"),
@@ -143,7 +143,7 @@ fn read_postgres(server: &Postgres, table: &str, bitmap: bool, executions: u64) 
     }
 }
 
-/// Medians of buffers a second of processor time, by the clock, and nanoseconds of processor time a row.
+/// Medians of buffers per second of CPU time, buffers per second by the clock, and CPU nanoseconds per row.
 fn figures(samples: &[Sample]) -> [f64; 3] {
     let of = |figure: fn(&Sample) -> f64| median(&mut samples.iter().map(figure).collect::<Vec<f64>>());
     [of(|s| s.buffers / s.cpu), of(|s| s.buffers / s.seconds), of(|s| s.cpu / s.rows * 1e9)]

@@ -1,14 +1,13 @@
-//! What snapshots of the workload repository cost those who work: operations of one session with a snapshot each second
-//! and without.
+//! The cost of snapshots of the workload repository to other sessions: operations of one session with a snapshot each
+//! second and without.
 //!
 //!     cargo build --release && cargo bench -p lab --bench snapshots [-- --pairs 20 --seconds 2 --only row-cache]
 //!
-//! A session runs a loop in portions of some milliseconds for as long as a half of a pair lasts, another takes a
-//! snapshot each second in the halves that have them; which half comes first changes from pair to pair. Two figures a
-//! pair: operations a second by the clock, and processor time of an operation in the session's own process, which other
-//! programs on the machine do not change by being there. Medians with the interval that holds the true one with 95 %.
-//! Longest portion: what a session would have been kept waiting at most. `LATCHWORK_EXE` names another program than the
-//! release build.
+//! A session runs a loop in portions of some milliseconds for each half of a pair; in one half another session takes a
+//! snapshot each second. The order of the halves changes from pair to pair. Two figures a pair: operations a second by
+//! the clock, and CPU time of an operation in the session's own process, which other programs on the machine do not
+//! change. Medians are printed with their 95 % intervals. The longest portion bounds the time that the session was
+//! blocked. `LATCHWORK_EXE` names another program than the release build.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +21,7 @@ const SETUP: &[&str] = &[
     "create table slept (n number primary key, v varchar2(100))\n/\n",
 ];
 
-/// Name, and a block that does `:n` operations.
+/// Name, and a block that performs `:n` operations.
 const LOOPS: &[(&str, &str)] = &[
     ("row-cache", "begin read_character_set(:n); end;"),
     (
@@ -65,13 +64,13 @@ fn server_pid(session: &mut Client) -> u32 {
     }
 }
 
-/// Nanoseconds that a process has run so far.
+/// CPU nanoseconds of a process so far.
 fn cpu_ns(pid: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("schedstat");
     text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds")
 }
 
-/// Operations a second, processor nanoseconds an operation, the longest portion in milliseconds.
+/// Operations a second, CPU nanoseconds an operation, and the longest portion in milliseconds.
 fn half(session: &mut Client, pid: u32, block: &str, portion: u64, seconds: f64) -> (f64, f64, f64) {
     let block = block.replace(":n", &portion.to_string());
     let (began, cpu) = (Instant::now(), cpu_ns(pid));
@@ -86,7 +85,7 @@ fn half(session: &mut Client, pid: u32, block: &str, portion: u64, seconds: f64)
     (n / began.elapsed().as_secs_f64(), (cpu_ns(pid) - cpu) / n, longest)
 }
 
-/// The median and the 95 % interval around it.
+/// The median and its 95 % interval.
 fn interval(all: &mut [f64]) -> (f64, f64, f64) {
     all.sort_by(f64::total_cmp);
     let n = all.len();
@@ -95,7 +94,7 @@ fn interval(all: &mut [f64]) -> (f64, f64, f64) {
     (at(n / 2), at((n / 2).saturating_sub(reach)), at(n / 2 + reach))
 }
 
-/// Takes a snapshot each second while it is on.
+/// Takes a snapshot each second while `on` is set.
 fn take(mut session: Client, on: &AtomicBool, end: &AtomicBool, taken: &AtomicU64, cpu_us: &AtomicU64) {
     let pid = server_pid(&mut session);
     let mut next = Instant::now();

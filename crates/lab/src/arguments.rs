@@ -1,4 +1,4 @@
-//! The arguments of `lab run`, the plans that follow from them, and the refusal of those that a program does not obey.
+//! The arguments of `lab run`, the plans made from them, and the check that the program to run supports them.
 
 use std::path::PathBuf;
 
@@ -22,10 +22,10 @@ pub struct RunArguments {
     /// Operations of each session in a cell (instead of --seconds)
     #[arg(long)]
     iterations: Option<u64>,
-    /// How long a cell should take
+    /// Target duration of a cell in seconds
     #[arg(long)]
     seconds: Option<f64>,
-    /// Repeats of each cell; the average is shown with its 95 % interval, of two repeats or more
+    /// Repeats of each cell; the average of two or more is shown with its 95 % interval
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
     /// Only these: a workload, a generation, or workload@generation; may be repeated
@@ -34,26 +34,26 @@ pub struct RunArguments {
     /// Generations to run instead of the manifest's
     #[arg(long, value_delimiter = ',')]
     generation: Vec<String>,
-    /// Init parameter NAME=VALUE over the manifest's; may be repeated
+    /// Init parameter NAME=VALUE that overrides the manifest's; may be repeated
     #[arg(long)]
     param: Vec<String>,
     /// Folder to write to (default: results/EXPERIMENT-TIME)
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
-    /// Seed of the order of the cells; of everything that torture decides [default: 1]
+    /// Seed of the order of the cells, and of all decisions of torture [default: 1]
     #[arg(long)]
     seed: Option<u64>,
-    /// Torture: how often the instance is killed [default: 20]
+    /// Torture: number of kills of the instance [default: 20]
     #[arg(long)]
     instance_kills: Option<u64>,
-    /// Torture: how many sessions are killed [default: 200]
+    /// Torture: number of killed sessions [default: 200]
     #[arg(long)]
     session_kills: Option<u64>,
-    /// Torture: how often a backup made under load is restored to a moment; 0: NOARCHIVELOG [default: an eighth of the
-    /// instance kills]
+    /// Torture: number of backups made under load that are restored to a moment; 0: NOARCHIVELOG [default: an eighth of
+    /// the instance kills]
     #[arg(long)]
     restores: Option<u64>,
-    /// Huge pages: reserve them in the machine's setting vm.nr_hugepages, as root; it is put back afterwards
+    /// Huge pages: reserve them in the machine's setting vm.nr_hugepages, as root; the setting is restored afterwards
     #[arg(long)]
     reserve_huge_pages: bool,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub struct RunArguments {
     quiet: bool,
 }
 
-/// A program that `lab run` runs, as far as options are concerned.
+/// A program of `lab run`, to decide which options it supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Program {
     /// An experiment with a manifest.
@@ -104,8 +104,8 @@ impl Program {
 }
 
 impl RunArguments {
-    /// Every option with the programs that obey it, and whether it was given. A field that is added to the arguments
-    /// has to be placed here.
+    /// Every option with the programs that support it, and whether it was given. A new field of the arguments has to be
+    /// added here.
     fn options(&self) -> Vec<(&'static str, &'static [Program], bool)> {
         let RunArguments {
             experiment: _,
@@ -152,10 +152,10 @@ impl RunArguments {
         all
     }
 
-    /// Refuses options that the program to run does not obey.
+    /// Refuses options that the program to run does not support.
     ///
     /// # Errors
-    /// With each of them and the programs that have it, and with the options that this one has.
+    /// Lists each such option with the programs that support it, and the options of this program.
     pub(crate) fn check(&self) -> Result<(), LabError> {
         let program = Program::of(&self.experiment);
         let options = self.options();
@@ -185,8 +185,9 @@ impl RunArguments {
     fn params(&self) -> Result<Vec<(String, String)>, LabError> {
         let mut params = Vec::new();
         for pair in &self.param {
-            let (name, value) =
-                pair.split_once('=').ok_or_else(|| LabError::new(format!("--param {pair}: NAME=VALUE is wanted")))?;
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| LabError::new(format!("--param {pair} is not of the form NAME=VALUE")))?;
             params.push((name.trim().to_string(), value.trim().to_string()));
         }
         Ok(params)
@@ -213,7 +214,7 @@ impl RunArguments {
         if seconds > 0.0 && seconds.is_finite() {
             return Ok(seconds);
         }
-        Err(LabError::new("--seconds wants a number above 0".into()))
+        Err(LabError::new("--seconds must be greater than 0".into()))
     }
 
     pub(crate) fn slob_plan(&self, stop: &Stop) -> Result<slob::Plan, LabError> {
@@ -263,7 +264,7 @@ impl RunArguments {
         let params = self.params()?;
         let seconds = self.seconds.unwrap_or(if self.quick { 0.3 } else { 2.0 });
         if !(seconds > 0.0 && seconds.is_finite()) {
-            return Err(LabError::new("--seconds wants a number above 0".into()));
+            return Err(LabError::new("--seconds must be greater than 0".into()));
         }
         Ok(Plan {
             sessions,
@@ -279,7 +280,7 @@ impl RunArguments {
         })
     }
 
-    /// The plan of an experiment's part of a journey: all generations, fewer repeats and numbers of sessions.
+    /// The plan of one experiment in a journey: all generations, with fewer repeats and numbers of sessions.
     pub(crate) fn journey_plan(&self, manifest: &Manifest, stop: &Stop) -> Result<Plan, LabError> {
         let mut plan = self.plan(manifest, stop)?;
         if self.generation.is_empty() {

@@ -1,8 +1,8 @@
-//! Figures of runs for other engines: the tables of `docs/format/export.md` whose names begin with `lab_`.
+//! Export of figures for other engines: the tables of `docs/format/export.md` whose names begin with `lab_`.
 //!
-//! A run is the experiment and when it began; what is of the whole run lies under the instance `lab`, a measured cell
-//! under its generation. Rows of the tables are matched by run, instance and `cell`, the number of the row in
-//! `results.json`.
+//! A run is identified by the experiment and its start time. Figures of the whole run are stored under the instance
+//! `lab`, those of a measured cell under its generation. Rows of the tables are joined by run, instance and `cell`, the
+//! number of the row in `results.json`.
 
 use crate::results::{Host, Results, Row};
 use crate::{LabError, results_at, slob, time_machine, torture};
@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use types::Date;
 
-/// How files are written.
+/// The format of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ExportForm {
     Csv,
@@ -36,7 +36,7 @@ impl From<io::Error> for LabError {
     }
 }
 
-/// `lab export`: a run that was exported before is written again.
+/// `lab export`: the files of a run that was exported before are rewritten.
 pub(crate) fn command(places: &[PathBuf], to: &Path, form: ExportForm) -> Result<(), LabError> {
     let mut lake = Lake::open(to, form.into())?;
     for place in places {
@@ -71,7 +71,7 @@ fn int(n: impl Into<i64>) -> Field {
     Field::Int(n.into())
 }
 
-/// Where a run's files go.
+/// The destination of a run's files.
 struct Run<'a> {
     lake: &'a mut Lake,
     name: String,
@@ -89,7 +89,7 @@ impl Run<'_> {
     }
 }
 
-/// What is said of every run.
+/// The description of a run.
 struct About<'a> {
     experiment: &'a str,
     title: &'a str,
@@ -101,7 +101,7 @@ struct About<'a> {
     stopped_of: Option<usize>,
 }
 
-/// Begins a run's files: with what is said of it, and its parameters. `started` is in seconds since 1970.
+/// Begins a run's files: writes its description and its parameters. `started` is in seconds since 1970.
 fn begin<'a>(about: &About<'_>, started: u64, lake: &'a mut Lake) -> Result<Run<'a>, LabError> {
     let seconds = i64::try_from(started).unwrap_or(0);
     let started = Date::from_unix(seconds).map_err(|e| LabError::new(e.to_string()))?;
@@ -268,7 +268,7 @@ fn latches(generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<
     run.put("lab_latch", generation, &of_latch, all)
 }
 
-/// Figures of sections, one a row: they have names that only the experiment knows.
+/// Figures of sections, one a row, since their names differ between experiments.
 fn figures(results: &Results, generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<(), LabError> {
     let of_figure = columns(&[
         ("cell", Kind::Int),
@@ -293,7 +293,8 @@ fn figures(results: &Results, generation: &str, rows: &[(i64, &Row)], run: &mut 
     run.put("lab_figure", generation, &of_figure, all)
 }
 
-/// A run of torture: it has no cells, but a row for each kind of death, the starts that followed, and the named points.
+/// A run of torture: instead of cells it has a row for each kind of death, the starts that followed, and the named
+/// points.
 fn tortured(result: &torture::Torture, lake: &mut Lake) -> Result<(), LabError> {
     let about = About {
         experiment: &result.experiment,
@@ -357,7 +358,7 @@ mod tests {
     use super::*;
     use crate::torture::Torture;
 
-    /// One file of a table of a run that the tests make, as lines of JSON.
+    /// One file of a table that a test exported, as lines of JSON.
     fn lines_of(lake: &Path, table: &str, instance: &str) -> Vec<serde_json::Value> {
         let place =
             lake.join(table).join(format!("run=e-19700101T000000Z/instance={instance}/day=1970-01-01/cells.ndjson"));
@@ -420,7 +421,7 @@ mod tests {
         assert_eq!(lines("lab_torture_point")[0]["point"], "log-write");
         assert_eq!(lines("lab_run")[0]["experiment"], torture::NAME);
         assert_eq!(lines("lab_parameter")[0]["value"], "11");
-        // Again, for those that come back to it.
+        // Exports the run again, over its existing files.
         command(std::slice::from_ref(&folder), &lake, ExportForm::Json).expect("it is exported again");
         std::fs::remove_dir_all(&folder).expect("it can be removed");
     }

@@ -1,8 +1,8 @@
-//! What the machine is.
+//! The description of the machine.
 
 use crate::results::Host;
 
-/// Reads the machine's description from `/proc`; what cannot be read is left empty.
+/// Reads the description from `/proc`; values that cannot be read are left empty.
 pub fn describe() -> Host {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpu = read("/proc/cpuinfo");
@@ -21,7 +21,7 @@ pub fn describe() -> Host {
     }
 }
 
-/// The load average of the last minute; `None` where `/proc` does not say it.
+/// The load average of the last minute; `None` where `/proc` does not have it.
 pub fn load() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').next()?.parse().ok()

@@ -1,8 +1,8 @@
 //! The report: one self-contained HTML page.
 //!
-//! Colour tells the design, and each generation has the same colour on every page; the marker tells the workload. A
-//! line that was measured here is called `Latchwork as 11.1`; a published one is dashed, has hollow markers, and is
-//! called by machine, year and release.
+//! The colour shows the design, and each generation has the same colour on every page; the marker shows the workload. A
+//! line measured here is called `Latchwork as 11.1`; a published one is dashed, has hollow markers, and is named by
+//! machine, year and release.
 
 use crate::results::{PublishedCurve, Results, Row, design, generation_order};
 use crate::statistics::summary;
@@ -40,7 +40,7 @@ fn colour_of(generation: &str) -> usize {
     generation_order(generation) % COLOURS
 }
 
-/// How the latch figures of a variant are drawn: title, whether per get, whether logarithmic, and the figure.
+/// A plot of latch figures: title, whether per get, whether logarithmic, and the figure.
 type LatchPlot = (&'static str, &'static str, fn(&crate::results::LatchFigures) -> f64);
 
 const LATCH_PLOTS: &[LatchPlot] = &[
@@ -167,7 +167,7 @@ pub fn page(results: &Results) -> String {
     out.push_str(&published(results, &variants));
     if let Some(table) = crate::laws::table(&results.counts) {
         out.push_str(&format!(
-            "<h2>Counted, for an operation unless more are named</h2>\n<p>{}</p>\n<pre>{}</pre>\n",
+            "<h2>Counts per operation, or per the number given</h2>\n<p>{}</p>\n<pre>{}</pre>\n",
             escape(&crate::laws::rule(&results.counts)),
             escape(&table)
         ));
@@ -233,7 +233,7 @@ fn published_line(curve: &PublishedCurve, nth: usize) -> Series {
     Series { title: curve.label(), points, bars: vec![], colour, marker: nth, published: true }
 }
 
-/// What was run, where, and how.
+/// The machine, the parameters and the method of the run.
 pub(crate) fn facts_of(results: &Results) -> String {
     let mut out = String::from("<dl>");
     let mut fact = |name: &str, value: String| {
@@ -257,7 +257,8 @@ pub(crate) fn facts_of(results: &Results) -> String {
     out
 }
 
-/// The published curves beside ours, as times the one-session rate, so that machines of different times compare.
+/// The published curves beside the measured ones, relative to the one-session rate, so that machines of different times
+/// compare.
 fn published(results: &Results, variants: &[String]) -> String {
     if results.published.is_empty() {
         return String::new();
@@ -280,8 +281,8 @@ fn published(results: &Results, variants: &[String]) -> String {
     out
 }
 
-/// A line for each variant that used one of the names of a latch, called by design and workload, and by the name where
-/// the latch has several.
+/// A line for each variant that used one of the names of a latch, named by design and workload, and by the latch's name
+/// where it has several.
 fn latch_lines(
     results: &Results,
     variants: &[String],
@@ -302,7 +303,7 @@ fn latch_lines(
     lines
 }
 
-/// The name of a variant where lines of several workloads stand together.
+/// The name of a variant in a plot with several workloads.
 fn called(results: &Results, variant: &str) -> String {
     let (workload, generation) = variant.rsplit_once('@').unwrap_or((variant, ""));
     match workloads(results).len() {
@@ -342,7 +343,7 @@ fn latches(results: &Results, variants: &[String]) -> String {
     )
 }
 
-/// Sleeps by place, as the experiment's section counts them: a plot for each mutex or latch that was slept for.
+/// Sleeps by place, as the experiment's section counts them: a plot for each mutex or latch with sleeps.
 fn places(results: &Results, variants: &[String]) -> String {
     let Some(section) = &results.sleeps else { return String::new() };
     let mut names: Vec<&String> =
@@ -371,7 +372,7 @@ fn places(results: &Results, variants: &[String]) -> String {
     }
 }
 
-/// Whether a variant's cells get the latch at all: once an operation in a hundred or more.
+/// Whether a variant's cells get the latch in their operations: at least once in a hundred operations.
 fn used(results: &Results, variant: &str, latch: &str) -> bool {
     let rows = results.rows.iter().filter(|r| r.variant == variant);
     rows.filter_map(|r| r.latches.get(latch).map(|f| (f.gets, r.operations)))
@@ -405,7 +406,7 @@ mod tests {
         for row in &mut results.rows {
             row.latches.insert("library cache".into(), figures);
             row.latches.insert("library cache pin".into(), figures);
-            // Got now and then in passing, by no operation.
+            // Got occasionally by background work, not by the operations.
             row.latches.insert("cache buffers chains".into(), crate::results::LatchFigures { gets: 3, ..figures });
         }
         let latches: Vec<String> =
@@ -418,7 +419,7 @@ mod tests {
                 "library cache pin: misses, % of gets"
             ]
         );
-        // One latch under the names of two generations is one plot, and each line says its name.
+        // One latch under the names of two generations is one plot, and each line has its own name.
         let other = results.rows[0].latches.remove("Result Cache: Latch").unwrap();
         results.rows[0].latches.insert("Result Cache: RC Latch".into(), other);
         let page = page(&results);

@@ -1,12 +1,12 @@
-//! What an operation must count, to the unit: the part of an experiment that no machine changes.
+//! The exact counts that an operation must have by its design, on any machine.
 //!
-//! A manifest states for each generation how much a figure grows with an operation. One session works `n` and then `2n`
-//! operations, and what the second run added beyond the first belongs to `n` operations: what a call itself costs
-//! cancels. That is one reading. Every instance gives the same number of readings, whatever they are, and all of them
-//! are kept. Background processes add to a figure now and then, in the shorter run (the reading is too low) or in the
-//! longer one (too high), so the median of all readings is compared with the expected figure: a law holds when the
-//! median is the expected figure to the unit. The least and the greatest reading, and how many agree with the law,
-//! stand beside it. Reading again until a reading fits was rejected: it finds any law in enough noise.
+//! A manifest states for each generation by how much an operation increases a figure. One session performs `n` and then
+//! `2n` operations, and the difference of the two increases belongs to `n` operations: the cost of the call itself
+//! cancels. That is one reading. Every instance gives the same number of readings, and all of them are kept. Background
+//! processes occasionally increase a figure, in the shorter run (the reading is too low) or in the longer one (too
+//! high), so the median of all readings is compared with the expected figure: a law holds when the median equals the
+//! expected figure exactly. The lowest and the highest reading, and the number of readings that agree with the law, are
+//! reported beside it. Repeating until a reading fits was rejected: that finds any law in enough noise.
 
 use std::collections::BTreeMap;
 
@@ -22,23 +22,23 @@ use crate::table::columns;
 /// Readings of a figure in each instance. Odd, so that the median of one instance's readings is one of them.
 const READINGS: usize = 7;
 
-/// A law, as the manifest says it.
+/// A law, as stated in the manifest.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Law {
     /// The workload that is counted.
     pub variant: String,
-    /// What is counted.
+    /// Title of the figure.
     pub title: String,
-    /// Gives one number that grows.
+    /// Query that returns one growing number.
     pub query: String,
     /// Operations of the shorter run.
     #[serde(default = "thousand")]
     pub operations: u64,
-    /// Operations that the figures are told for.
+    /// Number of operations that the figures refer to.
     #[serde(default = "one")]
     pub per: u64,
-    /// By generation, what as many operations add.
+    /// By generation, the expected increase for `per` operations.
     pub expected: BTreeMap<String, f64>,
 }
 
@@ -50,13 +50,13 @@ fn thousand() -> u64 {
     1000
 }
 
-/// A law beside what was counted.
+/// A law and its readings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Count {
     pub workload: String,
     pub generation: String,
     pub title: String,
-    /// Null where the manifest has none for the generation.
+    /// `None` where the manifest has no figure for the generation.
     pub expected: Option<f64>,
     /// The median of the readings, which is compared with `expected`.
     pub seen: f64,
@@ -65,24 +65,24 @@ pub struct Count {
     pub readings: Vec<f64>,
 }
 
-/// Whether two figures of an operation are the same to the unit.
+/// Whether two figures of an operation are equal, up to rounding.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
 impl Count {
-    /// Whether the median of the readings is the expected figure, to the unit.
+    /// Whether the median of the readings equals the expected figure.
     pub fn holds(&self) -> bool {
         self.expected.is_none_or(|expected| same(expected, self.seen))
     }
 
-    /// Least, median and greatest reading.
+    /// Lowest, median and highest reading.
     pub fn spread(&self) -> Summary {
         let one = summary([self.seen]).or_else(|| summary([0.0]));
         summary(self.readings.iter().copied()).or(one).expect("a summary of one figure")
     }
 
-    /// Readings that agree with the law, or with their median where there is none.
+    /// Number of readings that agree with the law, or with their median where there is no expected figure.
     pub fn agreeing(&self) -> usize {
         let law = self.expected.unwrap_or(self.seen);
         self.readings.iter().filter(|reading| same(**reading, law)).count()
@@ -109,7 +109,7 @@ pub fn join(all: &mut Vec<Count>, counts: Vec<Count>) {
 }
 
 impl Law {
-    /// What the types cannot say.
+    /// Checks the rules that the types do not express.
     pub fn check(&self, variants: &[&str]) -> Result<(), String> {
         if !variants.contains(&self.variant.as_str()) {
             return Err(format!("law '{}': there is no variant '{}'", self.title, self.variant));
@@ -126,14 +126,14 @@ impl Law {
         }
     }
 
-    /// Takes all readings in an instance. `work` runs the workload's statement for a number of operations.
+    /// Takes all readings in an instance. `work` runs the workload's statement for the given number of operations.
     pub fn count(
         &self,
         generation: &str,
         observer: &mut Client,
         work: &mut dyn FnMut(u64) -> Result<(), LabError>,
     ) -> Result<Count, LabError> {
-        // The first reading of the figure compiles its query; one run without a reading warms up.
+        // The first read compiles the query; one run without a reading warms up.
         self.read(observer)?;
         work(self.operations)?;
         let mut readings = Vec::with_capacity(READINGS);
@@ -167,7 +167,7 @@ impl Law {
 }
 
 /// The median without needless digits. A law that does not hold is marked. Where readings differ, the number of those
-/// that agree with the law stands behind it, with the least and the greatest.
+/// that agree with the law follows, with the lowest and the highest.
 pub fn told(count: &Count) -> String {
     let number = |value: f64| {
         let text = format!("{value:.3}");
@@ -187,12 +187,14 @@ pub fn told(count: &Count) -> String {
     text
 }
 
-/// The meaning of the figures of [`told`], for a table's heading.
+/// The explanation of the figures of [`told`], for a table's heading.
 pub fn rule(counts: &[Count]) -> String {
     let readings = counts.iter().map(|c| c.readings.len()).max().unwrap_or(0);
     let some = counts.iter().map(Count::spread).any(|s| !same(s.least, s.greatest));
     let marked = match some {
-        true => "; in brackets, where readings differ: how many are the law's figure, the least and the greatest",
+        true => {
+            "; in brackets, where readings differ: the number that equal the law's figure, the lowest and the highest"
+        }
         false => "; no two readings of a law differ",
     };
     match readings {
@@ -213,7 +215,7 @@ pub fn titles(counts: &[Count]) -> Vec<(String, String)> {
     out
 }
 
-/// The counts as a table: a line for each generation, a column for each law; nothing of none.
+/// The counts as a table: a line for each generation, a column for each law; `None` without counts.
 pub fn table(counts: &[Count]) -> Option<String> {
     let titles = titles(counts);
     let mut generations: Vec<&str> = counts.iter().map(|c| c.generation.as_str()).collect();
@@ -254,7 +256,7 @@ mod tests {
         let most = of(&[2.0, 2.004, 2.0]);
         assert!(most.holds());
         assert_eq!(told(&most), "2 [2 of 3: 2 to 2.004]");
-        // One reading fits: before, reading stopped there and the law held.
+        // A single reading fits: reading until one fits would accept the law.
         let few = of(&[2.004, 2.0, 2.01]);
         assert!(!few.holds());
         assert_eq!(told(&few), "2.004 (expected 2) [1 of 3: 2 to 2.01]");

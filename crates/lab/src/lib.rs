@@ -1,8 +1,8 @@
-//! The laboratory: contention experiments that are run, repeated, compared and drawn.
+//! The laboratory: it runs, repeats, compares and plots contention experiments.
 //!
 //! An experiment is a folder: a manifest, a set-up script, a worker for each variant. The laboratory starts an instance
-//! for every generation, runs the cells of the sweep in random order, reads `v$latch` before and after each, and leaves
-//! `results.json`, `results.csv` and one self-contained HTML page. It knows an instance through SQL and V$ alone.
+//! for every generation, runs the cells of the sweep in random order, reads `v$latch` before and after each, and writes
+//! `results.json`, `results.csv` and one self-contained HTML page. It accesses an instance only through SQL and V$.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -34,7 +34,7 @@ pub use results::{LatchFigures, Results, Row};
 pub use run::{Plan, run};
 pub use stop::Stop;
 
-/// Why a run failed; the text is for the user.
+/// The error of a run; the text is for the user.
 #[derive(Debug)]
 pub struct LabError {
     message: String,
@@ -68,7 +68,7 @@ pub enum Command {
     /// Run an experiment, print its tables, and write results.json, results.csv and report.html
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
-    /// Print the tables of an earlier run and write its page again
+    /// Print the tables of an earlier run and rewrite its page
     Report {
         /// Folder of the run, or its results.json
         place: PathBuf,
@@ -78,7 +78,7 @@ pub enum Command {
         /// Folders of runs, or their results.json
         #[arg(required = true)]
         places: Vec<PathBuf>,
-        /// The folder to write to, made where it is not there
+        /// The folder to write to; it is created if necessary
         #[arg(long, value_name = "DIR")]
         to: PathBuf,
         #[arg(long, value_enum, default_value_t = ExportForm::Parquet)]
@@ -140,7 +140,7 @@ fn list() {
     }
 }
 
-/// Tortures an instance; a failure is printed with the tables and is the command's.
+/// Runs the torture; a failure is printed with the tables and makes the command fail.
 fn torture_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
     let result = torture::run(&arguments.torture_plan(stop)?)?;
     let unnamed = || PathBuf::from(format!("results/{}-{}", result.experiment, result.started));
@@ -154,7 +154,7 @@ fn torture_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError
     }
 }
 
-/// Runs on pages of both sizes; the machine's setting is put back before the figures are printed.
+/// Runs on pages of both sizes; the machine's setting is restored before the figures are printed.
 fn huge_pages_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
     let result = slob::run_huge_pages(&arguments.huge_pages_plan(stop)?)?;
     let unnamed = || PathBuf::from(format!("results/{}-{}", result.experiment, result.started));
@@ -203,13 +203,16 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
     ended(&results.broken_laws(), &stop)
 }
 
-/// How a run ends: with an error when an operation counted what its design does not, or when it was stopped.
+/// The outcome of a run: an error when a law does not hold, or when the run was stopped.
 fn ended(broken: &[String], stop: &Stop) -> Result<(), LabError> {
     if !broken.is_empty() {
-        return Err(LabError::new(format!("an operation counted what its design does not:\n{}", broken.join("\n"))));
+        return Err(LabError::new(format!(
+            "the counts of an operation differ from those of its design:\n{}",
+            broken.join("\n")
+        )));
     }
     match stop.is_asked() {
-        true => Err(LabError::new("stopped; what was measured is written".into())),
+        true => Err(LabError::new("stopped; the results so far are written".into())),
         false => Ok(()),
     }
 }
@@ -222,7 +225,7 @@ fn journey_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError
     let mut plan = |experiment: &Experiment| arguments.journey_plan(&experiment.manifest, stop);
     let journey = time_machine::travel(&experiments, &mut plan, &folder)?;
     if journey.runs.is_empty() {
-        return Err(LabError::new("stopped before anything was measured".into()));
+        return Err(LabError::new("stopped before the first measurement".into()));
     }
     let folder = folder(&journey);
     time_machine::write(&journey, &folder)?;
@@ -232,11 +235,11 @@ fn journey_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError
     ended(&journey.broken_laws(), stop)
 }
 
-/// The results of a run: the file they are in, and what it says.
+/// The results of a run: the path of the file, and its content.
 fn results_at(place: &Path) -> Result<(PathBuf, serde_json::Value), LabError> {
     let file = if place.is_dir() { place.join("results.json") } else { place.to_path_buf() };
     let text = std::fs::read_to_string(&file).map_err(|e| {
-        LabError::new(format!("{}: {e}\nA run's folder is wanted, or its results.json.", file.display()))
+        LabError::new(format!("{}: {e}\nGive the folder of a run, or its results.json.", file.display()))
     })?;
     let kind = serde_json::from_str(&text).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
     Ok((file, kind))

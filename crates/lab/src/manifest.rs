@@ -1,4 +1,4 @@
-//! An experiment's manifest: what is set up, what a worker does, what is varied and what is measured.
+//! An experiment's manifest: the set-up, the workers, the sweep and the measured figures.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,20 +10,20 @@ use crate::laws::Law;
 use crate::results::{GENERATIONS, generation_order};
 use crate::sections::Section;
 
-/// A manifest, as `manifest.toml` says it.
+/// A manifest, the content of `manifest.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     pub name: String,
     pub title: String,
-    /// Whose experiment it is.
+    /// The author of the experiment.
     #[serde(default)]
     pub source: String,
     #[serde(default)]
     pub question: String,
     /// Script that each instance runs first, relative to the manifest.
     pub setup: String,
-    /// Statement that each instance runs before anything is measured.
+    /// Statement that each instance runs before the measurements.
     #[serde(default)]
     pub warm_up: Option<String>,
     /// Init parameters of every instance.
@@ -36,25 +36,25 @@ pub struct Manifest {
     pub measure: Measure,
     #[serde(default)]
     pub published: Vec<Published>,
-    /// Sections of the report beside throughput and latches.
+    /// Sections of the report besides throughput and latches.
     #[serde(default, rename = "section")]
     pub sections: Vec<Section>,
-    /// What an operation must count.
+    /// Exact counts of an operation.
     #[serde(default, rename = "law")]
     pub laws: Vec<Law>,
-    /// By generation, what a reader of its figures should know.
+    /// By generation, notes for the reader of its figures.
     #[serde(default)]
     pub notes: BTreeMap<String, String>,
 }
 
-/// What is varied.
+/// The varied parameters.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
     pub sessions: Vec<u32>,
     #[serde(default)]
     pub quick_sessions: Vec<u32>,
-    /// Workers do their operations in portions of as many; a session's operations are a multiple.
+    /// Operations are done in portions of this size; the operations of a session are a multiple of it.
     #[serde(default = "one")]
     pub portion: u64,
     /// Values of `latch_generation`; each has an instance of its own.
@@ -65,15 +65,15 @@ fn one() -> u64 {
     1
 }
 
-/// One way to do the work.
+/// A variant of the workload.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     pub name: String,
     pub title: String,
-    /// The statement every session executes once a run, with `:iterations` bound.
+    /// The statement that every session executes once a run, with `:iterations` bound.
     pub worker: String,
-    /// The first generation that has what the worker uses; in older ones the variant is not run.
+    /// The first generation with the features that the worker uses; in older ones the variant is not run.
     #[serde(default)]
     pub since: Option<String>,
     /// A latch that is held by hand while the sessions work.
@@ -82,7 +82,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Whether a generation has what the worker uses.
+    /// Whether a generation has the features that the worker uses.
     pub fn is_in(&self, generation: &str) -> bool {
         self.since.as_deref().is_none_or(|since| generation_order(generation) >= generation_order(since))
     }
@@ -92,21 +92,21 @@ impl Variant {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// Its names: the first that the generation has.
+    /// Names of the latch: the first one that the generation has is used.
     pub latches: Vec<String>,
     pub shared: bool,
-    /// Until all sessions have ended, or nobody has got the latch for so many milliseconds.
+    /// The latch is held until all sessions have ended, or no session has got it for this many milliseconds.
     pub ms: u64,
 }
 
-/// What is measured besides time.
+/// The figures measured besides time.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     /// Each latch by its name, or by all names that generations have for it.
     #[serde(default)]
     pub latches: Vec<LatchName>,
-    /// The section whose first figure counts sleeps by place; without it those of the latches are drawn.
+    /// The section whose first figure counts sleeps by place; without it the sleeps of the latches are drawn.
     #[serde(default)]
     pub sleeps: Option<String>,
 }
@@ -139,17 +139,17 @@ impl Measure {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// What was run, where machine, year and release do not say it.
+    /// Description of the work, where machine, year and release do not suffice.
     #[serde(default)]
     pub title: String,
-    /// The machine that it was measured on.
+    /// The machine of the measurement.
     pub machine: String,
     /// The year of the publication.
     pub year: u32,
-    /// The release of Oracle, as far as it was given.
+    /// The release of Oracle, as precisely as it was published.
     pub release: String,
     pub variant: String,
-    /// The generation whose release was measured.
+    /// The generation that corresponds to the release.
     #[serde(default)]
     pub generation: Option<String>,
     pub sessions: Vec<u32>,
@@ -167,7 +167,7 @@ pub struct Published {
 pub struct Experiment {
     pub manifest: Manifest,
     pub setup: String,
-    /// The folder it came from; `None` for one that ships with the program.
+    /// The folder of the experiment; `None` for one that ships with the program.
     pub folder: Option<PathBuf>,
 }
 
@@ -199,7 +199,7 @@ impl Experiment {
     /// Reads an experiment from its folder.
     ///
     /// # Errors
-    /// What is missing or wrong in it.
+    /// Names the missing or wrong part.
     pub fn read(folder: &Path) -> Result<Experiment, LabError> {
         let path = folder.join("manifest.toml");
         let text = std::fs::read_to_string(&path).map_err(|e| LabError::new(format!("{}: {e}", path.display())))?;
@@ -222,7 +222,7 @@ impl Experiment {
     /// Finds an experiment: a shipped one by its name, or any folder with a manifest.
     ///
     /// # Errors
-    /// When there is none, with the names there are.
+    /// If there is none; the message lists the existing names.
     pub fn find(name: &str) -> Result<Experiment, LabError> {
         let folder = Path::new(name);
         if folder.join("manifest.toml").is_file() {
@@ -249,7 +249,7 @@ impl std::str::FromStr for Manifest {
     }
 }
 
-/// What the types cannot say.
+/// Checks the rules that the types do not express.
 fn check(manifest: &Manifest) -> Result<(), String> {
     if manifest.variants.is_empty() {
         return Err("at least one [[variant]] is needed".into());

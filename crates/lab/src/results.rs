@@ -1,4 +1,4 @@
-//! What a run leaves: rows, as JSON and CSV.
+//! The results of a run: rows, as JSON and CSV.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct LatchFigures {
 }
 
 impl LatchFigures {
-    /// What was counted between two readings.
+    /// The difference of two readings.
     pub fn since(self, before: LatchFigures) -> LatchFigures {
         LatchFigures {
             gets: self.gets.saturating_sub(before.gets),
@@ -43,24 +43,24 @@ pub struct Row {
     pub repeat: u32,
     /// Operations of all sessions, from the first start to the last end.
     pub operations: u64,
-    /// Calls of workers that made them.
+    /// Number of calls of the workers.
     #[serde(default)]
     pub calls: u64,
     /// From the first start to the last end.
     pub elapsed_s: f64,
-    /// The part of the cell in which all sessions ran, and which `ops_per_s` is of. Null: there was none, or a latch
-    /// was held by hand, and `ops_per_s` is `operations` by `elapsed_s`.
+    /// The part of the cell in which all sessions ran, for which `ops_per_s` is computed. `None`: there was no such
+    /// part, or a latch was held by hand; `ops_per_s` is then `operations` by `elapsed_s`.
     #[serde(default)]
     pub window: Option<Window>,
     pub ops_per_s: f64,
-    /// Of the rate of one session of the same variant in the same repeat, times the number of sessions; null without
-    /// such a cell.
+    /// Percentage of the rate of one session of the same variant in the same repeat, times the number of sessions;
+    /// `None` without such a cell.
     pub pct_linear: Option<f64>,
-    /// With a latch held by hand: how many sessions ended while it was held.
+    /// With a latch held by hand: number of sessions that ended while it was held.
     #[serde(default)]
     pub passed: Option<u32>,
     pub latches: BTreeMap<String, LatchFigures>,
-    /// By section and name, what the cell added to the figures.
+    /// By section and name, the increase of the figures during the cell.
     #[serde(default)]
     pub sections: BTreeMap<String, Figures>,
 }
@@ -77,7 +77,7 @@ pub struct Host {
 /// A published curve, kept with the results so that a report needs nothing else.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PublishedCurve {
-    /// Apart from machine, year and release: what was run.
+    /// Description of the work besides machine, year and release.
     pub title: String,
     #[serde(default)]
     pub machine: String,
@@ -97,7 +97,7 @@ pub struct PublishedCurve {
 }
 
 impl PublishedCurve {
-    /// `Core i7 980X, 2010, Oracle 11.2`: never to be taken for a line of Latchwork's own.
+    /// `Core i7 980X, 2010, Oracle 11.2`: distinct from all labels of Latchwork's own lines.
     pub fn label(&self) -> String {
         let year = self.year.map(|y| y.to_string());
         let release = (!self.release.is_empty()).then(|| format!("Oracle {}", self.release));
@@ -111,7 +111,7 @@ impl PublishedCurve {
     }
 }
 
-/// The name of a generation of the own program where published figures stand beside it.
+/// The name of a generation of Latchwork beside published figures.
 pub fn design(generation: &str) -> String {
     match generation {
         "latchwork" => "Latchwork's own design".into(),
@@ -120,10 +120,10 @@ pub fn design(generation: &str) -> String {
     }
 }
 
-/// The share of a window's operations that may lie in calls which its ends cut before a report says so.
+/// Share of a window's operations in calls cut by its ends above which a report mentions it.
 const CUT_MAX: f64 = 0.25;
 
-/// The repeats of a cell in short.
+/// The summary of a cell's repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {
     pub variant: String,
@@ -132,7 +132,7 @@ pub struct CellSummary {
     pub pct_linear: Option<Summary>,
 }
 
-/// Everything a run leaves.
+/// All results of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Results {
     pub experiment: String,
@@ -146,35 +146,35 @@ pub struct Results {
     /// Init parameters and the run's own settings.
     pub parameters: BTreeMap<String, String>,
     pub rows: Vec<Row>,
-    /// Averages of the rows with their 95 % intervals, by variant and sessions; null intervals of one repeat.
+    /// Averages of the rows with their 95 % intervals, by variant and sessions; a single repeat has no interval.
     #[serde(default)]
     pub cells: Vec<CellSummary>,
-    /// The measured latches, each by the names that generations have for it.
+    /// The measured latches, each with its names in all generations.
     #[serde(default)]
     pub latch_names: Vec<Vec<String>>,
     #[serde(default)]
     pub published: Vec<PublishedCurve>,
     #[serde(default)]
     pub sections: Vec<SectionHead>,
-    /// What one operation counted, beside what it must count.
+    /// The counts of one operation, with their expected figures.
     #[serde(default)]
     pub counts: Vec<Count>,
-    /// By generation, what a reader should know.
+    /// By generation, notes for the reader.
     #[serde(default)]
     pub notes: BTreeMap<String, String>,
     /// The section that counts sleeps by place.
     #[serde(default)]
     pub sleeps: Option<String>,
-    /// The generations that were asked for, also those that have nothing to run.
+    /// The requested generations, also those without any cell.
     #[serde(default)]
     pub asked: Vec<String>,
-    /// Of a run that was stopped: cells that were planned.
+    /// For a run that was stopped: the number of planned cells.
     #[serde(default)]
     pub stopped_of: Option<usize>,
 }
 
 impl Results {
-    /// Computes what follows from the rows: `pct_linear` of each, and the summaries of the cells.
+    /// Computes the derived values: `pct_linear` of each row, and the summaries of the cells.
     pub fn fill(&mut self) {
         let key = |r: &Row| (r.variant.clone(), r.repeat);
         let one = self.rows.iter().filter(|r| r.sessions == 1 && r.ops_per_s > 0.0);
@@ -194,7 +194,7 @@ impl Results {
         self.cells = cells;
     }
 
-    /// When the run began: `2026-11-29 19:50 UTC`; empty when the file does not say it.
+    /// The start of the run: `2026-11-29 19:50 UTC`; empty when the file does not have it.
     pub fn date(&self) -> String {
         let Some(date) = i64::try_from(self.started).ok().and_then(|s| types::Date::from_unix(s).ok()) else {
             return String::new();
@@ -208,13 +208,13 @@ impl Results {
         summary(self.cell(variant, sessions).map(|r| r.ops_per_s))
     }
 
-    /// Percent of linear of a cell. One session is 100 % of itself, which is no measurement and has no interval.
+    /// Percent of linear of a cell. One session is 100 % of itself by definition and has no interval.
     pub fn linear(&self, variant: &str, sessions: u32) -> Option<Summary> {
         let summary = summary(self.cell(variant, sessions).filter_map(|r| r.pct_linear))?;
         Some(Summary { interval: summary.interval.filter(|_| sessions > 1), ..summary })
     }
 
-    /// The worth of the run's intervals, in a sentence.
+    /// A sentence that explains the run's intervals.
     pub fn about_intervals(&self) -> String {
         let repeats = |c: &CellSummary| c.ops_per_s.count;
         let (least, most) = (self.cells.iter().map(repeats).min(), self.cells.iter().map(repeats).max());
@@ -229,7 +229,8 @@ impl Results {
         }
     }
 
-    /// A sentence on cells whose rate is not of a window in which all sessions ran, or was counted in part only.
+    /// A sentence about cells whose rate is not that of a window in which all sessions ran, or was counted only in
+    /// part.
     pub fn about_windows(&self) -> Option<String> {
         let free = || self.rows.iter().filter(|r| r.passed.is_none());
         let without = free().filter(|r| r.window.is_none()).count();
@@ -237,20 +238,20 @@ impl Results {
         let mut parts = Vec::new();
         if without > 0 {
             parts.push(format!(
-                "in {without} of {} runs the sessions never ran all at once: their rates are of the whole run",
+                "in {without} of {} runs the sessions never ran all at once: their rates are those of the whole run",
                 free().count()
             ));
         }
         if cut > 0 {
             parts.push(format!(
-                "in {cut} the ends of the window cut calls with more than {:.0} % of its operations, which are divided by time",
+                "in {cut} the ends of the window cut calls with more than {:.0} % of its operations, which are divided in proportion to time",
                 100.0 * CUT_MAX
             ));
         }
         (!parts.is_empty()).then(|| format!("Short runs: {}.", parts.join("; ")))
     }
 
-    /// The measured latches that have figures, each by its names.
+    /// The measured latches that have figures, each with its names.
     pub fn latch_groups(&self) -> Vec<Vec<String>> {
         let seen = self.latches();
         let mut groups: Vec<Vec<String>> = self.latch_names.clone();
@@ -284,7 +285,7 @@ impl Results {
         all
     }
 
-    /// The generations that were asked for and those with rows, oldest first.
+    /// The requested generations and those with rows, oldest first.
     pub fn all_generations(&self) -> Vec<String> {
         let mut all = self.asked.clone();
         all.extend(self.generations());
@@ -323,10 +324,11 @@ impl Results {
     /// A line on a run that was stopped.
     pub fn warning(&self) -> Option<String> {
         let of = self.stopped_of?;
-        Some(format!("Stopped: {} of {of} cells were run. Averages may be of fewer repeats.", self.rows.len()))
+        Some(format!("Stopped: {} of {of} cells were run. Averages may have fewer repeats.", self.rows.len()))
     }
 
-    /// Sleeps of a cell: by the section that counts them, else those of its latches; `None` where nothing counts them.
+    /// Sleeps of a cell: from the section that counts them, or else those of its latches; `None` where nothing counts
+    /// them.
     pub fn sleeps_of(&self, row: &Row) -> Option<f64> {
         match &self.sleeps {
             Some(section) => {
@@ -338,7 +340,7 @@ impl Results {
         }
     }
 
-    /// The rows as CSV, one line a row and latch figure by figure.
+    /// The rows as CSV, one line for each row, with columns for the figures of each latch.
     pub fn csv(&self) -> String {
         let latches = self.latches();
         let mut out = String::from(
@@ -389,7 +391,7 @@ impl Results {
 pub const GENERATIONS: &[&str] =
     &["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"];
 
-/// The place of a generation in time.
+/// The position of a generation in time.
 pub fn generation_order(name: &str) -> usize {
     GENERATIONS.iter().position(|known| *known == name).unwrap_or(GENERATIONS.len())
 }
@@ -478,7 +480,7 @@ pub(crate) mod tests {
         };
         let one = of(&results, 1);
         assert_eq!((one.ops_per_s.count, one.ops_per_s.average), (2, 110.0));
-        // Of 100 and 120: t of one degree of freedom, 12.706, by 14.142 by the root of two.
+        // 100 and 120: t for one degree of freedom is 12.706; times the deviation 14.142 over the root of two.
         assert!((one.ops_per_s.interval.unwrap() - 127.06).abs() < 1e-6, "{one:?}");
         assert_eq!(of(&results, 2).ops_per_s.interval, None);
         assert!(results.about_intervals().contains("1 to 2 repeats"));

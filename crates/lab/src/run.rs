@@ -1,12 +1,12 @@
 //! Running an experiment, block by block: an instance of one generation is started and set up, runs one repeat of its
 //! cells in random order, and is stopped.
 //!
-//! So one instance is alive while a cell is measured, with its background processes and no others'. Every block has the
-//! same set-up, warm-up, calibration and laws before its first cell. The blocks of a repeat come in random order, so
-//! that a drift of the machine is not taken for a difference of generations, and the repeats of a cell come from
-//! instances of their own, so that the interval of their average has the differences between instances in it. Keeping
-//! an instance of each generation for the whole run and stopping its processes by signals was rejected: a laboratory
-//! that is killed would leave stopped processes behind, and all repeats would share the luck of one instance.
+//! So only one instance, with its background processes, exists while a cell is measured. Every block has the same
+//! set-up, warm-up, calibration and laws before its first cell. The blocks of a repeat come in random order, so that a
+//! drift of the machine is not mistaken for a difference of generations. The repeats of a cell come from different
+//! instances, so that the interval of their average includes the differences between instances. Keeping an instance of
+//! each generation for the whole run and stopping its processes by signals was rejected: a laboratory that is killed
+//! would leave stopped processes behind, and all repeats would share the layout of one instance.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,18 +25,18 @@ use crate::results::{LatchFigures, PublishedCurve, Results, Row};
 use crate::stop::Stop;
 use crate::window::{self, Call};
 
-/// What a run varies and how long it takes.
+/// The sweep and the duration of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub sessions: Vec<u32>,
-    /// Operations of each session in a cell; otherwise as many as take `seconds`.
+    /// Operations of each session in a cell; by default as many as take `seconds`.
     pub iterations: Option<u64>,
     pub seconds: f64,
     pub repeat: u32,
-    /// Names of workloads, generations, or `workload@generation`; empty is all.
+    /// Names of workloads, generations, or `workload@generation`; empty means all.
     pub variants: Vec<String>,
     pub generations: Vec<String>,
-    /// Init parameters over the manifest's.
+    /// Init parameters that override the manifest's.
     pub params: Vec<(String, String)>,
     pub seed: u64,
     pub progress: bool,
@@ -50,7 +50,7 @@ struct Cell {
     sessions: u32,
 }
 
-/// One repeat of the cells of one generation, which one instance runs.
+/// One repeat of the cells of one generation, run by one instance.
 #[derive(Clone, Debug)]
 struct Block {
     generation: usize,
@@ -63,14 +63,14 @@ struct Instance {
     observer: Client,
     /// Operations a second of one session, by variant.
     rates: Vec<f64>,
-    /// What an operation counted.
+    /// The counts of an operation.
     counts: Vec<Count>,
 }
 
 /// Runs an experiment and returns its results.
 ///
 /// # Errors
-/// When an instance cannot be started, or a statement of the experiment fails: with the statement's error.
+/// When an instance cannot be started, or a statement of the experiment fails: the statement's error.
 pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
     let manifest = &experiment.manifest;
     let blocks = blocks(experiment, plan)?;
@@ -113,7 +113,7 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
         asked: plan.generations.clone(),
         stopped_of: None,
     };
-    // Of the first instance of each generation, so that the repeats of a cell are of the same length.
+    // Rates of the first instance of each generation, so that all repeats of a cell have the same length.
     let mut rates: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     'blocks: for block in &blocks {
         let generation = &plan.generations[block.generation];
@@ -139,7 +139,7 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
         }
     }
     bar.finish_and_clear();
-    // Processes that wanted a core before the run show what else the machine had to do.
+    // The load before the run shows the other work of the machine.
     for (name, load) in [("load average before the run", load_before), ("load average at its end", crate::host::load())]
     {
         results.parameters.extend(load.map(|load| (name.to_string(), load.to_string())));
@@ -168,8 +168,8 @@ fn progress_bar(show: bool, steps: u64) -> ProgressBar {
     bar
 }
 
-/// All cells that the plan wants, in blocks: repeat by repeat, the generations of a repeat and the cells of a block in
-/// random order.
+/// All cells of the plan, in blocks: repeat by repeat, the generations of a repeat and the cells of a block in random
+/// order.
 fn blocks(experiment: &Experiment, plan: &Plan) -> Result<Vec<Block>, LabError> {
     let mut out: Vec<Block> = Vec::new();
     for repeat in 1..=plan.repeat {
@@ -195,7 +195,7 @@ fn blocks(experiment: &Experiment, plan: &Plan) -> Result<Vec<Block>, LabError> 
     Ok(out)
 }
 
-/// The cells of a generation that the plan wants.
+/// The cells of the plan for a generation.
 fn cells(experiment: &Experiment, plan: &Plan, generation: usize) -> Vec<Cell> {
     let mut out = Vec::new();
     let generation = &plan.generations[generation];
@@ -260,7 +260,7 @@ fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Insta
     Ok(instance)
 }
 
-/// Counts what an operation costs, by the experiment's laws.
+/// Counts the figures of an operation, for the experiment's laws.
 fn count(instance: &mut Instance, experiment: &Experiment, generation: &str) -> Result<(), LabError> {
     let manifest = &experiment.manifest;
     for law in &manifest.laws {
@@ -277,7 +277,7 @@ fn count(instance: &mut Instance, experiment: &Experiment, generation: &str) -> 
     Ok(())
 }
 
-/// Finds how many operations a second one session does.
+/// Measures the operations a second of one session.
 fn calibrate(instance: &mut Instance, variant: &Variant) -> Result<f64, LabError> {
     let mut session = instance.ephemeral.connect(&Credentials::Sysdba)?;
     let rate = rate_of(&mut |iterations| {
@@ -289,9 +289,10 @@ fn calibrate(instance: &mut Instance, variant: &Variant) -> Result<f64, LabError
     Ok(rate)
 }
 
-/// Operations a second by the fastest of three runs with enough of them to take a twentieth of a second. `run` does a
-/// number of operations and returns its seconds. A single run may wait for a core longer than it works: the rate of a
-/// short one was a hundred times too low on a busy machine, and so were the lengths of all its cells.
+/// Operations a second, by the fastest of three runs that are long enough to take a twentieth of a second. `run`
+/// performs the given number of operations and returns the seconds. The fastest counts because a single run may wait
+/// for a core longer than it works: the rate of a short one was a hundred times too low on a busy machine, and so were
+/// the lengths of all its cells.
 fn rate_of(run: &mut dyn FnMut(u64) -> Result<f64, LabError>) -> Result<f64, LabError> {
     let mut iterations = 200;
     loop {
@@ -321,12 +322,13 @@ fn read_sections(
     manifest.sections.iter().map(|section| Ok((section.title.clone(), section.read(observer)?))).collect()
 }
 
-/// One call of a worker takes about as long, or a session has about as many calls in a cell where that is longer: the
-/// part of a session that the ends of the common window cut off is small, and so is what the calls themselves cost.
+/// Target duration of a worker's call; with long cells the calls are longer and their number is limited. The operations
+/// of calls cut by the ends of the common window, and the overhead of the calls themselves, are then a small part.
 const CALL_S: f64 = 0.02;
 const CALLS: u64 = 64;
 
-/// The operations of each call of a session. `portion` divides them, `rate` is that of one session alone.
+/// The number of operations in each call of a session. All are multiples of `portion`; `rate` is that of one session
+/// alone.
 fn calls(iterations: u64, portion: u64, rate: f64) -> Vec<u64> {
     let each = (iterations / CALLS).max((rate * CALL_S) as u64).max(1).next_multiple_of(portion);
     let mut out = vec![each; (iterations / each) as usize];
@@ -334,7 +336,7 @@ fn calls(iterations: u64, portion: u64, rate: f64) -> Vec<u64> {
     out
 }
 
-/// Runs one cell: sessions that are connected and ready start together.
+/// Runs one cell: its sessions are connected and prepared, then start together.
 fn run_cell(
     instance: &mut Instance,
     plan: &Plan,
@@ -346,7 +348,8 @@ fn run_cell(
 ) -> Result<Row, LabError> {
     let latches = manifest.measure.names();
     let cores = crate::host::describe().cores.max(1) as f64;
-    // With more sessions than cores each gets its share: the cell takes about as long with any number of them.
+    // With more sessions than cores each gets its share of the work, so that the cell takes about as long with any
+    // number of sessions.
     let share = (cores / f64::from(cell.sessions)).min(1.0);
     let rate = instance.rates[cell.variant];
     let iterations = plan.iterations.unwrap_or_else(|| ((rate * plan.seconds * share) as u64).max(1));
@@ -355,7 +358,8 @@ fn run_cell(
     let before = latch_figures(&mut instance.observer, &latches)?;
     let by_hand = variant.hold.as_ref().map(|hold| ByHand::ready(instance, hold)).transpose()?;
     let is_held = by_hand.is_some();
-    // A session that is stopped by a latch held by hand is measured as a whole: when it passes is the question.
+    // A session that may be blocked by a latch held by hand makes a single call: the question is only when it gets past
+    // the latch.
     let calls = if is_held { vec![iterations] } else { calls(iterations, manifest.sweep.portion, rate) };
     let (sessions, passed) = work(instance, variant, cell.sessions, &calls, by_hand)?;
     let after = latch_figures(&mut instance.observer, &latches)?;
@@ -388,8 +392,8 @@ fn run_cell(
     })
 }
 
-/// The calls of each session, and how many sessions ended while a latch was held by hand. `calls` has the operations of
-/// each call of a session. The sessions have logged off when it returns.
+/// Runs the workers; returns the calls of each session, and the number of sessions that ended while a latch was held by
+/// hand. `calls` has the number of operations of each call of a session. On return the sessions have logged off.
 fn work(
     instance: &mut Instance,
     variant: &Variant,
@@ -404,7 +408,7 @@ fn work(
     let ended_so_far = Arc::new(AtomicU32::new(0));
     for _ in 0..sessions {
         let mut client = instance.ephemeral.connect(&Credentials::Sysdba)?;
-        // Parsed, and every page of the session touched once, before the clock runs.
+        // Parses the worker and touches every page of the session before the clock runs.
         execute_worker(&mut client, &variant.worker, 0)?;
         clients.push(client);
     }
@@ -426,7 +430,7 @@ fn work(
             });
             ended_so_far.fetch_add(1, Ordering::SeqCst);
             let outcome = outcome.and_then(|()| client.logoff(true).map_err(LabError::from));
-            // The receiver is gone only when the run has failed.
+            // The receiver is dropped only when the run has failed.
             let _ = sender.send(outcome.map(|()| done));
         }));
     }
@@ -437,7 +441,7 @@ fn work(
         Some(held) => held.keep_and_free(&mut instance.observer, sessions, &ended_so_far)?,
         None => 0,
     };
-    // The workers look at the clock, not this thread: it may come back from the barrier when they have ended.
+    // The workers read the clock, not this thread, which may return from the barrier only after they have ended.
     let mut done: Vec<Vec<Call>> = Vec::new();
     let mut failure = None;
     for outcome in receiver {
@@ -486,8 +490,8 @@ impl ByHand {
         Ok(self)
     }
 
-    /// Holds the latch until all workers have ended, or until nobody has got it for the time given: who passes may be
-    /// slow, who is stopped does nothing. Returns how many had ended then.
+    /// Holds the latch until all workers have ended, or until no session has got it for the given time: a session that
+    /// gets it may be slow, but a blocked one makes no progress. Returns the number that had ended by then.
     fn keep_and_free(mut self, observer: &mut Client, sessions: u32, ended: &AtomicU32) -> Result<u32, LabError> {
         let latch = [self.name.clone()];
         let mut gets = None;
@@ -506,7 +510,7 @@ impl ByHand {
     }
 }
 
-/// The figures of the latches whose names are wanted.
+/// The figures of the requested latches.
 fn latch_figures(observer: &mut Client, latches: &[String]) -> Result<BTreeMap<String, LatchFigures>, LabError> {
     if latches.is_empty() {
         return Ok(BTreeMap::new());
@@ -591,7 +595,7 @@ mod tests {
         assert!(blocks(&experiment, &plan).unwrap_err().to_string().contains("hash-cluster"));
     }
 
-    /// A block is one repeat of one generation, whole and by itself: no other instance is needed while it runs.
+    /// A block is one complete repeat of one generation, so no other instance is needed while it runs.
     #[test]
     fn each_block_has_one_repeat_of_one_generation_in_an_order_of_its_own() {
         let experiment = Experiment::find("result-cache").unwrap();

@@ -1,6 +1,8 @@
-//! Report sections: figures by name that grow, read by a query before and after each cell, beside the published ones.
+//! Report sections: growing figures by name, read by a query before and after each cell, shown beside the published
+//! ones.
 //!
-//! Runs differ in length, so the tables tell figures for a thousand operations; what a cell added stands in the JSON.
+//! Runs differ in length, so the tables show figures per thousand operations; the JSON has the increases during each
+//! cell.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +15,14 @@ use crate::results::{Results, generation_order};
 use crate::statistics::summary;
 use crate::table::columns;
 
-/// A section of the report, as the manifest says it.
+/// A section of the report, as defined in the manifest.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section {
     pub title: String,
-    /// Gives a name and then the figures.
+    /// Query that returns a name and then the figures.
     pub query: String,
-    /// What the figures are.
+    /// Titles of the figures.
     pub figures: Vec<String>,
     #[serde(default)]
     pub published: Vec<PublishedSection>,
@@ -35,11 +37,11 @@ pub struct PublishedSection {
     pub sessions: Vec<u32>,
     /// Operations of the run.
     pub operations: Vec<f64>,
-    /// For each of the section's figures, as far as they were published, a number for each number of sessions.
+    /// For each of the section's figures, as far as published, a number for each number of sessions.
     pub figures: Vec<Vec<f64>>,
 }
 
-/// What the results keep of a section, so that a report needs nothing else.
+/// The part of a section that the results keep, so that a report needs nothing else.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SectionHead {
     pub title: String,
@@ -51,7 +53,7 @@ pub struct SectionHead {
 pub type Figures = BTreeMap<String, Vec<f64>>;
 
 impl Section {
-    /// What the types cannot say.
+    /// Checks the rules that the types do not express.
     pub fn check(&self) -> Result<(), String> {
         for p in &self.published {
             let same = p.operations.len() == p.sessions.len() && p.figures.iter().all(|f| f.len() == p.sessions.len());
@@ -66,7 +68,7 @@ impl Section {
         SectionHead { title: self.title.clone(), figures: self.figures.clone(), published: self.published.clone() }
     }
 
-    /// Reads the figures as they are now.
+    /// Reads the current figures.
     pub fn read(&self, observer: &mut Client) -> Result<Figures, LabError> {
         let rows = observer.query(&self.query, &[])?.all()?;
         let mut out = Figures::new();
@@ -82,7 +84,7 @@ impl Section {
     }
 }
 
-/// What was added between two readings.
+/// The difference of two readings.
 pub fn since(after: Figures, before: &Figures) -> Figures {
     let added = |name: &String, figures: Vec<f64>| {
         let zero = Vec::new();
@@ -92,7 +94,7 @@ pub fn since(after: Figures, before: &Figures) -> Figures {
     after.into_iter().map(|(name, figures)| (name.clone(), added(&name, figures))).collect()
 }
 
-/// A figure for a thousand operations, with as many digits as it needs.
+/// A figure per thousand operations, with as many digits as it needs.
 fn per_thousand(figure: f64, operations: f64) -> String {
     let value = 1000.0 * figure / operations.max(1.0);
     if value >= 1000.0 {
@@ -104,8 +106,8 @@ fn per_thousand(figure: f64, operations: f64) -> String {
     }
 }
 
-/// The tables of all sections: for every name a line for each number of sessions, ours and the published figures side
-/// by side for each generation.
+/// The tables of all sections: for every name a line for each number of sessions, with the measured and the published
+/// figures side by side for each generation.
 pub fn tables(results: &Results) -> String {
     let mut out = String::new();
     for head in &results.sections {

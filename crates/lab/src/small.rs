@@ -1,11 +1,11 @@
-//! Small multiples: many small plots on the same axes, so that what differs is what was measured.
+//! Small multiples: many small plots on the same axes, so that they differ only in the measured figures.
 
 use crate::svg::{Series, bar, escape, marked, most, sample, short, step};
 
 /// One plot of a grid.
 pub struct Panel {
     pub title: String,
-    /// A line under the title.
+    /// A line below the title.
     pub note: String,
     pub series: Vec<Series>,
 }
@@ -16,7 +16,7 @@ pub struct Grid<'a> {
     pub y_label: &'a str,
     /// Logarithmic y axis.
     pub log: bool,
-    /// A place on the x axis to mark.
+    /// A position on the x axis to mark.
     pub mark: Option<f64>,
     pub panels: Vec<Panel>,
 }
@@ -71,7 +71,7 @@ impl Axes {
         LEFT + 6.0 + (x - self.x.0) / range * (WIDTH - LEFT - RIGHT - 12.0)
     }
 
-    /// Where a value lies, inside of the plot or not.
+    /// The position of a value, possibly outside the plot.
     fn place(&self, y: f64) -> f64 {
         let (from, to) = self.y;
         let part = match self.log {
@@ -98,7 +98,7 @@ impl Axes {
 }
 
 impl Grid<'_> {
-    /// The grid with its heading and legend; nothing when nothing was measured.
+    /// The grid with its heading and legend; empty when there are no figures.
     pub fn html(&self) -> String {
         if self.panels.iter().all(|p| p.series.iter().all(|s| s.points.is_empty())) {
             return String::new();
@@ -112,7 +112,7 @@ impl Grid<'_> {
         out
     }
 
-    /// Each line once, by its title; published ones behind.
+    /// Each line once, by its title; published ones last.
     fn legend(&self) -> String {
         let mut named: Vec<&Series> = Vec::new();
         for series in self.panels.iter().flat_map(|p| &p.series).filter(|s| !s.points.is_empty()) {
@@ -161,7 +161,7 @@ impl Grid<'_> {
             ));
         }
         out.push('\n');
-        // Measured lines lie over published ones.
+        // Measured lines are drawn over published ones.
         let mut series: Vec<&Series> = panel.series.iter().collect();
         series.sort_by_key(|s| !s.published);
         series.into_iter().for_each(|series| draw(&mut out, series, axes));
@@ -169,7 +169,7 @@ impl Grid<'_> {
         out
     }
 
-    /// The numbers along the x axis: those that were measured, as far as they have room.
+    /// The numbers along the x axis: the measured ones, as far as there is room.
     fn marks_across(&self) -> Vec<f64> {
         let points = self.panels.iter().flat_map(|p| &p.series).flat_map(|s| s.points.iter().map(|p| p.0));
         let mut all: Vec<f64> = points.collect();
@@ -177,7 +177,7 @@ impl Grid<'_> {
         all.dedup();
         let room = (all.last().copied().unwrap_or(1.0) - all.first().copied().unwrap_or(1.0)) / 9.0;
         let mut kept: Vec<f64> = Vec::new();
-        // From the right, so that the greatest number is among them.
+        // From the right, so that the greatest number is included.
         for x in all.into_iter().rev() {
             if kept.last().is_none_or(|last| last - x >= room) {
                 kept.push(x);
@@ -212,7 +212,7 @@ mod tests {
         Panel { title: title.into(), note: String::new(), series: vec![line] }
     }
 
-    /// Where a panel draws its first point.
+    /// The first point that a panel draws.
     fn first_point(html: &str, panel: usize) -> String {
         let svg = html.split("<figure>").nth(panel + 1).unwrap();
         let points = svg.split("<polyline").nth(1).unwrap().split("points=\"").nth(1).unwrap();

@@ -1,32 +1,32 @@
 //! Averages of repeats and their 95 % intervals, by Student's t.
 //!
-//! The repeats of a cell are few, and each comes from an instance of its own, so they are independent and the interval
-//! of their average follows Student's distribution. A bootstrap was rejected: resampling three figures covers the true
-//! average in 74 of 100 samples, five figures in 82, where 95 are promised.
+//! The repeats of a cell are few, and each comes from a different instance, so they are independent and the interval of
+//! their average follows Student's distribution. A bootstrap was rejected: its nominal 95 % interval contains the true
+//! average in only 74 of 100 samples of three figures, and in 82 of five.
 
 use serde::{Deserialize, Serialize};
 
-/// The figures of all repeats in short.
+/// The summary of all repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub count: usize,
     pub average: f64,
     pub median: f64,
-    /// Of the sample; 0 of a single repeat.
+    /// Standard deviation of the sample; 0 for a single repeat.
     pub deviation: f64,
-    /// Half of the 95 % interval of the average, by Student's t; `None` of a single repeat.
+    /// Half of the 95 % interval of the average, by Student's t; `None` for a single repeat.
     pub interval: Option<f64>,
     pub least: f64,
     pub greatest: f64,
 }
 
 impl Summary {
-    /// Both ends of the 95 % interval of the average; `None` of a single repeat.
+    /// Both ends of the 95 % interval of the average; `None` for a single repeat.
     pub fn ends(&self) -> Option<(f64, f64)> {
         self.interval.map(|half| (self.average - half, self.average + half))
     }
 
-    /// Half of the interval in per cent of the average, as tables print it: `3.1`, or `-` of a single repeat.
+    /// Half of the interval in per cent of the average, as tables print it: `3.1`, or `-` for a single repeat.
     pub fn percent(&self) -> String {
         let percent = |half: f64| 100.0 * half / self.average.abs().max(1e-9);
         self.interval.map_or("-".into(), |half| format!("{:.1}", percent(half)))
@@ -44,7 +44,7 @@ fn t_95(freedom: usize) -> f64 {
     T_95.get(freedom - 1).copied().unwrap_or(1.96 + 2.4 / freedom as f64)
 }
 
-/// Summarises some figures; `None` of none. Figures that are not finite are left out.
+/// Summarises some figures; `None` if there are none. Non-finite figures are left out.
 pub fn summary(figures: impl IntoIterator<Item = f64>) -> Option<Summary> {
     let mut all: Vec<f64> = figures.into_iter().filter(|f| f.is_finite()).collect();
     all.sort_by(f64::total_cmp);
@@ -57,7 +57,7 @@ pub fn summary(figures: impl IntoIterator<Item = f64>) -> Option<Summary> {
     Some(Summary { count, average, median: quantile(&all, 0.5), deviation, interval, least, greatest })
 }
 
-/// The quantile of sorted figures, between neighbours in proportion. Of none: 0.
+/// The quantile of sorted figures, interpolated between neighbours; 0 if there are none.
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
     let place = part * last as f64;
@@ -75,7 +75,7 @@ mod tests {
         let s = summary([2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((s.count, s.average, s.median, s.least, s.greatest), (8, 5.0, 4.5, 2.0, 9.0));
         assert!((s.deviation - 2.138_09).abs() < 1e-4 && (s.interval.unwrap() - 1.787_8).abs() < 1e-3, "{s:?}");
-        // Two figures one apart on each side: t of one degree of freedom.
+        // Two figures, each one away from the average: t for one degree of freedom.
         let two = summary([1.0, 3.0]).unwrap();
         assert_eq!(two.ends(), Some((2.0 - 12.706, 2.0 + 12.706)));
         assert_eq!(two.percent(), "635.3");
@@ -87,7 +87,7 @@ mod tests {
         assert!((t_95(40) - 2.021).abs() < 2e-3 && (t_95(1000) - 1.962).abs() < 2e-3);
     }
 
-    /// Of many samples of a known average, 95 in 100 intervals hold it, with few figures as with many.
+    /// In samples of a known average, 95 of 100 intervals contain it, with few figures as with many.
     #[test]
     fn intervals_hold_the_true_average_in_95_of_100_samples() {
         let mut state = 7u64;
@@ -95,7 +95,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
         };
-        // Box and Muller's normal figures around 100.
+        // Normal figures around 100, by Box and Muller.
         let mut figure =
             move || 100.0 + 8.0 * (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
         for count in [2, 3, 5, 40] {

@@ -1,5 +1,5 @@
-//! Ctrl-C: the first asks a run to stop behind the cell at work, so that what was measured is written; the second ends
-//! the program.
+//! Ctrl-C: the first one asks a run to stop after the current cell, so that the results so far are written; the second
+//! one ends the program.
 //!
 //! Instances end with the program in either case: their supervisors see the end of a pipe.
 
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use os::signal::{SIGINT, SIGTERM};
 
-/// Whether a run shall stop. Clones ask the same question.
+/// Whether a run is to stop. All clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// One that follows the signals of the terminal, from now on to the end of the program.
+    /// A stop that is set by the signals of the terminal, until the program ends.
     pub fn on_signals() -> Stop {
         let stop = Stop::default();
         let seen = stop.clone();
@@ -34,14 +34,14 @@ impl Stop {
                 }
                 seen.ask();
                 eprintln!(
-                    "\nStopping behind the cell at work; what was measured is written. Ctrl-C again stops at once."
+                    "\nStopping after the current cell; the results so far are written. Ctrl-C again stops at once."
                 );
             }
         });
         stop
     }
 
-    /// Asks for the end.
+    /// Requests the stop.
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }

@@ -1,17 +1,17 @@
-//! Line plots as SVG, written by hand: one self-contained page needs no script and no font of its own.
+//! Line plots as SVG, generated directly: a self-contained page needs no script and no font.
 
 /// One line of a plot.
 #[derive(Clone, Debug)]
 pub struct Series {
     pub title: String,
     pub points: Vec<(f64, f64)>,
-    /// Both ends of the 95 % interval at each point that has one: place, low, high.
+    /// Both ends of the 95 % interval at each point that has one: position, low, high.
     pub bars: Vec<(f64, f64, f64)>,
-    /// Place in the palette.
+    /// Position in the palette.
     pub colour: usize,
-    /// Place among the [markers](marker).
+    /// Position among the [markers](marker).
     pub marker: usize,
-    /// Of a publication: dashed, with hollow markers.
+    /// From a publication: dashed, with hollow markers.
     pub published: bool,
 }
 
@@ -22,10 +22,10 @@ impl Series {
     }
 }
 
-/// How many markers can be told apart.
+/// Number of different markers.
 pub const MARKERS: usize = 6;
 
-/// The names of the markers, as a legend says them.
+/// The names of the markers in legends.
 pub const MARKER_NAMES: [&str; MARKERS] =
     ["circles", "squares", "diamonds", "triangles", "triangles on a tip", "crosses"];
 
@@ -63,7 +63,7 @@ pub(crate) fn marker(kind: usize, x: f64, y: f64, size: f64) -> String {
     format!("M{}Z", at.join("L"))
 }
 
-/// A marker as an element, hollow where the series was published.
+/// A marker as an element, hollow for a published series.
 pub(crate) fn marked(series: &Series, x: f64, y: f64, size: f64, title: &str) -> String {
     let hollow = if series.published { " hollow" } else { "" };
     let d = marker(series.marker, x, y, size);
@@ -83,8 +83,8 @@ pub(crate) fn bar(class: &str, x: f64, (low, high): (f64, f64), (top, bottom): (
     format!("<path class=\"bar {class}\" d=\"{d}\"/>")
 }
 
-/// The greatest value that an axis has to show: of all points, and of the intervals as far as they do not press the
-/// points together.
+/// The greatest value that an axis has to show: the maximum of all points, and of interval ends as far as they do not
+/// compress the points too much.
 pub(crate) fn most(series: &mut dyn Iterator<Item = &Series>) -> f64 {
     let (mut points, mut bars) = (0.0, 0.0);
     for series in series {
@@ -162,7 +162,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Where a value lies, inside of the plot or not.
+    /// The position of a value, possibly outside the plot.
     fn place(&self, value: f64) -> f64 {
         let part = if self.log {
             let floor = self.from.ln();
@@ -173,7 +173,7 @@ impl Scale {
         HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM)
     }
 
-    /// Where a point is drawn: on the floor where it lies below.
+    /// The position of a point; a point below the plot is drawn on the floor.
     fn at(&self, value: f64) -> f64 {
         self.place(value).clamp(TOP, HEIGHT - BOTTOM)
     }
@@ -195,7 +195,7 @@ impl Scale {
 }
 
 impl Plot<'_> {
-    /// The plot as an SVG element; colours come from the page's style sheet (`.s0`, `.s1`, …).
+    /// The plot as an SVG element; the page's style sheet defines the colours (`.s0`, `.s1`, …).
     pub fn svg(&self) -> String {
         let xs: Vec<f64> = self.series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
         let ys = || self.series.iter().flat_map(|s| s.points.iter().map(|p| p.1));
@@ -248,7 +248,7 @@ impl Plot<'_> {
             (TOP + HEIGHT - BOTTOM) / 2.0,
             escape(self.y_label)
         ));
-        // Measured lines lie over published ones.
+        // Measured lines are drawn over published ones.
         let mut series: Vec<&Series> = self.series.iter().collect();
         series.sort_by_key(|s| !s.published);
         for series in series {
@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// The interval of two repeats may be several times the figures: it does not press the lines together.
+    /// The interval of two repeats may be several times the figures: it must not compress the lines.
     #[test]
     fn an_interval_that_leaves_the_plot_is_cut_and_has_no_cap() {
         let line = |bars: Vec<(f64, f64, f64)>| Series {

@@ -1,4 +1,4 @@
-//! The source's own tables: operations a second with percent of linear, and the figures of a latch.
+//! The tables of the publications: operations a second with percent of linear, and the figures of a latch.
 
 use crate::results::{Results, design};
 use crate::statistics::summary;
@@ -16,7 +16,7 @@ pub fn thousands(number: f64) -> String {
     if number < -0.5 { format!("-{out}") } else { out }
 }
 
-/// Sets cells in columns: the first left, the others right.
+/// Arranges cells in columns: the first left-aligned, the others right-aligned.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let wide: Vec<usize> = (0..count)
@@ -43,7 +43,8 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Operations a second and percent of linear of one generation, by sessions: the source's own table, with intervals.
+/// Operations a second and percent of linear of one generation, by sessions: the table of the publication, with
+/// intervals.
 pub fn throughput(results: &Results, generation: &str) -> String {
     let mut workloads: Vec<&str> = results.rows.iter().map(|r| r.workload.as_str()).collect();
     workloads.sort_unstable();
@@ -72,7 +73,7 @@ pub fn throughput(results: &Results, generation: &str) -> String {
     columns(&rows)
 }
 
-/// Gets, misses, sleeps and wait time of one latch for one variant, by sessions; nothing when the latch was not used.
+/// Gets, misses, sleeps and wait time of one latch for one variant, by sessions; `None` when the latch was not used.
 pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
     let head = ["sessions", "gets", "misses", "spin gets", "sleeps", "wait time us", "% miss", "% sleep/miss"];
     let mut rows = vec![head.map(str::to_string).to_vec()];
@@ -105,7 +106,7 @@ pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
     any.then(|| columns(&rows))
 }
 
-/// Who passed a latch that was held by hand, by variant and sessions; nothing where none was held.
+/// The sessions that got past a latch held by hand, by variant and number of sessions; `None` where none was held.
 pub fn passed(results: &Results) -> Option<String> {
     let mut rows = vec![vec!["variant".to_string()]];
     rows[0].extend(results.sessions().iter().map(|n| format!("of {n}")));
@@ -122,7 +123,7 @@ pub fn passed(results: &Results) -> Option<String> {
     (rows.len() > 1).then(|| columns(&rows))
 }
 
-/// All tables of a run, as they are printed.
+/// All tables of a run, as printed.
 pub fn all(results: &Results) -> String {
     let mut out = String::new();
     out.push_str(&format!("{}\n{}\n\n", results.title, "=".repeat(results.title.chars().count())));
@@ -151,7 +152,7 @@ pub fn all(results: &Results) -> String {
         }
     }
     if let Some(table) = crate::laws::table(&results.counts) {
-        out.push_str("\nCounted, for an operation unless more are named\n");
+        out.push_str("\nCounts per operation, or per the number given\n");
         out.push_str(&format!("{}\n\n{table}", crate::laws::rule(&results.counts)));
     }
     out.push_str(&crate::sections::tables(results));

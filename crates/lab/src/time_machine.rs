@@ -1,7 +1,7 @@
-//! The time machine: one experiment, or all of them, over every generation, as small multiples.
+//! The time machine: one experiment, or all of them, in every generation, as small multiples.
 //!
-//! It is the ordinary run with all generations and a page of its own: a grid of plots for each figure, one plot a
-//! generation, all on the same axes, with what was published drawn into the plot of the release it was published of.
+//! It is an ordinary run with all generations and a different page: a grid of plots for each figure, one plot for each
+//! generation, all on the same axes; published figures are drawn into the plot of their release.
 
 use std::path::Path;
 
@@ -18,38 +18,38 @@ use crate::statistics::Summary;
 use crate::svg::{Series, escape};
 use crate::table::{columns, thousands};
 
-/// The name that `lab run` knows it by.
+/// Its name for `lab run`.
 pub const NAME: &str = "time-machine";
 
-/// What it is, in a line.
+/// Its title.
 pub const TITLE: &str = "The time machine: every experiment in every generation";
 
-/// What a journey leaves.
+/// The results of a journey.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Journey {
     pub experiment: String,
     pub title: String,
     /// Seconds since 1970.
     pub started: u64,
-    /// Experiments that were asked for.
+    /// The requested experiments.
     pub wanted: Vec<String>,
-    /// Those that were run, in their order.
+    /// The experiments that were run, in order.
     pub runs: Vec<Results>,
 }
 
 /// The experiments of a name: one, or `all` that ship.
 ///
 /// # Errors
-/// When there is none of the name.
+/// When no experiment has the name.
 pub fn experiments(name: &str) -> Result<Vec<Experiment>, LabError> {
     if name == "all" { Ok(Experiment::shipped()) } else { Ok(vec![Experiment::find(name)?]) }
 }
 
-/// Runs experiments in the generations of the plan that `plan` makes of each, and writes what there is behind each of
-/// them.
+/// Runs each experiment in the generations of the plan that `plan` makes for it, and writes the results so far after
+/// each.
 ///
 /// # Errors
-/// As [`run`]; what was run before stands in the folder.
+/// As [`run`]; the results so far are in the folder.
 pub fn travel(
     experiments: &[Experiment],
     plan: &mut dyn FnMut(&Experiment) -> Result<Plan, LabError>,
@@ -95,7 +95,7 @@ impl Journey {
         self.runs.iter().flat_map(Results::broken_laws).collect()
     }
 
-    /// One line a cell; the figures of all latches of the cell added up.
+    /// One line for each cell, with the sums of the figures of its latches.
     fn csv(&self) -> String {
         let mut out = String::from(
             "experiment,workload,generation,sessions,repeat,operations,elapsed_s,window_s,ops_per_s,pct_linear,\
@@ -151,7 +151,7 @@ impl Journey {
             }
             if let Some(table) = laws::table(&run.counts) {
                 let rule = laws::rule(&run.counts);
-                out.push_str(&format!("\nCounted, for an operation unless more are named\n{rule}\n\n{table}"));
+                out.push_str(&format!("\nCounts per operation, or per the number given\n{rule}\n\n{table}"));
             }
         }
         for name in self.wanted.iter().skip(self.runs.len()) {
@@ -187,7 +187,7 @@ impl Journey {
     }
 }
 
-/// The workloads, in the order of the manifest as far as the rows know it: by name.
+/// The workloads, by name.
 fn workloads(run: &Results) -> Vec<String> {
     let mut all: Vec<String> = run.rows.iter().map(|r| r.workload.clone()).collect();
     all.sort_unstable();
@@ -195,7 +195,8 @@ fn workloads(run: &Results) -> Vec<String> {
     all
 }
 
-/// Rates by generation and sessions, with percent of linear for the most sessions that have a core each.
+/// Rates by generation and sessions, with percent of linear for the largest number of sessions that does not exceed the
+/// cores.
 fn rates(run: &Results, workload: &str) -> String {
     let mut rows = vec![vec!["generation".to_string()]];
     rows[0].extend(run.sessions().iter().map(u32::to_string));
@@ -222,11 +223,11 @@ fn rates(run: &Results, workload: &str) -> String {
     columns(&rows)
 }
 
-/// Colours of the workloads, in the order of their names; a plot has lines of one generation only.
+/// Colours of the workloads, in the order of their names; each plot has lines of one generation only.
 const WORKLOAD_COLOURS: [usize; 6] = [9, 3, 2, 5, 4, 6];
 const _: () = assert!(WORKLOAD_COLOURS[0] < COLOURS);
 
-/// A figure of a cell, if it has it.
+/// A figure of a cell, if the cell has it.
 type Figure<'a> = &'a dyn Fn(&Row) -> Option<f64>;
 
 /// A plot for each generation.
@@ -248,7 +249,7 @@ fn panels(run: &Results, figure: Figure<'_>, published: bool) -> Vec<Panel> {
             });
             let curves = run.published.iter().filter(|c| published && c.workload == *workload);
             for (more, curve) in curves.filter(|c| c.generation.as_deref() == Some(generation.as_str())).enumerate() {
-                // Of several machines each has a marker of its own.
+                // With several machines, each has its own marker.
                 let marker = if more == 0 { nth } else { workloads.len() + more - 1 };
                 let one = curve.ops_per_s.first().copied().unwrap_or(1.0);
                 let points = curve.sessions.iter().zip(&curve.ops_per_s).map(|(n, rate)| (f64::from(*n), rate / one));
@@ -263,7 +264,7 @@ fn panels(run: &Results, figure: Figure<'_>, published: bool) -> Vec<Panel> {
     run.all_generations().into_iter().map(panel).collect()
 }
 
-/// The part of the page that is about one experiment.
+/// The part of the page about one experiment.
 fn chapter(run: &Results) -> String {
     let mut out = format!(
         "<h2>{}: {}</h2>\n<p class=\"soft\">{}</p>\n",
@@ -315,7 +316,7 @@ fn chapter(run: &Results) -> String {
     out
 }
 
-/// Names in a title: figures of several are added up.
+/// Names in a title; the figures of several names are added.
 fn drawn(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     match names.len() {
@@ -325,7 +326,7 @@ fn drawn(names: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// The latches and mutexes whose sleeps are drawn: those of the section that counts sleeps and were slept for, else the
+/// The latches and mutexes whose sleeps are drawn: those with sleeps in the section that counts them, or else the
 /// measured latches.
 fn slept_for(run: &Results, latches: String) -> String {
     let Some(section) = &run.sleeps else { return latches };
@@ -342,11 +343,11 @@ fn slept_for(run: &Results, latches: String) -> String {
 fn misses(row: &Row) -> Option<f64> {
     let sum = |pick: fn(&crate::results::LatchFigures) -> u64| row.latches.values().map(pick).sum::<u64>() as f64;
     let gets = sum(|f| f.gets);
-    // A latch that nobody used: what was got now and then in passing says nothing of the operations.
+    // A latch used only occasionally, not by the operations, would show meaningless ratios.
     (gets * 20.0 > row.operations as f64).then(|| 100.0 * sum(|f| f.misses) / gets)
 }
 
-/// What an operation counted, as a table.
+/// The counts of an operation, as a table.
 fn counts(run: &Results) -> String {
     if run.counts.is_empty() {
         return String::new();
@@ -372,7 +373,7 @@ fn counts(run: &Results) -> String {
         out.push_str("</tr>\n");
     }
     out.push_str(
-        "</table>\n<p class=\"soft\">For an operation, unless more are named, and to the unit; where the design says what must come out, anything else is marked. ",
+        "</table>\n<p class=\"soft\">Exact counts per operation, or per the number given; a count that differs from that of the design is marked. ",
     );
     out + &escape(&laws::rule(&run.counts)) + "</p>\n"
 }
@@ -406,7 +407,7 @@ mod tests {
     #[test]
     fn the_page_has_a_plot_for_each_generation_and_says_what_is_missing() {
         let page = journey().page();
-        // Rates, times one session, misses, sleeps; two generations each, and one that has nothing to run.
+        // Rates, relative rates, misses, sleeps: two generations each, and one generation without any cell.
         assert_eq!(page.matches("<svg viewBox=\"0 0 240").count(), 4 * 3);
         assert!(page.contains("as it &lt;was&gt;") && !page.contains("<script") && !page.contains("http"));
         assert!(page.contains("b: a &lt;machine&gt;, 2007, Oracle 11.1.0.6"), "what was published says where and when");

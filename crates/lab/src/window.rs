@@ -1,12 +1,13 @@
-//! The common window of a cell: from the last session's start to the first session's end, when all of them work.
+//! The common window of a cell: from the last session's start to the first session's end, the time in which all of them
+//! work.
 //!
-//! A worker does its operations in many calls and notes the time at both ends of each. The operations of the calls that
-//! lie in the window as a whole were counted in it. Of the two calls of a session that the ends of the window cut, the
-//! operations are divided by time; how many these are is kept, and is a few per cent of a cell of ordinary length. The
-//! rate of the cell is the operations in the window by its seconds. A rate over the whole cell was rejected: in its
-//! ends some sessions wait for the processor or have finished, and a straggler's lonely tail is then taken for
-//! contention. Leaving the cut calls out was rejected as well: long calls are cut more often than short ones, so that
-//! what is left is too fast, twice too fast in the window of a short cell on a busy machine.
+//! A worker performs its operations in many calls and notes the time at both ends of each. The operations of calls that
+//! lie entirely in the window are counted in full. The two calls of a session that the ends of the window cut
+//! contribute in proportion to time; their number of operations is kept, and is a few per cent of a cell of ordinary
+//! length. The rate of the cell is the operations in the window divided by its seconds. A rate over the whole cell was
+//! rejected: at its ends some sessions wait for the processor or have finished, and a session that ends late and alone
+//! would look like contention. Leaving out the cut calls was rejected as well: long calls are cut more often than short
+//! ones, so the remaining rate is too high, in the window of a short cell on a busy machine twice too high.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,26 +24,26 @@ pub struct Call {
 pub struct Window {
     /// From the last start to the first end.
     pub seconds: f64,
-    /// Operations of the calls that lie in the window as a whole.
+    /// Operations of the calls that lie entirely in the window.
     pub counted: u64,
-    /// Operations of the calls that the ends of the window cut, as far as they lie in it by their time.
+    /// Operations of the calls cut by the ends of the window, in proportion to the time inside.
     pub cut: f64,
 }
 
 impl Window {
-    /// Operations in the window by its seconds.
+    /// Operations in the window per second.
     pub fn per_second(&self) -> f64 {
         (self.counted as f64 + self.cut) / self.seconds.max(1e-9)
     }
 
-    /// The share of the operations that was not counted, but divided by time.
+    /// The share of the operations that was not counted but estimated by time.
     pub fn share_cut(&self) -> f64 {
         self.cut / (self.counted as f64 + self.cut).max(1e-9)
     }
 }
 
-/// The window of some sessions' calls; `None` when the sessions never ran all at once. The calls of a session follow
-/// one another.
+/// The window of the sessions' calls; `None` when the sessions never ran all at once. The calls of a session follow one
+/// another.
 pub fn common(sessions: &[Vec<Call>]) -> Option<Window> {
     let firsts = sessions.iter().map(|calls| calls.first().map(|c| c.from_s)).collect::<Option<Vec<f64>>>()?;
     let lasts = sessions.iter().map(|calls| calls.last().map(|c| c.to_s)).collect::<Option<Vec<f64>>>()?;
@@ -75,7 +76,7 @@ pub fn elapsed_s(sessions: &[Vec<Call>]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Calls of as many operations each, one behind the other, that end at these moments.
+    /// Consecutive calls of equal operations, which end at these moments.
     fn calls(from: f64, ends: &[f64], operations: u64) -> Vec<Call> {
         let mut from_s = from;
         let call = |to_s: &f64| {
@@ -96,18 +97,18 @@ mod tests {
 
     #[test]
     fn the_straggler_s_lonely_tail_is_not_in_the_rate() {
-        // Two sessions share a processor at 50 a second each; then one goes on alone at 100 a second.
+        // Two sessions share a processor at 50 a second each; then one continues alone at 100 a second.
         let first = calls(0.0, &[1.0, 2.0, 3.0, 4.0], 50);
         let straggler = calls(0.5, &[1.5, 2.5, 3.5, 4.5, 5.0, 5.5], 50);
         let both = [first, straggler];
         let window = common(&both).unwrap();
-        // Three whole calls of each lie between 0.5 and 4; half of a call of the first and half of one of the other.
+        // Three whole calls of each lie between 0.5 and 4; half of a call of each session as well.
         assert_eq!(window, Window { seconds: 3.5, counted: 300, cut: 50.0 });
         assert_eq!((window.per_second(), window.share_cut()), (100.0, 50.0 / 350.0));
         assert_eq!(elapsed_s(&both), 5.5);
     }
 
-    /// One session works before the others wake up, one behind them: what they did alone does not count.
+    /// One session works before the others start, one after them: their operations alone do not count.
     #[test]
     fn operations_outside_of_the_window_do_not_count() {
         let both = [calls(0.0, &[1.0, 9.0], 90), calls(8.0, &[16.0, 17.0], 90)];

@@ -279,7 +279,7 @@ fn a_journey_that_is_stopped_leaves_its_page_and_no_instance() {
     os::process::kill(id, os::signal::SIGINT).expect("a signal is sent");
     let output = child.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && errors.contains("stopped; what was measured is written"), "{errors}");
+    assert!(!output.status.success() && errors.contains("stopped; the results so far are written"), "{errors}");
     let page = read(&out, "report.html");
     assert!(page.contains("Not run: the journey ended before.") && page.contains("</html>"));
     let left: Vec<_> = std::fs::read_dir(&instances).unwrap().collect();

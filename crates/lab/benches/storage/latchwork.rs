@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use types::{DataType, Number, Value};
 
 const SETUP: &str = include_str!("latchwork.sql");
-/// As it comes, but for the size of the buffers and logs that hold the redo of the longest recovery, as PostgreSQL's
-/// do.
+/// Defaults, except the size of the buffers and logs, which hold the redo of the longest recovery, as PostgreSQL's do.
 const PARAMS: [&str; 4] = ["db_cache_size=256M", "processes=60", "_log_file_size=768M", "_log_files=2"];
 
 pub struct Latchwork {
@@ -50,7 +49,7 @@ impl Latchwork {
         run(session.get_or_insert_with(|| self.connect()), statement, &[]);
     }
 
-    /// Runs a statement and its commit in the standing session, by the clock and by the server's CPU time.
+    /// Runs a statement and its commit in the open session, measured by the clock and by the server's CPU time.
     fn timed(&self, units: f64, statements: &[&str]) -> Option<Sample> {
         let mut session = self.session.borrow_mut();
         let session = session.get_or_insert_with(|| connect(&self.dir));
@@ -90,7 +89,7 @@ impl Latchwork {
         self.timed(n as f64, &[&statement, "commit"])
     }
 
-    /// Sends the rows from here, a thousand a call, and commits.
+    /// Sends the rows from the client, a thousand a call, and commits.
     fn arrays(&self, table: &str, n: u64) -> Option<Sample> {
         let number = |n: u64| Value::Number(Number::from_u64(n));
         let row = |i: u64| [number(i), number(i % 100), number(i * 7), Value::text(format!("row number {i}"))];
@@ -112,7 +111,7 @@ impl Latchwork {
     pub fn scan(&self, query: Query, size: Size) -> Option<Sample> {
         let rows = query.rows(size);
         let call = |times: u64| format!("begin {}({times}, {rows}, {}); end;", query.procedure(), size.rows);
-        // Once to see how long it takes; it also brings everything into the cache.
+        // A short run to calibrate; it also reads all blocks into the cache.
         let few = self.timed(1.0, &[&call(1 + 20_000 / (rows + 20))])?;
         let times = (size.seconds / 2.0 / few.seconds.max(1e-6) * (1 + 20_000 / (rows + 20)) as f64) as u64 + 1;
         self.timed((times * rows) as f64, &[&call(times)])
@@ -123,8 +122,8 @@ impl Latchwork {
         self.timed(size.rows as f64, &[change.sql(), "commit"])
     }
 
-    /// Fills the log after a checkpoint, kills every process of the instance, and times the start. What counts is the
-    /// redo that the start says it has read.
+    /// Fills the log after a checkpoint, kills every process of the instance, and times the start. The figure is the
+    /// amount of redo that the start reports as read.
     pub fn recovery(&self, size: Size) -> Option<Recovered> {
         let written = || self.number("select value from v$sysstat where name = 'redo size'");
         let goal = size.megabytes * 1_000_000;
@@ -174,7 +173,7 @@ fn run(session: &mut Client, statement: &str, binds: &[Bind]) {
     session.execute(statement, binds).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
 }
 
-/// Inserts a row and commits, or several times that; returns how often.
+/// Inserts a row and commits, or several times that; returns the number of commits.
 fn commit(session: &mut Client, way: Way, n: u64) -> u64 {
     let binds = [
         Bind::input(DataType::NUMBER, Value::Number(Number::from_u64(n))),
@@ -219,7 +218,7 @@ fn kill_instance(dir: &Path) {
     }
 }
 
-/// The words of a process's status behind its name.
+/// The fields of a process's status that follow its name.
 fn status(pid: &str) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(") ")?;

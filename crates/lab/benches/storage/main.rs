@@ -4,16 +4,16 @@
 //!         [-- --rounds 5 --seconds 2 --rows 100000 --only commits|bulk|scans|changes|recovery --megabytes 256 --dir
 //!         DIR --json FILE]
 //!
-//! Every engine syncs its log before it answers a commit: Latchwork as it comes, PostgreSQL with `fsync` and
+//! Every engine syncs its log before it answers a commit: Latchwork with its defaults, PostgreSQL with `fsync` and
 //! `synchronous_commit` on, SQLite in WAL mode with `synchronous=FULL`. All keep their files in one folder, which must
-//! not be in memory. Buffers are 256 MB each. Clients work as the engine's users do: Latchwork and PostgreSQL through a
-//! local socket with statements parsed once (`pgbench -M prepared`), SQLite in the process that asks, one thread and
-//! connection a session. What runs inside the engine is a loop of its own language, PL/SQL and PL/pgSQL, or of prepared
-//! statements for SQLite.
+//! not be in memory. Buffers are 256 MB each. Clients work like ordinary users of the engine: Latchwork and PostgreSQL
+//! through a local socket with statements parsed once (`pgbench -M prepared`), SQLite inside the client's process, one
+//! thread and connection a session. Loops inside the engine are written in its own language, PL/SQL and PL/pgSQL, or
+//! are loops of prepared statements for SQLite.
 //!
-//! Rounds are interleaved: each kind of work is done once by every engine before any does it again. Printed are medians
-//! by the clock, the ratio to the better of the peers, and the CPU time of one unit where one process does all of it,
-//! for a machine that does other work as well. What is not installed is left out, and said.
+//! Rounds are interleaved: each kind of work is done once by every engine before any engine repeats it. The output has
+//! medians by the clock, the ratio to the better of the peers, and the CPU time of one unit where a single process does
+//! all of it, for a busy machine. An engine that is not installed is skipped with a message.
 
 #[path = "../peer.rs"]
 mod peer;
@@ -30,10 +30,10 @@ use report::Report;
 use sqlite::Sqlite;
 use std::path::{Path, PathBuf};
 
-/// How much is done.
+/// The amount of work.
 #[derive(Clone, Copy)]
 pub struct Size {
-    /// Seconds that one measurement of commits or scans takes.
+    /// Seconds of one measurement of commits or scans.
     pub seconds: f64,
     /// Rows of the tables.
     pub rows: u64,
@@ -41,18 +41,18 @@ pub struct Size {
     pub megabytes: u64,
 }
 
-/// What was done in one measurement: units, seconds by the clock, seconds of CPU time where they are known.
+/// The result of one measurement: units, seconds by the clock, CPU seconds where they are known.
 pub struct Sample {
     pub units: f64,
     pub seconds: f64,
     pub cpu: Option<f64>,
 }
 
-/// A start behind a kill: what was written since the last checkpoint, and how long it took until the first answer.
+/// A start after a kill: the amount written since the last checkpoint, and the time until the first answer.
 pub struct Recovered {
     /// Millions of bytes of log.
     pub megabytes: f64,
-    /// Rows inserted and updated, all of it committed.
+    /// Rows inserted and updated, all of them committed.
     pub rows: u64,
     pub seconds: f64,
 }
@@ -85,17 +85,17 @@ impl Target {
     }
 }
 
-/// A query that is run again and again with other keys. The table `item` has `rows` rows: `id` from 1 (primary key),
-/// `grp` of a thousand values (index), `amount`, `text`.
+/// A query that is executed repeatedly with different keys. The table `item` has `rows` rows: `id` from 1 (primary
+/// key), `grp` of a thousand values (index), `amount`, `text`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// One row by its key.
     Key,
-    /// Sum over a range of keys, rows read.
+    /// Sum over a range of keys; the rows are read.
     Sum(u64),
-    /// Count of a range of keys: the index says it all.
+    /// Count of a range of keys, answered from the index alone.
     Count(u64),
-    /// Sum over one value of the second index, whose rows are far apart.
+    /// Sum over one value of the second index, whose rows are spread over the table.
     Group,
     /// Sum over the whole table with a filter.
     Full,
@@ -112,7 +112,7 @@ impl Query {
         Query::Full,
     ];
 
-    /// Rows that one execution reads.
+    /// Number of rows that one execution reads.
     pub fn rows(self, size: Size) -> u64 {
         match self {
             Query::Key => 1,
@@ -122,7 +122,7 @@ impl Query {
         }
     }
 
-    /// Name of the procedure or function that loops over it.
+    /// Name of the procedure or function that loops over the query.
     pub fn procedure(self) -> &'static str {
         match self {
             Query::Key => "scan_key",
@@ -133,7 +133,7 @@ impl Query {
         }
     }
 
-    /// The statement, with `{a}` and `{b}` for the ends of the range.
+    /// The statement, with `{a}` and `{b}` for the limits of the range.
     pub fn sql(self) -> &'static str {
         match self {
             Query::Key => "select amount from item where id = {a}",
@@ -184,7 +184,7 @@ impl Change {
     }
 }
 
-/// A way in which Latchwork and PostgreSQL are asked; SQLite knows one.
+/// A way to send work to Latchwork and PostgreSQL; SQLite has only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// A statement, then `COMMIT`: two calls.
@@ -197,7 +197,7 @@ pub enum Way {
     Select,
     /// Arrays: FORALL, COPY.
     Array,
-    /// Arrays that a client sends, a thousand rows a call.
+    /// Arrays sent by a client, a thousand rows a call.
     Client,
 }
 
@@ -256,8 +256,8 @@ fn changes(r: &mut Report, e: &Engines, size: Size) {
     }
 }
 
-/// One recovery, two figures. The same work fills more of one engine's log than of another's, so that megabytes a
-/// second say how fast a log is gone through, and rows a second how soon the work is there again.
+/// One recovery, two figures. The same work writes more log in one engine than in another, so megabytes a second
+/// measure how fast a log is read, and rows a second how soon the work is available again.
 fn recovery(r: &mut Report, e: &Engines, size: Size) {
     let mut note = |engine: &str, done: Option<Recovered>| {
         let Some(done) = done else { return };
@@ -281,7 +281,7 @@ struct Engines {
 /// A part of the benchmark.
 type Part = fn(&mut Report, &Engines, Size);
 
-/// The folder of all databases: on a disk, and gone at the end.
+/// The folder of all databases: on a disk, and removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -291,7 +291,7 @@ impl Folder {
         assert!(kind != "tmpfs" && kind != "ramfs", "{} is in memory: give --dir", base.display());
         let folder = base.join(format!("latchwork-storage-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        // The server of PostgreSQL runs as another user.
+        // The PostgreSQL server runs as another user.
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&folder, open).expect("a folder of our own");
         println!("databases in {} ({kind})", folder.display());

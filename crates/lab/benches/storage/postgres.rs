@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
-/// As it comes, but for the size of the buffers and of the log between checkpoints; no background work that comes and
-/// goes.
+/// Defaults, except the size of the buffers and of the log between checkpoints, and no periodic background work.
 const SETTINGS: &str = "-c shared_buffers=256MB -c jit=off -c max_wal_size=16GB -c checkpoint_timeout=1h -c autovacuum=off \
                         -c max_parallel_workers_per_gather=0";
 
@@ -18,7 +17,7 @@ pub struct PostgresEngine {
     session: RefCell<Option<Psql>>,
 }
 
-/// A standing `psql`.
+/// An open `psql` session.
 struct Psql {
     child: Child,
     to: ChildStdin,
@@ -36,7 +35,7 @@ impl Psql {
         psql
     }
 
-    /// Runs statements and waits until all of them are done; the lines they print.
+    /// Runs statements and waits until all of them have finished; returns the lines they print.
     fn run(&mut self, sql: &str) -> String {
         writeln!(self.to, "{sql};\n\\echo done").and_then(|()| self.to.flush()).expect("psql listens");
         let mut text = String::new();
@@ -203,7 +202,7 @@ impl PostgresEngine {
     }
 }
 
-/// So that nobody runs statements in a server that is going.
+/// Closed first, so that no statement runs in a server that is shutting down.
 impl Drop for PostgresEngine {
     fn drop(&mut self) {
         self.session.borrow_mut().take();

@@ -1,10 +1,10 @@
-//! What came out: medians, ratios, a table and a file.
+//! The results: medians, ratios, a table and a file.
 
 use crate::Sample;
 use crate::peer::median;
 use std::path::Path;
 
-/// Everything that one engine measured of one kind of work.
+/// All measurements of one engine for one kind of work.
 struct Series {
     work: String,
     engine: String,
@@ -12,14 +12,14 @@ struct Series {
     costs: Vec<f64>,
 }
 
-/// All measurements, in the order in which they were first made.
+/// All measurements, in the order of their first appearance.
 #[derive(Default)]
 pub struct Report {
     all: Vec<Series>,
 }
 
 impl Report {
-    /// Measures once. Units a second and CPU nanoseconds a unit are kept.
+    /// Runs and records one measurement, as units a second and CPU nanoseconds a unit.
     pub fn measure(&mut self, work: &str, engine: &str, run: impl FnOnce() -> Option<Sample>) {
         let Some(sample) = run() else { return };
         let at = self.all.iter().position(|s| s.work == work && s.engine == engine);
@@ -39,7 +39,7 @@ impl Report {
             "", "", "a second", "least to most", "best peer", "CPU ns"
         );
         let mut before = "";
-        // Lines of one kind of work stand together.
+        // Lines of one kind of work are adjacent.
         let first = |of: &Series| self.all.iter().position(|s| s.work == of.work);
         let mut all: Vec<&Series> = self.all.iter().collect();
         all.sort_by_key(|s| first(s));

@@ -1,4 +1,4 @@
-//! SQLite in the process that asks: WAL mode, `synchronous=FULL`, a connection for each thread.
+//! SQLite inside the client's process: WAL mode, `synchronous=FULL`, a connection for each thread.
 
 use crate::peer::{cpu_seconds, together};
 use crate::{Change, Query, Recovered, Sample, Size, Target};
@@ -96,15 +96,14 @@ impl Sqlite {
 
     pub fn change(&self, change: Change, size: Size) -> Option<Sample> {
         self.bulk(Target::Indexed, size);
-        // A DELETE without WHERE empties the table without looking at its rows; the others have no such way.
+        // A DELETE without WHERE empties the table without visiting its rows, which the other engines cannot do.
         let sql = if change == Change::Delete { "delete from bulk_indexed where id > 0" } else { change.sql() };
         self.timed(size.rows as f64, |database| {
             database.execute(sql, []).expect("changes");
         })
     }
 
-    /// Fills the log, leaves it behind as a killed process would, and times opening the database and moving the log
-    /// into it.
+    /// Fills the log, leaves it as a killed process would, and times opening the database and moving the log into it.
     pub fn recovery(&self, size: Size) -> Option<Recovered> {
         let copy = self.file.with_file_name("killed");
         let wal = |of: &Path| PathBuf::from(format!("{}-wal", of.display()));
@@ -117,7 +116,7 @@ impl Sqlite {
                 self.change(Change::Update, size);
                 rows += 2 * size.rows;
             }
-            // What a kill leaves: the file and its log; the index of the log, in shared memory, is made again.
+            // A kill leaves the file and its log; the index of the log, in shared memory, is rebuilt.
             std::fs::copy(&self.file, &copy).expect("copies");
             std::fs::copy(wal(&self.file), wal(&copy)).expect("copies");
             let bytes = length();

@@ -1,4 +1,4 @@
-//! Answers and whether two are the same.
+//! Answers, and their comparison.
 
 /// A column of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,12 +13,12 @@ pub enum Cell {
 
 pub type Rows = Vec<Vec<Cell>>;
 
-/// Digits of a number that a division, in an engine that rounds quotients early, is right for.
+/// Digits that are right in a quotient of an engine that rounds quotients early.
 const QUOTIENT_DIGITS: usize = 15;
-/// What floating-point sums may be off by.
+/// Relative tolerance of floating-point sums.
 const FLOAT_TOLERANCE: f64 = 1e-9;
 
-/// `Err` says where two answers differ. Rows that ORDER BY leaves in any order may change places.
+/// Compares two answers; `Err` describes the difference. Rows may come in any order that ORDER BY permits.
 pub fn same(ours: &Rows, theirs: &Rows) -> Result<(), String> {
     if ours.len() != theirs.len() {
         return Err(format!("{} rows against {}", ours.len(), theirs.len()));
@@ -61,7 +61,7 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-6)
 }
 
-/// Equal to the last digit, or, where one of them has the many digits of a quotient, to those that both have.
+/// Equal to the last digit or, if one of them has the many digits of a quotient, in the digits that both have.
 fn same_decimal(a: &str, b: &str) -> bool {
     let ((neg_a, digits_a, point_a), (neg_b, digits_b, point_b)) = (parts(a), parts(b));
     if digits_a.is_empty() && digits_b.is_empty() {
@@ -76,7 +76,7 @@ fn same_decimal(a: &str, b: &str) -> bool {
             .is_ok_and(|a| b.parse::<f64>().is_ok_and(|b| close(a, b, 10f64.powi(1 - QUOTIENT_DIGITS as i32))))
 }
 
-/// The sign, the digits without zeros at either end, and where the point is before them.
+/// The sign, the digits without zeros at either end, and the position of the decimal point before them.
 fn parts(text: &str) -> (bool, String, i32) {
     let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {

@@ -1,4 +1,4 @@
-//! The rows: a generator of the registries writes each table once, a line a row, columns apart by `|`.
+//! The rows: a generator from the crate registry writes each table once, one row a line, columns separated by `|`.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub fn make(folder: &Path, scale: f64) {
     write(folder, "partsupp", PartSuppGenerator::new(scale, 1, 1).iter());
     write(folder, "orders", OrderGenerator::new(scale, 1, 1).iter());
     write(folder, "lineitem", LineItemGenerator::new(scale, 1, 1).iter());
-    // The last: a folder that a stopped run left half full is written again.
+    // Written last: a folder that an interrupted run left incomplete is written again.
     File::create(whole).expect("a mark");
 }
 

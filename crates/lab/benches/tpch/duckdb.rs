@@ -1,4 +1,4 @@
-//! DuckDB on one thread, in a Python of its own: `LATCHWORK_DUCKDB_PYTHON`, the one that `./check` installs, or
+//! DuckDB on one thread, in a separate Python: `LATCHWORK_DUCKDB_PYTHON`, the one that `./check` installs, or
 //! `python3`. Its times are those of the statement and its rows inside that process.
 
 use crate::answer::{Cell, Rows};
@@ -61,7 +61,7 @@ fn cell(value: &Value) -> Cell {
     }
 }
 
-/// A Python that has the module.
+/// A Python that has the module `duckdb`.
 fn python() -> Option<PathBuf> {
     let installed = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/duckdb/bin/python");
     let named = std::env::var_os("LATCHWORK_DUCKDB_PYTHON").map(PathBuf::from);

@@ -12,11 +12,11 @@ use std::sync::mpsc;
 use std::time::Duration;
 use types::{DataType, Date, LenUnit, Number, Value};
 
-/// ORA-01013, what a broken call ends with.
+/// ORA-01013, the error of a cancelled call.
 const BROKEN: u32 = 1013;
-/// How long a broken call may go on before its server process is killed.
+/// Time allowed for a cancelled call before its server process is killed.
 const GRACE: Duration = Duration::from_secs(20);
-/// Rows that a fetch brings.
+/// Rows of one fetch.
 const FETCH_ROWS: u32 = 1000;
 
 pub struct Latchwork {
@@ -29,7 +29,7 @@ impl Latchwork {
         let pair = |n: &str, v: String| (n.to_string(), v);
         let params = vec![
             pair("db_cache_size", format!("{}M", memory.buffers_mb)),
-            // A work area has half of it.
+            // A work area gets half of the target.
             pair("pga_aggregate_target", format!("{}M", memory.work_mb * 2)),
         ];
         let options = EphemeralOptions { params, executable: Some(latchwork_program()) };
@@ -46,12 +46,12 @@ impl Latchwork {
         self.session.execute(sql, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{sql}"));
     }
 
-    /// A session whose memory nothing has used yet.
+    /// A fresh session, whose process has used no memory yet.
     pub fn reconnect(&mut self) {
         self.session = connect(&self.instance);
     }
 
-    /// Work areas of the session that went to temporary space.
+    /// Work areas of the session that used temporary space.
     pub fn spills(&mut self) -> u64 {
         self.statistic("'workarea executions - onepass', 'workarea executions - multipass'")
     }
@@ -68,7 +68,7 @@ impl Latchwork {
         }
     }
 
-    /// Sizes every work area by hand.
+    /// Sets the size of all work areas manually.
     pub fn set_work_area(&mut self, bytes: u64) {
         self.run_sql("alter session set workarea_size_policy = manual");
         self.run_sql(&format!("alter session set sort_area_size = {bytes}"));

@@ -10,11 +10,11 @@
 //! same memory for a sort or hash table (PostgreSQL: `shared_buffers`, `work_mem`, no JIT, no parallel workers; DuckDB:
 //! one thread). Statements are prepared once. The first round warms up and is not counted; rounds are interleaved.
 //!
-//! An engine that exceeds the limit at a query is not asked again; its time counts as the limit. Answers of engines are
-//! compared with Latchwork's row by row, exactly but where an engine computes in floating point. `--plans` prints each
-//! plan and runs nothing. `--quarter` runs Latchwork alone, each query with as much memory as it wants and then with
-//! work areas of a quarter of that. `--parse` measures hard and soft parses. The exit status is 1 when an answer
-//! differs.
+//! An engine that exceeds the time limit with a query does not run it again; its time counts as the limit. Answers of
+//! engines are compared with Latchwork's row by row, exactly except for engines that compute in floating point.
+//! `--plans` prints each plan and runs nothing. `--quarter` runs Latchwork alone, each query with as much memory as it
+//! wants and then with work areas of a quarter of that. `--parse` measures hard and soft parses. The exit status is 1
+//! when an answer differs.
 
 mod answer;
 mod data;
@@ -39,12 +39,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use text::Query;
 
-/// What an engine took for a query.
+/// The times of an engine for a query.
 #[derive(Clone, Default)]
 pub struct Took {
-    /// Milliseconds by the chosen measure; the limit when it did not end.
+    /// Milliseconds by the chosen measure; the limit when the query did not end.
     pub ms: Option<f64>,
-    /// Milliseconds by the clock and of the processor.
+    /// Milliseconds by the clock and of CPU time.
     pub clock_ms: Option<f64>,
     pub cpu_ms: Option<f64>,
     pub late: bool,
@@ -65,11 +65,11 @@ pub struct Measured {
     pub number: usize,
     pub times: Vec<Took>,
     pub rows: usize,
-    /// By how much Latchwork's server process grew.
+    /// Growth of Latchwork's server process.
     pub memory_bytes: u64,
-    /// Engines whose answers differ, and how.
+    /// Engines whose answers differ, and the differences.
     pub differences: Vec<String>,
-    /// Engines that have given the answer.
+    /// Number of engines that gave the same answer.
     pub agreeing: usize,
 }
 
@@ -126,7 +126,7 @@ fn engines(memory: Memory) -> Vec<Box<dyn Engine>> {
     all
 }
 
-/// Milliseconds of a query by the clock and of the processor.
+/// Milliseconds of a query by the clock and of CPU time.
 #[derive(Clone, Copy)]
 struct Sample {
     clock: f64,
@@ -139,7 +139,7 @@ impl Sample {
     }
 }
 
-/// `--by cpu`: processor time decides, for a machine that does other work as well.
+/// `--by cpu`: CPU time is the measure, for a busy machine.
 fn by_processor() -> bool {
     text_argument("--by").is_some_and(|by| by == "cpu")
 }
@@ -153,7 +153,7 @@ fn once(engine: &mut dyn Engine, query: &Query, timeout: Duration) -> Result<(Sa
     Ok((Sample { clock: clock * 1e3, cpu: (cpu_seconds(&of) - cpu) * 1e3 }, rows))
 }
 
-/// All engines at one query: answers first, then the rounds.
+/// All engines with one query: the answers first, then the rounds.
 fn measure(engines: &mut [Box<dyn Engine>], query: &Query, rounds: usize, timeout: Duration) -> Measured {
     let mut times = vec![Took::default(); engines.len()];
     let mut answers: Vec<Option<Rows>> = Vec::new();
@@ -194,7 +194,7 @@ fn measure(engines: &mut [Box<dyn Engine>], query: &Query, rounds: usize, timeou
             took.cpu_ms = Some(middle(|s| s.cpu));
         }
     }
-    // Latchwork's answer is compared with all others; without it, the first is.
+    // The reference is Latchwork's answer or, without it, the first.
     let reference = engines.iter().position(|e| e.name() == "Latchwork").filter(|at| answers[*at].is_some());
     let reference = reference.or_else(|| answers.iter().position(Option::is_some));
     let (mut differences, mut agreeing) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! The memory of a process while it works: anonymous pages, which leave out the shared buffers.
+//! The memory of a process while it works: anonymous pages, which excludes the shared buffers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const EVERY: Duration = Duration::from_millis(3);
 
-/// Bytes of anonymous memory that a process has now; nothing when it is gone.
+/// Bytes of anonymous memory of a process now; 0 when it has ended.
 pub fn anonymous_bytes(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
@@ -15,7 +15,7 @@ pub fn anonymous_bytes(pid: u32) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Looks at a process until it is asked for the most that it has seen.
+/// Samples the memory of a process and keeps the maximum.
 pub struct Watch {
     stop: Arc<AtomicBool>,
     most: Arc<AtomicU64>,
@@ -39,7 +39,7 @@ impl Watch {
         Watch { stop, most, before, thread }
     }
 
-    /// Bytes above what the process had at the start.
+    /// The maximum, less the memory at the start.
     pub fn growth(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("no panic");

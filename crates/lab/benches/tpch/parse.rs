@@ -1,12 +1,12 @@
-//! `--parse`: what it takes to parse and plan a statement, without running it.
+//! `--parse`: the cost of parsing and planning a statement, without running it.
 //!
-//! A hard parse is of a text that no one has sent before: a comment with a number makes it so. A soft parse is of a
-//! text whose shared cursor is there; a hit is of a cursor that the session has kept. Latchwork describes a statement,
+//! A hard parse is of a text that was never sent before: a comment with a number makes it unique. A soft parse is of a
+//! text whose shared cursor exists; a hit is of a cursor kept by the session. Latchwork describes a statement,
 //! PostgreSQL and DuckDB explain it, SQLite prepares it.
 //!
-//! Two figures are given: the processor time of the process that parses, without that of an empty round trip where the
-//! engine is reached through a socket; and, in brackets, the time by the clock that the client waits, round trip and
-//! all. The bench `parse` of the crate `session` measures the server's part without a socket.
+//! Two figures are given: the CPU time of the process that parses, less that of an empty round trip where the engine is
+//! reached through a socket; and, in brackets, the elapsed time of the client, round trip included. The bench `parse`
+//! of the crate `session` measures the server's part without a socket.
 
 use crate::engine::Engine;
 use crate::median;
@@ -20,7 +20,7 @@ const SIX_TABLES: &str = "select n_name, sum(l_extendedprice * (1 - l_discount))
      n_regionkey = r_regionkey and r_name = 'ASIA' and o_orderdate >= date '1994-01-01' and \
      o_orderdate < date '1995-01-01' group by n_name order by revenue desc";
 
-/// How a text is parsed.
+/// The kind of parse.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Parse {
     Hit,
@@ -28,7 +28,7 @@ pub enum Parse {
     Hard,
 }
 
-/// The text that is parsed, how it is parsed, and the goal in microseconds of the processor.
+/// The text, the kind of parse, and the goal in microseconds of CPU time.
 const KINDS: [(&str, &str, Parse, f64); 6] = [
     ("hit, one table", ONE_TABLE, Parse::Hit, 5.0),
     ("soft parse, one table", ONE_TABLE, Parse::Soft, 5.0),
@@ -53,7 +53,7 @@ impl Texts {
     }
 }
 
-/// Microseconds of a parse: of the processor, and by the clock.
+/// Microseconds of a parse: CPU time, and by the clock.
 type Sample = (f64, f64);
 
 fn sample(engine: &mut dyn Engine, texts: &mut Texts, (what, sql, parse): (&str, &str, Parse)) -> Sample {
@@ -69,7 +69,7 @@ fn sample(engine: &mut dyn Engine, texts: &mut Texts, (what, sql, parse): (&str,
     }
     let (clock, cpu) = (clock.elapsed().as_secs_f64(), cpu_seconds(&of) - cpu);
     if let (Some(before), Some(after)) = (counted, engine.hard_parses()) {
-        // The statement that counts is itself parsed once.
+        // The statement that reads the count is itself parsed once.
         let hard = after - before;
         let wanted = if parse == Parse::Hard { PARSES as u64 } else { 0 };
         assert!(hard >= wanted && hard <= wanted + 3, "{what}: {hard} hard parses of {PARSES}");
@@ -78,7 +78,7 @@ fn sample(engine: &mut dyn Engine, texts: &mut Texts, (what, sql, parse): (&str,
     (each(cpu - empty), each(clock))
 }
 
-/// Prints medians of microseconds, and what misses its goal.
+/// Prints medians in microseconds, and the missed goals.
 pub fn run(engines: &mut [Box<dyn Engine>], rounds: usize) {
     println!("\nparsing, microseconds of the processor (by the clock), medians of {rounds} rounds of {PARSES}\n");
     print!("{:<26}", "");

@@ -1,4 +1,4 @@
-//! PostgreSQL: a server in a folder of its own, one session that speaks the simple protocol, statements prepared once.
+//! PostgreSQL: a server in a folder of its own, one session with the simple query protocol, statements prepared once.
 
 use crate::answer::{Cell, Rows};
 use crate::data;
@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// Numbers as their text tells, by the type that the row description names.
+/// Type OIDs whose values are compared as numbers.
 const NUMBERS: [u32; 5] = [20, 21, 23, 26, 1700];
 const FLOATS: [u32; 2] = [700, 701];
 
@@ -20,7 +20,7 @@ pub struct PostgresEngine {
     prepared: HashSet<usize>,
     pid: u32,
     timeout: Duration,
-    // After the session: it is closed first.
+    // Declared after the session, which must be closed first.
     _server: Postgres,
 }
 
@@ -62,7 +62,7 @@ impl Engine for PostgresEngine {
             self.session.copy(&table.name, &data::file(rows, &table.name));
             self.session.run(&table.add_key());
         }
-        // By itself: VACUUM does not run in the transaction that several statements in one call are.
+        // In a call of its own: VACUUM cannot run in the transaction that several statements in one call form.
         self.session.run("vacuum analyze");
     }
 
@@ -100,7 +100,7 @@ impl Engine for PostgresEngine {
     }
 }
 
-/// A connection by the frontend/backend protocol, version 3: simple queries in text.
+/// A connection with the frontend/backend protocol, version 3: simple queries in text format.
 struct Session {
     reader: BufReader<UnixStream>,
     writer: UnixStream,

@@ -9,7 +9,7 @@ const AGAINST_POSTGRES: f64 = 0.7;
 const AGAINST_DUCKDB: f64 = 5.0;
 const WORST_QUERY: f64 = 1.5;
 const QUARTER: f64 = 3.0;
-/// Milliseconds that a time is taken for at least in a ratio: below, it is the clock and the socket.
+/// Smallest time used in a ratio, in milliseconds: a shorter time is mostly that of the clock and the socket.
 const LEAST_MS: f64 = 0.2;
 
 pub struct Report {
@@ -27,7 +27,8 @@ impl Report {
         self.engines.iter().position(|name| *name == engine)
     }
 
-    /// Times of Latchwork by those of a peer, for each query that both have; one that did not end counts as the limit.
+    /// Ratios of Latchwork's times to those of a peer, for each query that both have; a query that did not end counts
+    /// as the limit.
     fn ratios(&self, peer: &str) -> Vec<(usize, f64)> {
         let (Some(ours), Some(theirs)) = (self.place("Latchwork"), self.place(peer)) else { return Vec::new() };
         let ratio = |q: &Measured| {
@@ -72,7 +73,7 @@ impl Report {
         }
     }
 
-    /// What is short of the goals.
+    /// The missed goals.
     pub fn shortfall(&self) -> Vec<String> {
         let mut all = Vec::new();
         for (peer, goal) in [("PostgreSQL", AGAINST_POSTGRES), ("DuckDB", AGAINST_DUCKDB)] {
@@ -141,7 +142,7 @@ fn mean(ratios: &[(usize, f64)]) -> f64 {
     (ratios.iter().map(|(_, r)| r.ln()).sum::<f64>() / ratios.len() as f64).exp()
 }
 
-/// Queries with all of their memory and with a quarter of it. Gives what is short of the goal.
+/// Prints queries with all of their memory and with a quarter of it. Returns the missed goal, if any.
 pub fn print_quarter(all: &[Quarter]) -> Vec<String> {
     println!("\nWith a quarter of the memory\n");
     println!(

@@ -1,4 +1,4 @@
-//! The statements of the folder, and how each engine spells them.
+//! The statements of the folder, and their spelling for each engine.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ pub struct Query {
     pub sql: String,
 }
 
-/// What a column holds.
+/// The kind of values in a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Whole,
@@ -20,7 +20,7 @@ pub enum Kind {
 
 pub struct Table {
     pub name: String,
-    /// Name, kind, and the type as the folder spells it.
+    /// Name, kind, and the type as spelled in the folder.
     pub columns: Vec<(String, Kind, String)>,
     pub key: Vec<String>,
 }
@@ -68,7 +68,7 @@ pub fn tables(folder: &Path) -> Vec<Table> {
 }
 
 impl Table {
-    /// `create table` with the types that `of` gives, and what follows the columns.
+    /// `create table` with the types that `of` returns; `more` follows the columns.
     pub fn create(&self, of: impl Fn(Kind, &str) -> String, more: &str) -> String {
         let columns: Vec<String> =
             self.columns.iter().map(|(name, kind, t)| format!("{name} {}", of(*kind, t))).collect();
@@ -80,7 +80,7 @@ impl Table {
     }
 }
 
-/// The query in SQLite's words: dates are texts, years are taken out of them, `limit` ends a result.
+/// The query in SQLite's dialect: dates are texts, years are extracted as substrings, `limit` ends a result.
 pub fn for_sqlite(sql: &str) -> String {
     let mut sql = sql.replace("date '", "'");
     while let Some(at) = sql.find("extract(year from ") {

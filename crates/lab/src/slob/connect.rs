@@ -1,4 +1,4 @@
-//! How long it takes to connect and to see a first row: from outside, and by the parts that the server process
+//! The time from connecting to a first row: measured by the client, and split into the parts that the server process
 //! measures.
 
 use std::path::Path;
@@ -18,18 +18,18 @@ pub const PARTS: [&str; 6] = ["fork", "set up", "attach", "pre-page", "authentic
 /// Medians of several connections, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConnectTimes {
-    /// From asking for the connection to the first row, by a client that runs already.
+    /// From requesting the connection to the first row, in a client that is already running.
     pub client_us: f64,
-    /// The same of `latchwork sql -s / as sysdba`, from the start of the program to its end.
+    /// The same for `latchwork sql -s / as sysdba`, from the start of the program to its end.
     pub program_us: f64,
-    /// Through the listener, with a password, from asking for the connection to the first row; by a client that runs
-    /// already.
+    /// Through the listener, with a password, from requesting the connection to the first row, in a client that is
+    /// already running.
     #[serde(default)]
     pub listener_us: f64,
-    /// By [`PARTS`], of those.
+    /// Parts of the latter, by [`PARTS`].
     #[serde(default)]
     pub listener_parts_us: Vec<f64>,
-    /// By [`PARTS`]; what is missing of `client_us` is the client's own time and that of the socket.
+    /// Parts of `client_us`, by [`PARTS`]; the rest is the client's own time and that of the socket.
     pub parts_us: Vec<f64>,
 }
 
@@ -41,7 +41,7 @@ fn median(mut all: Vec<f64>) -> f64 {
 /// Connects `times` times, one after the other, and a few times by the program.
 ///
 /// # Errors
-/// A connection or a statement that fails.
+/// The error of a connection or statement.
 pub fn measure(
     instance: &dyn Instance,
     dir: &Path,
@@ -70,7 +70,7 @@ pub fn measure(
     })
 }
 
-/// Adds what the server process of the session `sid` measured.
+/// Adds the times measured by the server process of the session `sid`.
 fn read_parts(session: &mut Client, sid: &str, parts: &mut [Vec<f64>]) -> Result<(), LabError> {
     let sql = format!(
         "select fork_us, set_up_us, attach_us, pre_page_us, authenticate_us, first_call_us from x$ksuct where indx = {sid}"
@@ -84,10 +84,10 @@ fn read_parts(session: &mut Client, sid: &str, parts: &mut [Vec<f64>]) -> Result
     Ok(())
 }
 
-/// Times from outside, and by [`PARTS`].
+/// Times measured by the client, and parts by [`PARTS`].
 type Times = (Vec<f64>, Vec<Vec<f64>>);
 
-/// The same through the listener, as a user whose password is the name.
+/// The same through the listener, as a user whose password equals the name.
 fn by_listener(instance: &dyn Instance, dir: &Path, user: &str, times: usize) -> Result<Times, LabError> {
     let mut local = instance.connect(&Credentials::Sysdba)?;
     let names = local.query("select value from v$parameter where name = 'db_name'", &[])?.all()?;
@@ -109,7 +109,7 @@ fn by_listener(instance: &dyn Instance, dir: &Path, user: &str, times: usize) ->
     Ok((outside, parts))
 }
 
-/// What a loop in a shell would measure.
+/// Measures like a loop in a shell.
 fn by_program(dir: &Path, program: &Path) -> Result<f64, LabError> {
     let failed = |e: std::io::Error| LabError::new(format!("cannot run {}: {e}", program.display()));
     let began = Instant::now();

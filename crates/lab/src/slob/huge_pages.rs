@@ -1,5 +1,5 @@
-//! The experiment `huge-pages`: the same work on pages of 4 KB and of 2 MB, with every process touching all pages at
-//! its start or not, on small and on big tables; the instance is started anew for every repeat.
+//! The experiment `huge-pages`: the same work on pages of 4 KB and of 2 MB, with processes that touch all pages at
+//! their start or not, on small and on big tables; each repeat starts a new instance.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::torture::{Place, Started};
 
 pub const TITLE: &str = "Huge pages: page tables, connection time and logical reads on pages of 4 KB and 2 MB";
 
-/// What a run varies and how long it takes.
+/// The configurations and the duration of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub options: Options,
@@ -27,17 +27,17 @@ pub struct Plan {
     pub repeat: u32,
     /// Whether the machine's setting may be changed.
     pub may_reserve: bool,
-    /// Between two snapshots.
+    /// Seconds between two snapshots.
     pub seconds: f64,
     pub quick: bool,
-    /// Parts of names of configurations (`4 KB`, `big`); empty is all.
+    /// Parts of names of configurations (`4 KB`, `big`); empty means all.
     pub variants: Vec<String>,
-    /// Init parameters over the experiment's; `sga_target` among them.
+    /// Init parameters that override the experiment's, `sga_target` among them.
     pub params: Vec<(String, String)>,
     pub seed: u64,
     pub progress: bool,
     pub stop: Stop,
-    /// The program; `None` finds it.
+    /// The program; `None` searches for it.
     pub executable: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// All of them: ordinary pages first.
+    /// All configurations, ordinary pages first.
     pub fn all() -> impl Iterator<Item = Cell> {
         let choices = [false, true];
         choices.into_iter().flat_map(move |huge| {
@@ -87,22 +87,22 @@ pub struct Trial {
     pub seconds: f64,
     /// Processor seconds of the sessions between the snapshots.
     pub cpu_s: f64,
-    /// From the start of the program to the open database.
+    /// Seconds from the start of the program to the open database.
     pub start_s: f64,
     pub connect: ConnectTimes,
-    /// Page tables, resident shared memory and huge pages of one of the working sessions, the median, in bytes.
+    /// Page tables, resident shared memory and huge pages of one of the working sessions: the median, in bytes.
     pub session_page_tables: f64,
     pub session_shared: f64,
     pub session_huge: f64,
     /// Page tables of all processes of the instance, in bytes.
     pub all_page_tables: f64,
-    /// The machine before the start, at work, and after the end.
+    /// Memory of the machine before the start, under load, and after the end.
     pub before: MemInfo,
     pub during: MemInfo,
     pub after: MemInfo,
 }
 
-/// Everything a run leaves.
+/// All results of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HugePagesRun {
     pub experiment: String,
@@ -115,12 +115,12 @@ pub struct HugePagesRun {
     /// Bytes of the SGA.
     pub sga_bytes: u64,
     pub trials: Vec<Trial>,
-    /// Why configurations are missing.
+    /// The reason why configurations are missing.
     pub missing: Option<String>,
 }
 
 impl HugePagesRun {
-    /// The logical reads as rows of any run, for those who compare runs: a configuration is a workload.
+    /// The logical reads as rows of an ordinary run, for comparisons between runs: each configuration is a workload.
     pub fn results(&self) -> Results {
         let sessions = self.parameters.get("sessions").and_then(|n| n.parse().ok()).unwrap_or(1);
         let row = |t: &Trial| Row {
@@ -171,8 +171,8 @@ fn wanted_cells(plan: &Plan) -> impl Iterator<Item = Cell> {
 /// Runs the experiment.
 ///
 /// # Errors
-/// When the instance cannot be started, or a statement fails. Huge pages that cannot be had are no error: what runs
-/// without is run.
+/// When the instance cannot be started, or a statement fails. Unavailable huge pages are no error: the other
+/// configurations are run.
 pub fn run(plan: &Plan) -> Result<HugePagesRun, LabError> {
     if wanted_cells(plan).next().is_none() {
         let names: Vec<String> = Cell::all().map(Cell::name).collect();
@@ -197,7 +197,7 @@ pub fn run(plan: &Plan) -> Result<HugePagesRun, LabError> {
     };
     let mut pages = HugePages::look(plan.may_reserve);
     for repeat in 1..=plan.repeat {
-        // The pages change hands once a repeat: which come first changes as well.
+        // The page sizes alternate once a repeat, and so does their order.
         let first = repeat % 2 == 0;
         for huge in [first, !first] {
             let mut cells: Vec<Cell> = wanted_cells(plan).filter(|c| c.huge == huge).collect();
@@ -238,7 +238,7 @@ pub fn run(plan: &Plan) -> Result<HugePagesRun, LabError> {
 
 fn stopped(mut out: HugePagesRun, plan: &Plan) -> Result<HugePagesRun, LabError> {
     if out.trials.is_empty() {
-        return Err(LabError::new("stopped before anything was measured".into()));
+        return Err(LabError::new("stopped before the first measurement".into()));
     }
     let all = wanted_cells(plan).count() * plan.repeat as usize;
     out.missing = Some(format!("Stopped: {} of {all} repeats were run.", out.trials.len()));
@@ -252,7 +252,7 @@ fn say(plan: &Plan, text: &str) {
 }
 
 fn parameters(plan: &Plan, small: &Tables, big: &Tables) -> BTreeMap<String, String> {
-    // The buffer cache gets most of it.
+    // The buffer cache gets most of the SGA.
     let target = (super::cache_bytes(&[small, big]) * 2).max(1 << 30);
     let own =
         [("processes", "200".to_string()), ("sga_target", target.to_string()), ("job_queue_processes", "0".into())];
@@ -281,7 +281,7 @@ fn start(place: &mut Place, params: &[(String, String)]) -> Result<Duration, Lab
     }
 }
 
-/// Makes the database with its tables; the size of the SGA, and how many pages of 2 MB it needs.
+/// Creates the database with its tables; returns the size of the SGA, and the number of pages of 2 MB that it needs.
 fn set_up(place: &mut Place, params: &BTreeMap<String, String>, tables: &[&Tables]) -> Result<(u64, u64), LabError> {
     let mut all: Vec<(String, String)> = params.iter().map(|(n, v)| (n.clone(), v.clone())).collect();
     all.push(("use_large_pages".into(), "FALSE".into()));
@@ -345,7 +345,7 @@ fn trial(
     })
 }
 
-/// What the working sessions have, in bytes.
+/// Memory of the working sessions, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     page_tables: f64,

@@ -1,8 +1,8 @@
-//! The machine's memory: what `/proc/meminfo` says, and how many huge pages are reserved.
+//! The machine's memory: the values of `/proc/meminfo`, and the number of reserved huge pages.
 //!
-//! The reservation is the machine's, not ours: it is given back on every way out. A small shell waits at a pipe whose
-//! other end this program holds. However the program ends, the pipe ends, and the shell writes back what was there
-//! before; it has a process group of its own, so that Ctrl-C at the terminal does not reach it.
+//! The reservation belongs to the machine, so it is restored on every way out. A small shell waits on a pipe whose
+//! other end this program holds. However the program ends, the pipe is closed, and the shell writes the former value
+//! back. The shell has a process group of its own, so that Ctrl-C at the terminal does not reach it.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ use crate::LabError;
 
 const RESERVED: &str = "/proc/sys/vm/nr_hugepages";
 
-/// What the machine says of its memory, in kilobytes.
+/// The memory of the machine, in kilobytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemInfo {
     pub total_kb: u64,
@@ -29,7 +29,7 @@ pub struct MemInfo {
 }
 
 impl MemInfo {
-    /// As it is now; zeros where it cannot be read.
+    /// The current values; zeros where they cannot be read.
     pub fn now() -> MemInfo {
         MemInfo::parse(&std::fs::read_to_string("/proc/meminfo").unwrap_or_default())
     }
@@ -52,24 +52,25 @@ impl MemInfo {
     }
 }
 
-/// The reserved huge pages of 2 MB, and how many there were before.
+/// The reserved huge pages of 2 MB, and their number before the run.
 pub struct HugePages {
     before: u64,
     guard: Option<Child>,
-    /// Whether the user has said that the machine's setting may be changed.
+    /// Whether the user has permitted a change of the machine's setting.
     may_reserve: bool,
 }
 
 impl HugePages {
-    /// Notes what is there. Nothing is changed yet.
+    /// Reads the current setting, without a change.
     pub fn look(may_reserve: bool) -> HugePages {
         HugePages { before: MemInfo::now().huge_pages, guard: None, may_reserve }
     }
 
-    /// Makes sure that `wanted` pages are free.
+    /// Ensures that `wanted` pages are free.
     ///
     /// # Errors
-    /// What the machine's owner must do, where this program may not, or where the kernel finds no memory for them.
+    /// Tells the machine's owner what to do, where this program has no permission, or where the kernel finds no memory
+    /// for them.
     pub fn have_free(&mut self, wanted: u64) -> Result<(), LabError> {
         let now = MemInfo::now();
         if now.huge_pages_free >= wanted {
@@ -100,8 +101,7 @@ impl HugePages {
             if MemInfo::now().huge_pages_free >= wanted {
                 return Ok(());
             }
-            // Memory in pieces: the kernel may put whole pages together. Where that is not to be had, the next try
-            // fails as well.
+            // Compaction lets the kernel form whole huge pages. If it fails, the next attempt fails as well.
             let _ = std::fs::write("/proc/sys/vm/compact_memory", "1");
         }
         let got = MemInfo::now().huge_pages_free;
@@ -111,7 +111,7 @@ impl HugePages {
         )))
     }
 
-    /// Puts the machine's setting back to what it was.
+    /// Restores the machine's former setting.
     pub fn restore(&mut self) {
         if let Some(mut guard) = self.guard.take() {
             drop(guard.stdin.take());
@@ -126,8 +126,7 @@ impl Drop for HugePages {
     }
 }
 
-/// Starts the shell that puts the setting back at the end of its input: when it is asked to, and when this program is
-/// no more.
+/// Starts the shell that restores the setting at the end of its input: on request, and when this program ends.
 fn guard(before: u64, setting: &Path) -> Result<Child, LabError> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "trap '' INT TERM HUP; echo ready; cat > /dev/null; echo \"$1\" > \"$2\"", "sh"]);
@@ -157,10 +156,10 @@ mod tests {
         let before = MemInfo::now().huge_pages;
         let mut pages = HugePages::look(true);
         assert!(pages.have_free(0).is_ok() && pages.guard.is_none());
-        // Unasked nothing is written, whoever runs it.
+        // Without permission of the user nothing is written, even by root.
         let error = HugePages::look(false).have_free(1 << 40).unwrap_err().to_string();
         assert!(error.contains("--reserve-huge-pages") && error.contains("vm.nr_hugepages="), "{error}");
-        // Without the right to set it: the advice. With it nothing is tried here: other tests of this machine need the
+        // An unprivileged user gets advice. A privileged one does not try it here: other tests on this machine need the
         // memory.
         if std::fs::OpenOptions::new().write(true).open(RESERVED).is_err() {
             let error = pages.have_free(1 << 40).unwrap_err().to_string();
@@ -179,7 +178,7 @@ mod tests {
             assert!(kill.unwrap().success());
         }
         assert_eq!(std::fs::read_to_string(&setting).unwrap(), "4711", "it stays until the program is done with it");
-        // What the kernel does with the files of a process that is killed.
+        // The kernel does the same with the descriptors of a killed process.
         drop(guard.stdin.take());
         assert!(guard.wait().unwrap().success());
         assert_eq!(std::fs::read_to_string(&setting).unwrap().trim(), "7");

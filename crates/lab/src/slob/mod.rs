@@ -1,8 +1,8 @@
 //! The method of SLOB: users with a table each, whose sessions read random ranges of rows through an index, all from
-//! the cache, and two snapshots of one session in the steady state that say how many logical reads a second there were.
+//! the cache; two snapshots, taken by one session in the steady state, give the logical reads a second.
 //!
-//! Two experiments stand on it: `slob` sweeps numbers of sessions and kinds of work in one instance; `huge-pages`
-//! starts the instance anew for every repeat, on different pages.
+//! Two experiments use it: `slob` sweeps numbers of sessions and kinds of work in one instance; `huge-pages` starts a
+//! new instance for every repeat, on different pages.
 
 mod connect;
 mod huge_pages;
@@ -29,7 +29,7 @@ pub const HUGE_PAGES: &str = "huge-pages";
 pub const TITLE: &str = "Logical reads a second: sessions that read random ranges of their own tables from the cache";
 const SOURCE: &str = "K. Closson's SLOB, as M. Przepiorowski used it, Oracle and HugePages (2012)";
 
-/// What is read, and how; for the experiments `slob` and `huge-pages`.
+/// The tables and the kind of reads, for the experiments `slob` and `huge-pages`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Options {
     /// slob, huge-pages: rows of a small table [default: 10000]
@@ -41,16 +41,16 @@ pub struct Options {
     /// slob: percent of the executions that update, in the workload `updates` [default: 20]
     #[arg(long, value_parser = percent)]
     update_pct: Option<f64>,
-    /// slob: percent of the executions that go to the hot spot, in the workload `hot-spot` [default: 80]
+    /// slob: percent of the executions on the hot spot, in the workload `hot-spot` [default: 80]
     #[arg(long, value_parser = percent)]
     hot_pct: Option<f64>,
     /// slob: rows of the hot spot [default: 1000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
     hot_rows: Option<u64>,
-    /// slob: milliseconds of thought behind each execution [default: 0]
+    /// slob: think time in milliseconds after each execution [default: 0]
     #[arg(long, value_parser = milliseconds)]
     think_ms: Option<f64>,
-    /// slob: sessions that only update, beside the readers [default: 0]
+    /// slob: sessions that only update, in addition to the readers [default: 0]
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1000))]
     writers: Option<u32>,
     /// slob, huge-pages: seconds from the common start to the first snapshot [default: 2; with --quick 0.5]
@@ -76,7 +76,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Options {
-    /// Every option, whether `huge-pages` obeys it too, and whether it was given.
+    /// Every option, whether `huge-pages` supports it too, and whether it was given.
     pub(crate) fn given(&self) -> [(&'static str, bool, bool); 8] {
         let Options { small_rows, big_rows, update_pct, hot_pct, hot_rows, think_ms, writers, warm_up } = self;
         [
@@ -130,17 +130,17 @@ pub struct Plan {
     pub options: Options,
     pub sessions: Vec<u32>,
     pub repeat: u32,
-    /// Between two snapshots.
+    /// Seconds between two snapshots.
     pub seconds: f64,
     pub quick: bool,
-    /// Names of workloads; empty is all.
+    /// Names of workloads; empty means all.
     pub variants: Vec<String>,
     pub params: Vec<(String, String)>,
     pub progress: bool,
     pub stop: Stop,
 }
 
-/// The kinds of work: name, whether of the big tables, and what the sessions do.
+/// The kinds of work: name, whether on the big tables, and the work of the sessions.
 fn workloads(plan: &Plan) -> Vec<(&'static str, bool, Work)> {
     let o = &plan.options;
     let read = Work { writers: o.writers(), hot_rows: o.hot_rows(), think_s: o.think_ms() / 1000.0, ..Work::default() };
@@ -201,7 +201,7 @@ pub fn run(plan: &Plan) -> Result<Results, LabError> {
 
 fn finish(mut results: Results) -> Result<Results, LabError> {
     if results.rows.is_empty() {
-        return Err(LabError::new("stopped before anything was measured".into()));
+        return Err(LabError::new("stopped before the first measurement".into()));
     }
     results.rows.sort_by_key(|r| (r.workload.clone(), r.sessions, r.repeat));
     results.fill();
@@ -227,13 +227,13 @@ fn row(workload: &str, sessions: u32, repeat: u32, round: &rig::Round) -> Row {
     }
 }
 
-/// All sessions work between the snapshots: what these count is the common window.
+/// All sessions work between the snapshots, so that time is the common window.
 fn between(logical_reads: u64, seconds: f64) -> Window {
     Window { seconds, counted: logical_reads, cut: 0.0 }
 }
 
-/// A row of two texts of 128 characters, with its entry of the index, takes some 320 bytes; a cache twice as large
-/// holds all of it.
+/// A row of two texts of 128 characters, with its index entry, takes some 320 bytes; a cache of twice that size holds
+/// all of it.
 fn cache_bytes(tables: &[&Tables]) -> u64 {
     let rows: u64 = tables.iter().map(|t| t.rows * u64::from(t.users)).sum();
     (rows * 640).next_multiple_of(64 << 20) + (64 << 20)

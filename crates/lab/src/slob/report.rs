@@ -1,4 +1,4 @@
-//! What a run of `huge-pages` leaves: tables as text, CSV, and one self-contained page.
+//! The output of a run of `huge-pages`: tables as text, CSV, and one self-contained page.
 
 use super::connect::PARTS;
 use super::huge_pages::{Cell, HugePagesRun, Trial};
@@ -27,7 +27,7 @@ impl HugePagesRun {
         self.summary(cell, figure).map_or(0.0, |s| s.median)
     }
 
-    /// Logical reads a second by configuration: the source's own table, with the interval of the average.
+    /// Logical reads a second by configuration: the table of the publication, with the interval of the average.
     fn reads_table(&self) -> String {
         let head = ["configuration", "repeats", "average", "median", "std dev", "95 % interval", "least", "greatest"];
         let mut rows = vec![head.map(String::from).to_vec()];
@@ -43,7 +43,7 @@ impl HugePagesRun {
         columns(&rows)
     }
 
-    /// What pages of 2 MB add to the average, and whether the intervals lie apart.
+    /// The gain of pages of 2 MB over the average, and whether the intervals are disjoint.
     fn gain_table(&self) -> String {
         let mut rows = vec![["", "4 KB", "2 MB", "difference %", "intervals"].map(String::from).to_vec()];
         for cell in self.cells().into_iter().filter(|c| !c.huge) {
@@ -123,7 +123,7 @@ impl HugePagesRun {
         columns(&rows)
     }
 
-    /// What a connection through the listener takes of its server process, medians in milliseconds.
+    /// Times of the server process in a connection through the listener, medians in milliseconds.
     fn listener_table(&self) -> String {
         let mut rows = vec![std::iter::once("ms").chain(PARTS).map(String::from).collect::<Vec<_>>()];
         for cell in self.cells() {
@@ -160,7 +160,7 @@ impl HugePagesRun {
         all.into_iter().filter(|(_, table)| !table.is_empty()).collect()
     }
 
-    /// One line a repeat.
+    /// One line for each repeat.
     pub fn csv(&self) -> String {
         let mut out = String::from(
             "pages,pre_page,table,repeat,reads_per_s,logical_reads,physical_reads,executions,seconds,cpu_s,start_s,program_us,client_us",
@@ -260,7 +260,7 @@ impl HugePagesRun {
         out + "</dl></details>\n"
     }
 
-    /// The repeats of every configuration of a table's size.
+    /// The repeats of every configuration with one size of tables.
     fn reads_of(&self, big: bool) -> Vec<Named> {
         let cells = self.cells().into_iter().filter(|c| c.big == big);
         cells

@@ -1,4 +1,4 @@
-//! Users with a table each, sessions that read and change it together, and two snapshots from within.
+//! Users with a table each, sessions that read and change them together, and two snapshots taken by a session.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
@@ -12,10 +12,10 @@ use crate::LabError;
 const SETUP: &str = include_str!("../../../../experiments/slob/setup.sql");
 const WORKER: &str = include_str!("../../../../experiments/slob/worker.sql");
 
-/// How long a call of a worker should take: it looks between its calls whether it shall end.
+/// Target duration of a worker's call; between its calls it checks whether to end.
 const CALL_S: f64 = 0.1;
 
-/// Opens sessions of the instance at work.
+/// Opens sessions of the running instance.
 pub trait Instance: Sync {
     /// # Errors
     /// As [`Client::connect`].
@@ -43,15 +43,15 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The name of a user, who has a table.
+    /// The name of a user, who owns one table.
     pub fn user(&self, number: u32) -> String {
         format!("{}{number}", self.name)
     }
 
-    /// Makes the users and their tables.
+    /// Creates the users and their tables.
     ///
     /// # Errors
-    /// That of a statement, with its text.
+    /// The error of a statement, with its text.
     pub fn make(&self, session: &mut Client) -> Result<(), LabError> {
         let statements = shell::split_script(SETUP);
         let (seed, each) = statements.split_at(1);
@@ -70,22 +70,22 @@ impl Tables {
     }
 }
 
-/// What the sessions of a round do.
+/// The work of the sessions of a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
-    /// Sessions that read; and, beside them, sessions that change only.
+    /// Sessions that read, and sessions that only update.
     pub readers: u32,
     pub writers: u32,
-    /// Percent of the readers' executions that change the rows instead.
+    /// Percent of the readers' executions that update the rows instead.
     pub update_pct: f64,
     /// Percent of the executions on the first `hot_rows` rows.
     pub hot_pct: f64,
     pub hot_rows: u64,
-    /// Seconds of thought behind each execution.
+    /// Think time after each execution, in seconds.
     pub think_s: f64,
 }
 
-/// How long a round takes, in seconds.
+/// The duration of a round, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// From the common start to the first snapshot.
@@ -94,13 +94,13 @@ pub struct Timing {
     pub interval_s: f64,
 }
 
-/// What the snapshots say of the time between them.
+/// The difference of the two snapshots.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     /// Logical reads of the instance.
     pub logical_reads: u64,
     pub physical_reads: u64,
-    /// Executions of the workers, as they count them themselves.
+    /// Executions, as counted by the workers.
     pub executions: u64,
     /// Processor time of all sessions in seconds.
     pub cpu_s: f64,
@@ -113,7 +113,7 @@ impl Round {
     }
 }
 
-/// One worker, connected and warm.
+/// One worker, connected and warmed up.
 struct Worker {
     session: Client,
     binds: Vec<Bind>,
@@ -139,7 +139,7 @@ impl Worker {
         ];
         let binds = figures.map(|(name, n)| Bind::named(name, DataType::NUMBER, number(n))).to_vec();
         session.execute(&format!("begin dbms_random.seed({}); end;", place + 1), &[])?;
-        // Every block of the table and of the index once.
+        // Reads every block of the table and of the index once.
         for sql in ["select count(c20) from cf1", "select /*+ index(cf1 i_cf1) */ count(c20) from cf1 where custid > 0"]
         {
             session.query(sql, &[]).and_then(|rows| rows.all())?;
@@ -154,7 +154,7 @@ impl Worker {
         self.session.execute(WORKER, &self.binds).map(drop).map_err(|e| LabError::new(format!("{e}\nin the worker")))
     }
 
-    /// Finds how many executions a call shall have.
+    /// Finds the number of executions for a call.
     fn calibrate(&mut self, think_s: f64) -> Result<(), LabError> {
         if think_s > 0.0 {
             self.executions = ((CALL_S / think_s) as u64).max(1);
@@ -169,14 +169,14 @@ impl Worker {
     }
 }
 
-/// What was asked for between the snapshots, beside them.
+/// Called between the snapshots.
 pub type Meanwhile<'a> = &'a mut dyn FnMut(&mut Client) -> Result<(), LabError>;
 
-/// Runs a round: all workers are connected and warm before they start together; two snapshots are taken by one session
-/// that was connected with them. `meanwhile` is called between the snapshots with a session of its own.
+/// Runs a round: all workers are connected and warmed up before they start together; one session, connected with them,
+/// takes two snapshots. `meanwhile` is called between the snapshots with a session of its own.
 ///
 /// # Errors
-/// That of a session or statement.
+/// The error of a session or statement.
 pub fn round(
     instance: &dyn Instance,
     tables: &Tables,
@@ -238,7 +238,7 @@ fn measure(
     Ok(Round { executions, ..between_last_snapshots(observer)? })
 }
 
-/// What the last two snapshots say.
+/// The difference of the last two snapshots.
 fn between_last_snapshots(observer: &mut Client) -> Result<Round, LabError> {
     let last = "(select max(snap_id) from dba_hist_snapshot)";
     let times = format!(

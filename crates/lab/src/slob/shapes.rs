@@ -1,4 +1,4 @@
-//! Plots beyond lines: radar, distributions, stacked bars. Colours are those of the page's series.
+//! Further plots: radar, distributions, stacked bars. Their colours are those of the page's series.
 
 use crate::statistics::quantile;
 use crate::svg::{escape, short, step};
@@ -43,7 +43,8 @@ fn axis(all: &[Named], from_zero: bool) -> (f64, f64, f64) {
     (from, to.max(from + by), by)
 }
 
-/// Repeats around a circle, the figure as the distance from the middle, which is not zero but the rings' least.
+/// Repeats around a circle, with the figure as the distance from the centre, which is not zero but the minimum of the
+/// rings.
 pub fn radar(title: &str, all: &[Named]) -> String {
     const W: f64 = 680.0;
     const H: f64 = 460.0;
@@ -51,7 +52,7 @@ pub fn radar(title: &str, all: &[Named]) -> String {
     const CY: f64 = 246.0;
     const R: f64 = 190.0;
     let (from, to, by) = axis(all, false);
-    // A ring within the first tick keeps the least figures apart from the middle.
+    // A ring below the first tick keeps the smallest figures away from the centre.
     let from = from - by;
     let count = all.iter().map(|n| n.figures.len()).max().unwrap_or(0).max(3);
     let at = |n: usize, value: f64| {
@@ -97,7 +98,7 @@ pub fn radar(title: &str, all: &[Named]) -> String {
     out + &legend(all)
 }
 
-/// Every figure as a point, with the quartiles as a box and the median as a line, a row for each name.
+/// Every figure as a point, with the quartiles as a box and the median as a line, in one row for each name.
 pub fn distributions(title: &str, unit: &str, all: &[Named]) -> String {
     const W: f64 = 680.0;
     const LEFT: f64 = 170.0;
@@ -146,7 +147,7 @@ pub fn distributions(title: &str, unit: &str, all: &[Named]) -> String {
             y + 9.0
         ));
         for (n, value) in series.figures.iter().enumerate() {
-            // A place of its own for each repeat, the same in every row.
+            // A fixed offset for each repeat, the same in every row.
             let shift = ((n * 7) % 11) as f64 - 5.0;
             out.push_str(&format!(
                 "<circle class=\"s{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.4\" fill-opacity=\"0.55\"/>",
@@ -160,7 +161,7 @@ pub fn distributions(title: &str, unit: &str, all: &[Named]) -> String {
     out
 }
 
-/// A bar for each name, its figures one behind the other; `parts` names them.
+/// A bar for each name, its figures stacked; `parts` names them.
 pub fn stacked(title: &str, unit: &str, parts: &[String], all: &[Named]) -> String {
     const W: f64 = 680.0;
     const LEFT: f64 = 170.0;

@@ -1,10 +1,11 @@
-//! Backups of the database under load, and restores to a moment between.
+//! Backups of the database under load, and restores to a moment in between.
 //!
-//! The database is in ARCHIVELOG mode. While workers work, `latchwork backup` copies it; later a moment is noted: its
-//! SCN, and a commit behind it that waits for the disk. Either nobody was working then, or everybody was, and every
-//! state of every worker is kept until it is known which of them was the one. When the instance has ended, the backup
-//! is restored to that moment elsewhere, and must be, to the row, what the workers had; sometimes the run goes on with
-//! it. At other times a single data file is put back from the backup, and the next start must roll it forward.
+//! The database is in ARCHIVELOG mode. While workers work, `latchwork backup` copies it. Later a moment is noted: its
+//! SCN, and a later commit that waits for the disk. If no worker is active then, the states are known; otherwise every
+//! state of every worker is kept until it is known which of them was current. When the instance has ended, the backup
+//! is restored to that moment in another directory, and its rows must be those of the workers; sometimes the run
+//! continues with the restored database. At other times a single data file is replaced by the one in the backup, and
+//! the next start must roll it forward.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -22,45 +23,45 @@ use super::place::Place;
 use super::work::Shared;
 use crate::LabError;
 
-/// How long a backup may take.
+/// Time limit of a backup.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What the run makes for it.
+/// Set-up for this part of the run.
 pub const SETUP: &[&str] =
     &["create table marks (n number)", "insert into marks values (0)", "commit", "alter database archivelog"];
 
-/// Data files that are there from the first day on.
+/// Data files that exist from the beginning.
 const FILES: [&str; 3] = ["system01.dbf", "undo01.dbf", "users01.dbf"];
 
-/// A moment to go back to.
+/// A moment to restore to.
 #[derive(Clone, Debug)]
 pub struct Moment {
     /// `--until-scn` or `--until-time`, and its value.
     pub until: [String; 2],
-    /// What workers had, by transaction: those that it may have been.
+    /// The possible states of the workers, by transaction.
     states: Vec<BTreeMap<i64, State>>,
-    /// Their minds, when nobody was working.
+    /// The workers' minds, when no worker was active.
     minds: Option<Vec<Mind>>,
 }
 
-/// A backup, and how often it was restored.
+/// A backup, and the number of its restores.
 #[derive(Debug)]
 struct Backup {
     folder: PathBuf,
     restored: u32,
 }
 
-/// The backup and the moment that a run has.
+/// The current backup and moment of a run.
 #[derive(Debug, Default)]
 pub struct Archive {
     backup: Option<Backup>,
-    /// Noted in the life before: its states are not settled.
+    /// Noted in the previous life: its states are not settled.
     noted: Option<u64>,
     moment: Option<Moment>,
     made: u64,
 }
 
-/// What is left to do in a life, while workers work.
+/// The remaining task of a life, done while workers work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     Nothing,
@@ -68,7 +69,7 @@ pub enum Task {
     Note,
 }
 
-/// What became of it.
+/// The result of a task.
 #[derive(Debug, Default)]
 pub struct Outcome {
     folder: Option<PathBuf>,
@@ -82,7 +83,7 @@ impl Drop for Archive {
 }
 
 impl Archive {
-    /// The backup is of no use any more.
+    /// Forgets the backup, which can no longer be used.
     pub fn forget(&mut self) {
         (self.noted, self.moment) = (None, None);
         if let Some(backup) = self.backup.take() {
@@ -90,8 +91,8 @@ impl Archive {
         }
     }
 
-    /// Begins a life, when everything is settled and nobody works: a moment of the last life gets its states, and this
-    /// may be one.
+    /// Begins a life, after all states are settled and before workers start: settles the moment of the previous life,
+    /// and may note this one.
     pub fn begin_life(&mut self, c: &mut Client, minds: &mut [Mind], r: &mut Random) -> Result<(), Trouble> {
         if let Some(scn) = self.noted.take() {
             let states = minds.iter().map(|m| m.history.clone()).collect();
@@ -111,7 +112,7 @@ impl Archive {
         Ok(())
     }
 
-    /// What this life is for; `wanted`: another restore is due.
+    /// The task of this life; `wanted`: another restore is due.
     pub fn task(&self, wanted: bool) -> Task {
         match (&self.backup, &self.moment) {
             (None, _) if wanted => Task::Backup,
@@ -120,7 +121,7 @@ impl Archive {
         }
     }
 
-    /// Where the next backup goes.
+    /// The folder of the next backup.
     pub fn folder(&mut self, dir: &Path) -> PathBuf {
         self.made += 1;
         let mut name = dir.as_os_str().to_owned();
@@ -128,7 +129,7 @@ impl Archive {
         PathBuf::from(name)
     }
 
-    /// Takes what the life brought.
+    /// Takes over the results of the life.
     pub fn end_life(&mut self, outcome: Outcome, dir: &Path) {
         if let Some(folder) = outcome.folder {
             remove_older_logs(&folder, dir);
@@ -137,7 +138,7 @@ impl Archive {
         self.noted = outcome.scn;
     }
 
-    /// Puts one data file back from the backup; the database is stopped or dead. True when there was one.
+    /// Replaces one data file by the one in the backup; the database is stopped or dead. True when there was a backup.
     pub fn put_back_a_file(&self, dir: &Path, r: &mut Random) -> Result<bool, LabError> {
         let Some(backup) = &self.backup else { return Ok(false) };
         let name = FILES[r.below(FILES.len() as u64) as usize];
@@ -149,8 +150,8 @@ impl Archive {
         Ok(true)
     }
 
-    /// Restores the backup to the moment, when there are both, and compares. The database is stopped or dead. Returns
-    /// the restored database, stopped, with what its workers know.
+    /// Restores the backup to the moment, if both exist, and compares. The database is stopped or dead. Returns the
+    /// restored database, stopped, with its workers' minds.
     pub fn restore(
         &mut self,
         place: &Place,
@@ -193,7 +194,7 @@ impl Archive {
     }
 }
 
-/// Does the life's task while workers work, and says when it is done.
+/// Performs the life's task while workers work, and reports its end.
 pub fn work(
     task: Task,
     place: (&Path, &Path),
@@ -226,7 +227,8 @@ pub fn work(
     out.1.store(true, Ordering::Release);
 }
 
-/// Whether a backup was made. It may fail because its instance or its session ends, or a worker drops its tablespace.
+/// Makes a backup; returns whether it was completed. It may fail because its instance or its session ends, or a worker
+/// drops its tablespace.
 fn backup(dir: &Path, executable: &Path, folder: &Path, shared: &Shared) -> bool {
     let mut command = Command::new(executable);
     command.arg("backup").arg("--dir").arg(dir).arg("--to").arg(folder);
@@ -238,10 +240,10 @@ fn backup(dir: &Path, executable: &Path, folder: &Path, shared: &Shared) -> bool
             Ok(Some(status)) => break status,
             Ok(None) if begun.elapsed() < LIMIT => std::thread::sleep(Duration::from_millis(2)),
             _ => {
-                // It is this run's own child.
+                // The child was started by this run.
                 let _ = child.kill();
                 let _ = child.wait();
-                shared.fail("a backup does not end".into());
+                shared.fail("a backup hangs".into());
                 return false;
             }
         }
@@ -260,14 +262,14 @@ fn backup(dir: &Path, executable: &Path, folder: &Path, shared: &Shared) -> bool
     status.success()
 }
 
-/// An SCN that everything committed so far is not behind, with a commit behind it on disk.
+/// An SCN at or above those of all commits so far, with a later commit on disk.
 fn note(c: &mut Client) -> Result<Option<u64>, Trouble> {
     let scn = numbers_of(c, "select current_scn from v$database", &[])?[0][0];
     mark(c)?;
     Ok(u64::try_from(scn).ok())
 }
 
-/// A second that everything committed so far is before, with a commit behind it on disk.
+/// A second after all commits so far, with a later commit on disk.
 fn note_time(c: &mut Client) -> Result<Option<[String; 2]>, Trouble> {
     let sql = "select to_char(sysdate + 1/86400, 'YYYY-MM-DD HH24:MI:SS') from dual";
     let rows = check::rows(c, sql, &[])?;
@@ -286,9 +288,9 @@ fn mark(c: &mut Client) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Archived logs that lie before the backup are needed for nothing.
+/// Removes archived logs from before the backup, which no restore needs.
 fn remove_older_logs(folder: &Path, dir: &Path) {
-    // In the backup a log's name is its sequence; in the archive, thread, sequence and incarnation.
+    // A log's name in the backup is its sequence; in the archive it has thread, sequence and incarnation.
     let number = |path: &Path| -> Option<u64> {
         let name = path.file_stem()?.to_string_lossy().into_owned();
         name.split('_').nth(2).unwrap_or(&name).parse().ok()
@@ -304,12 +306,12 @@ fn remove_older_logs(folder: &Path, dir: &Path) {
     }
 }
 
-/// Compares a restored database with what its workers had.
+/// Compares a restored database with the workers' states.
 fn compare(other: &mut Place, moment: &Moment) -> Result<Vec<Mind>, LabError> {
     let gone = |e: client::ClientError| LabError::new(e.to_string());
     let mut c = other.connect().map_err(gone)?;
     let wrong = |trouble: Trouble| match trouble {
-        Trouble::Gone => LabError::new("the restored database went".into()),
+        Trouble::Gone => LabError::new("the restored database has ended".into()),
         Trouble::Wrong(text) => LabError::new(text),
     };
     let mut minds = Vec::new();
@@ -318,7 +320,7 @@ fn compare(other: &mut Place, moment: &Moment) -> Result<Vec<Mind>, LabError> {
         let seq = numbers_of(&mut c, &sql, &[]).map_err(wrong)?.first().map_or(-1, |row| row[0]);
         let Some(state) = states.get(&seq) else {
             let known: Vec<_> = states.keys().collect();
-            return Err(LabError::new(format!("worker {worker}: transaction {seq} is none of {known:?}")));
+            return Err(LabError::new(format!("worker {worker}: transaction {seq} is not among {known:?}")));
         };
         let mut mind = Mind { state: state.clone(), ..Mind::new(worker) };
         check::adopt(&mut c, &mut mind).map_err(wrong)?;

@@ -1,4 +1,4 @@
-//! The tables of the run, and what they must have after a death.
+//! The tables of the run, and the comparison of their contents after a death.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use super::mind::{ACCOUNTS, Item, Mind, OPENING, Scratch, ordered_bytes};
 use super::work::TOO_OLD;
 use super::{relations, vault};
 
-/// How long a dead session may keep what it had.
+/// Time limit for the cleanup of a dead session.
 const CLEAN_UP_LIMIT: Duration = Duration::from_secs(30);
 
-/// The tables, each with the keys that are worth breaking: ascending, random, wide rows, a hash cluster.
+/// The tables, with different kinds of keys: ascending, random, wide rows, a hash cluster.
 const SETUP: &[&str] = &[
     "create table accounts (id number not null, balance number not null, constraint accounts_pk primary key (id))",
     "create table progress (worker number not null, seq number not null, constraint progress_pk primary key (worker))",
@@ -32,7 +32,7 @@ const SETUP: &[&str] = &[
     "create table numbers (n number not null, worker number not null, constraint numbers_pk primary key (n))",
 ];
 
-/// For each table its indexes, each with a column of it that is never null and a condition that all rows meet.
+/// For each table its indexes, each with one of its columns that is never null and a condition that all rows satisfy.
 const INDEXES: &[(&str, &[(&str, &str)])] = &[
     ("accounts", &[("accounts_pk", "id >= 0")]),
     ("progress", &[("progress_pk", "worker >= 0")]),
@@ -41,9 +41,9 @@ const INDEXES: &[(&str, &[(&str, &str)])] = &[
     ("numbers", &[("numbers_pk", "n >= 0")]),
 ];
 
-/// Why a check did not pass.
+/// The reason why a check failed.
 pub enum Trouble {
-    /// The session went meanwhile.
+    /// The session ended during the check.
     Gone,
     Wrong(String),
 }
@@ -65,10 +65,10 @@ pub fn rows(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<Value>>>
     c.query(sql, binds).and_then(|q| q.all()).map_err(|e| trouble(&e, sql))
 }
 
-/// How often a query is made again whose undo went with its tablespace.
+/// Most repeats of a query whose undo was dropped with its tablespace.
 const TRIES: usize = 10;
 
-/// What an error of a check means.
+/// The meaning of an error of a check.
 pub fn trouble(e: &ClientError, sql: &str) -> Trouble {
     if super::work::is_gone(e) { Trouble::Gone } else { Trouble::Wrong(format!("{e}\nin {sql}")) }
 }
@@ -87,7 +87,7 @@ pub fn numbers_of(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<i6
     rows(c, sql, binds).map(|r| numbers(&r))
 }
 
-/// Compares, and says where the two differ.
+/// Compares, and reports the difference.
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, want: &T) -> Check<()> {
     if seen == want {
         return Ok(());
@@ -95,7 +95,7 @@ pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, want: &T) -> C
     Err(Trouble::Wrong(format!("{what}: the database has {seen:?}, it must be {want:?}")))
 }
 
-/// Makes the tables for so many workers.
+/// Creates the tables for this many workers.
 pub fn set_up(c: &mut Client, workers: usize) -> client::ClientResult<()> {
     for sql in SETUP.iter().chain(relations::SETUP) {
         c.execute(sql, &[])?;
@@ -121,7 +121,7 @@ pub fn wait_cleaned_up(c: &mut Client, process: u32) -> Check<()> {
     Ok(())
 }
 
-/// Asks what became of the transaction and the DDL in flight.
+/// Determines the outcome of the transaction and the DDL in flight.
 pub fn settle(c: &mut Client, mind: &mut Mind) -> Check<()> {
     let sql = "select seq from progress where worker = :1 for update";
     let seen = numbers_of(c, sql, &[n(mind.worker as i64)])?;
@@ -138,7 +138,7 @@ pub fn settle(c: &mut Client, mind: &mut Mind) -> Check<()> {
     mind.settle_vault(vault, died).map_err(Trouble::Wrong)
 }
 
-/// Takes for granted what a restored database has of a worker's own table and tablespace, which is brought online.
+/// Adopts the state of a worker's own table and tablespace in a restored database; the tablespace is brought online.
 pub fn adopt(c: &mut Client, mind: &mut Mind) -> Check<()> {
     let worker = mind.worker;
     mind.scratch = scratch(c, &mind.scratch_name())?;
@@ -151,7 +151,7 @@ pub fn adopt(c: &mut Client, mind: &mut Mind) -> Check<()> {
     Ok(())
 }
 
-/// What there is of a worker's own table; its index must have what it has.
+/// The state of a worker's own table; its index must have the same rows.
 fn scratch(c: &mut Client, name: &str) -> Check<Scratch> {
     if numbers_of(c, &format!("select count(*) from user_tables where table_name = '{name}'"), &[])?[0][0] == 0 {
         return Ok(Scratch::default());
@@ -167,7 +167,7 @@ fn scratch(c: &mut Client, name: &str) -> Check<Scratch> {
     Ok(Scratch { exists: true, rows: all[0], indexed })
 }
 
-/// Compares sums over the worker's rows, which is quick enough for in between.
+/// Compares sums over the worker's rows, as a quick check during the run.
 pub fn own_sums(c: &mut Client, mind: &Mind) -> Check<()> {
     let (state, worker) = (&mind.state, mind.worker);
     let sums = |sql: &str, c: &mut Client| numbers_of(c, sql, &[n(worker as i64)]).map(|mut r| r.remove(0));
@@ -207,7 +207,7 @@ pub fn own_sums(c: &mut Client, mind: &Mind) -> Check<()> {
     relations::own_sums(c, mind)
 }
 
-/// Compares everything with what the workers know, row by row and column by column.
+/// Compares all tables with the workers' minds, row by row and column by column.
 pub fn everything(c: &mut Client, minds: &mut [Mind]) -> Check<()> {
     for mind in minds.iter_mut() {
         settle(c, mind)?;
@@ -262,7 +262,7 @@ fn accounts(c: &mut Client, minds: &[Mind]) -> Check<()> {
     same("balances", &seen.into_iter().map(|r| r[0]).collect::<Vec<_>>(), &want)
 }
 
-/// Every index leads to the rows that its table has, those that workers made online included.
+/// Compares every index with its table, indexes that workers built online included.
 fn indexes(c: &mut Client) -> Check<()> {
     let sql = "select index_name from user_indexes where index_name like 'ITEMS_X%' and status = 'VALID'";
     let online = rows(c, sql, &[])?;

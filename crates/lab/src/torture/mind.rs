@@ -1,22 +1,22 @@
-//! What a worker knows of its own data: the journal outside the instance.
+//! A worker's knowledge of its own data: a journal outside the instance.
 //!
-//! A worker owns rows that nobody else changes, so it knows to the last column what the database must have. Every
-//! transaction also sets the worker's row of `progress` to the number of the transaction. After a death that row says
-//! whether the transaction in flight is there; everything else must agree with it. A transaction whose commit was not
-//! sent must not be there; one whose commit was acknowledged must.
+//! A worker owns rows that no other worker changes, so it knows every column that the database must have. Every
+//! transaction also sets the worker's row of `progress` to the number of the transaction. After a death that row tells
+//! whether the transaction in flight was committed, and all other rows must agree with it. A transaction whose commit
+//! was not sent must be absent; one whose commit was acknowledged must be present.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::relations::Relations;
 use super::vault::Vault;
 
-/// Accounts that all workers share.
+/// Number of accounts, which all workers share.
 pub const ACCOUNTS: usize = 16;
 
-/// What every account has at first.
+/// Opening balance of every account.
 pub const OPENING: i64 = 1000;
 
-/// A small generator whose sequence follows from its seed.
+/// A small generator whose sequence depends only on its seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -53,24 +53,24 @@ pub struct Item {
 }
 
 impl Item {
-    /// The column that spreads rows over their index at random.
+    /// The column whose values are spread randomly over its index.
     pub fn spread(self, id: i64) -> i64 {
         (id * 7919 + self.v * 104_729) % 100_003
     }
 
-    /// The text in one of the columns: told by its row and length.
+    /// The text of one of the columns, which depends only on the row and the length.
     pub fn text(self, id: i64, which: usize) -> String {
         let letter = b'a' + ((id as usize + self.texts[which] + which) % 26) as u8;
         char::from(letter).to_string().repeat(self.texts[which])
     }
 }
 
-/// What the database has of one worker as of one of its commits.
+/// A worker's rows in the database as of one of its commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     /// Transactions so far.
     pub seq: i64,
-    /// What the worker's transfers did to each account.
+    /// Sum of the worker's transfers for each account.
     pub moved: Vec<i64>,
     pub items: BTreeMap<i64, Item>,
     /// Rows of `ledger`: transaction and amount.
@@ -104,7 +104,7 @@ impl Default for State {
     }
 }
 
-/// A worker's own table, which only DDL and single statements change.
+/// A worker's own table, changed only by DDL and single statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scratch {
     pub exists: bool,
@@ -112,23 +112,23 @@ pub struct Scratch {
     pub indexed: bool,
 }
 
-/// What a worker knows.
+/// The knowledge of a worker.
 #[derive(Clone, Debug, Default)]
 pub struct Mind {
     pub worker: usize,
-    /// The last transaction that was acknowledged.
+    /// The state as of the last acknowledged transaction.
     pub state: State,
-    /// What the database may fall back to when the instance dies: the states before commits that did not wait, oldest
-    /// first.
+    /// The states that the database may fall back to when the instance dies: those before commits that did not wait,
+    /// oldest first.
     pub unforced: Vec<State>,
-    /// The instance died since the last settling.
+    /// The instance has died since the states were last settled.
     pub instance_died: bool,
-    /// The one whose commit was sent and not answered.
+    /// The state of a transaction whose commit was sent and not answered.
     pub pending: Option<State>,
     pub scratch: Scratch,
-    /// What `scratch` becomes by the statement that was sent and not answered.
+    /// The state of `scratch` after a statement that was sent and not answered.
     pub scratch_pending: Option<Scratch>,
-    /// What `scratch` may fall back to when the instance dies: its session died before it could wait.
+    /// The state that `scratch` may fall back to when the instance dies: its session died before it could wait.
     pub scratch_unforced: Option<Scratch>,
     /// The worker's own tablespace, with the same three states.
     pub vault: Vault,
@@ -136,13 +136,13 @@ pub struct Mind {
     pub vault_unforced: Option<Vault>,
     /// The states of this life, by transaction.
     pub history: BTreeMap<i64, State>,
-    /// The server process that died under it, until it is known to be cleaned up.
+    /// The server process that died during the work, until its cleanup is confirmed.
     pub lost_process: Option<u32>,
     pub commits: u64,
-    /// Commits in flight at a death that turned out to be there, and not to be there.
+    /// Commits in flight at a death that turned out to be committed, and to be rolled back.
     pub kept: u64,
     pub lost: u64,
-    /// Commits that did not wait and were lost with the instance, as they may be.
+    /// Commits that did not wait and were lost with the instance, which is permitted.
     pub unwaited_lost: u64,
 }
 
@@ -156,7 +156,7 @@ impl Mind {
         format!("SCRATCH_{}", self.worker)
     }
 
-    /// The commit in flight was acknowledged; without `waited` it may still be lost with the instance.
+    /// Notes that the commit in flight was acknowledged; without `waited` it may still be lost with the instance.
     pub fn acknowledge(&mut self, waited: bool) {
         let Some(state) = self.pending.take() else { return };
         self.history.insert(state.seq, state.clone());
@@ -169,15 +169,15 @@ impl Mind {
         }
     }
 
-    /// Takes what the database says of the transaction in flight.
+    /// Settles the transaction in flight by its number in the database.
     ///
     /// # Errors
-    /// It says neither of the two things that can be.
+    /// The number is neither of the two possible ones.
     pub fn settle(&mut self, seq: i64) -> Result<(), String> {
         let pending = self.pending.take();
         let (died, mut unforced) = (std::mem::take(&mut self.instance_died), std::mem::take(&mut self.unforced));
         if !died {
-            // The session alone has gone: what did not wait may still be on its way to the disk.
+            // Only the session has ended: commits that did not wait may still be on their way to the disk.
             self.unforced = std::mem::take(&mut unforced);
         }
         if let Some(at) = unforced.iter().position(|s| s.seq == seq) {
@@ -195,7 +195,7 @@ impl Mind {
                 self.history.insert(p.seq, p.clone());
                 let before = std::mem::replace(&mut self.state, p);
                 if !died {
-                    // It can be seen, but its session did not live to wait for the disk.
+                    // The commit is visible, but its session died before it could wait for the disk.
                     self.unforced.push(before);
                 }
                 self.commits += 1;
@@ -211,17 +211,17 @@ impl Mind {
         }
     }
 
-    /// A commit was acknowledged that waited: all before it is on disk.
+    /// Notes that a commit which waited was acknowledged: all earlier commits are on disk.
     pub fn forced(&mut self) {
         self.unforced.clear();
         self.scratch_unforced = None;
         self.vault_unforced = None;
     }
 
-    /// Takes what the database says of the worker's own table; `died`: the instance did since the last time.
+    /// Settles the worker's own table by its state in the database; `died`: the instance has died since the last time.
     ///
     /// # Errors
-    /// It is neither as before the last statement nor as after it.
+    /// The state is neither that before the last statement nor that after it.
     pub fn settle_scratch(&mut self, seen: Scratch, died: bool) -> Result<(), String> {
         let (pending, unforced) = (self.scratch_pending.take(), self.scratch_unforced.take());
         if seen == self.scratch || pending == Some(seen) || (died && unforced == Some(seen)) {

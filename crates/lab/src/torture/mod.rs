@@ -1,11 +1,11 @@
-//! Torture: sessions work while they and the whole instance are killed; afterwards the account must balance to the row.
+//! Torture: sessions work while they and the whole instance are killed; afterwards the database is compared to the row.
 //!
-//! Workers (`work`) change tables in transactions and by DDL and know what they must find (`mind`). Sessions are killed
-//! with SIGKILL at random instants or at named points of the code, and so is the instance: supervisor and all, or one
-//! background process, or by a loss of power that takes unsynced writes with it. After every start everything is
-//! compared (`check`): what was acknowledged is there, what was in flight is there whole or not at all, indexes lead to
-//! what their tables have, no sequence value comes twice. The order of events is the processes' own; a seed decides all
-//! the rest.
+//! Workers (`work`) change tables in transactions and by DDL and know the expected contents (`mind`). Sessions are
+//! killed with SIGKILL at random instants or at named points of the code, and so is the instance: the supervisor with
+//! all processes, or one background process, or by a power loss that discards unsynced writes. After every start
+//! everything is compared (`check`): acknowledged commits are present, a transaction in flight is present as a whole or
+//! absent, indexes agree with their tables, no sequence value comes twice. The order of events depends on the
+//! scheduling of processes; a seed decides all the rest.
 
 mod archive;
 mod check;
@@ -38,12 +38,12 @@ use work::{Seat, Shared};
 pub const NAME: &str = "torture";
 
 /// Its title for `lab list` and the page.
-pub const TITLE: &str = "Torture: nothing is lost, whoever is killed";
+pub const TITLE: &str = "Torture: nothing is lost, whichever process is killed";
 
-/// A worker that gets nothing done for so long hangs.
+/// A worker without progress for this long counts as hanging.
 const HANG_LIMIT: Duration = Duration::from_secs(60);
 
-/// Named points at which the code can be told to die: all that there are. docs/TORTURE.md says where they are.
+/// All named points at which the code can be made to die. docs/TORTURE.md describes them.
 pub const POINTS: &[&str] = &[
     "backup-marked",
     "branch-claimed",
@@ -157,29 +157,30 @@ pub const POINTS: &[&str] = &[
     "undo-tablespace-loaded",
 ];
 
-/// What a run does.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub seed: u64,
     pub sessions: u32,
     pub instance_kills: u64,
     pub session_kills: u64,
-    /// How often a backup made under load is restored to a moment between; 0: the database is in NOARCHIVELOG mode.
+    /// Number of backups made under load that are restored to a moment in between; 0: the database is in NOARCHIVELOG
+    /// mode.
     pub restores: u64,
-    /// The run ends when this has passed, whatever is left to do.
+    /// The run ends after this time in any case.
     pub seconds: f64,
-    /// Generations, in turn.
+    /// Generations, used in turn.
     pub generations: Vec<String>,
-    /// Init parameters over the run's own.
+    /// Init parameters that override the run's own.
     pub params: Vec<(String, String)>,
     pub progress: bool,
-    /// The run ends behind the life of the instance that goes on when it is asked.
+    /// On request the run ends after the current life of the instance.
     pub stop: crate::Stop,
-    /// The program; found as an ephemeral instance's is when it is not named.
+    /// The program; by default it is searched for as for an ephemeral instance.
     pub executable: Option<PathBuf>,
 }
 
-/// How an instance is to end.
+/// The way in which an instance is to end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Ending {
     /// The supervisor is killed at a random instant.
@@ -196,7 +197,7 @@ enum Ending {
     Power,
     /// Power fails at a sync.
     PowerAt(u64),
-    /// It is stopped in order, then power fails.
+    /// It is shut down, then power fails.
     Stop,
 }
 
@@ -241,23 +242,23 @@ impl Ending {
         matches!(self, Ending::Panic(_))
     }
 
-    /// Whether it comes by itself.
+    /// Whether the end comes without an action of this program.
     fn comes(&self) -> bool {
         matches!(self, Ending::Point(_) | Ending::PowerAt(_))
     }
 }
 
-/// A point by name, at a pass that comes soon; or whichever point comes at its turn.
+/// A point by name, at a pass that comes soon; or whichever point is passed next.
 fn any_point(r: &mut Random, passes: u64) -> String {
-    // Points of a start are for starts: otherwise nothing else would be reached. Nobody begins branches here, or comes
-    // by the connection pool.
+    // Points of a start are left to starts, since no other point would be reached. The torture begins no branches and
+    // does not use the connection pool.
     let is_passed = |name: &&str| !["recovery", "branch", "pool"].iter().any(|kind| name.starts_with(kind));
     let working: Vec<&str> = POINTS.iter().copied().filter(is_passed).collect();
     if r.chance(20) {
         return format!("group-*:{}", 1 + r.below(passes * 20));
     }
     let name = working[r.below(working.len() as u64) as usize];
-    // A process passes thousands of these before it does anything else.
+    // A process passes thousands of these in each operation.
     let is_step = matches!(name, "undo-note" | "undo-end" | "undo-ended");
     let within = if is_step {
         200 * passes
@@ -269,14 +270,14 @@ fn any_point(r: &mut Random, passes: u64) -> String {
     format!("{name}:{}", 1 + r.below(within))
 }
 
-/// A point that sessions pass again and again, at so many passes that most get some work done in between.
+/// A point that sessions pass repeatedly, at a pass that lets most of them do some work in between.
 fn frequent_point(r: &mut Random) -> String {
     let (name, least) =
         [("undo-*", 4000), ("undo-note", 2500), ("group-*", 600), ("txn-*", 40), ("*", 6000)][r.below(5) as usize];
     format!("{name}:{}", least + r.below(2 * least))
 }
 
-/// Runs the torture. What the database lost or invented is in the result's `failure`.
+/// Runs the torture. A loss or an invention of data is in the result's `failure`.
 ///
 /// # Errors
 /// The instance cannot be run at all, or hangs.
@@ -316,8 +317,8 @@ impl<'a> Run<'a> {
         for (name, value) in [
             ("seed", plan.seed.to_string()),
             ("sessions", plan.sessions.to_string()),
-            ("instance kills wanted", plan.instance_kills.to_string()),
-            ("session kills wanted", plan.session_kills.to_string()),
+            ("requested instance kills", plan.instance_kills.to_string()),
+            ("requested session kills", plan.session_kills.to_string()),
             ("restores wanted", plan.restores.to_string()),
             ("generations", plan.generations.join(", ")),
         ] {
@@ -385,7 +386,7 @@ impl<'a> Run<'a> {
         self.place.verify()
     }
 
-    /// Starts the instance, compares, works, ends it. Returns how it ended.
+    /// Starts the instance, compares, works, ends it. Returns the way it ended.
     fn one_life(&mut self, last: &str) -> Result<String, LabError> {
         let ending = match self.plan.instance_kills {
             0 => Ending::Stop,
@@ -416,7 +417,7 @@ impl<'a> Run<'a> {
         Ok(ending.kind().to_string())
     }
 
-    /// Starts the instance; false when it died on the way, as it may when something is armed. `after` is the row that
+    /// Starts the instance; false when it died before it was open, as an armed fault may cause. `after` is the row that
     /// gets the time of the start.
     fn start(&mut self, extra: &[(String, String)], after: Option<&str>) -> Result<bool, LabError> {
         let params = self.params(extra);
@@ -437,14 +438,14 @@ impl<'a> Run<'a> {
         let mut params = vec![
             ("processes".to_string(), (self.plan.sessions + 40).to_string()),
             ("db_cache_size".to_string(), ["2M", "4M", "16M"][self.r.below(3) as usize].to_string()),
-            // Small logs, so that they are switched and used again.
+            // Small logs, so that they are switched and reused.
             ("_log_file_size".to_string(), "2M".to_string()),
         ];
         if !generations.is_empty() {
             let generation = &generations[self.cycle as usize % generations.len()];
             params.push(("latch_generation".to_string(), generation.clone()));
         }
-        // Faults of the user's own are for the lives in which there is work; where one comes anyway, that one is taken.
+        // The user's own faults are for the lives with work; if one of them happens, it is accepted.
         let is_fault = |name: &str| matches!(name, "_crash_point" | "_power_loss");
         let given = self.plan.params.iter().filter(|(name, _)| !extra.is_empty() || !is_fault(name));
         params.extend(given.cloned());
@@ -453,7 +454,7 @@ impl<'a> Run<'a> {
         params
     }
 
-    /// Kills the instance while it recovers, at a random instant or a named point or by a loss of power.
+    /// Kills the instance while it recovers, at a random instant, at a named point or by a power loss.
     fn die_while_starting(&mut self, last: &str) -> Result<(), LabError> {
         let extra = match self.r.below(3) {
             0 => Vec::new(),
@@ -482,8 +483,8 @@ impl<'a> Run<'a> {
         self.after_death(true).map(drop)
     }
 
-    /// Plays the loss of power and collects the notes of those who died at named points; `died`: the instance was not
-    /// stopped in order. Returns how many died so.
+    /// Performs the power loss and collects the notes of processes that died at named points; `died`: the instance was
+    /// not shut down. Returns the number of such deaths.
     fn after_death(&mut self, died: bool) -> Result<u64, LabError> {
         let mut deaths = 0;
         if self.armed_power {
@@ -504,7 +505,7 @@ impl<'a> Run<'a> {
         Ok(deaths)
     }
 
-    /// Nobody works yet: what the archive does then.
+    /// The part of the archive's work that must precede the workers'.
     fn begin_life(&mut self) -> Result<(), LabError> {
         if self.plan.restores == 0 {
             return Ok(());
@@ -516,14 +517,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether it is time for another restore: they are spread over the run.
+    /// Whether another restore is due: restores are spread over the run.
     fn wants_restore(&self) -> bool {
         let lives = self.plan.instance_kills.max(1);
         let due = self.plan.restores * (self.result.instance_kills() + lives / 4) / lives;
         self.result.restores < self.plan.restores.min(due.max(1))
     }
 
-    /// The instance has ended: restores a backup to a moment that was noted, or puts a data file back from it.
+    /// After the end of the instance: restores a backup to a noted moment, or replaces a data file by the one in the
+    /// backup.
     fn go_back(&mut self) -> Result<(), LabError> {
         let params = self.params(&[]);
         match self.archive.restore(&self.place, &params) {
@@ -543,7 +545,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The run goes on with an earlier moment: numbers that were handed out behind it may come again.
+    /// The run continues from an earlier moment: sequence numbers that were returned after it may be returned again.
     fn go_on_from(&mut self, minds: Vec<Mind>) {
         self.archive.forget();
         self.result.lives_gone_back += 1;
@@ -555,8 +557,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Compares everything with what the workers know; a session that goes meanwhile is wrong only when nothing is
-    /// armed. False when it went.
+    /// Compares everything with the workers' minds; the end of the session is an error only when no fault is armed.
+    /// False when the session ended.
     fn compare(&mut self, must_last: bool) -> Result<bool, LabError> {
         let outcome = match self.place.connect() {
             Ok(mut c) => check::everything(&mut c, &mut self.minds),
@@ -565,7 +567,7 @@ impl<'a> Run<'a> {
         match outcome {
             Ok(()) => Ok(true),
             Err(Trouble::Gone) if !must_last => Ok(false),
-            Err(Trouble::Gone) => Err(LabError::new("the session that compares was lost".into())),
+            Err(Trouble::Gone) => Err(LabError::new("the session that compares has ended".into())),
             Err(Trouble::Wrong(text)) => Err(LabError::new(text)),
         }
     }
@@ -633,13 +635,13 @@ struct Watch<'a> {
     quota: u64,
     lasting: Duration,
     until: f64,
-    /// What the archive does in this life is done.
+    /// Set when the archive has completed its task in this life.
     archived: &'a AtomicBool,
     bar: &'a ProgressBar,
 }
 
 impl Watch<'_> {
-    /// Waits until the instance has ended by itself or its time has come, then kills what is to be killed.
+    /// Waits until the instance has ended by itself or its time is up, then performs the kill.
     fn until_the_end(&self, place: &mut Place, ending: &Ending) -> Result<(), LabError> {
         let begun = Instant::now();
         let mut steps = 0;
@@ -654,7 +656,7 @@ impl Watch<'_> {
                 (steps, moved) = (now, Instant::now());
             }
             if moved.elapsed() > HANG_LIMIT {
-                let text = format!("no session gets on\n{}{}", waits(place), place.stacks());
+                let text = format!("no session makes progress\n{}{}", waits(place), place.stacks());
                 place.keep();
                 place.kill()?;
                 return Err(LabError::new(text));
@@ -692,12 +694,12 @@ fn kill_background(place: &Place) {
         _ => None,
     });
     if let Some(pid) = pids.rev().find(|pid| Some(*pid) != place.supervisor()) {
-        // Whoever ended meanwhile needs no kill.
+        // A process that has ended meanwhile needs no kill.
         let _ = os::process::kill(pid, os::signal::SIGKILL);
     }
 }
 
-/// What the sessions wait for, where the instance still says so.
+/// The waits of the sessions, if the instance still answers.
 fn waits(place: &Place) -> String {
     let (sender, receiver) = std::sync::mpsc::channel();
     let dir = place.dir().to_path_buf();
@@ -708,13 +710,13 @@ fn waits(place: &Place) -> String {
             let rows = c.query(sql, &[])?.all()?;
             Ok(rows.iter().map(|row| format!("{row:?}\n")).collect())
         };
-        // Nobody listens any more when the answer comes too late.
+        // The receiver is gone when the answer comes too late.
         let _ = sender.send(ask().unwrap_or_else(|e| e.to_string()));
     });
     receiver.recv_timeout(Duration::from_secs(10)).unwrap_or_else(|_| "v$session does not answer\n".into())
 }
 
-/// Kills so many server processes, spread over about `lasting`.
+/// Kills `quota` server processes, spread over about `lasting`.
 fn kill_sessions(seats: &[Seat], quota: u64, lasting: Duration, r: &mut Random, shared: &Shared, killed: &AtomicU64) {
     let pause = (lasting.as_micros() as u64 / quota.max(1)).clamp(200, 20_000);
     while killed.load(Ordering::Relaxed) < quota && !shared.over.load(Ordering::Acquire) {

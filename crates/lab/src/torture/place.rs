@@ -1,4 +1,4 @@
-//! A database directory and the instance in it, which is started, killed and started again.
+//! A database directory and its instance, which is started, killed and started again.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -12,13 +12,13 @@ use os::file::{File, OpenMode};
 
 use crate::LabError;
 
-/// How long a start, or the end of all processes, may take: beyond it something hangs.
+/// Time limit of a start, and of the end of all processes; longer means a hang.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The file whose lock every process of an instance holds.
 const LOCK_NAME: &str = "latchwork.pid";
 
-/// A database directory of a test, removed with its owner unless it is to be kept.
+/// A database directory of a test, removed when dropped unless it is to be kept.
 pub struct Place {
     dir: PathBuf,
     executable: PathBuf,
@@ -26,12 +26,12 @@ pub struct Place {
     keep: bool,
 }
 
-/// How a start ended.
+/// The outcome of a start.
 #[derive(Debug)]
 pub enum Started {
-    /// The instance is open, after this long.
+    /// The instance is open, after this time.
     Open(Duration),
-    /// It died before it was open: killed, on purpose; the text is what it said, empty for a kill.
+    /// It died on purpose before it was open; the text is its output, empty for a kill.
     Died(String),
 }
 
@@ -44,7 +44,7 @@ impl Place {
         Place::named("torture", executable)
     }
 
-    /// As [`Place::new`], with a word of the directory's name.
+    /// As [`Place::new`], with `word` in the directory's name.
     ///
     /// # Errors
     /// As [`Place::new`].
@@ -62,10 +62,10 @@ impl Place {
         Ok(Place { dir, executable, child: None, keep: false })
     }
 
-    /// Another directory beside this one, not made yet.
+    /// A path for another directory beside this one, which is not created yet.
     ///
     /// # Errors
-    /// This one has no name.
+    /// This directory has no name.
     pub fn sibling(&self) -> Result<Place, LabError> {
         let no_name = || LabError::new(format!("{} has no name", self.dir.display()));
         let name = self.dir.file_name().ok_or_else(no_name)?.to_string_lossy().into_owned();
@@ -84,12 +84,12 @@ impl Place {
         &self.dir
     }
 
-    /// Leaves the directory for whoever wants to find out what went wrong.
+    /// Keeps the directory for an investigation.
     pub fn keep(&mut self) {
         self.keep = true;
     }
 
-    /// Starts the instance; with `kill_after` it is killed that long after its start unless it is open before.
+    /// Starts the instance; with `kill_after` it is killed after that time unless it is open before.
     ///
     /// # Errors
     /// The program cannot be run, or the start hangs.
@@ -150,7 +150,7 @@ impl Place {
     /// A process outlives the supervisor.
     pub fn kill(&mut self) -> Result<(), LabError> {
         if let Some(child) = &mut self.child {
-            // It may have ended by itself.
+            // The process may have ended by itself.
             let _ = child.kill();
         }
         self.wait_for_end()
@@ -168,7 +168,7 @@ impl Place {
         true
     }
 
-    /// Stops the instance in order.
+    /// Shuts the instance down.
     ///
     /// # Errors
     /// It does not end.
@@ -179,7 +179,7 @@ impl Place {
         self.wait_for_end()
     }
 
-    /// Waits until every process of the instance is gone: they share the lock of one file.
+    /// Waits until every process of the instance has ended: they share the lock of one file.
     fn wait_for_end(&mut self) -> Result<(), LabError> {
         let begun = Instant::now();
         let path = self.dir.join(LOCK_NAME);
@@ -199,10 +199,10 @@ impl Place {
         }
     }
 
-    /// Runs `latchwork verify` over the stopped database.
+    /// Runs `latchwork verify` on the stopped database.
     ///
     /// # Errors
-    /// What it found, or why it could not be run.
+    /// The findings, or the reason why it could not be run.
     pub fn verify(&self) -> Result<(), LabError> {
         let mut command = Command::new(&self.executable);
         command.arg("verify").arg("--dir").arg(&self.dir);
@@ -214,7 +214,7 @@ impl Place {
         Err(LabError::new(format!("latchwork verify: {}{}", text(&out.stdout), text(&out.stderr))))
     }
 
-    /// The processes of the instance and what the kernel says they do.
+    /// The processes of the instance and their kernel stacks.
     pub fn stacks(&self) -> String {
         let Some(supervisor) = self.supervisor() else { return String::new() };
         let mut out = String::new();
@@ -242,15 +242,16 @@ impl Drop for Place {
     }
 }
 
-/// Bytes of what a start says that are looked at.
+/// Most bytes of a start's output that are read.
 const WORDS_MOST: u64 = 64 << 10;
 
-/// Reads, in a thread of its own, up to the line that says `ready`, or to the end: the pipe ends with the supervisor.
+/// Reads, in a thread of its own, up to the line that says `ready`, or to the end: the pipe is closed when the
+/// supervisor ends.
 fn first_words(out: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let (mut text, mut line) = (String::new(), String::new());
-        // A start that takes long says how far it is before it is ready; one that fails says why before it ends.
+        // A long start reports its progress before it is ready; a failed one gives the reason before it ends.
         let mut out = BufReader::new(out.take(WORDS_MOST));
         while out.read_line(&mut line).is_ok_and(|n| n > 0) {
             if line.starts_with("ready ") {
@@ -259,7 +260,7 @@ fn first_words(out: impl Read + Send + 'static) -> mpsc::Receiver<String> {
             }
             text.push_str(&std::mem::take(&mut line));
         }
-        // Nobody listens any more when the start was cut short.
+        // The receiver is gone when the start was killed.
         let _ = sender.send(text);
     });
     receiver

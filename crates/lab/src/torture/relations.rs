@@ -1,5 +1,5 @@
-//! Rows that hang together: parents with children that go with them, links whose keys are checked at the commit, rows
-//! that come by MERGE and FORALL, and temporary rows.
+//! Related rows: parents with children that are deleted with them, links whose keys are checked at the commit, rows
+//! from MERGE and FORALL, and temporary rows.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub const SETUP: &[&str] = &[
     "create table children (worker number not null, parent number not null, n number not null, v number,
        constraint children_pk primary key (worker, parent, n),
        constraint children_fk foreign key (worker, parent) references parents on delete cascade)",
-    // Its foreign key has no index: who deletes a parent has the whole table for a moment.
+    // Its foreign key has no index, so the deletion of a parent locks the whole table for a moment.
     "create table notes (worker number not null, n number not null, code number,
        constraint notes_pk primary key (worker, n),
        constraint notes_fk foreign key (code) references parents (code) on delete set null)",
@@ -31,7 +31,7 @@ pub const SETUP: &[&str] = &[
     "create global temporary table staying (id number, v number) on commit preserve rows",
 ];
 
-/// Indexes of these tables, as `check` wants them.
+/// Indexes of these tables, in the form of `check`.
 pub const INDEXES: &[(&str, &[(&str, &str)])] = &[
     ("parents", &[("parents_pk", "worker >= 0"), ("parents_code", "code >= 0")]),
     ("children", &[("children_pk", "worker >= 0")]),
@@ -40,10 +40,10 @@ pub const INDEXES: &[(&str, &[(&str, &str)])] = &[
     ("merged", &[("merged_pk", "worker >= 0"), ("merged_v", "v >= 0")]),
 ];
 
-/// Parents, links and merged rows of a worker have numbers below it.
+/// Upper bound of the numbers of a worker's parents, links and merged rows.
 const IDS: u64 = 40;
 
-/// Errors that constraints give.
+/// Errors of violated constraints.
 const NO_PARENT: u32 = 2291;
 const HAS_CHILDREN: u32 = 2292;
 const ROLLED_BACK: u32 = 2091;
@@ -55,21 +55,21 @@ pub struct Family {
     pub children: BTreeMap<i64, i64>,
 }
 
-/// What a worker has in these tables.
+/// A worker's rows in these tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relations {
     pub families: BTreeMap<i64, Family>,
-    /// Notes and the parents they are about, 0 for none any more.
+    /// Notes and their parents; 0 when the parent was deleted.
     pub notes: BTreeMap<i64, i64>,
-    /// Links: the next one, 0 for none, and the place.
+    /// Links: the next link (0 for none), and the place.
     pub links: BTreeMap<i64, (i64, i64)>,
     pub merged: BTreeMap<i64, i64>,
-    /// Rows of the temporary tables: of this transaction, and of this session.
+    /// Rows of the temporary tables: those of this transaction, and those of this session.
     pub passing: i64,
     pub staying: i64,
 }
 
-/// A number of a parent that nobody else has.
+/// A unique number for a parent.
 fn code(worker: i64, id: i64) -> i64 {
     worker * 1000 + id + 1
 }
@@ -125,7 +125,7 @@ impl Session<'_> {
         }
     }
 
-    /// A parent with children, which come in one bulk.
+    /// A parent with children, which are inserted in bulk.
     fn found_family(&mut self, kin: &mut Relations, id: i64) -> Step<()> {
         let (worker, v, count) = (self.me(), self.r.below(1000) as i64, 1 + self.r.below(12) as i64);
         let sql = "insert into parents (worker, id, code, v) values (:1, :2, :3, :4)";
@@ -161,7 +161,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Links that break their constraints until the end of the operation.
+    /// Links that violate their constraints until the end of the operation.
     fn link(&mut self, kin: &mut Relations) -> Step<()> {
         let worker = self.me();
         let (a, b) = (self.r.below(IDS) as i64 + 1, self.r.below(IDS) as i64 + 1);
@@ -176,7 +176,7 @@ impl Session<'_> {
                 for (id, next) in [(a, b), (b, a)] {
                     let mut place = id;
                     if !free(kin, place) {
-                        // Somebody moved there: a place beyond all numbers.
+                        // The place is taken: choose one beyond all numbers.
                         place = (1..).map(|n| 1000 + n).find(|p| free(kin, *p)).unwrap_or(0);
                         let sql = "update links set place = :1 where worker = :2 and id = :3";
                         self.change(1, sql, &[n(place), n(worker), n(id)])?;
@@ -255,7 +255,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Rows of the transaction, and rows of the session.
+    /// Temporary rows of the transaction, and of the session.
     fn temporary(&mut self, kin: &mut Relations) -> Step<()> {
         let rows = 1 + self.r.below(60) as i64;
         let fill = |from: i64| format!("select {from} + level, level from dual connect by level <= {rows}");
@@ -268,7 +268,7 @@ impl Session<'_> {
         self.temporary_rows(kin)
     }
 
-    /// Only the own rows are there.
+    /// Only the session's own rows are visible.
     pub(super) fn temporary_rows(&mut self, kin: &Relations) -> Step<()> {
         for (table, rows) in [("passing", kin.passing), ("staying", kin.staying)] {
             let sql = format!("select count(*), nvl(max(id), 0) from {table} where id > 0");
@@ -281,7 +281,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A transaction that must not be committed: one of its links leads nowhere.
+    /// A transaction that cannot be committed: one of its links leads nowhere.
     pub(super) fn doomed(&mut self) -> Step<()> {
         let mut passing = self.mind.state.clone();
         passing.relations.passing = 0;
@@ -301,7 +301,7 @@ impl Session<'_> {
     }
 }
 
-/// Compares these tables with what the worker knows, row by row.
+/// Compares these tables with the worker's mind, row by row.
 pub fn own_rows(c: &mut Client, mind: &Mind) -> Check<()> {
     let (kin, worker) = (&mind.state.relations, mind.worker);
     let me: [Bind; 1] = [n(worker as i64)];

@@ -1,4 +1,4 @@
-//! What a torture run leaves: counts by the kind of death, times of recovery, and what went wrong if anything did.
+//! The results of a torture run: counts by the kind of death, times of recovery, and the failure, if any.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use crate::results::Host;
 use crate::statistics::summary;
 use crate::table::{columns, thousands};
 
-/// Instances that ended in one way.
+/// Instances that ended in the same way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// How the instances ended.
+    /// The kind of end.
     pub kind: String,
     pub instance_kills: u64,
     /// Sessions that were killed while these instances ran.
     pub session_kills: u64,
     /// Commits that were acknowledged while they ran.
     pub commits: u64,
-    /// Commits in flight at a death that are there, and that are not.
+    /// Commits in flight at a death that were committed, and that were rolled back.
     pub in_flight_kept: u64,
     pub in_flight_lost: u64,
-    /// Milliseconds of each start that followed.
+    /// Milliseconds of each following start.
     pub start_ms: Vec<f64>,
 }
 
-/// Everything a run leaves.
+/// All results of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Torture {
     pub experiment: String,
@@ -38,7 +38,8 @@ pub struct Torture {
     pub seconds: f64,
     pub statements: u64,
     pub deadlocks: u64,
-    /// Backups that were restored to a moment, how often the run went on with one, and files put back from one.
+    /// Backups that were restored to a moment, the number of times the run continued with one, and files replaced from
+    /// one.
     #[serde(default)]
     pub restores: u64,
     #[serde(default)]
@@ -113,7 +114,7 @@ impl Torture {
         }
         if self.restores + self.files_put_back > 0 {
             out.push_str(&format!(
-                "{} backups restored to a moment, gone on with {} of them; {} data files put back from a backup\n",
+                "{} backups restored to a moment, the run continued with {} of them; {} data files restored from a backup\n",
                 self.restores, self.lives_gone_back, self.files_put_back
             ));
         }
@@ -124,7 +125,7 @@ impl Torture {
         }
         match &self.failure {
             Some(text) => out.push_str(&format!("\nFAILED: {text}\n")),
-            None => out.push_str("\nNothing was lost, and nothing was there that must not be.\n"),
+            None => out.push_str("\nNothing was lost, and nothing unexpected was found.\n"),
         }
         out
     }

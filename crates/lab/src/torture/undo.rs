@@ -1,15 +1,15 @@
-//! Undo tablespaces of the workers: made, gone over to, left and dropped, while all others work.
+//! Undo tablespaces of the workers: created, switched to, left and dropped while all other workers work.
 //!
-//! Nothing of them needs to be known: each statement is one that may be refused, because there is no such tablespace,
-//! there is one already, or transactions have not ended in it.
+//! Workers keep no record of them: each statement may be refused, because the tablespace does not exist, exists
+//! already, or has transactions that have not ended.
 
 use super::work::{Session, Step};
 
-/// There is one already; there are as many as may be; there is none; it is in use.
+/// It exists already; the maximum number exists; it does not exist; it is in use.
 const REFUSED: &[u32] = &[1543, 3001, 959, 30012, 30013];
 
 impl Session<'_> {
-    /// One statement on the worker's undo tablespace, or back to the first one of the database.
+    /// One statement on the worker's undo tablespace, or a switch back to the first one of the database.
     pub(super) fn undo(&mut self) -> Step<()> {
         let name = format!("undo_{}", self.mind.worker);
         let sql = match self.r.below(6) {

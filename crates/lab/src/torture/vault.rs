@@ -1,4 +1,4 @@
-//! A tablespace of a worker's own: made, enlarged, taken offline and online, filled, dropped.
+//! A worker's own tablespace: created, enlarged, taken offline and online, filled, dropped.
 
 use client::Client;
 
@@ -6,23 +6,23 @@ use super::check::{Check, numbers_of, same};
 use super::mind::Mind;
 use super::work::{Session, Step, Stop, lost_or_wrong};
 
-/// Files it has at most.
+/// Most files of the tablespace.
 const FILES_MAX: i64 = 3;
 
-/// Rows its table has at most.
+/// Most rows of its table.
 const ROWS_MAX: i64 = 2000;
 
-/// What there is of a worker's tablespace.
+/// The state of a worker's tablespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vault {
     pub exists: bool,
     pub online: bool,
     pub files: i64,
-    /// Rows of its table, when it has one.
+    /// Rows of its table, if it has one.
     pub rows: Option<i64>,
 }
 
-/// Somebody has what a statement wants; a file is not empty.
+/// The object is in use; a file is not empty.
 const BUSY: &[u32] = &[54, 3262];
 
 impl Session<'_> {
@@ -46,7 +46,7 @@ impl Session<'_> {
                 Vault { files: old.files + 1, ..old },
             ),
             (4, _) if old.files > 1 => {
-                // A database that was made of a backup has other names for its files.
+                // A restored database has other names for its files.
                 let named = format!(
                     "select file_id from dba_data_files where file_name like '%ts\\_{w}\\_{}.dbf' escape '\\'",
                     old.files
@@ -82,7 +82,7 @@ impl Session<'_> {
     }
 }
 
-/// What there is of it; what cannot be read because it is offline is as `known`.
+/// The state in the database; a part that cannot be read because it is offline is taken from `known`.
 pub fn seen(c: &mut Client, worker: usize, known: &[Vault]) -> Check<Vault> {
     let count =
         |c: &mut Client, from: &str| numbers_of(c, &format!("select count(*) from {from}"), &[]).map(|r| r[0][0]);
@@ -106,10 +106,10 @@ pub fn seen(c: &mut Client, worker: usize, known: &[Vault]) -> Check<Vault> {
 }
 
 impl Mind {
-    /// Takes what the database says of the worker's tablespace; `died`: the instance did since the last time.
+    /// Settles the worker's tablespace by its state in the database; `died`: the instance has died since the last time.
     ///
     /// # Errors
-    /// It is neither as before the last statement nor as after it.
+    /// The state is neither that before the last statement nor that after it.
     pub fn settle_vault(&mut self, seen: Vault, died: bool) -> Result<(), String> {
         let (pending, unforced) = (self.vault_pending.take(), self.vault_unforced.take());
         if seen == self.vault || pending == Some(seen) || (died && unforced == Some(seen)) {

@@ -1,4 +1,4 @@
-//! What a worker does: transactions of random statements, and DDL on a table of its own.
+//! The work of a worker: transactions of random statements, and DDL on a table of its own.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,39 +12,39 @@ use types::{DataType, Number, Value};
 use super::check;
 use super::mind::{ACCOUNTS, Item, Mind, OPENING, Random, Scratch, State, ordered_bytes};
 
-/// Rows of `items` a worker keeps at most.
+/// Most rows of `items` for a worker.
 const ITEMS_MAX: usize = 120;
 
-/// Rows of its other tables.
+/// Most rows in each of its other tables.
 const ROWS_MAX: usize = 60;
 
 /// Deadlock: the statement is rolled back, the transaction stays.
 const DEADLOCK: u32 = 60;
 
-/// The undo that a statement needed went with its tablespace: it has done nothing, and may be run again.
+/// The undo that a statement needed was dropped with its tablespace: the statement has no effect, and may be repeated.
 pub const TOO_OLD: u32 = 1555;
 
-/// A serializable transaction meets a row that was changed since it began.
+/// A serializable transaction met a row that was changed since it began.
 const CANNOT_SERIALIZE: u32 = 8177;
 
-/// What may keep a shared index from being built or dropped: the table is changed, somebody builds it, it or
-/// one like it is there, or it is not.
+/// Errors that may keep a shared index from being built or dropped: the table is being changed, another worker is
+/// building the index, it or a similar one exists, or it does not exist.
 const ONLINE_REFUSED: &[u32] = &[54, 955, 1408, 1418, 8104];
 
-/// Errors of an instance or session that is on its way out.
+/// Errors of an instance or session that is ending.
 const ENDING: &[u32] = &[28, 449, 470, 471, 472, 474, 603, 1012, 1033, 1089, 1090, 1092];
 
-/// Whether the session, or its instance, is gone or about to go.
+/// Whether the session, or its instance, has ended or is ending.
 pub fn is_gone(e: &ClientError) -> bool {
     e.is_fatal() || ENDING.contains(&e.code())
 }
 
-/// What the workers of a run share.
+/// State shared by the workers of a run.
 #[derive(Default)]
 pub struct Shared {
-    /// The instance is gone, or is to go: who finds it gone ends.
+    /// The instance has ended, or is about to: a worker that loses its session ends.
     pub over: AtomicBool,
-    /// Sequence values that were handed out, to whomever.
+    /// All sequence values that were returned to any worker.
     pub numbers: Mutex<HashSet<i64>>,
     pub failure: Mutex<Option<String>>,
     pub deadlocks: AtomicU64,
@@ -52,7 +52,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Notes what went wrong, the first time, and ends the run.
+    /// Notes the first failure, and ends the run.
     pub fn fail(&self, text: String) {
         let mut failure = self.failure.lock().unwrap_or_else(|e| e.into_inner());
         failure.get_or_insert(text);
@@ -64,7 +64,7 @@ impl Shared {
     }
 }
 
-/// What others see of a worker: whom to kill, and whether it gets on.
+/// The part of a worker that other threads see: the process to kill, and its progress.
 #[derive(Default)]
 pub struct Seat {
     /// The server process, 0 for none.
@@ -72,12 +72,12 @@ pub struct Seat {
     pub steps: AtomicU64,
 }
 
-/// Why a step ended early.
+/// The reason why a step ended early.
 pub enum Stop {
-    /// The session is gone.
+    /// The session has ended.
     Gone,
-    /// A deadlock or a lack of undo took the statement, or the transaction cannot be serialized: it is to be rolled
-    /// back.
+    /// A deadlock or a lack of undo has failed the statement, or the transaction cannot be serialized: it has to be
+    /// rolled back.
     Again,
     Failure(String),
 }
@@ -95,7 +95,7 @@ fn t(value: String) -> Bind {
     Bind::input(DataType::TEXT, value)
 }
 
-/// Works until the run is over, with as many sessions as are killed under it.
+/// Works until the run is over, with a new session whenever one is killed.
 pub fn work(dir: &Path, mind: &mut Mind, seat: &Seat, r: &mut Random, shared: &Shared) {
     while !shared.over.load(Ordering::Acquire) {
         let Ok(client) = Client::connect(dir, &Credentials::Sysdba) else {
@@ -123,27 +123,27 @@ pub struct Session<'a> {
     shared: &'a Shared,
     /// The transaction is serializable.
     serializable: bool,
-    /// It has a link that leads nowhere.
+    /// One of its links leads nowhere.
     pub(super) dangling: bool,
 }
 
 impl Session<'_> {
-    /// Finds out what became of the last session's work, then works.
+    /// Determines the outcome of the previous session's work, then works.
     fn serve(&mut self) -> Step<()> {
         if let Some(process) = self.mind.lost_process {
             check::wait_cleaned_up(&mut self.client, process).map_err(lost_or_wrong)?;
             self.mind.lost_process = None;
         }
         check::settle(&mut self.client, self.mind).map_err(lost_or_wrong)?;
-        // Temporary rows went with their session.
+        // Temporary rows were lost with their session.
         (self.mind.state.relations.passing, self.mind.state.relations.staying) = (0, 0);
         check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong)?;
-        // What was found may not be on disk yet; behind a commit that waits it is.
+        // The state that was found may not be on disk yet; after a commit that waits it is.
         let state = self.mind.state.clone();
         self.progress(&state)?;
         self.run("commit write wait", &[])?;
         self.mind.forced();
-        // From here on it may be killed.
+        // From here on the process may be killed.
         self.seat.process.store(self.process, Ordering::Release);
         while !self.shared.over.load(Ordering::Acquire) {
             match self.step() {
@@ -168,7 +168,7 @@ impl Session<'_> {
         })
     }
 
-    /// Runs a statement that may fail with one of these errors: then there is nothing.
+    /// Runs a statement that may fail with one of these errors; `None` then.
     pub(super) fn run_unless(&mut self, sql: &str, codes: &[u32]) -> Step<Option<Outcome>> {
         self.shared.statements.fetch_add(1, Ordering::Relaxed);
         match self.client.execute(sql, &[]) {
@@ -189,7 +189,7 @@ impl Session<'_> {
         }
     }
 
-    /// Runs a statement that must change so many rows.
+    /// Runs a statement that must change this many rows.
     pub(super) fn change(&mut self, rows: u64, sql: &str, binds: &[Bind]) -> Step<()> {
         let seen = self.run(sql, binds)?.done.rows;
         if seen == rows {
@@ -216,15 +216,15 @@ impl Session<'_> {
         }
     }
 
-    /// Results that others may have cached, or that have to be made room for: of a worker's own rows, of one block or
-    /// of a hundred, and of the accounts.
+    /// Queries whose results may be cached by other workers, or displace theirs: on a worker's own rows, with one block
+    /// or a hundred, and on the accounts.
     fn cached(&mut self) -> Step<()> {
         let worker = self.mind.worker as i64;
         let rows = self.run("select /*+ result_cache */ sum(balance) from accounts", &[])?.rows;
         if check::numbers(&rows) != [[ACCOUNTS as i64 * OPENING]] {
             return Err(Stop::Failure(format!("worker {worker}: the cached accounts do not balance: {rows:?}")));
         }
-        // One of a few results for each worker: some stay, some go for others.
+        // One of a few results for each worker: some stay in the cache, some are displaced.
         let items = &self.mind.state.items;
         let from = items.keys().nth(items.len() * self.r.below(4) as usize / 4).copied().unwrap_or(0);
         let sql = "select /*+ result_cache */ id, v, p1, p2, p3 from items where worker = :1 and id >= :2 order by id";
@@ -244,7 +244,7 @@ impl Session<'_> {
         Err(Stop::Failure(format!("worker {worker}: {} cached items from {from} are not its own", found.len())))
     }
 
-    /// A query sees the accounts as of one instant, whatever moves meanwhile.
+    /// A query sees the accounts as of one instant, whatever other workers transfer meanwhile.
     fn balanced(&mut self) -> Step<()> {
         let hint = if self.r.chance(50) { "/*+ full(a) */" } else { "/*+ index(a accounts_pk) */" };
         let sql = format!("select {hint} count(*), sum(balance) from accounts a where id >= 0");
@@ -270,7 +270,7 @@ impl Session<'_> {
         }
         for _ in 0..=self.r.below(4) {
             if self.r.chance(12) {
-                // What follows a savepoint is taken back.
+                // The work after a savepoint is rolled back.
                 self.run("savepoint s", &[])?;
                 let mut passing = draft.clone();
                 self.operation(&mut passing)?;
@@ -283,7 +283,7 @@ impl Session<'_> {
             self.progress(&draft)?;
         }
         if self.serializable {
-            // Its own transfers keep the sum, and nobody else's are seen.
+            // The worker's own transfers keep the sum, and transfers of others are not visible.
             self.balanced()?;
         }
         if self.r.chance(8) {
@@ -322,7 +322,7 @@ impl Session<'_> {
         }
     }
 
-    /// Moves money between two accounts, in any order: two workers may meet in a deadlock.
+    /// Moves money between two accounts, in any order, so that two workers may deadlock.
     fn transfer(&mut self, draft: &mut State) -> Step<()> {
         let (a, b) = (self.r.below(ACCOUNTS as u64) as usize, self.r.below(ACCOUNTS as u64) as usize);
         let amount = self.r.below(100) as i64;
@@ -341,7 +341,7 @@ impl Session<'_> {
             draft.ledger.insert(draft.seq, amount);
         }
         if draft.ledger.len() > ROWS_MAX {
-            // Old entries go, so that the left of the index empties while its right grows.
+            // Old entries are deleted, so that the left end of the index empties while its right end grows.
             let upto = draft.seq - ROWS_MAX as i64 / 2;
             let kept = draft.ledger.split_off(&upto);
             let gone = std::mem::replace(&mut draft.ledger, kept).len() as u64;
@@ -387,7 +387,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Rows by a query, which the database puts into blocks together.
+    /// Inserts rows by a query, so that the database inserts them in batches.
     fn insert_many(&mut self, draft: &mut State) -> Step<()> {
         let from = draft.items.keys().next_back().copied().unwrap_or(0);
         let rows = (ITEMS_MAX as u64).saturating_sub(draft.items.len() as u64).min(40);
@@ -413,7 +413,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Rows of the index-organised table come, change their length, or go.
+    /// Inserts, changes or deletes rows of the index-organised table, often with a new length.
     fn ordered(&mut self, draft: &mut State) -> Step<()> {
         let worker = self.mind.worker as i64;
         for _ in 0..=self.r.below(4) {
@@ -444,7 +444,7 @@ impl Session<'_> {
         draft.items.range(from..).next().or_else(|| draft.items.iter().next()).map(|(id, _)| *id)
     }
 
-    /// Changes a row, often its length: it may move or be chained.
+    /// Changes a row, often its length, so that it may migrate or be chained.
     fn update_item(&mut self, draft: &mut State) -> Step<()> {
         let Some(id) = self.any_item(draft) else { return Ok(()) };
         if self.r.chance(25) {
@@ -479,7 +479,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// One statement over all rows: every key of one index changes.
+    /// One statement over all rows that changes every key of one index.
     fn update_all(&mut self, draft: &mut State) -> Step<()> {
         let sql = "update items set v = v + 1, r = mod(id * 7919 + (v + 1) * 104729, 100003) where worker = :1";
         self.change(draft.items.len() as u64, sql, &[n(self.mind.worker as i64)])?;
@@ -487,7 +487,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A row of the hash cluster comes, changes or goes.
+    /// Inserts, changes or deletes a row of the hash cluster.
     fn hashed(&mut self, draft: &mut State) -> Step<()> {
         let worker = self.mind.worker as i64;
         let (id, v) = (worker * 1000 + self.r.below(ROWS_MAX as u64) as i64, self.r.below(1000) as i64);
@@ -508,14 +508,14 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Takes a sequence value, which nobody ever got before, and stores it.
+    /// Takes a sequence value, which must be new, and stores it.
     fn number(&mut self, draft: &mut State) -> Step<()> {
         let rows = self.run("select numbers_seq.nextval from dual", &[])?.rows;
         let Some(value) = check::numbers(&rows).first().and_then(|row| row.first().copied()) else {
-            return Err(Stop::Failure(format!("a sequence gave {rows:?}")));
+            return Err(Stop::Failure(format!("a sequence returned {rows:?}")));
         };
         if !self.shared.numbers.lock().unwrap_or_else(|e| e.into_inner()).insert(value) {
-            return Err(Stop::Failure(format!("sequence value {value} was handed out twice")));
+            return Err(Stop::Failure(format!("sequence value {value} was returned twice")));
         }
         let worker = self.mind.worker as i64;
         self.change(1, "insert into numbers (n, worker) values (:1, :2)", &[n(value), n(worker)])?;
@@ -529,7 +529,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Builds an index of a table that all workers change, while they do, or drops one.
+    /// Builds an index ONLINE on a table that all workers are changing, or drops one.
     fn online(&mut self) -> Step<()> {
         let own = format!("items_x{}", self.mind.worker);
         let sql = match self.r.below(6) {
@@ -574,7 +574,7 @@ impl Session<'_> {
     }
 }
 
-/// A check that could not be made because the session went is no failure.
+/// A check that failed because the session ended is no failure of the run.
 pub fn lost_or_wrong(trouble: check::Trouble) -> Stop {
     match trouble {
         check::Trouble::Gone => Stop::Gone,
