@@ -1,4 +1,4 @@
-//! Packs a folder of inputs, such as `cargo fuzz cmin` leaves it, into the corpus of a target.
+//! Packs a folder of inputs, such as the output of `cargo fuzz cmin`, into the corpus of a target.
 //!
 //! Usage: `cargo run --package fuzzing --example pack -- TARGET FOLDER`
 

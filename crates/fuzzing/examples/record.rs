@@ -1,5 +1,5 @@
-//! Stands between a driver and an instance, and writes down what the driver says behind its logon: a file for each
-//! connection, as `fuzzing::recorded` reads it.
+//! A proxy between a driver and an instance that records the driver's packets after its logon: a file for each
+//! connection, in the form that `fuzzing::recorded` reads.
 //!
 //! Usage: `cargo run --package fuzzing --example record -- HOST:PORT FOLDER`; drivers connect to the port that it
 //! prints.
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The packet from which on lengths have four bytes, and the one that has messages.
+/// Types of packets: after an acceptance lengths have four bytes; a data packet holds messages.
 const ACCEPT: u8 = 2;
 const DATA: u8 = 6;
-/// The place of the longest packet's length in an acceptance.
+/// Offset of the SDU in an acceptance.
 const SDU_AT: usize = 32;
-/// Messages of these kinds, and the second one of a logon.
+/// Kinds of messages before the first call: data types, and the second message of a logon.
 const DATA_TYPES: u8 = 2;
 const LOGON_TWO: [u8; 2] = [3, 0x73];
-/// Of a packet and of its data's flags.
+/// Bytes of the packet's header and the flags of its data.
 const HEAD: usize = 10;
 
 fn main() {
@@ -38,7 +38,7 @@ fn main() {
 }
 
 fn stand_between(client: TcpStream, server: TcpStream, file: PathBuf) {
-    // The longest packet that was agreed on, which makes lengths those of four bytes; 0 before.
+    // The agreed SDU, from which on lengths have four bytes; 0 before.
     let agreed = Arc::new(AtomicU32::new(0));
     let (mut from, mut to) = (server.try_clone().expect("a socket"), client.try_clone().expect("a socket"));
     let sdu = Arc::clone(&agreed);

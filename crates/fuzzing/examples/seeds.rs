@@ -1,4 +1,4 @@
-//! Writes the inputs that each target begins with into a folder per target, for libFuzzer: its seeds and its corpus.
+//! Writes the seeds and the corpus of each target into a folder for each, for libFuzzer.
 //!
 //! Usage: `cargo run --package fuzzing --example seeds -- fuzz/found`
 

@@ -1,11 +1,11 @@
-//! A live session over Oracle Net: the server's loop behind a logon, talked to message by message.
+//! A live session over Oracle Net: the server's loop after a logon, driven message by message.
 //!
-//! The input is a list of operations: a byte that selects one and its parameters. Each becomes a message as drivers
-//! write it, whose bytes the input may change, cut into packets or leave unfinished. Sound sequences are the rule so
-//! that statements, cursors and transactions are reached; damage is the exception.
+//! The input is a list of operations: a byte that selects one, and its parameters. Each becomes a message in the form
+//! of a driver, which the input may change, cut into packets or truncate. Most sequences are sound, so that statements,
+//! cursors and transactions are reached; damage is the exception.
 //!
-//! A message has an answer that decodes, with the number of its call; one that is not whole ends the session. Behind
-//! the last message the session is what it was before the first: no cursor is open, no lock is held, and it answers.
+//! A message has a decodable answer with the number of its call; a truncated one ends the session. After the last
+//! message the session is in the same state as before the first: no cursor is open, no lock is held, and it answers.
 
 use crate::Target;
 use crate::language::instance;
@@ -31,13 +31,13 @@ use wait::Stat;
 /// Calls to a session that is logged on over the network.
 pub const SESSION: Target = Target { name: "oracle_session", run: session, seeds, is_text: false };
 
-/// The longest packet.
+/// The SDU.
 const SDU: u32 = 8192;
 
-/// Executions of one call, at most: an answer must fit into the socket, since one thread plays both sides.
+/// Most executions of one call: the answer must fit into the socket, since one thread plays both sides.
 const EXECUTIONS_MAX: u32 = 60;
 
-/// Operations of one input, at most.
+/// Most operations of one input.
 const OPERATIONS_MAX: usize = 60;
 
 const SETUP: [&str; 3] = [
@@ -47,7 +47,7 @@ const SETUP: [&str; 3] = [
     "insert into fuzz_l values (1, 'a long text')",
 ];
 
-/// What a commit may have changed is put back by these.
+/// Statements that undo the changes which an input may have committed.
 const RESTORE: [&str; 3] = [
     "delete from fuzz_w",
     "insert into fuzz_w select level, 'name ' || level, date '2024-01-01' + level, timestamp '2024-01-01 10:00:00 +02:00', \
@@ -56,7 +56,7 @@ const RESTORE: [&str; 3] = [
     "commit",
 ];
 
-/// The statements. A text of its own may loop for ever, by right; texts are the business of other targets.
+/// The statements. Inputs have no statements of their own, since these may loop for ever; other targets search texts.
 const STATEMENTS: [&str; 36] = [
     "select id, name from fuzz_w order by id",
     "select * from fuzz_w where id = :1",
@@ -97,7 +97,7 @@ const STATEMENTS: [&str; 36] = [
     "begin null; end;",
 ];
 
-/// Bytes of the input, and zeros behind its end.
+/// Bytes of the input, and zeros after its end.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -127,7 +127,7 @@ impl Input<'_> {
     }
 }
 
-/// How a bind or a column is described.
+/// The description of a bind or a column.
 fn shape(input: &mut Input<'_>) -> Shape {
     let of = |t: DataType| value::of_type(&t).unwrap_or_default().bound();
     let selected = input.u8();
@@ -156,7 +156,7 @@ fn shape(input: &mut Input<'_>) -> Shape {
     shape
 }
 
-/// A value that suits a description, mostly.
+/// A value that fits a description, in most cases.
 fn value_of(input: &mut Input<'_>, shape: &Shape) -> Value {
     let selected = input.u8();
     if selected % 8 == 7 {
@@ -185,13 +185,13 @@ struct Talk {
     socket: UnixStream,
     server: Conversation,
     sequence: u8,
-    /// By statement, its columns as they are sent.
+    /// By statement, its described columns.
     columns: BTreeMap<u16, Vec<Column>>,
-    /// What is written ahead of the next call.
+    /// Bytes to send before the next call.
     before: Vec<u8>,
-    /// A commit, or a setting, may have changed what the next input begins with.
+    /// A commit, or a setting, may have changed the initial state of the next input.
     is_dirty: bool,
-    /// The server has let the session go.
+    /// The server has ended the session.
     is_over: bool,
 }
 
@@ -300,7 +300,7 @@ impl Talk {
         out
     }
 
-    /// Something that goes ahead of the next call.
+    /// A message that precedes the next call.
     fn piggyback(&mut self, input: &mut Input<'_>) {
         let which = input.u8() % 6;
         let cursors: Vec<u32> = (0..1 + input.u8() % 3).map(|_| self.cursor(input)).collect();
@@ -413,7 +413,7 @@ impl Talk {
         self.exchange(&message, cuts, selected & 0x80 != 0)
     }
 
-    /// Says a message and hears its answer; false when the connection is over.
+    /// Sends a message and reads its answer; false when the connection is over.
     fn exchange(&mut self, message: &[u8], cuts: usize, waits_between: bool) -> bool {
         let read = call::read(&mut Reader::new(message), Client::USUAL);
         let call = match &read {
@@ -426,7 +426,7 @@ impl Talk {
             Err(_) => None,
         };
         self.note(call);
-        // No part of a message is empty but that of an empty message.
+        // Only an empty message has an empty part.
         let part = message.len().div_ceil(cuts + 1).max(1);
         let mut goes_on = true;
         let mut packets = Vec::new();
@@ -448,9 +448,9 @@ impl Talk {
         if !message.is_empty() {
             assert!(!answer.is_empty(), "a message without an answer: {read:?}");
         }
-        // The end of a session over what is no message carries the number of the call before.
+        // The error that ends a session after an undecodable message has the number of the previous call.
         let sequence = call.filter(|_| !waits_between && goes_on).map(|c| c.sequence);
-        // The own client asks for no version and no counts of rows, and does not read them.
+        // The test's client requests neither a version nor counts of rows, and does not decode them.
         let is_read = !call.is_some_and(|c| match &c.request {
             Request::Version => true,
             Request::Execute(e) => e.wants_row_counts,
@@ -463,7 +463,7 @@ impl Talk {
         goes_on
     }
 
-    /// What the call does to what the client knows.
+    /// Updates the client's state after a call.
     fn note(&mut self, call: Option<&Call>) {
         match call.map(|c| &c.request) {
             Some(Request::Execute(e)) => {
@@ -486,21 +486,21 @@ impl Talk {
                 }
             }
             Some(Request::Reexecute(e)) => self.is_dirty |= e.commits,
-            // What is no call as a whole may have one in front.
+            // A message that is no complete call may be preceded by one.
             Some(Request::Commit | Request::Logoff) | None => self.is_dirty = true,
             _ => {}
         }
     }
 
-    /// Reads what answers messages.
+    /// Reads the answers to messages.
     fn read(&mut self, answer: &[u8], sequence: Option<u8>) {
         let mut r = Reader::new(answer);
         while !r.left().is_empty() {
-            // What blocks and RETURNING give is not read back here.
+            // Output of blocks and of RETURNING is not decoded here.
             if r.left()[0] == message::IO_VECTOR {
                 return;
             }
-            // Rows of a statement that has columns from before are read as those of any that fits.
+            // Rows of a statement whose columns were described earlier are decoded with any columns that fit.
             let first = self.columns.values().find_map(|columns| {
                 let mut r = r.clone();
                 reply::read_answer(&mut r, columns, Client::USUAL).ok().map(|a| (a, r))
@@ -525,7 +525,7 @@ impl Talk {
         }
     }
 
-    /// Breaks, with bytes of a message between the break and the end of it; false when the connection is over.
+    /// Sends a break, with bytes of a message between its two markers; false when the connection is over.
     fn break_it(&mut self, between: &[u8]) -> bool {
         let mut out = Vec::new();
         tns::write_marker(&mut out, marker::BREAK);
@@ -547,7 +547,7 @@ impl Talk {
         self.socket.write_all(bytes).expect("room for a message");
     }
 
-    /// What the server has said: the bytes of messages, and markers.
+    /// Reads the server's output: the bytes of messages, and markers.
     fn hear(&mut self) -> (Vec<u8>, Vec<u8>) {
         let (mut packets, mut part) = (PacketBuffer::new(), vec![0; 64 << 10]);
         packets.accept(SDU);
@@ -576,7 +576,7 @@ fn bind_row(input: &mut Input<'_>, binds: &[Shape], rules: &BindRules, out: &mut
     }
 }
 
-/// Whether a call ends by itself, soon, with an answer for which the socket has room.
+/// Whether a call ends by itself, soon, with an answer that fits the socket's buffer.
 fn is_allowed(call: &Call) -> bool {
     match &call.request {
         Request::Execute(e) => {
@@ -618,7 +618,7 @@ fn session(bytes: &[u8]) {
     let mut session = server.into_session();
     assert_eq!(session.process().stats().get(Stat::OpenedCursorsCurrent), 0, "open cursors");
     if is_over {
-        // The real one ends here.
+        // The real server process ends here.
         let slot = session.process().number();
         session.end();
         assert!(instance().processes().live().all(|(n, _)| n != slot), "a session that ended has its slot");
@@ -639,7 +639,7 @@ fn session(bytes: &[u8]) {
     FREE.set(Some(session));
 }
 
-/// Sound conversations: every statement, executed as a driver would, fetched, executed again and closed.
+/// Sound conversations: every statement is executed like a driver would, fetched, executed again and closed.
 fn seeds() -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = Vec::new();
     for n in 0..STATEMENTS.len() as u8 {

@@ -1,4 +1,4 @@
-//! What is read from files: blocks, redo, and the texts of the control file and of a backup's manifest.
+//! Input from files: blocks, redo, and the texts of the control file and of a backup's manifest.
 
 use crate::Target;
 use block::{BlockKind, BlockView};
@@ -8,16 +8,17 @@ use redo::{ApplyTable, ChangeVector, Layer, LogId, Place, RECORD_HEAD, Rba, Reco
 use std::path::PathBuf;
 use types::{ObjectId, Rdba, Scn};
 
-/// A block whose checksum is right and which holds anything.
+/// A block with a right checksum and any content.
 pub const BLOCK: Target = Target { name: "block", run: block, seeds: block_seeds, is_text: false };
 
-/// Redo records as they are found, and as if their checksums were right.
+/// Redo records, first as they are, then with corrected checksums.
 pub const REDO: Target = Target { name: "redo", run: redo, seeds: redo_seeds, is_text: false };
 
-/// Change vectors applied to blocks, as recovery does it, but for its net: a vector that does not fit is an error.
+/// Change vectors applied to blocks as in recovery, without its protection against panics: a vector that does not fit
+/// is an error.
 pub const APPLY: Target = Target { name: "redo_apply", run: apply, seeds: apply_seeds, is_text: false };
 
-/// Files that are texts: the control file, and the manifest of a backup.
+/// Text files: the control file, and the manifest of a backup.
 pub const TEXTS: Target = Target { name: "text_files", run: texts, seeds: text_seeds, is_text: true };
 
 const BLOCK_BYTES: usize = 2048;
@@ -99,7 +100,7 @@ fn redo_seeds() -> Vec<Vec<u8>> {
     all
 }
 
-/// The kinds of blocks that vectors are applied to; some of them with rows.
+/// The kinds of blocks that vectors are applied to; some of the blocks have rows.
 fn blocks() -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for code in 0..=u8::MAX {
@@ -136,8 +137,8 @@ fn is_fitting(layer: Layer, image: &[u8]) -> bool {
     }
 }
 
-/// The first byte selects a block, the others are vectors: layer, operation, length, data. One that is refused ends it,
-/// as it does for recovery, where the block counts as damaged from there on.
+/// The first byte selects a block, the others are vectors: layer, operation, length, data. A refused vector ends the
+/// input: recovery then treats the block as damaged, too.
 fn apply(bytes: &[u8]) {
     thread_local! { static BEGUN: (ApplyTable, Vec<Vec<u8>>) = (instance::apply_table(), blocks()); }
     BEGUN.with(|(table, blocks)| {
@@ -148,14 +149,14 @@ fn apply(bytes: &[u8]) {
             rest = next;
             let Some(layer) = Layer::from_code(*layer) else { return };
             let vector = ChangeVector { rdba: AT, layer, op: *op, data };
-            // Recovery applies vectors to blocks that are sound, and made by the layer: their checksums were right.
+            // Recovery applies vectors only to sound blocks made by the layer: their checksums were right.
             let is_sound = block::assert_invariants(&image).is_ok();
             if !is_sound || !is_fitting(layer, &image) || table.apply(&mut image, &vector).is_err() {
                 return;
             }
             assert_eq!(image.len(), BLOCK_BYTES);
         }
-        // What was made can be looked at.
+        // The resulting block can be read.
         let view = BlockView::of_bytes(&image);
         let _ = (block::assert_invariants(&image), block::Data::new(view).rows().count());
     });
@@ -171,14 +172,14 @@ fn apply_seeds() -> Vec<Vec<u8>> {
             }
         }
     }
-    // Those of one block and all layers in a row.
+    // The vectors of all layers for one block, consecutively.
     all.chunks(19)
         .map(|same| [&same[0][..1], &same.iter().flat_map(|v| v[1..].to_vec()).collect::<Vec<_>>()].concat())
         .chain(all.iter().step_by(5).cloned())
         .collect()
 }
 
-/// A directory of this process in memory, for readers that take a path.
+/// A directory of this process in memory, for functions that read from a path.
 fn directory() -> PathBuf {
     let shared = PathBuf::from("/dev/shm");
     let parent = if shared.is_dir() { shared } else { std::env::temp_dir() };
@@ -193,7 +194,7 @@ fn texts(bytes: &[u8]) {
         let (control, manifest) = (dir.join(datafile::CONTROL_FILE), dir.join(MANIFEST));
         std::fs::write(&manifest, bytes).expect("a file in memory");
         let _ = Manifest::read(dir);
-        // The checksum is the last line; what is before it is read only where that is right.
+        // The checksum is the last line; the text is read only if it is right.
         let text = String::from_utf8_lossy(bytes);
         let body = text.rfind("checksum ").map_or(&text[..], |at| &text[..at]);
         std::fs::write(&control, ControlFile::with_checksum(body)).expect("a file in memory");

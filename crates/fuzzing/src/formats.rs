@@ -1,4 +1,4 @@
-//! Texts of numbers, dates and intervals, and the models they are written and read by.
+//! Texts of numbers, dates and intervals, and the format models for writing and reading them.
 
 use crate::Target;
 use types::format::{
@@ -7,7 +7,7 @@ use types::format::{
 };
 use types::{Date, Nls, Number, Timestamp};
 
-/// A value and a model, parted by a line end: TO_CHAR, TO_NUMBER, TO_DATE, TO_TIMESTAMP and the intervals.
+/// A value and a model, separated by a line end: TO_CHAR, TO_NUMBER, TO_DATE, TO_TIMESTAMP and the intervals.
 pub const FORMATS: Target = Target { name: "formats", run: formats, seeds: format_seeds, is_text: false };
 
 fn formats(bytes: &[u8]) {
@@ -23,7 +23,8 @@ fn formats(bytes: &[u8]) {
             number_in_width(&number, width, &mut out);
             assert!(out.len() <= width.max(1), "{out:?} in {width}");
         }
-        // Forty places have room for fewer digits than a number has, so what was printed once is exact.
+        // Forty places have room for fewer digits than a number can have, so only a number that was printed once is
+        // exact.
         let printed = Number::parse(&number.to_string()).expect("a number as it is printed");
         let again = Number::parse(&printed.to_string()).expect("a number as it is printed");
         assert_eq!(again, printed);

@@ -10,19 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Text to tree. A tree that prints is parsed again to the same tree.
+/// Text to tree. A tree that can be printed is parsed again to the same tree.
 pub const SQL_PARSE: Target = Target { name: "sql_parse", run: sql_parse, seeds: statements, is_text: true };
 
-/// Text to plan: the statement is described and not run.
+/// Text to plan: the statement is described and not executed.
 pub const SQL_PLAN: Target = Target { name: "sql_plan", run: sql_plan, seeds: statements, is_text: true };
 
-/// Text to rows: the statement is run, broken after a second, and rolled back.
+/// Text to rows: the statement is executed, cancelled after a second, and rolled back.
 pub const SQL_RUN: Target = Target { name: "sql_run", run: sql_run, seeds: statements, is_text: true };
 
-/// Text to code: a block that returns before it reaches the text.
+/// Text to code: the text follows a RETURN in a block, so that it is compiled but not executed.
 pub const PLSQL_COMPILE: Target = Target { name: "plsql_compile", run: plsql_compile, seeds: blocks, is_text: true };
 
-/// A call that takes longer is broken.
+/// A longer call is cancelled.
 const CALL_LIMIT: Duration = Duration::from_secs(1);
 
 const SETUP: [&str; 9] = [
@@ -39,10 +39,10 @@ const SETUP: [&str; 9] = [
      procedure q(a in out number) is begin a := nvl(a, 0) + nvl(g, 1); end; end;",
 ];
 
-/// An instance in this process with one session.
+/// An instance inside this process with one session.
 pub struct Bench {
     session: Session,
-    /// Number of the call in flight, odd while there is one.
+    /// Number of the current call; odd while a call runs.
     calls: Arc<AtomicU64>,
     /// Keeps the files until the thread ends.
     home: InProcess,
@@ -75,7 +75,7 @@ impl Bench {
         Bench { session, calls, home }
     }
 
-    /// One call, undone afterwards. What it answers must decode.
+    /// One call, undone afterwards. Its answer must decode.
     pub fn call(&mut self, request: &Request) {
         let mut out = Vec::new();
         self.calls.fetch_add(1, Ordering::Release);
@@ -92,7 +92,7 @@ impl Bench {
             }
             replies += 1;
         }
-        // Closing a cursor is the one request that has no answer.
+        // Closing a cursor is the only request without an answer.
         assert!(replies > 0 || matches!(request, Request::CloseCursor { .. }), "a call without an answer");
         let _ = (flow, self.session.rollback());
     }
@@ -145,7 +145,7 @@ fn sql_parse(bytes: &[u8]) {
         let printed = tree.to_string();
         match sql::parse_query(&printed) {
             Ok(again) => assert_eq!(tree, again, "{printed}"),
-            // Printing writes every parenthesis, so what is printed may nest deeper than is parsed.
+            // Printing writes every parenthesis, so the printed text may nest deeper than the parser allows.
             Err(e) if e.code() == 4030 => {}
             Err(e) => panic!("{printed}: {e}"),
         }
@@ -167,7 +167,7 @@ fn sql_plan(bytes: &[u8]) {
     with_bench(|bench| bench.call(&Request::Describe { sql: text.into() }));
 }
 
-/// Statements that the bench itself would not survive, or whose effects a rollback does not undo.
+/// Statements that would end the bench, or whose effects a rollback does not undo.
 fn is_harmless(text: &str) -> bool {
     let word = text.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase();
     matches!(word.as_str(), "select" | "with" | "insert" | "update" | "delete" | "merge" | "explain")

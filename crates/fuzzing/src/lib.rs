@@ -1,9 +1,10 @@
-//! Fuzz targets: every decoder of bytes that come from outside, and the language from text to plan and code.
+//! Fuzz targets: every decoder of bytes from outside, and the language from text to plan and code.
 //!
-//! A target is a function over bytes that panics when an invariant breaks, and nothing else: an error is a right
-//! answer. The same functions serve two runners. `cargo fuzz` (folder `fuzz/`, libFuzzer) searches by coverage for as
-//! long as it is let; [`replay`] runs in `./check` and gives each target its corpus and seeded changes of it. A text
-//! goes wrong in ways that bytes do not, so the targets of the language are changed word by word, by [`words`].
+//! A target is a function over bytes that panics when an invariant is violated, and only then: an error is a correct
+//! answer. The same functions serve two runners. `cargo fuzz` (folder `fuzz/`, libFuzzer) searches by coverage for any
+//! length of time; [`replay`] runs in `./check` and gives each target its corpus and seeded changes of it. Changes of
+//! single bytes of a text are rarely useful, so the inputs of the language targets are changed word by word, by
+//! [`words`].
 #![forbid(unsafe_code)]
 
 pub mod conversation;
@@ -20,14 +21,14 @@ mod words;
 
 pub use replay::{corpora, corpus_of, packed, replay, replay_over, unpacked};
 
-/// A function over bytes with what it is begun with.
+/// A function over bytes and its initial inputs.
 #[derive(Clone, Copy)]
 pub struct Target {
     /// The name of the libFuzzer program and of the folder of its corpus.
     pub name: &'static str,
-    /// Panics when an invariant breaks.
+    /// Panics when an invariant is violated.
     pub run: fn(&[u8]),
-    /// Inputs that are sound, made by the encoders.
+    /// Valid inputs, made by the encoders.
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Inputs are texts, changed by words.
     pub is_text: bool,
@@ -54,10 +55,10 @@ pub const TARGETS: [Target; 17] = [
     program::PROGRAM,
 ];
 
-/// The target of that name.
+/// The target with this name.
 ///
 /// # Panics
-/// When there is none.
+/// If there is none.
 pub fn target(name: &str) -> &'static Target {
     TARGETS.iter().find(|t| t.name == name).unwrap_or_else(|| panic!("no fuzz target is called {name}"))
 }

@@ -1,11 +1,11 @@
-//! The local socket: frames and packets, and calls of a session that is open.
+//! The local socket: frames and packets, and calls of a session.
 
 use crate::Target;
 use crate::language::{Bench, with_bench};
 use net::local::{Bind, Execute, FrameBuffer, Logon, MAX_REQUEST_LEN, PROTOCOL_VERSION, Reply, Request, write_frame};
 use types::{DataType, Number, Value};
 
-/// Frames of requests and replies. What decodes is encoded and decoded again, to the same value.
+/// Frames of requests and replies. A decoded frame is encoded and decoded again, to the same value.
 pub const FRAMES: Target = Target { name: "local_frames", run: frames, seeds: frame_seeds, is_text: false };
 
 /// Requests to a session that is logged on.
@@ -82,11 +82,11 @@ fn session_seeds() -> Vec<Vec<u8>> {
 
 fn session(bytes: &[u8]) {
     let Ok(request) = Request::decode(bytes) else { return };
-    // A text of its own may loop for ever, by right; texts are the business of the other targets.
+    // Texts of the input's own could loop for ever; other targets search texts.
     let is_known = |sql: &str| requests().iter().any(|r| matches!(r, Request::Execute(e) if e.sql == sql));
     match &request {
         Request::Execute(e) if !is_known(&e.sql) => return,
-        // Out of turn behind a logon: they end the session, by right.
+        // Not permitted after a logon: they rightly end the session.
         Request::Logon(_)
         | Request::Cancel { .. }
         | Request::Diagnose

@@ -1,4 +1,4 @@
-//! Oracle Net: packets, the messages in them, and the proof of a password.
+//! Oracle Net: packets, their messages, and the proof of a password.
 
 use crate::Target;
 use net::oracle::auth::{self, Logon, Pairs};
@@ -13,10 +13,10 @@ use net::oracle::value::{self, BindRules, Column, Shape};
 use net::oracle::{function, o5logon};
 use types::{DataType, Number, Value};
 
-/// Packets as they come from a socket, and what precedes a logon.
+/// Packets from a socket, and the messages before a logon.
 pub const PACKETS: Target = Target { name: "oracle_packets", run: packets, seeds: packet_seeds, is_text: false };
 
-/// Calls and answers behind a logon. The first byte selects the client's version and the rules of its binds.
+/// Calls and answers after a logon. The first byte selects the client's version and the rules of its binds.
 pub const MESSAGES: Target = Target { name: "oracle_messages", run: messages, seeds: message_seeds, is_text: false };
 
 /// The two phases of a logon.
@@ -116,7 +116,7 @@ fn bind_rows(r: &mut Reader<'_>, request: Request, choice: u8) {
     if value::skip_rows(r, &binds, &rules, executions).is_ok() {
         let mut rows = BindRows::new(message, 0, &binds, &rules, executions);
         let mut row = Vec::new();
-        // A row of binds for which nothing is sent takes no bytes, so there may be as many as the client says.
+        // A row without bind values takes no bytes, so the number of rows has no other limit than the client's word.
         for _ in 0..executions.min(r.position() - from + 3) {
             match rows.next_row(&mut row) {
                 Ok(more) => assert!(more && row.len() == binds.len()),
@@ -183,7 +183,7 @@ fn logon_seeds() -> Vec<Vec<u8>> {
     let logon = Logon { sequence: 1, user: "scott".into(), mode: 0x101, pairs: pairs.clone() };
     let phases = [function::AUTH_PHASE_ONE, function::AUTH_PHASE_TWO];
     let mut all: Vec<Vec<u8>> = phases.map(|which| written(|o| logon.write(which, o))).into();
-    // `Logon::read` begins behind the bytes of the call's head.
+    // `Logon::read` begins after the head of the call.
     all.extend(all.clone().into_iter().map(|m| m[3.min(m.len())..].to_vec()));
     all.push(written(|o| auth::write_reply(o, &pairs)));
     all

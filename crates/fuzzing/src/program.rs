@@ -1,10 +1,10 @@
 //! Texts that programs read: scripts and command lines of the shell, init files, requests to the page of `top`, its
-//! recordings, the manifests of experiments, and plans as they are kept.
+//! recordings, the manifests of experiments, and stored plans.
 
 use crate::Target;
 use params::InitParams;
 
-/// The first byte selects who reads the rest.
+/// The first byte selects the reader of the rest.
 pub const PROGRAM: Target = Target { name: "program_text", run: program, seeds: program_seeds, is_text: false };
 
 fn program(bytes: &[u8]) {
@@ -19,14 +19,14 @@ fn program(bytes: &[u8]) {
         3 => {
             let mut params = InitParams::default();
             if params.read_file(text).is_ok() {
-                // What was given can be read again.
+                // The parsed parameters can be written and parsed again.
                 let mut again = InitParams::default();
                 again.read_file(&params.given_lines().join("\n")).expect("lines as they are printed");
                 assert_eq!(again.given_lines(), params.given_lines());
             }
         }
         6 => {
-            // What a kept plan says is kept again the same.
+            // A decoded plan is encoded again to the same bytes.
             let rows = plan::rows::decode(bytes);
             let again = plan::rows::decode(&plan::rows::encode(&rows));
             assert_eq!(format!("{rows:?}"), format!("{again:?}"));
@@ -42,7 +42,7 @@ fn program(bytes: &[u8]) {
 
 fn request(bytes: &[u8]) {
     let whole = top::decode_request(bytes);
-    // A request that is whole is the same one however it came.
+    // A complete request is parsed to the same value, however it was split.
     for cut in [bytes.len() / 2, bytes.len().saturating_sub(1)] {
         match (top::decode_request(&bytes[..cut]), &whole) {
             (Ok(None), _) | (Err(_), Err(_)) => {}

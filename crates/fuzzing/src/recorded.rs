@@ -1,9 +1,9 @@
-//! Conversations that drivers have held, said again to a live session: whole, cut off, and out of order.
+//! Recorded conversations of drivers, replayed to a live session: whole, truncated, and out of order.
 //!
-//! A recording is what a driver sent behind its logon in the steps of `crates/latchwork/tests/conversation`, packet by
-//! packet (`examples/record.rs` writes it), and what it had said of itself. However the packets come, each is answered
-//! or ends the session; nothing waits for more than the rest of a message; and behind them no lock is held and the
-//! process slot is free again.
+//! A recording has the packets that a driver sent after its logon in the steps of `crates/latchwork/tests/conversation`
+//! (written by `examples/record.rs`), and the driver's capabilities. In any order, each packet is answered or ends the
+//! session, the server never waits for more than the rest of a message, and afterwards no lock is held and the process
+//! slot is free again.
 
 use crate::corpora;
 use crate::language::instance;
@@ -19,13 +19,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-/// Makes what the steps work on.
+/// Creates the objects of the steps.
 const SETUP: &str = include_str!("../../latchwork/tests/conversation/setup.sql");
 
-/// Puts back what a conversation has changed for good.
+/// Restores what a conversation has changed permanently.
 const RESTORE: [&str; 4] = ["delete from u.kinds", "delete from u.longs", "delete from u.wider", "commit"];
 
-/// The packets of a driver behind its logon.
+/// The packets of a driver after its logon.
 pub struct Recording {
     /// The file's name.
     pub name: String,
@@ -57,12 +57,12 @@ impl Recording {
         Recording { name, client, sdu, packets: parts.collect() }
     }
 
-    /// The packets as they came.
+    /// The packets in their original order.
     pub fn whole(&self) -> Vec<&[u8]> {
         self.packets.iter().map(Vec::as_slice).collect()
     }
 
-    /// The packets up to one of them, of which the first half comes as well where `is_torn`.
+    /// The packets before number `at`, and the first half of that one if `is_torn`.
     pub fn cut(&self, at: usize, is_torn: bool) -> Vec<&[u8]> {
         let mut packets = self.whole();
         packets.truncate(at + usize::from(is_torn));
@@ -72,7 +72,7 @@ impl Recording {
         packets
     }
 
-    /// The packets in another order: some change places, come twice, or do not come.
+    /// The packets in another order: some are exchanged, repeated or omitted.
     pub fn disordered(&self, random: &mut Rng) -> Vec<&[u8]> {
         let mut packets = self.whole();
         for _ in 0..random.usize(1..=6) {
@@ -104,7 +104,7 @@ impl Recording {
         self.packets.is_empty()
     }
 
-    /// Says packets to a session of its own. Gives how many were said before it ended.
+    /// Sends packets to a new session. Returns the number sent before it ended.
     ///
     /// # Panics
     /// When the session leaves something behind.
@@ -122,7 +122,7 @@ impl Recording {
         for (n, packet) in packets.iter().enumerate() {
             let is_written = socket.write_all(packet).is_ok();
             if n + 1 == packets.len() {
-                // The rest of a packet that was torn does not come.
+                // The rest of a truncated packet never arrives.
                 socket.shutdown(Shutdown::Write).expect("a socket");
             }
             if !is_written || !server.serve() {
@@ -147,7 +147,7 @@ impl Recording {
     }
 }
 
-/// Makes what the recorded steps work on, in the instance of this thread.
+/// Creates the objects of the recorded steps, in the instance of this thread.
 ///
 /// # Panics
 /// When a statement is refused.

@@ -4,13 +4,13 @@ use crate::{Target, words};
 use fastrand::Rng;
 use std::path::{Path, PathBuf};
 
-/// Where corpora are kept.
+/// The folder of the corpora.
 pub fn corpora() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
 }
 
-/// The inputs that a target begins with: those of the encoders, those of `fuzz/corpus/NAME.bin`, which a search kept
-/// for their coverage, and the files of `fuzz/corpus/NAME`, in the order of their names.
+/// The initial inputs of a target: those of the encoders, those of `fuzz/corpus/NAME.bin`, which a search kept for
+/// their coverage, and the files of `fuzz/corpus/NAME`, in the order of their names.
 ///
 /// # Panics
 /// When a file of the corpus cannot be read.
@@ -40,7 +40,7 @@ pub fn packed(inputs: &[Vec<u8>]) -> Vec<u8> {
 /// The inputs of a packed file.
 ///
 /// # Panics
-/// When the file was cut off.
+/// When the file is truncated.
 pub fn unpacked(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     while let Some((len, rest)) = bytes.split_first_chunk::<4>() {
@@ -76,10 +76,10 @@ fn changed(random: &mut Rng, corpus: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Runs a target over its corpus and over `changes` changed copies, and returns how many inputs that were.
+/// Runs a target over its corpus and over `changes` changed copies, and returns the number of inputs.
 ///
 /// # Panics
-/// When an invariant of the target breaks; the input is printed first.
+/// When an invariant of the target is violated; the input is printed first.
 pub fn replay(target: &Target, seed: u64, changes: usize) -> usize {
     replay_over(target, &corpus_of(target), seed, changes)
 }

@@ -1,4 +1,4 @@
-//! What lies in blocks: rows and their values, keys, row operations of undo, and heads of logs.
+//! The content of blocks: rows and their values, keys, row operations of undo, and heads of logs.
 
 use crate::Target;
 use types::row::RowReader;
@@ -53,7 +53,7 @@ fn row(bytes: &[u8]) {
         columns += 1;
     }
     assert_eq!(whole, Some(bytes.len() - reader.rest().len()));
-    // A row that is written again with some columns changed has the others as they were.
+    // Writing a row again with some columns changed leaves the others unchanged.
     let mut again = Vec::new();
     let changed = [0, 3];
     let put = |_, writer: &mut types::RowWriter<'_>| writer.bytes(b"new");
@@ -65,7 +65,7 @@ fn row(bytes: &[u8]) {
     }
 }
 
-/// A value that decodes is encoded and decoded again, to the same value.
+/// A decoded value is encoded and decoded again, to the same value.
 fn stored_value(bytes: &[u8], data_type: &DataType) {
     let (mut value, mut again) = (Value::Null, Value::Null);
     if codec::decode_into(bytes, data_type, &mut value).is_err() {
@@ -78,7 +78,7 @@ fn stored_value(bytes: &[u8], data_type: &DataType) {
     let _ = value.to_text(&types::Nls::default()).map(|t| t.is_some());
 }
 
-/// A key part that is taken off and put on again is what it was.
+/// A key part that is removed and added again is unchanged.
 fn key(bytes: &[u8], descending: bool) {
     let (mut rest, mut part, mut parts) = (bytes, Vec::new(), 0);
     while let Some((left, is_present)) = codec::pop_key_part(rest, descending, &mut part) {
@@ -104,7 +104,7 @@ fn kept(bytes: &[u8]) {
         let again = redo::LogHeader::parse(&header.to_bytes());
         assert_eq!(again, Some(header));
     }
-    // As if the checksum had been right.
+    // As if the checksum were right.
     let header = redo::LogHeader {
         database: 7,
         incarnation: 1,

@@ -1,8 +1,8 @@
-//! Changes texts of a language word by word: what a change by bytes gives is refused by the lexer nearly always.
+//! Changes texts of a language word by word: the lexer refuses nearly all results of changes by bytes.
 
 use fastrand::Rng;
 
-/// Pieces that are put in. Those that nest, quote, bind and comment come first.
+/// Pieces to insert. Those that nest, quote, bind and comment come first.
 const PIECES: &[&str] = &[
     "(",
     ")",
@@ -163,7 +163,7 @@ const PIECES: &[&str] = &[
     "\u{0}",
 ];
 
-/// Where words begin.
+/// The beginnings of words.
 fn starts(text: &str) -> Vec<usize> {
     let mut out = vec![0];
     let mut before = ' ';

@@ -1,5 +1,5 @@
-//! Messages as drivers send them, recorded from JDBC and go-ora: answered as a whole, and refused at once where a part
-//! is missing.
+//! Messages of drivers, recorded from JDBC and go-ora: complete ones are answered, and incomplete ones are refused at
+//! once.
 
 use fuzzing::language::instance;
 use net::local::{self, FrameBuffer, Logon, PROTOCOL_VERSION, Reply, Request as Ask};
@@ -19,10 +19,10 @@ use types::Value;
 
 const SDU: u32 = 8192;
 
-/// JDBC: texts of names and statements have no length before them, a scale is a number, the last packet of a message is
-/// marked.
+/// JDBC: texts of names and statements are not preceded by their length, a scale is a number, the last packet of a
+/// message is marked.
 const JDBC: Client = Client { sized_text: false, byte_scale: false, ..Client::USUAL };
-/// go-ora: nothing is marked.
+/// go-ora: no packet is marked.
 const GO: Client = Client { byte_scale: false, ..Client::USUAL };
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -34,7 +34,7 @@ fn hex(text: &str) -> String {
     text.bytes().map(|b| format!("{b:02x}")).collect()
 }
 
-/// An execution of a text by JDBC, with what stands before the function and behind the text.
+/// An execution of a text by JDBC, with the bytes before the function and after the text.
 fn jdbc(options: &str, sql: &str, binds: &str, behind: &str) -> Vec<u8> {
     let shapes = if binds.is_empty() { "00 00".to_string() } else { format!("01 01{binds}") };
     bytes(&format!(
@@ -93,7 +93,7 @@ impl Talk {
         self.send(&packets)
     }
 
-    /// An answer that is no error.
+    /// Expects an answer without an error.
     fn works(&mut self, message: &[u8]) -> Vec<u8> {
         let (goes_on, said) = self.say(message);
         let text = String::from_utf8_lossy(&said).into_owned();
@@ -138,7 +138,7 @@ fn insert() -> Vec<u8> {
     ))
 }
 
-/// A query of the own client, and how many rows are to come with its answer.
+/// A query of the test's client, and the number of rows to send with its answer.
 fn query(sql: &str, prefetch: u32) -> Vec<u8> {
     let options = option::PARSE | option::EXECUTE | option::FETCH | option::NOT_A_BLOCK;
     let execute = Execute {
@@ -162,7 +162,7 @@ fn answer_of(said: &[u8], columns: &[Column]) -> Answer {
 fn rows_are_on_their_way_before_the_last_one_is_found() {
     let mut talk = Talk::begin(Client::USUAL, &[]);
     let text = "select rpad('x', 200, 'x') || 1 / (400 - level) x from dual connect by level <= 1000";
-    // Rows that fill no packet are not sent ahead: the error stands alone.
+    // Rows that do not fill a packet are not sent early: the answer has only the error.
     let late = text.replace("400", "20");
     for (sql, is_ahead) in [(text, true), (&late, false)] {
         let (goes_on, said) = talk.say(&query(sql, 1000));
@@ -200,7 +200,7 @@ fn bytes_that_were_sent_ahead_are_counted() {
     talk.end();
 }
 
-/// All rows of a query as a driver gets them, some at a time, and as the session gives them.
+/// All rows of a query as a driver gets them, some at a time, and as the session returns them.
 fn both_ways(talk: &mut Talk, sql: &str) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
     let answer = answer_of(&talk.say(&query(sql, 3)).1, &[]);
     let (cursor, columns) = (answer.outcome.cursor, answer.columns.expect("columns"));
@@ -238,7 +238,7 @@ fn stored_rows_are_sent_as_they_lie() {
             "insert into lie_keyed select l.*, row_number() over (order by m) from lie l",
             "update lie set t = rpad(t, 3000, 'y') where mod(m * 8, 9) = 1",
             "create index lie_m on lie (m)",
-            // The rows before have no such column.
+            // Rows inserted before do not have this column.
             "alter table lie add (later varchar2(10))",
             "insert into lie (n, later) values (1, 'later')",
             "commit",
@@ -263,7 +263,7 @@ fn stored_rows_are_sent_as_they_lie() {
     }
     let (found, wanted): (Vec<_>, Vec<_>) = counts.into_iter().unzip();
     assert_eq!(found, wanted);
-    // A query may be left behind some rows.
+    // A query may be left after some rows.
     let answer = answer_of(&talk.say(&query("select t from lie", 3)).1, &[]);
     assert_eq!(answer.rows.len(), 3);
     let statistic =
@@ -297,7 +297,7 @@ fn texts_before_a_call_are_read_as_the_client_writes_them() {
     // Keys and values of a namespace.
     let key_values = format!("11 9a 05 01 0102 01 0101 0121 00 {} 0101 01 6b 0101 01 76 00 03 93 06", hex("NS"));
     talk.works(&bytes(&key_values));
-    // One that is not known is refused with the call behind it, and the connection stays.
+    // An unknown one is refused together with the next call, and the connection stays.
     talk.fails(&bytes("11 cd 07 01 02 03 04 03 93 08"), "ORA-03001", true);
     talk.works(&bytes("03 93 09"));
     talk.end();
@@ -353,7 +353,7 @@ fn a_table_is_described_to_who_may_read_it() {
     for name in names {
         reader.fails(&object(name), "ORA-04043", true);
     }
-    // Not what the table has, and not that it is there.
+    // Reveals neither the table's columns nor its existence.
     reader.fails(&object("sys.user$"), "ORA-04043", true);
     for grant in ["select on rec_owner.rec_seen", "read on rec_owner.rec_view"] {
         owner.rows(&format!("grant {grant} to rec_reader"));
@@ -372,7 +372,7 @@ fn what_returning_takes_may_be_sent_as_null() {
     let sql = "insert into rec_r (id, t) values (7, :1 ) returning id into :2 ";
     let message = jdbc("02 0529", sql, "02", &format!("{TEXT} {NUMBER} 07 03 726964 00"));
     let said = talk.works(&message);
-    // Directions, then the number that one row gave.
+    // Directions, then the number returned for one row.
     assert!(said.starts_with(&bytes("0b 01 0102 00 0101 00 00 00 20 10 07 0101 02c108 00")), "{said:02x?}");
     talk.end();
     let mut talk = Talk::begin(GO, &[]);
@@ -404,7 +404,7 @@ fn a_message_cut_anywhere_is_refused_at_once() {
     for message in [insert(), returning, known_by, object] {
         for cut in 1..message.len() {
             let mut talk = session.take().unwrap_or_else(|| Talk::begin(JDBC, &[]));
-            // A part that is a message itself is answered as one; any other ends the session with ORA-03106.
+            // A part that is itself a message is answered as one; any other ends the session with ORA-03106.
             let (goes_on, said) = talk.say(&message[..cut]);
             assert!(!said.is_empty() && talk.server.begun() == 0, "cut at {cut}");
             if goes_on {
@@ -415,7 +415,7 @@ fn a_message_cut_anywhere_is_refused_at_once() {
                 talk.end();
             }
         }
-        // In two packets, of which the first says that another one follows.
+        // In two packets, the first of which announces a further one.
         let mut talk = session.take().unwrap_or_else(|| Talk::begin(JDBC, &[]));
         talk.works(&bytes("03 93 04"));
         for cut in 1..message.len() {
@@ -427,7 +427,7 @@ fn a_message_cut_anywhere_is_refused_at_once() {
                 let (goes_on, said) = talk.say(&message[cut..]);
                 assert!(goes_on && !said.is_empty(), "cut at {cut}");
             } else {
-                // The name of an object has no end of its own: what has come is one.
+                // The name of an object has no end mark, so any part of it is a complete name.
                 let _ = talk.say(&bytes("03 93 05"));
             }
             talk.server.session().rollback().expect("a rollback");

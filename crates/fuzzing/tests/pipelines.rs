@@ -1,4 +1,4 @@
-//! Calls that do not wait for answers: each is answered once, in its turn, whatever becomes of the others.
+//! Pipelined calls, which do not wait for answers: each is answered once, in order, whatever the outcome of the others.
 
 use fuzzing::language::instance;
 use net::oracle::call::{self, Execute, option};
@@ -122,7 +122,7 @@ impl Talk {
     }
 }
 
-/// The responses in packets that each end one, or are a part of it.
+/// The responses, from packets that each end one or are a part of it.
 fn responses(bytes: &[u8]) -> Vec<String> {
     let mut buffer = PacketBuffer::new();
     buffer.accept(SDU);
@@ -184,7 +184,7 @@ fn a_pipeline_is_one_round_trip() {
 
 #[test]
 fn neither_side_waits_for_the_other_in_a_long_pipeline() {
-    // More than the buffers of the socket hold, both ways; the client reads nothing before it has said everything.
+    // More than the buffers of the socket hold, in both directions; the client reads only after it has sent everything.
     let wide = format!("select '{}', rpad('x', 4000) from dual connect by level <= 20", "y".repeat(3000));
     let statements = vec![wide.as_str(); 300];
     let mut talk = Talk::begin(READS_ENDS, &[]);
@@ -198,7 +198,7 @@ fn neither_side_waits_for_the_other_in_a_long_pipeline() {
         }
         responses(&bytes)
     });
-    // Calls come in while others are answered.
+    // Calls are read while others are answered.
     let before = talk.value(ROUND_TRIPS);
     while talk.value(ROUND_TRIPS) == before {
         assert!(talk.server.serve());
@@ -219,7 +219,7 @@ fn a_break_fails_a_call_of_a_pipeline_without_markers() {
     let all = talk.hear();
     assert_eq!(all.len(), 5);
     assert!(has(&all[0], "ORA-01013") && all[1..].iter().all(|text| !has(text, "ORA-010")), "{all:?}");
-    // The answer to the break comes behind the next call.
+    // The answer to the break follows the next call.
     let mut packets = Vec::new();
     let single = talk.statement("select 'next' from dual");
     tns::write_part(&mut packets, &single, 0);
@@ -248,7 +248,7 @@ fn a_break_fails_a_call_of_a_pipeline_without_markers() {
     assert!(has(&String::from_utf8_lossy(&bytes), "ORA-01013"));
 }
 
-/// The kinds of the packets that are there.
+/// The kinds of the available packets.
 fn kinds(bytes: &[u8]) -> Vec<u8> {
     let mut buffer = PacketBuffer::new();
     buffer.accept(SDU);
@@ -300,7 +300,7 @@ fn a_pipeline_cut_anywhere_or_out_of_order_ends_at_once() {
         let mut talk = Talk::begin(READS_ENDS, &[]);
         talk.socket.write_all(bytes).expect("room");
         talk.socket.shutdown(std::net::Shutdown::Write).expect("a socket");
-        // Nothing is waited for behind the last byte.
+        // The server does not wait after the last byte.
         assert!(!talk.server.serve());
         talk.finish();
     };

@@ -1,7 +1,7 @@
-//! Recorded messages of drivers are sent again: cut off behind and inside its packets, and out of order.
+//! Recorded messages of drivers are replayed: truncated between and inside packets, and out of order.
 //!
-//! `LATCHWORK_FUZZ_CHANGES` says how many cuts and orders each recording gets (0: a cut at every packet, and as many
-//! orders), `LATCHWORK_FUZZ_SEED` which.
+//! `LATCHWORK_FUZZ_CHANGES` sets the number of truncations and orders for each recording (0: a truncation at every
+//! packet, and as many orders), `LATCHWORK_FUZZ_SEED` selects them.
 
 use fastrand::Rng;
 use fuzzing::recorded::{Recording, prepare, recordings};

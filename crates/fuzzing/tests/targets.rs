@@ -1,8 +1,8 @@
-//! The short form of the search: every target over its corpus and some seeded changes of it.
+//! The short form of the search: every target with its corpus and some seeded changes of it.
 
 use fuzzing::{TARGETS, replay, target};
 
-/// More by `LATCHWORK_FUZZ_CHANGES`, other ones by `LATCHWORK_FUZZ_SEED`.
+/// `LATCHWORK_FUZZ_CHANGES` sets the number of changes, `LATCHWORK_FUZZ_SEED` selects others.
 fn run(name: &str, changes: usize) {
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
     let changes = number("LATCHWORK_FUZZ_CHANGES").map_or(changes, |n| n as usize);
