@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use types::{DataType, Ora, Value};
 
-/// The instance does not run.
+/// Exit code: no instance runs.
 const EXIT_STATE: u8 = 3;
 
 const EXAMPLES: &str = "\
@@ -26,41 +26,41 @@ Examples:
 #[derive(Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Command {
-    /// Print what the instance did between two snapshots
+    /// Print a report of the workload between two snapshots
     Report(Report),
     /// Compare two periods, each from one snapshot to another
     Diff(Diff),
-    /// Print what sessions were seen to do in the last minutes
+    /// Print the sampled activity of sessions in the last minutes
     Ash(Ash),
     /// Take a snapshot now and print its number
     Snapshot(Snapshot),
-    /// List the snapshots there are
+    /// List the snapshots
     List(List),
-    /// Write snapshots as Parquet, CSV or JSON for other engines; what an earlier export wrote is left out
+    /// Write snapshots as Parquet, CSV or JSON for other engines; snapshots of an earlier export are skipped
     Export(Export),
 }
 
 #[derive(Args)]
 pub struct Export {
-    /// The folder to write to, made where it is not there
+    /// The folder to write to; it is created if necessary
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     #[arg(long, value_enum, default_value_t = lab::ExportForm::Parquet)]
     format: lab::ExportForm,
-    /// The first snapshot [default: the first there is]
+    /// The first snapshot [default: the oldest]
     #[arg(long, value_name = "SNAPSHOT")]
     from: Option<i64>,
-    /// The last snapshot [default: the last there is]
+    /// The last snapshot [default: the newest]
     #[arg(long, value_name = "SNAPSHOT")]
     to_snap: Option<i64>,
-    /// The run's name in the folders [default: when the instance was started]
+    /// The run's name in the folders [default: the time when the instance was started]
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
     #[command(flatten)]
     place: Place,
 }
 
-/// How a report is written, and where to.
+/// The format and destination of a report.
 #[derive(Args)]
 struct Written {
     /// A self-contained page with plots instead of text
@@ -101,13 +101,13 @@ pub struct Diff {
 
 #[derive(Args)]
 pub struct Ash {
-    /// How far to look back
+    /// Minutes to look back
     #[arg(long, default_value_t = 15.0, value_name = "N", value_parser = minutes)]
     minutes: f64,
-    /// Of this session only
+    /// Only this session
     #[arg(long, value_name = "SID")]
     sid: Option<i64>,
-    /// Of this statement only; a pattern of LIKE
+    /// Only this statement; a pattern of LIKE
     #[arg(long, value_name = "SQL_ID")]
     sql_id: Option<String>,
     #[command(flatten)]
@@ -118,7 +118,7 @@ pub struct Ash {
 
 #[derive(Args)]
 pub struct Snapshot {
-    /// TYPICAL, or ALL: single latches, too
+    /// TYPICAL, or ALL, which includes single latches
     #[arg(long, default_value = "TYPICAL")]
     level: String,
     #[command(flatten)]
@@ -137,7 +137,7 @@ pub struct List {
 fn minutes(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(minutes) if (0.0..=1e7).contains(&minutes) => Ok(minutes),
-        _ => Err("minutes are a number from 0 on".into()),
+        _ => Err("give the minutes as a number, 0 or more".into()),
     }
 }
 
@@ -218,7 +218,7 @@ type Make<'a> = &'a dyn Fn(&mut dyn Source, Format) -> types::Result<String>;
 fn report(place: &Place, written: &Written, make: Make<'_>) -> Result<(), Failure> {
     let mut c = connect(&place.dir())?;
     let format = if written.html { Format::Html } else { Format::Text };
-    // What the instance or the connection says is told as it is.
+    // A message of the instance or the connection is printed unchanged.
     let mut failed = None;
     let mut query =
         |sql: &str, binds: &[Value]| rows(&mut c, sql, binds).map_err(|e| Ora::internal(failed.insert(e.to_string())));
@@ -240,7 +240,7 @@ fn snapshot(args: &Snapshot) -> Result<(), Failure> {
     let taken = rows(&mut c, sql, &[Value::text(args.level.as_str())]).map_err(other)?;
     match taken.first().and_then(|row| row.first()) {
         Some(Value::Number(n)) => println!("{n}"),
-        _ => return Err(other("The instance gave no number.")),
+        _ => return Err(other("The instance returned no snapshot number.")),
     }
     Ok(())
 }

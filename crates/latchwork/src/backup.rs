@@ -34,7 +34,7 @@ const MEMORY_BYTES: usize = 512 << 20;
 pub struct Backup {
     #[command(flatten)]
     place: Place,
-    /// The folder for the backup: empty, or not there yet
+    /// The folder for the backup: empty, or not existing yet
     #[arg(long, value_name = "FOLDER")]
     to: PathBuf,
 }
@@ -45,16 +45,16 @@ pub struct Restore {
     /// The folder of the backup
     #[arg(long, value_name = "FOLDER")]
     from: PathBuf,
-    /// The new database directory: empty, or not there yet
+    /// The new database directory: empty, or not existing yet
     #[arg(long = "dir", visible_alias = "to", value_name = "DIR")]
     to: PathBuf,
-    /// A folder with redo made behind the backup; may be given several times
+    /// A folder with redo made after the backup; may be given several times
     #[arg(long, value_name = "FOLDER")]
     redo: Vec<PathBuf>,
-    /// Roll forward up to this SCN, it included
+    /// Roll forward up to and including this SCN
     #[arg(long, value_name = "SCN", conflicts_with = "until_time")]
     until_scn: Option<u64>,
-    /// Roll forward to this local time, changes of that second left out
+    /// Roll forward to this local time, excluding changes of that second
     #[arg(long, value_name = "YYYY-MM-DD HH24:MI:SS")]
     until_time: Option<String>,
 }
@@ -70,7 +70,7 @@ pub fn backup(args: &Backup) -> ExitCode {
             let bytes: u64 = m.files.iter().map(|f| f.bytes).sum();
             println!("Backup of {} complete in {}.", m.name, args.to.display());
             println!("{} data files, {} MB; {} archived logs.", m.files.len(), bytes >> 20, m.logs.len());
-            println!("It can be restored to any moment from SCN {} on.", m.end.scn.0);
+            println!("It can be restored to SCN {} or any later moment.", m.end.scn.0);
             ExitCode::SUCCESS
         }
         Err(text) => {
@@ -99,7 +99,7 @@ fn of_closed(dir: &Path, to: &Path, progress: &mut Progress) -> Result<recovery:
     let (files, control) = DataFiles::open_read_only(dir).map_err(text)?;
     if !control.clean {
         let e = types::Ora::with(1113, &[&1]);
-        return Err(format!("{e}\nThe database was not closed cleanly: start it once, so that it recovers."));
+        return Err(format!("{e}\nThe database was not closed cleanly: start it once to recover it."));
     }
     let mut backup = recovery::Backup::begin(&files, to).map_err(text)?;
     let mut tell = |what: &str, done: u64, all: u64| progress.show("MB copied", what, done >> 20, all >> 20);
@@ -108,7 +108,7 @@ fn of_closed(dir: &Path, to: &Path, progress: &mut Progress) -> Result<recovery:
     backup.finish(Moment { rba: at.rba, scn: at.scn, time_s: at.time_s }, &mut tell).map_err(text)
 }
 
-/// A session that ends backup mode whatever happens.
+/// A session that ends backup mode in any case when it is dropped.
 struct Mode(Client);
 
 impl Mode {
@@ -130,11 +130,11 @@ fn of_open(dir: &Path, to: &Path, progress: &mut Progress) -> Result<recovery::M
     let copied = recovery::Backup::begin(&files, to)
         .and_then(|mut backup| backup.copy_files(&mut tell).map(|()| backup))
         .map_err(text);
-    // Backup mode ends also when the copying has failed.
+    // Backup mode is ended even when the copying has failed.
     let ended = mode.run("alter database end backup");
     let backup = copied?;
     ended?;
-    // What was copied is sound once it is rolled forward to here.
+    // The copies are consistent once they are rolled forward to here.
     mode.run("alter system archive log current")?;
     let control = ControlFile::read(dir).map_err(text)?;
     let current = control.current_log().ok_or("The database has no log.")?;
@@ -211,7 +211,7 @@ fn report(args: &Restore, made: &recovery::Restored) -> String {
     ));
     if !made.knows_last && args.until_scn.is_none() && args.until_time.is_none() {
         text.push_str(
-            "The last control file of the database was not found: redo made behind the backup may be missing.\n",
+            "The last control file of the database was not found: redo made after the backup may be missing.\n",
         );
     }
     for at in &out.damaged {
@@ -230,7 +230,7 @@ fn report(args: &Restore, made: &recovery::Restored) -> String {
 fn seconds_of(time: &str) -> Result<u32, String> {
     let local = types::format::date_from_text(time, "YYYY-MM-DD HH24:MI:SS", &Nls::default()).map_err(text)?;
     let local = local.to_unix();
-    // The offset of a time shortly before a change of the clock is the one before it.
+    // Shortly before a change of the clock the offset is the one from before it.
     let utc = local - i64::from(os::clock::utc_offset_seconds(local));
-    u32::try_from(utc).map_err(|_| format!("{time} is no time of a database"))
+    u32::try_from(utc).map_err(|_| format!("{time} is outside the range of database times"))
 }

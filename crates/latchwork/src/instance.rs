@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// The instance runs already, or does not run.
+/// Exit code: the instance runs already, or does not run.
 const EXIT_STATE: u8 = 3;
 
 const START_EXAMPLES: &str = "\
@@ -31,7 +31,7 @@ Examples:
   latchwork hang                          the instance of $LATCHWORK_HOME
   latchwork hang --dir /data/db | less    another one";
 
-/// Where the database is.
+/// The database directory.
 #[derive(Args)]
 pub struct Place {
     /// The database directory [default: $LATCHWORK_HOME, or ./latchwork-db]
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-/// The database directory when none is named.
+/// The default database directory.
 pub fn default_dir() -> PathBuf {
     let home = std::env::var_os("LATCHWORK_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
     home.unwrap_or_else(|| PathBuf::from("latchwork-db"))
@@ -59,16 +59,16 @@ pub struct Start {
     /// Set an init parameter; may be given several times and overrides the init file
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
-    /// Read init parameters from this file [default: init.ora in the database directory, when there is one]
+    /// Read init parameters from this file [default: init.ora in the database directory, if it exists]
     #[arg(long, value_name = "FILE")]
     init: Option<PathBuf>,
-    /// Do not go to the background
+    /// Stay in the foreground
     #[arg(long)]
     foreground: bool,
-    /// Make a throw-away database that ends with standard input
+    /// Create a throw-away database that ends with standard input
     #[arg(long, hide = true)]
     ephemeral: bool,
-    /// End when standard input does, as a throw-away database; the database stays
+    /// End with standard input like a throw-away database, but keep the database
     #[arg(long, hide = true)]
     owned: bool,
 }
@@ -125,7 +125,7 @@ fn foreground(args: &Start) -> ExitCode {
     let options = match options(args) {
         Ok(o) => o,
         Err(text) => {
-            // An owner that waits for the first line reads the reason there.
+            // The owner reads the first line and so gets the reason.
             if args.ephemeral || args.owned {
                 println!("{text}");
             } else {
@@ -164,7 +164,7 @@ fn options(args: &Start) -> Result<StartOptions, String> {
     })
 }
 
-/// Starts the supervisor as a program of its own and waits for its first line.
+/// Starts the supervisor as a separate program and waits for its first line.
 fn background(args: &Start) -> Result<(), String> {
     options(args)?;
     let dir = args.place.dir();
@@ -177,7 +177,7 @@ fn background(args: &Start) -> Result<(), String> {
     if let Some(init) = &args.init {
         command.arg("--init").arg(init);
     }
-    // The end of the starting script or job must not end the database.
+    // The database must survive the end of the script or job that started it.
     os::process::in_own_session(&mut command);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut child = child.map_err(|e| format!("cannot start the supervisor: {e}"))?;
@@ -227,8 +227,8 @@ pub fn status(args: &Status) -> ExitCode {
             print!("{s}");
             match inside(&args.place.dir()) {
                 Ok(text) => print!("{text}"),
-                // It runs, but does not answer: full, closing, or not ours to ask.
-                Err(e) => println!("It did not say more: {e}"),
+                // The instance runs but does not answer: it is full, closing, or owned by another user.
+                Err(e) => println!("It gave no further information: {e}"),
             }
             ExitCode::SUCCESS
         }
@@ -240,7 +240,7 @@ pub fn status(args: &Status) -> ExitCode {
     }
 }
 
-/// What the instance says of itself: generation, memory, processes.
+/// The instance's own description: generation, memory, processes.
 fn inside(dir: &Path) -> client::ClientResult<String> {
     let mut session = client::Client::connect(dir, &client::Credentials::Sysdba)?;
     let mut rows = |sql: &str| -> client::ClientResult<Vec<Vec<String>>> {
@@ -270,7 +270,7 @@ fn inside(dir: &Path) -> client::ClientResult<String> {
         out.push_str(&format!("  {:>8}  {:<8} {:<12} {:<9} {}\n", row[0], row[1], row[2], row[3], row[4]));
     }
     session.logoff(true)?;
-    // Without one there is nothing to tell.
+    // Without a listener this part is omitted.
     if let Ok(lines) = client::Client::ask_listener(dir, client::ListenerWord::Status) {
         let from = lines.iter().position(|line| line.starts_with("Listening Endpoints")).unwrap_or(lines.len());
         let handlers = client::Client::ask_listener(dir, client::ListenerWord::Services)?;

@@ -1,4 +1,4 @@
-//! `latchwork lsnrctl`: the words of lsnrctl, for the listener of an instance of this machine.
+//! `latchwork lsnrctl`: the commands of lsnrctl, for the listener of an instance of this machine.
 
 use crate::instance::Place;
 use clap::Args;
@@ -21,15 +21,15 @@ Examples:
   latchwork lsnrctl stop                 nobody connects any more; sessions go on
   echo services | latchwork lsnrctl      without a word they are read";
 
-/// What to do.
+/// The command.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Lsnrctl {
     #[command(flatten)]
     place: Place,
-    /// start, stop, status, services, reload, version or help; without one they are read from standard input
+    /// start, stop, status, services, reload, version or help; by default commands are read from standard input
     word: Option<String>,
-    /// The listener's name: there is one
+    /// The listener's name; there is only one
     name: Option<String>,
 }
 
@@ -50,7 +50,7 @@ fn session_banner() -> String {
     format!("Latchwork Release {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Reads words until `exit`.
+/// Reads commands until `exit`.
 fn talk(dir: &Path) -> ExitCode {
     println!("Welcome to LSNRCTL, type \"help\" for information.\n");
     let stdin = std::io::stdin();
@@ -73,7 +73,7 @@ fn talk(dir: &Path) -> ExitCode {
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Does what one word says; whether that could be done.
+/// Executes one command; returns whether it succeeded.
 fn obey(dir: &Path, word: &str, name: Option<&str>) -> bool {
     let word = match word.to_ascii_lowercase().as_str() {
         "status" => ListenerWord::Status,

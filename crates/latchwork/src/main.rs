@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! The `latchwork` program: starts and stops instances, and is the shell and the laboratory.
+//! The `latchwork` program: starts and stops instances, and contains the shell and the laboratory.
 
 mod awr;
 mod backup;
@@ -24,38 +24,38 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Start the instance of a database directory, creating the database when there is none
+    /// Start the instance of a database directory; creates the database if there is none
     Start(instance::Start),
     /// Stop a running instance
     Stop(instance::Stop),
-    /// Say whether an instance runs, with its processes and memory
+    /// Show whether an instance runs, with its processes and memory
     Status(instance::Status),
     /// Check every file, block, table and index of a stopped database
     Verify(verify::Verify),
     /// Copy a database, open or stopped, into a folder
     Backup(backup::Backup),
-    /// Make a database of a backup, as of its end or an earlier moment
+    /// Make a database from a backup, as of its end or an earlier moment
     Restore(backup::Restore),
-    /// Say how far a database that does not start can be recovered, and go on without redo that is lost
+    /// Show how far a database that does not start can be recovered, and open it without lost redo
     Recover(recover::Recover),
-    /// Say who waits for whom in an instance that may be stuck: reads its memory, takes no latch, changes nothing
+    /// Show blockers and waiters of an instance that may be stuck: reads its memory, takes no latch, changes nothing
     Hang(instance::Hang),
     /// SQL*Plus-compatible shell; also when the program is called sqlplus
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Sql {
-        /// As SQL*Plus takes them; --help lists them
+        /// Arguments of SQL*Plus; --help lists them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Snapshots of the workload, and reports of what the instance did between two of them
+    /// Snapshots of the workload, and reports of the activity between two of them
     #[command(subcommand)]
     Awr(awr::Command),
-    /// Watch an instance live: who is active, what is waited for, which latches, which statements
+    /// Watch an instance live: active sessions, waits, latches, statements
     Top(top::Top),
-    /// Ask a listener whether it is there; also when the program is called tnsping
+    /// Test whether a listener answers; also when the program is called tnsping
     #[command(name = "tnsping")]
     TnsPing(tnsping::TnsPing),
-    /// Ask the listener where it listens and for what, or stop and start it; also when the program is called lsnrctl
+    /// Show the listener's addresses and services, or stop and start it; also when the program is called lsnrctl
     Lsnrctl(lsnrctl::Lsnrctl),
     /// Run, compare and report contention experiments
     #[command(subcommand)]
@@ -63,7 +63,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Into a pipe that nobody reads any more (`latchwork status | head -1`) programs end quietly, by this signal. An
+    // A program whose output goes to a closed pipe (`latchwork status | head -1`) is ended silently by this signal. An
     // instance ignores it.
     os::signal::restore_default(os::signal::SIGPIPE);
     if called_as("sqlplus") {
@@ -99,7 +99,7 @@ fn run(command: Command) -> ExitCode {
     }
 }
 
-/// Whether the program was started under a name scripts know.
+/// Whether the program was started under this name.
 fn called_as(wanted: &str) -> bool {
     let name = std::env::args_os().next().map(std::path::PathBuf::from);
     name.as_deref().and_then(std::path::Path::file_stem).is_some_and(|stem| stem == wanted)

@@ -1,12 +1,12 @@
-//! A progress bar for what takes longer than two seconds.
+//! A progress bar for tasks that take longer than two seconds.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// How long something may take before it shows how far it is.
+/// Duration after which a task shows its progress.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// Shows on a terminal how far a long task has come; nothing at all elsewhere, or when the task is short.
+/// Shows the progress of a long task on a terminal; no output elsewhere, or for a short task.
 pub struct Progress {
     started: Instant,
     stage: String,
@@ -14,12 +14,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A task that begins now.
+    /// Begins a task.
     pub fn new() -> Progress {
         Progress { started: Instant::now(), stage: String::new(), bar: None }
     }
 
-    /// Says that `done` of `all` units of a stage are done, `what` being the next.
+    /// Shows that `done` of `all` units of a stage are done, with `what` as the next one.
     pub fn show(&mut self, stage: &str, what: &str, done: u64, all: u64) {
         if self.started.elapsed() < QUIET {
             return;
@@ -41,7 +41,7 @@ impl Progress {
         bar.set_message(what.to_owned());
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! `latchwork recover`: rolls a database forward without starting it, and gives up redo that is lost when told so.
+//! `latchwork recover`: rolls a database forward without starting it, and on request gives up redo that is lost.
 
 use crate::instance::Place;
 use crate::progress::Progress;
@@ -21,7 +21,7 @@ Examples:
 /// Memory for blocks while they are rolled forward, in bytes.
 const MEMORY_BYTES: usize = 512 << 20;
 
-/// More than recovery has workers.
+/// Upper bound of the number of workers, for the double-write area.
 const SLOTS: usize = 64;
 
 #[derive(Args)]
@@ -29,7 +29,7 @@ const SLOTS: usize = 64;
 pub struct Recover {
     #[command(flatten)]
     place: Place,
-    /// Give up the redo behind the damage
+    /// Give up the redo after the damage
     #[arg(long)]
     resetlogs: bool,
 }
@@ -90,7 +90,7 @@ fn recovered(dir: &Path, resetlogs: bool, progress: &mut Progress) -> Result<Str
     let mut tell = |at: &recovery::Progress| progress.show("MB of redo", "", at.redo_bytes >> 20, at.redo_bytes >> 20);
     match recovery::reset_logs(&it, &standing, now_s, &mut tell).map_err(text)? {
         Some(reset) => Ok(report(&reset, &dir)),
-        None => Ok("The redo is not damaged: nothing was given up. Start the database.\n".into()),
+        None => Ok("The redo is not damaged: no redo was given up. Start the database.\n".into()),
     }
 }
 
@@ -98,7 +98,7 @@ fn found(out: &Outcome) -> String {
     let mut text =
         format!("{} records of redo can be read, {} KB, up to SCN {}.\n", out.records, out.redo_bytes >> 10, out.scn.0);
     match &out.damage {
-        Some(e) => text.push_str(&format!("{e}\nThe redo goes on behind this place: it is damaged.\n")),
+        Some(e) => text.push_str(&format!("{e}\nThere is redo after this position, so the log is damaged.\n")),
         None => text.push_str("The redo ends there: start the database.\n"),
     }
     text

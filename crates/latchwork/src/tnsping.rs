@@ -1,27 +1,27 @@
-//! `latchwork tnsping`: asks a listener whether it is there.
+//! `latchwork tnsping`: tests whether a listener answers.
 
 use clap::Args;
 use client::Names;
 use std::process::ExitCode;
 
-/// Which listener, and how often.
+/// The listener, and the number of tries.
 #[derive(Args)]
 pub struct TnsPing {
     /// A name of tnsnames.ora, host, host:port, [tcps://]host:port/service[?wallet_location=DIR] or a connect
-    /// descriptor; the port is 1521 unless it is named
+    /// descriptor; the default port is 1521
     address: String,
-    /// How many times to ask
+    /// Number of tries
     #[arg(default_value_t = 1)]
     count: u32,
 }
 
-/// Asks, and prints how long each answer took.
+/// Contacts the listener, and prints the time of each answer.
 pub fn run(asked: &TnsPing) -> ExitCode {
     let names = Names::read();
     println!("Used parameter files:");
     names.files.iter().for_each(|file| println!("{}", file.display()));
     println!();
-    // A word alone is a host where nobody has said what names mean.
+    // Without tnsnames.ora a single word is a host name.
     let route = names.resolve(&asked.address).or_else(|e| match e.code() {
         12154 if !names.are_kept() && !asked.address.contains('(') => {
             names.resolve(&format!("//{}", asked.address)).map_err(|_| e)

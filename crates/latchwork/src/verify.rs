@@ -6,9 +6,9 @@ use clap::Args;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Something is wrong with the database.
+/// Exit code: the database is damaged.
 const EXIT_DAMAGED: u8 = 1;
-/// The database could not be checked.
+/// Exit code: the database could not be checked.
 const EXIT_NOT_RUN: u8 = 2;
 
 const EXAMPLES: &str = "\
@@ -60,8 +60,7 @@ fn checked(dir: &Path) -> Result<verify::Report, String> {
     let report = verify::verify(dir, &mut |at| progress.show(at.stage, at.what, at.done, at.all));
     progress.finish();
     report.map_err(|e| {
-        let hint =
-            if e.is(1113) { "\nThe database was not closed cleanly: start it once, so that it recovers." } else { "" };
+        let hint = if e.is(1113) { "\nThe database was not closed cleanly: start it once to recover it." } else { "" };
         format!("{e}{hint}")
     })
 }

@@ -1,13 +1,13 @@
-//! Tests that need what may be absent: published scripts, drivers, programs. They are left out with a word, and fail
-//! where `LATCHWORK_ALL=1` asks for all of them.
+//! Tests with optional requirements: published scripts, drivers, programs. Without them a test is skipped with a
+//! message, and fails if `LATCHWORK_ALL=1` requires all tests.
 
 use std::io::Write as _;
 
-/// Says that a test, or a part of one, is left out, and why. `LATCHWORK_LEFT_OUT` names a file that gets a line for
-/// each.
+/// Reports that a test, or a part of one, is skipped, with the reason. `LATCHWORK_LEFT_OUT` names a file that gets a
+/// line for each.
 ///
 /// # Panics
-/// With `LATCHWORK_ALL=1`, where nothing may be left out.
+/// If `LATCHWORK_ALL=1` forbids skipping.
 pub fn left_out(what: &str, why: &str) {
     let all = std::env::var_os("LATCHWORK_ALL").is_some_and(|value| value == "1");
     assert!(!all, "{what}: {why}; LATCHWORK_ALL=1 asks for all tests");

@@ -1,6 +1,5 @@
-//! What tests of a running instance share: an instance of its own for each, sessions, and statements that succeed or
-//! are refused. Whatever does not come about at once is waited for as long as a machine needs that has other things to
-//! do.
+//! Shared by the tests of a running instance: a separate instance for each test, sessions, and statements that succeed
+//! or are refused. Waits are long enough for a busy machine.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -50,7 +49,7 @@ pub fn run(c: &mut Client, sql: &str) {
     c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
 }
 
-/// The error of a statement that is refused.
+/// The error of a statement that must be refused.
 pub fn refused(c: &mut Client, sql: &str) -> String {
     c.execute(sql, &[]).expect_err(sql).to_string()
 }
@@ -83,7 +82,7 @@ pub fn text(c: &mut Client, sql: &str) -> String {
     rows(c, sql).iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 pub fn until(what: &str, mut is: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !is() {
@@ -100,13 +99,13 @@ pub fn hang(instance: &Ephemeral) -> String {
     String::from_utf8(program.stdout).unwrap()
 }
 
-/// The file that arms the crash point of an instance, and the one that tells who has met it.
+/// The file that arms the crash point of an instance, and the file that lists the processes that passed it.
 pub fn stops_and_deaths(instance: &Ephemeral) -> (PathBuf, PathBuf) {
     (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE))
 }
 
-/// Runs `sql` in a session of its own until a process stops at the crash point of the instance. `meanwhile` is given the
-/// number of that process and of the session's own. The process goes on afterwards.
+/// Runs `sql` in a session of its own until a process stops at the crash point of the instance. `meanwhile` gets the
+/// number of that process and the session's number. The process is continued afterwards.
 pub fn stopped(
     instance: &Ephemeral,
     sql: &str,
@@ -134,7 +133,7 @@ pub fn stopped(
             let _ = os::process::kill(server, os::signal::SIGCONT);
             running.is_finished()
         });
-        // It may stop only now.
+        // The process may stop only now.
         let _ = os::process::kill(server, os::signal::SIGCONT);
         done.unwrap_or_else(|e| std::panic::resume_unwind(e));
         running.join().unwrap()
