@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the snapshot of security advisories that `./check` holds Cargo.lock against.
+"""Writes the snapshot of security advisories that `./check` compares with Cargo.lock.
 
 Usage: scripts/advisories.py DIR > crates/latchwork/tests/advisories.toml
 

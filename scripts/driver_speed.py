@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What an application pays for the ordinary things, beside PostgreSQL, in interleaved rounds.
+"""The cost of ordinary operations of an application, compared with PostgreSQL, in interleaved rounds.
 
 The drivers are python-oracledb and psycopg, go-ora and pgx, or ojdbc and pgjdbc.
 
 Usage: scripts/driver_speed.py [--language python|go|java] [--classpath JARS] [--latchwork PROGRAM] [--postgres BIN]
                                [--rounds N] [--only WORD]
 
-Both databases are made for the run in a folder below TMPDIR, on one machine with the client, over TCP on loopback.
-Needs the packages oracledb and psycopg, and PostgreSQL's programs; for Go its toolchain, which fetches the drivers; for
-Java both drivers' jars. Prints the median of the rounds for each, by second, and Latchwork's rate over PostgreSQL's:
-above 1 Latchwork is faster. Behind that the processor time of the process that serves the connection, in microseconds
-for each, where one connection does the work.
+Both databases are created for the run in a folder below TMPDIR, on the client's machine; the client connects by TCP on
+loopback. Needs the packages oracledb and psycopg, and PostgreSQL's programs; for Go its toolchain, which fetches the
+drivers; for Java both drivers' jars. Prints for each operation the median of the rounds, per second, and the ratio of
+Latchwork's rate to PostgreSQL's: above 1 Latchwork is faster. Where one connection does the work, the CPU time of its
+server process in microseconds per operation follows.
 """
 
 import argparse
@@ -131,7 +131,7 @@ class Postgres:
 
     @staticmethod
     def cursor(c, size):
-        """PostgreSQL sends all rows, however many the client has asked for."""
+        """PostgreSQL sends all rows, however many the client requests."""
         return c.cursor()
 
     @staticmethod
@@ -143,7 +143,7 @@ class Postgres:
 
 
 class ArrayCursor:
-    """A cursor that PostgreSQL keeps, whose rows are fetched by arrays."""
+    """A server-side cursor of PostgreSQL, whose rows are fetched in arrays."""
 
     def __init__(self, c, size):
         self.c, self.size = c, size
@@ -182,7 +182,7 @@ def worker(db, times, go, done):
 
 
 def sixteen(db, c):
-    """Rows by the time from the start of all to the end of the last one: (rows, seconds)."""
+    """The rows, and the time from the common start to the end of the last process: (rows, seconds)."""
     go, done = multiprocessing.Event(), multiprocessing.Queue()
     all_of_them = [multiprocessing.Process(target=worker, args=(db, 1000, go, done)) for _ in range(16)]
     for p in all_of_them:
@@ -200,7 +200,7 @@ def sixteen(db, c):
 
 
 def a_million(size, both=False):
-    """Rows by arrays of that size; PostgreSQL's all at once, or by a cursor that it keeps, where both fetch arrays."""
+    """Rows in arrays of that size; from PostgreSQL all at once, or from a server-side cursor if `both` fetch arrays."""
 
     def task(db, c):
         k = db.array_cursor(c, size) if both else db.cursor(c, size)
@@ -256,7 +256,7 @@ TASKS = {
 }
 
 
-# In the words of the programs in the other languages.
+# The names of the tasks in the programs of the other languages.
 GO_TASKS = {
     "single-row select, prepared": "prepared",
     "single-row select, as a text": "one",
@@ -284,7 +284,7 @@ JAVA_TASKS = {
 
 
 class Client:
-    """A program in another language that does the tasks."""
+    """A program in another language that performs the tasks."""
 
     def __init__(self, language, classpath, folder, both):
         here = pathlib.Path(__file__).resolve().parent / "driver_speed"

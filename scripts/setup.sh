@@ -26,7 +26,7 @@ apt_install() {
   hash -r
 }
 
-# Whether the distribution has a package of that name. Looks at what `apt-get update` brought last.
+# Whether the distribution has a package of that name, by the lists of the last `apt-get update`.
 apt_has() { [[ "$(apt-cache policy "$1" 2>/dev/null)" == *"Candidate: "[0-9]* ]]; }
 
 use_cargo_home() {
@@ -42,7 +42,8 @@ rust_is_recent() {
   [ -n "$have" ] && [ "$(printf '%s\n%s\n' "$rust_wanted" "$have" | sort -V | head -n 1)" = "$rust_wanted" ]
 }
 
-# rustup: from the distribution where it has it (Debian 13, Ubuntu 24.04 and later), else one pinned version by checksum.
+# rustup: from the distribution where it has it (Debian 13, Ubuntu 24.04 and later), otherwise one pinned version with
+# its checksum.
 install_rustup() {
   if command -v apt-get >/dev/null 2>&1 && ! apt_has rustup; then as_root apt-get update -qq; fi
   if apt_has rustup; then
@@ -74,7 +75,7 @@ ensure_toolchain() {
   command -v rustup >/dev/null 2>&1 || install_rustup
   say "Installing the stable Rust toolchain"
   rustup toolchain install stable --profile minimal --component rustfmt --component clippy
-  # For this run only, so that a default somebody has chosen stays; who has none gets this one.
+  # For this run only, so that the user's default toolchain stays; without a default this one becomes it.
   export RUSTUP_TOOLCHAIN=stable
   rustup default >/dev/null 2>&1 || rustup default stable
   rust_is_recent || give_up \
@@ -91,8 +92,9 @@ python_with() {
   return 1
 }
 
-# Drivers of Oracle Net, with which tests hold conversations through the listener: those that are there, or pinned ones
-# in target/. A driver that cannot be had is left out, with a word; the listener is always tested by a client of our own.
+# Drivers of Oracle Net, for the tests of conversations through the listener: installed ones, or pinned ones in target/.
+# A driver that cannot be installed is skipped with a message; the listener is always tested with Latchwork's own
+# client.
 offer_drivers() {
   offer_oracledb
   offer_node_oracledb
@@ -114,14 +116,14 @@ offer_oracledb() {
   if python_with target/oracledb scripts/requirements/oracledb.txt; then
     export LATCHWORK_ORACLEDB_PYTHON=$PWD/target/oracledb/bin/python
   else
-    say "python-oracledb cannot be had: left out"
+    say "python-oracledb cannot be installed: its tests are skipped"
   fi
 }
 
-# node-oracledb, by the lock file.
+# node-oracledb, pinned by the lock file.
 offer_node_oracledb() {
   if ! command -v npm >/dev/null 2>&1; then
-    say "npm is not installed: node-oracledb is left out"
+    say "npm is not installed: node-oracledb is skipped"
     return
   fi
   local at=target/node-oracledb
@@ -133,43 +135,43 @@ offer_node_oracledb() {
     if ! (cd "$at" && mv package-lock.json.new package-lock.json &&
       timeout 180 npm ci --silent --ignore-scripts --no-audit --no-fund >/dev/null 2>&1); then
       rm -rf "$at"
-      say "node-oracledb cannot be had: left out"
+      say "node-oracledb cannot be installed: its tests are skipped"
       return
     fi
   fi
   export NODE_PATH=$PWD/$at/node_modules${NODE_PATH:+:$NODE_PATH}
 }
 
-# go-ora, into Go's own cache, by the sums of the conversation's module.
+# go-ora, in Go's own cache, pinned by the checksums of the conversation's module.
 offer_go_ora() {
   if ! command -v go >/dev/null 2>&1; then
-    say "Go is not installed: go-ora is left out"
+    say "Go is not installed: go-ora is skipped"
   elif ! (cd crates/latchwork/tests/conversation/go && timeout 180 go mod download >/dev/null 2>&1); then
-    say "go-ora cannot be had: left out"
+    say "go-ora cannot be installed: its tests are skipped"
   fi
 }
 
-# Oracle's JDBC driver, by its checksum.
+# Oracle's JDBC driver, pinned by its checksum.
 offer_ojdbc() {
   local jar=target/ojdbc/ojdbc11-23.7.0.25.01.jar
   local sum=ec8b7f2020b03b19f572e1bc34f94330610e86d3113ffe1e1f0474b8f5ce88ed
   if ! echo "$sum  $jar" | sha256sum --check --quiet >/dev/null 2>&1; then
     if ! command -v java >/dev/null 2>&1 || ! command -v mvn >/dev/null 2>&1; then
-      say "Java or Maven is not installed: Oracle's JDBC driver is left out"
+      say "Java or Maven is not installed: Oracle's JDBC driver is skipped"
       return
     fi
     timeout 180 mvn --quiet --batch-mode dependency:copy -DoutputDirectory="$PWD/target/ojdbc" \
       -Dartifact=com.oracle.database.jdbc:ojdbc11:23.7.0.25.01 >/dev/null 2>&1 || true
     if ! echo "$sum  $jar" | sha256sum --check --quiet >/dev/null 2>&1; then
       rm -rf target/ojdbc
-      say "Oracle's JDBC driver cannot be had: left out"
+      say "Oracle's JDBC driver cannot be installed: its tests are skipped"
       return
     fi
   fi
   export LATCHWORK_OJDBC=$PWD/$jar
 }
 
-# python-oracledb's own tests, at one commit, and what they need.
+# python-oracledb's own tests, at one commit, and their requirements.
 offer_driver_tests() {
   local commit=60eb3222453860a394a03b1ef392a41fd701b2d5 at=target/driver-tests
   if [ -z "${LATCHWORK_DRIVER_TESTS:-}" ]; then
@@ -191,12 +193,12 @@ offer_driver_tests() {
   if [ -x "$at/bin/python" ] || python_with "$at" scripts/requirements/driver_tests.txt; then
     export LATCHWORK_DRIVER_TESTS_PYTHON=$PWD/$at/bin/python
   else
-    say "What python-oracledb's own tests need cannot be had: they are left out"
+    say "What python-oracledb's own tests need cannot be had: they are skipped"
   fi
 }
 
-# The tools whose ordinary day a test runs: SQLAlchemy and Django, and the Java tools by a list of checksums. Those that
-# cannot be had are left out.
+# The tools for which tests run a day's ordinary work: SQLAlchemy and Django, and the Java tools by a list of checksums.
+# Tools that cannot be installed are skipped.
 offer_tools() {
   local at=target/tools-python jars=target/tools-jars list=scripts/requirements/tools
   if [ -z "${LATCHWORK_TOOLS_PYTHON:-}" ]; then
@@ -204,31 +206,31 @@ offer_tools() {
       python_with "$at" scripts/requirements/tools.txt; then
       export LATCHWORK_TOOLS_PYTHON=$PWD/$at/bin/python
     else
-      say "SQLAlchemy and Django cannot be had: left out"
+      say "SQLAlchemy and Django cannot be installed: its tests are skipped"
     fi
   fi
   if [ -n "${LATCHWORK_TOOLS_JARS:-}" ]; then return; fi
   if ! command -v javac >/dev/null 2>&1 || ! command -v mvn >/dev/null 2>&1; then
-    say "A Java compiler or Maven is not installed: Flyway, Hibernate, jOOQ and Liquibase are left out"
+    say "A Java compiler or Maven is not installed: Flyway, Hibernate, jOOQ and Liquibase are skipped"
     return
   fi
   if ! (cd "$jars" && sha256sum --check --quiet "../../$list/SHA256SUMS") >/dev/null 2>&1; then
     rm -rf "$jars"
     timeout 300 mvn --quiet --batch-mode --file "$list/pom.xml" dependency:copy-dependencies \
       -DincludeScope=runtime -DoutputDirectory="$PWD/$jars" >/dev/null 2>&1 || true
-    # No jar but those of the list is used.
+    # Only the jars of the list are used.
     if ! (cd "$jars" && sha256sum --check --quiet "../../$list/SHA256SUMS" &&
       [ "$(ls -1 | wc -l)" -eq "$(wc -l <"../../$list/SHA256SUMS")" ]) >/dev/null 2>&1; then
       rm -rf "$jars"
-      say "Flyway, Hibernate, jOOQ and Liquibase cannot be had: left out"
+      say "Flyway, Hibernate, jOOQ and Liquibase cannot be installed: its tests are skipped"
       return
     fi
   fi
   export LATCHWORK_TOOLS_JARS=$PWD/$jars
 }
 
-# DuckDB, with which a test reads back what `latchwork awr export` writes: one that is there, or a wheel in target/. Where neither can be
-# had the test says so and reads with other readers.
+# DuckDB, with which a test reads back the output of `latchwork awr export`: an installed one, or a wheel in target/.
+# Without it the test says so and uses other readers.
 offer_duckdb() {
   if command -v duckdb >/dev/null 2>&1; then return; fi
   local python

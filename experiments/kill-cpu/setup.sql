@@ -7,8 +7,8 @@ begin
 end;
 /
 
--- Walks through hierarchies of 32,768 rows until p_rows were seen. Sessions that log on together have neighbouring numbers, so each of
--- up to twelve finds a table of its own.
+-- Walks through hierarchies of 32,768 rows until p_rows rows were read. Sessions that log on together have consecutive
+-- numbers, so each of up to twelve uses a table of its own.
 create or replace procedure walk(p_table in varchar2, p_old in varchar2, p_rows in number) is
   l_table varchar2(30) := 'hot_0';
   l_seen number := 0;
