@@ -1,5 +1,4 @@
-//! Accounts: wrong passwords that lock them, passwords that grow old, sessions that a profile limits; what the alert
-//! log says of it.
+//! Accounts: wrong passwords lock them, passwords expire, profiles limit sessions, and the alert log records it.
 
 mod support;
 
@@ -23,7 +22,7 @@ fn status(c: &mut Client, name: &str) -> String {
     one(c, &format!("select account_status from dba_users where username = '{name}'"))
 }
 
-/// A later moment: what is noted of logons is that much older.
+/// Simulates that days have passed: dates the stored logon data earlier.
 fn days_pass(c: &mut Client, days: &str) {
     run(c, &format!("update sys.user_logon$ set ltime = ltime - {days}, grace_end = grace_end - {days}"));
     run(c, "commit");
@@ -42,14 +41,14 @@ fn ten_wrong_passwords_lock_an_account_for_a_day() {
     days_pass(&mut c, "0.9");
     assert_eq!(refusal(&instance, "alice", "right"), 28000);
     days_pass(&mut c, "0.1");
-    // The count begins anew with the lock's end, whichever password comes first.
+    // After the end of the lock the count restarts, whichever password comes first.
     assert_eq!([refusal(&instance, "alice", "wrong"), refusal(&instance, "alice", "right")], [1017, 0]);
     assert_eq!(status(&mut c, "ALICE"), "OPEN");
     assert_eq!(
         one(&mut c, "select nvl2(last_login, 'known', 'never') from dba_users where username = 'ALICE'"),
         "known"
     );
-    // A right password forgives the wrong ones before it.
+    // A right password resets the count of wrong ones.
     for _ in 0..3 {
         let nine: Vec<u32> = (0..9).map(|_| refusal(&instance, "alice", "wrong")).collect();
         assert_eq!((nine, refusal(&instance, "alice", "right")), (vec![1017; 9], 0));
@@ -65,7 +64,7 @@ fn unlocking_voids_the_count_and_locking_is_kept() {
     assert_eq!([1, 2].map(|_| refusal(&instance, "bob", "wrong")), [1017; 2]);
     days_pass(&mut c, "1000");
     assert_eq!(refusal(&instance, "bob", "right"), 28000, "PASSWORD_LOCK_TIME UNLIMITED has no end");
-    // Once there are guesses behind the lock, nobody hears which one is right.
+    // After further guesses on a locked account, the right password gets the same answer as a wrong one.
     assert_eq!(["wrong", "right"].map(|word| refusal(&instance, "bob", word)), [1017; 2]);
     run(&mut c, "alter user bob account unlock");
     assert_eq!(status(&mut c, "BOB"), "OPEN");
@@ -91,7 +90,7 @@ fn no_failure_is_lost_among_many_at_once() {
     });
     let failures = "select l.lcount from sys.user_logon$ l, sys.user$ u where u.user# = l.user# and u.name = 'CAROL'";
     assert_eq!(one(&mut c, failures), "60");
-    // Another DDL on the account does not meet the row that logons change.
+    // Other DDL on the account does not touch the row that logons change.
     std::thread::scope(|s| {
         s.spawn(|| (0..20).for_each(|_| drop(enter(&instance, "carol", "wrong"))));
         for _ in 0..10 {
@@ -118,7 +117,7 @@ fn an_old_password_warns_then_expires() {
     let older = |c: &mut Client, days: u32| {
         run(c, &format!("update sys.user$ set ptime = sysdate - {days} where name = 'DAVE'"));
         run(c, "commit");
-        // A picture of the dictionary is read again.
+        // DDL makes sessions read the dictionary again.
         run(c, "create or replace synonym something for dual");
     };
     older(&mut c, 179);
@@ -229,7 +228,7 @@ fn profiles_say_what_they_limit_and_refuse_what_nothing_obeys() {
         ("alter profile default limit idle_time default", "ORA-02377: invalid resource limit"),
         ("create profile p limit", "ORA-02376: invalid or redundant resource"),
         ("create profile p", "ORA-00905: missing keyword"),
-        // A value without an effect is refused.
+        // A limit that has no effect is refused.
         ("create profile p limit private_sga 100", "ORA-03001: unimplemented feature"),
         ("create profile p limit composite_limit 100", "ORA-03001: unimplemented feature"),
         ("create profile p limit password_verify_function f", "ORA-07443: function F not found"),
@@ -275,7 +274,7 @@ fn a_password_does_not_come_back_before_its_time() {
     assert_eq!([change(&mut c, "third replace wrong"), change(&mut c, "third replace second")], [Err(28008), Ok(())]);
     run(&mut c, "update sys.user_history$ set password_date = password_date - 1");
     run(&mut c, "commit");
-    // Old enough, and two others came since; the second is old enough, and one came since.
+    // Old enough, and two other passwords followed; the second is old enough, but only one followed.
     assert_eq!([change(&mut c, "second"), change(&mut c, "right")], [Err(28007), Ok(())]);
     run(&mut c, "alter profile careful limit password_reuse_time unlimited");
     run(&mut c, "update sys.user_history$ set password_date = password_date - 100");
@@ -397,7 +396,7 @@ fn a_profile_limits_what_calls_and_sessions_use() {
         run(&mut c, &format!("grant insert on marks to {profile}"));
     }
     let read_on = "declare n number; begin loop select count(*) into n from sys.work; end loop; end;";
-    // A handler cannot go on.
+    // A handler cannot continue the call.
     let read_stubbornly = "declare n number; begin loop begin select count(*) into n from sys.work; \
                            exception when others then null; end; end loop; end;";
     let think_on = "begin loop null; end loop; end;";

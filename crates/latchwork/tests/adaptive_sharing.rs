@@ -1,4 +1,4 @@
-//! Bind peeking and adaptive cursor sharing: which plan the values of binds choose, and what the views say of it.
+//! Bind peeking and adaptive cursor sharing: the plans chosen for bind values, and the views about them.
 
 use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
 use types::{DataType, Number, Value};
@@ -26,7 +26,7 @@ fn text(rows: &[Vec<Value>]) -> String {
     rows.iter().map(row).collect::<Vec<_>>().join(";")
 }
 
-/// The rows of a query, columns and rows joined by blanks and semicolons.
+/// The rows of a query; columns are joined by blanks, rows by semicolons.
 fn rows(session: &mut Client, sql: &str) -> String {
     text(&session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}")))
 }
@@ -37,7 +37,7 @@ fn with(session: &mut Client, sql: &str, bind: i64) -> String {
     text(&session.query(sql, &[bind]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}")))
 }
 
-/// Columns of a view for the children of the statement whose text is like that, in their order.
+/// Columns of a view for the children of the statement with this text, in order.
 fn children(session: &mut Client, columns: &str, view: &str, like: &str) -> String {
     let sql = format!(
         "select {columns} from {view} v, v$sql s where s.sql_id = v.sql_id and s.child_number = v.child_number \
@@ -46,7 +46,7 @@ fn children(session: &mut Client, columns: &str, view: &str, like: &str) -> Stri
     rows(session, &sql)
 }
 
-/// The way into the table in the plan of a child.
+/// The access path to the table in the plan of a child.
 fn access(session: &mut Client, child: u32, like: &str) -> String {
     let columns = "v.operation || ' ' || replace(v.options, ' BATCHED') a, v.cardinality";
     let view = "(select * from v$sql_plan where object_name is not null)";
@@ -81,11 +81,11 @@ fn a_cursor_becomes_bind_aware_and_each_range_of_selectivities_has_its_child() {
         fill(&mut dba);
         let state = "v.child_number, v.is_bind_sensitive, v.is_bind_aware, v.is_shareable, v.executions, v.loads, \
                      v.invalidations";
-        // The variable of a static statement is peeked: one row of 5,000 is reached by the index.
+        // The variable of a static statement is peeked: one row of 5,000 is read through the index.
         run(&mut dba, "begin acs_run(3, 1); end;");
         assert_eq!(children(&mut dba, state, "v$sql", STATIC), "0 Y N Y 1 1 0", "{design}");
         assert_eq!(access(&mut dba, 0, STATIC), "TABLE ACCESS BY INDEX ROWID 1", "{design}");
-        // Many rows by the same child, which is watched.
+        // Many rows with the same child, which is being watched.
         run(&mut dba, "begin acs_run(100, 4990); end;");
         assert_eq!(children(&mut dba, state, "v$sql", STATIC), "0 Y N Y 2 1 0", "{design}");
         let histogram = "v.bucket_id, v.count";
@@ -94,7 +94,7 @@ fn a_cursor_becomes_bind_aware_and_each_range_of_selectivities_has_its_child() {
         run(&mut dba, "begin acs_run(100, 4990); end;");
         assert_eq!(children(&mut dba, state, "v$sql", STATIC), "0 Y N N 2 1 0;1 Y Y Y 1 1 0", "{design}");
         assert_eq!(access(&mut dba, 1, STATIC), "TABLE ACCESS FULL 4990", "{design}");
-        // Other values: another child; from then on each execution takes the child of its values.
+        // Other values: another child; from then on each execution uses the child for its values.
         run(&mut dba, "begin acs_run(3, 1); end;");
         let mut other = instance.connect(&Credentials::Sysdba).expect("the owner connects");
         run(&mut other, "begin acs_run(100, 4990); acs_run(3, 1); acs_run(4, 1); end;");
@@ -129,7 +129,7 @@ fn hints_and_parameters_decide_whether_values_matter() {
     let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
     fill(&mut dba);
     let state = "v.child_number, v.is_bind_sensitive, v.is_bind_aware, v.is_shareable, v.executions";
-    // Children with one plan become one with the ranges of both.
+    // Children with equal plans are merged into one with both ranges.
     let aware = "select /*+ bind_aware full(acs) */ count(pad) from acs where id > :x";
     assert_eq!(with(&mut dba, aware, 4000), "1000");
     assert_eq!(with(&mut dba, aware, 3000), "2000");
@@ -137,14 +137,14 @@ fn hints_and_parameters_decide_whether_values_matter() {
     assert_eq!(children(&mut dba, state, "v$sql", aware), "0 Y Y N 1;1 Y Y Y 2");
     let found = children(&mut dba, "v.predicate, v.low, v.high", "v$sql_cs_selectivity", aware);
     assert_eq!(found.split(';').next_back(), Some(">X 0.180066 0.440209"), "{found}");
-    // Peeked and not watched.
+    // Peeked but not watched.
     let plain = "select /*+ no_bind_aware */ count(pad) from acs where kind = :x";
     assert_eq!(with(&mut dba, plain, 3), "1");
     assert_eq!(with(&mut dba, plain, 100), "4990");
     assert_eq!(with(&mut dba, plain, 100), "4990");
     assert_eq!(children(&mut dba, state, "v$sql", plain), "0 N N Y 3");
     assert_eq!(access(&mut dba, 0, plain), "TABLE ACCESS BY INDEX ROWID 1");
-    // No value is looked at: a range is one in twenty.
+    // Without peeking a range is estimated as one in twenty.
     let range = "select count(pad) from acs b where id > :x";
     run(&mut dba, "alter session set \"_optim_peek_user_binds\" = false");
     assert_eq!(with(&mut dba, range, 4990), "10");
@@ -208,7 +208,7 @@ fn an_execution_that_finds_other_rows_than_expected_corrects_the_next_plan() {
             let all = children(dba, "v.child_number, v.cardinality", view, like);
             all.split(';').find_map(|row| row.strip_prefix(&format!("{child} ")).map(str::to_owned)).unwrap_or_default()
         };
-        // Three columns that say the same: 5 rows are expected of 500.
+        // Three columns with equal content: 5 rows are expected instead of 500.
         let text = "select count(*) from wide w, narrow n where w.a = 3 and w.b = 3 and w.c = 3 and n.w = w.id";
         assert_eq!(rows(&mut dba, text), "500", "{design}");
         assert_eq!(children(&mut dba, state, "v$sql", text), "0 Y N 1", "{design}");
@@ -225,13 +225,13 @@ fn an_execution_that_finds_other_rows_than_expected_corrects_the_next_plan() {
         assert_eq!(rows(&mut dba, &notes), "   - statistics feedback used for this statement", "{design}");
         let why = children(&mut dba, "v.child_number, v.use_feedback_stats", "v$sql_shared_cursor", text);
         assert_eq!(why, "0 N;1 Y", "{design}");
-        // An estimate that holds changes nothing.
+        // A correct estimate changes nothing.
         let text = "select count(*) from wide w, narrow n where w.a = 3 and w.id > 0 and n.w = w.id";
         for _ in 0..3 {
             assert_eq!(rows(&mut dba, text), "500", "{design}");
         }
         assert_eq!(children(&mut dba, state, "v$sql", text), "0 N Y 3", "{design}");
-        // Rows that were not fetched to the end say nothing; neither does the parameter's FALSE let anything be said.
+        // Rows not fetched to the end give no feedback; neither does an execution with the parameter set to FALSE.
         let text = "select w.id from wide w, narrow n where w.a = 4 and w.b = 4 and w.c = 4 and n.w = w.id";
         {
             let mut query = dba.query(text, &[]).expect("rows");
@@ -243,7 +243,7 @@ fn an_execution_that_finds_other_rows_than_expected_corrects_the_next_plan() {
         assert_eq!(rows(&mut dba, text), "500", "{design}");
         assert_eq!(rows(&mut dba, text), "500", "{design}");
         assert_eq!(children(&mut dba, state, "v$sql", text), "0 N Y 2", "{design}");
-        // New statistics: what an execution found out about the old ones is forgotten.
+        // New statistics: feedback on the old ones is forgotten.
         run(&mut dba, "alter session set \"_optimizer_use_feedback\" = true");
         let text = "select count(*) from wide w, narrow n where w.a = 6 and w.b = 6 and w.c = 6 and n.w = w.id";
         assert_eq!(rows(&mut dba, text), "500", "{design}");
@@ -267,7 +267,7 @@ fn the_dictionary_shows_how_predicates_have_used_columns() {
     let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
     fill(&mut dba);
     for kind in [3, 100] {
-        // One hard parse, whatever values and executions come.
+        // A single hard parse, for any values and executions.
         with(&mut dba, "select count(pad) from acs where kind = :x", kind);
     }
     rows(&mut dba, "select count(*) from acs where id between 3 and 7");
@@ -280,11 +280,11 @@ fn the_dictionary_shows_how_predicates_have_used_columns() {
     assert_eq!(rows(&mut dba, uses), "", "they are added up when that is asked for");
     run(&mut dba, "begin dbms_stats.flush_database_monitoring_info; end;");
     assert_eq!(rows(&mut dba, uses), "ID 0 1 0 2 0 0;KIND 1 0 1 0 0 0;PAD 0 0 0 0 1 1");
-    // Gathering with SIZE AUTO adds up as well.
+    // Gathering with SIZE AUTO adds the counts up, too.
     rows(&mut dba, "select count(*) from acs where id < 9");
     run(&mut dba, "begin dbms_stats.gather_table_stats(user, 'ACS'); end;");
     assert_eq!(rows(&mut dba, uses), "ID 0 1 0 3 0 0;KIND 1 0 1 0 0 0;PAD 0 0 0 0 1 1");
-    // Uses and changes that were counted in memory and not yet added up leave no rows of a dropped table.
+    // Uses and changes counted in memory but not yet added up leave no rows of a dropped table.
     rows(&mut dba, "select count(*) from acs where id < 9");
     run(&mut dba, "begin insert into acs (id, kind) values (-1, 0); commit; end;");
     run(&mut dba, "drop table acs purge");
@@ -308,7 +308,7 @@ fn system_statistics_weigh_scans_against_single_reads() {
         rows(&mut dba, "select blocks from user_tables where table_name = 'ACS'").parse().expect("blocks");
     let before = cost(&mut dba);
     assert_eq!(before, (1.0 + blocks * 0.27).ceil() as u64);
-    // Reads of many blocks as long as 32 single ones.
+    // A multiblock read takes as long as 32 single reads.
     run(
         &mut dba,
         "begin dbms_stats.set_system_stats('sreadtim', 1); dbms_stats.set_system_stats('mreadtim', 32); \
@@ -352,7 +352,7 @@ fn system_statistics_without_a_workload_are_of_the_device() {
     let instance = instance("versioned");
     let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
     fill(&mut dba);
-    // Blocks that have been written are read.
+    // Written blocks are read from the files again.
     run(&mut dba, "alter system checkpoint");
     run(&mut dba, "begin dbms_stats.gather_system_stats; end;");
     let gathered = "select pname, sign(pval1) from sys.aux_stats$ where sname = 'SYSSTATS_MAIN' order by pname";
@@ -370,7 +370,7 @@ fn system_statistics_without_a_workload_are_of_the_device() {
     assert_eq!(cost, (1.0 + blocks * time(8.0) / time(1.0) / 8.0).ceil().to_string());
 }
 
-/// The estimated rows of a query's operations of that kind, in their order.
+/// The estimated rows of the query's operations of this kind, in order.
 fn estimates(dba: &mut Client, query: &str, operation: &str) -> String {
     run(dba, "delete from plan_table");
     run(dba, &format!("explain plan for {query}"));
@@ -384,7 +384,7 @@ fn statistics_of_dictionary_and_fixed_tables_decide_estimates() {
     let parameters = rows(&mut dba, "select count(*) from v$parameter");
     let objects = rows(&mut dba, "select count(*) from sys.obj$");
     let (fixed, one) = ("select name from v$parameter", "select value from v$parameter where name = 'processes'");
-    // Nothing is known: a fixed table has 100 rows.
+    // Without statistics a fixed table counts as 100 rows.
     assert_eq!(estimates(&mut dba, fixed, "FIXED TABLE"), "100");
     run(&mut dba, "begin dbms_stats.gather_fixed_objects_stats; end;");
     for query in [fixed, "select name from v_$parameter", "select name from gv$parameter"] {
@@ -404,7 +404,7 @@ fn statistics_of_dictionary_and_fixed_tables_decide_estimates() {
 
     let (all, by_name) = ("select * from sys.obj$", "select * from sys.obj$ where obj# = 18");
     run(&mut dba, "begin dbms_stats.gather_dictionary_stats(options => 'GATHER'); end;");
-    // The statistics themselves have made no objects.
+    // Gathering has created no objects.
     assert_eq!(estimates(&mut dba, all, "TABLE ACCESS"), objects);
     assert_eq!(estimates(&mut dba, by_name, "TABLE ACCESS"), "1");
     assert_eq!(rows(&mut dba, "select sign(num_rows) from dba_tab_statistics where table_name = 'OBJ$'"), "1");
@@ -412,7 +412,7 @@ fn statistics_of_dictionary_and_fixed_tables_decide_estimates() {
     run(&mut dba, "begin dbms_stats.gather_dictionary_stats(method_opt => 'for all columns size skewonly'); end;");
     let views = rows(&mut dba, "select count(*) from sys.obj$ where type# = 4");
     assert_eq!(estimates(&mut dba, "select * from sys.obj$ where type# = 4", "TABLE ACCESS"), views);
-    // A view over the dictionary is planned by them, and gives what it gave.
+    // A view on the dictionary is planned with them and returns the same rows.
     let before = rows(&mut dba, "select count(*), min(object_name) from dba_objects where owner = 'SYS'");
     run(&mut dba, "begin dbms_stats.delete_dictionary_stats; end;");
     assert_eq!(rows(&mut dba, "select count(*), min(object_name) from dba_objects where owner = 'SYS'"), before);
@@ -492,14 +492,14 @@ fn no_invalidate_says_when_cursors_end() {
         assert_eq!(rows(&mut dba, one), "86", "{design}");
         rows(&mut dba, two);
         assert_eq!((state(&mut dba, one), state(&mut dba, two)), ("2 1 0".into(), "1 0 0".into()), "{design}");
-        // Within weeks: the chance that the moment is now is one in some millions.
+        // Within weeks: the chance that the invalidation happens during the test is one in some millions.
         run(&mut dba, "alter session set \"_optimizer_invalidation_period\" = 4000000");
         gather(&mut dba, "");
         rows(&mut dba, one);
         assert_eq!(state(&mut dba, one), "2 1 0", "{design}");
         rows(&mut dba, three);
         run(&mut dba, "alter session set \"_optimizer_invalidation_period\" = 0");
-        // A setting of no plan: the next parse still finds the cursor.
+        // A setting that does not affect plans: the next parse still finds the cursor.
         rows(&mut dba, three);
         run(&mut dba, "begin dbms_stats.set_table_stats(user, 'NI', numrows => 1000); end;");
         assert_eq!(rows(&mut dba, three), "100", "{design}");
@@ -508,7 +508,7 @@ fn no_invalidate_says_when_cursors_end() {
         assert_eq!(children(&mut dba, why, "v$sql_shared_cursor", "select /* 3 */"), "0 N N;1 Y Y", "{design}");
         rows(&mut dba, three);
         assert_eq!(state(&mut dba, three), "1 0 0;1 0 1", "{design}");
-        // One that was marked before keeps its moment.
+        // A cursor marked before keeps its time of invalidation.
         rows(&mut dba, one);
         assert_eq!(state(&mut dba, one), "2 1 0", "{design}");
         run(
@@ -524,7 +524,7 @@ fn no_invalidate_says_when_cursors_end() {
         let odd = "begin dbms_stats.set_table_prefs(user, 'NI', 'NO_INVALIDATE', 'DBMS_STATS.AUTO_CASCADE'); end;";
         let refused = dba.execute(odd, &[]).expect_err("no value of it").to_string();
         assert!(refused.starts_with("ORA-20001"), "{design}: {refused}");
-        // ANALYZE ends cursors at once, those that are out of use as well.
+        // ANALYZE invalidates cursors at once, including unused ones.
         run(&mut dba, "analyze table ni compute statistics");
         assert_eq!(state(&mut dba, three), "1 1 0;1 1 1", "{design}");
     }

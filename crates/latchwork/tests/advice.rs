@@ -1,5 +1,4 @@
-//! What other sizes of memory would have done: the views change with the workload, snapshots keep them, the report
-//! shows them.
+//! Memory advice: the advice views follow the workload, snapshots keep them, the report shows them.
 
 mod support;
 
@@ -21,7 +20,7 @@ fn numbers(c: &mut Client, sql: &str) -> Vec<f64> {
     rows(c, sql).iter().map(|row| real(&row[0])).collect()
 }
 
-/// Does it until it is so, for a minute at most.
+/// Repeats until it is true, for a minute at most.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !done() {
@@ -46,7 +45,7 @@ fn areas(c: &mut Client) -> [f64; 4] {
 
 #[test]
 fn work_areas_are_held_against_other_targets() {
-    // Work areas may hold 5 MB; the targets that are estimated allow 640 KB to 40 MB.
+    // Work areas may hold 5 MB; the estimated targets allow 640 KB to 40 MB.
     let instance = start(&[("pga_aggregate_target", "10M")]);
     let mut c = connect(&instance);
     run(&mut c, "create table t (n number, v varchar2(200))");
@@ -57,13 +56,13 @@ fn work_areas_are_held_against_other_targets() {
     run(&mut c, "commit");
     let before = areas(&mut c);
     let least = number(&mut c, EXTRA);
-    // Small ones fit everywhere.
+    // Small work areas fit any target.
     run(&mut c, "begin for r in (select n from t where n < 50 order by v) loop null; end loop; end;");
     let small = areas(&mut c);
     assert!(small[0] > before[0] && small[1..3] == before[1..3], "{before:?}, then {small:?}");
     assert_eq!(number(&mut c, EXTRA), least, "what is small goes to temporary space with no target");
 
-    // About three megabytes: in memory now, not with an eighth of the target.
+    // About three megabytes: in memory now, but not with an eighth of the target.
     let of = |c: &mut Client, sql: &str| {
         let (areas_before, extra_before) = (areas(c), numbers(c, EXTRA));
         let real_before = number(c, "select value from v$pgastat where name = 'extra bytes read/written'");
@@ -86,7 +85,7 @@ fn work_areas_are_held_against_other_targets() {
         assert!(extra.is_sorted_by(|a, b| a >= b), "{sql}: {extra:?}");
     }
 
-    // More than there is memory for: what is estimated for the present target is near what was written and read.
+    // More than fits in memory: the estimate for the current target is close to the bytes written and read.
     run(&mut c, "insert into t select n + 16000, v from t");
     run(&mut c, "insert into t select n + 32000, v from t");
     run(&mut c, "commit");
@@ -112,7 +111,8 @@ fn work_areas_are_held_against_other_targets() {
                 estd_multipasses_executions <> estd_total_executions";
     assert_eq!(number(&mut c, sums), 0.0);
 
-    // Sizes of one's own are nobody's to estimate; another target begins anew, without one of them nothing is counted.
+    // Manually sized work areas are not estimated; another target restarts the estimates, and without a target nothing
+    // is counted.
     run(&mut c, "alter session set workarea_size_policy = manual");
     run(&mut c, "alter session set sort_area_size = 100000");
     let processed =
@@ -134,7 +134,7 @@ fn work_areas_are_held_against_other_targets() {
 
 #[test]
 fn statements_that_a_smaller_pool_would_load_again_are_counted() {
-    // Room for 1,228 statements; for 1,024 with all smaller sizes.
+    // Room for 1,228 statements; with all smaller sizes for 1,024.
     let instance = start(&[("shared_pool_size", "20M"), ("sga_target", "400M")]);
     let mut c = connect(&instance);
     const LOADS: &str = "select estd_lc_load_time_factor from v$shared_pool_advice order by shared_pool_size_factor";
@@ -148,7 +148,7 @@ fn statements_that_a_smaller_pool_would_load_again_are_counted() {
     run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
     let different = "declare n number; begin for i in 1 .. 1500 loop \
          execute immediate 'select ' || i || ' from dual' into n; end loop; end;";
-    // A round of more statements than there is room for: a pool of twice the size would keep them.
+    // A round of more statements than fit: a pool of twice the size would keep them.
     until("a larger pool saves loads", || {
         run(&mut c, different);
         hits(&mut c, "2") - hits(&mut c, "1") > 1000.0
@@ -156,8 +156,8 @@ fn statements_that_a_smaller_pool_would_load_again_are_counted() {
     let factors = numbers(&mut c, LOADS);
     assert!(factors.is_sorted_by(|a, b| a >= b), "{factors:?}");
     assert!(factors[9] == 1.0 && factors[19] < 1.0, "{factors:?}");
-    // A few statements that are looked for again and again are hits in every size. A session that caches cursors finds
-    // them there.
+    // A few statements that are parsed repeatedly are hits in every size. A session that caches cursors does not look
+    // them up in the pool.
     run(&mut c, "alter session set session_cached_cursors = 0");
     let before = (hits(&mut c, "1"), hits(&mut c, "2"));
     run(
@@ -168,7 +168,7 @@ fn statements_that_a_smaller_pool_would_load_again_are_counted() {
     let after = (hits(&mut c, "1"), hits(&mut c, "2"));
     assert!(after.0 - before.0 > 2500.0 && after.1 - before.1 > 2500.0, "{before:?}, then {after:?}");
 
-    // The SGA's target: of sizes whose cache is simulated, the present one among them.
+    // The advice for the SGA target: sizes whose cache is simulated, the current one among them.
     let sizes = rows(
         &mut c,
         "select sga_size, sga_size_factor, estd_db_time_factor, estd_physical_reads from v$sga_target_advice order by 1",
@@ -230,7 +230,7 @@ fn advice_about_the_buffer_cache_is_switched_without_a_restart() {
         run(&mut c, scan);
         number(&mut c, ESTIMATES) > 0.0
     });
-    // What was estimated stays to be seen, nothing is added.
+    // The estimates remain visible, but are no longer updated.
     run(&mut c, "alter system set db_cache_advice = ready");
     sleep(&mut c);
     let kept = numbers(&mut c, "select estd_physical_read_factor from v$db_cache_advice order by size_factor");

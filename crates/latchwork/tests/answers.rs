@@ -1,21 +1,20 @@
-//! What sessions answer: a query gives the same rows whatever way its plan takes, and a session is told when its state
-//! is gone.
+//! Answers of sessions: a query returns the same rows with any plan, and a session gets an error when its state is
+//! lost.
 //!
-//! Random queries over three tables are run as they are and in forms that mean the same: over tables with indexes,
-//! over tables with statistics, through views that are merged and views that are not, under hints, with the WHERE
-//! condition taken apart into its three truths, and inside a transaction of another session that is rolled back. All
-//! forms must give the same rows.
+//! Random queries over three tables are run unchanged and in equivalent forms: over tables with indexes, over tables
+//! with statistics, through mergeable and unmergeable views, under hints, with the WHERE condition split into its three
+//! truth values, and during a transaction of another session that is rolled back. All forms must return the same rows.
 //!
-//! `LATCHWORK_ANSWERS=n` runs so many queries, and `LATCHWORK_SEED` begins elsewhere. A failure prints both forms.
+//! `LATCHWORK_ANSWERS=n` runs n queries, and `LATCHWORK_SEED` selects others. A failure prints both forms.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::fmt::Write;
 use types::{Nls, Value};
 
-/// Queries of the short form.
+/// Number of queries of the short form.
 const QUERIES: u64 = 150;
 
-/// A generator of numbers (splitmix64): the same for the same seed.
+/// A generator of numbers (splitmix64), determined by its seed.
 struct Random(u64);
 
 impl Random {
@@ -40,7 +39,7 @@ impl Random {
     }
 }
 
-/// Families of columns that may be compared.
+/// Families of comparable columns.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Number,
@@ -59,7 +58,7 @@ const COLUMNS: [(&str, Kind); 7] = [
     ("d", Kind::Date),
 ];
 
-/// Where a query's tables come from: what stands in for `@a`, `@b` and `@c`.
+/// The tables of a query: the replacements for `@a`, `@b` and `@c`.
 const SOURCES: [(&str, &str); 7] = [
     ("plain", "p_$"),
     ("indexed", "i_$"),
@@ -119,7 +118,7 @@ impl Maker {
         }
     }
 
-    /// A value of a kind: a column, a constant or something made of them.
+    /// A value of a kind: a column, a constant or an expression of them.
     fn value(&mut self, kind: Kind) -> String {
         match self.r.below(8) {
             0 => self.constant(kind),
@@ -216,7 +215,7 @@ impl Maker {
         text
     }
 
-    /// FROM with its joins, and what WHERE must say for them.
+    /// FROM with its joins, and their conditions for WHERE.
     fn from(&mut self) -> (String, Option<String>) {
         let count = 1 + self.r.below(3) as usize;
         let all = ["a", "b", "c"];
@@ -245,14 +244,14 @@ impl Maker {
     }
 }
 
-/// A query taken apart, so that it can be put together in several ways.
+/// The parts of a query, to be assembled in several ways.
 struct Query {
     select: String,
     from: String,
     joins: Option<String>,
     filter: Option<String>,
     tail: String,
-    /// Each row of FROM gives one row, so that the rows by the truth of the condition add up.
+    /// Each row of FROM gives one row, so that the rows for the three truth values of the condition add up.
     plain: bool,
 }
 
@@ -297,7 +296,7 @@ impl Query {
         Query { select, from, joins, filter, tail, plain }
     }
 
-    /// The text over tables from `source`, under `hint`, with more of a condition in `also`.
+    /// The text over tables from `source`, under `hint`, with `filter` as an additional condition.
     fn text(&self, source: &str, hint: &str, filter: Option<&str>) -> String {
         let mut text = String::from("select ");
         if !hint.is_empty() {
@@ -374,7 +373,7 @@ fn tables(client: &mut Client, r: &mut Random) {
     client.commit().expect("the rows are committed");
 }
 
-/// Other rows, never committed.
+/// Changes rows, never committed.
 fn disturb(client: &mut Client) {
     for table in ["i_a", "s_a", "i_b", "p_c"] {
         run(client, &format!("update {table} set n = n + 1, s = 'q', d = d + 1"));
@@ -499,7 +498,7 @@ fn a_package_that_another_session_replaces_loses_its_state_with_an_error() {
     }
     run(&mut a, "begin dbms_output.put_line(pk.n); end;");
     assert_eq!(a.take_output(), [Some("2".to_owned())]);
-    // Its own changes do not surprise a session, nor does a package that it has not used.
+    // A session's own changes raise no error, nor does a package that it has not used.
     run(&mut a, "begin pk.n := 7; end;");
     run(&mut a, "create or replace package pk is n number := 3; end;");
     run(&mut a, "begin dbms_output.put_line(pk.n); end;");

@@ -1,4 +1,4 @@
-//! The active session history: what sessions were seen to do, in the ring and on disk.
+//! The active session history: the sampled activity of sessions, in the ring and on disk.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use support::{connect, run, start};
 use types::Value;
 
-/// How long anything is waited for.
+/// Time limit of every wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const FAST: &[(&str, &str)] = &[("_ash_sampling_interval", "10")];
@@ -33,7 +33,7 @@ fn number(c: &mut Client, sql: &str) -> i64 {
     one(c, sql).parse().unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
 
-/// The rows of a query as soon as there are any.
+/// Waits until a query returns rows.
 fn await_rows(c: &mut Client, sql: &str) -> Vec<Vec<String>> {
     let began = Instant::now();
     loop {
@@ -107,7 +107,7 @@ fn a_session_that_waits_for_a_row_is_seen_with_its_event_and_its_blocker() {
         "0",
     ];
     assert_eq!(row, expected);
-    // The holder waits for its client: it is not active. What it waited for in its own calls was before.
+    // The holder waits for its client, so it is not active. Waits in its own calls were sampled earlier.
     let idle = format!(
         "select count(*) from v$active_session_history where session_id = {holder_sid} and sample_id >= \
          (select min(sample_id) from v$active_session_history where session_id = {waiter_sid} and event like 'enq: TX%')"
@@ -122,7 +122,7 @@ fn a_session_that_waits_for_a_row_is_seen_with_its_event_and_its_blocker() {
     assert_eq!(one(&mut c, &sql.replace("h.sql_id", "h.top_level_sql_id")), "update t set v = 2 where n = 1");
     run(&mut holder, "commit");
     let _waiter = waits.join().expect("the waiter goes on");
-    // How long it took is known once it has ended: in its last sample, and no other, so that sums are right.
+    // The duration of a wait is known once it has ended, and is stored only in its last sample, so that sums are right.
     let waited = format!(
         "select count(nullif(h.time_waited, 0)), max(h.time_waited) keep (dense_rank last order by h.sample_id) - max(h.time_waited), \
          max(e.time_waited_micro) - max(h.time_waited) from v$active_session_history h, v$session_event e where h.session_id = {waiter_sid} \
@@ -148,7 +148,7 @@ fn a_session_that_works_is_seen_on_cpu_with_its_statement() {
     );
     let row = await_rows(&mut c, &seen).remove(0);
     assert_eq!(row, ["ON CPU", "-", "-", "NOT IN WAIT", "SELECT", "Y", "N", "0", work]);
-    // It is sampled again and again, each moment once.
+    // It is sampled repeatedly, once for each sample time.
     let many = format!(
         "select count(*) from v$active_session_history where session_id = {worker_sid} having count(*) > 20 and count(*) = count(distinct sample_id)"
     );
@@ -161,7 +161,7 @@ fn a_session_that_works_is_seen_on_cpu_with_its_statement() {
     let idle = "select count(*) from gv$active_session_history where wait_class = 'Idle' or inst_id <> 1";
     assert_eq!(number(&mut c, idle), 0);
 
-    // What a block does by itself is PL/SQL's.
+    // Time of a block outside SQL counts as PL/SQL.
     let mut blocks = connect(&instance);
     let of = sid(&mut blocks);
     let breaker = blocks.break_handle();
@@ -209,7 +209,7 @@ fn a_sampler_that_is_killed_is_started_again_and_goes_on_with_the_ring() {
     assert_ne!(number(&mut c, "select to_number(spid) from v$process where pname = 'MMNL'"), first);
     run(&mut holder, "commit");
     drop(waits.join().expect("the waiter goes on"));
-    // Its samples, too, are told of the wait that went on.
+    // Its samples of the wait in progress are completed, too.
     let told = format!(
         "select 1 from v$active_session_history where {waiting} having max(sample_id) >= {before} and count(nullif(time_waited, 0)) = 1 \
          and count(time_waited) = count(*)"
@@ -239,7 +239,7 @@ fn what_is_seen_outlives_the_instance_one_sample_in_ten() {
     let waiter_sid = sid(&mut waiter);
     run(&mut holder, "update t set n = 2");
     let waits = in_background(waiter, "update t set n = 3".into());
-    // The ring is small: it is saved before there is any snapshot, and nothing shows it until there is one.
+    // The ring is small, so it is saved before there is any snapshot; the saved samples appear with the first snapshot.
     await_rows(&mut c, "select 1 from v$ash_info where awr_flush_emergency_count > 0");
     assert!(number(&mut c, "select count(*) from sys.wrh$_active_session_history where snap_id = 1") > 0);
     assert_eq!(number(&mut c, "select count(*) from dba_hist_active_sess_history"), 0);
@@ -251,7 +251,7 @@ fn what_is_seen_outlives_the_instance_one_sample_in_ten() {
     let kept_rows = rows(&mut c, kept).remove(0);
     assert!(kept_rows[0] == kept_rows[1] && kept_rows[0].parse::<i64>().unwrap() > 5, "{kept_rows:?}");
     assert_eq!(kept_rows[2..], ["0", "0", "enq: TX - row lock contention", "UPDATE"]);
-    // What is in the ring and is to be kept is there.
+    // All samples of the ring that are to be kept are saved.
     let missing = "select count(*) from v$active_session_history h where h.is_awr_sample = 'Y' and h.sample_time < \
                    (select max(end_interval_time) - interval '1' second from dba_hist_snapshot) and not exists \
                    (select null from dba_hist_active_sess_history d where d.sample_id = h.sample_id and d.session_id = h.session_id)";
@@ -266,7 +266,7 @@ fn what_is_seen_outlives_the_instance_one_sample_in_ten() {
          and h.event like 'enq: TX%' and t.sql_id = h.sql_id"
     );
     assert_eq!(rows(&mut c, &text), [["update t set n = 3"]]);
-    // Numbers grow from one start to the next, and so what is new is found.
+    // Sample numbers increase across restarts, so that new samples can be identified.
     await_rows(&mut c, "select 1 from v$ash_info where sample_count > 1");
     let later = "select count(*) from v$ash_info where latest_sample_id > (select max(sample_id) from dba_hist_active_sess_history)";
     assert_eq!(number(&mut c, later), 1);
@@ -316,7 +316,7 @@ fn a_report_names_the_event_the_statement_the_session_and_its_blocker() {
         rows(c, &sql).into_iter().map(|row| row[0].clone()).collect::<Vec<_>>().join("\n")
     };
     let text = report(&mut c, "text", &format!(", 0, 0, {waiter_sid}"));
-    // The period excludes time before the instance started and time to come.
+    // The period excludes time before the instance started and time in the future.
     let elapsed = text.lines().find_map(|l| l.strip_prefix("Elapsed Time (mins):")).expect("its length");
     let elapsed: f64 = elapsed.trim().parse().expect("minutes");
     assert!(elapsed * 60.0 <= began.elapsed().as_secs_f64() + 2.0, "{elapsed} min\n{text}");

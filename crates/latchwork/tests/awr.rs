@@ -1,4 +1,4 @@
-//! The workload repository: snapshots, baselines, and reports whose figures are those of the views.
+//! The workload repository: snapshots, baselines, and reports whose figures equal those of the views.
 
 mod support;
 
@@ -26,7 +26,7 @@ fn program(instance: &Ephemeral, arguments: &[&str]) -> (bool, String) {
     (made.status.success(), String::from_utf8_lossy(&made.stdout).into_owned() + &String::from_utf8_lossy(&made.stderr))
 }
 
-/// The line of a report that begins so.
+/// The line of a report that begins with this text.
 fn line<'a>(report: &'a str, begins: &str) -> &'a str {
     report.lines().find(|l| l.trim_start().starts_with(begins)).unwrap_or_else(|| panic!("{begins} in {report}"))
 }
@@ -126,7 +126,7 @@ fn a_report_shows_what_the_snapshots_counted() {
         from += at + 1;
     }
     assert!(report.lines().all(|l| l.chars().count() <= 132), "{report}");
-    // Figures are differences of what the views had.
+    // Figures are differences of values in the views.
     let added = |c: &mut Client, name: &str| {
         number(
             c,
@@ -145,8 +145,7 @@ fn a_report_shows_what_the_snapshots_counted() {
         );
     }
     assert_eq!(added(&mut c, "user commits"), 2001, "those of the loop, and that of the first snapshot itself");
-    // What is printed for a second is what was counted, by the clock of who looked on: the snapshots are of moments
-    // within their calls.
+    // A figure per second is the count divided by the time between the snapshots, which are taken within their calls.
     let (least, most) = ((clock[2] - clock[1]).as_secs_f64(), (clock[3] - clock[0]).as_secs_f64());
     let rollbacks = added(&mut c, "user rollbacks") as f64;
     for (label, counted) in
@@ -156,7 +155,7 @@ fn a_report_shows_what_the_snapshots_counted() {
         let (low, high) = ((rate - 0.06) * least, (rate + 0.06) * most);
         assert!(low <= counted && counted <= high, "{label} {rate}, {counted} in {least} to {most} s");
     }
-    // The statements of the loops have their executions.
+    // The executions of the loops are attributed to their statements.
     let executions = "select executions_delta from dba_hist_sqlstat s, dba_hist_sqltext t where t.sql_id = s.sql_id and s.snap_id = 2 \
                       and upper(t.sql_text) like 'SELECT COUNT(*) FROM T WHERE%'";
     assert_eq!(number(&mut c, executions), 3000);
@@ -190,7 +189,7 @@ fn a_report_shows_what_the_snapshots_counted() {
     assert!(ok && listed.lines().count() == 3 && listed.starts_with("snap_id,taken"), "{listed}");
 }
 
-/// The lines of a section behind its ruler.
+/// The lines of a section below its ruler.
 fn lines<'a>(report: &'a str, title: &str) -> Vec<&'a str> {
     let from = report.find(&format!("\n{title}")).unwrap_or_else(|| panic!("{title}"));
     let is_ruler = |l: &&str| l.starts_with("---");
@@ -200,7 +199,7 @@ fn lines<'a>(report: &'a str, title: &str) -> Vec<&'a str> {
     lines
 }
 
-/// Every line of some sections, recomputed from the views behind them: name and figures, by the width of the name.
+/// Recomputes every line of some sections from the underlying views: name and figures, by the width of the name.
 fn every_figure_is_that_of_the_views(c: &mut Client, report: &str) {
     let ends = |view: &str, key: &str, figures: &str, more: &str| {
         let added: Vec<String> = figures.split(',').map(|f| format!("e.{f} - b.{f}")).collect();
@@ -241,7 +240,7 @@ fn every_figure_is_that_of_the_views(c: &mut Client, report: &str) {
         let printed = lines(report, title);
         let mut rows = rows(c, &sql);
         if title == "Instance Activity Stats" {
-            // What does not add up has a section of its own.
+            // Statistics that cannot be summed have a section of their own.
             let levels = lines(report, "Instance Activity Stats - Absolute Values");
             let is_level = |name: &str| levels.iter().any(|l| cut(l, width) == cut(name, width));
             rows.retain(|row| !matches!(&row[0], Value::Text(name) if is_level(name)));
@@ -249,14 +248,14 @@ fn every_figure_is_that_of_the_views(c: &mut Client, report: &str) {
         for row in &rows {
             let Value::Text(name) = &row[0] else { panic!("{row:?}") };
             let name = cut(name, width);
-            // Names that are the same in the room there is are of one another's lines.
+            // Names that are truncated to the same text cannot be told apart.
             let same = |l: &&&str| cut(l, width) == name;
             for column in &columns {
                 let Value::Number(n) = &row[1 + column] else { panic!("{row:?}") };
                 let found: Vec<f64> =
                     printed.iter().filter(same).map(|l| figures(&l[width.min(l.len())..])[*column]).collect();
                 let n = n.to_f64();
-                // What is behind the number may be of a statistic that counts the report itself or its source.
+                // A larger value may belong to a statistic that counts the report itself or its source.
                 assert!(found.contains(&n), "{title}: {name}: {n} of the views, printed {found:?}\n{report}");
             }
         }
@@ -391,7 +390,7 @@ fn statements_are_charged_with_their_waits_for_blocks() {
     let by_io =
         &report[report.find("\nSQL ordered by User I/O").unwrap()..report.find("\nSQL ordered by Gets").unwrap()];
     assert!(by_io.contains("SELECT COUNT(V) FROM BIG"), "{by_io}");
-    // The advisory has a row for each size that would have read something, the smaller the more.
+    // The advisory has a row for each size with an estimate of reads; smaller sizes have more.
     let sizes = "select count(*) from v$db_cache_advice where advice_status = 'ON'";
     assert_eq!(number(&mut c, sizes), 20);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -536,8 +535,7 @@ fn statements_are_counted_from_what_the_last_snapshot_saw() {
     take(&mut c);
     work(&mut c, 200);
     take(&mut c);
-    // Nothing of it in between: the snapshot has no row of the statement, and the next one counts from here all the
-    // same.
+    // Without executions in between: the snapshot has no row of the statement, and the next one counts from here.
     take(&mut c);
     work(&mut c, 30);
     take(&mut c);
@@ -549,7 +547,7 @@ fn statements_are_counted_from_what_the_last_snapshot_saw() {
         1,
         "no history beside the history"
     );
-    // A number is not used again, whatever was dropped.
+    // A number is never reused, even after snapshots were dropped.
     run(&mut c, "begin dbms_workload_repository.drop_snapshot_range(3, 4); end;");
     take(&mut c);
     assert_eq!(number(&mut c, "select max(snap_id) from dba_hist_snapshot"), 5);

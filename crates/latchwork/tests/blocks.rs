@@ -1,4 +1,4 @@
-//! Blocks of PL/SQL as cursors: what clients, EXECUTE IMMEDIATE and jobs run is found, counted and shown like
+//! Blocks of PL/SQL as cursors: blocks of clients, EXECUTE IMMEDIATE and jobs are shared, counted and shown like
 //! statements.
 
 mod support;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use support::{connect, run, start};
 use types::{DataType, Number, Value};
 
-/// How long anything is waited for.
+/// Time limit of every wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const DESIGNS: [&str; 4] = ["latch", "pins", "mutex", "versioned"];
@@ -31,7 +31,7 @@ fn number(c: &mut Client, sql: &str) -> i64 {
     found.parse().unwrap_or_else(|e| panic!("{sql}: {found}: {e}"))
 }
 
-/// Until a query gives this.
+/// Waits until a query returns this.
 #[track_caller]
 fn until(c: &mut Client, sql: &str, expected: &str) {
     let began = Instant::now();
@@ -53,8 +53,7 @@ fn in_background(mut c: Client, sql: &str) -> JoinHandle<(Client, Result<(), Str
     })
 }
 
-/// Kind, child, executions, parse calls, fetches, rows, loads, invalidations and status of the cursors whose text is
-/// like this.
+/// Kind, child, executions, parse calls, fetches, rows, loads, invalidations and status of the cursors with this text.
 fn figures(c: &mut Client, like: &str) -> String {
     let sql = format!(
         "select command_type, child_number, executions, parse_calls, fetches, rows_processed, loads, invalidations, object_status \
@@ -78,7 +77,7 @@ fn blocks_and_calls_are_found_counted_and_shared_in_every_design() {
         assert_eq!(figures(&mut a, "begin bp(1)%"), "47 0 3 3 0 3 1 0 VALID", "{design}");
         run(&mut b, block);
         assert_eq!(figures(&mut b, "begin bp(1)%"), "47 0 4 4 0 4 1 0 VALID", "{design}");
-        // The text is as it was sent.
+        // The text is stored as it was sent.
         run(&mut b, "BEGIN bp(1); END;");
         assert_eq!(figures(&mut b, "BEGIN bp(1)%"), "47 0 1 1 0 1 1 0 VALID", "{design}");
         run(&mut b, "call bp(2)");
@@ -93,14 +92,14 @@ fn blocks_and_calls_are_found_counted_and_shared_in_every_design() {
             assert_eq!(outcome.done.out, [(0, Value::Number(Number::from_i64(2 * n)))], "{design}");
         }
         assert_eq!(figures(&mut a, "begin :x%"), "47 0 2 2 0 2 1 0 VALID", "{design}");
-        // One that raises was executed; it gave no row.
+        // A block that raises an error was executed, without rows.
         let failed = a.execute("begin raise_application_error(-20001, 'no'); end;", &[]);
         assert!(failed.is_err_and(|e| e.to_string().contains("ORA-20001")), "{design}");
         assert_eq!(figures(&mut a, "begin raise%"), "47 0 1 1 0 0 1 0 VALID", "{design}");
-        // One that does not compile is nowhere.
+        // A block that does not compile leaves no cursor.
         assert!(a.execute("begin no_such_thing; end;", &[]).is_err(), "{design}");
         assert_eq!(figures(&mut a, "begin no%"), "", "{design}");
-        // Dynamic ones are cursors of their own, and what they do is the outer one's, too.
+        // Dynamic blocks are separate cursors, and their work also counts for the outer block.
         run(
             &mut a,
             "begin for i in 1 .. 3 loop execute immediate 'begin bp(:1); end;' using i; end loop; execute immediate 'call bp(:1)' using 7; end;",
@@ -110,18 +109,18 @@ fn blocks_and_calls_are_found_counted_and_shared_in_every_design() {
         let more = "select sum(case when sql_text like 'begin for%' then buffer_gets end) - sum(case when sql_text like 'begin bp(:1)%' \
                     or sql_text like 'call bp(:1)%' then buffer_gets end) from v$sql";
         assert!(number(&mut a, more) >= 0, "{design}");
-        // Another optimizer's settings are another child.
+        // Other optimizer settings make another child.
         run(&mut b, "alter session set optimizer_mode = first_rows_10");
         run(&mut b, block);
         assert_eq!(figures(&mut b, "begin bp(1)%"), "47 0 4 4 0 4 1 0 VALID;47 1 1 1 0 1 1 0 VALID", "{design}");
-        // What a block names invalidates it when it changes; it is compiled again.
+        // Changing an object that a block names invalidates the block; it is compiled again.
         run(&mut a, "create or replace procedure bp(x number) as begin null; end;");
         let invalid = "select count(*) from v$sql where sql_text like 'begin bp(1)%' and invalidations = 1 and object_status <> 'VALID'";
         assert_eq!(rows(&mut a, invalid), "2", "{design}");
         run(&mut a, block);
         let first = figures(&mut a, "begin bp(1)%");
         assert!(first.starts_with("47 0 5 5 0 5 2 1 VALID;"), "{design}: {first}");
-        // A flush takes it out, and the next one loads it anew, also where the session has it open still.
+        // A flush removes it, and the next execution loads it again, even if the session still has it open.
         run(&mut b, "begin bp(3); end;");
         run(&mut a, "alter system flush shared_pool");
         assert_eq!(figures(&mut a, "begin bp%"), "", "{design}");
@@ -161,7 +160,7 @@ fn a_block_is_parsed_kept_marked_hot_and_purged_like_a_statement() {
         assert!(s.execute("begin nul; end;", &[]).is_err());
         let after = counted(&mut s);
         let added: Vec<i64> = after.iter().zip(before).map(|(a, b)| a - b).collect();
-        // The queries of the figures come on top: five were parsed, found and executed.
+        // The queries for the figures are counted, too: five were parsed, found and executed.
         assert_eq!(added, [5 + 5, 1, 1, 5 + 1, 5 + 4], "{design}");
         let open = "select cursor_type, sql_text from v$open_cursor where sid = sys_context('userenv', 'sid') and sql_text like 'begin n%'";
         assert_eq!(rows(&mut s, open), "SESSION CURSOR CACHED begin null; end;", "{design}");
@@ -174,7 +173,7 @@ fn a_block_is_parsed_kept_marked_hot_and_purged_like_a_statement() {
         assert_eq!(rows(&mut s, &hot), "2 1", "{design}");
         run(&mut s, &format!("begin dbms_shared_pool.unmarkhot('{hash}', 0); end;"));
         assert_eq!(rows(&mut s, &format!("select count(*) {where_it_is}")), "0", "{design}");
-        // No more cursors are kept than is allowed, of statements and blocks together.
+        // At most the permitted number of cursors is kept, statements and blocks together.
         run(&mut s, "alter session set session_cached_cursors = 4");
         for n in 0..18 {
             run(&mut s, &format!("begin null; /* {} */ end;", n / 3));
@@ -203,13 +202,13 @@ fn a_block_is_charged_with_what_its_statements_do() {
     let after = rows(&mut s, gets);
     let pair = |row: &str| row.split(' ').map(|n| n.parse::<i64>().expect("a number")).collect::<Vec<_>>();
     let (before, after) = (pair(&before), pair(&after));
-    // The second time nothing is compiled: the block has got what its query has.
+    // The second time nothing is compiled: the block has the counts of its query.
     assert_eq!(after[0], before[0]);
     assert!(after[1] - before[1] >= 40 * 30, "{before:?} {after:?}");
     let time = "select count(*) from v$sql where sql_text like 'declare x number; begin for i%' and executions = 2 and elapsed_time > 0 \
                 and cpu_time > 0 and cpu_time <= elapsed_time + 100";
     assert_eq!(rows(&mut s, time), "1");
-    // Time that is slept is elapsed, and no processor's.
+    // Sleeping counts as elapsed time, not as CPU time.
     run(&mut s, "begin dbms_lock.sleep(0.3); end;");
     let slept = "select count(*) from v$sql where sql_text like 'begin dbms_lock.sleep%' and elapsed_time >= 300000 and cpu_time < 100000";
     assert_eq!(rows(&mut s, slept), "1");
@@ -247,11 +246,11 @@ fn a_session_shows_the_block_it_runs_and_the_statement_inside() {
              where h.session_id = {busy_sid} and h.sql_id = q.sql_id and q.sql_text like 'declare n number%'"
         );
         until(&mut c, &seen, "Y N Y PL/SQL EXECUTE 47 itself 47");
-        // It is told of while it runs.
+        // Its figures are visible while it runs.
         let told = "select executions, case when elapsed_time > 1000000 and cpu_time > 0 then 'told' else 'not yet' end from v$sql \
                     where sql_text like 'declare n number%'";
         until(&mut c, told, "1 told");
-        // A statement inside: it, with the block on top.
+        // A statement inside: it, with the block at the top.
         run(&mut holder, "update w set n = 2");
         let waits = in_background(waiter, "begin update w set n = 3; commit; end;");
         let inside = format!(
@@ -335,7 +334,7 @@ fn a_session_shows_the_subprogram_that_was_entered_and_the_one_that_runs() {
     kill(&mut c, sid);
     assert!(sleeps.join().expect("ends").1.is_err());
 
-    // While SQL runs inside, it is what runs; and the report of the samples has both.
+    // While SQL runs inside a block, the SQL is the current statement; the report of the samples has both.
     run(&mut c, "create table deeper as select level n from dual connect by level <= 300");
     run(
         &mut c,
@@ -409,7 +408,7 @@ fn the_workload_report_lists_blocks_and_their_samples() {
     let top = format!(
         "select count(*) from v$active_session_history where top_level_sql_id = '{id}' and sql_id <> '{id}' and sql_opname = 'SELECT'"
     );
-    // The sampler may have no processor while a block has one.
+    // The sampler may be waiting for a processor while the block runs.
     let began = Instant::now();
     while number(&mut c, &top) == 0 {
         assert!(began.elapsed() < LIMIT, "the query in the block is seen");

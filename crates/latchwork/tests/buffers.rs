@@ -1,4 +1,4 @@
-//! What the views of the buffer cache say of an instance at work.
+//! The views of the buffer cache during a workload.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ fn buffers_are_shown_with_their_blocks_and_latches() {
     let pool = "select p.name, p.buffers - (select count(*) from v$bh), \
                 p.block_size - (select value from v$parameter where name = 'db_block_size') from v$buffer_pool p";
     assert_eq!(row(&mut c, pool), ["DEFAULT", "0", "0"]);
-    // A background process may have waited for a block meanwhile: then the event has counted it, too.
+    // A background process may have waited for a block meanwhile, which the event counts, too.
     let classes = "select count(*), sum(count) from v$waitstat where class in ('data block', 'undo header')";
     let [classes, waits] = &row(&mut c, classes)[..] else { panic!("two columns") };
     let events = "select nvl(sum(total_waits), 0) from v$system_event \
@@ -78,7 +78,7 @@ fn an_emptied_cache_is_filled_by_multiblock_reads() {
     assert!(number(&mut c, "select count(*) from v$bh where dirty = 'Y'") > 0);
     run(&mut c, "alter system flush buffer_cache");
     assert_eq!(number(&mut c, &format!("select count(*) from {OF_T}")), 0);
-    // Its own: background processes read their tables again, too.
+    // Waits of this session only: background processes also read their tables again.
     let waits = "select nvl(sum(total_waits), 0) from v$session_event where event = 'db file scattered read' \
                  and sid = sys_context('userenv', 'sid')";
     let before = number(&mut c, waits);
@@ -93,7 +93,7 @@ fn an_emptied_cache_is_filled_by_multiblock_reads() {
     let pool = "select name, sign(buf_got), sign(physical_reads), cnum_repl + cnum_write - cnum_set \
                 from v$buffer_pool_statistics";
     assert_eq!(row(&mut c, pool), ["DEFAULT", "1", "1", "0"]);
-    // A session that reads one block at a time.
+    // A session that reads single blocks.
     run(&mut c, "alter system flush buffer_cache");
     run(&mut c, "alter session set db_file_multiblock_read_count = 1");
     let before = number(&mut c, waits);
@@ -116,7 +116,7 @@ fn reads_changes_and_waits_are_counted_by_segment() {
             number(&mut reader, "select /*+ full(t) */ count(pad) from t");
         }
         assert_eq!(of(&mut c, "segment scans") - scans, 50, "{generation}");
-        // One in sixteen is counted, as sixteen.
+        // One access in sixteen is counted, with the weight sixteen.
         let read = of(&mut c, "logical reads") - reads;
         assert!((1500..8000).contains(&read), "{generation}: {read} of about 50 * 65");
         run(&mut c, "alter system flush buffer_cache");
@@ -128,7 +128,7 @@ fn reads_changes_and_waits_are_counted_by_segment() {
             "{generation}: {blocks} blocks, {requests} requests"
         );
         assert!(of(&mut c, "physical writes") >= 55, "{generation}");
-        // What a session has counted stays when it ends.
+        // The counts of a session remain after its end.
         let before = of(&mut c, "logical reads");
         drop(reader);
         let gone = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -136,7 +136,7 @@ fn reads_changes_and_waits_are_counted_by_segment() {
             assert!(std::time::Instant::now() < gone, "the session ends");
         }
         assert!(of(&mut c, "logical reads") >= before, "{generation}");
-        // Who waits for a row is counted when it begins to wait.
+        // A wait for a row is counted at its beginning.
         run(&mut c, "update t set pad = 'y' where id = 1");
         let mut other = instance.connect(&Credentials::Sysdba).unwrap();
         let waited = other.execute("select id from t where id = 1 for update wait 1", &[]).unwrap_err();

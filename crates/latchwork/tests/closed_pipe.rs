@@ -1,5 +1,5 @@
-//! Output into a pipe that nobody reads ends a program quietly, by SIGPIPE; a session's server that goes is told of as
-//! ever.
+//! A program whose output pipe is closed ends silently, by SIGPIPE; the end of a session's server process is still
+//! reported.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -9,8 +9,8 @@ fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_latchwork"))
 }
 
-/// Runs the program with its output closed, or closed behind the first line; the signal that ended it, and what it had
-/// to complain of.
+/// Runs the program with its output closed at once or after the first line; returns the signal that ended it, and its
+/// error output.
 fn closed(args: &[&str], input: &str, after_a_line: bool) -> (Option<i32>, String) {
     let mut command = program();
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -45,7 +45,7 @@ fn a_closed_pipe_ends_programs_quietly() {
         let (signal, complaint) = closed(&args, "", false);
         assert!(complaint.is_empty() && (signal == sigpipe || signal.is_none()), "{args:?}: {signal:?} {complaint}");
     }
-    // A server that goes is an error of the session, and no signal.
+    // The end of the server process is an error of the session, not a signal.
     let mut shell = program().args(sql).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the shell runs");
     let (mut stdin, mut out) =
         (shell.stdin.take().expect("a pipe"), BufReader::new(shell.stdout.take().expect("a pipe")));

@@ -1,5 +1,5 @@
-//! Cursors that are used again: parse calls and hits are what was done, and a cursor answers for nobody else and for no
-//! other time.
+//! Reused cursors: parse calls and hits are counted correctly, and a cursor is never used for another user or after a
+//! relevant change.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{connect, one, refused, run, start, words};
 
 const NAMES: [&str; 4] = ["parse count (total)", "parse count (hard)", "session cursor cache hits", "execute count"];
 
-/// A session's figures, read by another.
+/// A session's figures, read by another session.
 fn figures(of: &Client, by: &mut Client) -> [i64; 4] {
     NAMES.map(|name| {
         let sql = format!(
@@ -19,7 +19,7 @@ fn figures(of: &Client, by: &mut Client) -> [i64; 4] {
     })
 }
 
-/// What running something adds to them.
+/// The increase of the figures by running a statement.
 fn added(c: &mut Client, by: &mut Client, what: &str) -> [i64; 4] {
     let before = figures(c, by);
     run(c, what);
@@ -55,13 +55,13 @@ fn parse_calls_and_hits_of_every_way_to_run_a_text_are_the_work_done() {
     let of_static = "declare x number; begin for i in 1 .. 50 loop select /*+ static */ v into x from t where id = i; end loop; end;";
     assert_eq!(added(&mut c, &mut by, of_static), [2, 2, 0, 51]);
     assert_eq!(added(&mut c, &mut by, of_static), [1, 0, 0, 51]);
-    // EXECUTE IMMEDIATE of the text that the same statement ran last is none.
+    // EXECUTE IMMEDIATE of the text that the same statement ran last is no parse call.
     let same = "declare x number; begin for i in 1 .. 50 loop \
                 execute immediate 'select /* same */ v from t where id = :x' into x using i; end loop; end;";
     assert_eq!(added(&mut c, &mut by, same), [2, 2, 0, 51]);
     assert_eq!(added(&mut c, &mut by, same), [1, 0, 0, 51]);
     assert_eq!(parses(&mut by, "select /* same */"), ["1", "100"]);
-    // Of two texts in turn each is one, and finds its cursor from the fourth time on.
+    // With two alternating texts each execution is a parse call, which finds its cursor from the fourth time on.
     let turns = "begin for i in 1 .. 20 loop \
                  execute immediate 'update t set v = v + 1 where id = :x and ' || mod(i, 2) || ' < 2' using i; end loop; commit; end;";
     assert_eq!(added(&mut c, &mut by, turns), [1 + 20, 1 + 2, 2 * 7, 21]);
@@ -72,7 +72,7 @@ fn parse_calls_and_hits_of_every_way_to_run_a_text_are_the_work_done() {
     let opened = "declare c sys_refcursor; x number; begin for i in 1 .. 10 loop \
                   open c for select /*+ static_open */ v from t where id = i; fetch c into x; close c; end loop; end;";
     assert_eq!(added(&mut c, &mut by, opened), [1 + 10, 1 + 1, 7, 11]);
-    // Without a cache all are parsed.
+    // Without a cache all of them are parsed.
     run(&mut c, "alter session set session_cached_cursors = 0");
     assert_eq!(added(&mut c, &mut by, opened), [1 + 10, 0, 0, 11]);
     let other = same.replace("same", "other");
@@ -84,7 +84,7 @@ fn a_cursor_that_is_used_again_is_bounded_and_runs_inside_of_itself() {
     let instance = start(&[]);
     let mut c = connect(&instance);
     run(&mut c, "create table t as select level id from dual connect by level <= 10");
-    // A function that runs the very statement that calls it.
+    // A function that runs the statement which calls it.
     run(
         &mut c,
         "create function down(n number) return number as x number; begin if n = 0 then return 0; end if; \
@@ -93,7 +93,7 @@ fn a_cursor_that_is_used_again_is_bounded_and_runs_inside_of_itself() {
     for _ in 0..5 {
         assert_eq!(one(&mut c, "select down(4) from dual"), "10");
     }
-    // Cursors of one text, open side by side.
+    // Several open cursors with the same text.
     run(
         &mut c,
         "declare a sys_refcursor; b sys_refcursor; x number; y number; begin for i in 1 .. 6 loop \
@@ -101,7 +101,7 @@ fn a_cursor_that_is_used_again_is_bounded_and_runs_inside_of_itself() {
          fetch a into x; fetch a into x; fetch b into y; close a; fetch b into y; close b; \
          if x <> 2 or y <> 2 then raise_application_error(-20000, x || ' ' || y); end if; end loop; end;",
     );
-    // One that fails is used again as well.
+    // A cursor whose execution failed is reused as well.
     run(
         &mut c,
         "declare x number; n number := 0; begin for i in 1 .. 12 loop begin \
@@ -153,7 +153,8 @@ fn a_cursor_used_again_answers_for_no_other_identity_and_behind_no_revoke() {
     );
     run(&mut sys, "grant execute on o.mine to public");
     run(&mut sys, "grant execute on o.opened to public");
-    // Definers' units of two owners call the same invoker's unit in one session, in turn, with the session's own user.
+    // Definer's units of two owners call the same invoker's unit in one session, alternating with the session's own
+    // user.
     for name in ["a", "b"] {
         for unit in ["mine", "opened"] {
             run(&mut sys, &format!("create procedure {name}.{unit}(x out varchar2) as begin o.{unit}(x); end;"));
@@ -172,7 +173,7 @@ fn a_cursor_used_again_answers_for_no_other_identity_and_behind_no_revoke() {
             ),
         );
     }
-    // CURRENT_SCHEMA moves the names of a text that was run before.
+    // CURRENT_SCHEMA changes the names in a text that was run before.
     run(&mut sys, "grant select on a.t to o");
     run(
         &mut o,
@@ -182,7 +183,7 @@ fn a_cursor_used_again_answers_for_no_other_identity_and_behind_no_revoke() {
          if x <> s then raise_application_error(-20000, i || x); end if; end loop; \
          execute immediate 'alter session set current_schema = o'; end;",
     );
-    // What was allowed is refused once it is revoked: directly, through a role, and with the role set aside.
+    // A revoked privilege is refused: granted directly, through a role, and after the role was disabled.
     run(&mut sys, "create role r");
     run(&mut sys, "grant r to o");
     run(&mut sys, "grant select on b.t to r");
@@ -225,8 +226,8 @@ fn a_cursor_used_again_obeys_the_settings_of_its_session() {
     run(&mut c, "create table t (n number)");
     run(&mut c, "insert into t values (1.5)");
     run(&mut c, "commit");
-    // The text is converted by the separator in force when the statement runs, in static SQL, dynamic SQL and a
-    // client's.
+    // The text is converted with the separators in force when the statement runs, in static SQL, dynamic SQL and a
+    // client's statement.
     let settings = |c: &mut Client, separators: &str| {
         run(c, &format!("begin dbms_session.set_nls('nls_numeric_characters', '''{separators}'''); end;"));
     };
@@ -253,7 +254,7 @@ fn a_cursor_used_again_obeys_the_settings_of_its_session() {
     assert_eq!(other, ["ORA-01722"; 3], "{found:?}");
     settings(&mut c, ".,");
     assert_eq!(count(&mut c), found);
-    // Another optimizer is another child, wherever it was asked for.
+    // Other optimizer settings make another child, wherever they were set.
     run(
         &mut c,
         "declare x number; begin for i in 1 .. 4 loop \
@@ -278,7 +279,7 @@ fn a_cursor_that_disabled_its_own_role_is_not_kept_for_who_has_none() {
         &mut u,
         "create function f(roles varchar2) return number authid current_user as begin dbms_session.set_role(roles); return 0; end;",
     );
-    // The function disables the role while the statement runs: before its end, or before its first row is there.
+    // The function disables the role while the statement runs: before its end, or before its first row.
     for text in ["update sys.secret set n = n + f('none')", "select n, f('none') from sys.secret order by 2"] {
         for _ in 0..5 {
             run(&mut u, "set role r");
@@ -322,7 +323,7 @@ fn a_cursor_that_no_variable_holds_is_closed() {
         run(&mut c, block);
         assert_eq!(open(c.sid()), 0, "{block}");
     }
-    // While such a block runs there are no more than the variables hold, and one that was left behind last.
+    // While such a block runs there are only the cursors of its variables, and the one left last.
     run(
         &mut c,
         "declare c sys_refcursor; x number; begin for i in 1 .. 20 loop c := f(i); \

@@ -1,10 +1,10 @@
 //! Bytes of a stopped database are changed, then it is verified, started and used: it answers or refuses, but no
-//! process crashes, nothing hangs, and what a checksum can catch is never a wrong row.
+//! process crashes, nothing hangs, and damage that a checksum can detect never gives a wrong row.
 //!
-//! The database was stopped in order, or killed with redo and an open transaction. Two kinds of damage: bytes as they
-//! come, which the checksum must catch, and bytes with the block's checksum made right again, which reach the readers
-//! behind it. Every case follows from its seed; `LATCHWORK_DAMAGE=n` runs n cases instead of a few,
-//! `LATCHWORK_DAMAGE_SEED=s` begins at case s.
+//! The database was shut down, or killed with redo and an open transaction. There are two kinds of damage: changed
+//! bytes, which the checksum must detect, and changed bytes with the block's checksum corrected, which reach the
+//! readers. Every case depends only on its seed; `LATCHWORK_DAMAGE=n` runs n cases, `LATCHWORK_DAMAGE_SEED=s` begins at
+//! case s.
 
 use client::{Client, ClientError};
 use lab::torture::{Place, Started};
@@ -13,10 +13,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 use types::Value;
 
-/// Cases of the short form.
+/// Number of cases of the short form.
 const CASES: u64 = 16;
 
-/// How long one case may take: beyond it something hangs.
+/// Time limit of a case; a longer one counts as a hang.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const BLOCK: usize = 8192;
@@ -59,7 +59,7 @@ const QUERIES: &[&str] = &[
     "select segment_name, segment_type from user_segments order by 1",
 ];
 
-/// Work that may fail, but only with an error.
+/// Statements that may fail, but only with an error.
 const CHANGES: &[&str] = &[
     "insert into plain select 10000 + level, level, 'new' from dual connect by level <= 300",
     "update plain set v = v + 1 where id < 200",
@@ -108,14 +108,14 @@ fn rows(c: &mut Client, sql: &str) -> Result<Rows, ClientError> {
     c.query(sql, &[])?.all()
 }
 
-/// The same database, killed with redo to be rolled forward and a transaction to be rolled back.
+/// The same database, killed with redo to roll forward and a transaction to roll back.
 fn crashed(from: &Path) -> Place {
     let mut place = place();
     copy(from, place.dir());
     assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
     let mut c = place.connect().unwrap();
     for sql in CHANGES.iter().filter(|sql| !sql.starts_with("alter system")) {
-        // Some of them are refused, as they should be.
+        // Some of them are rightly refused.
         assert!(!c.execute(sql, &[]).is_err_and(|e| e.is_fatal()), "{sql}");
     }
     let mut open = place.connect().unwrap();
@@ -126,7 +126,7 @@ fn crashed(from: &Path) -> Place {
     place
 }
 
-/// The undamaged database, stopped, and what its queries answer.
+/// The undamaged database, stopped, and the answers of the queries.
 fn sound() -> (Place, Vec<Rows>) {
     let mut place = place();
     assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
@@ -150,7 +150,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Files worth damaging, sorted by name so that a seed means the same on every machine.
+/// The files to damage, sorted by name so that a seed selects the same file on every machine.
 fn files(dir: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = std::fs::read_dir(dir)
         .unwrap()
@@ -162,7 +162,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Changes some bytes of some blocks; with `sealed` the checksums are right again. Says what it did.
+/// Changes some bytes of some blocks; with `sealed` the checksums are corrected. Returns a description.
 fn damage(dir: &Path, r: &mut Random, sealed: bool) -> String {
     let all = files(dir);
     let data: Vec<&PathBuf> = all.iter().filter(|p| p.extension().is_some_and(|e| e == "dbf")).collect();
@@ -236,12 +236,12 @@ fn change(block: &mut [u8], r: &mut Random) -> &'static str {
     }
 }
 
-/// An answer to a statement that is none of a sound instance.
+/// An answer that a sound instance never gives.
 fn is_crash(e: &ClientError) -> bool {
     !matches!(e, ClientError::Server(f) if !f.fatal || f.code == 1012)
 }
 
-/// What the cases came to.
+/// Counts of the cases.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// Databases that verify found damaged, or could not check.
@@ -252,7 +252,7 @@ struct Seen {
     errors: u64,
 }
 
-/// Starts and uses the database; what must not be is the error.
+/// Starts and uses the database; returns an error for a result that must not happen.
 fn use_it(place: &mut Place, answers: &[Rows], any_rows: bool, seen: &mut Seen) -> Result<(), String> {
     match place.start(&params(), None).map_err(|e| e.to_string())? {
         Started::Died(text) if text.contains("ORA-") && !text.contains("panicked") => {
@@ -264,7 +264,7 @@ fn use_it(place: &mut Place, answers: &[Rows], any_rows: bool, seen: &mut Seen) 
     }
     let mut c = match place.connect() {
         Ok(c) => c,
-        // A logon that is refused with an error of its own is none.
+        // A logon refused with an error of its own is no fault.
         Err(ClientError::Server(f)) if f.code != 1012 => {
             seen.errors += 1;
             return place.stop().map_err(|e| e.to_string());
@@ -291,7 +291,7 @@ fn use_it(place: &mut Place, answers: &[Rows], any_rows: bool, seen: &mut Seen) 
     place.stop().map_err(|e| e.to_string())
 }
 
-/// One case in a thread of its own, so that one that hangs is told from one that is slow.
+/// One case in a separate thread, to detect a hang.
 fn case(seed: u64, stopped: &Path, killed: &Path, answers: &[Rows], all: &mut Seen) -> Result<(), String> {
     let mut r = Random(seed);
     let (sealed, crashed) = (seed % 2 == 1, seed % 4 > 1);
@@ -320,7 +320,7 @@ fn case(seed: u64, stopped: &Path, killed: &Path, answers: &[Rows], all: &mut Se
         if outcome.is_err() && std::env::var_os("LATCHWORK_DAMAGE_KEEP").is_some() {
             place.keep();
         }
-        // Nobody listens any more when the case took too long.
+        // The receiver is gone when the case took too long.
         let _ = sender.send((seen, outcome.map_err(|e| format!("{e}\n{}", panics.join("\n")))));
     });
     let (seen, outcome) = receiver.recv_timeout(LIMIT).unwrap_or_else(|_| (Seen::default(), Err("it hangs".into())));

@@ -1,4 +1,4 @@
-//! Definitions while they change: sessions that read, sessions that define, a row cache with room for a fraction of the
+//! Changing definitions: sessions that read, sessions that run DDL, a row cache with room for a fraction of the
 //! dictionary, and sessions that are killed in the middle of DDL.
 
 mod support;
@@ -25,7 +25,7 @@ fn server_pid(c: &mut Client) -> String {
     )
 }
 
-/// Reads tables by statements that nobody has parsed before. A table has one row with its number, or is not there.
+/// Reads tables with statements that were never parsed before. A table has one row with its number, or does not exist.
 fn read(instance: &Ephemeral, seed: u64, ends: &AtomicBool, reads: &AtomicU64) {
     let (mut c, mut random) = (connect(instance), seed);
     while !ends.load(Ordering::Relaxed) {
@@ -42,7 +42,7 @@ fn read(instance: &Ephemeral, seed: u64, ends: &AtomicBool, reads: &AtomicU64) {
     }
 }
 
-/// Changes tables, and looks by another session each time: what DDL has committed is there for everybody at once.
+/// Changes tables, and checks from another session each time: committed DDL is visible to all sessions at once.
 fn define(instance: &Ephemeral, seed: u64, rounds: u64) {
     let (mut c, mut other, mut random) = (connect(instance), connect(instance), seed);
     for round in 0..rounds {
@@ -87,7 +87,7 @@ fn definitions_are_those_of_now_with_a_row_cache_that_has_room_for_few() {
                 scope.spawn(move || read(instance, seed * 10 + n, ends, reads));
             }
             let definer = scope.spawn(|| define(&instance, seed * 77, 60));
-            // Readers that fail end the test by themselves.
+            // A failing reader ends the test itself.
             let done = definer.join();
             ends.store(true, Ordering::Relaxed);
             done.expect("what is defined is seen");
@@ -118,7 +118,7 @@ fn a_session_that_is_killed_in_ddl_leaves_definitions_that_all_agree_about() {
             added += 1;
         }
         killer.join().expect("the killer ends");
-        // The one that was under way is there or not, for sessions old and new and for the base tables alike.
+        // The interrupted change is complete or absent, for old and new sessions and for the base tables alike.
         let mut fresh = connect(&instance);
         let count =
             format!("select count(*) from sys.col$ c, sys.obj$ o where o.name = 'T{round}' and c.obj# = o.obj#");
@@ -140,8 +140,8 @@ fn a_session_that_is_killed_in_ddl_leaves_definitions_that_all_agree_about() {
     }
 }
 
-/// Around the commit of DDL the row cache is closed for the keys that change, and the dictionary's epoch names the
-/// process: PMON opens both.
+/// Around the commit of DDL the row cache is closed for the changed keys, and the dictionary's epoch names the process:
+/// PMON releases both.
 #[test]
 fn a_session_that_dies_around_its_commit_leaves_no_key_closed() {
     for (point, columns) in [("dictionary-announced", 1), ("dictionary-committed", 2)] {
@@ -163,7 +163,7 @@ fn a_session_that_dies_around_its_commit_leaves_no_key_closed() {
             assert_eq!(c.query(&format!("select c, {number} from t"), &[]).is_ok(), columns == 2, "{point}");
             assert_eq!(one(c, &format!("select n, {number} from t")), "1", "{point}");
         };
-        // The first fills the cache; whoever comes after it finds everything there.
+        // The first session fills the cache; later ones find everything there.
         let misses = "select sum(getmisses) from v$rowcache where cache# in (2, 8, 11, 12)";
         parse(&mut connect(&instance));
         let mut later = connect(&instance);
@@ -176,8 +176,8 @@ fn a_session_that_dies_around_its_commit_leaves_no_key_closed() {
     }
 }
 
-/// The moment of the dictionary that a statement has looked at is not kept for a session that waits: deleted entries of
-/// indexes would stay for as long.
+/// While a session waits, its statement's snapshot of the dictionary is not kept: it would keep deleted index entries
+/// for as long.
 #[test]
 fn a_session_that_waits_for_a_table_keeps_no_deleted_entries() {
     let instance = start(&[("undo_retention", "1")]);

@@ -1,9 +1,8 @@
-//! Holds the crates that Latchwork is built from to what is known of them: security advisories, licences, origin.
+//! Checks the dependencies of Latchwork: security advisories, licences, origin.
 //!
 //! The advisories are a snapshot (`advisories.toml`, written by `scripts/advisories.py` from the RustSec database), so
-//! the check needs no network and gives the same answer on every machine. A crate that is new in `Cargo.lock` fails the
-//! check until the snapshot has been written again. `cargo deny` would read the same data, but it is six minutes of
-//! building.
+//! the check needs no network and gives the same answer on every machine. A new crate in `Cargo.lock` fails the check
+//! until the snapshot is written again. `cargo deny` would read the same data, but takes six minutes to build.
 
 use semver::{Version, VersionReq};
 use serde::Deserialize;
@@ -11,10 +10,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Advisories that are known and accepted, each with the reason. An entry that no longer applies fails the test.
+/// Advisories that are accepted, each with the reason. An entry that no longer applies fails the test.
 const ACCEPTED: [(&str, &str); 0] = [];
 
-/// Licences allowed for dependencies, as SPDX has them. A package's expression must have one of them in each `AND`
+/// Permitted licences of dependencies, as SPDX identifiers. A package's expression must have one of them in each `AND`
 /// part.
 const LICENSES: [&str; 9] =
     ["Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Unicode-3.0", "Unlicense", "Zlib", "CC0-1.0"];
@@ -35,7 +34,7 @@ struct Advisory {
 }
 
 impl Advisory {
-    /// Whether the advisory is about that version: no requirement of `patched` and `unaffected` takes it.
+    /// Whether the advisory affects this version: no requirement of `patched` and `unaffected` matches it.
     fn is_about(&self, version: &Version) -> bool {
         let takes = |text: &String| {
             let wanted = VersionReq::parse(text).unwrap_or_else(|e| panic!("{}: {text}: {e}", self.id));
@@ -113,7 +112,7 @@ fn every_dependency_comes_from_the_one_registry() {
     assert!(sources.len() == 1 && sources.iter().all(|s| s.starts_with("registry+")), "other sources: {sources:?}");
 }
 
-/// Whether a licence expression can be met with the allowed licences.
+/// Whether the permitted licences satisfy a licence expression.
 fn is_allowed(expression: &str) -> bool {
     let flat = expression.replace('/', " OR ").replace(['(', ')'], "");
     flat.split(" AND ").all(|part| part.split(" OR ").any(|one| LICENSES.contains(&one.trim())))

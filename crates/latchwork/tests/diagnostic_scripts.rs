@@ -1,8 +1,9 @@
-//! Scripts with which people look into Oracle's latches and waits, unmodified, while sessions fight over a latch.
+//! Scripts for inspecting Oracle's latches and waits, unmodified, while sessions compete for a latch.
 //!
 //! They are those of the public repository tpt-oracle (Apache-2.0) that concern latches, mutexes, the buffer and row
-//! caches, waits and statistics. Nothing of it is kept here: `./check` fetches it into `target/diagnostic-scripts`
-//! where it can, and `LATCHWORK_DIAGNOSTIC_SCRIPTS` names a copy. Without one these tests are left out.
+//! caches, waits and statistics. They are not part of this repository: `./check` fetches them into
+//! `target/diagnostic-scripts` where it can, and `LATCHWORK_DIAGNOSTIC_SCRIPTS` names a copy. Without them these tests
+//! are skipped.
 
 #[path = "support/absent.rs"]
 mod absent;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;
 
-/// One instance at a time: the load of one would starve the sampling in the other.
+/// One instance at a time: the load on one would distort the sampling in the other.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn folder() -> Option<PathBuf> {
@@ -64,7 +65,7 @@ fn text(client: &mut Client, sql: &str) -> String {
     }
 }
 
-/// An instance of a generation with the jobs at work, latched or waiting at least once.
+/// An instance of a generation with the running jobs, each of which has got latches or waited at least once.
 fn under_load(generation: &str) -> (Ephemeral, Client) {
     let options = EphemeralOptions {
         params: vec![("latch_generation".into(), generation.into()), ("job_queue_processes".into(), "8".into())],
@@ -86,7 +87,7 @@ fn under_load(generation: &str) -> (Ephemeral, Client) {
     (instance, admin)
 }
 
-/// Types lines into the shell behind `@init` and returns what each printed, one after the other.
+/// Types lines into the shell after `@init` and returns the output of each.
 fn run(folder: &Path, instance: &Ephemeral, lines: &[String]) -> Vec<String> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_latchwork"))
         .args(["sql", "-s", "--dir"])
@@ -118,7 +119,7 @@ fn run(folder: &Path, instance: &Ephemeral, lines: &[String]) -> Vec<String> {
     parts
 }
 
-/// Rows under the first rule of dashes.
+/// Number of rows below the first line of dashes.
 fn rows(part: &str) -> usize {
     part.lines()
         .skip_while(|line| !line.starts_with('-') || line.starts_with("-- "))
@@ -140,7 +141,7 @@ fn latches_under_load_show_in_every_script() {
     let hot = text(&mut admin, hot);
     let job = number(&mut admin, "select min(sid) from dba_jobs_running");
     let users = "\"select sid from v$session where type = 'USER'\"";
-    // Each with whether the load guarantees a row.
+    // Each script, and whether the load guarantees a row.
     let scripts: Vec<(String, bool)> = [
         ("@l \"row cache\"", true),
         ("@lc \"cache buffers\"", true),
@@ -181,7 +182,7 @@ fn latches_under_load_show_in_every_script() {
     for ((line, sure), part) in scripts.iter().zip(&printed) {
         assert!(!sure || rows(part) > 0, "{line} shows nothing:\n{part}");
     }
-    // The latch that two sessions hammer is held most, and no more samples are seen than were taken.
+    // The latch that two sessions use is held most, in at most as many samples as were taken.
     let profile = printed.last().expect("the last script");
     let held: Vec<(String, u64)> = profile
         .lines()

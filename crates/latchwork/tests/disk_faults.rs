@@ -1,6 +1,6 @@
-//! A device that loses writes and says so once, and data files that are removed or replaced under a running instance:
-//! the instance ends before the redo is used again, whoever was told of it, and the next start has every row that was
-//! acknowledged.
+//! A device that loses writes and reports it once, and data files that are removed or replaced under a running
+//! instance: the instance ends before the redo is reused, whichever process got the error, and the next start has every
+//! acknowledged row.
 
 mod support;
 
@@ -28,7 +28,7 @@ fn new_place() -> Place {
     Place::new(Some(env!("CARGO_BIN_EXE_latchwork").into())).expect("a directory")
 }
 
-/// The device loses what is written to USERS, and tells it to `told`.
+/// The device loses writes to USERS, and reports it to `told`.
 fn told_once(told: &str) {
     let mut place = new_place();
     let mut c = start(&mut place);
@@ -38,7 +38,7 @@ fn told_once(told: &str) {
     run(&mut c, "commit");
     std::fs::write(place.dir().join(os::fault::MARK), "users01.dbf").expect("the device fails");
     let refused = c.execute(told, &[]).map(drop).expect_err(told).to_string();
-    // What would give up the redo if it succeeded: the device works again, and nobody else is told.
+    // Operations that would give up the redo if they succeeded: the device works again, and reports no further error.
     for _ in 0..6 {
         for sql in ["alter system switch logfile", "alter system checkpoint"] {
             assert!(c.execute(sql, &[]).is_err() || sql.contains("switch"), "{told}: {sql} succeeds");
@@ -115,7 +115,7 @@ fn a_stop_does_not_report_success_without_a_data_file() {
     assert!(alert_log(&place).contains("ORA-01116"), "{}", alert_log(&place));
 }
 
-/// Starts an instance in a directory and says what became of it.
+/// Starts an instance in a directory and returns the outcome.
 fn try_start(dir: &std::path::Path) -> (bool, String) {
     let out =
         Command::new(env!("CARGO_BIN_EXE_latchwork")).arg("start").arg("--dir").arg(dir).output().expect("it runs");
@@ -149,7 +149,7 @@ fn a_database_is_made_in_a_directory_of_its_own_and_is_its_owners() {
     }
     drop(c);
     place.stop().expect("it stops");
-    // Without its control files, in the same place: no other database is made over its data files.
+    // Without control files no other database is created over existing data files.
     for name in ["control", "control02", "control.new", "control02.new"] {
         let _ = std::fs::remove_file(dir.join(name));
     }
@@ -158,7 +158,7 @@ fn a_database_is_made_in_a_directory_of_its_own_and_is_its_owners() {
     assert!(!started && text.contains("ORA-00205") && text.contains("redo01.log"), "{text}");
     let after = std::fs::metadata(dir.join("system01.dbf")).and_then(|m| m.modified()).expect("it is there");
     assert_eq!(before, after, "the data files are as they were");
-    // Nor where there is no trace of an instance.
+    // Not even without traces of an instance.
     std::fs::remove_file(dir.join("latchwork.pid")).expect("it goes");
     let (started, text) = try_start(&dir);
     assert!(!started && text.contains("ORA-01501"), "{text}");
@@ -197,14 +197,14 @@ fn a_control_file_that_is_lost_or_damaged_has_a_copy_and_the_start_says_so() {
         drop(c);
         place.stop().expect("it stops");
     }
-    // One that was put back from an older copy.
+    // A control file restored from an older copy.
     let newest = std::fs::read(&one_path).expect("the first");
     std::fs::write(&one_path, &whole).expect("an older one");
     let (started, text) = try_start(&dir);
     assert!(!started && text.contains("ORA-00214"), "{text}");
     std::fs::copy(&two_path, &one_path).expect("as it was told to");
     assert_eq!(std::fs::read(&one_path).expect("the first"), newest);
-    // A change that was cut off between the two: the copy is behind by one, as the spare file of the first still is.
+    // A change interrupted between the two copies: this one is behind by one write, like the spare file of the first.
     std::fs::copy(dir.join("control02.new"), &two_path).expect("the one before");
     let mut c = start(&mut place);
     assert_eq!(one(&mut c, "select to_char(id) from t"), "7");

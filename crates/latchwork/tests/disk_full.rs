@@ -1,8 +1,8 @@
-//! A full disk: whatever needs room gets a clear error or waits, everything else goes on, and once there is room all
-//! goes on.
+//! A full disk: an operation that needs space gets a clear error or waits, all others continue, and with free space
+//! everything continues.
 //!
-//! Twice the same work: on a small file system of its own, where the test may mount one (in a mount namespace of its
-//! own, so that it goes with the test), and with files that are kept from growing by `_disk_full`, which always runs.
+//! The same work runs twice: on a small file system, if the test may mount one (in a mount namespace of its own, so
+//! that it disappears with the test), and with `_disk_full`, which keeps files from growing and always runs.
 
 mod support;
 
@@ -19,7 +19,7 @@ use types::Value;
 /// Transactions that make more redo than all logs hold.
 const ROUNDS: i64 = 100;
 
-/// Says to the test, when it runs in its own mount namespace, where the small file system is.
+/// Tells the test, inside its own mount namespace, the path of the small file system.
 const SMALL: &str = "LATCHWORK_SMALL_DISK";
 
 /// How the disk is filled and emptied.
@@ -28,7 +28,7 @@ trait Disk {
     fn empty(&self);
 }
 
-/// A file system with a file that takes all its room.
+/// A file system with a file that takes all its space.
 struct Mounted(PathBuf);
 
 impl Disk for Mounted {
@@ -102,7 +102,7 @@ fn work(place: &mut Place, disk: &dyn Disk, extra: &[(&str, &str)]) {
     sorting(&mut c);
     assert_eq!(refused(&mut c, "create tablespace more datafile 'more01.dbf' size 2M").code(), 1119);
     assert_eq!(refused(&mut c, "alter tablespace users add datafile 'users02.dbf' size 2M").code(), 1119);
-    // Logs switch and checkpoints are made: the control file has its room.
+    // Logs switch and checkpoints are made: the control file's space is reserved.
     for n in 1..=8 {
         run(&mut c, &format!("update t set x = rpad('{n}', 3000, 'y') where id = 0"));
         c.commit().unwrap();
@@ -124,7 +124,7 @@ fn work(place: &mut Place, disk: &dyn Disk, extra: &[(&str, &str)]) {
     place.verify().unwrap();
 }
 
-/// A table that cannot grow: the statement is taken back, the transaction and the session go on.
+/// A table that cannot grow: the statement is rolled back, the transaction and the session continue.
 fn extension(c: &mut Client) {
     run(c, "insert into t values (-1, 'of the transaction')");
     let mut at = 0;
@@ -144,7 +144,7 @@ fn extension(c: &mut Client) {
     assert_eq!(number(c, "select count(*) from t where x = 'changed'"), 1);
 }
 
-/// A sort that finds no temporary space fails alone.
+/// A sort without temporary space fails alone.
 fn sorting(c: &mut Client) {
     let wide = "select max(x) from (select x, row_number() over (order by x desc, level) n from
         (select rpad(to_char(mod(level * 7919, 10007)), 1900, 'z') x, level from dual connect by level <= 9000)) where n > 5";
@@ -157,7 +157,7 @@ fn sorting(c: &mut Client) {
     assert!(e.to_string().contains("Linux Error: 28"), "{e}");
 }
 
-/// Logs that cannot be archived keep sessions waiting for a log; with room again, the same statement goes on.
+/// With logs that cannot be archived sessions wait for a log; with free space the same statement continues.
 fn archiving(place: &Place, c: &mut Client, disk: &dyn Disk) {
     run(c, "alter database archivelog");
     run(c, "create table a (x varchar2(4000))");
@@ -165,9 +165,9 @@ fn archiving(place: &Place, c: &mut Client, disk: &dyn Disk) {
     let mut other = place.connect().unwrap();
     let (sender, receiver) = mpsc::channel();
     let writer = std::thread::spawn(move || {
-        // More than all logs hold, in committed pieces that need no new extents for long.
+        // More than all logs hold, in committed parts that need few new extents.
         for n in 0..ROUNDS {
-            // Each round changes every byte: redo has what changes.
+            // Each round changes every byte, since redo has only the changed bytes.
             let letter = if n % 2 == 0 { 'v' } else { 'w' };
             let sql = format!("update t set x = rpad('{n}', 3900, '{letter}') where id between 1000001 and 1000006");
             run(&mut other, &sql);
@@ -219,7 +219,7 @@ fn a_small_file_system_fills_up_and_all_goes_on_with_room() {
     }
 }
 
-/// Whether a file system can be mounted here at all.
+/// Whether a file system can be mounted.
 fn can_mount(dir: &Path) -> bool {
     let _ = std::fs::create_dir_all(dir);
     let mut command = Command::new("unshare");

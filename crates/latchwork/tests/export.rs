@@ -1,4 +1,5 @@
-//! What is exported is what the views say: read back by DuckDB where it is there, and by a reader of JSON everywhere.
+//! Exported figures equal those of the views: they are read back by DuckDB if it is installed, and always by a JSON
+//! reader.
 
 mod support;
 
@@ -31,7 +32,7 @@ impl Drop for Folder {
 
 fn start() -> Ephemeral {
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
-    // Samples each ten milliseconds, so that there are some.
+    // A sample each ten milliseconds, to have enough of them.
     let params = [("latch_generation", "12.1"), ("_ash_sampling_interval", "10")];
     let params = params.map(|(n, v)| (n.to_string(), v.to_string()));
     let options = EphemeralOptions { params: params.to_vec(), executable };
@@ -52,7 +53,7 @@ fn program(arguments: &[&str]) -> (bool, String) {
     (made.status.success(), String::from_utf8_lossy(&made.stdout).into_owned() + &String::from_utf8_lossy(&made.stderr))
 }
 
-/// Runs queries of one column of texts, and gives their rows.
+/// Runs queries with one text column and returns their rows.
 fn duckdb(queries: &[String]) -> Option<Vec<String>> {
     const SCRIPT: &str = "import sys, duckdb\nfor q in sys.stdin.read().split(';\\n'):\n    if q.strip():\n        for r in duckdb.sql(q).fetchall(): print(r[0])";
     let python = std::env::var_os("LATCHWORK_DUCKDB_PYTHON").filter(|p| !p.is_empty());
@@ -82,7 +83,7 @@ fn duckdb(queries: &[String]) -> Option<Vec<String>> {
     Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_string).collect())
 }
 
-/// The files of a form below a folder.
+/// The files with this extension below a folder.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten() {
@@ -96,14 +97,14 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// A view, and sums of its rows that any reader can compute: rows, and the sum of each column of whole numbers.
+/// A view, and checksums that any reader can compute: the number of rows, and the sum of each column of whole numbers.
 struct View {
     table: String,
     columns: Vec<String>,
     sums: Vec<String>,
 }
 
-/// Numbers that may have a fraction.
+/// Columns with fractions.
 const REAL: [(&str, &[&str]); 7] = [
     ("DBA_HIST_PGASTAT", &["VALUE"]),
     ("DBA_HIST_PGA_TARGET_ADVICE", &["PGA_TARGET_FACTOR", "ESTD_PGA_CACHE_HIT_PERCENTAGE"]),
@@ -163,7 +164,7 @@ fn every_engine_reads_what_the_views_say() {
                 .replace("seq(i)", "(select nvl(max(n), 0) + 1 from t)")
                 .as_str(),
         );
-        // Samples of a session at work, to be kept with the snapshot.
+        // Samples of a working session, to be saved with the snapshot.
         let kept = "declare k number; t number := dbms_utility.get_time; begin loop \
             select count(*) into k from v$active_session_history where is_awr_sample = 'Y'; \
             exit when k > 0 or dbms_utility.get_time - t > 6000; end loop; end;";
@@ -176,7 +177,7 @@ fn every_engine_reads_what_the_views_say() {
         assert!(ok, "{said}");
         said
     };
-    // In two steps and once more: nothing twice, nothing left out.
+    // In two steps and once more: nothing is repeated or missing.
     for format in ["csv", "json", "parquet"] {
         export(&["--format", format, "--to-snap", "2"]);
         export(&["--format", format]);
@@ -192,7 +193,7 @@ fn every_engine_reads_what_the_views_say() {
     read_duckdb(&mut c, &views, &lake);
 }
 
-/// One statement's text may be in several files: it is counted once.
+/// The text of a statement may be in several files, but is counted once.
 fn is_repeated(view: &View) -> bool {
     view.table == "dba_hist_sqltext"
 }
@@ -234,7 +235,7 @@ fn read_duckdb(c: &mut Client, views: &[View], lake: &Folder) {
             wanted.push(format!("{} {reader}|{}", view.table, view.sums.join("|")));
         }
     }
-    // Texts, moments, numbers with a fraction, and folders.
+    // Texts, timestamps, numbers with a fraction, and folders.
     let place = |table: &str| format!("read_parquet('{}/{table}/**/*.parquet', hive_partitioning = true)", lake.path());
     queries.push(format!(
         "select string_agg(strftime(end_interval_time, '%Y-%m-%d %H:%M:%S.%f') || ' ' || day::varchar, ',' order by snap_id) from {}",
@@ -247,7 +248,7 @@ fn read_duckdb(c: &mut Client, views: &[View], lake: &Folder) {
     wanted.push(text(&rows(c, "select count(*) from dba_hist_sqltext")[0][0]));
     queries.push(format!("select round(sum(value) * 100)::hugeint::varchar from {}", place("dba_hist_osstat")));
     wanted.push(text(&rows(c, "select round(sum(value) * 100) from dba_hist_osstat")[0][0]));
-    // A question as people ask it: executions by statement, the text beside them.
+    // A typical query: executions by statement, with the text.
     queries.push(format!(
         "select sum(executions_delta)::varchar from {} s where sql_id in (select sql_id from {} where upper(sql_text) like 'INSERT INTO T VALUES%')",
         place("dba_hist_sqlstat"),

@@ -1,4 +1,4 @@
-//! Figures hold against what was done, and against each other.
+//! Figures agree with the work done, and with each other.
 
 mod support;
 
@@ -17,7 +17,7 @@ fn stat(c: &mut Client, name: &str) -> i64 {
     number(c, &format!("select value from v$sysstat where name = '{name}'"))
 }
 
-/// Of the session itself.
+/// The same for the session itself.
 fn own(c: &mut Client, name: &str) -> i64 {
     number(
         c,
@@ -35,7 +35,7 @@ fn time_of(c: &mut Client, sid: u32, name: &str) -> i64 {
     number(c, &format!("select value from v$sess_time_model where sid = {sid} and stat_name = '{name}'"))
 }
 
-/// Columns of the cursors whose text begins like this, summed up.
+/// Sums of columns over the cursors whose text begins like this.
 fn cursors(c: &mut Client, columns: &[&str], text: &str) -> Vec<i64> {
     let sums: Vec<String> = columns.iter().map(|column| format!("nvl(sum({column}), 0)")).collect();
     let sql = format!("select {} from v$sql where sql_text like '{text}%'", sums.join(", "));
@@ -49,7 +49,7 @@ fn a_query_is_timed_in_all_its_fetches_and_shows_its_rows_as_they_are_sent() {
     let instance = start(&[]);
     let (mut c, mut other) = (connect(&instance), connect(&instance));
     c.set_fetch_size(100);
-    // Each row takes a while.
+    // Each row takes some time.
     let rows = "select /* fetched */ level n, length(rpad(to_char(level), 3000, 'x')) + instr(rpad('x', 4000, 'x'), 'y') l \
                 from dual connect by level <= 4000";
     let before = time_of(&mut other, c.sid(), "DB time");
@@ -66,12 +66,12 @@ fn a_query_is_timed_in_all_its_fetches_and_shows_its_rows_as_they_are_sent() {
     assert!(later[3] > gets[3], "29 more fetches took no time: {gets:?} {later:?}");
     let spent = time_of(&mut other, c.sid(), "DB time") - before;
     assert!(later[3] <= spent && later[4] <= later[3], "{later:?} {spent}");
-    // Closed before its end: the row that was looked at ahead was never sent.
+    // Closed before its end: the row that was read ahead was never sent.
     c.close_cursor(cursor).expect("it closes");
     drop(c);
     until("the session has gone", || one(&mut other, "select count(*) from v$session where type = 'USER'") == "1");
     assert_eq!(cursors(&mut other, &FIGURES[..3], like), [1, 30, 3000]);
-    // What changes rows fetches none; one row at a time is fetched one by one.
+    // DML fetches no rows; a query with arrays of one row makes a fetch for each.
     run(&mut other, "create table t (n number)");
     run(&mut other, "insert /* changes */ into t select level from dual connect by level <= 250");
     assert_eq!(cursors(&mut other, &FIGURES[..3], "insert /* changes */%"), [1, 0, 250]);
@@ -98,7 +98,7 @@ fn statements_have_no_more_time_than_their_sessions_however_many_share_the_proce
     let sids: Vec<u32> = all.iter().map(Client::sid).collect();
     let total = |c: &mut Client, name: &str| sids.iter().map(|sid| time_of(c, *sid, name)).sum::<i64>();
     let before = [total(&mut c, "DB time"), total(&mut c, "DB CPU")];
-    // Many, so that the parses of the blocks, which are DB time and no block's, are little beside them.
+    // Many executions, so that the parses of the blocks, which count as DB time but not for a block, are negligible.
     let executions = 60_000;
     let block = format!(
         "declare x number; begin for i in 1 .. {executions} loop select /*+ hot */ v into x from hot where id = 7; end loop; end;"
@@ -113,13 +113,13 @@ fn statements_have_no_more_time_than_their_sessions_however_many_share_the_proce
     let hot = cursors(&mut c, FIGURES, "SELECT /*+ hot */%");
     let blocks = cursors(&mut c, FIGURES, "declare x number; begin for i in 1 .. 60000%");
     assert_eq!(hot[..3], [executions * sessions as i64; 3]);
-    // The statement is nearly all that runs; what the block does besides is a fraction of it.
+    // Nearly all of the time is the statement's; the rest of the block is a fraction of it.
     assert!(hot[3] <= blocks[3] && hot[4] <= blocks[4], "{hot:?} {blocks:?}");
     assert!(blocks[3] <= spent && blocks[4] <= used + 1000 * sessions as i64, "{blocks:?} {spent} {used}");
     assert!(hot[3] * 10 >= blocks[3] * 5, "{hot:?} {blocks:?}");
     assert!(blocks[3] * 2 >= spent, "{blocks:?} {spent}");
-    // Executions that are not timed weigh what timed ones do: twice as many weigh twice as much, and the 64th no more
-    // than the 63rd.
+    // Untimed executions are estimated like timed ones: twice as many count twice as much, and the 64th no more than
+    // the 63rd.
     let mut cost = Vec::new();
     for n in [1000, 2000, 4000] {
         let text = format!(
@@ -188,7 +188,7 @@ fn what_a_killed_session_did_counts_once_and_is_not_lost() {
     assert!(now >= seen[1], "{seen:?} {now}");
     assert_eq!(cursors(&mut c, &["executions"], "select /* killed */%"), [1]);
 
-    // Sessions of one process, one behind another: each has its own.
+    // Consecutive sessions of one process: each has its own figures.
     run(&mut c, "create table done (n number)");
     run(
         &mut c,
@@ -208,7 +208,7 @@ fn what_a_killed_session_did_counts_once_and_is_not_lost() {
     assert!(grown <= used + 50_000, "DB CPU grew by {grown} us, all processes of the instance used {used}");
 }
 
-/// Microseconds of processor time that the processes of the instance have used, those that are gone included.
+/// CPU microseconds of all processes of the instance, ended ones included.
 fn machine_cpu(instance: &Ephemeral) -> i64 {
     let supervisor = instance.supervisor();
     let used = |stat: &str, fields: &[usize]| -> i64 {
@@ -216,7 +216,7 @@ fn machine_cpu(instance: &Ephemeral) -> i64 {
         fields.iter().filter_map(|f| rest.get(f - 3)?.parse::<i64>().ok()).sum()
     };
     let read = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // Its own, and that of the children it has collected.
+    // Those of the process, and those of children that it has waited for.
     let mut ticks = used(&read(&supervisor.to_string()), &[14, 15, 16, 17]);
     for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -242,14 +242,14 @@ fn counters_count_what_was_done() {
     run(&mut c, "declare x t.v%type; begin for i in 1 .. 1000 loop select v into x from t where n = i; end loop; end;");
     assert_eq!(own(&mut c, "table fetch by rowid") - before, 1000);
 
-    // Cursors that were open when their session ended.
+    // Cursors still open at the end of their session.
     let before = stat(&mut c, "opened cursors current");
     let mut other = connect(&instance);
     for _ in 0..20 {
         other.execute_prefetch("select n from t order by n", &[], 1).expect("it opens");
     }
     assert_eq!(stat(&mut c, "opened cursors current") - before, 20);
-    // One that its client closes is gone before the client's next call.
+    // A cursor closed by the client is closed before the client's next call.
     let mut third = connect(&instance);
     let open = third.execute_prefetch("select n from t order by n", &[], 1).expect("it opens").cursor;
     assert_eq!(stat(&mut c, "opened cursors current") - before, 21);
@@ -278,7 +278,7 @@ fn counters_count_what_was_done() {
         assert_eq!(after[2] - before[2], 1, "{ddl}: {before:?} {after:?}");
     }
 
-    // A lock that is not waited for.
+    // A lock that is got without a wait.
     let mut other = connect(&instance);
     run(&mut other, "update t set v = 'y' where n = 1");
     let before = own(&mut c, "enqueue timeouts");
@@ -361,8 +361,8 @@ fn redo_and_temporary_data_are_a_part_of_all_io() {
     assert!(added[0] > 0 && added[1] >= added[0] * 8192 && added[2] > 0 && added[3] >= added[2] * 8192, "{added:?}");
     assert!(added[4] > 0 && added[5] > 0, "{added:?}");
 
-    // Each write, and each switch, wastes the rest of a block at most: of 512 bytes or of 4096. Whoever writes
-    // meanwhile wastes some, too.
+    // Each write, and each switch, wastes at most the rest of a block of 512 or 4096 bytes. Other processes waste some
+    // meanwhile, too.
     let (writes, before) = (stat(&mut c, "redo writes"), stat(&mut c, "redo wastage"));
     let (mut rounds, mut wasted) = (0, 0);
     until("switches waste the rests of blocks", || {
@@ -467,7 +467,7 @@ fn sums_hold_while_sessions_come_go_and_are_killed() {
         over.store(true, Ordering::Relaxed);
     });
     until("all have gone", || one(&mut c, "select count(*) from v$session where type = 'USER'") == "1");
-    // Sessions of users, those that are gone included, against their statements.
+    // Sessions of users, ended ones included, compared with their statements.
     let (spent, used) = (time(&mut c, "DB time"), time(&mut c, "DB CPU"));
     let sum = |c: &mut Client, column: &str, which: &str| {
         number(c, &format!("select nvl(sum({column}), 0) from v$sql where command_type {which}"))
@@ -484,12 +484,12 @@ fn sums_hold_while_sessions_come_go_and_are_killed() {
         "{elapsed} {blocks} {spent} {background}"
     );
     assert!(cpu <= elapsed + 1000 && blocks_cpu <= blocks + 1000, "{cpu} {elapsed} {blocks_cpu} {blocks}");
-    // Processor time of the sessions of users is a part of what the processes of the instance had.
+    // CPU time of user sessions is a part of that of the instance's processes.
     let machine = machine_cpu(&instance);
     let of_all = used + time(&mut c, "background cpu time");
     assert!(of_all <= machine + 100_000, "DB CPU and background CPU {of_all}, processes {machine}");
     assert!(of_all * 2 >= machine - 500_000, "DB CPU and background CPU {of_all}, processes {machine}");
-    // Of calls that were answered all executions are there.
+    // All executions of completed calls are counted.
     let executions = cursors(&mut c, &["executions"], "SELECT /*+ load */%")[0];
     assert!(executions >= 2000 * done.load(Ordering::Relaxed), "{executions} of {done:?} calls of 2000 each");
     // Events and classes.
@@ -518,7 +518,7 @@ fn a_snapshot_costs_the_same_however_large_the_memory_is_and_belongs_to_its_end(
     let (small, large) = (faults("300M"), faults("3G"));
     assert!(large < small + 2000, "pages touched first by a snapshot: {small} of 300 MB, {large} of 3 GB");
 
-    // Rates between two snapshots are those measured beside them, however long a snapshot takes.
+    // Rates between two snapshots equal those measured beside them, however long a snapshot takes.
     let instance = start(&[]);
     let mut c = connect(&instance);
     run(&mut c, "create table hot (id number primary key, v number)");
@@ -543,8 +543,7 @@ fn a_snapshot_costs_the_same_however_large_the_memory_is_and_belongs_to_its_end(
             std::thread::sleep(Duration::from_secs(1));
         }
         over.store(true, Ordering::Relaxed);
-        // What the snapshots have is between what was read before and behind each of them, and so is when they were
-        // taken.
+        // The figures of the snapshots lie between readings before and after them, and so do their times.
         let kept = words(
             &mut c,
             "select w.value, (extract(second from s.end_interval_time - s.begin_interval_time) \
@@ -566,7 +565,7 @@ fn derived_tables_over_fixed_tables_are_read_again_for_each_row() {
     let instance = start(&[]);
     let mut c = connect(&instance);
     run(&mut c, "create table t as select 1 k, rpad('x', 1000, 'x') v from dual connect by level <= 100");
-    // A batch of the outer table would read its blocks before the first of the loops.
+    // Batching the outer table would read its blocks before the first of the loops.
     run(&mut c, "alter session set \"_batch_execution\" = false");
     let own = "select 1 k, m.value from v$mystat m, v$statname n where n.statistic# = m.statistic# and n.name = 'session logical reads'";
     let distinct = |c: &mut Client, derived: &str| {
@@ -594,7 +593,7 @@ fn a_statement_in_a_long_wait_shows_it_while_it_lasts() {
     run(&mut c, "insert into w values (1)");
     run(&mut c, "commit");
     run(&mut holder, "update w set n = 2");
-    // One waits for a row in a statement of its own, one in a block's, one sleeps in a block.
+    // One session waits for a row in its own statement, one inside a block, one sleeps in a block.
     let waits = [
         ("update w set n = 3", "update w set n = 3%"),
         ("begin update /*+ inside */ w set n = 4; commit; end;", "UPDATE /*+ inside */%"),
@@ -619,7 +618,7 @@ fn a_statement_in_a_long_wait_shows_it_while_it_lasts() {
             }));
             until("it waits", || look(&mut c, like)[1] > 0);
             let is_lock = sql.contains("update");
-            // It grows while nothing happens in the session, and is the time of its wait.
+            // It grows while the session waits, by the time of the wait.
             let mut seen = look(&mut c, like);
             for _ in 0..3 {
                 let before = seen;
@@ -649,7 +648,7 @@ fn a_statement_in_a_long_wait_shows_it_while_it_lasts() {
         for worker in workers {
             worker.join().expect("it ends");
         }
-        // What was seen in progress was no more than what it came to.
+        // Values seen in progress never exceeded the final ones.
         for (like, seen) in last {
             let now = look(&mut c, like);
             assert!((0..3).all(|n| now[n] >= seen[n]), "{like}: {seen:?} {now:?}");

@@ -1,9 +1,9 @@
-//! Identities between views that hold at every moment, while sessions come, go and are killed, with more sessions than
+//! Identities between views that always hold, while sessions connect, end and are killed, with more sessions than
 //! processors.
 //!
-//! A view is no picture of one moment, so a sum is held between two readings of the figure it must equal: what only
-//! grows is no less than what was read before it, and no more than what is read behind it. Nothing here depends on how
-//! fast the machine is.
+//! A view is not a consistent snapshot, so a sum is compared with two readings of the figure that it must equal: a
+//! growing sum is at least the value read before it, and at most the value read after it. Nothing here depends on the
+//! speed of the machine.
 
 mod support;
 
@@ -16,13 +16,13 @@ use support::{connect, one, run, start, until, words};
 /// Figures by name.
 type Figures = BTreeMap<String, Vec<i64>>;
 
-/// What a query gives, by the text of its first column.
+/// The result of a query, by the text of its first column.
 fn figures(c: &mut Client, sql: &str) -> Figures {
     let number = |w: &String| w.parse().unwrap_or_else(|_| panic!("{sql}: {w}"));
     words(c, sql).iter().map(|row| (row[0].clone(), row[1..].iter().map(number).collect())).collect()
 }
 
-/// Figures only grow: all of `less` are in `more`, and no more there than allowed.
+/// Growing figures: all of `less` are in `more`, with at least the same value.
 fn no_more(less: &Figures, more: &Figures, what: &str) {
     for (name, values) in less {
         let Some(others) = more.get(name) else {
@@ -33,13 +33,13 @@ fn no_more(less: &Figures, more: &Figures, what: &str) {
     }
 }
 
-/// A figure between two readings of what it equals.
+/// A figure lies between two readings of its equal.
 fn between(before: &Figures, what: &Figures, after: &Figures, named: &str) {
     no_more(before, what, named);
     no_more(what, after, named);
 }
 
-/// All statistics that only grow.
+/// All growing statistics.
 const STATISTICS: &str = "select name, value from v$sysstat where name not in \
                           ('logons current', 'opened cursors current', 'session cursor cache count')";
 const OF_SESSIONS: &str = "select n.name, sum(s.value) from v$sesstat s, v$statname n where n.statistic# = s.statistic# \
@@ -47,20 +47,20 @@ const OF_SESSIONS: &str = "select n.name, sum(s.value) from v$sesstat s, v$statn
 const EVENTS: &str = "select event, total_waits, total_timeouts, time_waited_micro from v$system_event";
 const TIMES: &str = "select stat_name, value from v$sys_time_model";
 
-/// One look at all of them.
+/// One check of all identities.
 fn look(c: &mut Client, last: &mut [Figures; 3]) {
-    // Nothing shrinks, whoever goes or is killed.
+    // Nothing decreases, whichever session ends or is killed.
     let now = [STATISTICS, EVENTS, TIMES].map(|sql| figures(c, sql));
     for (now, last) in now.iter().zip(&*last) {
         no_more(last, now, "later");
     }
-    // The sessions there are are a part of all there were.
+    // The existing sessions are a part of all sessions.
     no_more(&figures(c, OF_SESSIONS), &figures(c, STATISTICS), "sessions");
     let of_sessions = "select event, sum(total_waits), sum(total_timeouts), sum(time_waited_micro) from v$session_event group by event";
     no_more(&figures(c, of_sessions), &figures(c, EVENTS), "events of sessions");
     let of_sessions = "select stat_name, sum(value) from v$sess_time_model group by stat_name";
     no_more(&figures(c, of_sessions), &figures(c, TIMES), "times of sessions");
-    // Those of users are a part of all.
+    // Figures of users are a part of all.
     let users = "select event, count(*) from v$system_event where total_waits_fg > total_waits or total_timeouts_fg > total_timeouts \
                  or time_waited_micro_fg > time_waited_micro group by event";
     assert_eq!(figures(c, users), Figures::new());
@@ -105,7 +105,7 @@ fn look(c: &mut Client, last: &mut [Figures; 3]) {
     *last = now;
 }
 
-/// What a snapshot is to have.
+/// The contents of a snapshot.
 const KEPT: [(&str, &str); 3] = [
     (
         STATISTICS,
@@ -119,7 +119,7 @@ const KEPT: [(&str, &str); 3] = [
     (TIMES, "select stat_name, value from dba_hist_sys_time_model where snap_id = :s"),
 ];
 
-/// Takes a snapshot: what it has is what the views had while it was taken.
+/// Takes a snapshot: its contents are values of the views while it was taken.
 fn snapshot(c: &mut Client) -> i64 {
     let before = KEPT.map(|(live, _)| figures(c, live));
     run(c, "begin dbms_workload_repository.create_snapshot; end;");
@@ -150,7 +150,7 @@ fn kill(s: &Client) {
     let _ = os::process::kill(s.welcome().server_process as i32, os::signal::SIGKILL);
 }
 
-/// Ends the load when the looks at it have ended, also with a failure.
+/// Ends the load when the checks have ended, also by a failure.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -177,14 +177,14 @@ fn identities_between_views_hold_while_sessions_come_go_and_are_killed() {
                 while !over.load(Ordering::Relaxed) {
                     let (s, is_done) = work(instance, worker);
                     done.fetch_add(i64::from(is_done), Ordering::Relaxed);
-                    // Some leave without a word.
+                    // Some connections are dropped without a logoff.
                     if worker % 3 == 1 {
                         kill(&s);
                     }
                 }
             });
         }
-        // Within a call: in the middle of what it does, or of what it waits for.
+        // During a call: in the middle of its work, or of a wait.
         scope.spawn(move || {
             while !over.load(Ordering::Relaxed) {
                 let mut victim = connect(instance);
@@ -212,7 +212,7 @@ fn identities_between_views_hold_while_sessions_come_go_and_are_killed() {
     until("all have gone", || one(&mut c, "select count(*) from v$session where type = 'USER'") == "1");
     look(&mut c, &mut last);
     snapshots.push(snapshot(&mut c));
-    // What each snapshot added is all there is: of statements that nobody runs any more to the last of their figures.
+    // The snapshots' increases add up to the totals, also for statements that no session runs any more.
     let columns = ["executions", "fetches", "rows_processed", "buffer_gets", "elapsed_time", "cpu_time", "parse_calls"];
     let sums = |suffix: &str| columns.map(|column| format!("sum({column}{suffix})")).join(", ");
     let live =
@@ -233,7 +233,7 @@ fn identities_between_views_hold_while_sessions_come_go_and_are_killed() {
     assert!(snapshots.len() >= 3, "{snapshots:?}");
 }
 
-/// What those that are gone have in `v$sysstat`: all, less the sessions there are. Read until two readings agree.
+/// The part of ended sessions in `v$sysstat`: the total, less the existing sessions. Read until two readings agree.
 fn of_the_gone(c: &mut Client, names: &[&str]) -> Vec<i64> {
     let mut last = Vec::new();
     let mut found = Vec::new();
@@ -270,7 +270,7 @@ fn sessions_that_have_gone_leave_what_they_did_to_the_last_count() {
         "user logouts cumulative",
         "session cursor cache hits",
     ];
-    // Of all, and of the session that asks: its query is in neither.
+    // Of all sessions, and of this one, whose query is in neither.
     let cpu = "select 'cpu', y.value, m.value from v$sysstat y, v$mystat m where y.name = 'CPU used by this session' \
                and m.statistic# = y.statistic#";
     let cpu_before = figures(&mut c, cpu);
@@ -299,8 +299,7 @@ fn sessions_that_have_gone_leave_what_they_did_to_the_last_count() {
     let each = [5 * 42 + 2, 5 + 2 + 2, 5 + 2 + 1, 5, 1, 5 * 41, 5 * 41, 1, 1, 2];
     let all: Vec<i64> = each.iter().map(|n| n * sessions).collect();
     assert_eq!(added[..], all[..], "{names:?} of {sessions} sessions");
-    // Sessions that are too short for a hundredth of a second each are not too short together. Both figures are cut to
-    // hundredths.
+    // Sessions shorter than a hundredth of a second each still add up. Both figures are truncated to hundredths.
     let own = own.load(Ordering::Relaxed);
     let cpu_after = figures(&mut c, cpu);
     let used = |n: usize| cpu_after["cpu"][n] - cpu_before["cpu"][n];

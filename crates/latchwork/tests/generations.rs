@@ -1,5 +1,5 @@
-//! One history in every generation: whatever the design of a cache, the answers are the same. How often something is
-//! got or waited for differs, and is asserted where the design is tested.
+//! The same history in every generation: the answers do not depend on the design of a cache. Counts of gets and waits
+//! differ, and are tested where each design is tested.
 
 use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
 use latch::Generation;
@@ -22,7 +22,7 @@ fn text(v: &Value) -> String {
     }
 }
 
-/// What a statement answers: rows, the number of rows changed, or the error's number.
+/// The answer of a statement: rows, the number of rows changed, or the error's number.
 fn answer(c: &mut Client, sql: &str, binds: &[Bind]) -> String {
     let is_query = sql.starts_with("select") || sql.starts_with("with");
     let result = if is_query {
@@ -36,7 +36,7 @@ fn answer(c: &mut Client, sql: &str, binds: &[Bind]) -> String {
     result.unwrap_or_else(|e| e.to_string().chars().take(9).collect())
 }
 
-/// The steps: who, what, and the answer.
+/// The steps: session, statement, and answer.
 const HISTORY: &[(usize, &str, &str)] = &[
     (0, "create table gh (id number primary key, boss number, pay number, name varchar2(20))", "0"),
     (0, "create index ghb on gh (boss)", "0"),
@@ -49,8 +49,8 @@ const HISTORY: &[(usize, &str, &str)] = &[
     (0, "create view ghv as select boss, sum(pay) total from gh group by boss", "0"),
     (0, "create synonym ghs for ghv", "0"),
     (0, "commit", "0"),
-    // The result cache: built, found, out of date after another session's commit, not used beside a session's own
-    // changes.
+    // The result cache: built, found, out of date after another session's commit, not used while the session has
+    // uncommitted changes.
     (0, "select /*+ result_cache */ count(*), sum(pay) from gh", "60 18300"),
     (1, "select /*+ result_cache */ count(*), sum(pay) from gh", "60 18300"),
     (1, "update gh set pay = pay + 1 where id <= 10", "10"),
@@ -70,7 +70,7 @@ const HISTORY: &[(usize, &str, &str)] = &[
     (1, "commit", "0"),
     (0, "select ghf(3) from dual", "52"),
     (1, "select ghf(3) from dual", "52"),
-    // Names: synonyms and views, what DDL changes, what is not there.
+    // Names: synonyms and views, changes by DDL, missing objects.
     (0, "select total from ghs where boss = 3", "302"),
     (1, "create or replace view ghv as select boss, count(*) total from gh group by boss", "0"),
     (0, "select total from ghs where boss = 3", "3"),
@@ -92,7 +92,7 @@ const HISTORY: &[(usize, &str, &str)] = &[
         "59 4 40",
     ),
     (1, "select sum(a.pay) from gh a, gh b where a.id = b.boss and b.id > 50", "1620"),
-    // Consistent reads beside open changes, and rollback.
+    // Consistent reads with open changes, and rollback.
     (1, "update gh set pay = -1", "59"),
     (0, "select min(pay), max(pay) from gh", "0 590"),
     (1, "savepoint s", "0"),
@@ -119,7 +119,7 @@ fn one_history_has_the_same_answers_in_every_generation() {
             }
         }
         assert!(wrong.is_empty(), "{generation}:\n{}", wrong.join("\n"));
-        // A background process may hold a latch for as long as it has no processor.
+        // A background process may hold a latch while it waits for a processor.
         let until = Instant::now() + Duration::from_secs(60);
         while answer(&mut sessions[0], "select count(*) from v$latchholder", &[]) != "0" {
             assert!(Instant::now() < until, "{generation}: a latch is held");

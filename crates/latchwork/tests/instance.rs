@@ -1,4 +1,4 @@
-//! The instance seen from outside: processes, connections, and what becomes of those that break.
+//! The instance from outside: processes, connections, and broken connections.
 
 use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions};
 use net::local::{Request, write_frame};
@@ -31,7 +31,7 @@ fn number(client: &mut Client, sql: &str) -> i64 {
     }
 }
 
-/// Waits until `probe` says so; fails after a generous time.
+/// Waits until `probe` returns true; fails after a generous time.
 fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
     let start = Instant::now();
     while !probe() {
@@ -44,7 +44,7 @@ fn raw(instance: &Ephemeral) -> UnixStream {
     UnixStream::connect(instance.dir().join(client::SOCKET_NAME)).expect("the socket is there")
 }
 
-/// The child of `parent` that shows this name in `ps`.
+/// The child of `parent` with this name in `ps`.
 fn child_named(parent: u32, name: &str) -> i32 {
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let is_it = |pid: &i32| {
@@ -140,18 +140,18 @@ fn too_many_sessions_are_refused_and_room_comes_back() {
 fn garbage_and_half_messages_hurt_nobody() {
     let instance = start(&[]);
     let mut good = sysdba(&instance);
-    // Garbage: the length is out of bounds.
+    // Garbage: a length out of bounds.
     let mut s = raw(&instance);
     s.write_all(&[0xFF; 64]).unwrap();
     let mut rest = Vec::new();
     let _ = s.read_to_end(&mut rest);
-    // A well-framed packet that means nothing.
+    // A well-framed packet without meaning.
     let mut s = raw(&instance);
     let mut bytes = Vec::new();
     write_frame(&mut bytes, |o| o.extend_from_slice(&[200, 1, 2, 3]));
     s.write_all(&bytes).unwrap();
     let _ = s.read_to_end(&mut rest);
-    // Half a logon, and then nobody.
+    // Half a logon, then nothing.
     let mut whole = Vec::new();
     write_frame(&mut whole, |o| Request::Logon(Box::default()).encode(o));
     let mut s = raw(&instance);
@@ -178,7 +178,7 @@ fn a_vanished_client_loses_its_transaction_and_its_locks() {
     let mut goner = sysdba(&instance);
     goner.execute("update t set n = 2", &[]).unwrap();
     drop(goner);
-    // Waits for the row lock, which goes with the vanished session.
+    // Waits for the row lock, which is released with the vanished session.
     keeper.execute("update t set n = n + 10", &[]).unwrap();
     keeper.commit().unwrap();
     assert_eq!(number(&mut keeper, "select n from t"), 11);
@@ -241,8 +241,8 @@ fn the_death_of_the_supervisor_ends_every_process() {
     eventually("the directory is free", || latchwork(&["status"], &dir.0).1.contains("No Latchwork instance"));
 }
 
-/// The processes of an instance are a group of their own: a Ctrl-C that ends the script which has started it is not
-/// theirs.
+/// The processes of an instance form a separate process group: Ctrl-C for the script that started it does not reach
+/// them.
 #[test]
 fn what_ends_the_starter_does_not_end_the_instance() {
     let dir = TempDir::new("group");
@@ -287,7 +287,7 @@ fn a_user_who_may_not_use_the_instance_is_told_so() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     let instance = start(&[]);
-    // Not in TMPDIR, which may be its owner's alone: the other user must reach the program.
+    // Not in TMPDIR, which may be private to its owner: the other user must reach the program.
     let place = Path::new("/tmp").join(format!("latchwork-stranger-{}", std::process::id()));
     std::fs::create_dir_all(&place).unwrap();
     std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,17 +1,17 @@
-//! Generated joins: whatever way a plan takes, the rows are those of a naive interpreter.
+//! Generated joins: with any plan the rows equal those of a naive interpreter.
 //!
 //! Queries over 1 to 10 row sources with inner, outer (ANSI and `(+)`), full and cross joins, inline, named and WITH
 //! views, correlated EXISTS, IN, ANY, ALL and scalar subqueries, GROUP BY, DISTINCT, set operators, ORDER BY and FETCH
 //! FIRST, joined by equalities, inequalities and bands, over small and empty tables with NULLs, duplicates, CHAR, short
 //! and long VARCHAR2, NUMBER, BINARY_DOUBLE, DATE and TIMESTAMP columns, with and without indexes and statistics. Each
-//! is run as it is and under random settings: hints in every query block, rewrites switched off, small work areas,
-//! parallel servers. `reference` computes the same rows from the tree by nested loops. At its end the test prints how
-//! many queries, settings, rows, plans and kinds of row sources it saw.
+//! is run unchanged and under random settings: hints in every query block, rewrites switched off, small work areas,
+//! parallel servers. `reference` computes the same rows from the tree by nested loops. At its end the test prints the
+//! numbers of queries, settings, rows, plans and kinds of row sources.
 //!
 //! The long form: `LATCHWORK_JOINS=2000 LATCHWORK_JOIN_SETTINGS=10 LATCHWORK_SEED=1 cargo test --release -p latchwork
 //! --test joins`. `LATCHWORK_JOIN_FROM` begins at another query of the seed, `LATCHWORK_JOIN_SHOW` prints every
-//! statement. A failure prints the number of its query, the statement made as small as it can, the rows of its tables
-//! and where the answers differ.
+//! statement. A failure prints the number of its query, the statement reduced as far as possible, the rows of its
+//! tables and the difference of the answers.
 
 #[path = "joins/generate.rs"]
 mod generate;
@@ -33,15 +33,15 @@ use std::time::Duration;
 use tree::{Datum, INFINITY, NAN, ONE, Printer, Query, Statement};
 use types::Value;
 
-/// Queries and settings of the short form.
+/// Numbers of queries and settings of the short form.
 const QUERIES: usize = 150;
 const SETTINGS: usize = 4;
 /// Queries between two sets of tables.
 const QUERIES_OF_A_WORLD: usize = 50;
-/// Conditions that the reference looks at before a query is left out as too long.
+/// Conditions that the reference evaluates before it skips a query as too long.
 const STEPS: u64 = 150_000;
 const ROWS_MAX: usize = 3_000;
-/// Row sources that the plans of a whole short form have.
+/// Row sources that must occur in the plans of a complete short form.
 const JOINS: &[&str] = &[
     "HASH JOIN",
     "HASH JOIN OUTER",
@@ -54,7 +54,7 @@ const JOINS: &[&str] = &[
     "NESTED LOOPS SEMI",
     "NESTED LOOPS ANTI",
 ];
-/// How long a statement may take under a setting: a hint may ask for a product of many row sources.
+/// Time limit of a statement under a setting: a hint may request a product of many row sources.
 const LIMIT: Duration = Duration::from_secs(20);
 const BROKEN: u32 = 1013;
 /// 31 December 2023, in days after 1 January 1970.
@@ -64,13 +64,13 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
-/// A way to plan and run a statement.
+/// The settings for planning and running a statement.
 #[derive(Clone, Debug)]
 struct Setting {
-    /// Without one there are no hints.
+    /// Seed of the hints; `None` for no hints.
     hints: Option<u64>,
     off: Vec<&'static str>,
-    /// Bytes of a work area; by the target when absent.
+    /// Bytes of a work area; `None` for the size by the target.
     area: Option<u64>,
     optimizer_mode: &'static str,
 }
@@ -123,7 +123,7 @@ fn hint(r: &mut Random, aliases: &[usize]) -> String {
     for _ in 0..1 + r.below(3) {
         all.push(match r.below(29) {
             0..=2 => format!("leading({})", some(r, 3)),
-            // A product of many row sources would take for ever.
+            // A product of many row sources would take too long.
             3 if aliases.len() < 5 => "ordered".to_string(),
             4 | 5 => format!("use_hash({})", some(r, 4)),
             6 | 7 => format!("use_nl({})", some(r, 4)),
@@ -152,7 +152,7 @@ fn hint(r: &mut Random, aliases: &[usize]) -> String {
     format!("/*+ {} */ ", all.join(" "))
 }
 
-/// What a statement came to in the engine.
+/// The outcome of a statement in the engine.
 enum Came {
     Rows(Vec<Row>),
     Late,
@@ -165,12 +165,12 @@ struct Harness {
     seen: Seen,
 }
 
-/// Sums of a run.
+/// Totals of a run.
 #[derive(Default)]
 struct Seen {
     executions: usize,
     rows: usize,
-    /// Statements that were stopped because a setting made them too slow.
+    /// Statements that were cancelled because a setting made them too slow.
     late: usize,
     cursors: usize,
     plans: BTreeSet<String>,
@@ -179,7 +179,7 @@ struct Seen {
 }
 
 impl Harness {
-    /// Makes other tables, for which the shared pool is empty.
+    /// Makes new tables; the shared pool is emptied for them.
     fn turn(&mut self, r: &mut Random) {
         self.look();
         support::run(&mut self.session, "alter system flush shared_pool");
@@ -194,7 +194,7 @@ impl Harness {
 
     /// Counts the plans in the shared pool.
     fn look(&mut self) {
-        // Columns of the workload's queries are x1, x2 and so on.
+        // Columns of the workload's queries are named x1, x2 and so on.
         let cursors = "select sql_id, to_char(plan_hash_value) from v$sql \
                        where sql_text like '% x1%' and sql_text not like '%v$sql%'";
         let mut own = BTreeSet::new();
@@ -249,7 +249,7 @@ impl Harness {
         }
     }
 
-    /// What is wrong with an answer, if anything.
+    /// The fault of an answer, if any.
     fn fault(&mut self, statement: &Statement, setting: &Setting, expected: &[Row]) -> Option<String> {
         let rows = match self.answer(statement, setting) {
             Came::Rows(rows) => rows,
@@ -272,7 +272,7 @@ impl Harness {
         if ours == theirs {
             return None;
         }
-        // What only one of them has.
+        // Rows that only one of the answers has.
         let all = ours.clone();
         for row in &all {
             if let Some(at) = theirs.iter().position(|other| other == row) {
@@ -292,14 +292,14 @@ impl Harness {
         ))
     }
 
-    /// The statement, its tables and what is wrong, made as small as it can.
+    /// The statement, its tables and the fault, reduced as far as possible.
     fn report(&mut self, seed: u64, statement: &Statement, setting: &Setting, fault: &str) -> String {
         let expected = |me: &Harness, s: &Statement| Reference::new(&me.world.tables, STEPS).statement(s).ok();
         let is_error = fault.starts_with("ORA-");
         let code = |fault: &str| fault.get(..9).map(str::to_string);
         let small = shrink::shrink(statement, 400, |smaller| {
             let Some(rows) = expected(self, smaller) else { return false };
-            // The same kind of failure: another error of a statement that is no longer valid is none.
+            // The same kind of failure: another error, of a statement that is no longer valid, does not count.
             self.fault(smaller, setting, &rows)
                 .is_some_and(|f| f.starts_with("ORA-") == is_error && (!is_error || code(&f) == code(fault)))
         });
@@ -351,14 +351,14 @@ fn hundredths(text: &str) -> i64 {
     format!("{whole}{part:0<2}").parse().unwrap_or_else(|_| panic!("no number of the workload: {text}"))
 }
 
-/// Hundredths of days after 31 December 2023, of seconds since 1970.
+/// Hundredths of days after 31 December 2023, from seconds since 1970.
 fn day(seconds: i64) -> i64 {
     let hundredths = (seconds - LAST_OF_2023 * 86_400) * ONE;
     assert_eq!(hundredths % 86_400, 0, "more digits than the workload has");
     hundredths / 86_400
 }
 
-/// Without the difference between texts of columns and literals.
+/// The value without the difference between texts of columns and of literals.
 fn plain(datum: &Datum) -> Datum {
     match datum {
         Datum::Char(text) => Datum::Text(text.clone()),
@@ -371,7 +371,7 @@ fn draw(r: &mut Random, world: &World) -> (Statement, Vec<Row>) {
     loop {
         let statement = Generator::new(r, &world.keyed).statement();
         match Reference::new(&world.tables, STEPS).statement(&statement) {
-            // Most random conditions together hold for nothing.
+            // Random conditions together usually select no rows.
             Ok(rows) if rows.is_empty() && !r.percent(15) => {}
             Ok(rows) if rows.len() <= ROWS_MAX => return (statement, rows),
             _ => {}
@@ -383,7 +383,7 @@ fn draw(r: &mut Random, world: &World) -> (Statement, Vec<Row>) {
 fn every_plan_gives_the_rows_of_the_reference() {
     let (queries, settings) = (number("LATCHWORK_JOINS", QUERIES), number("LATCHWORK_JOIN_SETTINGS", SETTINGS));
     let seed = number("LATCHWORK_SEED", 14) as u64;
-    // The first query of a seed can be asked for alone.
+    // A single query of a seed can be requested.
     let from = number("LATCHWORK_JOIN_FROM", 0);
     let instance = support::start(&[]);
     let session = support::connect(&instance);
@@ -423,7 +423,7 @@ fn every_plan_gives_the_rows_of_the_reference() {
     println!("{} executions gave {} rows, {} were stopped for their time", seen.executions, seen.rows, seen.late);
     println!("{} plans of {} cursors, of these row sources:", seen.plans.len(), seen.cursors);
     seen.sources.iter().for_each(|(name, count)| println!("{count:9} {name}"));
-    // A query that is asked for alone has one form of join.
+    // A single requested query has only one form of join.
     for join in JOINS.iter().filter(|_| queries >= QUERIES) {
         assert!(seen.sources.contains_key(*join), "no plan has {join}");
     }

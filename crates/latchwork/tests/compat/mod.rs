@@ -1,8 +1,8 @@
-//! Holds COMPAT.md to what the program does.
+//! Compares COMPAT.md with the program.
 //!
-//! The rows of its tables about the language have examples in `examples.slt`: a line `# section: …` says the
-//! heading, a line `# row: …` how the first column of a row begins, and the records up to the next are run. A row that
-//! says "no" has a record that fails with each of the errors that it names, and no other record.
+//! The rows of its tables about the language have examples in `examples.slt`: a line `# section: …` names the heading,
+//! a line `# row: …` the beginning of a row's first column, and the records up to the next such line are run. A row
+//! with the status "no" has a record that fails with each of the errors that it names, and no other record.
 
 use crate::slt::records::{self, Expect, Kind, Record};
 use crate::slt::run::Run;
@@ -17,7 +17,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A row of a table: the section, what it is about, and its status.
+/// A row of a table: section, subject and status.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     section: String,
@@ -25,7 +25,7 @@ struct Row {
     status: String,
 }
 
-/// Splits a line of a table at its bars; a bar behind a backslash is text.
+/// Splits a line of a table at its bars; an escaped bar is text.
 fn cells(line: &str) -> Vec<String> {
     let line = line.replace("\\|", "\u{1}");
     line.trim().trim_matches('|').split('|').map(|cell| cell.trim().replace('\u{1}', "|")).collect()
@@ -48,7 +48,7 @@ fn rows(text: &str) -> Vec<Row> {
     rows
 }
 
-/// The examples: the section and the row's beginning, with their records.
+/// The examples: the section and the beginning of the row, with their records.
 fn examples(text: &str) -> Vec<(String, String, Vec<Record>)> {
     let (mut found, mut section): (Vec<(String, String, String)>, String) = (Vec::new(), String::new());
     for line in text.lines() {
@@ -68,14 +68,14 @@ fn examples(text: &str) -> Vec<(String, String, Vec<Record>)> {
     found.into_iter().map(parse).collect()
 }
 
-/// The errors that a status names.
+/// The errors named in a status.
 fn errors(status: &str) -> Vec<String> {
     let is_number = |word: &&str| word.len() == 9 && word[4..].bytes().all(|b| b.is_ascii_digit());
     let words = status.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
     words.filter(|w| w.starts_with("ORA-") || w.starts_with("PLS-")).filter(is_number).map(str::to_owned).collect()
 }
 
-/// What is wrong with the examples of a row.
+/// The faults of the examples of a row.
 fn faults_of(row: &Row, records: &[Record]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut fault = |what: String| faults.push(format!("{}, {}: {what}", row.section, row.subject));

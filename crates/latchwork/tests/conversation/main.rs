@@ -1,8 +1,8 @@
-//! A conversation of 77 steps, held by real drivers in their own languages, each with an instance of its own: what they
-//! hear is the same, and what Oracle's documentation says (`steps.txt`). The drivers that have native encryption hold
-//! it a second time under that.
+//! A conversation of 77 steps with real drivers in their own languages, each with an instance of its own: all drivers
+//! get the same results, which are those of Oracle's documentation (`steps.txt`). Drivers with native encryption run it
+//! a second time encrypted.
 //!
-//! A driver that is not there is left out, with a word. `./check` brings them where it can.
+//! A missing driver is skipped with a message. `./check` installs them where it can.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conversation");
-/// A program's word for an operation that its driver has not.
+/// A program's result for an operation that its driver does not have.
 const NO_SUCH_CALL: &str = "-";
-/// The limit of time for one driver, on a machine that has other things to do.
+/// Time limit for one driver, for a busy machine.
 const SECONDS: &str = "240";
 
 struct Step {
@@ -26,9 +26,9 @@ struct Step {
     outcome: String,
 }
 
-/// The parameters of an instance that serves encrypted connections alone.
+/// The parameters of an instance that accepts only encrypted connections.
 const ENCRYPTED: [(&str, &str); 2] = [("encryption_server", "required"), ("crypto_checksum_server", "required")];
-/// The step that tells how the connection is protected.
+/// The step that reports the protection of the connection.
 const PROTECTION: &str = "
 [native encryption and checksums]
 query select network_service_banner from v$session_connect_info where sid = sys_context('userenv', 'sid') order by 1
@@ -104,7 +104,7 @@ fn prepare(instance: &Ephemeral, also: &str) {
     assert!(!said.contains("ORA-") && !said.contains("Warning"), "{said}");
 }
 
-/// The outcomes that a driver heard, by step.
+/// The results of a driver, by step.
 fn hold(mut command: Command, steps: &Path, parameters: &[(&str, &str)], also: &str) -> BTreeMap<String, String> {
     let instance = support::start(&[&[("local_listener", "0")], parameters].concat());
     prepare(&instance, also);
@@ -118,7 +118,7 @@ fn hold(mut command: Command, steps: &Path, parameters: &[(&str, &str)], also: &
     heard
 }
 
-/// Holds a conversation with each of the drivers and compares. `also` are statements of the preparation.
+/// Runs the conversation with each of the drivers and compares. `also` are additional statements of the preparation.
 fn compare(what: &str, text: &str, drivers: &[Driver], parameters: &[(&str, &str)], also: &str) {
     let here = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file: PathBuf = here.join(format!("{what}-steps.txt"));
@@ -167,7 +167,7 @@ fn drivers_with_native_encryption_hear_the_same_under_it() {
     compare("conversation-encrypted", &format!("{STEPS}{PROTECTION}"), &drivers, &ENCRYPTED, "");
 }
 
-/// Accounts that have 11G verifiers alone.
+/// Accounts that have only 11G verifiers.
 const OLDER: &str = "
 alter user u identified by values 'S:0307A334A736DFD22BE3FB97DD20F2D7AB5DAA0299887766554433221100';
 alter user changing identified by values 'S:0307A334A736DFD22BE3FB97DD20F2D7AB5DAA0299887766554433221100';
@@ -203,7 +203,7 @@ fn drivers_prove_passwords_against_11g_verifiers() {
     let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 0), ("go", go, 1), ("jdbc", jdbc, 0)];
     let accepts = ("allowed_logon_version_server", "12");
     compare("verifiers", OLDER_STEPS, &drivers, &[accepts], OLDER);
-    // The key of such a logon is the shorter one that the sealed packets are given.
+    // The key of such a logon is shorter, and so is that of the encrypted packets.
     let both = [ENCRYPTED[0], ENCRYPTED[1], accepts];
     compare("verifiers-encrypted", OLDER_STEPS, &drivers[2..], &both, OLDER);
 }

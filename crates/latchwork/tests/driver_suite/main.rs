@@ -1,8 +1,8 @@
-//! python-oracledb's own tests of what every application uses, unpatched, against an instance.
+//! python-oracledb's own tests of commonly used features, unpatched, against an instance.
 //!
-//! They are run where `LATCHWORK_DRIVER_TESTS` names a folder that holds their `tests`, and left out elsewhere. Tests
-//! that pass without a server, and those that the driver skips, are not counted. What does not pass stands in
-//! `missing.txt` with its reason; what passes must not.
+//! They run if `LATCHWORK_DRIVER_TESTS` names a folder with their `tests`, and are skipped otherwise. Tests that pass
+//! without a server, and those that the driver skips, are not counted. `missing.txt` lists the failing tests with the
+//! reason; a listed test must not pass.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/driver_suite");
-/// The files of tests, by their numbers.
+/// The files of tests, by number.
 const FILES: [&str; 20] = [
     "1100", "1300", "1400", "1600", "1700", "1800", "2100", "2200", "2400", "2500", "2600", "2900", "3100", "3900",
     "4000", "4100", "4200", "4300", "4400", "7400",
@@ -55,7 +55,7 @@ impl Suite {
         command
     }
 
-    /// Runs the tests: what came of each.
+    /// Runs the tests; returns the result of each.
     fn run(&self, port: u16) -> BTreeMap<String, String> {
         let mut command = self.command(port);
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-q", "--tb=no", "-rA", "-W", "ignore"]);
@@ -73,7 +73,7 @@ impl Suite {
             let Some((outcome, rest)) = line.split_once(' ') else { continue };
             let test = rest.split(" - ").next().unwrap_or_default().trim();
             if matches!(outcome, "PASSED" | "FAILED" | "ERROR") && test.contains("::") {
-                // A test with parameters is one; one that passes and fails while it is cleaned up has failed.
+                // A parametrised test counts as one; a test that passes but fails in its cleanup has failed.
                 let short = test.rsplit("::").next().unwrap_or_default();
                 let short = short.split('[').next().unwrap_or_default();
                 let entry = all.entry(short.to_string()).or_insert_with(|| outcome.to_string());

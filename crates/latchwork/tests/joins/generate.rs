@@ -4,10 +4,10 @@ use super::reference::{Row, Tables};
 use super::tree::{Aggregate, COLUMNS, Cond, Datum, Expr, From, INFINITY, JoinKind, KINDS, Kind, NAN, ONE, Op, Query};
 use super::tree::{Select, SetKind, Statement, ViewKind};
 
-/// Tables of a world.
+/// Number of tables in a world.
 pub const TABLES: usize = 10;
 
-/// A generator of numbers (splitmix64): the same for the same seed.
+/// A generator of numbers (splitmix64), determined by its seed.
 pub struct Random(pub u64);
 
 impl Random {
@@ -35,11 +35,11 @@ impl Random {
 const TEXTS: [&str; 8] = ["a", "ab", "abc", "b", "ba", "b ", "c", "A"];
 const CHARS: [&str; 6] = ["a", "ab", "abc", "b", "ba", "A"];
 const PATTERNS: [&str; 8] = ["a%", "%b%", "_", "a_", "%", "b%", "ab%", "xx%b"];
-/// The letters that a text of the long column begins with.
+/// The lengths of texts in the long column.
 const LENGTHS: [usize; 4] = [1, 60, 300, 1_500];
 const TAILS: [&str; 4] = ["", "a", "b", "ab"];
 
-/// A world: the statements that make it, and its rows for the reference.
+/// A world: the statements that create it, and its rows for the reference.
 pub struct World {
     pub statements: Vec<String>,
     pub tables: Tables,
@@ -66,7 +66,7 @@ pub fn world(r: &mut Random) -> World {
             9..=14 => 60 + r.below(90),
             _ => 5 + r.below(26),
         };
-        // A row of an index-organized table lies within half a block.
+        // A row of an index-organised table must fit into half a block.
         let lengths = if by_key { &LENGTHS[..3] } else { &LENGTHS[..] };
         let (fractions, negatives) = (r.of(&[0, 0, 10, 40]), r.of(&[0, 5, 20]));
         let mut rows: Vec<Row> = Vec::new();
@@ -132,20 +132,20 @@ pub fn world(r: &mut Random) -> World {
     world
 }
 
-/// A number below `below`, in hundredths: so many per cent have a fraction, and so many are negative.
+/// A number below `below`, in hundredths; the percentages of fractions and of negative numbers are given.
 fn some_number(r: &mut Random, below: usize, fractions: usize, negatives: usize) -> i64 {
     let whole = r.below(below) as i64 * ONE;
     let n = if r.percent(fractions) { whole + r.of(&[1, 25, 50, 75]) } else { whole };
     if r.percent(negatives) { -n } else { n }
 }
 
-/// A day, or so many per cent of the time a quarter of one.
+/// A day, or with the given percentage a quarter of one.
 fn some_day(r: &mut Random, fractions: usize) -> i64 {
     let whole = (1 + r.below(20)) as i64 * ONE;
     if r.percent(fractions) { whole + r.of(&[25, 50, 75]) } else { whole }
 }
 
-/// A row source that expressions may name: its alias, and the kinds of its columns.
+/// A row source in scope: its alias, and the kinds of its columns.
 type Source = (usize, Vec<Kind>);
 
 pub struct Generator<'a> {
@@ -154,7 +154,7 @@ pub struct Generator<'a> {
     aliases: usize,
 }
 
-/// How deep subqueries and views stand in each other.
+/// Maximum nesting of subqueries and views.
 const DEPTH: usize = 3;
 
 impl<'a> Generator<'a> {
@@ -191,7 +191,7 @@ impl<'a> Generator<'a> {
         self.aliases
     }
 
-    /// A query over about so many row sources; with the kinds of its columns where they matter.
+    /// A query over about `count` row sources; `kinds` sets the kinds of its columns.
     fn query(&mut self, count: usize, outer: &[Source], depth: usize, kinds: Option<&[Kind]>) -> Query {
         if self.r.percent(10) {
             let kinds = kinds.map(<[Kind]>::to_vec).unwrap_or_else(|| self.kinds());
@@ -254,7 +254,7 @@ impl<'a> Generator<'a> {
                 let mut within = Vec::new();
                 left.gives(&mut within);
                 let before: Vec<Source> = sources.iter().filter(|(a, _)| within.contains(a)).cloned().collect();
-                // With `(+)`, what names one row source alone names the optional one.
+                // With `(+)`, a condition that names only one row source names the optional one.
                 let on = match kind == JoinKind::Right && select.marks {
                     true => self.on(&new, &before, true),
                     false => self.on(&before, &new, select.marks),
@@ -321,7 +321,7 @@ impl<'a> Generator<'a> {
             let item = if !by_group.is_empty() && (kind == Kind::Char || self.r.percent(50)) {
                 self.r.of(&by_group)
             } else if kind == Kind::Char {
-                // Of CHAR columns only the groups' own: the type of an aggregate is no matter of joins.
+                // Of CHAR columns only the grouping columns: joins do not depend on the type of an aggregate.
                 match self.column(sources, Kind::Char) {
                     Some(column) => {
                         select.group.push(column.clone());
@@ -335,7 +335,7 @@ impl<'a> Generator<'a> {
             select.items.push(item);
             out.push(kind);
         }
-        // A block with a group and no aggregate is grouped all the same; one without both is none.
+        // A block with a group and no aggregate is still grouped; one without both is not.
         if select.group.is_empty() && !select.items.iter().any(Expr::has_aggregate) {
             select.items[0] = self.aggregate(sources, out[0]);
         }
@@ -408,7 +408,7 @@ impl<'a> Generator<'a> {
     /// A condition between row sources before and new ones.
     fn on(&mut self, before: &[Source], new: &[Source], simple: bool) -> Cond {
         let mut conds = Vec::new();
-        // Without an equality, rows are found by the order of a column or one by one.
+        // Without an equality, rows are found by the order of a column or by comparing all.
         let ranges = self.r.percent(12);
         if ranges || self.r.percent(8) {
             conds.extend(self.range(before, new));
@@ -416,7 +416,7 @@ impl<'a> Generator<'a> {
         let equalities = if ranges { 0 } else { 1 + usize::from(self.r.percent(25)) };
         for _ in 0..equalities {
             let kind = if self.r.percent(70) { Kind::Number } else { self.kind() };
-            // Of a `(+)` condition, one side is of one row source.
+            // One side of a `(+)` condition belongs to a single row source.
             let Some(mine) = self.column(new, kind) else { continue };
             let partner = self.comparable(kind);
             let Some(other) = self.column(before, partner) else { continue };
@@ -444,7 +444,7 @@ impl<'a> Generator<'a> {
             conds.push(self.cond(&both, &[], DEPTH, 1));
         }
         if conds.is_empty() {
-            // `(+)` needs one condition with the mark.
+            // `(+)` needs at least one condition with the mark.
             let column = self.column(new, Kind::Number).or_else(|| self.column(new, new[0].1[0])).expect("a column");
             let kind = self.kind_of(&column, new);
             let value = default_of(kind);
@@ -484,13 +484,13 @@ impl<'a> Generator<'a> {
                 vec![Cond::Between(inner, low, high)]
             }
             1 => {
-                // Each end by itself, and the other row source's value between them.
+                // Each limit separately, with the other row source's value between them.
                 let (low, high) = (shifted(self, &inner, true), shifted(self, &inner, false));
                 let (from, to) = (self.r.of(&[Op::Ge, Op::Gt]), self.r.of(&[Op::Le, Op::Lt]));
                 vec![Cond::Compare(from, outer.clone(), low), Cond::Compare(to, outer, high)]
             }
             2 => {
-                // From one column to another one, as periods of validity are.
+                // From one column to another, like periods of validity.
                 let Some(second) = self.column(before, partner) else { return Vec::new() };
                 let (from, to) = (self.r.of(&[Op::Ge, Op::Gt]), self.r.of(&[Op::Le, Op::Lt]));
                 vec![Cond::Compare(from, mine.clone(), other), Cond::Compare(to, mine, second)]
@@ -511,7 +511,7 @@ impl<'a> Generator<'a> {
         Cond::Constant(true)
     }
 
-    /// A condition over row sources; `outer` ones may be named in subqueries by theirs.
+    /// A condition over row sources; subqueries in it may name the `outer` ones.
     fn cond(&mut self, sources: &[Source], outer: &[Source], depth: usize, nested: usize) -> Cond {
         if nested < 2 && self.r.percent(22) {
             let parts = 2 + self.r.below(2);
@@ -595,7 +595,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// A subquery of one number: an aggregate over everything it finds, or a row by its key.
+    /// A subquery that returns one number: an aggregate over all its rows, or a row by its key.
     fn scalar(&mut self, outer: &[Source], depth: usize) -> Expr {
         let alias = self.alias();
         let table = self.r.below(TABLES);
@@ -704,14 +704,14 @@ fn number(n: i64) -> Expr {
     Expr::Literal(Datum::Number(n * ONE))
 }
 
-/// A value of a kind whose type is that of a column's.
+/// A value of a kind with the type of a column.
 fn default_of(kind: Kind) -> Expr {
     match kind {
         Kind::Number => number(3),
         Kind::Date => Expr::Literal(Datum::Date(7 * ONE)),
         Kind::Double => Expr::Literal(Datum::Double(3 * ONE)),
         Kind::Timestamp => Expr::Literal(Datum::Timestamp(7 * ONE)),
-        // NVL makes a VARCHAR2 of it.
+        // NVL turns it into a VARCHAR2.
         Kind::Text => Expr::Nvl(
             Box::new(Expr::Literal(Datum::Char("b".into()))),
             Box::new(Expr::Literal(Datum::Char("c".into()))),

@@ -1,4 +1,4 @@
-//! The naive interpreter: nested loops over the tree with three-valued logic. It shares nothing with the engine, has no
+//! The naive interpreter: nested loops over the tree with three-valued logic. It shares no code with the engine, has no
 //! plan, and parses nothing.
 
 use super::tree::{Aggregate, Cond, Datum, Expr, From, INFINITY, JoinKind, ONE, Op, Query, Select, SetKind, Statement};
@@ -10,24 +10,24 @@ use std::rc::Rc;
 pub type Row = Vec<Datum>;
 pub type Tables = Vec<Vec<Row>>;
 
-/// Why a query has no answer here: it would take too long, or the engine would raise an error.
+/// A query without an answer here: it would take too long, or the engine would raise an error.
 #[derive(Debug)]
 pub struct Stop;
 
 type Answer<T> = Result<T, Stop>;
 
-/// Rows of row sources by their aliases. Blocks around a query come first.
+/// Rows of row sources by their aliases, those of outer blocks first.
 type Scope = Vec<(usize, Rc<Row>)>;
 
 pub struct Reference<'a> {
     tables: &'a Tables,
-    /// Conditions that may still be looked at.
+    /// Number of conditions that may still be evaluated.
     left: Cell<u64>,
-    /// Rows of subqueries that name nothing of the blocks around them.
+    /// Rows of uncorrelated subqueries.
     kept: RefCell<HashMap<*const Query, Rc<Vec<Row>>>>,
 }
 
-/// What an expression is evaluated over: a row, or the rows of a group.
+/// The input of an expression: a row, or the rows of a group.
 struct Place<'s> {
     scope: &'s Scope,
     group: Option<&'s [Scope]>,
@@ -75,7 +75,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Rows of a subquery; those of one that is the same for every row are kept.
+    /// Rows of a subquery; those of an uncorrelated one are kept.
     fn subquery(&self, query: &Query, outer: &Scope) -> Answer<Rc<Vec<Row>>> {
         if !query.free().is_empty() {
             return self.query(query, outer).map(Rc::new);
@@ -93,7 +93,7 @@ impl<'a> Reference<'a> {
         for from in &select.from {
             sources.push(self.from(from, outer)?);
         }
-        // A condition is looked at as soon as its row sources have rows, which changes nothing but the time it takes.
+        // A condition is evaluated as soon as its row sources have rows; that affects only the time.
         let mut conds: Vec<Vec<&Cond>> = vec![Vec::new(); select.from.len()];
         for cond in select.cond.iter().flat_map(Cond::conjuncts) {
             let (mut named, mut own) = (BTreeSet::new(), BTreeSet::new());
@@ -386,7 +386,7 @@ fn compare(op: Op, a: &Datum, b: &Datum) -> Option<bool> {
     let order = match (a, b) {
         (Datum::Null, _) | (_, Datum::Null) => return None,
         (Datum::Number(a), Datum::Number(b)) | (Datum::Double(a), Datum::Double(b)) => a.cmp(b),
-        // No number is as large as what stands for an infinity.
+        // No number is as large as the representation of an infinity.
         (Datum::Number(a), Datum::Double(b)) | (Datum::Double(a), Datum::Number(b)) => {
             debug_assert!(a.abs().min(b.abs()) < INFINITY);
             a.cmp(b)
@@ -394,7 +394,7 @@ fn compare(op: Op, a: &Datum, b: &Datum) -> Option<bool> {
         (Datum::Date(a) | Datum::Timestamp(a), Datum::Date(b) | Datum::Timestamp(b)) => a.cmp(b),
         (Datum::Char(a), Datum::Char(b)) => a.trim_end_matches(' ').cmp(b.trim_end_matches(' ')),
         (Datum::Text(a) | Datum::Char(a), Datum::Text(b) | Datum::Char(b)) => a.cmp(b),
-        // The generator compares only what is alike.
+        // The generator compares only comparable kinds.
         _ => return None,
     };
     Some(match op {

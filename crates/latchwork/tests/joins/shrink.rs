@@ -1,8 +1,8 @@
-//! Makes a failing statement smaller: one edit at a time, as long as it goes on failing.
+//! Reduces a failing statement: one edit at a time, as long as it keeps failing.
 
 use super::tree::{Cond, Expr, From, JoinKind, Query, Select, Statement};
 
-/// Counts the places where something may be taken away, and takes it away at one of them.
+/// Counts the places where a part may be removed, and removes it at one of them.
 struct Editor {
     left: usize,
     done: bool,
@@ -179,7 +179,7 @@ impl Editor {
     }
 }
 
-/// The smallest statement that `fails` still says is wrong, after at most so many tries.
+/// The smallest statement for which `fails` still holds, after at most `tries` tries.
 pub fn shrink(statement: &Statement, tries: usize, mut fails: impl FnMut(&Statement) -> bool) -> Statement {
     let mut best = statement.clone();
     let mut at = 0;

@@ -1,15 +1,15 @@
-//! The queries of the workload as trees, and how they are written as SQL.
+//! The queries of the workload as trees, and their SQL text.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Types of columns. A value is compared with one of its own type or of its [`Kind::partner`].
+/// Types of columns. A value is compared with values of its own type or of its [`Kind::partner`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Number,
-    /// VARCHAR2: compared to the last blank.
+    /// VARCHAR2: trailing blanks are significant.
     Text,
-    /// CHAR: compared with a literal or a CHAR as if both were padded, with a VARCHAR2 to the last blank.
+    /// CHAR: compared with a literal or a CHAR by blank-padding, with a VARCHAR2 without it.
     Char,
     Date,
     /// BINARY_DOUBLE, with NaN and the infinities.
@@ -18,7 +18,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The other type that its values are compared with.
+    /// The other type that its values may be compared with.
     pub fn partner(self) -> Kind {
         match self {
             Kind::Number => Kind::Double,
@@ -31,11 +31,11 @@ impl Kind {
     }
 }
 
-/// A number 1 in [`Datum::Number`] and [`Datum::Double`], a day in [`Datum::Date`].
+/// The number 1 in [`Datum::Number`] and [`Datum::Double`], a day in [`Datum::Date`].
 pub const ONE: i64 = 100;
-/// In [`Datum::Double`]: above all numbers, and equal to itself.
+/// NaN in [`Datum::Double`]: above all numbers, and equal to itself.
 pub const NAN: i64 = i64::MAX;
-/// In [`Datum::Double`].
+/// Infinity in [`Datum::Double`].
 pub const INFINITY: i64 = i64::MAX - 1;
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -48,9 +48,9 @@ pub enum Datum {
     Char(String),
     /// Hundredths of days after 31 December 2023.
     Date(i64),
-    /// In hundredths, or [`NAN`], [`INFINITY`] or the latter's opposite.
+    /// In hundredths, or [`NAN`], [`INFINITY`] or the negative of the latter.
     Double(i64),
-    /// As a date.
+    /// Like a date.
     Timestamp(i64),
 }
 
@@ -97,7 +97,7 @@ pub enum Expr {
     Multiply(Box<Expr>, Box<Expr>),
     Nvl(Box<Expr>, Box<Expr>),
     Case(Box<Cond>, Box<Expr>, Box<Expr>),
-    /// Without an argument COUNT(*).
+    /// COUNT(*) without an argument.
     Aggregate(Aggregate, Option<Box<Expr>>, bool),
     /// A subquery of one column and at most one row.
     Scalar(Box<Query>),
@@ -132,7 +132,7 @@ pub enum JoinKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ViewKind {
     Inline,
-    /// A WITH query of the statement, or of the view that it stands in.
+    /// A WITH query of the statement, or of the enclosing view.
     With,
     /// A stored view.
     Named,
@@ -169,7 +169,7 @@ pub struct Select {
     pub having: Option<Cond>,
     /// Outer joins are written with `(+)`.
     pub marks: bool,
-    /// `rownum <= 1000000`, which changes no row and keeps the block whole.
+    /// With `rownum <= 1000000`, which keeps all rows and prevents merging.
     pub rownum: bool,
 }
 
@@ -198,7 +198,7 @@ impl Query {
         }
     }
 
-    /// Aliases that the query names, and those that it brings itself.
+    /// Collects the aliases that the query names, and those that it defines.
     pub fn aliases(&self, named: &mut BTreeSet<usize>, own: &mut BTreeSet<usize>) {
         match self {
             Query::Set(_, left, right) => {
@@ -216,7 +216,7 @@ impl Query {
         }
     }
 
-    /// Aliases of blocks around the query.
+    /// Aliases of outer blocks.
     pub fn free(&self) -> BTreeSet<usize> {
         let (mut named, mut own) = (BTreeSet::new(), BTreeSet::new());
         self.aliases(&mut named, &mut own);
@@ -225,7 +225,7 @@ impl Query {
 }
 
 impl From {
-    /// Aliases of the rows it gives.
+    /// Aliases of the rows that it returns.
     pub fn gives(&self, all: &mut Vec<usize>) {
         match self {
             From::Table(alias, _) | From::View(alias, ..) => all.push(*alias),
@@ -334,13 +334,13 @@ pub const KINDS: [Kind; 9] = [
     Kind::Timestamp,
 ];
 
-/// Writes a statement. `hints` is asked for each query block, with the aliases of its row sources.
+/// Writes a statement. `hints` is called for each query block with the aliases of its row sources.
 pub struct Printer<'a> {
     pub hints: &'a mut dyn FnMut(&[usize]) -> String,
     /// Statements that make the named views.
     pub views: Vec<String>,
     with: Vec<String>,
-    /// Row sources that are views: their columns are x1, x2 and so on.
+    /// Row sources that are views: their columns are named x1, x2 and so on.
     of_views: BTreeSet<usize>,
     /// The row source whose columns carry `(+)`.
     marked: Vec<usize>,
@@ -364,7 +364,7 @@ impl<'a> Printer<'a> {
         self.with_queries(text)
     }
 
-    /// Puts the WITH queries that were found before the text that names them.
+    /// Puts the collected WITH queries before the text that names them.
     fn with_queries(&mut self, text: String) -> String {
         let with = std::mem::take(&mut self.with);
         if with.is_empty() { text } else { format!("with {} {text}", with.join(", ")) }
@@ -392,7 +392,7 @@ impl<'a> Printer<'a> {
         select.from.iter().for_each(|from| from.gives(&mut aliases));
         let hint = (self.hints)(&aliases);
         let mut conds: Vec<String> = Vec::new();
-        // The row sources first: they tell which aliases are views.
+        // The row sources first: they determine which aliases are views.
         let from: Vec<String> = select.from.iter().map(|from| self.from(from, select.marks, &mut conds)).collect();
         let items: Vec<String> =
             select.items.iter().enumerate().map(|(at, e)| format!("{} x{}", self.expr(e), at + 1)).collect();
@@ -423,7 +423,7 @@ impl<'a> Printer<'a> {
             From::Table(alias, table) => format!("t{table} a{alias}"),
             From::View(alias, query, kind) => {
                 self.of_views.insert(*alias);
-                // A stored view sees no WITH query of the statement that reads it.
+                // A stored view does not see the WITH queries of the statement that reads it.
                 let around = (*kind == ViewKind::Named).then(|| std::mem::take(&mut self.with));
                 let mut text = self.query(query);
                 if let Some(around) = around {
@@ -564,7 +564,7 @@ fn decimal(n: i64) -> String {
     }
 }
 
-/// A text in quotes; many equal letters at its start are made by RPAD.
+/// A text in quotes; a run of equal letters at its start is written with RPAD.
 fn quoted(text: &str) -> String {
     let first = text.chars().next().unwrap_or(' ');
     let rest = text.trim_start_matches(first);
