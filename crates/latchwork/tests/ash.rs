@@ -331,8 +331,8 @@ fn a_report_names_the_event_the_statement_the_session_and_its_blocker() {
             .take(lines);
         rows.collect::<Vec<_>>().join(" ")
     };
-    // In each section the first row is of the wait; but the session may have been seen to log on in a slot of time of
-    // its own.
+    // In each section the first row is that of the wait; but the session's logon may have been sampled in a time slot
+    // of its own.
     let first = |title: &str| section(title, 2);
     assert!(first("Top User Events").starts_with("enq: TX - row lock contention"), "{text}");
     assert!(first("Top SQL with Top Events").contains("update tills set n = 3"), "{text}");
@@ -355,7 +355,7 @@ fn a_report_names_the_event_the_statement_the_session_and_its_blocker() {
     assert!(refused.contains("ORA-20200"), "{refused}");
     assert!(program(&instance, &["awr", "ash", "--minutes", "5"]).contains("Top Blocking Sessions"));
     assert!(program(&instance, &["awr", "ash", "--html", "--sid", &waiter_sid.to_string()]).contains("<svg"));
-    // The workload report ends with what was kept of it.
+    // The workload report ends with the samples kept of it.
     let whole = program(&instance, &["awr", "report", "1", "2"]);
     let kept = &whole[whole.find("\nTop SQL with Top Events").expect("the section")..];
     assert!(kept.contains("update tills set n = 3") && kept.contains("SYS.TILLS (TABLE)"), "{kept}");
@@ -380,7 +380,7 @@ fn sampling_is_turned_off_and_made_faster_while_the_instance_runs() {
     run(&mut c, "alter system set statistics_level = basic");
     let off = "select system_status from v$statistics_level where statistics_name = 'Active Session History'";
     assert_eq!(one(&mut c, off), "DISABLED");
-    // The sampler may be on its way with one more. It waits behind each round: when it has begun to wait twice more, it
+    // The sampler may be about to take one more sample. It waits after each round: once it has begun two more waits, it
     // has seen the change.
     let waits = "select s.seq# from v$session s, v$process p where p.addr = s.paddr and p.pname = 'MMNL'";
     let rounds = |c: &mut Client, n: i64| {
@@ -395,7 +395,7 @@ fn sampling_is_turned_off_and_made_faster_while_the_instance_runs() {
     assert_eq!(number(&mut c, program), 1);
 }
 
-/// The newest sample that has all these sessions, as soon as there is one beyond `after`.
+/// The newest sample with all these sessions, once there is one beyond `after`.
 fn sample_of_all(c: &mut Client, sids: &[i64], after: i64) -> i64 {
     let list = sids.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let sql = format!(
@@ -423,9 +423,8 @@ fn what_is_seen_of_a_session_within_a_call_is_its_time_in_the_database() {
     let begun = sample_of_all(&mut c, &sids, 0);
     for sid in sids {
         let time = format!("select value from v$sess_time_model where sid = {sid} and stat_name = 'DB time'");
-        // DB time is read before and behind the first sample, and before and behind the last. The newest sample may be
-        // older than a reading, and the one behind it may be in the making: the one after that is taken behind the
-        // reading.
+        // DB time is read before and after the first sample, and before and after the last. The newest sample may be
+        // older than a reading, and the next one may be in progress: the one after that is taken after the reading.
         let before_first = number(&mut c, &time);
         let newest = sample_of_all(&mut c, &sids, begun);
         let first = sample_of_all(&mut c, &sids, newest + 1);
@@ -441,7 +440,7 @@ fn what_is_seen_of_a_session_within_a_call_is_its_time_in_the_database() {
         let behind_last = number(&mut c, &time);
         let bounds = (before_last - behind_first, behind_last - before_first);
         assert!(bounds.0 > 0 && bounds.0 <= spent && spent <= bounds.1, "{spent} {bounds:?}");
-        // Who is within a call is in each sample, once.
+        // A session in a call is in each sample once.
         let seen = format!(
             "select count(*) || ' in ' || count(distinct sample_id) || ' of ' || (max(sample_id) - min(sample_id) + 1) \
              from v$active_session_history where session_id = {sid} and sample_id between {first} and {last}"

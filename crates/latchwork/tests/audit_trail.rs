@@ -1,5 +1,5 @@
-//! The audit trail: who logged on and who was refused, what the default policies note, what AUDIT and policies ask for,
-//! who may read it.
+//! The audit trail: logons and refusals, the records of the default policies, of AUDIT and of policies, and the
+//! privileges to read it.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn setup(params: &[(&str, &str)]) -> (Ephemeral, Client) {
     (instance, c)
 }
 
-/// The trail's rows that a condition picks: the columns joined by blanks.
+/// The trail's rows that satisfy a condition: the columns joined by blanks.
 fn trail(c: &mut Client, columns: &str, condition: &str) -> Vec<String> {
     let sql = format!("select {columns} from unified_audit_trail where {condition} order by event_timestamp, entry_id");
     words(c, &sql).iter().map(|row| row.join(" ")).collect()
@@ -49,7 +49,7 @@ fn the_trail_begins_with_the_database() {
     run(&mut c, "begin execute immediate 'alter user u identified by \"Other secret\"'; end;");
     assert_eq!(trail(&mut c, "return_code", "action_name = 'DROP USER'"), ["1918"]);
     assert_eq!(trail(&mut c, "sql_text", "action_name = 'ALTER USER'"), ["alter user u identified by *"]);
-    // Ordinary work leaves nothing.
+    // Ordinary work leaves no records.
     let before = one(&mut c, "select count(*) from unified_audit_trail");
     let mut u = enter(&instance, "u", "Other secret");
     run(&mut u, "create table own (n number)");
@@ -122,7 +122,7 @@ fn what_is_done_to_an_object_outlives_rollback_and_death() {
     os::process::kill(server.parse().expect("a process id"), os::signal::SIGKILL).expect("killed");
     until("the session is gone", || one(&mut c, "select count(*) from v$session where username = 'U'") == "0");
     assert_eq!(trail(&mut c, "action_name", "dbusername = 'U'").len(), all.len() + 1);
-    // Only what succeeds; not for one user; no more.
+    // Only successes; not for one user; no further records.
     run(&mut c, "noaudit policy p");
     run(&mut c, "audit policy p except u whenever successful");
     let before = one(&mut c, "select count(*) from unified_audit_trail");
@@ -209,7 +209,7 @@ fn the_trail_is_for_auditors() {
     run(&mut admin, "audit session by u");
     run(&mut admin, "delete from sys.aud$");
     run(&mut admin, "commit");
-    // What was said about auditing, and who emptied the trail, is in it.
+    // Auditing statements, and the user who emptied the trail, are recorded in it.
     let left = trail(&mut admin, "dbusername, action_name, object_name", "1 = 1");
     assert_eq!(left, ["ADMIN DELETE AUD$"]);
 }
@@ -227,7 +227,7 @@ fn what_is_done_to_auditing_is_noted_also_where_no_rule_is_left() {
     // A static statement keeps its cursor: each execution counts.
     run(&mut admin, "begin for i in 1..3 loop delete from sys.aud$ where entryid = -i; end loop; end;");
     run(&mut admin, "begin forall i in 1..2 delete from sys.aud$ where entryid = -i; end;");
-    // Dynamic SQL that could not be compiled.
+    // Dynamic SQL that does not compile.
     run(&mut c, "audit select table by u whenever not successful");
     let mut u = enter(&instance, "u", "hunter22");
     for (sql, error) in [("select 1 from nosuch", "ORA-00942"), ("select nosuch from dual", "ORA-00904")] {
@@ -252,7 +252,7 @@ fn many_wrong_passwords_are_few_rows() {
     let minutes = began.elapsed().as_secs() as usize / 60 + 2;
     let rows: usize =
         one(&mut c, "select count(*) from unified_audit_trail where return_code = 1017").parse().expect("a number");
-    // Twenty in a minute, and one for the rest of it.
+    // Twenty a minute, and one for the rest of the minute.
     assert!((20..=21 * minutes).contains(&rows), "{rows}");
 }
 
@@ -272,7 +272,7 @@ fn the_trail_is_cleaned_up_to_where_it_was_archived() {
     let count = |c: &mut Client| one(c, rows).parse::<u64>().expect("a number");
     let all = count(&mut c);
     assert!(all > 5);
-    // Without a timestamp nothing counts as archived.
+    // Without a timestamp no record counts as archived.
     assert_eq!(manage("clean_audit_trail(dbms_audit_mgmt.audit_trail_unified)"), Ok(()));
     assert_eq!(count(&mut c), all);
     run(
@@ -297,10 +297,10 @@ fn the_trail_is_cleaned_up_to_where_it_was_archived() {
     assert_eq!(manage("clean_audit_trail(99)"), Err(46250));
     assert_eq!(manage("clean_audit_trail(51, false)"), Ok(()));
     assert_eq!(count(&mut c), 0);
-    // The calls are in the trail themselves: what cleans it cannot hide that.
+    // The calls are in the trail themselves: a cleanup cannot hide itself.
     let calls = trail(&mut c, "dbusername, object_name, sql_text, return_code", "action_name = 'EXECUTE'");
     assert_eq!(calls, ["KEEPER DBMS_AUDIT_MGMT DBMS_AUDIT_MGMT.CLEAN_AUDIT_TRAIL 0"]);
-    // A DBA is no AUDIT_ADMIN.
+    // A DBA is not an AUDIT_ADMIN.
     let mut other = enter(&instance, "other", "other");
     let refusal = refused(&mut other, "begin sys.dbms_audit_mgmt.clean_audit_trail(51, false); end;");
     assert!(refusal.contains("PLS-00201: identifier 'SYS.DBMS_AUDIT_MGMT' must be declared"), "{refusal}");
@@ -314,7 +314,7 @@ fn a_trail_that_is_full_keeps_no_administrator_out() {
     run(&mut c, "create table filler (t varchar2(4000)) tablespace system");
     let fill = "begin loop insert into filler values (rpad('x', 3000)); commit; end loop; end;";
     assert!(refused(&mut c, fill).starts_with("ORA-01653"));
-    // The trail's own last blocks are filled by logons, which go on.
+    // Logons, which continue, fill the last blocks of the trail.
     let log = || std::fs::read_to_string(instance.dir().join("alert.log")).expect("the alert log");
     until("the alert log tells of it", || {
         for _ in 0..20 {
@@ -324,7 +324,7 @@ fn a_trail_that_is_full_keeps_no_administrator_out() {
     });
     let mut again = connect(&instance);
     assert_eq!(one(&mut again, "select count(*) from dual"), "1");
-    // A statement that is to be audited and cannot be fails.
+    // An audited statement fails if its record cannot be written.
     let mut u = enter(&instance, "u", "hunter22");
     assert_eq!(u.query("select * from t", &[]).map(drop).map_err(|e| e.code()), Err(2002));
     run(&mut c, "drop table filler");
@@ -337,7 +337,7 @@ fn what_cannot_be_noted_is_not_done() {
     let (instance, mut c) = setup(&[]);
     run(&mut c, "grant create session to u");
     run(&mut c, "audit insert, update, delete on u.t by access");
-    // No room for another row of the trail: the file of SYSTEM is full.
+    // The file of SYSTEM is full: there is no room for another row of the trail.
     let file = one(&mut c, "select file_name from dba_data_files where tablespace_name = 'SYSTEM'");
     run(&mut c, &format!("alter database datafile '{file}' autoextend off"));
     run(&mut c, "create table filler (v varchar2(4000)) tablespace system");
@@ -360,7 +360,7 @@ fn what_cannot_be_noted_is_not_done() {
     assert_eq!(full, 2002);
     let count = |u: &mut Client| one(u, "select count(*) from t").parse::<i32>().expect("a number");
     assert_eq!(count(&mut u), inserted, "after {inserted} rows");
-    // In a block, where the error is caught, and in statements that change many rows.
+    // In a block that catches the error, and in statements that change many rows.
     let caught = "declare full exception; pragma exception_init(full, -2002); begin \
                   for i in 1 .. 3 loop begin insert into t values (2); exception when full then null; end; \
                   begin execute immediate 'update t set n = 9'; exception when full then null; end; \

@@ -1,5 +1,5 @@
-//! The published way to keep a processor busy with one block: what each design of the cache counts for it, and each
-//! algorithm of CONNECT BY; and how the block is found.
+//! The published way to load a processor with a single block: the counts of each design of the cache, and of each
+//! algorithm of CONNECT BY; and the search for the block.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn number(c: &mut Client, sql: &str) -> u64 {
 }
 
 const ROWS: u32 = 12;
-/// Rows of the hierarchy, of which each second one has no child.
+/// Rows of the hierarchy, half of which have no child.
 const NODES: u64 = 1 << (ROWS - 1);
 
 fn with_table(c: &mut Client, name: &str) {
@@ -55,10 +55,10 @@ fn latch_gets(c: &mut Client) -> u64 {
     number(c, "select gets from v$latch where name = 'cache buffers chains'")
 }
 
-/// What another run of the query adds: consistent gets, those on the fast path, revisits of pinned buffers, latch gets.
-/// Others get latches, too, but not in each of some runs.
+/// The increase by another run of the query: consistent gets, those on the fast path, revisits of pinned buffers, latch
+/// gets. Other processes get latches, too, but not during each of several runs.
 fn cost(c: &mut Client) -> [u64; 4] {
-    kill_cpu(c, "kc"); // compiled, and the block is there
+    kill_cpu(c, "kc"); // compiled, and the block is cached
     stats(c);
     let runs = [(); 5].map(|()| cost_of_one(c));
     std::array::from_fn(|n| runs.iter().map(|run| run[n]).min().expect("some runs"))
@@ -72,7 +72,7 @@ fn cost_of_one(c: &mut Client) -> [u64; 4] {
     [of("consistent gets"), of("consistent gets from cache (fastpath)"), of("buffer is pinned count"), gets]
 }
 
-/// Within what other processes of the instance and the views' own statements may add.
+/// Equal up to the counts that other processes and the queries on the views may add.
 fn about(seen: u64, expected: u64) {
     assert!((expected..expected + expected / 10 + 60).contains(&seen), "{seen} where {expected} are expected");
 }
@@ -94,7 +94,7 @@ fn each_design_makes_the_published_number_of_gets() {
         for (seen, expected) in seen.into_iter().zip([consistent, fast, pinned, latches]) {
             about(seen, expected);
         }
-        // The new algorithm looks for the children of each of the rows once.
+        // The new algorithm searches for the children of each row once.
         old_algorithm(&mut c, false);
         let seen = cost(&mut c);
         assert!(seen[0] <= u64::from(ROWS) + 20, "{generation}: {seen:?}");

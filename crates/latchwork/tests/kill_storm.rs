@@ -1,4 +1,4 @@
-//! `kill -9` of server processes under load, thousands of times: nothing is lost, nothing stays held, nobody hangs.
+//! `kill -9` of server processes under load, thousands of times: nothing is lost, no lock is left, no session hangs.
 //!
 //! Workers move amounts between accounts, two updates in one transaction, so the sum never changes; some also read
 //! cached results and some keep inserting. A killer picks a worker's server process every few milliseconds. The number
@@ -26,7 +26,7 @@ fn number(client: &mut Client, sql: &str) -> i64 {
     }
 }
 
-/// A small generator, so that a run can be told by its seed.
+/// A small generator, so that a seed identifies a run.
 struct Random(u64);
 
 impl Random {
@@ -40,7 +40,8 @@ impl Random {
 
 fn transfer(c: &mut Client, r: &mut Random) -> Result<(), client::ClientError> {
     let (a, b) = (r.below(ACCOUNTS as u64), r.below(ACCOUNTS as u64));
-    // Accounts are locked in order, so workers do not deadlock; equal accounts change nothing in sum either.
+    // Accounts are locked in order, so workers do not deadlock; a transfer between equal accounts does not change the
+    // sum either.
     let (a, b) = (a.min(b), a.max(b));
     let amount = r.below(10);
     c.execute(&format!("update account set n = n - {amount} where id = {a}"), &[])?;
@@ -78,8 +79,8 @@ fn the_accounts_balance_in_every_design_of_every_cache() {
 
 #[test]
 fn sessions_that_panic_anywhere_leave_nothing_behind() {
-    // A session panics at every so many changes of words under latches, around the ends of sections, at the steps of a
-    // group of block changes, and of commits and rollbacks.
+    // A session panics at regular changes of words under latches, around the ends of sections, and at the steps of
+    // change groups, commits and rollbacks.
     let panics = std::env::var("LATCHWORK_PANICS").ok().and_then(|v| v.parse().ok()).unwrap_or(PANICS);
     for plan in ["undo-note:1511", "undo-end*:797", "group-*:331", "txn-*:61"] {
         let plan = &format!("{plan}:session-panic");
@@ -120,7 +121,7 @@ fn storm(params: &[(&str, &str)], kills: u64) {
     assert_whole(&mut instance);
 }
 
-/// An instance with the tables, in which nobody dies before the load begins.
+/// An instance with the tables, in which no process dies before the load begins.
 fn start(params: &[(&str, &str)]) -> Ephemeral {
     let more = params.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     let options = EphemeralOptions {
@@ -147,7 +148,7 @@ fn under_load(instance: &Ephemeral, meanwhile: impl FnOnce()) -> u64 {
     under_load_with(instance, &pids, meanwhile)
 }
 
-/// Runs the workers, whose server processes are in `pids`, until `meanwhile` is over; how much work they did.
+/// Runs the workers, whose server processes are in `pids`, until `meanwhile` is over; returns the amount of work done.
 fn under_load_with(instance: &Ephemeral, pids: &[AtomicU64], meanwhile: impl FnOnce()) -> u64 {
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
     let calm = instance.dir().join(os::crash::CALM_FILE);
@@ -167,7 +168,7 @@ fn under_load_with(instance: &Ephemeral, pids: &[AtomicU64], meanwhile: impl FnO
             });
         }
         std::fs::remove_file(&calm).unwrap();
-        // A failure in there must not leave the workers running.
+        // A failure of `meanwhile` must not leave the workers running.
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(meanwhile));
         std::fs::write(&calm, "").unwrap();
         stop.store(true, Ordering::Relaxed);
@@ -176,7 +177,7 @@ fn under_load_with(instance: &Ephemeral, pids: &[AtomicU64], meanwhile: impl FnO
     done.into_inner()
 }
 
-/// Nothing is lost, and nothing is held by anybody who is gone.
+/// Nothing is lost, and dead sessions hold nothing.
 fn assert_whole(instance: &mut Ephemeral) {
     assert!(instance.is_running());
     let mut keeper = instance.connect(&Credentials::Sysdba).unwrap();
@@ -187,7 +188,7 @@ fn assert_whole(instance: &mut Ephemeral) {
         assert_eq!(number(&mut keeper, &format!("select count(*) from account where id = {id}")), 1);
     }
     let start = Instant::now();
-    // A background process may hold a latch for as long as it has no processor; what a dead one left would stay.
+    // A background process may hold a latch while it waits for a processor; a latch of a dead process would stay held.
     for (nobody, what) in [
         ("select count(*) - 1 from v$process where background is null", "dead processes are cleaned up"),
         ("select count(*) from v$latchholder", "no latch is held"),

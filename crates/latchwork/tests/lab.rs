@@ -52,7 +52,7 @@ fn a_run_leaves_figures_that_agree_with_the_design() {
         }
         let name = if row["generation"] == "11.1" { "Result Cache: Latch" } else { "Result Cache: RC Latch" };
         let gets = row["latches"][name]["gets"].as_u64().unwrap();
-        // Two gets an access and one a call while the latch is exclusive; one an access after that.
+        // Two gets an access and one a call while the latch is exclusive; then one an access.
         match row["generation"].as_str().unwrap() {
             "11.1" => assert_eq!(gets, sessions * 2 * 300 + calls, "{row}"),
             "latchwork" => assert_eq!(gets, sessions * 300, "{row}"),
@@ -69,8 +69,8 @@ fn a_run_leaves_figures_that_agree_with_the_design() {
     assert!(ok && again.contains("Operations per second"), "{again}");
 }
 
-/// Repeats come from instances of their own, one after the other; a cell has an interval, and a rate of the window in
-/// which all sessions ran, from operations that were counted.
+/// Repeats come from separate instances, one after the other; a cell has an interval, and a rate of the window in which
+/// all sessions ran, from counted operations.
 #[test]
 fn one_instance_lives_at_a_time_and_repeats_give_intervals() {
     let folder = Folder::new("window");
@@ -99,7 +99,7 @@ fn one_instance_lives_at_a_time_and_repeats_give_intervals() {
     assert_eq!(rows.len(), 2 * 2 * 2);
     for row in rows {
         let (window, figure) = (&row["window"], |name: &str| row[name].as_f64().unwrap());
-        // A call takes a fiftieth of a second, so that most operations of the cell lie in whole calls.
+        // A call takes a fiftieth of a second, so most operations of the cell are in calls entirely in the window.
         assert!(figure("calls") >= 2.0 * figure("sessions"), "{row}");
         if window.is_null() {
             // On a busy machine one session may have ended before the other began.
@@ -169,7 +169,7 @@ fn kill_cpu_makes_the_published_number_of_gets_for_each_row() {
             (_, "11.1") => 1,
             _ => 2,
         };
-        // A few more for the statements of the sessions themselves.
+        // A few more for the sessions' own statements.
         let gets = row["latches"]["cache buffers chains"]["gets"].as_u64().unwrap();
         let least = operations * halves / 2;
         assert!((least..least + 4000).contains(&gets), "{row}");
@@ -186,7 +186,8 @@ fn readers_pass_a_latch_that_is_held_shared_where_they_share_it() {
             ("held-exclusive", "latchwork") => false,
             (workload, _) => workload == "held-exclusive",
         };
-        // Who is stopped cannot end before the latch is free; who passes ends before that, however slow.
+        // A blocked session cannot end before the latch is free; one that gets past the latch ends before that, however
+        // slow.
         let passed = row["passed"].as_u64();
         match row["workload"].as_str().unwrap() {
             "free" => assert_eq!(passed, None, "{row}"),
@@ -208,7 +209,8 @@ fn the_row_cache_experiment_tells_its_sections_beside_the_published_figures() {
     let after = &text[text.find(heading).unwrap()..];
     let line = after.lines().find(|line| line.starts_with("dc_props") && line.split_whitespace().nth(1) == Some("2"));
     let cells: Vec<&str> = line.expect("a line for two sessions").split_whitespace().skip(2).collect();
-    // Ours and the published ones of 12.1 and 12.2, then ours of the others: sixty and seventy look-ups an execution.
+    // Measured and published figures of 12.1 and 12.2, then the measured ones of the others: sixty and seventy look-ups
+    // an execution.
     assert_eq!(cells, ["60,000", "60,013", "70,000", "69,256", "70,000", "70,000"], "{text}");
     let results: serde_json::Value = serde_json::from_str(&read(&folder.0, "results.json")).unwrap();
     for row in results["rows"].as_array().unwrap() {
@@ -218,7 +220,7 @@ fn the_row_cache_experiment_tells_its_sections_beside_the_published_figures() {
             "latchwork" => 600 * 70,
             _ => 0,
         };
-        // A few more for the names of the statements that measure.
+        // A few more for the names in the measuring statements.
         assert!((least..least + 2000).contains(&gets), "{row}");
     }
 }
@@ -292,7 +294,7 @@ fn executions_of_one_cursor_get_what_their_design_says() {
         "hot-cursor",
         &["--sessions", "2", "--iterations", "200", "--generation", "9.2,10.2,12.2,latchwork", "--seed", "5"],
     );
-    // Marked statements are of 11.2 and later.
+    // Marked statements exist from 11.2 on.
     assert_eq!(rows.len(), 2 * 4 + 2);
     for row in rows {
         let gets = |latch: &str| row["latches"][latch]["gets"].as_u64().unwrap();
@@ -300,7 +302,7 @@ fn executions_of_one_cursor_get_what_their_design_says() {
             ("9.2", _) => 2 * 400,
             _ => 0,
         };
-        // What the sessions' own calls and the reading of the figures add is not much.
+        // The sessions' own calls and the reading of the figures add little.
         assert!((pins..pins + 300).contains(&gets("library cache pin")), "{row}");
         for latch in ["library cache", "library cache pin"] {
             let figures = &row["latches"][latch];
@@ -310,7 +312,8 @@ fn executions_of_one_cursor_get_what_their_design_says() {
     }
 }
 
-/// A range of 255 rows through an index reads as many blocks, or fewer where rows share one, and a few of the index.
+/// A range of 255 rows through an index reads as many table blocks, or fewer where rows share one, and a few index
+/// blocks.
 #[test]
 fn slob_counts_what_its_readers_read_by_two_snapshots() {
     let folder = Folder::new("slob");
@@ -345,7 +348,7 @@ fn slob_counts_what_its_readers_read_by_two_snapshots() {
     assert!(!ok && text.contains("between 0 and 100"), "{text}");
 }
 
-/// On ordinary pages only: the machine's reservation is not a test's to change.
+/// On ordinary pages only: a test must not change the machine's reservation.
 #[test]
 fn the_pages_experiment_shows_page_tables_connections_and_reads() {
     let folder = Folder::new("pages");

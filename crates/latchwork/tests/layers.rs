@@ -1,7 +1,7 @@
-//! Holds the crates to the table of rows in `docs/ARCHITECTURE.md`.
+//! Checks the dependencies between crates against the table in `docs/ARCHITECTURE.md`.
 //!
-//! A crate may depend on crates of lower rows and, within its own row, on crates to its left. The table in the document
-//! is the one that is checked: there is no second copy of it here.
+//! A crate may depend on crates of lower rows and, within its own row, on crates to its left. The test reads the table
+//! in the document; there is no second copy here.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Reads the table: the crate names, each with its row (counted from the ground up) and its place from the left.
+/// Reads the table: the names of the crates, each with its row (counted from the ground up) and its position from the
+/// left.
 fn places(table: &str) -> HashMap<String, (usize, usize)> {
     let rows: Vec<Vec<String>> = table
         .lines()
@@ -39,7 +40,7 @@ fn places(table: &str) -> HashMap<String, (usize, usize)> {
     places
 }
 
-/// What is wrong with an edge, if anything.
+/// The fault of a dependency, if any.
 fn fault(places: &HashMap<String, (usize, usize)>, from: &str, to: &str) -> Option<String> {
     let (Some(a), Some(b)) = (places.get(from), places.get(to)) else {
         return Some(format!("{from} -> {to}: not both in the table"));
@@ -106,7 +107,7 @@ fn an_upward_or_rightward_edge_is_a_fault() {
     assert!(fault(&places, "a", "unknown").is_some());
 }
 
-/// All source of the crates, but that of `params`, without its tests folders.
+/// The source of all crates except `params`, without the tests folders.
 fn sources(folder: &Path, to: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder of the workspace").flatten() {
         let path = entry.path();
@@ -118,7 +119,7 @@ fn sources(folder: &Path, to: &mut String) {
     }
 }
 
-/// Whether the source names the parameter, and not only one that its name begins.
+/// Whether the source names the parameter, and not only a longer name that begins with it.
 fn is_read(source: &str, param: params::Param) -> bool {
     let name = format!("Param::{param:?}");
     source
@@ -137,7 +138,7 @@ fn parameters_without_effect_are_those_that_nothing_reads() {
         let path = root().join("crates/params/src").join(file);
         source.push_str(&std::fs::read_to_string(path).expect("a source file"));
     }
-    // What logging on makes of these is decided there.
+    // These parameters take effect at the logon.
     let left_out = [params::Param::ResourceLimit, params::Param::AuditTrail, params::Param::RemoteLoginPasswordfile];
     for def in params::PARAMS.iter().filter(|def| !left_out.contains(&def.param)) {
         let without_effect = params::WITHOUT_EFFECT.contains(&def.param);
@@ -145,7 +146,7 @@ fn parameters_without_effect_are_those_that_nothing_reads() {
     }
 }
 
-/// A number without a text is told as "Message … not found".
+/// A number without a text is reported as "Message … not found".
 #[test]
 fn every_error_that_the_source_raises_has_a_text() {
     let mut source = String::new();

@@ -1,11 +1,11 @@
-//! What is absent leaves tests out, or fails them: the helper that says so, run as tests run it.
+//! The helper that skips tests with missing requirements, or fails them: run like a test.
 
 #[path = "support/absent.rs"]
 mod absent;
 
 use std::process::{Command, Output};
 
-/// Set for the child that leaves something out.
+/// Set for the child process that skips something.
 const CHILD: &str = "LATCHWORK_LEFT_OUT_CHILD";
 
 #[test]

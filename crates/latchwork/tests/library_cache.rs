@@ -1,5 +1,5 @@
-//! The library cache through SQL: children and why there are several, counts that do not depend on the machine, in
-//! every design.
+//! The library cache through SQL: children and the reasons for several of them, and counts that do not depend on the
+//! machine, in every design.
 
 use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
 use types::{DataType, Number, Value};
@@ -16,7 +16,7 @@ fn run(session: &mut Client, sql: &str) {
     session.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
 }
 
-/// The rows of a query, columns and rows joined by blanks and semicolons.
+/// The rows of a query; columns are joined by blanks, rows by semicolons.
 fn rows(session: &mut Client, sql: &str) -> String {
     let rows = session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
     let text = |v: &Value| match v {
@@ -97,7 +97,7 @@ fn a_cursor_whose_image_is_too_long_is_not_loaded_again_and_again() {
                     order by s.command_type";
         let once = "3 1 0 Cursor image too long to share";
         assert_eq!(rows(&mut dba, seen), format!("{once};{once}"), "{design}");
-        // Each session compiles it, and says so.
+        // Each session compiles it, and counts it.
         let mut session = instance.connect(&Credentials::Sysdba).expect("the owner connects");
         let before = statistic(&mut session, "parse count (hard)");
         assert_eq!(rows(&mut session, &text), "0", "{design}");
@@ -111,7 +111,7 @@ fn parse_counts_and_the_cache_of_cursors_are_as_they_are() {
     let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
     let mut other = instance.connect(&Credentials::Sysdba).expect("the owner connects");
     let names = ["parse count (total)", "parse count (hard)", "parse count (failures)", "session cursor cache hits"];
-    // The queries of the figures are themselves parsed: three times before, and then they are kept.
+    // The queries for the figures are parsed, too: three times before, and then they are kept.
     let figures = |s: &mut Client| names.map(|name| statistic(s, name));
     for _ in 0..3 {
         figures(&mut s);
@@ -126,7 +126,7 @@ fn parse_counts_and_the_cache_of_cursors_are_as_they_are() {
     assert!(s.execute("select x from no_such_table", &[]).is_err());
     let after = figures(&mut s);
     let own = 4;
-    // The statement that another session has loaded is parsed softly.
+    // A statement loaded by another session is parsed softly.
     assert_eq!(after[0] - before[0], 7 + own);
     assert_eq!(after[1] - before[1], 1);
     assert_eq!(after[2] - before[2], 2);
@@ -149,7 +149,7 @@ fn plans_are_kept_with_their_cursors_and_printed() {
         format!("select id, parent_id, depth, operation, options from v$sql_plan where sql_id = '{id}' order by id");
     let expected = "0 - 0 SELECT STATEMENT -;1 0 1 TABLE ACCESS BY INDEX ROWID;2 1 2 INDEX UNIQUE SCAN";
     assert_eq!(rows(&mut other, &plan), expected);
-    // Another session sees the same plan, and its number is the one of v$sql.
+    // Another session sees the same plan, with the number in v$sql.
     let basic = format!(
         "select count(*) from table(dbms_xplan.display_cursor('{id}', 0, 'basic')) where plan_table_output like '%INDEX%'"
     );
@@ -157,7 +157,7 @@ fn plans_are_kept_with_their_cursors_and_printed() {
     let missing = "select * from table(dbms_xplan.display_cursor('0000000000000'))";
     assert_eq!(rows(&mut other, missing), "SQL_ID: 0000000000000, child number: 0 cannot be found");
     assert!(other.execute("select * from table('x')", &[]).is_err());
-    // The text and plan of a statement that may be another user's take what reading the views takes.
+    // The text and plan of a statement, which may be another user's, require the privilege to read the views.
     run(&mut s, "create user lcp_u identified by p");
     run(&mut s, "grant create session to lcp_u");
     let password = Credentials::Password { user: "lcp_u".into(), password: "p".into() };
@@ -191,17 +191,16 @@ fn what_operations_did_is_kept_with_the_cursor() {
         assert_eq!(lines[0], "0 2 1 2 2 5", "{design:?}");
         assert!(lines[1..].iter().all(|line| line[1..].starts_with(" 2 1 2 2 ")), "{design:?}: {found}");
         assert!(lines.last().is_some_and(|line| line.ends_with(" 302")), "{design:?}: {found}");
-        // The same figures without the plan; the statement itself is no operation.
+        // The same figures without the plan; the statement itself is not an operation.
         let plain = rows(&mut s, &of("operation_id, executions, last_starts", "v$sql_plan_statistics"));
         assert_eq!(plain.split(';').count(), lines.len() - 1);
-        // An operation that sorts or groups has a work area, whose memory is told; one that reads blocks tells its
-        // reads.
+        // An operation that sorts or groups has a work area and its memory; one that reads blocks has its reads.
         let areas = format!(
             "select count(*), min(total_executions), min(case when last_memory_used > 0 then 1 else 0 end), \
              min(last_execution) from v$sql_plan_statistics_all where sql_id = '{id}' and total_executions > 0"
         );
         assert_eq!(rows(&mut s, &areas), "2 2 1 OPTIMAL", "{design:?}");
-        // A join has its table before it reads the other side, which has none.
+        // A hash join builds its table before it reads the other side, which has no work area.
         rows(&mut s, "select /*+ gather_plan_statistics use_hash(a b) */ count(a.v) from lcs a, lcs b where a.v = b.v");
         let joins = "select listagg(p.operation || ' ' || sign(p.last_memory_used), ', ') within group (order by p.id) \
                      from v$sql_plan_statistics_all p, v$sql s where p.sql_id = s.sql_id and p.operation <> 'SORT' \
@@ -212,17 +211,17 @@ fn what_operations_did_is_kept_with_the_cursor() {
              last_cr_buffer_gets < cr_buffer_gets and elapsed_time > 0"
         );
         assert_eq!(rows(&mut s, &read), lines.len().to_string(), "{design:?}: everything is above the scan");
-        // A fetch that does not go to the end counts what it took.
+        // A fetch that is not completed still counts.
         run(&mut s, "begin for r in (select /*+ gather_plan_statistics first */ n from lcs) loop exit; end loop; end;");
         let first = "select last_output_rows from v$sql_plan_statistics_all p, v$sql s where p.sql_id = s.sql_id \
                      and s.sql_text like 'SELECT /*+ gather_plan_statistics first%' and p.id = 0";
         assert_eq!(rows(&mut s, first), "1", "{design:?}");
-        // Nothing is counted of others.
+        // Executions of other statements are not counted.
         rows(&mut s, "select count(*) from lcs");
         let others = "select count(*) from v$sql_plan_statistics_all p, v$sql s where p.sql_id = s.sql_id \
                       and s.sql_text = 'select count(*) from lcs' and p.starts is not null";
         assert_eq!(rows(&mut s, others), "0");
-        // Reading them by SQL_ID takes the view's privilege.
+        // Reading them by SQL_ID requires the view's privilege.
         run(&mut s, "create user lcs_u identified by p");
         run(&mut s, "grant create session to lcs_u");
         run(&mut s, "grant select on v_$sql to lcs_u");
@@ -231,7 +230,7 @@ fn what_operations_did_is_kept_with_the_cursor() {
         let mut stranger = instance.connect(&password).expect("the user connects");
         let named = format!("select plan_table_output from table(dbms_xplan.display_cursor('{id}', 0, 'allstats'))");
         assert_eq!(rows(&mut stranger, &named), "User has no SELECT privilege on V$SQL_PLAN_STATISTICS_ALL");
-        // The figures go with the plan when it is loaded again.
+        // The figures are dropped with the plan when it is loaded again.
         run(&mut s, "alter table lcs add w number");
         let bind = Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(300)));
         s.query(text, &[bind]).and_then(|q| q.all()).expect("it runs");
@@ -250,7 +249,7 @@ fn statements_are_marked_hot_kept_and_purged() {
         let where_it_is = "from v$db_object_cache where name = 'select 4711 from dual'";
         let hash = rows(&mut s, &format!("select full_hash_value {where_it_is}"));
         run(&mut s, &format!("begin dbms_shared_pool.markhot(hash => '{hash}', namespace => 0); end;"));
-        // A cursor that the session keeps is not parsed: a new session is.
+        // A cursor kept by the session is not parsed, so a new session is used.
         let mut t = instance.connect(&Credentials::Sysdba).expect("the owner connects");
         rows(&mut t, text);
         let hot = format!("select count(*), sum(case when property like 'HOTCOPY%' then 1 else 0 end) {where_it_is}");
@@ -299,12 +298,11 @@ fn what_statements_and_units_name_is_got_pinned_and_loaded_again_in_every_design
         let expected = "LCO TABLE/PROCEDURE TABLE 1 0 VALID;LCQ TABLE/PROCEDURE SEQUENCE 1 0 VALID;\
                         LCS TABLE/PROCEDURE SYNONYM 1 0 VALID;LCV TABLE/PROCEDURE VIEW 1 0 VALID";
         assert_eq!(rows(&mut s, kept), expected, "{design}");
-        // A soft parse, and executions, name nothing anew.
+        // Neither a soft parse nor an execution resolves names again.
         let figures = "select namespace, gets, gethits, pins, pinhits, reloads from v$librarycache \
                        where namespace in ('TABLE/PROCEDURE', 'BODY', 'CLUSTER', 'INDEX') order by namespace";
         rows(&mut s, figures);
-        // A background process may parse a statement of its own meanwhile, which the flush has thrown out: not each
-        // time.
+        // A background process may meanwhile parse a statement that the flush has removed, but not each time.
         let (mut before, mut after) = (String::new(), String::new());
         for _ in 0..20 {
             before = rows(&mut s, figures);
@@ -316,19 +314,19 @@ fn what_statements_and_units_name_is_got_pinned_and_loaded_again_in_every_design
             }
         }
         assert_eq!(after, before, "{design}");
-        // A table that changed is loaded again with the next statement that names it.
+        // A changed table is loaded again by the next statement that names it.
         rows(&mut s, "select n from lca");
         run(&mut s, "alter table lca add (v number)");
         let table = |s: &mut Client, n: usize| rows(s, kept).split(';').nth(n).map(str::to_string).unwrap_or_default();
         assert_eq!(table(&mut s, 0), "LCA TABLE/PROCEDURE TABLE 1 1 INVALID", "{design}");
         rows(&mut s, "select n from lca");
         assert_eq!(table(&mut s, 0), "LCA TABLE/PROCEDURE TABLE 2 1 VALID", "{design}");
-        // A new column hurts no view over the table, which is not compiled for it.
+        // A new column does not invalidate a view over the table, which is not compiled again.
         run(&mut s, "alter table lco add (v number)");
         assert_eq!(table(&mut s, 1), "LCO TABLE/PROCEDURE TABLE 1 1 INVALID", "{design}");
         rows(&mut s, text);
         assert_eq!(table(&mut s, 1), "LCO TABLE/PROCEDURE TABLE 2 1 VALID", "{design}");
-        // Units: the specification by who compiles a call, the body by who runs it; and a table with its cluster.
+        // Units: compiling a call gets the specification, running it the body; and a table with its cluster.
         rows(&mut s, "select count(*) from lcct where n = 1");
         rows(&mut s, "select lcp.f from dual");
         let others = "select name || ' ' || namespace || ' ' || type from v$db_object_cache \
@@ -338,7 +336,7 @@ fn what_statements_and_units_name_is_got_pinned_and_loaded_again_in_every_design
         assert_eq!(rows(&mut s, others), expected, "{design}");
         let whole = "select count(*) from v$librarycache where gets < gethits or pins < pinhits or namespace is null";
         assert_eq!(rows(&mut s, whole), "0", "{design}");
-        // Kept, they stay; purged, they go.
+        // Kept objects stay; purged ones are removed.
         let kept = "select name || ' ' || namespace from v$db_object_cache where owner = 'SYS' and name like 'LC%' and kept = 'YES' \
                     order by namespace, name";
         run(&mut s, "begin dbms_shared_pool.keep('sys.lcp'); dbms_shared_pool.keep('LCQ', 'Q'); end;");
@@ -349,7 +347,7 @@ fn what_statements_and_units_name_is_got_pinned_and_loaded_again_in_every_design
         assert_eq!(rows(&mut s, others), "LCP BODY PACKAGE BODY;LCP TABLE/PROCEDURE PACKAGE", "{design}");
         let gone = s.execute("begin dbms_shared_pool.keep('sys.nothing_there'); end;", &[]);
         assert!(gone.is_err_and(|e| e.to_string().contains("ORA-06564")), "{design}");
-        // The index of the key was made with its table; DDL gets what it changes.
+        // The index of the key was created with its table; DDL gets the objects that it changes.
         let index = "select gets from v$librarycache where namespace = 'INDEX'";
         let before: u64 = rows(&mut s, index).parse().expect("a number");
         run(&mut s, "create index lci on lco (v)");
@@ -366,8 +364,8 @@ fn binds_are_numbered_as_they_stand_and_cost_no_second_parse() {
     let number = |n: i64| Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(n)));
     let ten = DataType::Varchar2 { len: 10, unit: types::LenUnit::Byte };
     let string = |t: &str| Bind::input(ten, Value::text(t));
-    // What is planned first stands last: the select list before FROM, FROM before WHERE, a query of WITH that nobody
-    // reads.
+    // In each text the part that is planned first stands last: the select list before FROM, FROM before WHERE, a WITH
+    // query that is not used.
     let texts = [
         "select :1 || '-' || q.v from (select v from bo where n = :2) q where :3 = 'x' order by nvl(:4, 1)",
         "with unused as (select :1 u from dual) select v || '-' || v from bo where n = :2 and 'x' = :3 group by v having max(n) > :4",
@@ -383,12 +381,12 @@ fn binds_are_numbered_as_they_stand_and_cost_no_second_parse() {
             assert_eq!(got.expect("rows"), [[Value::text(expected)]], "{text}");
         }
         let after = names.map(|name| statistic(&mut s, name));
-        // Three calls of the statement and those of two figures; of these the first is a hard parse.
+        // Three calls of the statement and two for the figures, the first of them a hard parse.
         assert_eq!([after[0] - before[0], after[1] - before[1]], [5, 1], "{text}");
         let children =
             format!("select version_count, loads, executions from v$sqlarea where sql_text like '{}%'", &text[..10]);
         assert_eq!(rows(&mut s, &children), "1 1 3", "{text}");
-        // Another type is another child, and the first is there for the next.
+        // Another type makes another child, and the first child remains for the next execution.
         let other = s.query(text, &[string("a"), string("5"), string("x"), number(3)]).and_then(|q| q.all());
         assert_eq!(other.expect("rows").len(), 1);
         assert_eq!(rows(&mut s, &children), "2 2 4", "{text}");
@@ -410,7 +408,7 @@ fn rows_of_the_result_cache_and_blocks_of_a_statement_that_fails_are_counted() {
     run(&mut s, "create table rc (id number, v varchar2(10))");
     run(&mut s, "insert into rc select mod(level, 10), 'v' || level from dual connect by level <= 20");
     run(&mut s, "commit");
-    // Two rows each time, from the third execution of ten keys on out of the cache; one loop stops at its first row.
+    // Two rows each time, from the cache after the third execution with ten keys; one loop stops at its first row.
     run(
         &mut s,
         "declare k number; begin for i in 1 .. 100 loop k := mod(i, 10); \

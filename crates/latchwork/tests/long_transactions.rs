@@ -1,5 +1,5 @@
-//! A transaction that writes more undo blocks than a sequence number of sixteen bits can tell apart. Its own changes
-//! are its own, the first and the last.
+//! A transaction that writes more undo blocks than sequence numbers of sixteen bits could distinguish: its first and
+//! its last changes belong to it.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn a_transaction_of_very_many_undo_blocks_sees_all_it_has_done() {
     let rows = "select listagg(v, ' ') within group (order by id) from i";
     assert_eq!(one(&mut c, rows), "2 1 1 1 1 1 1 1 1 3");
     assert_eq!((one(&mut other, &sums("a")), one(&mut other, &sums("b"))), (all.clone(), none.clone()), "others");
-    // A statement that reads what it changes does not see its own changes, however long ago the transaction began.
+    // A statement does not see its own changes, however long ago the transaction began.
     run(&mut c, "insert into t select id, 'c' from t where substr(pad, 1, 1) = 'b'");
     assert_eq!(one(&mut c, &sums("c")), all);
     run(&mut c, "rollback");

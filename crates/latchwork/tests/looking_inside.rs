@@ -1,4 +1,4 @@
-//! Latches held by hand, and who waits for whom when everybody is stuck.
+//! Latches held by hand, and the report of blockers and waiters when all sessions are blocked.
 
 mod support;
 
@@ -6,7 +6,7 @@ use client::{Client, Credentials, Ephemeral};
 use std::process::Command;
 use support::{connect, hang, one, run, start, until, words as rows};
 
-/// What ORADEBUG says.
+/// The output of ORADEBUG.
 fn debug(c: &mut Client, line: &str) -> String {
     let outcome = c.execute(&format!("oradebug {line}"), &[]).unwrap_or_else(|e| panic!("{line}: {e}"));
     c.take_output();
@@ -17,7 +17,7 @@ fn refused(c: &mut Client, line: &str) -> String {
     c.execute(&format!("oradebug {line}"), &[]).expect_err(line).to_string()
 }
 
-/// The address of the latch over the result cache, as ORADEBUG takes it.
+/// The address of the result cache's latch, in the form for ORADEBUG.
 fn result_cache_latch(c: &mut Client) -> String {
     format!(
         "0x{}",
@@ -25,7 +25,7 @@ fn result_cache_latch(c: &mut Client) -> String {
     )
 }
 
-/// A session with a cached result, which only has to be looked up.
+/// A session with a cached result that only has to be looked up.
 fn with_result(instance: &Ephemeral) -> Client {
     let mut c = connect(instance);
     run(&mut c, "create table t as select level n from dual connect by level <= 10");
@@ -90,7 +90,8 @@ fn a_latch_held_by_hand_is_freed_when_its_session_ends() {
     for killed in [false, true] {
         let mut hand = connect(&instance);
         let latch = result_cache_latch(&mut hand);
-        // Before the latch: no latch of a lower level is got under it, and a query may read blocks.
+        // Before the session holds the latch: under it no latch of a lower level may be got, and a query may read
+        // blocks.
         let pid = one(
             &mut hand,
             "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')",
@@ -192,7 +193,7 @@ fn nobody_holds_pins_while_the_instance_is_idle() {
     let mut c = connect(&instance);
     run(&mut c, "create table t as select level n from dual connect by level <= 5000");
     assert_eq!(one(&mut c, "select count(*) from t where n > 10"), "4990");
-    // A cursor that has more to give waits for its client without pins.
+    // A cursor with further rows waits for its client without pins.
     let first = c.execute_prefetch("select n from t", &[], 3).unwrap();
     assert!(first.done.more);
     until("no block is pinned", || hang(&instance).contains("Blocks pinned\n\nSessions"));

@@ -1,5 +1,4 @@
-//! The memory of an instance: how it was obtained, what the views say of it and of each process, how long a connection
-//! took.
+//! The memory of an instance: its page sizes, the views about it and each process, and connection times.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;
@@ -18,7 +17,7 @@ fn rows(session: &mut Client, sql: &str) -> Vec<Vec<Value>> {
     session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
 
-/// The numbers of the one row that a query gives.
+/// The numbers of a query's single row.
 fn numbers(session: &mut Client, sql: &str) -> Vec<i64> {
     let rows = rows(session, sql);
     assert_eq!(rows.len(), 1, "{sql}");
@@ -76,12 +75,12 @@ fn every_process_shows_its_memory() {
                  and p.addr = (select p.addr {own})"
         )
     };
-    // A process that touches a new part of its memory meanwhile gets another page of them.
+    // A process that touches new memory meanwhile gets another page table.
     let told = numbers(&mut s, &of("Page tables"))[0];
     let after = numbers(&mut s, &sql)[0];
     assert!((tables.min(after)..=tables.max(after)).contains(&told), "{tables} {told} {after}");
     assert!(numbers(&mut s, &of("Other"))[0] > 10_000);
-    // What is shared by several counts in parts.
+    // A page shared by several processes counts in proportion.
     let walk = format!("select w.proportional, w.private_dirty from x$ksmpw w where w.addr = (select p.addr {own})");
     let [proportional, dirty] = numbers(&mut s, &walk)[..] else { panic!() };
     assert!(dirty > 0 && proportional > dirty && proportional < resident, "{proportional} {dirty} of {resident}");
@@ -101,7 +100,7 @@ fn a_connection_is_told_by_its_parts() {
     assert!(first[0] > 0 && first[2] > 0 && first[4] > 0, "{first:?}");
     let again = numbers(&mut s, own);
     assert!(again[5] > 0 && again[..5] == first[..5], "{first:?} {again:?}");
-    // Others see it too; who has no connection, as background processes, is not there.
+    // Other sessions see it too; processes without a connection, such as background processes, are not listed.
     let mut other = connect(&instance);
     let users =
         "select (select count(*) from x$ksuct) - (select count(*) from v$session where type = 'USER') from dual";
@@ -113,7 +112,7 @@ fn a_connection_is_told_by_its_parts() {
 
 #[test]
 fn memory_that_is_not_there_is_refused_with_advice() {
-    // More than any machine has; the address range would have room for it.
+    // More than the memory of any machine, although the address range has room for it.
     let error = start(&[("sga_target", "15T")]).err().expect("no machine has so much");
     assert!(error.contains("ORA-27102") && error.contains("sga_target"), "{error}");
     match start(&[("use_large_pages", "ONLY"), ("sga_target", "600M")]) {

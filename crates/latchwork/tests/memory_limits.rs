@@ -1,4 +1,5 @@
-//! Memory of processes is limited, wherever it is asked for: `_pga_max_size` for one, `pga_aggregate_limit` for all.
+//! The memory of processes is limited wherever it is allocated: `_pga_max_size` for one process, `pga_aggregate_limit`
+//! for all.
 
 mod support;
 
@@ -48,7 +49,7 @@ fn used(c: &mut Client, sid: u64) -> u64 {
     number(c, &format!("select p.pga_used_mem from v$process p, v$session s where s.paddr = p.addr and s.sid = {sid}"))
 }
 
-/// What takes memory in one process, and without a limit would take all there is.
+/// Statements that allocate memory in one process without a bound.
 const GREEDY: &[&str] = &[
     "declare type t is table of varchar2(4000) index by pls_integer; x t; i pls_integer := 0; \
      begin loop i := i + 1; x(i) := rpad('x', 4000, 'x'); end loop; end;",
@@ -71,7 +72,7 @@ fn no_way_leads_around_the_limit_of_a_process() {
     for sql in GREEDY {
         let error = refused(&mut c, sql);
         assert!(error.contains("ORA-04030") || error.contains("ORA-06500"), "{sql}: {error}");
-        // The session goes on, and has given the memory back. Lines that nobody has fetched stay.
+        // The session continues, and has released the memory. Lines of DBMS_OUTPUT that were not fetched stay.
         run(&mut c, "begin dbms_output.disable; end;");
         assert_eq!(one(&mut c, "select 1 from dual"), "1");
         let left = used(&mut sys, own);
@@ -82,7 +83,7 @@ fn no_way_leads_around_the_limit_of_a_process() {
         &format!("select p.pga_max_mem from v$process p, v$session s where s.paddr = p.addr and s.sid = {own}"),
     );
     assert!((32 * MB..300 * MB).contains(&most), "{most}");
-    // The median of more numbers than there is room for; what is sorted in temporary space needs none.
+    // The median of more numbers than memory holds; a sort in temporary space needs none.
     let error = refused(&mut c, "select median(level) from dual connect by level <= 2000000");
     assert!(error.contains("ORA-04030"), "{error}");
     assert_eq!(
@@ -91,7 +92,7 @@ fn no_way_leads_around_the_limit_of_a_process() {
     );
 }
 
-/// A subquery that runs for each outer row, and is left at its first match, takes the memory of one run.
+/// A subquery that runs for each outer row, and stops at its first match, uses the memory of one run.
 #[test]
 fn subqueries_that_run_again_take_no_more_memory() {
     let (_instance, mut c) = with_user(&[("_pga_max_size", "2M")]);
@@ -125,7 +126,7 @@ fn a_handler_does_not_lead_around_the_limit_either() {
     let error =
         refused(&mut c, "begin loop begin u.keep.grow(8); exception when others then null; end; end loop; end;");
     assert!(error.contains("ORA-04030"), "{error}");
-    // Who frees memory in the handler goes on.
+    // A handler that frees memory continues.
     run(&mut c, "begin u.keep.grow(100); exception when others then u.keep.forget; end;");
     run(&mut c, "begin u.keep.grow(16); end;");
 }
@@ -137,21 +138,21 @@ fn the_call_with_the_most_memory_ends() {
     run(&mut small, "begin u.keep.grow(40); end;");
     let error = refused(&mut large, "begin loop u.keep.grow(1); end loop; end;");
     assert!(error.contains("ORA-04036: PGA memory used by the instance"), "{error}");
-    // No handler keeps the call alive.
+    // A handler cannot continue the call.
     run(&mut large, "begin u.keep.forget; end;");
     let error =
         refused(&mut large, "begin loop begin u.keep.grow(1); exception when others then null; end; end loop; end;");
     assert!(error.contains("ORA-04036"), "{error}");
     run(&mut large, "begin u.keep.forget; end;");
     assert_eq!(number(&mut small, "select 1 from dual"), 1);
-    // SYS is counted, and has no limit itself.
+    // SYS is counted, but has no limit itself.
     run(&mut small, "begin u.keep.forget; end;");
     run(&mut sys, "begin u.keep.grow(220); u.keep.forget; end;");
     let most = number(&mut sys, "select value from v$pgastat where name = 'maximum PGA allocated'");
     assert!((220_000_000..400_000_000).contains(&most), "{most}");
 }
 
-/// The session that has more is in a call, and waits: it gives its call up for the one that asks for more.
+/// The session with the most memory waits in a call: its call is ended in favour of the session that needs more.
 #[test]
 fn a_call_that_waits_gives_its_memory_to_one_that_needs_it() {
     let (instance, mut sys) = with_user(&[("pga_aggregate_limit", "200M")]);
@@ -173,7 +174,7 @@ fn a_call_that_waits_gives_its_memory_to_one_that_needs_it() {
     assert_eq!(after, "1");
 }
 
-/// What an idle session keeps in its packages would end one small call after the other.
+/// The packages of an idle session would otherwise end one small call after the other.
 #[test]
 fn an_idle_session_that_has_nearly_everything_is_ended() {
     let (instance, mut sys) = with_user(&[("pga_aggregate_limit", "200M")]);
@@ -205,7 +206,7 @@ fn the_views_agree_with_what_is_limited() {
     let total = "select value from v$pgastat where name = 'total PGA allocated'";
     let difference = format!("select abs(({total}) - (select sum(pga_alloc_mem) from v$process)) from dual");
     assert!(number(&mut sys, &difference) < 4 * MB, "processes of the instance go on meanwhile");
-    // The default, and what may be set.
+    // The default, and the permitted values.
     let limit = "select value from v$parameter where name = 'pga_aggregate_limit'";
     let default = number(&mut sys, limit);
     assert!(default >= 100 << 20, "{default}");
@@ -216,7 +217,8 @@ fn the_views_agree_with_what_is_limited() {
     assert!(refused(&mut c, "alter session set pga_aggregate_limit = 0").contains("ORA-02096"));
 }
 
-/// Whoever asks for more while the one with the most has not ended yet goes on for a few megabytes, and not beyond.
+/// A session that needs more while the one with the most has not ended yet continues for a few megabytes, and not
+/// beyond.
 #[test]
 fn sessions_that_all_take_what_they_can_stay_near_the_limit() {
     const SESSIONS: u64 = 6;

@@ -1,4 +1,4 @@
-//! Metrics: what was counted in the last intervals, as rates.
+//! Metrics: the counts of the last intervals, as rates.
 
 mod support;
 
@@ -15,7 +15,7 @@ fn real(c: &mut Client, sql: &str) -> f64 {
     }
 }
 
-/// Waits until a query gives at least so much.
+/// Waits until a query returns at least this value.
 fn until(c: &mut Client, sql: &str, least: f64) {
     let end = Instant::now() + Duration::from_secs(60);
     while real(c, sql) < least {
@@ -35,11 +35,11 @@ fn rates_times_intervals_are_what_was_counted() {
     run(&mut c, "begin for i in 1 .. 3000 loop insert into t values (i); commit; end loop; end;");
     let commits = "select value from v$sysstat where name = 'user commits'";
     let all = real(&mut c, commits);
-    // The interval in which the last of them fell has ended, too.
+    // The interval of the last of them has ended, too.
     let behind = real(&mut c, longs);
     until(&mut c, longs, behind + 2.0);
-    // All intervals that are kept reach back to the start of MMNL: commits of before are few.
-    // The length of an interval is cut to hundredths of a second.
+    // The intervals that are kept reach back to the start of MMNL; there were few commits before. The length of an
+    // interval is truncated to hundredths of a second.
     let mut sum = |of: &str| {
         real(&mut c, &format!("select sum({of}) from v$sysmetric_history where group_id = 2 and metric_id = 2022"))
     };
@@ -58,7 +58,7 @@ fn rates_times_intervals_are_what_was_counted() {
     );
     assert!(real(&mut c, "select count(*) from v$eventmetric where wait_count > 0 or num_sess_waiting > 0") > 0.0);
 
-    // A snapshot keeps what has ended since the one before, each interval once.
+    // A snapshot stores the intervals that ended since the previous one, each once.
     let snapshot = "begin dbms_workload_repository.create_snapshot; end;";
     run(&mut c, snapshot);
     let kept = "select min(num_interval) from dba_hist_sysmetric_summary where snap_id = 1";

@@ -1,4 +1,4 @@
-//! What `statistics_level` and `timed_statistics` turn on and off.
+//! The figures that `statistics_level` and `timed_statistics` turn on and off.
 
 mod support;
 
@@ -23,7 +23,7 @@ fn numbers(c: &mut Client, sql: &str) -> Vec<i64> {
     rows.iter().flatten().map(number).collect()
 }
 
-/// Executions of a statement with a mark of its own, and whether they have taken any time and processor time.
+/// Executions of a statement with a unique mark, and whether they have elapsed and CPU time.
 fn observed(c: &mut Client, mark: &str) -> (i64, bool) {
     let statement = format!("select /* {mark} */ count(*) from t a, t b where a.n + b.n < :x");
     run(

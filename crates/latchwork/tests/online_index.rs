@@ -1,4 +1,4 @@
-//! CREATE INDEX … ONLINE on a table that sessions go on changing, and what is left when its session is killed.
+//! CREATE INDEX … ONLINE on a table that sessions keep changing, and the state after its session is killed.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ fn text(client: &mut Client, sql: &str) -> String {
     }
 }
 
-/// What the table says by a full scan, and by an index.
+/// Sums over the table by a full scan, and by an index.
 fn sums(client: &mut Client, hint: &str) -> String {
     text(client, &format!("select /*+ {hint} */ count(*) || ' ' || sum(k) || ' ' || sum(id) from t where k >= 0"))
 }
 
-/// Changes rows of its own, and commits or rolls back, until it is told to stop.
+/// Changes rows of its own, and commits or rolls back, until it is stopped.
 fn change(instance: &Ephemeral, me: u64, stop: &AtomicBool) -> u64 {
     let mut c = session(instance);
     let (mut seed, mut n) = (me + 17, 0);
@@ -95,15 +95,15 @@ fn an_index_built_under_changes_misses_nothing() {
     let by_expression =
         text(&mut c, "select /*+ index(t t_k3) */ count(*) || ' ' || sum(k) || ' ' || sum(id) from t where k * 2 >= 0");
     assert_eq!(by_expression, full);
-    // A key that stands twice is found at the end, and nothing is left.
+    // A duplicate key is found at the end, and nothing is left.
     let e = c.execute("create unique index t_u on t (mod(id, 100)) online", &[]).unwrap_err();
     assert_eq!(e.code(), 1452, "{e}");
     assert_eq!(text(&mut c, "select to_char(count(*)) from user_indexes where index_name = 'T_U'"), "0");
     c.execute("create unique index t_u on t (id, k) online", &[]).unwrap();
 }
 
-/// A transaction changes rows before the index is entered and after, and is rolled back: nothing of it may be left in
-/// the index.
+/// A transaction changes rows before and after the index is entered in the dictionary, and is rolled back: the index
+/// must have none of its changes.
 #[test]
 fn who_began_before_the_build_and_is_rolled_back_leaves_no_entry() {
     let instance = start();
@@ -113,7 +113,7 @@ fn who_began_before_the_build_and_is_rolled_back_leaves_no_entry() {
     c.commit().unwrap();
     let counts = "select count(*) || ' ' || sum(k) s from t where k >= 0";
     for (ends, want) in [("rollback", "100 5050"), ("commit", "99 5144")] {
-        // No entry is made of these yet.
+        // No index entry is made for these changes yet.
         other.execute("update t set k = k + 100 where id = 7", &[]).unwrap();
         other.execute("insert into t values (200, 200)", &[]).unwrap();
         let built = std::thread::scope(|scope| {
@@ -124,7 +124,7 @@ fn who_began_before_the_build_and_is_rolled_back_leaves_no_entry() {
                 assert!(Instant::now() < end, "the index is entered");
                 std::thread::sleep(Duration::from_millis(5));
             }
-            // These know the index: what they leave has no entry there.
+            // These transactions maintain the index: the key that they change has no entry there.
             other.execute("update t set k = k + 1 where id = 7", &[]).unwrap();
             other.execute("delete from t where id = 200", &[]).unwrap();
             other.execute("delete from t where id = 7 and k < 0", &[]).unwrap();
@@ -200,7 +200,7 @@ fn a_shrink_that_dies_on_the_way_leaves_the_table_as_it_was() {
         assert_eq!(sums(&mut c, "full(t)"), before);
         assert_eq!(sums(&mut c, "index(t t_k)"), before);
     }
-    // Once the dead are cleaned up, nothing of theirs takes room, and rows can be changed.
+    // Once the dead sessions are cleaned up, their space is free and rows can be changed.
     c.execute("alter session set ddl_lock_timeout = 60", &[]).unwrap();
     c.execute("lock table t in exclusive mode", &[]).unwrap();
     assert_eq!(text(&mut c, blocks), room);
@@ -209,12 +209,12 @@ fn a_shrink_that_dies_on_the_way_leaves_the_table_as_it_was() {
     assert_eq!(sums(&mut c, "full(t)"), before);
 }
 
-/// Stops a session that runs `sql` at the next plan it makes, has `meanwhile` done, and lets it go on.
+/// Stops a session that runs `sql` at the next plan it makes, runs `meanwhile`, and continues it.
 fn with_stopped_plan(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce()) -> Result<(), String> {
     with_stopped_plan_of(session(instance), instance, sql, meanwhile)
 }
 
-/// As [`with_stopped_plan`], in a session that is there.
+/// As [`with_stopped_plan`], in an existing session.
 fn with_stopped_plan_of(
     mut c: Client,
     instance: &Ephemeral,
@@ -286,7 +286,7 @@ fn a_statement_whose_index_is_exchanged_while_it_is_compiled_is_compiled_again()
     for (n, (sql, ddl)) in cases.into_iter().enumerate() {
         with_stopped_plan(&instance, &format!("{sql} /* {n} */"), || {
             c.execute(ddl, &[]).unwrap();
-            // What is given back is somebody else's next.
+            // Extents given back are reused by another segment.
             c.execute(&format!("create index other_{n} on other (n, {n} * 1)"), &[])
                 .or_else(|_| c.execute(&format!("create table other_{n} as select * from other"), &[]))
                 .unwrap();
@@ -296,8 +296,8 @@ fn a_statement_whose_index_is_exchanged_while_it_is_compiled_is_compiled_again()
     assert_eq!(sums(&mut c, "index(t t_k)"), sums(&mut c, "full(t)"));
 }
 
-/// What a session has compiled it compiles again at the next execution behind DDL, and the table that it reads may be
-/// moved once more before it has opened it: then it runs again, and that is the same execution.
+/// A session recompiles a statement at the next execution after DDL. The table may be moved again before the statement
+/// opens it: the statement is then restarted, which counts as the same execution.
 #[test]
 fn a_statement_that_has_to_run_again_is_executed_once() {
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
@@ -324,8 +324,8 @@ fn a_statement_that_has_to_run_again_is_executed_once() {
     assert_eq!(text(&mut c, &counted), "2");
 }
 
-/// Runs a statement in a session of its own, stops it at the crash point of the instance, has `meanwhile` done, and
-/// lets it go on.
+/// Runs a statement in a session of its own, stops it at the crash point of the instance, runs `meanwhile`, and
+/// continues it.
 fn stopped(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce(i32)) -> Result<(), u32> {
     let (stop, deaths) = (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE));
     let _ = std::fs::remove_file(&deaths);
@@ -341,7 +341,7 @@ fn stopped(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce(i32)) -> Resu
         }
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| meanwhile(process)));
         while !running.is_finished() {
-            // It may still be about to stop, and may be dead.
+            // The process may still be about to stop, or may be dead.
             let _ = os::process::kill(process, os::signal::SIGCONT);
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -361,7 +361,7 @@ fn stopping_at(point: &str) -> Ephemeral {
     instance
 }
 
-/// The builder uses the definitions of the moment at which it has the table's lock, not those of the index's entry.
+/// The builder uses the definitions as of the time when it has the table's lock, not as of the index's entry.
 #[test]
 fn a_table_that_is_moved_before_the_build_has_a_whole_index() {
     let instance = stopping_at("ddl-index-entered");
@@ -405,7 +405,7 @@ fn a_table_that_is_moved_before_the_build_has_a_whole_index() {
     assert_eq!(text(&mut c, "select to_char(count(*)) from user_indexes where table_name = 'T'"), "0");
 }
 
-/// ALTER INDEX of another session does not make an index whole that is being built.
+/// ALTER INDEX of another session does not complete an index that is being built.
 #[test]
 fn an_index_that_is_being_built_is_not_altered() {
     let instance = stopping_at("ddl-index-filled");
@@ -422,7 +422,7 @@ fn an_index_that_is_being_built_is_not_altered() {
     assert_eq!(sums(&mut c, "index(t t_k)"), sums(&mut c, "full(t)"));
 }
 
-/// An index whose builder has died stays one that is being built, whatever happens to its table, so that it goes.
+/// An index whose builder has died stays marked as being built, whatever happens to its table, so that it is dropped.
 #[test]
 fn what_a_dead_builder_leaves_goes_from_a_table_that_was_moved() {
     let instance = stopping_at("ddl-index-filled");

@@ -1,4 +1,4 @@
-//! Parallel queries: the same answers as without servers, and what is left when one of their processes dies.
+//! Parallel queries: the same answers as without servers, and the state after one of their processes dies.
 
 mod support;
 
@@ -75,7 +75,7 @@ const QUERIES: &[&str] = &[
     "select # user, count(*) from t",
     "select # count(*) from t where d < sysdate and sysdate is not null",
     "with w as (select k, sum(id) s from t group by k) select # a.k, b.s from w a, w b where a.k = b.k",
-    // Sums of what is not exact depend on the order of the rows in their last digits.
+    // The last digits of inexact sums depend on the order of the rows.
     "select # round(sum(amount * 3 - id / 7), 20) from t",
     "select # id, rownum from t where rownum <= 3 and id > 100000",
     "select # s1.name, s2.name from small s1, small s2 where s1.k < s2.k",
@@ -114,7 +114,7 @@ fn the_answers_are_those_of_one_process() {
     };
     let count = compare(&mut c);
     assert!(count >= 60, "{count} queries were parallel");
-    // In row sources of one row at a time, with little memory, in another language and time zone.
+    // With row sources of one row at a time, with little memory, with other language and time zone settings.
     for sql in [
         "alter session set \"_batch_execution\" = false",
         "alter session set workarea_size_policy = manual",
@@ -127,7 +127,7 @@ fn the_answers_are_those_of_one_process() {
         run(&mut c, sql);
     }
     assert!(compare(&mut c) >= 60);
-    // Changes of the session's own, some of them taken back.
+    // Uncommitted changes of the session, some of them rolled back.
     run(&mut c, "update t set amount = amount + 1, k = nvl(k, 77) where mod(id, 3) = 0");
     run(&mut c, "delete from t where id between 1000 and 1500");
     run(&mut c, "savepoint here");
@@ -165,7 +165,7 @@ fn an_open_query_sees_nothing_of_what_its_session_does_later() {
          end;",
     );
     run(&mut c, "rollback");
-    // As of an SCN: those of the moment.
+    // As of an SCN: the rows of that moment.
     let scn = one(&mut c, "select to_char(current_scn) from v$database");
     run(&mut c, "delete from t where id <= 5000");
     run(&mut c, "commit");
@@ -223,14 +223,14 @@ fn what_servers_there_are_and_how_much_was_parallel_is_counted() {
     let line = |kind: &str, process: &str, rows: &str| [kind, process, rows].map(String::from).to_vec();
     let producers = ["P000", "P001", "P002"].map(|name| line("Producer", name, "1"));
     assert_eq!(lines, [&[line("Consumer", "QC", "3")][..], &producers[..]].concat());
-    // Texts that nobody keeps a cursor of are queries of their own, one after the other.
+    // Texts whose cursors are not kept are separate queries, one after the other.
     for n in 0..5 {
         let before: u64 = parallelized(&mut c);
         assert_eq!(one(&mut c, &format!("select /*+ parallel(3) */ count(*) from t where {n} = {n}")), "6000");
         assert_eq!(parallelized(&mut c), before + 1);
         assert_eq!(words(&mut c, queue).len(), 4);
     }
-    // A query that is open has its servers.
+    // An open query holds its servers.
     let mut other = connect(&instance);
     let mut open = other.query("select /*+ parallel(2) */ id, pad from t", &[]).unwrap();
     open.next_row().unwrap();
@@ -265,8 +265,8 @@ fn what_servers_there_are_and_how_much_was_parallel_is_counted() {
     );
 }
 
-/// Waits until no server works.
-/// The reads of servers and the rows of each operation are the statement's, as if one process had done it.
+/// The servers' reads and the rows of each operation are counted for the statement, as if one process had done the
+/// work.
 #[test]
 fn what_servers_do_is_counted_for_the_statement_and_its_operations() {
     let instance = start(&[("parallel_max_servers", "3")]);
@@ -309,14 +309,14 @@ fn what_servers_do_is_counted_for_the_statement_and_its_operations() {
         );
         assert!(sent.iter().all(|line| *line == ["3", "1"]) && !sent.is_empty(), "{rest}: {sent:?}");
         assert!(number(&three[0], 3) >= number(&one[0], 3), "{rest}: its blocks");
-        // Each server reads the other table, and keeps what it has found for itself.
+        // Each server reads the other table, and keeps its own copy of the rows.
         let [few, many] = [&one[1], &three[1]].map(|line| (number(line, 1), number(line, 2)));
         assert!(many.0 > few.0 && many.1 > few.1, "{rest}: {few:?} {many:?}");
         assert_eq!((&*one[1][4], &*three[1][4]), ("1", "1"), "{rest}: one execution");
         assert!(gets >= number(&three[0], 3) + number(&three[1], 3), "{rest}: {gets} of {three:?}");
         assert!(one_gets >= number(&one[0], 3), "{rest}");
     }
-    // A query that is left early has what its servers did until then.
+    // A query that is closed early counts its servers' work until then.
     let text = "select /*+ parallel(2) */ id, pad from t";
     let mut open = c.query(text, &[]).expect("a query");
     open.next_row().expect("a row");
@@ -380,7 +380,7 @@ fn servers_are_free_when_their_coordinator_dies_or_is_broken_off() {
     assert!(ended.is_err(), "{ended:?}");
     idle(&mut c);
     assert_eq!(one(&mut c, sql), "6000");
-    // The coordinator obeys a break while a server stands still.
+    // The coordinator handles a break while a server is stopped.
     let ended = stopped(&instance, sql, |_, coordinator, breaks| {
         breaks.send().unwrap();
         let active = format!(
@@ -392,7 +392,7 @@ fn servers_are_free_when_their_coordinator_dies_or_is_broken_off() {
     assert!(ended.as_ref().is_err_and(|e| e.contains("ORA-01013")), "{ended:?}");
     idle(&mut c);
     assert_eq!(one(&mut c, sql), "6000");
-    // Rows that nobody fetches.
+    // Rows that are not fetched.
     for _ in 0..5 {
         let mut open = c.query("select /*+ parallel(3) */ id, pad from t", &[]).unwrap();
         open.next_row().unwrap();
@@ -421,7 +421,7 @@ fn a_server_whose_dictionary_is_another_refuses_and_others_do_its_work() {
     };
     assert_eq!(moved("create table unrelated (n number)"), Ok("Number(6000)".into()));
     assert_eq!(moved("create index t_id on t (id)"), Ok("Number(6000)".into()));
-    // Its segment is another one: the rows of the old one, or an error.
+    // The table has another segment: the query returns the rows of the old one, or an error.
     let ended = moved("alter table t move");
     assert!(ended == Ok("Number(6000)".into()) || ended.as_ref().is_err_and(|e| e.contains("ORA-08103")), "{ended:?}");
     let value =
@@ -444,7 +444,7 @@ fn whoever_dies_at_any_point_leaves_the_others_whole() {
         let mut wrong = Vec::new();
         for n in 0..200 {
             let mut other = connect(&instance);
-            // Every other query is left in the middle.
+            // Every other query is closed in the middle.
             if n % 2 == 0 {
                 if let Ok(mut open) = other.query("select /*+ parallel(3) */ id, pad from t", &[]) {
                     let _ = open.next_row();

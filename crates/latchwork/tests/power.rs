@@ -1,11 +1,11 @@
-//! Power fails at the n-th sync of a scripted piece of work, for every n: what had been acknowledged is there, the step
-//! in flight is there whole or not at all, and `latchwork verify` finds nothing.
+//! Power fails at the n-th sync of a scripted piece of work, for every n: acknowledged steps are present, the step in
+//! flight is present as a whole or absent, and `latchwork verify` finds nothing.
 //!
 //! The script has commits, index splits, rows wider than a block, checkpoints, log switches with archiving, growing,
-//! added and dropped files, a backup, another undo tablespace in the place of the first, and DDL. After every other
-//! loss power fails again while the instance recovers. In the short form some n are taken; `LATCHWORK_POWER=all` takes
-//! every one, `LATCHWORK_POWER=n` that one, and `LATCHWORK_POWER_SEED` another coin; `LATCHWORK_EXE` names another
-//! program.
+//! added and dropped files, a backup, a change of the undo tablespace, and DDL. After every other power loss power
+//! fails again while the instance recovers. The short form takes some n; `LATCHWORK_POWER=all` takes every one,
+//! `LATCHWORK_POWER=n` only that one, `LATCHWORK_POWER_SEED` selects other random decisions; `LATCHWORK_EXE` names
+//! another program.
 
 use client::{Client, ClientError};
 use lab::torture::{Place, Started};
@@ -13,17 +13,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use types::Value;
 
-/// How many of the syncs the short form takes.
+/// Number of syncs in the short form.
 const SHORT: u64 = 7;
 
-/// What the database has after a step.
+/// The contents of the database after a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
-    /// Rows of `t`: a number that changes, and the length of a text.
+    /// Rows of `t`: a changing number, and the length of a text.
     rows: BTreeMap<i64, (i64, i64)>,
-    /// Tables that DDL made, with their rows, and whether they have an index.
+    /// Tables created by DDL, with their rows, and whether they have an index.
     made: BTreeMap<String, (i64, bool)>,
-    /// Data files of USERS, and of a tablespace that comes and goes with its table.
+    /// Data files of USERS, and of a tablespace that is created and dropped with its table.
     files: i64,
     extra: i64,
     /// Undo tablespaces.
@@ -32,7 +32,7 @@ struct State {
 
 /// One step of the script.
 enum Step {
-    /// A transaction: what it does to the model, and its statements.
+    /// A transaction: its effect on the model, and its statements.
     Work(Vec<String>, Box<dyn Fn(&mut State)>),
     /// A statement that commits by itself.
     Ddl(String, Box<dyn Fn(&mut State)>),
@@ -106,7 +106,7 @@ fn script() -> Vec<Step> {
             s.undo.push("UNDO2".into())
         }),
         ddl("truncate table made", |m| m.get_mut("MADE").expect("made").0 = 0),
-        // The file is 4 MB at first: it grows.
+        // The file has 4 MB at first, so it grows.
         insert(10_000, 700, 3900),
         Step::Admin("alter system switch logfile"),
         Step::Admin("alter system set undo_tablespace = undo2"),
@@ -166,14 +166,14 @@ fn is_gone(e: &ClientError) -> bool {
     e.is_fatal() || matches!(e.code(), 1092 | 1089 | 3113 | 470 | 471 | 449)
 }
 
-/// What is certain to be there, and what may be there instead.
+/// The contents that must be present, and those that may be present instead.
 #[derive(Clone, Debug)]
 struct Known {
     acknowledged: State,
     in_flight: Option<State>,
 }
 
-/// Runs the script until it ends or the instance is gone.
+/// Runs the script until its end or the end of the instance.
 fn run(c: &mut Client, known: &mut Known) -> Result<(), String> {
     for step in script() {
         let mut next = known.acknowledged.clone();
@@ -245,7 +245,7 @@ fn seen(c: &mut Client) -> Result<State, String> {
     Ok(State { rows, made, files, extra, undo: undo(c)? })
 }
 
-/// The undo tablespaces, of which the dictionary, the control file and the transaction table say the same.
+/// The undo tablespaces; dictionary, control file and transaction table must agree.
 fn undo(c: &mut Client) -> Result<Vec<String>, String> {
     let mut names = |sql: &str| -> Result<Vec<String>, String> {
         let rows = c.query(sql, &[]).and_then(|q| q.all()).map_err(|e| format!("{sql}: {e}"))?;
@@ -261,7 +261,7 @@ fn undo(c: &mut Client) -> Result<Vec<String>, String> {
     if known == listed && known == loaded { Ok(known) } else { Err(format!("undo: {known:?}, {listed:?}, {loaded:?}")) }
 }
 
-/// Plays one loss of power at the n-th sync (0: at the end, behind an ordered stop). Returns how many syncs there were.
+/// Performs one power loss at the n-th sync (0: at the end, after a shutdown). Returns the number of syncs.
 fn lose_power(from: &Path, n: u64, seed: u64) -> Result<u64, String> {
     let mut place = place();
     copy(from, place.dir());

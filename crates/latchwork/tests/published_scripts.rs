@@ -1,5 +1,5 @@
-//! The published scripts, unmodified, through the program itself. Where the folder with them is absent these tests are
-//! left out.
+//! The published scripts, unmodified, run by the program itself. Without the folder of the scripts these tests are
+//! skipped.
 
 #[path = "support/absent.rs"]
 mod absent;
@@ -20,7 +20,7 @@ fn scripts() -> Option<PathBuf> {
     None
 }
 
-/// Runs a script on a throw-away instance and returns what it printed.
+/// Runs a script on a throw-away instance and returns its output.
 fn run(params: &[&str], script: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
     command.args(["sql", "-s", "--ephemeral"]);
@@ -37,7 +37,7 @@ fn run(params: &[&str], script: &Path, arguments: &[&str]) -> String {
     text
 }
 
-/// The number that stands alone under a heading, for each time the heading is printed.
+/// The number alone under a heading, for each occurrence of the heading.
 fn under(text: &str, heading: &str) -> Vec<Vec<i64>> {
     let lines: Vec<&str> = text.lines().collect();
     let mut out = Vec::new();
@@ -83,23 +83,23 @@ fn four_jobs_make_the_published_number_of_gets() {
     let text = run(&["latch_generation=11.1"], &folder.join("s2-jobs.sql"), &[&n.to_string()]);
     let gets = job_gets(&text);
     assert_eq!(gets.len(), 5, "{text}");
-    // The first of the four jobs builds the result: 199 blocks and one, a dependency's two.
+    // The first of the four jobs builds the result: 199 blocks and one, and two gets for the dependency.
     assert_eq!(gets[1] - gets[0], 4 * (2 * n + 1) + 200 + 2, "{text}");
     assert_eq!(gets[2], gets[1], "{text}");
-    // Two a key that was cached and two for the dependency; how many keys four random sequences hit is not fixed.
+    // Two gets for each cached key and two for the dependency; the number of keys hit by four random sequences varies.
     let built = gets[3] - gets[2] - 4 * (2 * n + 1) - 2;
     assert!(built % 2 == 0 && built > 0 && built <= 2 * 9999, "{built}\n{text}");
     assert_eq!(text.matches("Total:").count(), 3, "{text}");
     assert!(text.contains("4 rows deleted.") && text.contains("10000 rows created."), "{text}");
 }
 
-/// A script's text without its last word, so that more can be asked for in the same instance.
+/// A script's text without its last command, so that further statements can follow in the same instance.
 fn without_exit(script: &Path) -> String {
     let text = std::fs::read_to_string(script).expect("a script");
     text.lines().filter(|line| line.trim() != "exit").map(|line| format!("{line}\n")).collect()
 }
 
-/// Runs a text as a script of its own.
+/// Runs a text as a script.
 fn run_text(name: &str, params: &[&str], text: &str, arguments: &[&str]) -> String {
     let own = std::env::temp_dir().join(format!("latchwork-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&own).expect("a folder");
@@ -110,15 +110,15 @@ fn run_text(name: &str, params: &[&str], text: &str, arguments: &[&str]) -> Stri
     text
 }
 
-/// The numbers behind a word that begins a line.
+/// The numbers after a word at the beginning of a line.
 fn said(text: &str, word: &str) -> Vec<i64> {
     let line = text.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
     let line = line.unwrap_or_else(|| panic!("no line '{word}' in\n{text}"));
     line.split_whitespace().map(|word| word.parse().unwrap_or_else(|_| panic!("{word} in {line}"))).collect()
 }
 
-/// Eight jobs read through the result cache, four of them one result of a hundred rows, four of them results of one row
-/// by keys.
+/// Eight jobs read through the result cache: four of them one result of a hundred rows, four of them results of one row
+/// by key.
 #[test]
 fn jobs_make_the_gets_of_their_generation() {
     let Some(folder) = scripts() else {
@@ -137,17 +137,17 @@ fn jobs_make_the_gets_of_their_generation() {
         assert_eq!(text.matches("Total:").count(), 3, "{generation}\n{text}");
         assert!(text.contains("4 rows deleted.") && text.contains("10000 rows created."), "{generation}\n{text}");
         let [gets, keys, finds] = said(&text, "figures")[..] else { panic!("{generation}\n{text}") };
-        // A session reads without the cache where its snapshot is older than the result: its access may be a get short.
+        // A session whose snapshot is older than the result does not use the cache: its access may have one get less.
         let passed = 8 * n - finds - keys - 1;
         assert!((0..8).contains(&passed), "{generation}: {finds} finds, {keys} keys");
-        // Accesses and sessions; the large result's 200 blocks with its header and dependency; what a key's result
-        // costs to build.
+        // Accesses and sessions; the large result's 200 blocks with its header and dependency; the gets to build a
+        // key's result.
         let expected = match generation {
             "11.1" => 8 * (2 * n + 1) + 204 + 2 * (keys - 1),
             "latchwork" => 8 * n + 205 + 3 * keys,
             _ => 8 * (n + 1) + 206 + 4 * keys,
         };
-        // Who wants a result that another session is building gets the latch once or twice more.
+        // A session that waits for a result being built by another gets the latch once or twice more.
         assert!(
             (expected - passed..expected + 40).contains(&gets),
             "{generation}: {gets} gets, {expected} expected, {keys} keys, {passed} passed by"
@@ -159,7 +159,7 @@ fn jobs_make_the_gets_of_their_generation() {
     assert!(text.contains("SAMPLE_ID") || text.contains("no rows selected"), "{text}");
 }
 
-/// The sections that the source shows of its report, with what the generation must have in them.
+/// The sections that the publication shows of its report, with the contents required for the generation.
 fn five_sections(generation: &str, report: &str) {
     let section = |title: &str| {
         let from = report.find(&format!("\n{title}")).unwrap_or_else(|| panic!("{generation}: {title}\n{report}"));
@@ -176,7 +176,7 @@ fn five_sections(generation: &str, report: &str) {
     assert!(section("Dictionary Cache Stats").contains("dc_props"), "{generation}");
 }
 
-/// The jobs of the test, all its parts together.
+/// Number of jobs of the test, all parts together.
 const JOBS: i64 = 1 + 2 + 3 + 4 + 5 + 6 + 9 + 12;
 
 #[test]
@@ -184,7 +184,7 @@ fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
     let Some(folder) = scripts() else {
         return;
     };
-    // On a busy machine the killed take longer than the two seconds that the script gives them.
+    // On a busy machine the killed jobs take longer to end than the two seconds in the script.
     let ask = "declare n number; begin for i in 1 .. 600 loop select count(*) into n from v$session s, v$process p \
                where p.addr = s.paddr and p.pname like 'J%'; exit when n = 0; dbms_lock.sleep(0.1); end loop; end;\n/\n\
                select 'left ' || count(*) from dba_jobs_running;\nselect 'jobs ' || count(*) from dba_jobs;\n\
@@ -201,17 +201,17 @@ fn the_dictionary_cache_test_runs_and_leaves_no_job_behind() {
         for (word, number) in [("left", 0), ("jobs", 0), ("snapshots", 9)] {
             assert_eq!(said(&text, word), [number], "{generation}\n{text}");
         }
-        // Every execution made its gets, but for one at most of each job, which was killed in the middle of it.
+        // Every execution made its gets, except at most one of each job, which was killed in the middle.
         let [gets, executions] = said(&text, "counted")[..] else { panic!("{generation}\n{text}") };
         let missing = ratio * executions - gets;
         assert!(executions > 0 && (0..=JOBS * ratio).contains(&missing), "{generation}: {missing} gets\n{text}");
         five_sections(generation, &text[text.find("WORKLOAD REPOSITORY report").unwrap_or(text.len())..]);
         let text = &text[..text.find("WORKLOAD REPOSITORY report").unwrap_or(text.len())];
-        // The mutexes' event is of the generation that has them.
+        // The event of mutexes exists only in the generation with mutexes.
         assert!(generation == "12.2" || said(text, "waits") == [0], "{generation}\n{text}");
         assert!(generation != "12.1" || text.contains("411"), "{text}");
     };
-    // Most of a run is two seconds of sleep behind each of nine parts.
+    // Most of a run is two seconds of sleep after each of nine parts.
     std::thread::scope(|scope| {
         for of in [("11.1", 60), ("12.1", 60), ("12.2", 70), ("latchwork", 70)] {
             scope.spawn(move || check(of));
@@ -228,15 +228,15 @@ fn numbers(session: &mut Client, sql: &str) -> Vec<i64> {
     rows.iter().flatten().map(number).collect()
 }
 
-/// What `v$session` says of jobs that read the dictionary cache together: the event's parameters, as the source saw
-/// them.
+/// The waits of jobs that read the dictionary cache together, in `v$session`: the event's parameters are those of the
+/// publication.
 #[test]
 fn sessions_are_seen_to_wait_for_the_hot_object() {
     let Some(folder) = scripts() else {
         return;
     };
     let setup = std::fs::read_to_string(folder.join("s4-setup.sql")).expect("the script");
-    // P1 to P3 of a wait, as the source's queries show them; the third is how often a get of the latch was tried.
+    // P1 to P3 of a wait, as in the publication's queries; P3 is the number of tries to get the latch.
     let mutex =
         "select p1, p3, case when p2 in (13, 19) then 1 else 0 end from v$session where event = 'row cache mutex'";
     let latch = "select case when p1raw = (select max(la.addr) from x$kqrst dc, v$latch_children la where dc.kqrstcln = la.child# \
@@ -259,7 +259,7 @@ fn sessions_are_seen_to_wait_for_the_hot_object() {
             }
         };
         assert!(!seen.is_empty(), "{generation}: nobody was seen to wait");
-        // A job that begins may also wait for the child of another cache: users, objects, segments.
+        // A job that begins may also wait for the child latch of another cache: users, objects, segments.
         let is_meant = |wait: &[i64]| wait == [15, 0, 1] || (generation == "12.1" && wait == [-1, 0, 1]);
         assert!(seen.chunks(3).all(is_meant), "{generation}: {seen:?}");
         assert!(seen.chunks(3).any(|wait| wait[0] == 15), "{generation}: nobody waits for the hot object: {seen:?}");
@@ -271,8 +271,7 @@ fn sessions_are_seen_to_wait_for_the_hot_object() {
     }
 }
 
-/// The script that keeps a processor busy, with fewer rows where the program is not optimised: every row doubles the
-/// work.
+/// The script that loads a processor, with fewer rows in an unoptimised build: every row doubles the work.
 #[test]
 fn the_hierarchy_over_one_block_has_as_many_rows_as_published() {
     let Some(folder) = scripts() else {
@@ -332,8 +331,8 @@ fn the_reader_of_the_published_benchmark_gets_its_sql_id_and_two_snapshots() {
     }
 }
 
-/// The source's set-up, reader and snapshots as they stand, one program after the other on one instance, as its own
-/// shell script has them.
+/// The publication's set-up, reader and snapshots unmodified, one program after the other on one instance, as in its
+/// shell script.
 #[test]
 fn the_published_benchmark_runs_unmodified() {
     let Some(folder) = scripts() else {
@@ -358,7 +357,7 @@ fn the_published_benchmark_runs_unmodified() {
     assert!(text.contains("Table created.") && text.contains("PL/SQL procedure successfully completed."), "{text}");
     run("create table user1.cf1 pctfree 0 as select * from user1.seed order by dbms_random.value");
     run("create index user1.i_cf1 on user1.cf1 (custid)");
-    // Two snapshots, the reader between them: the second program sleeps two seconds first, and ten in between.
+    // Two snapshots with the reader between them: the second program sleeps two seconds first, and ten in between.
     std::thread::scope(|scope| {
         let stats = scope.spawn(|| sql(&["/", "as", "sysdba"], "s1-stats.sql", &[]));
         while numbers(
@@ -374,7 +373,7 @@ fn the_published_benchmark_runs_unmodified() {
     let mut ask = |sql: &str| numbers(&mut admin, sql);
     assert_eq!(ask("select count(*) from dba_hist_snapshot"), [2]);
     assert_eq!(ask("select executions from v$sql where sql_id = '68vu5q46nu22s'"), [300]);
-    // 255 rows of as many blocks each time, but for those that share one.
+    // 255 rows, each in a block of its own except those that share one.
     let reads =
         ask("select max(value) - min(value) from dba_hist_sysstat where stat_name = 'session logical reads'")[0];
     assert!(reads > 300 * 200, "{reads}");

@@ -1,5 +1,5 @@
-//! Queries that are open while DDL frees the segments they read, and other segments take the freed extents: every
-//! answer is the right one, or ORA-08103.
+//! Open queries while DDL frees the segments that they read, and other segments reuse the extents: every answer is
+//! right, or ORA-08103.
 
 mod support;
 
@@ -29,7 +29,7 @@ fn make_heap(c: &mut Client) {
     run(c, "commit");
 }
 
-/// As a heap, with rows that have left their blocks.
+/// As a heap table with migrated rows.
 fn make_migrated(c: &mut Client) {
     make_heap(c);
     run(c, "update t set pad = rpad('m', 900, 'm') where mod(id, 7) = 0");
@@ -49,8 +49,8 @@ fn make_cluster(c: &mut Client) {
     run(c, "commit");
 }
 
-/// Other segments take what is free, with rows of their own in it. Sizes differ, so that a freed extent is used from
-/// its middle on, too.
+/// Other segments reuse the free extents, with rows of their own. Their sizes differ, so that a freed extent is also
+/// reused from its middle on.
 fn fill(c: &mut Client, sizes: &[u32]) {
     for (n, rows) in sizes.iter().enumerate() {
         run(
@@ -68,7 +68,7 @@ fn number(v: &Value) -> u64 {
     n.to_i64().expect("a count") as u64
 }
 
-/// Fetches some rows of the query, frees the segment by `ddl`, has its space used, and fetches the rest.
+/// Fetches some rows of the query, frees the segment by `ddl`, has its space reused, and fetches the rest.
 fn across(
     instance: &Ephemeral,
     query: &str,
@@ -84,7 +84,7 @@ fn across(
         if rows == first {
             run(&mut other, ddl);
             fill(&mut other, sizes);
-            // Rows of the table as it is now; a dropped one has none.
+            // The current rows of the table; a dropped one has none.
             let insert = "insert into t select 100000 + level, 1, 'x' from dual connect by level <= 50";
             if other.execute(insert, &[]).is_ok() {
                 run(&mut other, "commit");
@@ -94,7 +94,7 @@ fn across(
     Ok((rows, ids, sum))
 }
 
-/// After so many rows the segment is freed, and tables of so many rows take its place.
+/// The segment is freed after this many rows, and tables with these numbers of rows take its place.
 const WHEN: [(u64, &[u32]); 3] = [(3, &[1, 1, 1]), (150, &[1, 1]), (399, &[1, 30, 400, 1])];
 
 /// Every query with every DDL, early and late.
@@ -194,7 +194,7 @@ fn hash_clusters() {
     );
 }
 
-/// A generator of numbers that a seed repeats.
+/// A generator of numbers, determined by its seed.
 struct Random(u64);
 
 impl Random {
@@ -204,8 +204,8 @@ impl Random {
     }
 }
 
-/// Frees the segments of tables R0 to R2, and uses their space, in random order. Each table has 300 rows, or none while
-/// it is refilled.
+/// Frees the segments of tables R0 to R2, and reuses their space, in random order. Each table has 300 rows, or none
+/// while it is refilled.
 fn disturb(c: &mut Client, random: &mut Random) {
     let t = format!("r{}", random.below(3));
     let refill = format!("insert into {t} select level, 100, rpad('r', 400, 'r') from dual connect by level <= 300");
@@ -242,7 +242,7 @@ fn disturb(c: &mut Client, random: &mut Random) {
     for sql in statements {
         c.execute(&sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
-    // An index that a move has left unusable.
+    // An index that a move has made unusable.
     let _ = c.execute(&format!("alter index {t}_i rebuild"), &[]);
 }
 
@@ -312,7 +312,7 @@ fn rows_locked_behind_a_move_are_locked_where_they_are() {
     run(&mut c, "create table t (id number, a number, pad varchar2(900))");
     run(&mut c, "insert into t select level, 100, rpad('p', 400, 'p') from dual connect by level <= 30000");
     run(&mut c, "commit");
-    // The cursor is there before the move, over the old segment.
+    // The cursor exists before the move, on the old segment.
     let lock = "select id, rowid from t where id = 5 for update";
     support::rows(&mut locker, lock);
     run(&mut locker, "rollback");
@@ -349,8 +349,8 @@ fn a_query_for_update_waits_for_a_table_no_longer_than_for_a_row() {
     assert_eq!(lock(" nowait").map(|rows| rows.len()), Ok(1));
 }
 
-/// Whether its tables are what they were is looked at once in a flashback query, not for each row of a nested loop; and
-/// again behind each DDL.
+/// A flashback query checks once whether its tables are unchanged, not for each row of a nested loop; and again after
+/// each DDL.
 #[test]
 fn a_flashback_query_looks_at_the_definition_of_its_tables_once() {
     let instance = start(&[]);
@@ -377,7 +377,7 @@ fn a_flashback_query_looks_at_the_definition_of_its_tables_once() {
     assert_eq!(refused.code(), 1466);
 }
 
-/// A transaction that reads as of an earlier moment does not rely on a constraint that held only later.
+/// A transaction that reads as of an earlier moment does not rely on a constraint that was added later.
 #[test]
 fn a_join_is_not_left_out_in_a_transaction_that_is_older_than_its_foreign_key() {
     let instance = start(&[]);
@@ -410,7 +410,7 @@ fn a_join_is_not_left_out_in_a_transaction_that_is_older_than_its_foreign_key() 
     }
 }
 
-/// Statistics that change while a statement is compiled end the cursor that is compiled with the old ones; a change of
+/// Statistics that change while a statement is compiled invalidate the cursor compiled with the old ones; a change of
 /// another object does not.
 #[test]
 fn a_cursor_that_is_compiled_across_dbms_stats_is_compiled_again() {
@@ -429,7 +429,7 @@ fn a_cursor_that_is_compiled_across_dbms_stats_is_compiled_again() {
             table.to_uppercase(),
             1000 + at
         );
-        // Another process may have come by first.
+        // Another process may have passed the point first.
         let text = (0..20)
             .find_map(|n| {
                 let text = format!("select count(*) from changing where n > {n}{at}");
@@ -449,7 +449,7 @@ fn a_cursor_that_is_compiled_across_dbms_stats_is_compiled_again() {
     }
 }
 
-/// A session that dies behind the commit of DBMS_STATS or of DDL has not marked cursors and cached results: PMON does.
+/// A session that dies after the commit of DBMS_STATS or of DDL has not marked cursors and cached results: PMON does.
 #[test]
 fn a_session_that_dies_behind_its_commit_leaves_no_cursor_with_old_statistics() {
     let instance = start(&[("_crash_point", "ddl-committed:1:session")]);
@@ -469,7 +469,7 @@ fn a_session_that_dies_behind_its_commit_leaves_no_cursor_with_old_statistics() 
         );
         support::one(c, &sql)
     };
-    // The statement that dies; a query, and what it gives afterwards; loads, invalidations and children.
+    // The statement that dies; a query, and its later result; loads, invalidations and children.
     let set = |table: &str, rows: u32, no_invalidate: &str| {
         format!(
             "begin dbms_stats.set_table_stats(user, '{}', numrows => {rows}, no_invalidate => {no_invalidate}); end;",
@@ -481,7 +481,7 @@ fn a_session_that_dies_behind_its_commit_leaves_no_cursor_with_old_statistics() 
         (set("other", 1000, "false"), "select /* 2 */ count(*) from changing", "1", "1 0 1"),
         (set("changing", 2000, "null"), "select /* 3 */ count(*) from changing", "1", "2 0 2"),
         (set("changing", 3000, "true"), "select /* 4 */ count(*) from changing", "1", "1 0 1"),
-        // More objects than are noted one by one: all cursors end.
+        // More objects than are noted singly: all cursors are invalidated.
         ("drop user many cascade".into(), "select /* 5 */ count(*) from changing", "1", "2 1 1"),
         ("truncate table changing".into(), "select /*+ result_cache */ count(*) from changing", "0", "2 1 1"),
     ];
@@ -522,7 +522,7 @@ fn a_unit_that_had_errors_in_one_call_is_compiled_again_in_the_next() {
     ] {
         run(&mut other, sql);
     }
-    // Another session's DDL moves the dictionary behind the failure, so that the call compiles the unit again at its
+    // Another session's DDL advances the dictionary after the failure, so that the call compiles the unit again at its
     // end.
     let waiting = std::thread::spawn(move || {
         run(
@@ -542,7 +542,7 @@ fn a_unit_that_had_errors_in_one_call_is_compiled_again_in_the_next() {
     assert_eq!(support::one(&mut s, "select hhx from dual"), "3");
 }
 
-/// A statement that has committed its change of a table's rows, and has not told of it yet.
+/// A statement that has committed its change of a table's rows, but has not invalidated results yet.
 #[test]
 fn a_result_of_a_table_ends_with_the_commit_of_its_truncation() {
     let instance = start(&[("_crash_point", "ddl-committed:1:stop")]);

@@ -1,8 +1,7 @@
-//! Damage in the online log of a killed instance: commits behind it are never lost without a word. A start refuses,
-//! `latchwork recover` says how far the redo can be read, and with `--resetlogs` the database goes on as it was there,
-//! if it can.
+//! Damage in the online log of a killed instance: commits after it are never lost silently. A start refuses, `latchwork
+//! recover` says how far the redo can be read, and with `--resetlogs` the database continues from there, if it can.
 //!
-//! Every case follows from its seed; `LATCHWORK_DAMAGE=n` runs n cases instead of a few.
+//! Every case depends only on its seed; `LATCHWORK_DAMAGE=n` runs n cases.
 
 use datafile::ControlFile;
 use lab::torture::{Place, Started};
@@ -11,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use types::Value;
 
-/// Cases of the short form.
+/// Number of cases of the short form.
 const CASES: u64 = 4;
 /// Commits before the kill.
 const COMMITS: i64 = 60;
@@ -41,7 +40,7 @@ fn start(place: &mut Place, cache: &str) -> Result<client::Client, String> {
     }
 }
 
-/// A database that was killed behind so many commits of one row each, all of which were told.
+/// A database that was killed after this many commits of one row each, all of them acknowledged.
 fn killed(cache: &str, rows: i64, wide: i64) -> Place {
     let mut place = place();
     let mut c = start(&mut place, cache).unwrap();
@@ -62,7 +61,7 @@ fn recover(dir: &Path, args: &[&str]) -> (bool, String) {
     (out.status.success(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
 }
 
-/// The log that the redo behind the checkpoint is in, and its records: where each begins in the file, and its length.
+/// The log with the redo after the checkpoint, and its records: where each begins in the file, and its length.
 fn records(dir: &Path) -> (PathBuf, Vec<(u64, usize)>) {
     let control = ControlFile::read(dir).unwrap();
     let log = control.current_log().unwrap();
@@ -77,7 +76,7 @@ fn records(dir: &Path) -> (PathBuf, Vec<(u64, usize)>) {
     (path, all)
 }
 
-/// How many commits there are; they are the first ones.
+/// The number of commits; they are the first ones.
 fn commits(c: &mut client::Client) -> i64 {
     let rows = c.query("select count(*), nvl(max(id), 0), count(x) from t", &[]).and_then(|q| q.all()).unwrap();
     let number = |v: &Value| match v {
@@ -114,7 +113,7 @@ fn no_commit_is_lost_without_a_word_wherever_the_log_is_damaged() {
         copy(base.dir(), place.dir());
         let path = place.dir().join(name);
         let mut bytes = std::fs::read(&path).unwrap();
-        // The last case of all: the last record, which is as good as torn.
+        // The last case: the last record, which cannot be distinguished from a torn one.
         let n = if seed == cases { all.len() - 1 } else { r.below(all.len() as u64 * 8 / 10) as usize };
         let (at, len) = (all[n].0 as usize, all[n].1);
         match r.below(3) {
@@ -130,7 +129,7 @@ fn no_commit_is_lost_without_a_word_wherever_the_log_is_damaged() {
                     opened += 1;
                     assert!(there >= COMMITS - 1, "{there}");
                 } else {
-                    // The sector's damaged part may be redo from before the checkpoint, which nobody needs.
+                    // The damaged part of the sector may be redo from before the checkpoint, which is not needed.
                     assert_eq!(there, COMMITS, "seed {seed}: damage in the middle is taken for the end");
                 }
                 continue;
@@ -143,7 +142,7 @@ fn no_commit_is_lost_without_a_word_wherever_the_log_is_damaged() {
         assert!(start(&mut place, "16M").is_err(), "looking changes nothing");
         let (ok, text) = recover(place.dir(), &["--resetlogs"]);
         if !ok {
-            // DBW0 had written a block that was changed behind the damage.
+            // DBW0 had written a block that was changed after the damage.
             assert!(text.contains("ORA-01194"), "seed {seed}: {text}");
             continue;
         }
@@ -152,7 +151,7 @@ fn no_commit_is_lost_without_a_word_wherever_the_log_is_damaged() {
         assert!(before < COMMITS, "seed {seed}");
         c.execute("insert into t values (1000, 'works')", &[]).and_then(|_| c.commit()).unwrap();
         drop(c);
-        // Killed again: nothing of the former life's redo comes back.
+        // Killed again: no redo of the former life reappears.
         place.kill().unwrap();
         let mut c = start(&mut place, "16M").unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         c.execute("delete from t where id = 1000", &[]).and_then(|_| c.commit()).unwrap();
@@ -166,7 +165,7 @@ fn no_commit_is_lost_without_a_word_wherever_the_log_is_damaged() {
 
 #[test]
 fn a_database_with_blocks_from_behind_the_damage_is_not_opened() {
-    // So few buffers that most blocks are written.
+    // Few buffers, so that most blocks are written.
     let mut place = killed("1M", 400, 3900);
     let (path, all) = records(place.dir());
     let mut bytes = std::fs::read(&path).unwrap();
@@ -177,7 +176,7 @@ fn a_database_with_blocks_from_behind_the_damage_is_not_opened() {
     assert!(why.contains("ORA-00353"), "{why}");
     let (ok, text) = recover(place.dir(), &["--resetlogs"]);
     assert!(!ok && text.contains("ORA-01194") && text.contains("ORA-01152"), "{text}");
-    // Put right, it recovers: the attempt did no harm.
+    // With the damage repaired it recovers: the attempt did no harm.
     bytes[at as usize + 40] ^= 0x10;
     std::fs::write(&path, &bytes).unwrap();
     let mut c = start(&mut place, "1M").unwrap();

@@ -1,5 +1,5 @@
-//! The redo log of a running instance: commits that are waited for or not, logs that switch and are archived, the
-//! deaths of those who write them, and a log that cannot be written.
+//! The redo log of a running instance: commits that wait or not, logs that switch and are archived, deaths of the
+//! processes that write them, and a log that cannot be written.
 
 mod support;
 
@@ -151,7 +151,7 @@ fn logs_switch_are_archived_and_are_shown() {
     run(&mut c, "alter database archivelog");
     run(&mut c, "create table t (n number, v varchar2(1000))");
     let first = number(&mut c, "select sequence# from v$log where status = 'CURRENT'");
-    // Several times what all logs hold together.
+    // Several times the redo that all logs hold together.
     for _ in 0..12 {
         run(&mut c, "insert into t select level, rpad('x', 900, 'x') from dual connect by level <= 500");
         run(&mut c, "commit");
@@ -280,8 +280,8 @@ fn log_groups_come_and_go() {
     assert_eq!(number(&mut c, "select count(*) from v$log"), 2);
 }
 
-/// Those who have the file open write on to it, and it goes with them: the redo would be lost in a crash, and nobody
-/// would know before.
+/// Processes with the file open would continue to write to it, and the redo would be lost in a crash without an earlier
+/// sign.
 #[test]
 fn a_log_that_is_removed_or_replaced_is_made_again_and_loses_nothing() {
     let db = Database::new("unlinked");
@@ -300,7 +300,7 @@ fn a_log_that_is_removed_or_replaced_is_made_again_and_loses_nothing() {
     for n in 0..3 {
         run(&mut c, &format!("insert into t values ({n})"));
         run(&mut c, "commit");
-        // A log that is written to is removed; then another file lies where one that is not in use was.
+        // A log in use is removed; then another file takes the place of a log that is not in use.
         let path = member(&mut c, if n == 1 { "<> 'CURRENT'" } else { "= 'CURRENT'" });
         std::fs::remove_file(&path).unwrap();
         if n == 1 {
@@ -337,7 +337,7 @@ fn a_transaction_shows_its_name_as_long_as_it_lives() {
         assert_eq!(texts(&mut c, "select nvl(name, '-') from v$transaction"), ["-"]);
         run(&mut c, "rollback");
     }
-    // What DBW0 waits for is no commit.
+    // A wait of DBW0 is not a commit.
     run(&mut c, "alter system checkpoint");
     let waits =
         "select count(*) from v$session_event e, v$session s, v$process p where e.sid = s.sid and s.paddr = p.addr
@@ -345,8 +345,8 @@ fn a_transaction_shows_its_name_as_long_as_it_lives() {
     assert_eq!(number(&mut c, waits), 0);
 }
 
-/// Who waits for a log that is not archived, for want of room, is let go when it is killed or breaks off, and keeps
-/// nobody from ending.
+/// A session that waits for a log which cannot be archived for want of space can be killed or cancelled, and does not
+/// prevent a shutdown.
 #[test]
 fn a_wait_for_a_log_can_be_cancelled() {
     let db = Database::new("cancel");
@@ -377,8 +377,8 @@ fn a_wait_for_a_log_can_be_cancelled() {
     run(&mut c, &format!("alter system kill session '{sid},{serial}' immediate"));
     let end = ended.recv_timeout(Duration::from_secs(60)).expect("the killed session ends").expect("with an error");
     assert!(end.is_fatal() || end.code() == 28, "{end}");
-    // Others read, and PMON still works: a session that ends is cleaned up. The owner gets in, however little room the
-    // log has, and the alert log says that the trail does not.
+    // Other sessions read, and PMON still works: ended sessions are cleaned up. The owner can log on, however little
+    // room the log has, and the alert log reports that the trail has no record.
     for _ in 0..40 {
         drop(db.connect());
     }

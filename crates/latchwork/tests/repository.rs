@@ -1,4 +1,4 @@
-//! Rules that hold for the repository as a whole: what every crate says of itself, and what stands nowhere.
+//! Rules for the whole repository: the contents of every crate's README, and forbidden words.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every file below a folder of the repository whose name has one of the endings, build output left out.
+/// Every file below a folder of the repository whose name has one of the endings, without build output.
 fn files(folder: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
     let mut out = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -59,7 +59,7 @@ fn every_crate_forbids_or_denies_unsafe_code() {
         for name in ["src/lib.rs", "src/main.rs"] {
             let Ok(text) = std::fs::read_to_string(place.join(name)) else { continue };
             let settled = ["#![forbid(unsafe_code)]", "#![deny(unsafe_code)]"].iter().any(|a| text.contains(a));
-            // The one crate that calls the operating system is unsafe code throughout.
+            // The crate that calls the operating system is exempt: unsafe code is its purpose.
             assert!(settled || place.ends_with("os"), "{}/{name}", place.display());
         }
     }
@@ -67,7 +67,7 @@ fn every_crate_forbids_or_denies_unsafe_code() {
 
 #[test]
 fn nothing_is_left_unfinished() {
-    // Written in two halves so that this file does not speak of itself.
+    // Written in two halves so that this file does not contain the words.
     let words =
         [["to", "do!("], ["unimpl", "emented!("], ["FIX", "ME"], ["HA", "CK"], ["#[ign", "ore"]].map(|w| w.concat());
     for (path, text) in files("crates", &[".rs", ".toml", ".md", ".sql"]) {
@@ -95,7 +95,7 @@ fn every_sga_area_is_on_its_page() {
     assert!(seen > 30, "{seen} areas found");
 }
 
-/// The gets that protect nothing are made by functions of that name, and all of them are on one page.
+/// Gets that protect nothing are made by these functions, and the page lists all of them.
 #[test]
 fn gets_that_protect_nothing_are_listed() {
     let mut made = Vec::new();

@@ -1,4 +1,4 @@
-//! The row cache through SQL: gets of a reading by generation, jobs without end that are killed, snapshots of it all.
+//! The row cache through SQL: gets of a look-up by generation, endless jobs that are killed, and snapshots of both.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;
@@ -36,7 +36,7 @@ fn numbers(session: &mut Client, sql: &str) -> Vec<i64> {
     rows(session, sql).iter().flatten().map(number).collect()
 }
 
-/// GETS and GETMISSES of `dc_props`, gets of its child latch and of all latches of the name.
+/// GETS and GETMISSES of `dc_props`, gets of its child latch and of all latches with the name.
 fn figures(session: &mut Client) -> [i64; 4] {
     let sql = "select r.gets, r.getmisses, c.gets, l.gets from v$rowcache r, v$latch_children c, v$latch l \
                where r.cache# = 15 and c.name = 'row cache objects' and c.child# = 18 and l.name = c.name";
@@ -47,7 +47,7 @@ const READ: &str = "select value into v from nls_database_parameters where param
 
 #[test]
 fn a_reading_of_the_parameters_makes_the_published_gets_of_each_generation() {
-    // Rows of dc_props, gets of the child latch a row, gets by the name's line a row.
+    // Rows of dc_props, gets of the child latch for each row, gets by the name's line for each row.
     for (generation, props, child, all) in [
         ("9.2", 60, 3, 3),
         ("12.1", 60, 3, 3),
@@ -69,7 +69,7 @@ fn a_reading_of_the_parameters_makes_the_published_gets_of_each_generation() {
         );
         let after = figures(&mut admin);
         let gained: Vec<i64> = after.iter().zip(before).map(|(a, b)| a - b).collect();
-        // Looking at the figures looks names up too, in other caches, but for the last figure.
+        // Reading the figures also looks names up, in other caches, which only the last figure counts.
         assert_eq!(gained[..3], [50 * props, 0, 50 * props * child], "{generation}");
         assert!(gained[3] >= 50 * props * all, "{generation}: {gained:?}");
         let caches = if props == 60 { 70 } else { 71 };
@@ -129,14 +129,14 @@ fn jobs_without_end_are_killed_and_snapshots_say_what_they_did() {
         assert!(std::time::Instant::now() < deadline, "the jobs run");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    // Some executions are done and told of.
+    // Some executions are complete and counted.
     let executions =
         "select nvl(max(executions), 0) from v$sql where sql_text like 'SELECT VALUE FROM NLS_DATABASE_PARAMETERS%'";
     while numbers(&mut admin, executions)[0] <= 100 {
         assert!(std::time::Instant::now() < deadline, "the jobs read");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    // Removed, a job that runs goes on; killed, it ends.
+    // Removing a running job lets it continue; killing it ends it.
     run(&mut admin, "begin for c in (select job from dba_jobs) loop dbms_job.remove(c.job); end loop; commit; end;");
     assert_eq!(numbers(&mut admin, running), [2]);
     assert_eq!(numbers(&mut admin, "select count(*) from dba_jobs"), [0]);
@@ -152,14 +152,14 @@ fn jobs_without_end_are_killed_and_snapshots_say_what_they_did() {
     run(&mut admin, "begin dbms_workload_repository.create_snapshot; end;");
     assert_eq!(numbers(&mut admin, "select dbms_workload_repository.create_snapshot('TYPICAL') from dual"), [3]);
     assert_eq!(numbers(&mut admin, "select snap_id from dba_hist_snapshot order by snap_id"), [1, 2, 3]);
-    // What the statement did is in the second snapshot's row, and every execution made seventy gets.
+    // The second snapshot's row has the statement's executions, and every execution made seventy gets.
     let gets = "select r.gets - 70 * q.executions_total, q.executions_total - q.executions_delta \
                 from dba_hist_sqlstat q, dba_hist_rowcache_summary r, dba_hist_sqltext t \
                 where q.snap_id = 2 and r.snap_id = 2 and r.parameter = 'dc_props' and t.sql_id = q.sql_id \
                 and t.sql_text like 'SELECT VALUE FROM NLS_DATABASE_PARAMETERS%'";
     let seen = numbers(&mut admin, gets);
     assert_eq!(seen.len(), 2, "one statement");
-    // The two that were killed had begun one execution each that was not finished.
+    // The two killed jobs had each begun one execution that was not finished.
     assert!(seen[0] <= 0 && seen[0] >= -140 && seen[1] == 0, "{seen:?}");
     let timed = "select count(*) from dba_hist_sqlstat where snap_id = 2 and elapsed_time_delta > 0 and cpu_time_delta > 0 \
                  and executions_delta > 100";
@@ -183,7 +183,7 @@ fn code(session: &mut Client, sql: &str) -> u32 {
 #[test]
 fn names_are_looked_up_in_the_cache_and_what_one_session_found_is_there_for_the_next() {
     for generation in ["12.1", "12.2", "latchwork"] {
-        // Without CJQ0's own look-ups.
+        // Without the look-ups of CJQ0.
         let instance = instance_with(generation, &[("job_queue_processes", "0")]);
         let mut admin = admin(&instance);
         run(&mut admin, "create user u identified by u default tablespace users quota unlimited on users");
@@ -193,7 +193,7 @@ fn names_are_looked_up_in_the_cache_and_what_one_session_found_is_there_for_the_
         run(&mut first, "create sequence q");
         let statement = "select n, 1 from t where n = 5";
         assert_eq!(rows(&mut first, statement).len(), 0);
-        // Another session parses the same: it finds every name there.
+        // Another session parses the same: it finds every name in the cache.
         let mut second = instance.connect(&Credentials::password("u", "u")).expect("u connects");
         rows(&mut second, "select n, 2 from t where n = 5");
         let ids = [2, 8, 10, 11];
@@ -227,7 +227,7 @@ fn what_the_cache_remembers_ends_with_the_ddl_that_changes_it() {
         }
         let mut v = instance.connect(&Credentials::password("v", "v")).expect("v connects");
         for round in 0..3 {
-            // What is not there is remembered, until it is.
+            // A missing object is remembered as missing, until it is created.
             let read = format!("select n from u.t{} where n = 1", round % 2);
             for _ in 0..2 {
                 assert_eq!(code(&mut other, &read), 942, "{generation}");
@@ -257,7 +257,7 @@ fn what_the_cache_remembers_ends_with_the_ddl_that_changes_it() {
     }
 }
 
-/// As published scripts look for a name in the keys.
+/// The query of published scripts for a name in the keys.
 fn keys_with(name: &str) -> String {
     format!(
         "select count(*) from v$rowcache_parent where rawtohex(key) like (select '%' || upper(replace(substr(dump(upper('{name}'), 16), \

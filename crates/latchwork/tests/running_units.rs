@@ -1,4 +1,4 @@
-//! Calls keep the stored units that they run, and DDL that defines such a unit anew waits: `library cache pin`.
+//! Calls keep the stored units that they run, and DDL that redefines such a unit waits: `library cache pin`.
 
 mod support;
 
@@ -6,7 +6,7 @@ use client::{Client, Ephemeral};
 use std::thread::{JoinHandle, spawn};
 use support::{connect, one, refused, run, text, until, words};
 
-/// An instance with a table that says when units that run may end, and a procedure that waits for it.
+/// An instance with a table that tells running units when they may end, and a procedure that waits for it.
 fn instance() -> (Ephemeral, Client) {
     let instance = support::start(&[]);
     let mut dba = connect(&instance);
@@ -18,7 +18,7 @@ fn instance() -> (Ephemeral, Client) {
     (instance, dba)
 }
 
-/// A procedure that says something when the gate is open.
+/// A procedure that prints a text when the gate is open.
 fn procedure(name: &str, first: &str, says: &str) -> String {
     format!(
         "create or replace procedure {name} as
@@ -36,7 +36,7 @@ end;"
     )
 }
 
-/// Does something in a session of its own; gives the session's number, and how it ended.
+/// Runs a statement in a session of its own; returns the session's number, and its outcome.
 fn aside(instance: &Ephemeral, sql: &str) -> (String, JoinHandle<Result<(), String>>) {
     let mut session = connect(instance);
     let sid = one(&mut session, "select sys_context('USERENV', 'SID') from dual");
@@ -56,7 +56,7 @@ fn runs(dba: &mut Client, sid: &str) {
     until("the procedure runs", || one(dba, &event) == "PL/SQL lock timer");
 }
 
-/// Waits until a session waits for a unit that another one has.
+/// Waits until a session waits for a unit used by another.
 fn waits(dba: &mut Client, sid: &str, blocker: &str) {
     let seen = format!("select event, blocking_session from v$session where sid = {sid} and state = 'WAITING'");
     until("a wait for the unit", || words(dba, &seen) == [["library cache pin".to_owned(), blocker.to_owned()]]);
@@ -122,7 +122,7 @@ fn a_package_is_kept_by_its_functions_in_sql_and_by_its_variables() {
     until("the body waits", || {
         one(&mut dba, &format!("select event from v$session where sid = {definer}")) == "library cache pin"
     });
-    // DDL of a table that the units read waits for nobody.
+    // DDL on a table that the units read does not wait.
     run(&mut dba, "alter table said add (more number)");
     run(&mut dba, "create or replace procedure another as begin null; end;");
     open_gate(&mut dba);
@@ -141,7 +141,7 @@ fn ddl_that_is_not_to_wait_or_is_broken_off_changes_nothing() {
     run(&mut hasty, "alter session set \"_kgl_time_to_wait_for_locks\" = 0");
     let told = refused(&mut hasty, "drop procedure p");
     assert!(told.contains("ORA-04021: timeout occurred while waiting to lock object SYS.P"), "{told}");
-    // The claim ends with a statement that is broken off: others run the unit meanwhile.
+    // The claim ends with a cancelled statement: others run the unit meanwhile.
     let (definer, defined) = aside(&instance, "drop procedure p");
     waits(&mut dba, &definer, &caller);
     let serial = one(&mut dba, &format!("select serial# from v$session where sid = {definer}"));

@@ -1,8 +1,7 @@
-//! Sequences under kills: a number that was told to somebody is never told again, whoever dies, and numbers go on in
-//! their order.
+//! Sequences under kills: a returned number is never returned again, whichever process dies, and numbers stay in order.
 //!
-//! Sessions take numbers all the time and note what they were told; sessions and the instance are killed, the instance
-//! at named points of a refill, too. What a kill may cost is numbers that nobody was told.
+//! Sessions take numbers all the time and note them; sessions and the instance are killed, the instance also at named
+//! points of a refill. A kill may only lose numbers that were not returned yet.
 
 use client::Client;
 use lab::torture::{Place, Started};
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 use types::Value;
 
 const WORKERS: usize = 3;
-/// Lives of the instance, and how each of them ends.
+/// The lives of the instance, and the end of each.
 const ENDS: &[&str] = &[
     "",
     "txn-commit-logged:25:instance",
@@ -31,11 +30,11 @@ const SEQUENCES: &[(&str, &str)] = &[
     ("sq_down", "increment by -3 maxvalue 0 minvalue -1000000000 start with 0 cache 4"),
     ("sq_wide", "increment by 7 cache 2 maxvalue 1000000000 cycle"),
 ];
-/// Numbers of the one that comes round, and how many of them a death may cost.
+/// Numbers of the cycling sequence, and how many of them a death may lose.
 const ROUND: i64 = 50;
 const ROUND_CACHE: i64 = 7;
 
-/// What each worker was told, by sequence, in its order.
+/// The numbers returned to each worker, by sequence, in order.
 type Told = Vec<Vec<i64>>;
 
 fn next(c: &mut Client, name: &str) -> client::ClientResult<i64> {
@@ -46,7 +45,7 @@ fn next(c: &mut Client, name: &str) -> client::ClientResult<i64> {
     }
 }
 
-/// Takes numbers until the connection is gone, again and again, until it is asked to end.
+/// Takes numbers until the connection is lost, repeatedly, until it is stopped.
 fn worker(
     place: &Mutex<Place>,
     told: &Mutex<Told>,
@@ -100,7 +99,7 @@ fn start(place: &Mutex<Place>, plan: &str) {
     }
 }
 
-/// Takes a number of the sequence that comes round; it is behind the last one, by no more than deaths may have cost.
+/// Takes a number of the cycling sequence; it follows the last one, by no more than the deaths may have lost.
 fn come_round(place: &Mutex<Place>, last: &mut i64, deaths: i64) {
     let connected = place.lock().unwrap().connect();
     let Ok(mut c) = connected else { return };
@@ -136,7 +135,7 @@ fn a_number_is_told_once_whoever_dies() {
             std::thread::spawn(move || worker(&place, &told, n, &pids, &taken, &stop))
         })
         .collect();
-    // 0: nothing was told yet, and the next is 1.
+    // 0: no number was returned yet, and the next is 1.
     let (mut last, mut kills) = (0, 0);
     let failed = |workers: &[std::thread::JoinHandle<()>]| workers.iter().any(|w| w.is_finished());
     for plan in ENDS {
@@ -145,7 +144,7 @@ fn a_number_is_told_once_whoever_dies() {
         let before = taken.load(Ordering::Relaxed);
         for n in 0..6 {
             std::thread::sleep(Duration::from_millis(60));
-            // An instance without a plan stays: its sessions come, and take numbers, however busy the machine is.
+            // An instance without a plan survives: its sessions connect and take numbers, however busy the machine is.
             let enough = before + 60 * (n as u64 + 1);
             let is_there = || pids.lock().unwrap()[n % WORKERS] > 0 && taken.load(Ordering::Relaxed) >= enough;
             let until = Instant::now() + Duration::from_secs(30);

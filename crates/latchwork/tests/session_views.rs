@@ -1,4 +1,4 @@
-//! What a session executes and waits for, as scripts that sample it ask.
+//! The statements and waits of a session, as sampling scripts read them.
 
 mod support;
 
@@ -89,7 +89,7 @@ fn a_session_shows_the_statement_it_executes_and_the_one_before() {
                  and q.address = s.prev_sql_addr and q.hash_value = s.prev_hash_value and s.sid = ";
             assert_eq!(one(&mut c, &format!("{before}{sid}")), update);
             drop(waiter);
-            // Of its own session a query sees itself, and the query before.
+            // For its own session a query sees itself, and the previous query.
             let own =
                 format!("select 'itself' from v$session s, v$sql q where q.sql_id = s.sql_id and s.sid = {}", c.sid());
             assert_eq!(one(&mut c, &own), "itself");
@@ -140,7 +140,7 @@ fn the_last_ten_waits_of_a_session_are_remembered() {
     let own = format!("from v$session_wait_history where sid = {}", c.sid());
     let numbers = rows(&mut c, &format!("select count(*), min(seq#), max(seq#), count(distinct seq#) {own}"));
     assert_eq!(numbers, [["10", "1", "10", "10"]]);
-    // Calls are waited for between the sleeps: every other wait is one, the latest first.
+    // Between the sleeps the session waits for calls: every other wait is a sleep, the latest first.
     let sleeps = rows(
         &mut c,
         &format!(
@@ -163,11 +163,11 @@ fn a_job_runs_in_a_session_of_its_user() {
     run(&mut c, "declare j number; begin dbms_job.submit(j, 'begin dbms_lock.sleep(60); end;'); commit; end;");
     until("the job runs", || one(&mut c, "select count(*) from dba_jobs_running") == "1");
     let slave = "from v$session s, v$process p, dba_jobs_running r where s.sid = r.sid and p.addr = s.paddr";
-    // The slave has the job's lock before it has read what the job is; a job that is removed in between does not run.
+    // The slave has the job's lock before it has read the job's definition; a job removed in between does not run.
     let is = format!(
         "select s.type || s.service_name || p.pname || sign(s.audsid) {slave} and s.event = 'PL/SQL lock timer'"
     );
-    // The views of the join are read one after the other: it may find nothing while the slave comes.
+    // The views of the join are read one after the other, so it may return nothing while the slave starts.
     until("the slave is a user's session", || rows(&mut c, &is) == [["USERSYS$USERSJ0001"]]);
     assert_eq!(one(&mut c, "select nvl(failures, 0) from dba_jobs"), "0");
     run(&mut c, "begin for r in (select job from dba_jobs) loop dbms_job.remove(r.job); end loop; commit; end;");
@@ -257,7 +257,7 @@ fn statements_of_a_block_put_values_into_variables_of_the_caller() {
     assert!(text.contains("got 5 and 1000"), "{text}");
 }
 
-/// People keep what a view said in a table of their own, so each column of each view has a type.
+/// A table can be created from every view, so each column of each view has a type.
 #[test]
 fn a_table_can_be_made_of_every_view() {
     let instance = start("latchwork");

@@ -1,5 +1,5 @@
-//! Anonymous blocks that sessions run without compiling them: which sessions share one, and whose names and privileges
-//! it has.
+//! Anonymous blocks that sessions run without compiling them: the conditions for sharing one, and the names and
+//! privileges that it uses.
 //!
 //! Compiling a static statement counts in `parse count (describe)`, compiling a block in `parse count (hard)`.
 
@@ -10,7 +10,7 @@ use net::local::Bind;
 use support::{connect, figure, log_on, make_user, one, refused, run, words};
 use types::{DataType, Number, Value};
 
-/// The static statements that a session compiles for a block, and the result that the block leaves.
+/// The number of static statements that a session compiles for a block, and the result of the block.
 fn tell(s: &mut Client, block: &str) -> (u64, String) {
     let before = figure(s, "parse count (describe)");
     run(s, block);
@@ -20,7 +20,7 @@ fn tell(s: &mut Client, block: &str) -> (u64, String) {
 const BLOCK: &str = "declare r t%rowtype; begin select * into r from t where n > 0; r.n := r.n + f(1); \
                      dbms_application_info.set_client_info(r.n); end;";
 
-/// A schema with a table of one row and a function of that number.
+/// A schema with a table of one row and a function that returns its number.
 fn fill(s: &mut Client, n: u32) {
     run(s, "create table t (n number)");
     run(s, &format!("insert into t values ({n})"));
@@ -41,11 +41,11 @@ fn a_block_is_compiled_once_for_all_sessions_and_again_only_for_what_has_changed
         new(0, "11");
         let shared = "select loads, executions, parse_calls from v$sql where sql_text like 'declare r t%'";
         assert_eq!(words(&mut dba, shared), [["1", "2", "2"]], "{design}");
-        // DDL of something else: the questions are asked again, once for all sessions.
+        // Unrelated DDL: the questions are asked again, once for all sessions.
         run(&mut dba, "create table other (n number)");
         new(0, "11");
         new(0, "11");
-        // Another body of the same function is no part of the block.
+        // The body of the function is not part of the block.
         run(&mut dba, "create or replace function f (p number) return number is begin return 5 * p; end;");
         new(1, "6");
         new(0, "6");
@@ -55,12 +55,12 @@ fn a_block_is_compiled_once_for_all_sessions_and_again_only_for_what_has_changed
         run(&mut dba, "alter system flush shared_pool");
         new(1, "6");
         new(0, "6");
-        // One that fails to compile leaves nothing, and is as wrong for the next.
+        // A block that does not compile leaves no cursor, and fails again for the next session.
         for _ in 0..2 {
             let error = refused(&mut connect(&instance), "begin select 1 into nothing from t; end;");
             assert!(error.contains("PLS-00201"), "{error}");
         }
-        // A parse that has to compile is a hard one, and no other.
+        // Only a parse that has to compile is a hard one.
         let hard = |s: &mut Client| figure(s, "parse count (hard)");
         let block = "begin dbms_application_info.set_client_info(f(3)); end;";
         for expected in [1, 0] {
@@ -93,10 +93,10 @@ fn a_block_has_the_names_and_privileges_of_who_sends_it() {
     expect("ann", &[(1, "11"), (0, "11")]);
     expect("ben", &[(1, "22"), (0, "22")]);
     expect("ann", &[(0, "11")]);
-    // A user without these names gets no code, although others' is there, and does not learn of it.
+    // A user without these names gets no code although other users' code exists, and is not told of it.
     let error = refused(&mut log_on(&instance, "cal"), BLOCK);
     assert!(error.contains("PLS-00201: identifier 'T' must be declared"), "{error}");
-    // The same source, executable by the other: a name without a schema is each one's own.
+    // The same source, with EXECUTE for the other user: a name without a schema refers to each user's own object.
     run(
         &mut ann,
         "create or replace function g return number is n number; begin select n into n from t; return n; end;",
@@ -115,7 +115,7 @@ fn a_block_has_the_names_and_privileges_of_who_sends_it() {
     assert!(error.contains("PLS-00201: identifier 'G' must be declared"), "{error}");
     run(&mut ben, "create synonym g for ann.g");
     assert_eq!(tell(&mut log_on(&instance, "ben"), plain).1, "1");
-    // Two users in one schema, both of whom may: the second takes the first one's child.
+    // Two users in one schema, both with the privileges: the second uses the first one's child.
     run(&mut ann, "create table shared_t (n number)");
     run(&mut ann, "insert into shared_t values (7)");
     run(&mut ann, "commit");
@@ -137,10 +137,10 @@ fn a_block_has_the_names_and_privileges_of_who_sends_it() {
     run(&mut ann, "revoke select on shared_t from cal");
     let error = refused(&mut of_ann("cal"), block);
     assert!(error.contains("ORA-00942"), "{error}");
-    // REVOKE has made what reads the table invalid.
+    // REVOKE has invalidated cursors that read the table.
     assert_eq!(tell(&mut of_ann("ben"), block), (1, "7".into()));
     assert_eq!(tell(&mut of_ann("ben"), block), (0, "7".into()));
-    // A role counts for who has enabled it.
+    // A role counts for sessions that have enabled it.
     run(&mut dba, "create role reader");
     run(&mut dba, "grant select on ann.shared_t to reader");
     run(&mut dba, "grant reader to cal");
@@ -200,7 +200,7 @@ fn binds_and_settings_make_blocks_differ() {
             assert_eq!(one(&mut s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), kind);
         }
     }
-    // Lengths of texts without a unit are as the session has them that compiles.
+    // Lengths of texts without a unit follow the compiling session's setting.
     let lengths = "declare v varchar2(3); begin v := 'äöü'; dbms_application_info.set_client_info(length(v)); end;";
     let with = |semantics: &str| {
         let mut s = connect(&instance);
@@ -215,7 +215,7 @@ fn binds_and_settings_make_blocks_differ() {
         run(&mut changing, "alter session set nls_length_semantics = char");
         assert_eq!(tell(&mut changing, lengths).1, "3");
     }
-    // CALL is its own block, and says its own error.
+    // CALL is a block of its own, with its own errors.
     run(&mut dba, "create table t (n number)");
     run(&mut dba, "create procedure add_one (p number) is begin insert into t values (p); end;");
     for n in 1..=3 {

@@ -1,5 +1,5 @@
-//! Shared cursors that are executed by sessions which did not compile them: what is a soft parse, whose plan it is, and
-//! which changes of the dictionary make it another.
+//! Shared cursors executed by sessions that did not compile them: soft parses, the owner of the plan, and the
+//! dictionary changes that make another plan.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;
@@ -28,7 +28,7 @@ fn try_rows(session: &mut Client, sql: &str) -> Result<String, String> {
     Ok(rows.iter().map(row).collect::<Vec<_>>().join(";"))
 }
 
-/// The rows of a query, columns and rows joined by blanks and semicolons.
+/// The rows of a query; columns are joined by blanks, rows by semicolons.
 fn rows(session: &mut Client, sql: &str) -> String {
     try_rows(session, sql).unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
@@ -44,7 +44,7 @@ fn hard_parses(s: &mut Client) -> u64 {
     rows(s, sql).parse().expect("a number")
 }
 
-/// The hard parses of a session while it does something.
+/// The hard parses of a session while `f` runs.
 fn hard(s: &mut Client, f: impl FnOnce(&mut Client)) -> u64 {
     hard_parses(s);
     let before = hard_parses(s);
@@ -135,11 +135,11 @@ fn described(s: &mut Client, text: &str) -> (Vec<String>, [u64; 3]) {
             let sql = format!(
                 "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# and n.name = '{name}'"
             );
-            // Each counts itself, and the others between it and the next.
+            // Each query counts itself, and the others between it and the next.
             rows(s, &sql).parse::<u64>().expect("a number")
         })
     };
-    // The session has kept these queries by then, if it keeps any.
+    // By then the session has kept these queries, if it keeps any.
     for _ in 0..3 {
         counts(s);
     }
@@ -172,12 +172,12 @@ fn a_call_that_only_describes_is_a_parse_call_with_a_shared_cursor() {
         let figures = "select parse_calls || ' ' || executions || ' ' || loads from v$sql where sql_text = '{}'";
         let of = |text: &str| figures.replace("{}", &text.replace('\'', "''"));
         assert_eq!(rows(&mut dba, &of(text)), "5 2 1", "{design}");
-        // DML has no columns, and changes nothing.
+        // DML has no columns, and describing it changes nothing.
         let delete = "delete from one where n = 1";
         assert_eq!(described(&mut t, delete), (Vec::new(), [1, 1, 0]), "{design}");
         assert_eq!(described(&mut dba, delete), (Vec::new(), [1, 0, 0]), "{design}");
         assert_eq!(rows(&mut dba, "select count(*) from one"), "1", "{design}");
-        // A statement with binds is described without their types, by whatever names they have.
+        // A statement with binds is described without their types, with any names of the binds.
         let by_name = "select n from one where n = :a or n = :a + 1";
         assert_eq!(described(&mut t, by_name).1, [1, 1, 0], "{design}");
         assert_eq!(described(&mut t, by_name).1, [1, 0, 0], "{design}");
@@ -193,7 +193,7 @@ fn a_call_that_only_describes_is_a_parse_call_with_a_shared_cursor() {
             let error = s.describe(text).expect_err("the table has gone").to_string();
             assert!(error.contains("ORA-00942"), "{design}: {error}");
         }
-        // A text that is described again and again is kept.
+        // A text that is described repeatedly is kept.
         run(&mut t, "alter session set session_cached_cursors = 50");
         let kept = "select dummy from dual d";
         for _ in 0..3 {
@@ -243,17 +243,17 @@ fn a_cursor_is_executed_only_with_the_privileges_that_it_was_compiled_with() {
             assert_eq!(rows(&mut kept, text), "7");
         }
         assert_eq!(hard(&mut u, |u| assert_eq!(rows(u, text), "7")), 0, "{design}");
-        // Whoever kept the cursor, and whoever finds it, is refused.
+        // A kept cursor and a shared one are refused alike.
         run(&mut o, "revoke select on t from usr");
         for s in [&mut kept, &mut u, &mut log_on(&instance, "usr")] {
             assert!(refused(s, text).contains("ORA-00942"), "{design}");
         }
-        // The owner's own cursor of the same text is nobody else's.
+        // The owner's cursor with the same text is not used for others.
         assert_eq!(rows(&mut o, text), "7");
         assert!(refused(&mut u, text).contains("ORA-00942"), "{design}");
         assert_eq!(rows(&mut dba, text), "7");
         assert!(refused(&mut u, text).contains("ORA-00942"), "{design}");
-        // By a role that one session of the user has enabled, and another has not.
+        // Through a role that one session of the user has enabled, and another has not.
         run(&mut dba, "create role rol");
         run(&mut o, "grant select on t to rol");
         run(&mut dba, "grant rol to usr");
@@ -282,7 +282,7 @@ fn a_cursor_is_executed_only_with_the_privileges_that_it_was_compiled_with() {
         run(&mut dba, "revoke select any table from usr");
         assert!(refused(&mut any, text).contains("ORA-00942"), "{design}");
         assert!(refused(&mut again, "select f from dual").contains("ORA-00942"), "{design}");
-        // A view over what its owner may no longer give away.
+        // A view over an object that its owner may no longer grant.
         run(&mut o, "grant select on t to usr with grant option");
         run(&mut again, "create view v as select n from own.t");
         run(&mut again, "grant select on v to own");
@@ -343,12 +343,12 @@ fn users_share_a_cursor_while_its_names_mean_the_same_to_them_and_may_be_used() 
             assert!(nobody.describe(text).is_err(), "{design}");
         }
         assert_eq!(children(&mut dba, text), "1 0 0", "{design}");
-        // The next execution sees that a privilege has gone, of a cursor that is kept and of one that is found.
+        // The next execution detects that a privilege was revoked, with a kept cursor and with a shared one.
         for _ in 0..4 {
             assert_eq!(rows(&mut b, text), "7", "{design}");
         }
         run(&mut o, "revoke select on t from bob");
-        // He may still update it, so that he knows of it.
+        // The user may still update it, so its existence is not hidden.
         for s in [&mut b, &mut log_on(&instance, "bob")] {
             assert!(refused(s, text).contains("ORA-01031"), "{design}");
         }
@@ -357,7 +357,7 @@ fn users_share_a_cursor_while_its_names_mean_the_same_to_them_and_may_be_used() 
         assert_eq!(rows(&mut a, text), "7", "{design}");
         assert_eq!(hard(&mut b, |s| assert_eq!(rows(s, text), "7")), 0, "{design}");
         assert_eq!(children(&mut dba, text), "1 0 0", "{design}");
-        // By a role that may be off.
+        // Through a role that may be disabled.
         run(&mut dba, "create role reads");
         run(&mut o, "grant select on t to reads");
         run(&mut dba, "grant reads to nob");
@@ -367,7 +367,7 @@ fn users_share_a_cursor_while_its_names_mean_the_same_to_them_and_may_be_used() 
         run(&mut by_role, "set role none");
         no_table(&mut by_role, text);
         no_table(&mut nobody, text);
-        // A table that one may change as a whole and another by one column; each is asked for it.
+        // A table that one user may update as a whole and another in one column; each user's privilege is checked.
         let change = "update own.t set n = 7";
         for s in [&mut a, &mut b] {
             assert_eq!(rows(s, text), "7", "{design}");
@@ -397,18 +397,18 @@ fn users_share_a_cursor_while_its_names_mean_the_same_to_them_and_may_be_used() 
             no_table(&mut nobody, own);
         }
         assert_eq!(children(&mut dba, own), "2 1 0", "{design}");
-        // Where names are looked up is no matter of privileges.
+        // The schema for name resolution does not affect privileges.
         run(&mut a, "grant select on x to bob");
         assert_eq!(rows(&mut a, own), "1", "{design}");
         run(&mut b, "alter session set current_schema = ann");
         assert_eq!(hard(&mut b, |s| assert_eq!(rows(s, own), "1")), 0, "{design}");
         run(&mut b, "alter session set current_schema = bob");
         assert_eq!(rows(&mut b, own), "2", "{design}");
-        // The session is in what a cursor gives, not in the cursor.
+        // The session affects the result of a cursor, not the cursor.
         let who = "select user, sys_context('userenv', 'current_user'), n from own.t";
         assert_eq!(rows(&mut a, who), "ANN ANN 7", "{design}");
         assert_eq!(hard(&mut b, |s| assert_eq!(rows(s, who), "BOB BOB 7")), 0, "{design}");
-        // A view that its owner may not give away.
+        // A view that its owner may not grant.
         run(&mut a, "create view v as select n from own.t");
         run(&mut o, "grant select on t to ann with grant option");
         run(&mut a, "grant select on v to bob");
@@ -419,7 +419,7 @@ fn users_share_a_cursor_while_its_names_mean_the_same_to_them_and_may_be_used() 
         run(&mut o, "grant select on t to ann");
         assert_eq!(rows(&mut a, view), "7", "{design}");
         assert!(try_rows(&mut b, view).is_err(), "{design}: the owner of the view may not give that away any more");
-        // A user of every privilege, and one who has lost that.
+        // A user with all privileges, and one who has lost them.
         let any = "select m from own.t where n = 7";
         assert_eq!(rows(&mut dba, any), "8", "{design}");
         no_table(&mut nobody, any);
@@ -453,7 +453,7 @@ fn a_name_that_means_something_else_by_now_makes_another_cursor() {
         };
         all("1", [&mut kept, &mut u]);
         assert_eq!(rows(&mut o, text), "1");
-        // A table of the user's own takes the place of the public synonym's.
+        // A table of the user's own replaces the public synonym's.
         run(&mut u, "create table x (n number)");
         run(&mut u, "insert into x values (2)");
         run(&mut u, "commit");

@@ -1,7 +1,8 @@
-//! Stored units that sessions run without compiling them: which changes make their code anew, and whose it is.
+//! Stored units that sessions run without compiling them: the changes that require a new compilation, and the users who
+//! share the code.
 //!
-//! Compiling a static statement counts in `parse count (describe)`, so that a session which makes a unit of its image
-//! counts none.
+//! Compiling a static statement counts in `parse count (describe)`; a session that loads a unit from its image counts
+//! none.
 
 mod support;
 
@@ -12,7 +13,7 @@ fn instance(design: &str) -> Ephemeral {
     support::start(&[("_library_cache_design", design)])
 }
 
-/// The static statements that a session compiles while it does something.
+/// The number of static statements that a session compiles while `f` runs.
 fn compiled<R>(s: &mut Client, f: impl FnOnce(&mut Client) -> R) -> (u64, R) {
     let count = |s: &mut Client| figure(s, "parse count (describe)");
     let before = count(s);
@@ -20,7 +21,7 @@ fn compiled<R>(s: &mut Client, f: impl FnOnce(&mut Client) -> R) -> (u64, R) {
     (count(s) - before, done)
 }
 
-/// The result of a function of numbers, by way of a block, and how many static statements were compiled for it.
+/// The result of a numeric function, called in a block, and the number of static statements compiled for it.
 fn call(s: &mut Client, expression: &str) -> (u64, String) {
     let block = format!("begin dbms_application_info.set_client_info({expression}); end;");
     let (count, ()) = compiled(s, |s| run(s, &block));
@@ -78,7 +79,7 @@ fn a_package_is_compiled_once_for_all_sessions_and_again_only_for_what_has_chang
         run(&mut dba, "create table two (n number)");
         soft("DDL of another table", "26");
         soft("another session in that dictionary", "26");
-        // DDL compiles what it hurts.
+        // DDL compiles the units that it invalidates.
         let (count, ()) = compiled(&mut dba, |dba| run(dba, "alter table one add (w number)"));
         assert!(count >= FUNCTIONS as u64, "{design}: {count}");
         soft("a new column", "26");
@@ -90,7 +91,7 @@ fn a_package_is_compiled_once_for_all_sessions_and_again_only_for_what_has_chang
         run(&mut dba, "alter system flush shared_pool");
         hard("flushed", "36");
         soft("loaded again", "36");
-        // Without a body there is nothing to run; the specification has no code of the old body.
+        // Without a body nothing can be run; the specification has no code of the old body.
         run(&mut dba, "drop package body lp");
         assert!(
             refused(&mut connect(&instance), "declare n number; begin n := lp.f7; end;").contains("ORA-"),
@@ -141,17 +142,17 @@ fn code_is_held_to_names_and_privileges_of_its_owner() {
         for (what, answer) in expected {
             let (count, found) = call(&mut log_on(&instance, who), &format!("ann.{f}"));
             assert_eq!(found, *answer, "{who} {f}: {what}");
-            // DDL itself compiles what it hurts: then the code is there, and new.
+            // DDL compiles the units that it invalidates: their code is then present and new.
             assert!(*what == "new" || (count == 0) == (*what == "soft"), "{who} {f}: {what}");
         }
     };
     expect("ann", "by_synonym", &[("hard", "1"), ("soft", "1")]);
     expect("ben", "by_synonym", &[("soft", "1")]);
     expect("ben", "by_public", &[("hard", "2"), ("soft", "2")]);
-    // The code of invoker's rights is one; what it reads is each caller's.
+    // Code with invoker's rights is shared; its tables are each caller's.
     expect("ann", "by_caller", &[("hard", "1"), ("soft", "1")]);
     expect("ben", "by_caller", &[("soft", "2")]);
-    // A synonym that means something else, and a private table in the place of a public synonym.
+    // A synonym for another object, and a private table that replaces a public synonym.
     run(&mut ann, "create or replace synonym s for ben.t");
     expect("ben", "by_synonym", &[("new", "2"), ("soft", "2")]);
     run(&mut ann, "create table pt (n number)");
@@ -160,13 +161,13 @@ fn code_is_held_to_names_and_privileges_of_its_owner() {
     expect("ben", "by_public", &[("hard", "3"), ("soft", "3")]);
     run(&mut ann, "drop table pt");
     expect("ann", "by_public", &[("new", "2"), ("soft", "2")]);
-    // A user who may not execute a unit has no use of its code, and may not learn that it is there.
+    // A user without EXECUTE on a unit cannot use its code, and is not told that it exists.
     let block = "declare n number; begin n := ann.of_ben; end;";
     assert!(refused(&mut log_on(&instance, "cal"), block).contains("PLS-00201"));
     expect("ben", "of_ben", &[("hard", "2"), ("soft", "2")]);
     run(&mut ann, "revoke execute on of_ben from ben");
     assert!(refused(&mut log_on(&instance, "ben"), block).contains("PLS-00201"));
-    // The owner's privilege on what the unit reads.
+    // The owner's privilege on the objects that the unit reads.
     expect("ann", "of_ben", &[("soft", "2")]);
     run(&mut ben, "revoke select on t from ann");
     let gone = refused(&mut log_on(&instance, "ann"), block);
@@ -175,9 +176,9 @@ fn code_is_held_to_names_and_privileges_of_its_owner() {
         refused(&mut log_on(&instance, "ben"), "declare n number; begin n := ann.by_synonym; end;").contains("ORA-")
     );
     run(&mut dba, "grant select any table to ann");
-    // The code from before the REVOKE is good again.
+    // The code from before the REVOKE is valid again.
     expect("ann", "of_ben", &[("new", "2"), ("soft", "2")]);
-    // A privilege by a role is none for a unit of definer's rights.
+    // A privilege through a role does not count for a definer's unit.
     run(&mut dba, "revoke select any table from ann");
     run(&mut dba, "create role reader");
     run(&mut ben, "grant select on t to reader");
@@ -186,7 +187,7 @@ fn code_is_held_to_names_and_privileges_of_its_owner() {
     // Another user of the same name has other tables.
     drop(ann);
     while let Err(e) = dba.execute("drop user ann cascade", &[]) {
-        // Her sessions are ending.
+        // Her sessions are still ending.
         assert!(e.to_string().contains("ORA-01940"), "{e}");
         std::thread::yield_now();
     }
@@ -232,7 +233,7 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     };
     hard("511");
     soft("511");
-    // The body of a unit that is called is no part of the code.
+    // The body of a called unit is not part of the code.
     run(
         &mut dba,
         "create or replace package body base as function f (n number default 1) return number is begin return n + \
@@ -254,7 +255,7 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     );
     hard("631");
     soft("631");
-    // Length semantics are the session's that compiles.
+    // Length semantics are those of the compiling session.
     run(
         &mut dba,
         "create function lengths return number is v varchar2(3); c number; begin select count(*) into c from one; \
@@ -271,7 +272,7 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
         assert!(refused(&mut with("byte"), fails).contains("ORA-06502"));
     }
     assert_eq!(call(&mut with("char"), "lengths"), (0, "3".into()));
-    // The interface of a package is compiled again behind a change of the setting, before it goes into the code of
+    // The interface of a package is compiled again after a change of the setting, before it is used in the code of
     // others.
     run(&mut dba, "create package words as subtype s is varchar2(3); end;");
     for name in ["first_word", "second_word"] {
@@ -300,13 +301,13 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     assert_eq!(call(&mut s, "counting.next_one").1, "1");
     assert_eq!(call(&mut s, "counting.next_one").1, "2");
     assert_eq!(call(&mut t, "counting.next_one"), (0, "1".into()));
-    // DDL of another object leaves it alone; compiled by DDL, it begins anew after ORA-04068.
+    // DDL of another object leaves it alone; compiled by DDL, it starts again after ORA-04068.
     run(&mut dba, "create table other (n number)");
     assert_eq!(call(&mut s, "counting.next_one"), (0, "3".into()));
     run(&mut dba, "alter package counting compile body");
     assert!(refused(&mut s, "declare n number; begin n := counting.next_one; end;").contains("ORA-04068"));
     assert_eq!(call(&mut s, "counting.next_one").1, "1");
-    // Exceptions of a package are one for all who name it, compiled here or not.
+    // An exception of a package is the same for all users of the name, compiled in this session or not.
     run(&mut dba, "create package raising as oops exception; procedure p; end;");
     run(
         &mut dba,
@@ -320,7 +321,7 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
         assert_eq!(compiled(&mut s, |s| run(s, block)).0, expected);
         assert_eq!(one(&mut s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), "caught");
     }
-    // Functions in static statements, that call one another, too.
+    // Functions in static statements, also nested calls.
     let inner = "create or replace function inner_f (n number) return {} deterministic is begin return n * 2; end;";
     run(&mut dba, &inner.replace("{}", "number"));
     run(
@@ -347,7 +348,7 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
         assert_eq!(call(&mut connect(&instance), &format!("is_even({number})")).1, even);
         assert_eq!(call(&mut connect(&instance), &format!("is_odd({number} + 1)")).1, even);
     }
-    // A type of a schema may change without its users: code that names one is no one else's.
+    // A type of a schema may change without its users: code that names one is not shared.
     run(&mut dba, "create type pair as object (a number, b number)");
     run(
         &mut dba,
@@ -359,7 +360,8 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     }
 }
 
-/// Records of records, each with the one before it twice: compiled in no time, and written out in none.
+/// Records of records, each with the previous one twice: they compile quickly, and so does the attempt to write their
+/// image.
 #[test]
 fn code_whose_image_would_be_endless_is_compiled_by_each_session() {
     let instance = instance("versioned");
@@ -412,7 +414,7 @@ fn the_state_of_a_package_ends_when_a_type_that_it_names_is_laid_out_anew() {
             ),
         ]
     };
-    // The statement that makes the type, its name, and the statement that makes another of it.
+    // The statement that creates the type, its name, and the statement that changes it.
     let cases = [
         (
             "create or replace package ty as type t is record (a number, b number); end;",
@@ -431,11 +433,11 @@ fn the_state_of_a_package_ends_when_a_type_that_it_names_is_laid_out_anew() {
     for (before, ty, after) in cases {
         run(&mut other, before);
         us(ty, ["a", "b"]).iter().for_each(|text| run(&mut other, text));
-        // The package itself is another: its state is gone, and the session is told.
+        // The package itself has changed: its state is lost, and the session gets the error.
         let _ = s.execute("begin us.s; end;", &[]);
         run(&mut s, "begin us.s; end;");
         assert_eq!(one(&mut s, state), "a=11 b=22");
-        // DDL that leaves the layout as it is leaves the state.
+        // DDL that does not change the layout keeps the state.
         run(&mut other, "create or replace view something as select 1 x from dual");
         assert_eq!(one(&mut s, state), "a=11 b=22");
         run(&mut other, after);
@@ -461,7 +463,7 @@ fn a_call_that_runs_across_a_change_of_a_type_ends_at_the_next_unit_that_has_it(
         run(&mut other, sql);
     }
     let shown = "dbms_application_info.set_client_info(shown(r))";
-    // Code that goes on behind the error finds no state of another layout.
+    // Code that continues after the error finds no state with another layout.
     let goes_on = "begin r.a := length(shown(r)); exception when others then null; end; \
                    dbms_application_info.set_client_info(ty.r.b)";
     for use_of_it in [shown, goes_on] {
@@ -501,7 +503,7 @@ fn a_query_of_a_running_call_gives_the_columns_that_it_was_compiled_for_or_an_er
     run(&mut other, "commit");
     run(&mut other, "create table something (n number)");
     let view = "create or replace view vw as select 1 a, 2 b, 3 c from dual";
-    // A query that runs before and behind the change; the change; the result, or none where the call ends.
+    // A query that runs before and after the change; the change; the result, or none where the call ends.
     let into = "select * into r from vw; t := t || r.a || r.c;";
     let list = "select c, a into r.c, r.a from vw; t := t || r.a || r.c;";
     let each = "for x in (select * from vw) loop t := t || x.a || x.c; end loop;";
@@ -607,7 +609,7 @@ fn settings_and_callers_tables_make_no_state_invalid() {
         run(&mut ann, inc);
         assert_eq!(one(&mut ann, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), expected);
     }
-    // A unit of invoker's rights takes what its caller's table has.
+    // An invoker's unit uses the type of its caller's table.
     run(&mut ann, "create table t (v varchar2(10))");
     run(&mut ann, "insert into t values ('1')");
     run(&mut ann, "commit");
@@ -628,8 +630,8 @@ fn settings_and_callers_tables_make_no_state_invalid() {
     }
 }
 
-/// An index follows the units that its function names, of any owner. A unit of another user whose name is a word in the
-/// function's text is none of them.
+/// An index depends on the units that its function names, of any owner; a unit of another user whose name is merely a
+/// word in the function's text does not count.
 #[test]
 fn an_index_is_disabled_by_the_units_that_its_function_leads_to() {
     let instance = support::start(&[]);

@@ -1,9 +1,9 @@
-//! Transcripts of the shell: what SQL*Plus scripts print, byte for byte.
+//! Transcripts of the shell: the output of SQL*Plus scripts, byte for byte.
 //!
-//! `shell/NAME.sql` goes through the program on a throw-away instance and must print `shell/NAME.out`. A script that
-//! begins with `-- typed:` is typed at the prompt, so that prompts and line numbers show; the others are run as
-//! `@NAME.sql`. The rest of that first line are further words of the command line. With `UPDATE_TRANSCRIPTS=1` the
-//! expected files are written anew.
+//! `shell/NAME.sql` is run by the program on a throw-away instance and must print `shell/NAME.out`. A script that
+//! begins with `-- typed:` is typed at the prompt, so that prompts and line numbers appear; the others are run as
+//! `@NAME.sql`. The rest of that first line are further arguments of the command line. `UPDATE_TRANSCRIPTS=1` rewrites
+//! the expected files.
 
 #[path = "support/absent.rs"]
 mod absent;
@@ -33,7 +33,7 @@ fn run(arguments: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // A shell that has ended does not read what is left.
+    // A shell that has ended does not read the rest.
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
     child.wait_with_output().expect("the program ends")
 }
@@ -85,7 +85,7 @@ fn transcript(name: &str) {
     );
 }
 
-/// The first experiment of the published article on the result cache's latches, as it was typed.
+/// The first experiment of the published article on the result cache's latches, as typed.
 #[test]
 fn result_cache_latches() {
     transcript("latches");
@@ -96,7 +96,7 @@ fn queries_on_pages() {
     transcript("queries");
 }
 
-/// Numbers have the session's decimal character, those of JSON a point.
+/// Numbers use the session's decimal character, those in JSON a period.
 #[test]
 fn numeric_characters() {
     transcript("numeric_characters");
@@ -284,17 +284,18 @@ fn an_interrupt_breaks_the_call_and_the_script_goes_on() {
     assert!(child.wait().expect("a status").success());
 }
 
-/// The shell on a terminal of its own, which `script` makes.
+/// The shell on a terminal of its own, created by `script`.
 struct Typed {
     child: std::process::Child,
     input: std::process::ChildStdin,
     shown: std::sync::mpsc::Receiver<Vec<u8>>,
-    /// What the terminal shows and nobody has looked for yet.
+    /// Output of the terminal that was not matched yet.
     rest: String,
 }
 
 impl Typed {
-    /// `None` where no `script` is installed. `exec`: an interrupt would end a command shell that waits for ours.
+    /// `None` if `script` is not installed. `exec`: an interrupt would otherwise end the command shell that waits for
+    /// this shell.
     fn start() -> Option<Typed> {
         let program = env!("CARGO_BIN_EXE_latchwork");
         let mut child = Command::new("script")
@@ -325,7 +326,7 @@ impl Typed {
         self.input.write_all(keys.as_bytes()).expect("the terminal takes it");
     }
 
-    /// Waits until the terminal shows `text`; what comes before it is given back.
+    /// Waits until the terminal shows `text`; returns the output before it.
     fn until(&mut self, text: &str) -> String {
         assert!(self.has(text, Duration::from_secs(60)), "{text:?} is not shown: {:?}", self.rest);
         let at = self.rest.find(text).unwrap_or_default();
@@ -335,7 +336,7 @@ impl Typed {
         before
     }
 
-    /// Whether the terminal shows `text`; nothing new may come for so long before the answer is no.
+    /// Whether the terminal shows `text`; false after `patience` without new output.
     fn has(&mut self, text: &str, patience: Duration) -> bool {
         while !self.rest.contains(text) {
             match self.shown.recv_timeout(patience) {
@@ -358,9 +359,9 @@ fn lines_typed_ahead_are_kept_and_an_interrupt_drops_the_statement_that_is_being
     t.until("first");
     t.until("PL/SQL procedure successfully completed.");
     t.until("second");
-    // The shell reads a line: what is typed before that, the terminal itself shows.
+    // The shell reads a line: input typed before that is echoed by the terminal itself.
     t.until("[?2004h");
-    // A statement that is half typed goes, and is not run with what is typed next.
+    // A half-typed statement is discarded, and not run with the next input.
     t.types("select 'half'||'way' from dual where\r");
     t.until("where");
     t.until("[?2004h");
@@ -375,7 +376,7 @@ fn lines_typed_ahead_are_kept_and_an_interrupt_drops_the_statement_that_is_being
     // A call that runs is broken, and the shell goes on.
     t.types("begin dbms_output.put_line('runs'); loop null; end loop; end;\r/\r");
     t.until("end;");
-    // An interrupt that comes before the call has begun breaks nothing.
+    // An interrupt that comes before the call has begun has no effect.
     while !t.has("ORA-01013", Duration::from_secs(2)) {
         t.types("\x03");
     }

@@ -1,7 +1,7 @@
-//! SQL_IDs that were published for statements of load generators, with the number of their executions.
+//! Published SQL_IDs of statements of load generators, with the number of their executions.
 //!
-//! The identifier is a sum over the text, so these hold only when PL/SQL writes its static SQL letter by letter as
-//! Oracle does: upper case, no INTO, blanks collapsed, and variables as `:Bn`, numbered so that the last one is `:B1`.
+//! The identifier is a hash of the text, so these agree only if PL/SQL writes its static SQL exactly as Oracle does:
+//! upper case, no INTO, blanks collapsed, and variables as `:Bn`, numbered so that the last one is `:B1`.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;
@@ -40,7 +40,7 @@ fn published_sql_ids_with_their_executions() {
     run(&mut admin, "grant connect, resource to user1");
     let mut user = instance.connect(&Credentials::password("user1", "user1")).expect("user1 connects");
 
-    // A statement of the session itself keeps its bytes: the sum is over the text without its end.
+    // A statement of the session itself keeps its bytes: the hash is over the text without its terminator.
     for _ in 0..3 {
         run(&mut user, "select * from dual");
     }
@@ -62,7 +62,7 @@ fn published_sql_ids_with_their_executions() {
             "68vu5q46nu22s",
             "SELECT COUNT(C2) FROM CF1 WHERE CUSTID > :B1 - 256 AND CUSTID < :B1 ",
         ),
-        // Those of the second, whose range is a variable: of 2013, and later.
+        // The readers of the second kit, whose range is a variable: of 2013, and later.
         (
             "custid > ( v_r - v_scale ) AND (custid < v_r)",
             "309mwpa4tk161",

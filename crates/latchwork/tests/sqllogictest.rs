@@ -1,4 +1,4 @@
-//! SQL by golden files: this project's own, the public suite where it is there, and the examples of COMPAT.md.
+//! SQL by golden files: this project's own, the public suite if present, and the examples of COMPAT.md.
 
 #[path = "support/absent.rs"]
 mod absent;
@@ -21,10 +21,10 @@ fn instance() -> Ephemeral {
     Ephemeral::start_with(&options).expect("an instance starts")
 }
 
-/// Files run at the same time, each in a session of its own.
+/// Number of files run at the same time, each in a session of its own.
 const SESSIONS: usize = 2;
 
-/// Runs the files in order of size, the longest first; the account is in the order of their names.
+/// Runs the files in order of size, the longest first; the results are in the order of their names.
 fn run_files(files: &[PathBuf], dialects: bool) -> Account {
     let started = Instant::now();
     let instance = instance();
@@ -56,7 +56,7 @@ fn run_files(files: &[PathBuf], dialects: bool) -> Account {
     total
 }
 
-/// Runs a file as a user of its own, so that files do not meet.
+/// Runs a file as a user of its own, so that files do not interfere.
 fn run_file(instance: &Ephemeral, n: usize, file: &Path, dialects: bool) -> Account {
     let started = Instant::now();
     let name = file.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
@@ -76,7 +76,7 @@ fn run_file(instance: &Ephemeral, n: usize, file: &Path, dialects: bool) -> Acco
     account
 }
 
-/// Whether a file is asked for: all are, unless `LATCHWORK_SLT` names a part of their names.
+/// Whether a file is selected: all are, unless `LATCHWORK_SLT` names a part of their names.
 fn is_wanted(file: &Path) -> bool {
     std::env::var("LATCHWORK_SLT").map_or(true, |part| file.to_string_lossy().contains(&part))
 }

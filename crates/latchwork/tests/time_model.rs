@@ -1,4 +1,4 @@
-//! The time model: what sessions say they spent their time on holds together.
+//! The time model: the times of sessions are consistent.
 
 mod support;
 
@@ -68,7 +68,7 @@ fn a_call_on_its_way_counts_and_what_a_session_used_outlives_it() {
         assert_eq!(e.code(), 1013, "{e}");
         other
     });
-    // It is seen to grow while the call is on its way, again and again, and never to shrink.
+    // The value grows repeatedly during the call, and never decreases.
     let (mut seen, mut grown) = (before, 0);
     let until = Instant::now() + Duration::from_secs(60);
     while grown < 3 {
@@ -86,7 +86,7 @@ fn a_call_on_its_way_counts_and_what_a_session_used_outlives_it() {
     let sum = "select value from v$sys_time_model where stat_name = 'DB time'";
     let mut last = number(&mut c, sum);
     assert!(last >= own, "{last} {own}");
-    // Whoever comes, waits and goes meanwhile, what was seen once stays.
+    // While sessions connect, wait and end, a value never decreases.
     let over = AtomicBool::new(false);
     let fell = std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -115,7 +115,7 @@ fn parses_in_a_call_are_no_part_of_its_execution_while_it_lasts() {
     run(&mut c, "commit");
     run(&mut locker, "update held set v = 2");
     let sid = number(&mut other, SID);
-    // New texts, and texts that are none, then a wait for the lock.
+    // New texts, and invalid ones, then a wait for the lock.
     let parses = "declare n number; begin \
                   for i in 1 .. 200 loop \
                     execute immediate 'select /* ' || i || ' */ count(*) from user_tables t, user_indexes i \
@@ -168,7 +168,7 @@ fn parses_in_a_call_are_no_part_of_its_execution_while_it_lasts() {
 fn nobody_has_more_processor_time_than_time() {
     let instance = start();
     let mut c = connect(&instance);
-    // The processor time of going to sleep and waking up is more than what a session does between.
+    // The CPU time of going to sleep and waking up exceeds that of the session's own work.
     run(&mut c, "begin for i in 1 .. 2000 loop dbms_lock.sleep(0.0001); end loop; end;");
     let sum = |name: &str| format!("max(case stat_name when '{name}' then value end)");
     for [part, all] in [

@@ -1,4 +1,4 @@
-//! `latchwork top` from outside: one sample, the screen on a terminal, and the page, before an instance in which one
+//! `latchwork top` from outside: one sample, the screen on a terminal, and the page, with an instance in which one
 //! session waits for another's row.
 
 mod support;
@@ -63,9 +63,9 @@ impl Scene {
         u64::from(self.holder.sid())
     }
 
-    /// Lets the waiter go, whether or not the holder is still there.
+    /// Releases the waiter, whether or not the holder still exists.
     fn end(mut self) {
-        // A session that was killed has rolled back by itself.
+        // A killed session has been rolled back already.
         drop(self.holder.rollback());
         self.waiter.take().expect("it waits").join().expect("the waiter ends well");
     }
@@ -104,7 +104,7 @@ fn one_sample_for_people_and_for_programs() {
 fn active_sessions_and_rates_are_what_the_instance_counted() {
     let scene = scene();
     let mut c = scene.instance.connect(&Credentials::Sysdba).expect("a session opens");
-    // Between two readings there is all that the sample may have seen.
+    // The increase between two readings bounds the sample's values.
     let mut counted = || {
         let time = one(&mut c, "select value from v$sys_time_model where stat_name = 'DB time'");
         let stats = ["execute count", "session logical reads", "user calls"]
@@ -117,7 +117,7 @@ fn active_sessions_and_rates_are_what_the_instance_counted() {
     let sample: Json = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&out)));
     let of = |value: &Json| value.as_f64().unwrap_or_else(|| panic!("a number in {sample}"));
     let (seconds, load) = (of(&sample["seconds"]), of(&sample["average_active_sessions"]["total"]));
-    // Thousandths are rounded, and so are classes by themselves.
+    // Values are rounded to thousandths, and so is each class.
     assert!((load - of(&sample["db_time_per_s"])).abs() < 0.01, "{sample}");
     assert!(load > 0.0 && seconds > 0.0, "one session waits for a lock all the time: {sample}");
     let rates = ["executions_per_s", "logical_reads_per_s", "calls_per_s"].map(|key| of(&sample["rates"][key]));
@@ -150,7 +150,7 @@ fn where_no_instance_runs_it_is_said_with_a_code() {
     assert_eq!((out.status.code(), text(&out)), (Some(3), "No instance runs in /nonexistent/latchwork.\n".into()));
 }
 
-/// The program on a terminal of its own, by util-linux's `script`; `None` where there is none.
+/// The program on a terminal of its own, created by util-linux's `script`; `None` if it is not installed.
 fn on_a_terminal(scene: &Scene, command: &str) -> Option<Child> {
     let line = format!("stty rows 24 cols 80; {} top --interval 0.3 --dir {}", command, scene.instance.dir().display());
     Command::new("script")
@@ -164,7 +164,7 @@ fn on_a_terminal(scene: &Scene, command: &str) -> Option<Child> {
         .ok()
 }
 
-/// Reads until `what` was seen; all that was read.
+/// Reads until `what` appears; returns all output.
 fn read_until(out: &mut impl Read, what: &str) -> String {
     let mut seen = Vec::new();
     let mut part = [0; 4096];
@@ -246,7 +246,7 @@ struct Web {
 
 impl Drop for Web {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -258,7 +258,7 @@ fn web(scene: &Scene) -> Web {
     serve(command)
 }
 
-/// Starts a server and reads where it is.
+/// Starts a server and reads its address.
 fn serve(mut command: Command) -> Web {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("the program runs");
     let mut line = String::new();
@@ -280,7 +280,7 @@ impl Web {
         text
     }
 
-    /// The first event of a stream that has the words.
+    /// The first event of a stream that contains the words.
     fn event_with(&self, words: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a limit");
@@ -331,7 +331,7 @@ fn the_page_shows_the_hot_event_and_kills_who_is_in_the_way() {
     scene.end();
 }
 
-/// A lasting database, stopped and removed when dropped.
+/// A permanent database, stopped and removed when dropped.
 struct Lasting(PathBuf);
 
 impl Lasting {

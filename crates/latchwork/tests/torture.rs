@@ -8,7 +8,7 @@ mod rotation;
 use lab::torture::{Plan, run};
 use std::path::PathBuf;
 
-/// The run's length: what the environment says, or so many kills.
+/// The length of the run: from the environment, or the given number of kills.
 fn length(instance_kills: u64, session_kills: u64) -> (u64, u64, f64) {
     let given = std::env::var("LATCHWORK_TORTURE").unwrap_or_default();
     let mut numbers = given.split(',').map(|n| n.trim().parse::<u64>().ok());

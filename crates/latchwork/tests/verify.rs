@@ -1,4 +1,4 @@
-//! `latchwork verify`: nothing to say of a sound database, and every kind of damage found and named.
+//! `latchwork verify`: no findings in a sound database, and every kind of damage is found and named.
 
 use block::{BlockKind, BlockView, DataMut, Image};
 use client::{Client, Credentials};
@@ -40,7 +40,7 @@ impl Database {
         self.program(&["verify"])
     }
 
-    /// The blocks of a file that hold something.
+    /// The formatted blocks of a file.
     fn blocks(&self, file: &str) -> Vec<(u32, Image)> {
         let bytes = std::fs::read(self.0.join(file)).unwrap();
         let image = |(n, b): (usize, &[u8])| {
@@ -51,7 +51,7 @@ impl Database {
         bytes.chunks(BLOCK).enumerate().filter(|(_, b)| b.iter().any(|x| *x != 0)).map(image).collect()
     }
 
-    /// Changes the first block of that kind and data object, so that its checksum is right again.
+    /// Changes the first block of this kind and data object, and corrects its checksum.
     fn change(&self, file: &str, kind: BlockKind, object: u32, change: impl FnOnce(&mut [u8])) -> u32 {
         let fits = |v: &BlockView<'_>| v.kind() == Some(kind) && v.obj().0 == object;
         let (n, mut image) = self.blocks(file).into_iter().find(|(_, i)| fits(&i.view())).expect("such a block");
@@ -169,7 +169,7 @@ fn a_sound_database_is_clean_and_every_damage_is_named() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((code, &json["findings"][0]["block"]), (1, &serde_json::json!(at)));
 
-    // A row that went without its index entries.
+    // A row that is missing while its index entries exist.
     let bad = db.copy("row");
     bad.change(file, BlockKind::Heap, t, |b| {
         let slot = block::Data::new(BlockView::of_bytes(b)).rows().next().expect("a row").0;
@@ -182,10 +182,10 @@ fn a_sound_database_is_clean_and_every_damage_is_named() {
         &["INDEX \"SYS\".\"T_V\": an entry leads to row", "which has not its key", "INDEX \"SYS\".\"SYS_C"],
     );
 
-    // An index entry that went without its row.
+    // An index entry that is missing while its row exists.
     let bad = db.copy("entry");
     bad.change(file, BlockKind::IndexLeaf, t_v, |b| {
-        // Entry 0 is the high key; a flag says that an entry is marked deleted already.
+        // Entry 0 has the bounds; a flag marks entries that are already deleted.
         let live = |(slot, row): &(u16, block::RowAt)| *slot > 0 && row.flags == 0;
         let (slot, _) = block::Data::new(BlockView::of_bytes(b)).rows().find(live).expect("a live entry");
         DataMut::new(b).remove_sorted(slot).unwrap();
@@ -194,7 +194,7 @@ fn a_sound_database_is_clean_and_every_damage_is_named() {
     assert_eq!(code, 1, "{text}");
     contains(&text, &["INDEX \"SYS\".\"T_V\": row", "of SYS.T has no entry"]);
 
-    // A unit that is free in the bitmap but in a segment.
+    // A unit that belongs to a segment but is free in the bitmap.
     let bad = db.copy("bitmap");
     let file_bytes = std::fs::read(bad.0.join(file)).unwrap();
     let mut image = Image::new(BLOCK);
@@ -206,7 +206,7 @@ fn a_sound_database_is_clean_and_every_damage_is_named() {
     assert_eq!(code, 1, "{text}");
     contains(&text, &["TABLE \"SYS\".\"COL$\": its segment is free in the bitmap"]);
 
-    // A block that was written to another block's place.
+    // A block that was written to the place of another block.
     let bad = db.copy("place");
     let moved: Vec<_> = bad.blocks(file).into_iter().filter(|(_, i)| i.view().obj().0 == t).collect();
     bad.write(file, moved[3].0, moved[4].1.bytes());
@@ -214,7 +214,7 @@ fn a_sound_database_is_clean_and_every_damage_is_named() {
     assert_eq!(code, 1, "{text}");
     contains(&text, &["the block says that it is another block"]);
 
-    // A file that is gone, and a header of another database: named, and the other files are checked.
+    // A missing file, and a header of another database: both are named, and the other files are checked.
     let bad = db.copy("gone");
     std::fs::remove_file(bad.0.join("users01.dbf")).unwrap();
     let (code, text) = bad.verify();

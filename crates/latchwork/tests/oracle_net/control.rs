@@ -1,4 +1,4 @@
-//! The words of lsnrctl, and what a listener counts and bounds.
+//! The commands of lsnrctl, and the figures and limits of a listener.
 
 use crate::unproved::until;
 use crate::{logon, start};
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What lsnrctl prints for words, and whether it ends well.
+/// The output of lsnrctl for a command, and whether it succeeds.
 fn lsnrctl(dir: &Path, words: &[&str], input: &str) -> (bool, String) {
     let mut lsnrctl = Command::new(env!("CARGO_BIN_EXE_latchwork"));
     lsnrctl.arg("lsnrctl").args(words).arg("--dir").arg(dir);
@@ -67,6 +67,6 @@ fn an_address_with_a_rate_lets_the_others_wait() {
     for n in 0..12 {
         ping(&at).unwrap_or_else(|e| panic!("connection {n}: {e}"));
     }
-    // Five at once, and a fifth of a second for each of the others; a slow machine takes longer.
+    // Five at once, and a fifth of a second for each further one; a slow machine takes longer.
     assert!(began.elapsed().as_secs_f64() > 1.3, "{:?}", began.elapsed());
 }

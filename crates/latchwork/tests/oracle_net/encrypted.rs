@@ -31,7 +31,7 @@ impl Wallets {
         wallets
     }
 
-    /// Makes this the listener's wallet, in one step.
+    /// Makes this wallet the listener's, atomically.
     fn serve(&self, name: &str) {
         let new = self.0.join("tls/new.pem");
         std::fs::copy(data(name), &new).unwrap();
@@ -85,7 +85,7 @@ fn a_session_is_encrypted_and_its_server_known() {
     assert_eq!(NetSession::connect(&at, "u", "wrong").map(drop).map_err(|e| code(&e)), Err(1017));
     s.logoff().unwrap();
     logon(&plain).logoff().unwrap();
-    // Whom the client does not trust, and whom the certificate does not name.
+    // A server that the client does not trust, and one with another name in its certificate.
     let of = |at: &NetAddress| NetSession::connect(at, "u", "Tiger1").map(drop).map_err(|e| code(&e));
     assert_eq!(of(&NetAddress { tls: wallets.trust("other"), ..at.clone() }), Err(29024));
     assert_eq!(of(&NetAddress { host: "127.0.0.2".into(), ..at.clone() }), Err(29024));
@@ -153,7 +153,7 @@ fn a_certificate_that_is_replaced_serves_the_next_client() {
     wallets.serve("second.pem");
     until("the other certificate is shown", || logon(&at).certificate().unwrap() != first);
     let second = logon(&at).certificate().unwrap();
-    // A file that is not a wallet changes nothing.
+    // An invalid wallet changes nothing.
     wallets.serve("ca.pem");
     let log = || std::fs::read_to_string(instance.dir().join("alert.log")).unwrap();
     until("the log says so", || {
@@ -161,7 +161,7 @@ fn a_certificate_that_is_replaced_serves_the_next_client() {
         log().contains("The earlier certificate stays in use")
     });
     assert!(log().contains("ORA-28759") && log().matches("certificate read again").count() == 1, "{}", log());
-    // A listener process that is started again has the wallet as it is now.
+    // A restarted listener process uses the current wallet.
     wallets.serve("first.pem");
     os::process::kill(listener(&instance), os::signal::SIGKILL).unwrap();
     until("the first certificate is back", || logon(&at).certificate().unwrap() == first);
@@ -222,8 +222,8 @@ fn encrypted_strangers_are_bounded_too() {
     assert!(all.iter().all(|s| !s.is_gone()));
 }
 
-/// Strangers behind TLS, a fifth of whom have sent a wrong password. Where all of them together would hold too much,
-/// the oldest go.
+/// Unauthenticated TLS connections, a fifth of which have sent a wrong password. When all of them together would use
+/// too much memory, the oldest are dropped.
 /// `LATCHWORK_STRANGERS=10000` is the long form.
 #[test]
 fn encrypted_strangers_who_have_proved_half_hold_little() {
@@ -248,7 +248,7 @@ fn encrypted_strangers_who_have_proved_half_hold_little() {
     let grown = own_kb(gate).saturating_sub(before);
     let gone = all.iter().filter(|s| s.is_gone()).count();
     println!("{n} encrypted connections, {gone} of them gone: {grown} KB of the listener process");
-    // As much as may be held, and once more for what the allocator keeps.
+    // The permitted amount, and the same again for the allocator's reserve.
     assert!(grown < 64 << 10, "{grown} KB");
     logon(&at).logoff().unwrap();
     logon(&plain).logoff().unwrap();

@@ -1,4 +1,4 @@
-//! Wrong passwords over the network: what they cost, what they leave, and what they tell of the names.
+//! Wrong passwords over the network: their cost, their traces, and the information that they give about names.
 
 use crate::unproved::{listener, own_kb};
 use crate::{code, logon, number, start, sysdba};
@@ -7,12 +7,12 @@ use std::sync::Mutex;
 use std::time::Instant;
 use types::Value;
 
-/// How many: a few, or as many as `LATCHWORK_WRONG_PASSWORDS` says (docs/TORTURE.md has the long form).
+/// The number of guesses: a few, or the value of `LATCHWORK_WRONG_PASSWORDS` (docs/TORTURE.md has the long form).
 fn wrong_passwords() -> usize {
     std::env::var("LATCHWORK_WRONG_PASSWORDS").ok().and_then(|n| n.parse().ok()).unwrap_or(600)
 }
 
-/// By how many standard deviations the ranks of one sample differ from those of another (Mann and Whitney).
+/// The difference between the ranks of two samples in standard deviations (Mann and Whitney).
 fn ranks_apart(a: &[u64], b: &[u64]) -> f64 {
     let mut all: Vec<(u64, bool)> = a.iter().map(|t| (*t, true)).chain(b.iter().map(|t| (*t, false))).collect();
     all.sort_unstable();
@@ -22,8 +22,8 @@ fn ranks_apart(a: &[u64], b: &[u64]) -> f64 {
     (u - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt()
 }
 
-/// The largest distance of two samples' distributions, in units of what chance makes of it (Kolmogorov and Smirnov):
-/// 1.36 is met once in twenty times, 1.95 once in a thousand.
+/// The largest distance between the distributions of two samples, in units of its deviation by chance (Kolmogorov and
+/// Smirnov): 1.36 is reached once in twenty times, 1.95 once in a thousand.
 fn distributions_apart(a: &[u64], b: &[u64]) -> f64 {
     let (mut a, mut b) = (a.to_vec(), b.to_vec());
     a.sort_unstable();
@@ -59,7 +59,7 @@ fn failures(c: &mut Client, name: &str) -> u64 {
     value(c, &format!("select lcount from sys.user_logon$ where user# = {id}")).parse().unwrap()
 }
 
-/// The names that are guessed at, by the state of the account.
+/// The guessed names, by the state of the account.
 const NAMES: [&str; 4] = ["patient", "nobody", "stale", "shut"];
 
 fn accounts(c: &mut Client) {
@@ -75,14 +75,14 @@ fn accounts(c: &mut Client) {
     }
 }
 
-/// The nanoseconds up to the challenge and up to the refusal of a guess.
+/// The nanoseconds until the challenge and until the refusal of a guess.
 #[derive(Clone, Copy)]
 struct Times {
     challenge: u64,
     refusal: u64,
 }
 
-/// Guesses once for each name of `names`, all of them at the same time, three guesses on each connection.
+/// One guess for each name of `names`, all at the same time, three guesses on each connection.
 fn guess_at(at: &NetAddress, names: &[usize], times: &mut [Vec<Times>; 4]) {
     let now = |began: Instant| began.elapsed().as_nanos() as u64;
     let mut open: Vec<Stranger> = Vec::new();
@@ -155,7 +155,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
                 all.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
             });
         }
-        // Somebody with a password gets in meanwhile, and an account with a limit is locked, once.
+        // A user with the right password can log on meanwhile, and an account with a limit is locked, once.
         for n in 0..12 {
             logon(&at).logoff().unwrap();
             assert_eq!(refusal(&at, "brief", "wrong"), 1017, "{n}");
@@ -172,7 +172,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
     assert_eq!(value(&mut c, status), "BRIEF LOCKED(TIMED), PATIENT OPEN, SHUT LOCKED, STALE EXPIRED");
     NetSession::connect(&at, "patient", "Right1").unwrap().logoff().unwrap();
     assert_eq!(failures(&mut c, "patient"), 0, "the right password forgives them");
-    // The log, the trail and the redo grow with the time and not with the number of guesses.
+    // The log, the trail and the redo grow with time and not with the number of guesses.
     let minutes = seconds as usize / 60 + 2;
     let text = alert();
     let is_told = |line: &&str| line.contains(" refused: ") || line.contains("refused and not listed");
@@ -190,7 +190,8 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
     tell("storm", &times);
 }
 
-/// Prints how the answers for the names differ, against a name that nobody has. Returns the largest z.
+/// Prints the differences of the answers for the names from those for a name that does not exist. Returns the largest
+/// z.
 fn tell(what: &str, times: &[Vec<Times>; 4]) -> f64 {
     let median = |mut all: Vec<u64>| {
         all.sort_unstable();
@@ -211,7 +212,7 @@ fn tell(what: &str, times: &[Vec<Times>; 4]) -> f64 {
     largest
 }
 
-/// One guess after the other, as somebody does who measures: the names in random order.
+/// One guess after the other, as an attacker would measure: the names in random order.
 #[test]
 fn the_time_of_an_answer_says_nothing_of_a_name() {
     let (instance, at) = start(&[]);
@@ -225,7 +226,7 @@ fn the_time_of_an_answer_says_nothing_of_a_name() {
         guess_at(&at, &[name], &mut times);
     }
     let largest = tell("alone", &times);
-    // The short form has too few for a judgement, and looks only that all were answered.
+    // The short form has too few samples for a judgement, and only checks that all were answered.
     assert_eq!(times.iter().map(Vec::len).sum::<usize>(), many);
     assert!(wrong_passwords() < 100_000 || largest < 5.0, "a name is told from none: z = {largest:.1}");
 }
@@ -235,7 +236,7 @@ fn a_right_password_counts_behind_the_wrong_ones_that_wait_for_their_answers() {
     let (instance, at) = start(&[]);
     let mut c = sysdba(&instance);
     accounts(&mut c);
-    // The interval is the longer the more were refused lately.
+    // The interval grows with the number of recent refusals.
     guess_at(&at, &[1; 240], &mut Default::default());
     let mut waiting: Vec<Stranger> = (0..12).map(|_| Stranger::open(&at, "brief", Stage::Named).unwrap()).collect();
     waiting.iter_mut().for_each(|s| s.guess("brief").unwrap());
@@ -250,15 +251,16 @@ fn only_the_right_password_is_told_that_an_account_is_locked() {
     let (instance, at) = start(&[]);
     let mut c = sysdba(&instance);
     accounts(&mut c);
-    // The wrong ones that lock an account, and the one behind, are answered as those for a name that nobody has.
+    // The wrong passwords that lock an account, and the next one, are answered like those for a name that does not
+    // exist.
     assert_eq!((0..10).map(|_| refusal(&at, "brief", "wrong")).collect::<Vec<u32>>(), [1017; 10]);
     assert_eq!(refusal(&at, "nobody", "wrong"), 1017);
     assert_eq!([refusal(&at, "shut", "wrong"), refusal(&at, "shut", "Right1")], [1017, 28000]);
     assert_eq!(refusal(&at, "brief", "Right1"), 28000);
     assert_eq!(refusal(&at, "brief", "Right1"), 28000, "it does not count");
-    // Whoever tries on behind the lock does not hear which one is right.
+    // After further guesses on the locked account, the right password gets the same answer.
     assert_eq!([refusal(&at, "brief", "wrong"), refusal(&at, "brief", "Right1")], [1017; 2]);
-    // The administrator does.
+    // The administrator sees the lock.
     let noted = "select listagg(return_code, ' ') within group (order by return_code) from unified_audit_trail \
                  where dbusername in ('BRIEF', 'SHUT')";
     assert_eq!(value(&mut c, noted), [["1017"; 10].as_slice(), &["28000"; 6]].concat().join(" "));
@@ -286,7 +288,7 @@ fn a_connection_may_fail_as_often_as_is_set() {
     assert_eq!(tries(&at), 3);
     let (instance, at) = start(&[("sec_max_failed_login_attempts", "1")]);
     assert_eq!(tries(&at), 1);
-    // Guesses of a client that does not stay for the answer count, too.
+    // Guesses of a client that does not wait for the answer count, too.
     for _ in 0..9 {
         let mut s = Stranger::open(&at, "u", Stage::Named).unwrap();
         s.guess("u").unwrap();

@@ -1,4 +1,4 @@
-//! Sessions and their clients: names, contexts, settings, passwords, as a real driver has them.
+//! Sessions and their clients: names, contexts, settings, passwords, with a real driver.
 
 use super::*;
 
@@ -11,8 +11,7 @@ fn a_session_knows_its_client() {
     run_script(&python, "identity.py", &instance, &at);
 }
 
-/// Statements, and what comes of each: `ok`, an error, or rows with their columns apart by blanks and themselves by
-/// bars.
+/// Statements and their results: `ok`, an error, or rows with columns separated by blanks and rows by bars.
 const DEFINITIONS: &[(&str, &str)] = &[
     ("create user px_client identified by x", "ok"),
     ("create user px_other identified by x", "ok"),

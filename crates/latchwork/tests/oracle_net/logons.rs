@@ -1,4 +1,4 @@
-//! Logons over the network that are more than a right or a wrong password.
+//! Special logons over the network, beyond a right or a wrong password.
 
 use crate::unproved::until;
 use crate::{PATIENCE, code, logon, number, start, sysdba};
@@ -19,7 +19,7 @@ fn an_old_password_warns_and_one_that_has_expired_can_be_changed() {
     assert_eq!(NetSession::connect(&at, "u", "Tiger1").unwrap().warning(), None);
     run(&mut c, "update sys.user$ set ptime = sysdate - 181 where name = 'U'");
     run(&mut c, "commit");
-    // A picture of the dictionary is read again.
+    // DDL makes the listener read the dictionary again.
     run(&mut c, "create or replace synonym something for dual");
     let mut warned = NetSession::connect(&at, "u", "Tiger1").expect("the grace begins");
     assert_eq!(warned.warning(), Some("ORA-28002: the password will expire within 7 days"));
@@ -54,7 +54,7 @@ fn sysdba_over_the_network_is_the_password_of_sys() {
     let mut c = sysdba(&instance);
     let as_sysdba =
         |user: &str, password: &str| NetSession::connect_as_sysdba(&at, user, password).map_err(|e| code(&e));
-    // SYS has no password in a new database, and the system's user is proved over the local socket only.
+    // SYS has no password in a new database, and is authenticated by the operating system over the local socket only.
     for (user, password) in [("sys", ""), ("", ""), ("/", ""), ("sys", "change_on_install"), ("u", "Tiger1")] {
         assert_eq!(as_sysdba(user, password).err(), Some(1017), "{user}");
     }
@@ -70,8 +70,8 @@ fn sysdba_over_the_network_is_the_password_of_sys() {
     assert!(log.contains("Logon sys AS SYSDBA: "), "{log}");
 }
 
-/// While a log waits for an archiver that has failed, the listener writes nothing that would wait with it: whoever has
-/// the right password gets in, and wrong ones lock the account all the same.
+/// While a log waits for a failed archiver, the listener writes nothing that would wait with it: users with the right
+/// password can log on, and wrong passwords lock the account all the same.
 #[test]
 fn a_failed_archiver_keeps_nobody_out() {
     let (instance, at) = start(&[("_disk_full", "TRUE"), ("_log_file_size", "1M"), ("db_cache_size", "8M")]);
@@ -113,7 +113,7 @@ fn a_failed_archiver_keeps_nobody_out() {
     assert_eq!((right, locked), (Ok(()), Err(28000)));
     std::fs::remove_file(instance.dir().join("disk_full")).unwrap();
     writer.join().unwrap();
-    // Held failures are written though nobody logs on: the lock is seen, and an administrator can take it away.
+    // Held failures are written even without further logons: the lock is visible, and an administrator can release it.
     let locked = "select count(*) from dba_users where username = 'V' and account_status like 'LOCKED%'";
     until("the lock is written", || number(&c.query(locked, &[]).unwrap().all().unwrap()) == 1);
     let failures = "select lcount from sys.user_logon$ where user# = (select user# from sys.user$ where name = 'V')";

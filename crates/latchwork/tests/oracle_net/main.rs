@@ -1,4 +1,4 @@
-//! The listener: a real driver connects and works; what is no client keeps nobody waiting.
+//! The listener: a real driver connects and works; connections that are no clients do not delay others.
 
 #[path = "../support/absent.rs"]
 mod absent;
@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use types::Value;
 
-/// How long anything may take that should happen at once; long enough for a loaded machine.
+/// Time limit for events that should happen at once; long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn start(params: &[(&str, &str)]) -> (Ephemeral, NetAddress) {
@@ -64,7 +64,7 @@ fn logon(at: &NetAddress) -> NetSession {
     NetSession::connect(at, "u", "Tiger1").unwrap_or_else(|e| panic!("a session opens: {e}"))
 }
 
-/// A Python that has the driver; without one the test is left out.
+/// A Python with the driver; without one the test is skipped.
 fn python() -> Option<PathBuf> {
     let given = std::env::var_os("LATCHWORK_ORACLEDB_PYTHON").filter(|p| !p.is_empty()).map(PathBuf::from);
     let candidates = given.into_iter().chain([PathBuf::from("python3")]);
@@ -80,8 +80,8 @@ fn python() -> Option<PathBuf> {
     found
 }
 
-/// Runs a script of this directory: port, service, program and directory of the instance are its arguments. It says
-/// "all done" at its end. The limit of time is for one that waits for ever.
+/// Runs a script of this directory; its arguments are port, service, program and directory of the instance. It prints
+/// "all done" at its end. The time limit is for a script that hangs.
 fn run_script(python: &Path, script: &str, instance: &Ephemeral, at: &NetAddress) {
     let mut command = Command::new("timeout");
     command.arg("600").arg(python).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle_net").join(script));
@@ -216,7 +216,7 @@ fn a_call_is_broken_and_the_session_goes_on() {
         assert_eq!(outcome, Err(1013));
         assert_eq!(number(&s.query(&format!("select {n} from dual")).unwrap()), n);
     }
-    // A call that is over before it is looked at, and the break comes behind it.
+    // A call that has ended, followed by a break.
     s.breaker().unwrap()();
     assert_eq!(s.query("select 1 from dual").map_err(|e| code(&e)), Err(1013));
     assert_eq!(number(&s.query("select 4 from dual").unwrap()), 4);
@@ -304,7 +304,7 @@ fn a_client_that_vanishes_is_rolled_back_even_in_a_call() {
     let thread = std::thread::spawn(move || {
         let _ = busy.execute("begin insert into w values (2, 'x'); dbms_session.sleep(3600); end;");
     });
-    // The call runs; then its process is gone for good.
+    // The call runs; then its process is killed.
     let until = Instant::now() + PATIENCE;
     let running = format!("select count(*) from v$session where sid = {sid} and status = 'ACTIVE'");
     while number(&c.query(&running, &[]).unwrap().all().unwrap()) == 0 {
@@ -322,7 +322,7 @@ fn a_client_that_vanishes_is_rolled_back_even_in_a_call() {
     assert_eq!(number(&c.query("select count(*) from u.w", &[]).unwrap().all().unwrap()), 0);
 }
 
-/// A pool asks so whether what it keeps is a session still.
+/// A connection pool tests its sessions like this.
 #[test]
 fn a_killed_session_is_not_there_for_a_ping() {
     let (instance, at) = start(&[]);

@@ -6,7 +6,7 @@ use client::{Client, Credentials, Ephemeral, NetAddress, NetSession, Stage, Stra
 use os::signal::SIGKILL;
 
 /// Connections of the short form; `LATCHWORK_CONNECTIONS=100000` is the long one. `LATCHWORK_EXE` names another program
-/// than the one that is tested, a release build for that.
+/// than the one under test, such as a release build.
 fn connections() -> usize {
     std::env::var("LATCHWORK_CONNECTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(1500)
 }
@@ -39,7 +39,7 @@ fn connect(at: &NetAddress, known: &mut Option<Stretched>) -> NetSession {
     NetSession::connect_again(at, "u", "Tiger1", known).unwrap_or_else(|e| panic!("a session opens: {e}"))
 }
 
-/// The traces that tell a later session of a process from a fresh one.
+/// Traces that would distinguish a later session of a process from a fresh one.
 const TRACES: [&str; 8] = [
     "select to_char(date '2026-01-02') from dual",
     "select sys_context('userenv', 'current_schema') || sys_context('userenv', 'module') from dual",
@@ -64,7 +64,7 @@ fn a_server_process_serves_the_next_client_and_keeps_nothing_of_the_last() {
         owner.execute(sql, &[]).unwrap();
     }
     let mut known = None;
-    // The first logon of a day is noted with the user.
+    // The first logon of a day is recorded for the user.
     connect(&at, &mut known).logoff().unwrap();
     until("one waits", || !spares(&instance).is_empty());
     let mut first = connect(&at, &mut known);
@@ -82,7 +82,7 @@ fn a_server_process_serves_the_next_client_and_keeps_nothing_of_the_last() {
         first.execute(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
     assert_eq!(text(&mut first, "select count(*) from u.w"), "1");
-    // The connection ends without a word, in the middle of a transaction.
+    // The connection is dropped without a logoff, in the middle of a transaction.
     drop(first);
     until("its process waits", || spares(&instance).contains(&process));
     assert_eq!(count(&mut owner, &format!("select count(*) from v$process where spid = '{process}'")), 0);
@@ -101,7 +101,7 @@ fn a_server_process_serves_the_next_client_and_keeps_nothing_of_the_last() {
     assert_eq!(count(&mut local, "select count(*) from u.w"), 0);
     let user = "select count(*) from v$session s, v$process p where s.paddr = p.addr and s.username = 'U'";
     assert_eq!(count(&mut owner, &format!("{user} and p.spid = '{process}'")), 1);
-    // A session that is killed leaves its process.
+    // A killed session's process is reused.
     let killed = "select sid || ',' || serial# from v$session where username = 'U'";
     let types::Value::Text(who) = &owner.query(killed, &[]).unwrap().all().unwrap()[0][0] else { panic!("a text") };
     owner.execute(&format!("alter system kill session '{who}'"), &[]).unwrap();
@@ -116,7 +116,7 @@ fn a_server_process_serves_the_next_client_and_keeps_nothing_of_the_last() {
 fn a_spare_process_that_dies_is_replaced_and_one_that_takes_its_client_along_leaves_nothing() {
     let (instance, at) = start(&[("_process_pool_min_count", "3"), ("_crash_point", "server-handed-over:5:process")]);
     let mut owner = loop {
-        // The point is passed by every client.
+        // Every client passes the point.
         if let Ok(c) = instance.connect(&Credentials::Sysdba) {
             break c;
         }
@@ -169,7 +169,7 @@ fn without_a_pool_every_session_has_a_process_of_its_own() {
     assert_eq!(count(&mut owner, "select cur_count from v$process_pool where enabled = 'FALSE'"), 0);
 }
 
-/// The figures that must be the same behind any number of connections.
+/// The figures that must be the same after any number of connections.
 #[derive(Debug, PartialEq, Eq)]
 struct Level {
     processes: Vec<String>,
@@ -216,16 +216,16 @@ fn a_process_that_has_served_its_last_session_is_given_no_client() {
         let all: Vec<_> = (0..4).map(|_| scope.spawn(one_behind_the_other)).collect();
         all.into_iter().flat_map(|t| t.join().expect("each session opens")).collect()
     });
-    // The number of a process that has ended may come again.
+    // The number of an ended process may be reused.
     assert!(pids.len() > 200, "{} processes served 600 sessions", pids.len());
 }
 
-/// One client after the other, each as chance wants it.
+/// One client after the other, each with a random behaviour.
 fn clients(instance: &Ephemeral, at: &NetAddress, seed: u64, n: usize) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut known = None;
     let user = Credentials::Password { user: "u".into(), password: "Tiger1".into() };
-    // Another client's choice may be to kill the process that serves this one.
+    // Another client may kill the process that serves this one.
     let net = |known: &mut Option<Stretched>| NetSession::connect_again(at, "u", "Tiger1", known).ok();
     for _ in 0..n {
         match random.u32(..100) {

@@ -1,4 +1,4 @@
-//! Native encryption and checksums: what is agreed on before the first message, and that it is heeded.
+//! Native encryption and checksums: the negotiation before the first message, and its enforcement.
 
 use crate::{logon, start};
 use client::{NetAddress, NetSession};
@@ -16,11 +16,11 @@ struct Wire {
 }
 
 impl Wire {
-    /// The connection, and the server's word on native services.
+    /// The connection, and the server's answer about native services.
     fn open(at: &NetAddress) -> (Wire, u8) {
         let mut out = Vec::new();
         tns::Connect::encode(b"(CONNECT_DATA=(SERVICE_NAME=latchwrk))", 8192, &mut out);
-        // It does not say that it takes no part.
+        // The client takes part in native services.
         out[tns::HEADER_LEN + 24..][..2].copy_from_slice(&[1, 1]);
         let stream = TcpStream::connect((at.host.as_str(), at.port)).unwrap();
         let mut wire = Wire { stream, packets: PacketBuffer::new() };
@@ -55,7 +55,7 @@ impl Wire {
     }
 }
 
-/// The answer to what a client offers, and whether it is served behind it: with a seal, if one was agreed on.
+/// The answer to a client's offer, and whether the client is served afterwards; if a checksum was agreed on, with it.
 fn negotiate(at: &NetAddress, encryptions: &[u8], checksums: &[u8]) -> (Vec<u8>, bool, Option<bool>) {
     let (mut wire, _) = Wire::open(at);
     wire.send(&native::offer(encryptions, checksums));
@@ -97,7 +97,7 @@ fn a_client_gets_the_encryption_that_it_asks_for() {
     }
     let (answer, ..) = negotiate(&at, &[16], &[0]);
     assert!(says(&answer, 12650), "no algorithm that both take");
-    // A client that takes no part is served as ever.
+    // A client that does not take part is served without encryption.
     logon(&at).logoff().unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Pipelines: calls that a real driver says without waiting for their answers.
+//! Pipelines: calls that a real driver sends without waiting for their answers.
 
 use super::*;
 

@@ -70,7 +70,7 @@ fn a_pool_is_configured_started_and_stopped() {
     assert_eq!(refused(), Err(12520));
     run(&mut owner, "begin dbms_connection_pool.restore_defaults; end;");
     assert_eq!(row(&mut owner, info), format!("INACTIVE {defaults}"));
-    // Not everybody's.
+    // Only a privileged user may do this.
     let mut u = instance.connect(&client::Credentials::password("u", "Tiger1")).unwrap();
     let outcome = u.execute("begin dbms_connection_pool.start_pool; end;", &[]);
     assert_eq!(outcome.map(drop).map_err(|e| code(&e)), Err(6550));
@@ -78,7 +78,7 @@ fn a_pool_is_configured_started_and_stopped() {
     assert_eq!(count.map(|rows| number(&rows)).map_err(|e| code(&e)), Err(942));
 }
 
-/// An instance with a pool that was started, `settings` by name.
+/// An instance with a started pool; `settings` by name.
 fn pool(params: &[(&str, &str)], settings: &str) -> (Ephemeral, NetAddress, Client) {
     let (instance, at) = start(params);
     let mut owner = sysdba(&instance);
@@ -123,7 +123,7 @@ fn told(s: &mut NetSession, sql: &str) -> u32 {
 const STATS: &str = "select num_open_servers, num_busy_servers, num_auth_servers from v$cpool_stats";
 const SID: &str = "select sys_context('userenv', 'sid') from dual";
 
-/// The traces of a session, as a fresh one has them.
+/// The traces in a fresh session.
 const TRACES: [(&str, &str); 7] = [
     ("select u.kept.get from dual", "1"),
     ("select to_char(date '2026-01-02') from dual", "02-JAN-26"),
@@ -168,14 +168,14 @@ fn a_session_that_is_given_back_is_kept_for_its_user_and_class_alone() {
     assert_eq!(row(&mut owner, "select count(*) from u.w"), "0", "its transaction is rolled back");
     let info = "select username, cclass_name, purity, connection_status from v$cpool_conn_info";
     assert_eq!(row(&mut owner, info), "U U.a SELF IDLE");
-    // Another user, another class, and whoever wants a new one, have others.
+    // Another user, another class, or a request for a new session gets another session.
     let other = NetSession::connect_pooled(&at, "v", "Tiger2", "a", "self");
     let mut others = [other.unwrap(), connect(&at, "b", "self"), connect(&at, "a", "new")];
     for other in &mut others {
         assert_ne!(ask(other, SID), sid);
         assert_eq!(ask(other, TRACES[0].0), TRACES[0].1);
     }
-    // Its own client has it again, and hears which it is.
+    // The same client gets it again, and is told its number.
     assert_eq!(told(&mut s, "select * from nosuch"), 942);
     let heard = s.pooled_session().map(|(sid, _)| sid.to_string());
     assert_eq!(heard.as_ref(), Some(&sid), "also where the first call fails");
@@ -186,7 +186,7 @@ fn a_session_that_is_given_back_is_kept_for_its_user_and_class_alone() {
     assert_eq!(kept.split_off(4), fresh[4..], "nothing of a call, and no name, is kept");
     s.release(false).unwrap();
     until("the server is free", || row(&mut owner, STATS) == "4 3 1");
-    // Another client of the same user and class has it as well; a connection that ends leaves nothing.
+    // Another client of the same user and class gets it as well; a dropped connection leaves nothing.
     drop(s);
     let mut next = connect(&at, "a", "self");
     assert_eq!((ask(&mut next, SID), ask(&mut next, TRACES[0].0)), (sid, "42".to_string()));
@@ -266,7 +266,7 @@ fn who_may_not_log_on_any_more_gets_no_session_again() {
             assert_eq!(ask(&mut connect(&at, "a", purity), TRACES[0].0), "1", "{change}: the session is gone");
         }
     }
-    // Roles are those of a logon.
+    // Roles are those of a fresh logon.
     let mut s = connect(&at, "a", "self");
     let roles = "select nvl(max(role), '-') from session_roles where role = 'R1'";
     assert_eq!(ask(&mut s, roles), "-");
@@ -276,14 +276,14 @@ fn who_may_not_log_on_any_more_gets_no_session_again() {
     s.release(false).unwrap();
     run(&mut owner, "revoke r1 from u");
     assert_eq!(ask(&mut s, roles), "-");
-    // A session that is killed while it waits for a client is no client's.
+    // A session killed while it waits for a client is not used again.
     let sid = ask(&mut s, SID);
     s.release(false).unwrap();
     until("the server is free", || row(&mut owner, "select num_auth_servers from v$cpool_stats") == "1");
     let who = row(&mut owner, &format!("select sid || ',' || serial# from v$session where sid = {sid}"));
     run(&mut owner, &format!("alter system kill session '{who}'"));
     assert_eq!(ask(&mut s, TRACES[0].0), "1");
-    // A pooled session does what it may not do without one.
+    // A pooled session has the same restrictions as one without the pool.
     let mut sys = |sql: &str| s.execute(sql).map_err(|e| code(&e));
     assert_eq!(sys("begin dbms_connection_pool.stop_pool; end;"), Err(6550));
     run(&mut owner, "grant execute on sys.dbms_connection_pool to u");
@@ -353,7 +353,7 @@ fn a_session_of_a_proxy_is_nobodys_but_its_own() {
     s.release(false).unwrap();
     run(&mut owner, "alter user u revoke connect through v");
     assert_eq!(told(&mut s, who), 28150);
-    // A user whose name is another one's with the beginning of a class has no key in common with that one.
+    // A user whose name equals another user's name plus the beginning of a class has a different key.
     run(&mut owner, "create user \"U.x\" identified by Tiger3");
     run(&mut owner, "grant create session to \"U.x\"");
     run(&mut owner, "grant execute on u.kept to \"U.x\"");
@@ -379,7 +379,7 @@ fn many_clients_share_few_servers() {
                     let key = n * 10 + turn;
                     s.execute(&format!("insert into w values ({key}, 'x')")).unwrap();
                     s.execute("commit").unwrap();
-                    // Uncommitted rows go with the release.
+                    // Uncommitted rows are rolled back at the release.
                     s.execute(&format!("insert into w values ({key} + 10000, 'x')")).unwrap();
                     s.release(false).unwrap();
                 }
@@ -435,7 +435,7 @@ fn who_waits_is_served_when_servers_die_and_when_there_may_be_more() {
 #[test]
 fn clients_and_servers_that_die_leave_nothing() {
     let (instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 1");
-    // A client that dies in a transaction, with the only server.
+    // A client that dies in a transaction, using the only server.
     let mut s = connect(&at, "a", "self");
     s.execute("insert into w values (1, 'x')").unwrap();
     drop(s);
@@ -451,14 +451,14 @@ fn clients_and_servers_that_die_leave_nothing() {
     s.execute("commit").unwrap();
     s.release(false).unwrap();
     until("the server is free", || row(&mut owner, STATS) == "1 0 1");
-    // One that dies while it keeps a session; its client does not notice.
+    // A server that dies while it keeps a session; its client does not notice.
     let pid =
         row(&mut owner, "select p.spid from v$process p, v$session s where s.paddr = p.addr and server = 'POOLED'");
     os::process::kill(pid.parse().unwrap(), SIGKILL).unwrap();
     until("it is gone", || row(&mut owner, "select count(*) from v$session where server = 'POOLED'") == "0");
     assert_eq!(ask(&mut s, "select count(*) from w"), "1");
     s.release(false).unwrap();
-    // Stopped: whoever waits sees the end, whoever works does not.
+    // Stopping the pool: a waiting client sees the end, a working one does not.
     run(&mut owner, "begin dbms_connection_pool.alter_param(param_name => 'MAXSIZE', param_value => '2'); end;");
     let mut idle = connect(&at, "b", "self");
     ask(&mut idle, "select 1 from dual");
@@ -524,25 +524,25 @@ fn the_limits_of_the_pool_hold() {
             &format!("begin dbms_connection_pool.alter_param(param_name => '{name}', param_value => '{value}'); end;"),
         );
     };
-    // A session that has had its clients ends.
+    // A session ends after its maximum number of clients.
     set(&mut owner, "MAX_USE_SESSION", 2);
     two.execute("begin kept.put(42); end;").unwrap();
     two.release(false).unwrap();
     assert_eq!(ask(&mut two, "select kept.get from dual"), "1");
     assert_eq!(row(&mut owner, "select num_purged from v$cpool_stats"), "1");
-    // A client that thinks for too long loses its connection, and what it has not committed.
+    // A client that is idle for too long loses its connection and its uncommitted changes.
     two.execute("insert into w values (1, 'x')").unwrap();
     set(&mut owner, "MAX_THINK_TIME", 1);
-    // The time is looked at between calls: this is one.
+    // The time is checked between calls, such as this one.
     ask(&mut two, "select 1 from dual");
     until("the session ends", || row(&mut owner, "select count(*) from v$session where server = 'POOLED'") == "0");
     assert!(two.query("select 1 from dual").is_err());
     assert_eq!(row(&mut owner, "select count(*) from u.w"), "0");
-    // So does a client that says no more than a part of a call.
+    // So does a client that has sent only a part of a call.
     let mut half = connect(&at, "a", "self");
     half.begin_call().unwrap();
     until("the session ends", || row(&mut owner, "select count(*) from v$session where server = 'POOLED'") == "0");
-    // A server that nobody needs ends.
+    // An unused server ends.
     set(&mut owner, "INACTIVITY_TIMEOUT", 1);
     until("the server ends", || row(&mut owner, "select num_open_servers from v$cpool_stats") == "0");
     set(&mut owner, "MINSIZE", 1);
@@ -643,7 +643,7 @@ fn so_many_clients_and_no_more() {
     assert_eq!(more(), Err(12520));
     drop(s);
     until("there is room again", || more().is_ok());
-    // They are as many too when all of them connect before one is counted.
+    // Their number is the same when all of them connect before one is counted.
     let came: Vec<_> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..12)
             .map(|_| scope.spawn(|| NetSession::connect_pooled(&at, "u", "Tiger1", "a", "self").map_err(|e| code(&e))))

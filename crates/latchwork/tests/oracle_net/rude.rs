@@ -1,5 +1,5 @@
-//! Clients that stop, break, or say nonsense while they log on: each is a record of the listener process that goes,
-//! and nobody waits.
+//! Clients that stop, break, or send garbage during the logon: each costs only a record of the listener process, and
+//! delays no other client.
 
 use crate::unproved::{listener, own_kb, until};
 use crate::{PATIENCE, code, logon, start, sysdba};
@@ -27,7 +27,7 @@ impl Raw {
         raw
     }
 
-    /// Versions and data types are agreed.
+    /// Versions and data types are negotiated.
     fn agreed(at: &NetAddress) -> Raw {
         let mut raw = Raw::accepted(at);
         for write in [|out: &mut Vec<u8>| handshake::write_protocol(out, "rude"), handshake::write_data_types] {
@@ -40,7 +40,7 @@ impl Raw {
     }
 
     fn say(&mut self, bytes: &[u8]) {
-        // A server that has had enough has closed its end.
+        // The server may have closed its end.
         let _ = self.0.write_all(bytes);
     }
 
@@ -48,7 +48,7 @@ impl Raw {
         self.0.read(&mut [0; 4096]).unwrap_or(0)
     }
 
-    /// Whether the server ends the connection, whatever it says before.
+    /// Whether the server ends the connection, whatever it sends before.
     fn is_cut(mut self) -> bool {
         loop {
             match self.0.read(&mut [0; 4096]) {
@@ -102,7 +102,7 @@ fn a_break_or_a_half_closed_connection_before_the_proof_ends_it() {
         named.say(&packet(&first("u")));
         assert!(named.hears() > 8, "a challenge");
         end(named, "named");
-        // In the middle of a message; a break would be a part of it there.
+        // In the middle of a message; a break would be part of the message.
         if half_closed {
             let mut half = Raw::agreed(&at);
             let whole = packet(&first("u"));
@@ -118,7 +118,7 @@ fn a_break_or_a_half_closed_connection_before_the_proof_ends_it() {
 fn a_client_that_takes_its_time_keeps_nobody_waiting() {
     let (instance, at) = start(&[("inbound_connect_timeout", "3")]);
     let gate = listener(&instance);
-    // A byte now and then, of what would be a good logon.
+    // Single bytes, slowly, of a valid logon.
     let mut slow: Vec<(Raw, usize)> = (0..20).map(|_| (Raw::open(&at), 0)).collect();
     let whole = hello(&at);
     until("their time is over", || {
@@ -142,7 +142,7 @@ fn lengths_that_cannot_be_and_other_languages_are_cut_off() {
     let (instance, at) = start(&[]);
     let gate = listener(&instance);
     let before = own_kb(gate);
-    // Ahead of anything: lengths of a packet, of connect data, and of what is no packet.
+    // Before anything else: lengths of a packet, of connect data, and of garbage.
     let mut data_len = hello(&at);
     data_len[24..26].copy_from_slice(&[0xff, 0xff]);
     let mut offset = hello(&at);
@@ -153,7 +153,7 @@ fn lengths_that_cannot_be_and_other_languages_are_cut_off() {
         &[0, 7, 0, 0, 1, 0, 0, 0],
         &[0xff, 0xff, 0xff, 0xff, 6, 0, 0, 0, 1, 2, 3],
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-        // The hello of TLS, to an address without it.
+        // The client hello of TLS, to an address without TLS.
         &[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         &data_len,
         &offset,
@@ -164,7 +164,7 @@ fn lengths_that_cannot_be_and_other_languages_are_cut_off() {
         let _ = raw.0.shutdown(Shutdown::Write);
         assert!(raw.is_cut(), "opening {n}");
     }
-    // Behind the agreement packets have lengths of 32 bits, and messages have counts and lengths of their own.
+    // After the negotiation packets have lengths of 32 bits, and messages have counts and lengths of their own.
     let mut long = packet(&first("u"));
     long[..4].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff]);
     let mut pairs = vec![message::FUNCTION, function::AUTH_PHASE_ONE, 1, 1, 1, 1, 1, 1, 1];
@@ -178,7 +178,7 @@ fn lengths_that_cannot_be_and_other_languages_are_cut_off() {
         let _ = raw.0.shutdown(Shutdown::Write);
         assert!(raw.is_cut(), "message {n}");
     }
-    // A call of a session, before there is one.
+    // A call of a session, before there is a session.
     let mut raw = Raw::agreed(&at);
     raw.say(&packet(&[message::FUNCTION, function::PING, 1]));
     assert!(raw.is_cut(), "there is no session");
@@ -223,14 +223,14 @@ fn only_those_who_may_enter_in_restricted_mode() {
 fn logons_while_the_instance_closes_are_refused_or_cut_off() {
     let dir = std::env::temp_dir().join(format!("lw-closing-{}", std::process::id()));
     let (kept, at) = crate::unproved::Kept::start(&dir, "0");
-    // Some wait with a challenge, some have a session, some come all the time.
+    // Some clients wait with a challenge, some have a session, some keep connecting.
     let named: Vec<Stranger> = (0..8).map(|_| Stranger::open(&at, "system", Stage::Named).unwrap()).collect();
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|s| {
         for _ in 0..4 {
             s.spawn(|| {
                 while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                    // ORA-01017: SYSTEM is locked, and has no password; then ORA-01089 and its like, or nobody listens.
+                    // ORA-01017: SYSTEM is locked, and has no password; then ORA-01089 and the like, or no listener.
                     let e = NetSession::connect(&at, "system", "manager").err().expect("no session");
                     assert!(matches!(code(&e), 1017 | 1033 | 1089 | 12528 | 12537 | 12541 | 12545 | 3113 | 0), "{e}");
                 }

@@ -1,4 +1,4 @@
-//! The shell over the network: it does what it does over the local socket, and finds its way by names.
+//! The shell over the network: it works as over the local socket, and resolves connect names.
 
 use crate::encrypted::Wallets;
 use crate::{PATIENCE, number, start, sysdba};
@@ -27,7 +27,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a shell prints that knows of no names and no instance but those of its arguments.
+/// The output of a shell with no names and no instance except those in its arguments.
 fn shell(logon: &[&str], dir: &Path, env: &[(&str, &str)], script: &str) -> Output {
     let mut shell = Command::new(env!("CARGO_BIN_EXE_latchwork"));
     shell.args(["sql", "-s", "-L", "--dir"]).arg(dir).args(logon);
@@ -36,7 +36,7 @@ fn shell(logon: &[&str], dir: &Path, env: &[(&str, &str)], script: &str) -> Outp
     }
     shell.envs(env.iter().copied());
     let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // One that has not logged on reads nothing.
+    // A shell that has not logged on reads nothing.
     let _ = shell.stdin.take().unwrap().write_all(script.as_bytes());
     shell.wait_with_output().unwrap()
 }
@@ -237,14 +237,14 @@ fn sysdba_and_new_passwords_travel_over_the_network() {
     assert_eq!(connect(&Credentials::Sysdba).map(drop).map_err(|e| e.code()), Err(1017));
 }
 
-/// A break ends the call that runs, over TLS too, and one that comes too late ends nothing.
+/// A break ends the running call, over TLS too, and one that comes too late has no effect.
 fn breaks_of(at: &NetAddress) {
     let route = Route::to(at);
     let mut s = Client::connect_net(&route, &Credentials::password("u", "Tiger1"), &ConnectOptions::default()).unwrap();
     for n in 1..=3 {
         let (handle, (sender, ended)) = (s.break_handle(), std::sync::mpsc::channel::<()>());
         let thread = std::thread::spawn(move || {
-            // Again until the call has ended: the first may come before it has begun.
+            // Repeated until the call has ended: the first break may come before it has begun.
             while ended.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
                 handle.send().unwrap();
             }
@@ -269,7 +269,7 @@ fn a_call_over_the_network_is_broken_and_the_session_goes_on() {
     breaks_of(&encrypted);
 }
 
-/// Arrays travel to the listener as to the local socket, and say the same of their rows.
+/// Arrays work through the listener as through the local socket, with the same results for their rows.
 #[test]
 fn arrays_over_the_network_are_those_of_the_local_socket() {
     use client::{ArrayError, ArrayOptions, ArrayOutcome};
@@ -340,7 +340,7 @@ fn arrays_over_the_network_are_those_of_the_local_socket() {
     let shown = |outcome: Result<ArrayOutcome, ArrayError>| {
         let (outcome, error) = match outcome {
             Ok(o) => (o, 0),
-            // Values returned by executions before one that fails do not travel with its error.
+            // Values returned by executions before a failing one are not sent with its error.
             Err(e) => (ArrayOutcome { returned: Vec::new(), ..*e.done }, e.error.code()),
         };
         let errors: Vec<_> = outcome.errors.iter().map(|(n, e)| (*n, e.code, e.text.clone())).collect();
@@ -350,7 +350,7 @@ fn arrays_over_the_network_are_those_of_the_local_socket() {
         let found = shown(local.execute_many(sql, binds, rows, *options));
         local.execute("rollback", &[]).expect("a rollback");
         let before = rows.len();
-        // The rows that stay are those of the cases before.
+        // The remaining rows are those of the cases before.
         let again = shown(net.execute_many(sql, binds, rows, *options));
         assert_eq!(again, found, "{sql}, {before} rows");
         net.execute("commit", &[]).expect("a commit");

@@ -1,4 +1,4 @@
-//! Connections that prove nothing: they take no process and no slot, little memory, and nobody's place.
+//! Unauthenticated connections: they take no process and no slot, little memory, and block no other client.
 
 use crate::{PATIENCE, logon, number, start, sysdba};
 use client::{ClientError, Credentials, Ephemeral, NetAddress, NetSession, Stage, Stranger};
@@ -19,7 +19,7 @@ pub fn until(what: &str, mut is: impl FnMut() -> bool) {
     }
 }
 
-/// The processes of an instance, by the name that the system shows.
+/// The processes of an instance, by their names in `ps`.
 pub fn processes(instance: &Ephemeral) -> Vec<(i32, String)> {
     let supervisor = std::fs::read_to_string(instance.dir().join("latchwork.pid")).unwrap();
     let children = |pid: &str| {
@@ -37,15 +37,15 @@ pub fn listener(instance: &Ephemeral) -> i32 {
     all.iter().find(|(_, name)| name == "lw_lsnr").unwrap_or_else(|| panic!("a listener process: {all:?}")).0
 }
 
-/// Kilobytes of a process's memory that are no file's and not the instance's. What is private to it is more: pages of
-/// the instance that nobody else has looked at, and those that its parent has written to since.
+/// Kilobytes of a process's memory that belong neither to a file nor to the SGA. Its private memory is larger: it
+/// includes pages of the SGA that only it has touched, and those that its parent has written to since.
 pub fn own_kb(pid: i32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("its memory");
     let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).expect("a line");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// Kilobytes that the kernel keeps for connections over TCP, of the whole machine.
+/// Kilobytes of kernel memory for TCP connections, of the whole machine.
 fn kernel_kb() -> u64 {
     let text = std::fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
     let tcp = text.lines().find(|line| line.starts_with("TCP:")).unwrap_or_default();
@@ -55,7 +55,7 @@ fn kernel_kb() -> u64 {
 #[test]
 fn strangers_take_no_process_no_slot_and_little_memory() {
     let n = strangers();
-    // Both ends of every connection are this machine's, and this end this process's.
+    // Both ends of every connection are on this machine, and this end in this process.
     let descriptors = os::process::raise_descriptor_limit();
     assert!(descriptors > n as u64 + 100, "raise the limit of open files above {n}: ulimit -n");
     let most = (n + 100).to_string();
@@ -81,7 +81,7 @@ fn strangers_take_no_process_no_slot_and_little_memory() {
     let kernel = kernel_kb().saturating_sub(kernel_before);
     println!("{n} connections: {grown} KB of the listener process, {kernel} KB of the kernel for both ends");
     assert!(grown < 10 * n as u64, "{grown} KB for {n} connections");
-    // Neither the owner nor a user who has a password waits for any of them.
+    // Neither the owner nor a user with a password waits for any of them.
     logon(&at).logoff().unwrap();
     drop(instance.connect(&Credentials::Sysdba).expect("the owner gets in"));
     assert!(all.iter().all(|s| !s.is_gone()), "they had room");
@@ -116,12 +116,12 @@ fn what_a_stranger_may_say_is_bounded() {
         s.set_read_timeout(Some(PATIENCE)).unwrap();
         s.write_all(&hello).unwrap();
         assert!(s.read(&mut accept).unwrap() > 8);
-        // A message that never ends: whole packets of it, or single bytes.
+        // An endless message: as whole packets, or as single bytes.
         let mut packet = Vec::new();
         let mut part = vec![1; if n % 2 == 0 { 8000 } else { 1 }];
         part[0] = net::oracle::message::PROTOCOL;
         net::oracle::tns::write_data(&mut packet, &part, 8192);
-        // What is sent may be taken by the socket's buffers, however much it is; the end is read behind it.
+        // The socket's buffers may take everything that is sent; the end of the connection is detected by a read.
         for _ in 0..500 {
             if s.write_all(&packet).is_err() {
                 break;
@@ -144,7 +144,7 @@ fn a_listener_process_that_dies_is_started_again() {
         os::process::kill(gate, os::signal::SIGKILL).unwrap();
         until("another listens", || processes(&instance).iter().any(|(pid, name)| name == "lw_lsnr" && *pid != gate));
         assert_eq!(number(&s.query("select 1 from dual").unwrap()), 1, "sessions do not notice");
-        // Who connects meanwhile waits, and does not hear that nobody listens.
+        // A client that connects meanwhile waits, and is not refused for want of a listener.
         logon(&at).logoff().unwrap();
     }
     let mut owner = sysdba(&instance);
@@ -175,7 +175,7 @@ fn the_owner_gets_in_when_every_process_is_taken() {
     until("there is room again", || instance.connect(&user).is_ok());
 }
 
-/// An instance of a database that stays.
+/// An instance whose database is kept.
 pub struct Kept(Child);
 
 impl Kept {

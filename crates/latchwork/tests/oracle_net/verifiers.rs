@@ -1,4 +1,4 @@
-//! Verifiers of passwords: 12C ones, and 11G ones where the instance is told to take them.
+//! Verifiers of passwords: 12C ones, and 11G ones if the instance is configured to accept them.
 
 use super::*;
 use client::{Stage, Stranger};
@@ -33,7 +33,7 @@ fn prepare(c: &mut Client) {
     assert_eq!(bad.map_err(|e| code(&e)).err(), Some(2153), "a 10G verifier is of no use");
 }
 
-/// The errors of logons as `user`: over the network, and by the local socket.
+/// The errors of logons as `user`: over the network, and over the local socket.
 fn refusals(instance: &Ephemeral, at: &NetAddress, user: &str, password: &str) -> [u32; 2] {
     let net = NetSession::connect(at, user, password).map(|s| s.logoff().unwrap());
     let given = Credentials::Password { user: user.into(), password: password.into() };
@@ -55,7 +55,7 @@ fn no_11g_verifier_is_made_or_taken_unless_the_instance_is_told_to() {
     assert_eq!(shown, ["12C", "11G", "null"]);
     assert_eq!(refusals(&instance, &at, "u", "Tiger1"), [0; 2]);
     assert_eq!(refusals(&instance, &at, "older", "Tiger1"), [1017; 2]);
-    // Neither the account nor a name that nobody has is told from others.
+    // Neither the account nor a name that does not exist can be distinguished from others.
     assert_eq!(["u", "older", "keyless", "nobody1", "nobody2"].map(|user| kind(&at, user)), [KIND_12C; 5]);
     c.execute("alter user older identified by Tiger1", &[]).unwrap();
     assert_eq!((versions(&mut c, "older").as_str(), refusals(&instance, &at, "older", "Tiger1")), ("12C", [0; 2]));
@@ -71,7 +71,8 @@ fn an_instance_that_takes_11g_verifiers_makes_them_too() {
         assert_eq!(refusals(&instance, &at, user, "Tiger1"), [0; 2], "{user}");
         assert_eq!(refusals(&instance, &at, user, "tiger1"), [1017; 2], "{user}");
     }
-    // The stronger one is asked for where there is one. Names that nobody has are of both kinds, each always the same.
+    // An account is asked for the proof of its stronger verifier. Names that do not exist are of both kinds, each
+    // always the same.
     assert_eq!(["u", "older"].map(|user| kind(&at, user)), [KIND_12C, KIND_11G]);
     let nobodys = || (0..20).map(|n| kind(&at, &format!("nobody{n}"))).collect::<Vec<u32>>();
     let kinds = nobodys();
@@ -80,7 +81,7 @@ fn an_instance_that_takes_11g_verifiers_makes_them_too() {
     for n in 0..4 {
         assert_eq!(refusals(&instance, &at, &format!("nobody{n}"), "Tiger1"), [1017; 2]);
     }
-    // The shell, which may be told to want the newer ones alone.
+    // The shell, which may be configured to accept only the newer ones.
     let target = format!("older/Tiger1@127.0.0.1:{}/{}", at.port, at.service);
     let settings = std::env::temp_dir().join(format!("lw-verifiers-{}", std::process::id()));
     std::fs::create_dir_all(&settings).unwrap();
@@ -110,7 +111,7 @@ fn an_instance_that_takes_11g_verifiers_makes_them_too() {
     own.execute(&change("Tiger1")).unwrap();
     own.logoff().unwrap();
     assert_eq!(refusals(&instance, &at, "older", "Tiger3"), [0; 2]);
-    // Both may be imported, with what Oracle writes beside them.
+    // Both may be imported, together with the other parts that Oracle writes.
     let both = text(&mut c, "select spare4 from sys.user$ where name = 'OLDER'");
     let beside = both.replace(";T:", &format!(";H:{};T:", "0".repeat(32)));
     c.execute(&format!("create user imported identified by values '{beside};F894844C34402B67'"), &[]).unwrap();

@@ -1,11 +1,11 @@
 //! Actions: statements, and the privileges that each needs.
 
-/// What an action is on. It decides how a refusal looks.
+/// The object of an action. It decides the form of a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum On {
     /// O's table, or the view over it.
     Table,
-    /// A table or view of O's on which nothing is granted.
+    /// A table or view of O's without any grants.
     OtherTable,
     Sequence,
     OtherSequence,
@@ -13,18 +13,18 @@ pub enum On {
     Procedure,
     /// O's object type.
     Type,
-    /// A type of O's that DDL names.
+    /// A type of O's, named in DDL.
     OtherType,
-    /// A procedure of O's that DDL names.
+    /// A procedure of O's, named in DDL.
     OtherUnit,
     Index,
     /// O's function or procedure, in GRANT EXECUTE.
     Units,
-    /// O's table, by DBMS_STATS.
+    /// O's table, through DBMS_STATS.
     Statistics,
     /// O's table, in REVOKE.
     Granted,
-    /// The schema of O, or the system: nobody is told that it is not there.
+    /// The schema of O, or the system: the refusal does not hide whether the object exists.
     System,
     /// A role that is granted.
     Role,
@@ -36,25 +36,25 @@ pub enum On {
     Package,
     /// The same, in SQL.
     PackageInSql,
-    /// A cursor of somebody else's, which DBMS_XPLAN shows or not.
+    /// Another user's cursor, which DBMS_XPLAN shows or hides.
     Cursor,
 }
 
-/// A statement, with `{t}`, `{q}`, `{f}`, `{p}`, `{y}` for the names, `{n}` for a name that is the way's own, and its
-/// needs: of each list one.
+/// A statement, with `{t}`, `{q}`, `{f}`, `{p}`, `{y}` for the names and `{n}` for a name unique to the way, and its
+/// required privileges: one of each list.
 pub struct Action {
     pub text: &'static str,
     pub on: On,
     pub needs: &'static [&'static [&'static str]],
-    /// Names in it are not looked for behind synonyms, and it commits.
+    /// Names in it are not resolved through synonyms, and it commits.
     pub ddl: bool,
-    /// It reads or changes rows, so it may be on a view, too.
+    /// It reads or changes rows, so it may also use a view.
     pub rows: bool,
-    /// O may, whatever else O may not.
+    /// O may always do it.
     pub owners: bool,
-    /// The role DBA is enough.
+    /// The role DBA suffices.
     pub dba: bool,
-    /// What SYS does to have everything as before, where the statement takes something away.
+    /// A statement of SYS that restores the former state, if the action removes something.
     pub again: &'static str,
 }
 
@@ -94,12 +94,12 @@ const fn drops(text: &'static str, on: On, needs: Needs, again: &'static str) ->
     Action { text, on, needs, ddl: true, again, ..PLAIN }
 }
 
-/// What O may not do for being O.
+/// An action that O may not do merely as the owner.
 const fn system(text: &'static str, needs: Needs) -> Action {
     Action { text, on: On::System, needs, ddl: true, owners: false, ..PLAIN }
 }
 
-/// What SYS alone may do.
+/// An action that only SYS may do.
 const fn of_sys(text: &'static str) -> Action {
     Action { text, on: On::Dictionary, ddl: true, owners: false, dba: false, ..PLAIN }
 }
@@ -128,13 +128,13 @@ pub const ACTIONS: &[Action] = &[
     rows("merge into {t} using dual on (1 = 0) when matched then update set b = 1", &[UPDATE_B]),
     rows("merge into {t} using dual on (1 = 0) when not matched then insert (a) values (9)", &[INSERT_A]),
     rows("merge into {t} m using dual on (m.a = 1) when matched then update set b = 1", &[UPDATE_B, READ]),
-    // In a cursor that a row, or the result of a block, hands out.
+    // In a cursor that is returned in a row or as a result of a block.
     rows("select cursor(select a from {t}) c from dual", &[READ]),
     rows(
         "begin declare c sys_refcursor; begin open c for select a from {t}; dbms_sql.return_result(c); end; end;",
         &[READ],
     ),
-    // In FROM of a statement on something else.
+    // In FROM of a statement on another object.
     rows("select /*+ result_cache */ max(a) from {t}", &[READ]),
     ddl("create table {n}_c as select a from {t}", On::Table, &[READ]),
     table(
@@ -161,7 +161,7 @@ pub const ACTIONS: &[Action] = &[
             "delete any table",
         ]],
     ),
-    // The table itself. A foreign key to it keeps it from being dropped by those who may.
+    // The table itself. A foreign key to it prevents permitted users from dropping it.
     ddl("alter table {t} modify (a null)", On::Table, &[&["alter", "alter any table"]]),
     ddl("drop table {t}", On::Table, &[&["drop any table"]]),
     ddl("truncate table {t}", On::Table, &[&["drop any table"]]),
@@ -171,7 +171,7 @@ pub const ACTIONS: &[Action] = &[
     ddl("audit select on {t}", On::Table, &[&["audit any"]]),
     ddl("noaudit select on {t}", On::Table, &[&["audit any"]]),
     ddl("create index {n} on {t} (b)", On::Table, &[&["index", "create any index"]]),
-    // No ANY privilege and no role stands for REFERENCES.
+    // Neither an ANY privilege nor a role includes REFERENCES.
     Action {
         text: "create table {n} (a number references {t})",
         needs: &[&["references"]],
@@ -228,7 +228,7 @@ pub const ACTIONS: &[Action] = &[
     ddl("create procedure o.mp is begin null; end;", On::System, &[&["create any procedure"]]),
     ddl("create or replace procedure o.mp is begin null; end;", On::System, &[&["create any procedure"]]),
     ddl("create or replace package o.mk is n number; end;", On::System, &[&["create any procedure"]]),
-    // In the schema of SYS: no ANY privilege reaches there.
+    // In the schema of SYS, where no ANY privilege applies.
     Action { dba: false, ..system("create table sys.mt (a number)", &[]) },
     Action { dba: false, ..system("create or replace procedure sys.mp is begin null; end;", &[]) },
     Action { dba: false, ..system("create view sys.mv as select 1 a from dual", &[]) },

@@ -1,10 +1,10 @@
-//! Actors: users who have one privilege each.
+//! Actors: users with one privilege each.
 
-/// The privilege of an actor: on one of O's objects, on a package of SYS, or of the system.
+/// The privilege of an actor: on one of O's objects, on a package of SYS, or a system privilege.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Holding {
     Nothing,
-    /// On the table, and on the view where views have it.
+    /// On the table, and on the view if the privilege exists for views.
     OnTable(&'static str),
     /// The same, with the grant option.
     OnTableToGive(&'static str),

@@ -1,4 +1,4 @@
-//! Views of the dictionary that tools read: what they show, and to whom.
+//! Dictionary views for tools: their contents, and the users who may read them.
 
 use crate::{instance, logon, run};
 use session::Session;
@@ -62,7 +62,7 @@ fn subprograms_and_their_arguments_are_shown_to_those_who_may_execute_them() {
         "Q PK - T 2 2 UNDEFINED IN N",
     ];
     assert_eq!(lines(&mut s, arguments)[4..], of_package);
-    // The built-in packages have theirs.
+    // The built-in packages have arguments, too.
     let sleep = "select argument_name, data_type from all_arguments where owner = 'SYS' and package_name = 'DBMS_SESSION' \
                  and object_name = 'SLEEP'";
     assert_eq!(lines(&mut v, sleep), ["SECONDS NUMBER"]);
@@ -98,7 +98,7 @@ fn statistics_of_columns_lobs_and_types_have_their_views() {
     ] {
         assert_eq!(lines(&mut v, &format!("select count(*) from {view}")), ["0"], "{view}");
     }
-    // The columns of the views that one may read.
+    // The columns of the readable views.
     let columns =
         |of: &str| format!("select count(*) from dict_columns where table_name = '{of}' and column_name = 'USERNAME'");
     assert_eq!(lines(&mut v, &columns("ALL_USERS")), ["1"]);
@@ -144,7 +144,7 @@ fn nobody_sees_in_the_catalog_what_may_not_be_read() {
     }
     let views = "select count(*) from all_objects where owner = 'SYS' and object_name in ('DBA_TABLES', 'OBJ$')";
     assert_eq!(shown("catalog", views), ["1"], "the role reads views, and no tables of SYS's");
-    // What everybody is shown, everybody may read, and the other way round.
+    // Views listed for every user are readable by every user, and vice versa.
     let mut u = logon(&instance, "u");
     let named = lines(&mut u, "select object_name from all_objects where owner = 'SYS' and object_type = 'VIEW'");
     for view in lines(&mut s, "select object_name from dba_objects where owner = 'SYS' and object_type = 'VIEW'") {
@@ -171,7 +171,7 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
     let refused = |u: &mut Session, text: &str| u.run(text).expect_err(text).to_string()[..9].to_owned();
     let import = "begin dbms_stats.import_table_stats('O', 'T', stattab => 'ST', statown => 'U'); end;";
     let report = "declare c clob; begin c := dbms_stats.report_col_usage('O', 'T'); end;";
-    // The table is not U's to be seen: nothing is exported.
+    // U cannot see the table: nothing is exported.
     run(&mut u, "begin dbms_stats.export_table_stats('O', 'T', stattab => 'ST', statown => 'U'); end;");
     assert_eq!(lines(&mut u, "select count(*) from st"), ["0"]);
     for (text, error) in [
@@ -193,7 +193,7 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
     assert_eq!(refused(&mut u, import), "ORA-20000");
     run(&mut s, "grant analyze any to u");
     run(&mut u, import);
-    // Objects of SYS want a privilege of their own, and no other one.
+    // Objects of SYS require a privilege of their own, and no other one.
     let fixed = "begin dbms_stats.gather_fixed_objects_stats; end;";
     assert_eq!(refused(&mut u, fixed), "ORA-20000");
     run(&mut s, "revoke analyze any from u");
@@ -209,12 +209,12 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
     run(&mut u, "begin dbms_stats.alter_stats_history_retention(5); end;");
     assert_eq!(lines(&mut u, "select dbms_stats.get_stats_history_retention from dual"), ["5"]);
     assert_eq!(refused(&mut u, "begin dbms_stats.alter_stats_history_retention(-2); end;"), "ORA-20001");
-    // Without a history there is nothing to restore.
+    // Without a history nothing can be restored.
     run(&mut s, "begin dbms_stats.alter_stats_history_retention(0); end;");
     let saved = "select count(*) from sys.all_tab_stats_history where owner = 'O' and table_name = 'T'";
     let before = lines(&mut s, saved);
     run(&mut o, "begin dbms_stats.set_table_stats('O', 'T', numrows => 8); end;");
     assert_ne!(before, ["0"]);
-    // The versions that the retention does not cover any more go when the next would be saved.
+    // Versions older than the retention are removed when the next one would be saved.
     assert_eq!(lines(&mut s, saved), ["0"]);
 }

@@ -1,13 +1,13 @@
-//! Who may do what, by which way: every actor tries every action by every way, and what comes of it is what a small
-//! model of Oracle's rules says. The model stands in `model.rs` and knows nothing of the product.
+//! The matrix of privileges: every actor tries every action in every way, and the outcome must be that of a small model
+//! of Oracle's rules. The model is in `model.rs` and shares no code with the product.
 //!
-//! An actor is a user who has one privilege, directly or through a role, or nothing, or everything. An action is a
-//! statement on what the user O owns, or on the system. A way is how the statement gets to run. What is asked is only
-//! whether the privilege was there: a statement that is refused for what O's objects are (a key in the way of DROP) was
-//! allowed.
+//! An actor is a user with one privilege, directly or through a role, or with none, or with all. An action is a
+//! statement on objects of the user O, or on the system. A way is the manner in which the statement is executed. Only
+//! the presence of the privilege is tested: a statement that is refused because of the state of O's objects (a key that
+//! prevents DROP) counts as permitted.
 //!
-//! The instance and its sessions are in this process, so a cell costs what its statements cost. A test of a quarter of
-//! the actors has an instance of its own, and the four run side by side.
+//! The instance and its sessions are inside this process, so a cell costs no more than its statements. A test of a
+//! quarter of the actors has an instance of its own, and the four run in parallel.
 
 mod actions;
 mod actors;
@@ -50,7 +50,7 @@ const GO: &str = "begin execute immediate s; end;";
 const GOES: &str = "pragma autonomous_transaction; begin execute immediate s; rollback; return sysdate + 1; end;";
 const GOES_NOTED: &str = "pragma autonomous_transaction; begin execute immediate z.st.s; rollback; return 1; end;";
 
-/// O with what it owns, and Z with units that run as who calls them. Z2 and Z3 are granted things.
+/// O with its objects, and Z with invoker's units. Z2 and Z3 get grants.
 fn prepare(s: &mut Session) {
     let units = "create session, create table, create view, create sequence, create procedure, create synonym, \
                  create job, unlimited tablespace";
@@ -60,7 +60,7 @@ fn prepare(s: &mut Session) {
     }
     for text in [
         "create table o.t (a number primary key, b number)",
-        // A key to it: neither DROP nor TRUNCATE does anything to those who may.
+        // A foreign key to it: DROP and TRUNCATE fail even for permitted users.
         "create table o.child (a number references o.t)",
         "create view o.vt as select a, b from o.t",
         "create sequence o.q",
@@ -114,7 +114,7 @@ fn prepare(s: &mut Session) {
     run(s, "commit");
 }
 
-/// Makes the user, and gives what it has, itself or through a role.
+/// Creates the user and grants its privilege, directly or through a role.
 fn make(s: &mut Session, user: &str, actor: Actor) {
     run(s, &format!("create user {user} identified by x quota unlimited on users"));
     run(
@@ -154,7 +154,7 @@ fn make(s: &mut Session, user: &str, actor: Actor) {
     }
 }
 
-/// The units and the view of an actor.
+/// Creates the units and the view of an actor.
 fn equip(s: &mut Session, user: &str) {
     run(s, &format!("create or replace procedure {user}.go(s varchar2) is {GO}"));
     run(s, &format!("create package {user}.pk is procedure go(s varchar2); end;"));
@@ -166,8 +166,8 @@ fn equip(s: &mut Session, user: &str) {
     run(s, &format!("create view {user}.vown as select z.noted n from dual"));
 }
 
-/// Whether a cell is tried. Each is by which the actor may do what others may not, and some of the rest: where only the
-/// refusal is another one, and where the actor is as good as any user.
+/// Whether a cell is tested: all cells in which the actor has more rights than others, and some of the rest, in which
+/// only the refusal differs or the actor has no special right.
 fn tells(actor: (usize, Actor), action: (usize, &Action), way: (usize, Way)) -> bool {
     let nobody = Actor { holding: Holding::Nothing, by_role: false };
     let (this, others) = (expected(actor.1, action.1, way.1), expected(nobody, action.1, way.1));
@@ -188,7 +188,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// What comes of the action for the session's user.
+    /// The outcome of the action for the session's user.
     fn outcome(&mut self, c: &mut Session, action: &Action, way: Way, user: &str) -> Outcome {
         let texts = statements(action, way, user);
         let (last, before) = texts.split_last().expect("a statement");
@@ -208,7 +208,7 @@ impl Bench {
                 let job = job.to_i64().expect("a number");
                 match self.sys.run_job(job).expect("a job") {
                     JobOutcome::Done => {
-                        // One whose interval has been evaluated stays.
+                        // A job whose interval has been evaluated stays.
                         let _ = c.run(&format!("begin dbms_job.remove({job}); commit; end;"));
                         None
                     }
@@ -255,7 +255,7 @@ impl Bench {
                     self.wrong.push(format!("{actor:?} by {:?}: {text}: {got:?}, not {want:?}", way.1));
                 }
                 if !action.1.again.is_empty() && (got.is_none() || want.is_none()) {
-                    // It is there already where the statement failed for another reason.
+                    // The object exists already if the statement failed for another reason.
                     let _ = self.sys.run(action.1.again);
                 }
             }
@@ -304,7 +304,7 @@ fn every_actor_may_what_the_rules_say_by_every_way_last_quarter() {
     part(3, 4);
 }
 
-/// The code of what a statement raises, 0 when it is done.
+/// The error number of a statement, 0 on success.
 fn code_of(s: &mut Session, text: &str) -> u32 {
     let code = s.run(text).map_or_else(|e| e.code(), |_| 0);
     run(s, "rollback");
@@ -337,8 +337,8 @@ fn a_lob_is_changed_with_the_privilege_to_update_its_column() {
     ] {
         run(&mut sys, &text);
     }
-    // The privileges of each, then the outcomes of the block, O's procedure, Z's procedure, and O's procedure with a
-    // locator.
+    // The privileges of each user, then the outcomes of the block, O's procedure, Z's procedure, and O's procedure with
+    // a locator.
     let users: [(&str, &[&str], [u32; 4]); 6] = [
         ("reads", &["read on o.docs"], [6550, 0, 1031, 6550]),
         ("selects", &["select on o.docs"], [1031, 0, 1031, 0]),
@@ -359,7 +359,7 @@ fn a_lob_is_changed_with_the_privilege_to_update_its_column() {
         let blocks = [&format!("begin {append} end;"), "begin o.writes; end;", "begin z.writes; end;", takes];
         let got = blocks.map(|block| code_of(&mut c, block));
         assert_eq!(got, want, "{user}");
-        // A view lends the right to read, and none to change what lies below it.
+        // A view conveys the right to read, but not to change its base table.
         let by_view =
             "begin for r in (select c from o.docs_v for update) loop dbms_lob.append(r.c, 'x'); end loop; end;";
         assert_eq!(code_of(&mut c, by_view), if want[0] == 0 { 0 } else { 1031 }, "{user}");

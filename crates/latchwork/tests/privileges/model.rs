@@ -1,4 +1,4 @@
-//! The model: what Oracle's rules say comes of an action.
+//! The model: the outcome of an action by Oracle's rules.
 
 use crate::actions::{Action, On};
 use crate::actors::{Actor, Holding};
@@ -7,8 +7,7 @@ use crate::ways::{As, Way};
 /// The outcome: nothing, or the number of the refusal.
 pub type Outcome = Option<&'static str>;
 
-/// The refusals that there are. What is refused for another reason was allowed: a key in the way of DROP, a name that
-/// is taken.
+/// The refusals. A statement refused for another reason was permitted: a key that prevents DROP, a name that exists.
 const REFUSALS: &[&str] = &[
     "ORA-00942",
     "ORA-00904",
@@ -23,7 +22,7 @@ const REFUSALS: &[&str] = &[
     "ORA-20000",
     // A division by the number of lines that DBMS_XPLAN shows.
     "ORA-01476",
-    // Behind those: a cursor whose query fails is not declared.
+    // After one of those: a cursor whose query fails is not declared.
     "PLS-00904",
     "PLS-00201",
 ];
@@ -63,8 +62,8 @@ const SEES_INDEXES: &[&str] = &["create any index", "alter any index", "drop any
 pub const ON_VIEW: &[&str] =
     &["select", "read", "insert", "update", "delete", "update (b)", "insert (a)", "references", "flashback", "debug"];
 
-/// What an actor has that concerns the action: the privilege, and with `+` the same with the option to give it away.
-/// The second is whether it is on the object itself.
+/// The actor's privileges that concern the action, with `+` if with the grant or admin option. The second value says
+/// whether they are on the object itself.
 fn held(actor: Actor, action: &Action, way: Way) -> (Vec<&'static str>, bool) {
     let to_give = |name: &'static str| match name {
         "select" => "select+",

@@ -1,4 +1,4 @@
-//! Ways: how a statement gets to run, and as whom.
+//! Ways: the manner in which a statement is executed, and the identity it has.
 
 use crate::actions::{Action, On};
 use crate::actors::{Actor, Holding};
@@ -14,12 +14,12 @@ pub enum Way {
     Block,
     /// A view over the table.
     View,
-    /// The actor's own procedure, which has the actor's privileges and no roles.
+    /// The actor's own procedure, which has the actor's privileges without roles.
     DefinersUnit,
     DefinersPackage,
-    /// In the text of the actor's own procedure: asked when it is compiled.
+    /// In the text of the actor's own procedure: checked when it is compiled.
     DefinersText,
-    /// O's procedure: what O may do, anybody may who may execute it.
+    /// O's procedure: any user with EXECUTE on it may do what O may do.
     OwnersUnit,
     /// Z's procedure with AUTHID CURRENT_USER.
     InvokersUnit,
@@ -28,9 +28,9 @@ pub enum Way {
     InvokersFunction,
     /// The same in O's procedure: the caller is O.
     InvokersUnitInOwners,
-    /// The actor's view with Z's function of invoker's rights: whose view it is, that calls.
+    /// The actor's view with Z's function of invoker's rights: the owner of the view is the caller.
     OwnView,
-    /// Z's view with that function: Z calls, whoever asks.
+    /// Z's view with that function: Z is the caller, whichever user queries it.
     InvokersInView,
     /// Z's view with that function, BEQUEATH CURRENT_USER.
     Bequeathed,
@@ -68,14 +68,14 @@ pub const WAYS: &[Way] = &[
     Way::Interval,
 ];
 
-/// Whose privileges count.
+/// The user whose privileges count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum As {
     Actor,
     /// The actor without roles.
     ActorAlone,
     Owner,
-    /// Z, who has nothing.
+    /// Z, who has no privileges.
     Nobody,
 }
 
@@ -84,7 +84,7 @@ impl Way {
         match self {
             Way::Direct | Way::Synonym | Way::CurrentSchema | Way::Dynamic | Way::Block | Way::View => As::Actor,
             Way::InvokersUnit | Way::InvokersPackage | Way::InvokersFunction | Way::Bequeathed => As::Actor,
-            // A job has its owner's default roles, and those are all.
+            // A job has its owner's default roles, and so has the actor.
             Way::Job | Way::Interval => As::Actor,
             Way::DefinersUnit | Way::DefinersPackage | Way::DefinersText | Way::OwnView => As::ActorAlone,
             Way::OwnersUnit | Way::OwnersView | Way::InvokersUnitInOwners => As::Owner,
@@ -92,7 +92,7 @@ impl Way {
         }
     }
 
-    /// Whether Z's code runs with the actor's privileges, which SYS has to allow (INHERIT PRIVILEGES).
+    /// Whether Z's code runs with the actor's privileges, which SYS has to permit (INHERIT PRIVILEGES).
     pub fn inherits(self) -> bool {
         matches!(
             self,
@@ -100,7 +100,7 @@ impl Way {
         )
     }
 
-    /// Whether the action can be written that way.
+    /// Whether the action can be executed in this way.
     pub fn fits(self, actor: Actor, action: &Action) -> bool {
         let is_sys = actor.holding == Holding::Sysdba;
         let is_block = action.text.starts_with("begin");
@@ -113,16 +113,16 @@ impl Way {
             Way::Block | Way::DefinersText if is_block || action.ddl => false,
             Way::Block | Way::DefinersText if is_sys && self == Way::DefinersText => false,
             Way::Block | Way::DefinersText => !action.text.starts_with("lock") && !action.text.starts_with("explain"),
-            // SYS has no units here, and lends nobody its power.
+            // SYS has no units here, and its privileges are not available to others.
             Way::DefinersUnit | Way::DefinersPackage | Way::OwnView => !is_sys,
-            // It takes 200 characters.
+            // The interval is limited to 200 characters.
             Way::Interval => action.text.len() < 120,
             _ => true,
         }
     }
 }
 
-/// What is sent: statements in order, the last of which is the one that counts.
+/// The statements to send, in order; the outcome is that of the last one.
 pub fn statements(action: &Action, way: Way, own: &str) -> Vec<String> {
     let (schema, view) = match way {
         Way::Synonym => ("syn_", "t"),
@@ -133,7 +133,7 @@ pub fn statements(action: &Action, way: Way, own: &str) -> Vec<String> {
     let name = |last: &str| format!("{schema}{last}");
     let text = action.text.replace("{t}", &name(view)).replace("{q}", &name("q"));
     let text = text.replace("{f}", &name("f")).replace("{p}", &name("p")).replace("{y}", &name("y"));
-    // Made in the schema in force: the actor's, but with the privileges of the way.
+    // Created in the current schema: the actor's, but with the privileges of the way.
     let made = match way.identity() {
         As::Actor | As::ActorAlone => own,
         As::Owner => "o",

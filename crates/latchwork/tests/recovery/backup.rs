@@ -1,4 +1,4 @@
-//! Backups of a database that is written to, and what can be made of them.
+//! Backups of a database under load, and restores from them.
 
 use crate::common::{Database, LOAD_TABLE, Load, assert_kept, assert_whole, error, eventually, number, rows, run};
 use std::path::Path;
@@ -45,7 +45,7 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
         assert_eq!(rows(&mut c, "select distinct status from v$backup"), ["NOT ACTIVE"]);
         let there = load.total();
         eventually("more work is done", || load.total() > there + 300);
-        // A moment when nothing is under way, between two marks.
+        // A moment without any work, between two marks.
         load.stop.store(true, Ordering::Relaxed);
         workers.into_iter().for_each(|w| w.join().unwrap());
         run(&mut c, &["insert into mark values (1)", "commit"]);
@@ -66,7 +66,7 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
         eventually("work goes on", || load.total() > there + 900);
         db.kill();
     });
-    // To the moment: exactly what was committed before it.
+    // To the moment: exactly the commits before it.
     let then = Database::new("then");
     let (code, out) = latchwork(&[
         "restore",
@@ -87,14 +87,14 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
         assert_eq!(number(&mut c, &format!("select max(n) from load where w = {w}")), *n);
         assert_whole(&mut c, w, *n);
     }
-    // It is a database of its own, in its next life.
+    // It is a separate database, in a new incarnation.
     run(&mut c, &["insert into mark values (3)", "commit"]);
     drop(c);
     then.kill();
     then.start();
     assert_eq!(rows(&mut then.connect(), "select n from mark order by n"), ["1", "3"]);
     then.verify();
-    // To the end, online logs of the dead instance included: everything acknowledged.
+    // To the end, including the online logs of the dead instance: every acknowledged commit.
     let end = Database::new("end");
     let (code, out) = latchwork(&["restore", "--from", text(folder.path()), "--dir", text(end.path())]);
     assert_eq!(code, 0, "{out}");
@@ -105,7 +105,7 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
     assert_kept(&mut c, &load.counts());
     drop(c);
     end.verify();
-    // With the logs alone nobody knows what the file was that came later.
+    // With the logs alone, the file added later is unknown.
     let alone = Database::new("alone");
     std::fs::create_dir_all(alone.path()).unwrap();
     for entry in std::fs::read_dir(db.path()).unwrap().chain(std::fs::read_dir(db.path().join("archive")).unwrap()) {
@@ -121,7 +121,7 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
     let args = ["restore", "--from", text(folder.path()), "--dir", text(nowhere.path()), "--redo", text(alone.path())];
     let (code, out) = latchwork(&args);
     assert!(code == 1 && out.contains("ORA-01157") && out.contains("was added after the backup"), "{out}");
-    // Not to before the copies are of one moment, not over a database, not from a damaged backup.
+    // Refused: a moment before the copies are consistent, an existing database, a damaged backup.
     let early = Database::new("early");
     let args = ["restore", "--from", text(folder.path()), "--dir", text(early.path()), "--until-scn", "2"];
     let (code, out) = latchwork(&args);
@@ -162,7 +162,7 @@ fn files_copied_in_backup_mode_are_put_back_and_rolled_forward() {
         assert!(error(&mut c, "alter database begin backup").contains("ORA-01146"));
         assert_eq!(number(&mut c, "select count(*) from v$backup where status = 'ACTIVE' and change# > 0"), 3);
         for file in ["system01.dbf", "undo01.dbf", "users01.dbf"] {
-            // Slowly, while the files change and checkpoints go on.
+            // Slowly, while the files change and checkpoints are made.
             run(&mut c, &["alter system switch logfile", "alter system checkpoint"]);
             std::fs::copy(db.path().join(file), copies.path().join(file)).unwrap();
         }
@@ -171,19 +171,19 @@ fn files_copied_in_backup_mode_are_put_back_and_rolled_forward() {
         eventually("work goes on", || load.total() > there + 300);
         db.kill();
     });
-    // One file was lost, and is put back from the copy: the start finds out by itself.
+    // One file was lost and is restored from the copy: the start detects it.
     std::fs::copy(copies.path().join("users01.dbf"), db.path().join("users01.dbf")).unwrap();
     std::fs::copy(copies.path().join("system01.dbf"), db.path().join("system01.dbf")).unwrap();
     db.start();
     assert!(db.alert().contains("is of an earlier checkpoint and needs media recovery"));
     assert_kept(&mut db.connect(), &load.counts());
     db.stop();
-    // The same once more, from a database that was closed.
+    // Again, with a database that was closed.
     std::fs::copy(copies.path().join("undo01.dbf"), db.path().join("undo01.dbf")).unwrap();
     db.start();
     assert_kept(&mut db.connect(), &load.counts());
     db.stop();
-    // Without the logs in between it is refused, and the database is as it was.
+    // Without the logs in between it is refused, and the database is unchanged.
     let hidden = db.path().join("hidden");
     let kept = std::fs::read(db.path().join("users01.dbf")).unwrap();
     std::fs::rename(db.path().join("archive"), &hidden).unwrap();
@@ -235,7 +235,7 @@ fn a_crash_in_backup_mode_ends_it_and_a_closed_database_is_backed_up_whole() {
     copy.verify();
 }
 
-/// Restores to an SCN and starts what came out.
+/// Restores to an SCN and starts the result.
 pub fn restored(folder: &Database, to: &Database, scn: Option<i64>) {
     let scn = scn.map(|scn| scn.to_string());
     let mut args = vec!["restore", "--from", text(folder.path()), "--dir", text(to.path())];
@@ -266,7 +266,7 @@ fn tablespaces_that_came_and_went_are_as_they_were_at_the_moment() {
     run(&mut c, &["alter tablespace away offline"]);
     let (code, out) = db.program(&["backup", "--to", text(folder.path())]);
     assert_eq!(code, 0, "{out}");
-    // One goes, others take its place and the numbers; one that was offline comes back and is changed.
+    // One tablespace is dropped, others take its place and numbers; an offline one is brought online and changed.
     run(&mut c, &["alter tablespace away online", "insert into t_away select * from t_away", "commit"]);
     run(&mut c, &["drop tablespace one including contents and datafiles"]);
     made("two").iter().for_each(|sql| run(&mut c, &[sql]));

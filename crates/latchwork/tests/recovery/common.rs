@@ -1,4 +1,4 @@
-//! A database directory, its program and sessions that write into it.
+//! A database directory, its program and sessions that write to it.
 
 use client::{Client, ClientResult, Credentials};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 use types::{Nls, Value};
 
-/// How long anything may take that should happen at once; long enough for a loaded machine.
+/// Time limit for events that should happen at once; long enough for a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A database directory of a test; its instance and its files go with it.
+/// A database directory of a test; dropping it removes its instance and files.
 pub struct Database(pub PathBuf);
 
 impl Database {
@@ -67,8 +67,7 @@ impl Database {
         std::fs::read_to_string(self.0.join("alert.log")).unwrap_or_default()
     }
 
-    /// Stops the instance and checks every file, table and index.
-    /// Its other words.
+    /// Stops the instance and checks every file, table and index. Returns the output.
     pub fn verify(&self) -> String {
         self.stop();
         let (code, text) = self.program(&["verify"]);
@@ -124,7 +123,7 @@ pub fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
     }
 }
 
-/// Sessions that insert, one transaction a row, each counting up; and what was acknowledged of each.
+/// Sessions that insert, one transaction a row, each counting up; and the acknowledged number of each.
 pub struct Load {
     pub acknowledged: Vec<AtomicI64>,
     pub stop: AtomicBool,
@@ -140,13 +139,13 @@ impl Load {
         Load { acknowledged: (0..workers).map(|_| AtomicI64::new(0)).collect(), stop: AtomicBool::new(false) }
     }
 
-    /// One session of the load: ends when told to, or with its instance.
+    /// One session of the load: ends on request, or with its instance.
     pub fn work(&self, db: &Database, worker: usize) {
         let Ok(mut c) = Client::connect(db.path(), &Credentials::Sysdba) else { return };
         while !self.stop.load(Ordering::Relaxed) {
             let n = self.acknowledged[worker].load(Ordering::SeqCst) + 1;
             let insert = format!("insert into load values ({worker}, {n}, rpad('{n}', 300 + mod({n}, 190), 'x'))");
-            // Half of the time a row is changed and deleted on the way.
+            // In half of the transactions a row is also changed and deleted.
             let delete = format!("delete from load where w = {worker} and n = {n} - 7 and mod(n, 10) = 3");
             let update = format!("update load set v = v || '!' where w = {worker} and n = {n} - 3");
             let done =
@@ -167,7 +166,7 @@ impl Load {
     }
 }
 
-/// What was acknowledged is there, whole; at most one transaction a worker more is.
+/// The acknowledged transactions are present, as a whole, and at most one more for each worker.
 pub fn assert_kept(c: &mut Client, acknowledged: &[i64]) {
     for (w, n) in acknowledged.iter().enumerate() {
         let last = number(c, &format!("select nvl(max(n), 0) from load where w = {w}"));
@@ -176,7 +175,7 @@ pub fn assert_kept(c: &mut Client, acknowledged: &[i64]) {
     }
 }
 
-/// Everything the transactions 1 to `last` of a worker did is there, and nothing else.
+/// All changes of the transactions 1 to `last` of a worker are present, and no others.
 pub fn assert_whole(c: &mut Client, w: usize, last: i64) {
     let deleted = (1..=last - 7).filter(|n| n % 10 == 3).count() as i64;
     assert_eq!(number(c, &format!("select count(*) from load where w = {w}")), last - deleted, "rows of worker {w}");

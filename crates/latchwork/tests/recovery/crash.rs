@@ -1,4 +1,4 @@
-//! Crashes of the whole instance, one on the heels of another.
+//! Crashes of the whole instance, in quick succession.
 
 use client::{Client, Credentials};
 
@@ -13,7 +13,7 @@ fn a_killed_instance_keeps_what_was_acknowledged_and_nothing_else() {
     for round in 0..3 {
         let mut open = db.connect();
         run(&mut open, &["create table if_any (n number)", "drop table if_any"]);
-        // A transaction that is open when the instance dies, over rows that the others do not touch.
+        // A transaction that is open when the instance dies, with rows that the others do not touch.
         run(
             &mut open,
             &["update load set v = 'not committed' where n <= (select min(max(n)) - 10 from load group by w)"],
@@ -39,7 +39,7 @@ fn a_killed_instance_keeps_what_was_acknowledged_and_nothing_else() {
         let mut c = db.connect();
         assert_kept(&mut c, &load.counts());
         assert_eq!(number(&mut c, "select count(*) from load where v = 'not committed'"), 0, "round {round}");
-        // The next round goes on behind what is there.
+        // The next round continues after the existing rows.
         for (w, a) in load.acknowledged.iter_mut().enumerate() {
             *a.get_mut() = number(&mut c, &format!("select nvl(max(n), 0) from load where w = {w}"));
         }
@@ -64,7 +64,7 @@ fn a_recovery_that_is_killed_is_done_again() {
         eventually("work is done", || load.total() > 300);
         db.kill();
     });
-    // Killed again and again, at whatever it is doing.
+    // Killed repeatedly, at any point of its work.
     for pause in [1, 3, 7, 15, 30, 60, 120] {
         let mut starting = std::process::Command::new(env!("CARGO_BIN_EXE_latchwork"))
             .args(["start", "--foreground", "--param", "_disk_sync=false", "--dir"])
@@ -83,8 +83,8 @@ fn a_recovery_that_is_killed_is_done_again() {
     db.verify();
 }
 
-/// Nobody waits for what a recovery has written: until the first checkpoint a crash is recovered from the same place,
-/// through the redo of all lives since. When they have used all logs, a start waits after all.
+/// No process waits for the blocks written by a recovery: until the first checkpoint a crash is recovered from the same
+/// position, through the redo of all lives since. When they have filled all logs, a start does wait.
 #[test]
 fn a_crash_before_the_first_checkpoint_is_recovered_through_every_life_since() {
     let db = Database::new("lives");
@@ -102,7 +102,7 @@ fn a_crash_before_the_first_checkpoint_is_recovered_through_every_life_since() {
         run(&mut c, &["update t set life = -1, v = null where mod(n, 3) = 0"]);
         db.kill();
         let before = checkpoint();
-        // Whoever makes a checkpoint stops on the way.
+        // A process that makes a checkpoint stops on the way.
         std::fs::write(db.path().join(os::crash::STOP_FILE), "").unwrap();
         let plan = "_crash_point=checkpoint-written:1:stop";
         let (code, text) = db.program(&["start", "--param", "_disk_sync=false", "--param", plan]);
@@ -139,7 +139,7 @@ fn a_database_whose_making_was_killed_is_made_again() {
     db.verify();
 }
 
-/// Sessions whose transactions are against deferred constraints on the way, and now and then at their end.
+/// Sessions whose transactions violate deferred constraints meanwhile, and sometimes at their end.
 fn deferred_work(db: &Database, w: i64, acknowledged: &std::sync::atomic::AtomicI64) {
     use std::sync::atomic::Ordering::SeqCst;
     let Ok(mut c) = client::Client::connect(db.path(), &client::Credentials::Sysdba) else { return };
@@ -197,7 +197,7 @@ fn deferred_constraints_hold_whenever_the_instance_dies() {
             let of = |table: &str, column: &str, n: i64| {
                 format!("select count(*) from {table} where {column} between {from} and {}", from + n)
             };
-            // Every fifth was refused; one more than was acknowledged may be there.
+            // Every fifth was refused; one more than acknowledged may be present.
             assert_eq!(number(&mut c, &of("top", "id", upto)), upto - upto / 5, "round {round}, worker {w}");
             assert_eq!(number(&mut c, &of("kid", "top", upto)), upto - upto / 5, "round {round}, worker {w}");
             let last = number(
@@ -222,7 +222,7 @@ fn temporary_rows_are_no_business_of_a_recovery() {
     let mut c = db.connect();
     run(&mut c, &[fill]);
     c.commit().unwrap();
-    // Changes of both sorts in one transaction, written to the files, when the instance dies.
+    // Changes of both kinds in one transaction, written to the files, when the instance dies.
     run(
         &mut c,
         &[
@@ -270,8 +270,8 @@ fn an_account_that_wrong_passwords_locked_is_locked_after_a_crash() {
     );
 }
 
-/// Every block that was written since the last checkpoint is torn: most of them have a copy in the double-write area,
-/// the others are made whole by redo.
+/// Every block written since the last checkpoint is torn: most of them have a copy in the double-write area, the redo
+/// makes the others whole.
 #[test]
 fn blocks_that_a_crash_has_torn_are_whole_again() {
     let db = Database::new("torn");

@@ -1,10 +1,10 @@
-//! Data files that go offline by themselves: what suffers, and how they come back.
+//! Single data files that go offline: the effects, and bringing them online again.
 
 use crate::common::{Database, error, eventually, number, rows, run, try_rows};
 use client::Client;
 use std::path::PathBuf;
 
-/// Where a copy of a file is kept while it is away.
+/// The place for a copy of a file.
 fn aside(db: &Database, file: &str) -> PathBuf {
     db.path().join(format!("{file}.copy"))
 }
@@ -48,7 +48,7 @@ fn far(name: &str) -> (Database, Client) {
     (db, c)
 }
 
-/// Brings a file back that was taken offline. A checkpoint at its last moment has left it nothing to recover.
+/// Brings an offline file online. A checkpoint just before it went offline may have left nothing to recover.
 fn bring_back(c: &mut Client) {
     if let Err(e) = try_rows(c, RECOVER) {
         assert!(e.to_string().contains("ORA-00264"), "{e}");
@@ -56,7 +56,7 @@ fn bring_back(c: &mut Client) {
     run(c, &[ONLINE]);
 }
 
-/// Changes that reach through several logs.
+/// Changes that extend over several logs.
 fn more(c: &mut Client, rounds: u32) {
     for n in 0..rounds {
         run(
@@ -83,7 +83,7 @@ fn a_file_goes_offline_is_restored_recovered_and_comes_back() {
     run(&mut c, &["insert into far values (0, 'first')"]);
     loop {
         run(&mut c, &["update far set v = 'last' where n = 0", "commit", OFFLINE, OFFLINE]);
-        // A checkpoint in between would have left it nothing to recover.
+        // A checkpoint in between would have left nothing to recover.
         if rows(&mut c, STATUS) == ["RECOVER"] {
             break;
         }
@@ -95,7 +95,7 @@ fn a_file_goes_offline_is_restored_recovered_and_comes_back() {
         rows(&mut c, "select status, error, recover from v$datafile_header where tablespace_name = 'MORE'"),
         ["OFFLINE||YES"]
     );
-    // What is in it cannot be had, the rest can.
+    // Its contents are unavailable, everything else is available.
     for sql in [COUNT, "insert into far values (-1, 'x')", "update far set v = v where n = 3"] {
         let e = error(&mut c, sql);
         assert!(e.contains("ORA-00376") && e.contains("ORA-01110") && e.contains("far.dbf"), "{sql}: {e}");
@@ -103,7 +103,7 @@ fn a_file_goes_offline_is_restored_recovered_and_comes_back() {
     assert!(error(&mut c, "create table far2 (n number) tablespace more").contains("ORA-00376"));
     run(&mut c, &["update near set v = v || '!'", "commit", "alter system checkpoint", "alter system switch logfile"]);
     assert_eq!(number(&mut c, "select count(*) from dba_segments where tablespace_name = 'MORE'"), 0);
-    // It lacks redo, whoever's copy it is.
+    // It lacks redo, whichever copy it is.
     let e = error(&mut c, ONLINE);
     assert!(e.contains("ORA-01113") && e.contains("ORA-01110"), "{e}");
     lose(&db, "far.dbf");
@@ -123,7 +123,7 @@ fn a_file_goes_offline_is_restored_recovered_and_comes_back() {
     assert_eq!(number(&mut c, "select /*+ index(far) */ count(*) from far where n > -10"), 1601);
     let e = error(&mut c, RECOVER);
     assert!(e.contains("ORA-00283") && e.contains("ORA-01124") && e.contains("ORA-01110"), "{e}");
-    // It goes with the others again.
+    // It takes part in checkpoints again.
     run(&mut c, &["insert into far select -n, v from far where n > 0", "commit"]);
     db.kill();
     db.start();
@@ -159,18 +159,18 @@ fn files_that_must_not_go_offline_do_not() {
         let e = error(&mut c, sql);
         assert!(e.contains(says), "{sql}: {e}");
     }
-    // Without archived logs the online ones do, as long as they reach back.
+    // Without archived logs the online logs suffice, as far as they reach back.
     run(&mut c, &["insert into far values (1, 1)", "commit", "alter database datafile 'far.dbf' offline for drop"]);
     let e = error(&mut c, "alter tablespace more offline");
     assert!(e.contains("ORA-01191") && e.contains("far.dbf"), "{e}");
     run(&mut c, &["alter database recover tablespace more", ONLINE]);
     assert_eq!(number(&mut c, COUNT), 1);
-    // Temporary files come back as they are.
+    // Temporary files are brought online as they are.
     run(&mut c, &["alter database tempfile 'temp01.dbf' offline"]);
     assert_eq!(rows(&mut c, "select status from v$tempfile"), ["OFFLINE"]);
     run(&mut c, &["alter database tempfile 'temp01.dbf' online"]);
     assert_eq!(rows(&mut c, "select status from v$tempfile"), ["ONLINE"]);
-    // A file that is given up goes with its tablespace.
+    // A file that is given up is removed with its tablespace.
     run(&mut c, &["alter database datafile 'far.dbf' offline drop"]);
     lose(&db, "far.dbf");
     run(&mut c, &["drop tablespace more including contents and datafiles"]);
@@ -180,8 +180,8 @@ fn files_that_must_not_go_offline_do_not() {
     db.verify();
 }
 
-/// Sessions that have changed rows in a file that goes offline: one rolls back, one commits, one dies, one fails in the
-/// middle of a statement. Whatever they did elsewhere ends at once, and the rest when the file is back.
+/// Sessions with changes in a file that goes offline: one rolls back, one commits, one dies, one fails in the middle of
+/// a statement. Their changes in other files end at once, the rest when the file is online again.
 #[test]
 fn transactions_end_at_once_and_their_part_of_the_file_when_it_is_back() {
     let (db, mut c) = far("file-transactions");
@@ -204,19 +204,19 @@ fn transactions_end_at_once_and_their_part_of_the_file_when_it_is_back() {
     run(&mut back, &["rollback"]);
     run(&mut committed, &["commit"]);
     drop(died);
-    // A statement that cannot be undone by itself takes its transaction with it.
+    // A statement that cannot be undone alone rolls back its whole transaction.
     let e = error(&mut failed, "insert into near select n + 5000, v from far");
     assert!(e.contains("ORA-00376"), "{e}");
     run(&mut failed, &["savepoint a"]);
     run(&mut failed, &["rollback to a", "rollback"]);
-    // Their rows of the other table are free, and as they were.
+    // Their rows of the other table are unlocked, and unchanged.
     let free = "select count(*) from near where v = 'changed'";
     eventually("the dead session's rows are free", || number(&mut c, free) == 99);
     run(&mut c, &["update near set v = v || '' where n not between 101 and 200", "commit"]);
     assert_eq!(number(&mut c, "select count(*) from near"), 999);
     let waiting = "select count(*) from v$transaction where status = 'RECOVERING'";
     assert_eq!(number(&mut c, waiting), 3);
-    // So it is after a crash.
+    // The same after a crash.
     db.kill();
     db.start();
     let mut c = db.connect();
@@ -238,8 +238,8 @@ fn transactions_end_at_once_and_their_part_of_the_file_when_it_is_back() {
     db.verify();
 }
 
-/// A waiter has its row as soon as the row is rolled back, though the rest of the holder's transaction waits for
-/// its file.
+/// A waiter gets its row as soon as the row is rolled back, although the rest of the holder's transaction waits for its
+/// file.
 #[test]
 fn who_waits_for_a_row_does_not_wait_for_the_file_of_another() {
     let (db, mut c) = far("file-waiter");
@@ -261,8 +261,8 @@ fn who_waits_for_a_row_does_not_wait_for_the_file_of_another() {
     db.verify();
 }
 
-/// A statement that has changed rows of a file fails when that is away: nothing of the transaction is left, and it says
-/// so.
+/// A statement that has changed rows of a file fails when the file goes offline: the whole transaction is rolled back,
+/// and the error says so.
 #[test]
 fn a_statement_that_cannot_be_undone_ends_its_transaction() {
     let (db, mut c) = far("file-statement");
@@ -299,7 +299,8 @@ fn a_statement_that_cannot_be_undone_ends_its_transaction() {
     db.verify();
 }
 
-/// An index in a file of its own goes away, and its table does not; tables are dropped while their undo waits.
+/// An index in a file of its own becomes unavailable, but its table does not; tables are dropped while their undo
+/// waits.
 #[test]
 fn what_was_dropped_meanwhile_is_not_rolled_back_into() {
     let (db, mut c) = far("file-dropped");
@@ -318,7 +319,7 @@ fn what_was_dropped_meanwhile_is_not_rolled_back_into() {
     assert!(error(&mut c, "update near set v = 'z' where n = 1").contains("ORA-00376"));
     run(&mut c, &["rollback"]);
     bring_back(&mut c);
-    // Whether PMON was there first or the drop, nothing is hurt.
+    // Whether PMON or the drop comes first, nothing is damaged.
     run(&mut c, &["drop table far2", "drop index near_v"]);
     run(
         &mut c,
@@ -330,7 +331,7 @@ fn what_was_dropped_meanwhile_is_not_rolled_back_into() {
     db.verify();
 }
 
-/// Dies at a named place on the way, and goes on from there.
+/// Dies at a named point on the way, and continues from there.
 fn doomed(plan: &str, name: &str) {
     let db = Database::new(name);
     let params = ["_disk_sync=false", "_log_file_size=1M", "db_cache_size=4M", &format!("_crash_point={plan}")];
@@ -365,7 +366,7 @@ fn doomed(plan: &str, name: &str) {
         eventually("the instance is gone", || db.program(&["status"]).0 == 3);
         db.start();
     }
-    // Wherever it died: the same steps lead there.
+    // Wherever it died, the same steps lead to the end.
     let mut c = db.connect();
     run(&mut c, &["insert into near values (5000, 'goes on')", "commit", OFFLINE]);
     put_back(&db, "far.dbf");
@@ -413,7 +414,7 @@ fn a_file_that_is_missing_at_a_start_is_recovered_while_the_database_is_open() {
     put_back(&db, "far.dbf");
     run(&mut c, &[RECOVER, ONLINE]);
     assert_eq!(number(&mut c, COUNT), 1600);
-    // Or without being taken offline first; or from nothing but the redo; or in another place.
+    // Without being taken offline first; from the redo alone; or in another place.
     run(&mut c, &["insert into far values (0, 'last')", "commit"]);
     drop(c);
     db.stop();
@@ -435,7 +436,7 @@ fn a_file_that_is_missing_at_a_start_is_recovered_while_the_database_is_open() {
     db.verify();
 }
 
-/// One file of several: what has no block in it goes on, and new extents come from the others.
+/// One file of several: segments without blocks in it are not affected, and new extents come from the other files.
 #[test]
 fn one_file_of_several_costs_what_is_in_it() {
     let (db, mut c) = far("file-of-two");
@@ -448,7 +449,7 @@ fn one_file_of_several_costs_what_is_in_it() {
     db.start();
     let mut c = db.connect();
     assert_eq!(number(&mut c, "select count(*) from here"), 5000);
-    // Verified as it is, and again when it is whole.
+    // Verified in this state, and again when it is complete.
     drop(c);
     db.verify();
     db.start();

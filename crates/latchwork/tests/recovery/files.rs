@@ -1,10 +1,10 @@
-//! Files and tablespaces whose statement was cut off, that are offline, or that were put back from a copy.
+//! Files and tablespaces whose statement was interrupted, that are offline, or that were restored from a copy.
 
 use crate::common::{Database, eventually, number, run};
 
 const LISTED: &str = "select count(*) from dba_data_files where tablespace_name not in ('SYSTEM', 'UNDO', 'USERS')";
 
-/// A database that dies in the way of `plan`.
+/// A database whose instance dies by `plan`.
 fn doomed(name: &str, plan: &str) -> Database {
     let db = Database::new(name);
     let (code, text) =

@@ -1,4 +1,4 @@
-//! What is there after a crash, after a restore, and in spite of damaged and missing files.
+//! The contents of a database after a crash, after a restore, and with damaged or missing files.
 
 mod backup;
 mod common;

@@ -1,11 +1,11 @@
-//! Damaged blocks and missing files: the object they belong to suffers, and nothing else.
+//! Damaged blocks and missing files affect only the objects that they belong to.
 
 use crate::common::{Database, error, eventually, number, rows, run};
 use std::os::unix::fs::FileExt;
 
 const BLOCK: u64 = 8192;
 
-/// The blocks of a file that are of this kind and data object.
+/// The blocks of a file with this kind and data object.
 fn blocks(db: &Database, file: &str, kind: block::BlockKind, object: u32) -> Vec<u32> {
     let bytes = std::fs::read(db.path().join(file)).unwrap();
     let mut image = block::Image::new(BLOCK as usize);
@@ -83,7 +83,7 @@ fn a_bad_table_block_costs_its_rows_only() {
     let mut c = s.db.connect();
     let e = error(&mut c, "select count(*) from bad where v like 'b%'");
     assert!(e.contains("ORA-01578") && e.contains(&format!("block # {at})")) && e.contains("ORA-01110"), "{e}");
-    // Rows of other blocks are read by the index.
+    // Rows of other blocks are read through the index.
     assert_eq!(number(&mut c, "select w from bad where n = 1000"), 1000);
     assert_good(&s);
     s.db.stop();
@@ -101,7 +101,7 @@ fn a_bad_index_block_leaves_the_table_readable() {
     let e = error(&mut c, "select /*+ index(bad bad_w) */ count(v) from bad where w = 7");
     assert!(e.contains("ORA-01578"), "{e}");
     assert_eq!(number(&mut c, "select /*+ full(bad) */ count(v) from bad where w > 0"), 1000);
-    // It is made again from the table.
+    // It is rebuilt from the table.
     run(&mut c, &["drop index bad_w", "create index bad_w on bad (w)"]);
     assert_eq!(number(&mut c, "select /*+ index(bad bad_w) */ count(v) from bad where w = 7"), 1);
     assert_good(&s);
@@ -170,7 +170,7 @@ fn a_missing_file_of_users_costs_its_objects_until_it_is_back() {
     assert!(e.contains("ORA-01157") && e.contains("ORA-01110") && e.contains("more01.dbf"), "{e}");
     assert_eq!(rows(&mut s.db.connect(), "select error, online_status from v$recover_file"), ["FILE NOT FOUND|ONLINE"]);
     assert_good(&s);
-    // Put back while the instance runs it is of another moment, and stays away.
+    // Restored while the instance runs, it is of another moment, and stays unavailable.
     std::fs::copy(&away, &file).unwrap();
     assert!(error(&mut s.db.connect(), "select /*+ full(far) */ count(n + 0) from far").contains("ORA-01157"));
     run(&mut s.db.connect(), &["alter system switch logfile", "alter system checkpoint"]);
@@ -198,7 +198,7 @@ fn a_tablespace_that_was_away_comes_back_without_redo() {
     );
     for (away, back) in [("offline", "online"), ("read only", "read write")] {
         run(&mut c, &[&format!("alter tablespace more {away}")]);
-        // So much redo that no log has any of before.
+        // Enough redo that all logs have been reused since.
         for _ in 0..8 {
             run(&mut c, &["update good set v = v", "commit", "alter system switch logfile", "alter system checkpoint"]);
         }
@@ -216,7 +216,7 @@ fn a_tablespace_that_was_away_comes_back_without_redo() {
 }
 
 /// A transaction that was open when the instance died cannot be rolled back: the blocks with its undo are damaged. The
-/// database opens; whoever needs that undo is told so, and nobody else notices.
+/// database opens; sessions that need that undo get an error, and others are not affected.
 #[test]
 fn a_dead_transaction_whose_undo_is_damaged_costs_its_rows_only() {
     let s = setup("dead");
@@ -232,7 +232,7 @@ fn a_dead_transaction_whose_undo_is_damaged_costs_its_rows_only() {
     for at in undo {
         flip(&s.db, "undo01.dbf", at);
     }
-    // The start would take the blocks for torn ones, and has copies of them.
+    // A start would take the blocks for torn ones, and restore them from their copies.
     std::fs::remove_file(s.db.path().join("double_write")).unwrap();
     s.db.start();
     let log = std::fs::read_to_string(s.db.path().join("alert.log")).unwrap();
@@ -245,7 +245,7 @@ fn a_dead_transaction_whose_undo_is_damaged_costs_its_rows_only() {
     assert!(e.contains("ORA-01578") || e.contains("ORA-00054"), "{e}");
     assert_eq!(number(&mut c, "select count(*) from v$transaction where status = 'RECOVERING'"), 1);
     drop(c);
-    // It is so after every start, and stopping does not wait for it.
+    // The same after every start; a shutdown does not wait for it.
     s.db.stop();
     s.db.start();
     assert_good(&s);
@@ -253,7 +253,7 @@ fn a_dead_transaction_whose_undo_is_damaged_costs_its_rows_only() {
     assert!(error(&mut c, "select count(*) from bad where v like 'b%'").contains("ORA-01578"));
     let log = || std::fs::read_to_string(s.db.path().join("alert.log")).unwrap();
     eventually("PMON says so", || log().contains("PMON will retry") && log().contains("cannot be rolled back"));
-    // What is given up with the table is not asked for any more.
+    // Rows that are dropped with the table no longer need their undo.
     run(&mut c, &["drop table bad"]);
     assert_good(&s);
 }

@@ -1,9 +1,10 @@
-//! Two-phase commit across deaths of the instance: what is prepared waits for its outcome, what is not is rolled back.
+//! Two-phase commit across deaths of the instance: prepared transactions wait for their outcome, others are rolled
+//! back.
 
 use crate::common::{Database, error, eventually, number, rows, run};
 use client::{Client, Credentials};
 
-/// Calls DBMS_XA, and expects that code.
+/// Calls DBMS_XA, and expects this code.
 fn xa(c: &mut Client, call: &str, code: i64) {
     if let Err(e) = try_xa(c, call, code) {
         panic!("{call}: {e}");
@@ -18,7 +19,7 @@ fn try_xa(c: &mut Client, call: &str, code: i64) -> client::ClientResult<()> {
     c.execute(&block, &[]).map(drop)
 }
 
-/// A branch that has inserted `rows` rows with that number, and changed the row 0.
+/// A branch that has inserted `rows` rows with this number, and changed row 0.
 fn ended(c: &mut Client, n: u32, rows: u32) {
     xa(c, &format!("xa_start(dbms_xa_xid({n}), dbms_xa.tmnoflags)"), 0);
     run(c, &[&format!("insert into t select {n}, level, rpad('x', 200, 'x') from dual connect by level <= {rows}")]);
@@ -48,12 +49,12 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     for n in 1..=3 {
         xa(&mut c, &format!("xa_prepare(dbms_xa_xid({n}))"), 0);
     }
-    // One is not prepared, and one a session works in.
+    // One is not prepared, and one has an attached session.
     xa(&mut c, "xa_start(dbms_xa_xid(5), dbms_xa.tmnoflags)", 0);
     run(&mut c, &["insert into t values (5, 5, null)"]);
     assert!(error(&mut c, "commit").contains("ORA-02089"));
     assert!(error(&mut c, "rollback").contains("ORA-02074"));
-    // Neither is one without a session, or its end would be nobody's.
+    // Nor one without a coordinator, since no session could end it later.
     let mut suspended = db.connect();
     let start = |id: &str, how: u32| {
         format!("declare r raw(64); begin r := dbms_transaction.start_transaction('{id}', 1, 600, {how}); end;")
@@ -80,7 +81,7 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     );
     let refused = error(&mut c, "drop table t");
     assert!(refused.contains("ORA-00054"), "{refused}");
-    // Nobody knows how long it would wait.
+    // It is unknown how long it would wait.
     let refused = error(&mut c, "create index j on t (c) online");
     assert!(refused.contains("ORA-01591"), "{refused}");
     let refused = error(&mut c, "alter index i rebuild online");
@@ -91,7 +92,7 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     );
     xa(&mut c, "xa_commit(dbms_xa_xid(4), true)", -4);
     xa(&mut c, "xa_rollback(dbms_xa_xid(5))", -4);
-    // The coordinator comes back for the first; the others are ended by hand, one of them in the instance after that.
+    // The coordinator ends the first one; the others are ended by hand, one of them in the next instance.
     xa(&mut c, "xa_commit(dbms_xa_xid(1), false)", 0);
     let local = |c: &mut Client, n: u32| {
         let global = format!("select local_tran_id from dba_2pc_pending where global_tran_id like '0.{n:08X}.%'");
@@ -111,7 +112,7 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     xa(&mut c, "xa_forget(dbms_xa_xid(2))", 0);
     others_may_end_it_with_a_privilege_only(&db, &mut c, &third);
     drop(c);
-    // A prepared transaction is no damage, but worth a word.
+    // A prepared transaction is no damage, but is mentioned.
     let said = db.verify();
     let told: Vec<_> = said.lines().filter(|line| line.starts_with("note: transaction")).collect();
     assert_eq!(told, [format!("note: transaction {third} is prepared and waits for its outcome")]);
@@ -130,7 +131,7 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     db.verify();
 }
 
-/// The branch 3 is prepared, and SYS's; its local number.
+/// Branch 3 is prepared and belongs to SYS; `third` is its local number.
 fn others_may_end_it_with_a_privilege_only(db: &Database, c: &mut Client, third: &str) {
     run(c, &["create user other identified by \"Tiger1\"", "grant create session to other"]);
     let other = || {
@@ -150,7 +151,7 @@ fn others_may_end_it_with_a_privilege_only(db: &Database, c: &mut Client, third:
         }
     }
     run(c, &["grant force any transaction to other"]);
-    // A transaction without a session is its user's alone.
+    // A transaction without a session belongs to its user alone.
     let start = |how: u32| {
         format!("declare r raw(64); begin r := dbms_transaction.start_transaction('AD', 1, 600, {how}); end;")
     };
@@ -160,7 +161,7 @@ fn others_may_end_it_with_a_privilege_only(db: &Database, c: &mut Client, third:
         assert!(refused.contains(code), "{refused}");
     }
     run(c, &[&start(2), "rollback"]);
-    // A branch that no session resumes in time is rolled back.
+    // A branch that is not resumed in time is rolled back.
     let brief = "declare r raw(64); begin r := dbms_transaction.start_transaction('AE', 1, 1, 1); \
                  insert into t values (7, 7, null); dbms_transaction.suspend_transaction; end;";
     run(c, &[brief]);
@@ -170,8 +171,8 @@ fn others_may_end_it_with_a_privilege_only(db: &Database, c: &mut Client, third:
     assert_eq!(number(c, PENDING), 1);
 }
 
-/// Where the instance dies: in the call that prepares, in that which commits, in that which rolls back. And what the
-/// branch may be afterwards: gone without a trace, prepared, committed.
+/// The places where the instance dies: in the call that prepares, commits or rolls back; and the possible states of the
+/// branch afterwards: gone, prepared, committed.
 const DEATHS: &[(&str, &str, &str)] = &[
     ("branch-locks-noted:1", "prepare", "gone"),
     ("branch-preparing:1", "prepare", "gone"),
@@ -231,7 +232,7 @@ fn tables_that_a_prepared_transaction_has_locked_are_locked_after_a_start() {
     for name in ["one", "two", "three"] {
         run(&mut c, &[&iot(name), &format!("insert into {name} select level, 'x' from dual connect by level <= 10")]);
     }
-    // More locks than one record lists.
+    // More locks than one record can list.
     let each = |what: &str| format!("begin for i in 1 .. 250 loop execute immediate '{what}'; end loop; end;");
     run(&mut c, &["commit", "create table shared (n number)", &each("create table l' || i || ' (n number)")]);
     xa(&mut c, "xa_start(dbms_xa_xid(1), dbms_xa.tmnoflags)", 0);
@@ -282,7 +283,7 @@ fn tables_that_a_prepared_transaction_has_locked_are_locked_after_a_start() {
     db.verify();
 }
 
-/// A branch in which the session has done that.
+/// A branch that the session has left after these statements.
 fn left_with(c: &mut Client, n: u32, statements: &[&str]) {
     xa(c, &format!("xa_start(dbms_xa_xid({n}), dbms_xa.tmnoflags)"), 0);
     run(c, statements);
@@ -306,7 +307,8 @@ fn rows_of_temporary_tables_share_the_fate_of_their_branch() {
     );
     let kept = |c: &mut Client| rows(c, "select n from kept order by n").join(" ");
     let change = &["insert into kept select level from dual connect by level < 3", "delete from kept where n = 9"];
-    // The session ends it itself: one that is prepared, one that is not, one with rows that went when it left.
+    // The session ends it itself: a prepared one, one that is not, and one whose rows were deleted when the session
+    // left it.
     left_with(&mut c, 1, change);
     xa(&mut c, "xa_rollback(dbms_xa_xid(1))", 0);
     assert_eq!(kept(&mut c), "9");
@@ -321,7 +323,7 @@ fn rows_of_temporary_tables_share_the_fate_of_their_branch() {
     xa(&mut c, "xa_rollback(dbms_xa_xid(3))", 0);
     assert_eq!(kept(&mut c), "9");
     run(&mut c, &["insert into kept values (1)", "rollback"]);
-    // Somebody else ends it: what it has made is there, and what it has not is not.
+    // Another session ends it: its new rows are present, those that it deleted are not.
     left_with(&mut c, 4, change);
     xa(&mut other, "xa_commit(dbms_xa_xid(4), true)", 0);
     assert_eq!(kept(&mut c), "1 2");
@@ -338,7 +340,7 @@ fn rows_of_temporary_tables_share_the_fate_of_their_branch() {
     assert!(refused.contains("ORA-14450"), "{refused}");
     run(&mut c, &["rollback"]);
     assert_eq!(kept(&mut c), "");
-    // The rows were taken away in between, and new ones came into the branch.
+    // The rows were deleted in between, and new ones were added in the branch.
     left_with(&mut c, 8, &["insert into kept values (1)"]);
     run(&mut c, &["truncate table kept", "insert into kept values (2)", "commit"]);
     xa(&mut c, "xa_rollback(dbms_xa_xid(8))", 0);

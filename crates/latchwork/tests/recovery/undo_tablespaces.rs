@@ -1,11 +1,11 @@
-//! Making, changing and dropping undo tablespaces, cut off at every step: by the death of the instance, or of the
-//! session alone; and databases that are restored to a moment between them.
+//! Creating, switching and dropping undo tablespaces, interrupted at every step by the death of the instance or of the
+//! session alone; and restores to moments in between.
 
 use crate::backup::restored;
 use crate::common::{Database, eventually, number, rows, run};
 use client::Client;
 
-/// Where it is cut off, and the how manieth pass of the point that is.
+/// The points of interruption, and the pass of the point that dies.
 const STEPS: &[(&str, u32)] = &[
     ("file-made", 1),
     ("undo-segment-made", 1),
@@ -26,8 +26,8 @@ const LISTED: &str = "select distinct tablespace_name from dba_rollback_segs ord
 const FILES: &str = "select distinct f.tablespace_name from dba_data_files f \
      where f.tablespace_name not in ('SYSTEM', 'USERS') order by 1";
 
-/// Makes a new undo tablespace, goes over to it and drops all others; says whether it came to the end. `gone_over` is
-/// called in between.
+/// Creates a new undo tablespace, switches to it and drops all others; returns whether it completed. `gone_over` is
+/// called after the switch.
 fn renew(c: &mut Client, name: &str, gone_over: &mut dyn FnMut()) -> bool {
     let mut runs = |sql: &str| match c.execute(sql, &[]) {
         Ok(_) => true,
@@ -54,7 +54,7 @@ fn renew(c: &mut Client, name: &str, gone_over: &mut dyn FnMut()) -> bool {
     })
 }
 
-/// Nobody can tell from what is there that a statement was cut off.
+/// Nothing shows that a statement was interrupted.
 fn assert_whole(c: &mut Client, committed: i64) {
     assert_eq!(rows(c, KNOWN), rows(c, FILES));
     assert_eq!(rows(c, KNOWN), rows(c, LISTED));
@@ -110,7 +110,7 @@ fn the_session_may_die_at_any_step() {
     run(&mut db.connect(), &["create table t (n number primary key, v number)"]);
     db.stop();
     for (n, (point, pass)) in STEPS.iter().enumerate() {
-        // The second pass kills the session, and the third, which is SMON's, nobody.
+        // The second pass kills the session; the third, by SMON, kills nothing.
         let is_second = matches!(*point, "files-going" | "undo-forgotten" | "file-unlisted");
         let plan = format!("_crash_point={point}:{}:child", if is_second { 2 } else { *pass });
         let (code, text) = db.program(&["start", "--param", "_disk_sync=false", "--param", &plan]);
@@ -182,7 +182,7 @@ fn a_restore_brings_back_the_undo_tablespaces_of_its_moment() {
     }
 }
 
-/// The parameter file says where transactions begin after a start, and a start refuses a name that is none.
+/// The parameter file names the undo tablespace after a start, and a start refuses an unknown name.
 #[test]
 fn a_start_takes_the_one_that_is_named() {
     let db = Database::new("undo-named");
@@ -198,7 +198,7 @@ fn a_start_takes_the_one_that_is_named() {
     let mut c = db.connect();
     assert_eq!((rows(&mut c, current), rows(&mut c, online)), (vec!["U2".into()], vec!["U2".into()]));
     assert_eq!(number(&mut c, "select count(*) from t"), 0);
-    // For this life only.
+    // For this life of the instance only.
     run(&mut c, &["alter system set undo_tablespace = undo scope = memory", "insert into t values (2)", "commit"]);
     drop(c);
     db.stop();
@@ -217,7 +217,7 @@ fn a_start_takes_the_one_that_is_named() {
     db.verify();
 }
 
-/// A new database may call its own otherwise.
+/// A new database may use another name.
 #[test]
 fn a_new_database_has_the_name_that_is_given() {
     let db = Database::new("undo-new");

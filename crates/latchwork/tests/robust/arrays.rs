@@ -1,4 +1,4 @@
-//! A statement with many rows of bind values does what it would do row by row, and is one call.
+//! A statement with many rows of bind values has the same effect as row by row, in one call.
 
 use crate::common::{assert_quiet, eventually, line, number, rows, run, start, sysdba};
 use client::{ArrayError, ArrayOptions, ArrayOutcome, Bind, Client, Direction};
@@ -34,7 +34,7 @@ fn code(e: &ArrayError) -> (u64, u32) {
     (e.done.executions, e.error.code())
 }
 
-/// Numbers that look like chance, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-/// The statement for one row after the other, as a client without arrays does it.
+/// Runs the statement row by row, like a client without arrays.
 fn one_by_one(c: &mut Client, sql: &str, binds: &[Bind], all: &[Vec<Value>], goes_on: bool) -> ArrayOutcome {
     let mut outcome = ArrayOutcome::default();
     for (at, row) in all.iter().enumerate() {
@@ -70,7 +70,7 @@ fn one_by_one(c: &mut Client, sql: &str, binds: &[Bind], all: &[Vec<Value>], goe
     outcome
 }
 
-/// Statements over `a` and `b`, which are made alike.
+/// Statements on `a` and `b`, which have equal definitions.
 const TABLES: [(&str, &[&str]); 9] = [
     ("(id number, t varchar2(10))", &[]),
     ("(id number primary key, t varchar2(10) not null)", &[]),
@@ -159,7 +159,7 @@ fn an_array_is_what_its_rows_are_one_by_one() {
             );
             let contents = |c: &mut Client, name: &str| rows(c, &format!("select * from {name} order by id, t"));
             assert_eq!(contents(&mut c, "a"), contents(&mut c, "b"), "{what}");
-            // Only deferred constraints have anything to say here, of both tables.
+            // Only deferred constraints can fail here, on both tables.
             let _ = c.execute(if round % 5 == 4 { "rollback" } else { "commit" }, &[]);
             assert_eq!(contents(&mut c, "a"), contents(&mut c, "b"), "{what}, behind its end");
             if round % 6 == 5 {
@@ -189,7 +189,7 @@ fn an_array_is_one_execution() {
     assert_eq!(number(&mut c, executed) - before, 2, "the array, and the query that looks");
     assert_eq!(counted(&mut c, "insert into t /* one */"), "1 20000");
     assert_eq!(rows(&mut c, "select count(*), sum(id), min(t), max(t) from t"), ["20000|199990000|r0|r9999"]);
-    // Row by row inside, for the foreign key is looked up for each; an UPDATE; a row that is refused is none that was
+    // Row by row inside, since the foreign key is checked for each; an UPDATE; a refused row does not count as
     // processed.
     let one = [input(DataType::NUMBER)];
     c.execute_many("insert into f /* two */ values (:1)", &one, (0..300).map(|i| [n(i)]), COUNTS).unwrap();
@@ -215,7 +215,7 @@ fn an_array_is_one_execution() {
         "select executions || ' ' || rows_processed from v$sql where command_type in (2, 6) and upper(sql_text) like ";
     assert_eq!(rows(&mut c, &format!("{same} 'INSERT INTO T %VALUES (:B1%'")), ["1 500"]);
     assert_eq!(rows(&mut c, &format!("{same} 'UPDATE T %:B1%'")), ["1 500"]);
-    // The same text by itself counts itself.
+    // The same text alone counts separately.
     c.execute(
         "insert into t /* four */ values (:1, :2)",
         &[Bind::input(DataType::NUMBER, n(-7777)), pair()[1].clone()],
@@ -251,7 +251,7 @@ fn rows_before_the_first_that_fails_stay() {
     let outcome = c.execute_many(insert, &pair(), all(20_000), BATCH).unwrap();
     assert_eq!((outcome.executions, outcome.rows, codes(&outcome)), (40_000, 39_998, vec![(700, 1), (20_000, 1400)]));
     run(&mut c, &["rollback"]);
-    // More rows than a packet takes: numbers of rows go on.
+    // More rows than a packet holds: row numbers continue across packets.
     let many = (0..150_000i64).map(|i| [n(if i == 140_000 { 3 } else { i + 1000 }), Value::text("v")]);
     let outcome = c.execute_many(insert, &pair(), many.clone(), BATCH).unwrap();
     assert_eq!((outcome.rows, codes(&outcome), outcome.counts.len()), (150_000, vec![], 150_000));
@@ -272,7 +272,7 @@ fn rows_before_the_first_that_fails_stay() {
     assert!([913, 1008].contains(&few.error.code()), "{few}");
     let none = c.execute_many(insert, &pair(), Vec::<Vec<Value>>::new(), BATCH).unwrap();
     assert_eq!(none, ArrayOutcome::default());
-    // A value longer than any packet is not sent, and one that only a packet of its own holds is.
+    // A value longer than any packet is not sent; one that needs a packet of its own is.
     run(&mut c, &["create table w (id number, t varchar2(4000))"]);
     let long = |len| [[n(1), Value::text("y".repeat(len))]];
     assert_eq!(
@@ -394,7 +394,7 @@ fn an_array_waits_for_rows_of_others() {
         run(&mut d, &["commit"]);
     }
     assert_eq!(rows(&mut c, "select count(*), count(case when t like 't%' then 1 end) from t"), ["330|210"]);
-    // The break of one that waits.
+    // A break of an execution that waits.
     run(&mut c, &["update t set t = 'c' where id = 4"]);
     let e = broken(&mut d, |d| d.execute_many(update, &pair(), rows_of(1), BATCH).unwrap_err());
     assert_eq!(code(&e), (3, 1013));

@@ -1,11 +1,11 @@
-//! What every test needs: an instance, sessions, and waiting for something to become true.
+//! Shared by all tests: an instance, sessions, and waiting for a condition.
 
 use client::{Client, ClientResult, Credentials, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use types::{Nls, Value};
 
-/// How long anything may take that should happen at once; long enough for a loaded machine.
+/// Time limit for events that should happen at once; long enough for a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn executable() -> PathBuf {
@@ -44,13 +44,13 @@ pub fn line(row: &[Value]) -> String {
     row.iter().map(text).collect::<Vec<_>>().join("|")
 }
 
-/// The number a query gives in its first row and column.
+/// The number in the first row and column of a query.
 pub fn number(client: &mut Client, sql: &str) -> i64 {
     let all = rows(client, sql);
     all.first().and_then(|r| r.parse().ok()).unwrap_or_else(|| panic!("{sql}: {all:?}"))
 }
 
-/// The code a statement fails with.
+/// The error number of a failing statement.
 pub fn code(client: &mut Client, sql: &str) -> u32 {
     match client.query(sql, &[]).and_then(|q| q.all()) {
         Ok(r) => panic!("{sql} must fail: {r:?}"),
@@ -58,7 +58,7 @@ pub fn code(client: &mut Client, sql: &str) -> u32 {
     }
 }
 
-/// Waits until `probe` says so; fails after [`PATIENCE`].
+/// Waits until `probe` returns true; fails after [`PATIENCE`].
 pub fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
     let start = Instant::now();
     while !probe() {
@@ -67,8 +67,8 @@ pub fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
     }
 }
 
-/// A query of who holds something finds nobody. A background process at its work may hold it for as long as it has no
-/// processor; what was left behind stays.
+/// A query for holders returns no row. A background process may hold something while it waits for a processor; things
+/// left behind stay held.
 pub fn assert_nothing_held(observer: &mut Client, sql: &str) {
     let start = Instant::now();
     loop {
@@ -81,7 +81,7 @@ pub fn assert_nothing_held(observer: &mut Client, sql: &str) {
     }
 }
 
-/// Nobody is left that is not there: what holds after any storm, once PMON is done.
+/// Nothing of dead sessions is left, once PMON has finished.
 pub fn assert_quiet(observer: &mut Client) {
     eventually("the dead are cleaned up", || {
         number(observer, "select count(*) from v$process where background is null") == 1

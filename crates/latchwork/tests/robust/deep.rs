@@ -1,5 +1,5 @@
-//! Statements and blocks that nest deep, long chains, and recursion without end: an answer or an error, and the
-//! session goes on.
+//! Deeply nested statements and blocks, long chains, and endless recursion: an answer or an error, and the session
+//! continues.
 
 use crate::common::{code, eventually, number, rows, run, start, sysdba};
 use client::{Client, Ephemeral};
@@ -8,14 +8,14 @@ fn around(n: usize, open: &str, middle: &str, close: &str) -> String {
     format!("{}{middle}{}", open.repeat(n), close.repeat(n))
 }
 
-/// The one number that a block leaves in a bind variable's place: it puts it on the output.
+/// The number that a block prints.
 fn printed(client: &mut Client, block: &str) -> String {
     run(client, &["begin dbms_output.enable; end;"]);
     client.execute(block, &[]).unwrap_or_else(|e| panic!("{}: {e}", &block[..60.min(block.len())]));
     client.take_output().into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// The session answers, and neither a lock nor a latch is held for it.
+/// The session answers, and holds neither a lock nor a latch.
 fn assert_well(client: &mut Client) {
     assert_eq!(number(client, "select 1 from dual"), 1);
     let held = "select count(*) from v$lock where sid = sys_context('userenv', 'sid') and type in ('TX', 'TM')";
@@ -48,7 +48,7 @@ fn statements_are_as_deep_and_as_long_as_they_are_written() {
     assert_eq!(number(&mut c, &union), 2_001);
     let with: String = (1..1000).map(|i| format!(", a{i} as (select x + 1 x from a{})", i - 1)).collect();
     assert_eq!(number(&mut c, &format!("with a0 as (select 0 x from dual){with} select x from a999")), 999);
-    // Far beyond all that: an error, and no more.
+    // Far beyond these depths: an error, nothing worse.
     for text in [
         format!("select {} from dual", around(100_000, "(", "1", ")")),
         around(20_000, "select * from (", "select 7 from dual", ")"),
@@ -63,7 +63,7 @@ fn statements_are_as_deep_and_as_long_as_they_are_written() {
 fn chains_within_chains_and_behind_views_are_as_deep_together_as_one_chain_may_be() {
     let instance = start(&[]);
     let mut c = sysdba(&instance);
-    // Each chain is the first operand of the next: the tree is as deep as all of them together.
+    // Each chain is the first operand of the next, so the tree is as deep as the sum of them.
     let nested = |times: usize, first: &str, more: String| {
         (0..times).fold(first.to_string(), |inner, _| format!("({inner}{more})"))
     };
@@ -75,7 +75,7 @@ fn chains_within_chains_and_behind_views_are_as_deep_together_as_one_chain_may_b
     assert_eq!(code(&mut c, &format!("select {sum} from (select distinct 1 n from dual)")), 4030);
     let minus = nested(40, "select 1 a from dual", " minus select 2 from dual".repeat(3_500));
     assert_eq!(code(&mut c, &format!("select a from {minus}")), 4030);
-    // Of a chain of views each is a text of its own.
+    // In a chain of views each is a separate text.
     run(&mut c, &["create view v0 as select 1 a from dual"]);
     let mut last = 0;
     let e = loop {
@@ -126,7 +126,7 @@ fn blocks_are_as_deep_and_as_long_as_they_are_written() {
         printed(&mut c, &format!("declare n number := 1; begin if n = 2{chain} or n = 1 then {print} end if; end;")),
         "1"
     );
-    // A variable of the outermost of many subprograms is reached from the innermost; more of them are an error.
+    // A variable of the outermost of many subprograms is used in the innermost; more of them are an error.
     let nested = |n: usize| {
         let open: String = (0..n).map(|i| format!("procedure p{i} is ")).collect();
         let close: String = (0..n)
@@ -144,7 +144,7 @@ fn blocks_are_as_deep_and_as_long_as_they_are_written() {
     ] {
         assert_eq!(code(&mut c, &block), 6550);
     }
-    // An overloaded name compiles its arguments to choose, and each of them but once more.
+    // An overloaded name compiles its arguments to choose, and each of them only once more.
     let overloaded = |arguments: &str| {
         let calls = around(60, "f(", arguments, ")");
         format!(
@@ -246,7 +246,7 @@ fn recursion_is_broken_at_its_depth() {
         let deep = s.spawn(|| code(&mut c, "begin at_depth(20000); end;"));
         let active = format!("select count(*) from v$session where sid = {sid} and status = 'ACTIVE'");
         eventually("the call runs", || number(&mut other, &active) == 1);
-        // A break that comes before the call has begun is not meant for it.
+        // A break that comes before the call has begun does not affect it.
         eventually("the call is broken", || {
             handle.send().unwrap();
             deep.is_finished()

@@ -1,16 +1,16 @@
 //! Random histories of several sessions, checked against a model.
 //!
-//! Every row has a version that each update raises by one. A writer notes the versions it reads and writes; a commit
-//! that is acknowledged counts. Afterwards it must hold, for the committed transactions:
+//! Every row has a version that each update increments. A writer notes the versions that it reads and writes; only
+//! acknowledged commits count. Afterwards the committed transactions must satisfy:
 //! - every version of a row was written once, and none is missing: no update is lost;
-//! - what one statement (or one serializable or read-only transaction) read is one state of the table: transactions
-//!   that wrote several rows are seen with all of them or none;
+//! - the reads of one statement (or one serializable or read-only transaction) are one state of the table: transactions
+//!   that wrote several rows are visible with all of them or none;
 //! - a serializable transaction that wrote a row had read the version just before it;
-//! - what was read under a lock, with SKIP LOCKED or by waiting, is what the lock's holder then overwrites;
-//! - queries AS OF one SCN, whenever and by whomever, see one state, and a later SCN no earlier versions;
-//! - a deferred unique column is a permutation at every commit, and a commit that would break it is rolled back.
+//! - a row read under a lock, with SKIP LOCKED or after a wait, is the version that the lock's holder then overwrites;
+//! - queries AS OF one SCN, at any time and in any session, see one state, and a later SCN no earlier versions;
+//! - a deferred unique column is a permutation at every commit, and a commit that would violate it is rolled back.
 //!
-//! Half of the histories are those of an index-organized table.
+//! Half of the histories use an index-organised table.
 
 use crate::common::{start, sysdba};
 use client::{Client, Ephemeral};
@@ -22,7 +22,7 @@ const KEYS: usize = 6;
 const SESSIONS: usize = 4;
 const ROUNDS: usize = 120;
 
-/// xorshift64*: the same seed gives each session the same choices.
+/// xorshift64*: a seed determines each session's choices.
 struct Random(u64);
 
 impl Random {
@@ -41,20 +41,20 @@ enum Level {
     ReadOnly,
 }
 
-/// A version of each key: what one read of the table saw. The writer of each version stands beside it in the row.
+/// A version of each key: the result of one read of the table. The row also has the writer of its version.
 type State = Vec<(u64, u64)>;
 
 #[derive(Debug)]
 struct Done {
     id: u64,
     level: Level,
-    /// What its queries saw, in order.
+    /// The results of its queries, in order.
     reads: Vec<State>,
     /// Key and version written.
     writes: Vec<(usize, u64)>,
 }
 
-/// What sessions share of the past: SCNs that were current once, and what queries AS OF them saw.
+/// State shared by the sessions: SCNs that were current once, and the results of queries AS OF them.
 #[derive(Default)]
 struct Past {
     scns: Mutex<Vec<u64>>,
@@ -77,7 +77,7 @@ fn read(c: &mut Client) -> Result<State, u32> {
     pairs(c, "select ver, writer from h order by id")
 }
 
-/// A query of the past: as of now, or as of an SCN that somebody took.
+/// A query of the past: as of now, or as of an SCN noted by a session.
 fn look_back(c: &mut Client, r: &mut Random, past: &Past) -> Result<(), u32> {
     let known = past.scns.lock().expect("no session panicked").clone();
     let scn = match known.len() {
@@ -99,7 +99,7 @@ fn look_back(c: &mut Client, r: &mut Random, past: &Past) -> Result<(), u32> {
     Ok(())
 }
 
-/// Locks rows, as many as nobody has or one for certain, and writes what it read of the first.
+/// Locks rows, either all unlocked ones or a certain one, and writes the version that it read of the first.
 fn write_locked(c: &mut Client, r: &mut Random, id: u64) -> Result<Option<(usize, u64)>, u32> {
     let (key, order) = (r.below(KEYS), if r.below(2) == 0 { "" } else { "desc" });
     let sql = match r.below(3) {
@@ -113,7 +113,7 @@ fn write_locked(c: &mut Client, r: &mut Random, id: u64) -> Result<Option<(usize
     Ok(Some((key as usize, version + 1)))
 }
 
-/// Exchanges the places of two rows, which share one in between; their versions rise.
+/// Exchanges the places of two rows, which are equal in between; their versions increase.
 fn exchange(c: &mut Client, r: &mut Random, id: u64) -> Result<Vec<(usize, u64)>, u32> {
     let a = r.below(KEYS);
     let b = (a + 1 + r.below(KEYS - 1)) % KEYS;
@@ -129,7 +129,7 @@ fn exchange(c: &mut Client, r: &mut Random, id: u64) -> Result<Vec<(usize, u64)>
     Ok(written)
 }
 
-/// A commit that must fail: two rows share a place.
+/// A commit that must fail: two rows have the same place.
 fn doomed(c: &mut Client, id: u64) -> Result<(), u32> {
     let sql = format!("update h set place = 1, ver = ver + 1, writer = {id} where id < 3");
     c.execute(&sql, &[]).map_err(|e| e.code())?;
@@ -137,7 +137,7 @@ fn doomed(c: &mut Client, id: u64) -> Result<(), u32> {
     Err(2091)
 }
 
-/// Adds one to a row's version; the version it has now.
+/// Increments a row's version; returns the new version.
 fn write(c: &mut Client, id: u64, key: usize) -> Result<u64, u32> {
     let sql = format!("update h set ver = ver + 1, writer = {id} where id = {key}");
     c.execute(&sql, &[]).map_err(|e| e.code())?;
@@ -146,7 +146,7 @@ fn write(c: &mut Client, id: u64, key: usize) -> Result<u64, u32> {
     Ok(number(&rows[0][0]))
 }
 
-/// One transaction; `None` when it was rolled back, for a reason that may be.
+/// One transaction; `None` when it was rolled back for a permitted reason.
 fn transaction(c: &mut Client, r: &mut Random, id: u64, past: &Past) -> Option<Done> {
     let level = [Level::Committed, Level::Serializable, Level::ReadOnly][r.below(3)];
     match level {
@@ -216,7 +216,7 @@ fn check_versions(all: &[Done], last: &State) -> HashMap<(usize, u64), u64> {
     let mut writer = HashMap::new();
     for t in all {
         for &(key, version) in &t.writes {
-            // A transaction that wrote a row several times made several versions of it; the last one stands here.
+            // A transaction that wrote a row several times made several versions of it; this is the last one.
             assert!(writer.insert((key, version), t.id).is_none(), "version {version} of {key} was written twice");
         }
     }
@@ -232,7 +232,7 @@ fn check_versions(all: &[Done], last: &State) -> HashMap<(usize, u64), u64> {
     writer
 }
 
-/// What one query saw, own writes aside, must be one state: no transaction's write without its others.
+/// The result of one query, apart from own writes, must be one state: all writes of a transaction or none.
 fn check_reads(all: &[Done], writer: &HashMap<(usize, u64), u64>) {
     let by_id: HashMap<u64, &Done> = all.iter().map(|t| (t.id, t)).collect();
     for t in all {
@@ -249,7 +249,7 @@ fn check_reads(all: &[Done], writer: &HashMap<(usize, u64), u64>) {
                 }
             }
         }
-        // A held snapshot does not move, but for the transaction's own writes.
+        // A transaction's snapshot does not change, apart from its own writes.
         if t.level != Level::Committed {
             for key in 0..KEYS {
                 let mut foreign = t.reads.iter().map(|s| s[key]).filter(|(_, id)| *id != t.id);
@@ -260,8 +260,8 @@ fn check_reads(all: &[Done], writer: &HashMap<(usize, u64), u64>) {
     }
 }
 
-/// First committer wins: between what a serializable transaction read of a row and what it wrote lies no other's
-/// version.
+/// First committer wins: no other version lies between the one that a serializable transaction read and the one that it
+/// wrote.
 fn check_serializable(all: &[Done], writer: &HashMap<(usize, u64), u64>) {
     for t in all.iter().filter(|t| t.level == Level::Serializable) {
         let Some(first) = t.reads.first() else { continue };
@@ -276,7 +276,8 @@ fn check_serializable(all: &[Done], writer: &HashMap<(usize, u64), u64>) {
     }
 }
 
-/// Queries of the past: one state for one SCN, of committed transactions whole or not at all, and no way back.
+/// Queries of the past: one state for each SCN, of whole committed transactions, and later SCNs never see earlier
+/// versions.
 fn check_past(all: &[Done], writer: &HashMap<(usize, u64), u64>, past: Past) {
     let by_id: HashMap<u64, &Done> = all.iter().map(|t| (t.id, t)).collect();
     let mut seen = past.seen.into_inner().expect("no session panicked");
@@ -299,7 +300,7 @@ fn check_past(all: &[Done], writer: &HashMap<(usize, u64), u64>, past: Past) {
 
 #[test]
 fn random_histories_are_those_of_snapshots() {
-    // More of them: LATCHWORK_HISTORIES=n.
+    // LATCHWORK_HISTORIES=n runs n histories.
     let seeds = std::env::var("LATCHWORK_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
     for seed in 1..=seeds {
         let instance = start(&[]);

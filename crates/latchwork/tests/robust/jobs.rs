@@ -1,4 +1,4 @@
-//! DBMS_JOB: jobs that work, fail, break and lose their process.
+//! DBMS_JOB: jobs that succeed, fail, break and lose their process.
 
 use crate::common::{assert_nothing_held, eventually, number, rows, run, start, sysdba};
 
@@ -7,7 +7,7 @@ fn jobs_run_fail_break_and_survive_their_slaves() {
     let instance = start(&[("job_queue_processes", "4")]);
     let mut c = sysdba(&instance);
     run(&mut c, &["create table log (n number, t date)"]);
-    // Nothing runs before the commit, nothing is left of a rollback.
+    // Nothing runs before the commit; a rollback removes the job.
     run(
         &mut c,
         &["declare j number; begin dbms_job.submit(j, 'insert into log values (1, sysdate);'); end;", "rollback"],
@@ -29,7 +29,7 @@ fn jobs_run_fail_break_and_survive_their_slaves() {
     );
     eventually("it runs again and again", || number(&mut c, "select count(*) from log where n = 3") >= 3);
     run(&mut c, &["begin for j in (select job from user_jobs) loop dbms_job.remove(j.job); end loop; end;", "commit"]);
-    // A job that fails leaves nothing, is counted, and comes later; after sixteen failures it is broken.
+    // A failing job leaves no changes, is counted, and is repeated later; after sixteen failures it is broken.
     run(
         &mut c,
         &[
@@ -54,7 +54,7 @@ fn jobs_run_fail_break_and_survive_their_slaves() {
     }
     assert_eq!(rows(&mut c, "select broken from user_jobs"), ["Y"]);
     assert_eq!(number(&mut c, "select count(*) from log where n = 4"), 0);
-    // Mended and told so, it runs.
+    // Repaired and marked as not broken, it runs.
     run(
         &mut c,
         &[
@@ -67,7 +67,7 @@ fn jobs_run_fail_break_and_survive_their_slaves() {
         number(&mut c, "select count(*) from user_jobs where nvl(failures, 0) = 0") == 1
     });
     run(&mut c, &["begin for j in (select job from user_jobs) loop dbms_job.remove(j.job); end loop; end;", "commit"]);
-    // A slave that dies: what it did is undone, the job is still there and runs again.
+    // A slave dies: its changes are undone, and the job runs again.
     run(&mut c, &["create table gate (n number)", "insert into gate values (0)", "commit"]);
     let mut keeper = sysdba(&instance);
     run(&mut keeper, &["update gate set n = 1"]);

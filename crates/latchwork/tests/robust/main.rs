@@ -1,7 +1,6 @@
 //! Nothing breaks and nothing is lost: the real program, driven over its socket by several sessions at once.
 //!
-//! Golden interleavings stand in `specs/*.lwt` and are run by [`spec::check_all`]; what needs code stands in the
-//! modules.
+//! Golden interleavings are in `specs/*.lwt` and run by [`spec::check_all`]; the modules have the tests that need code.
 
 mod arrays;
 mod common;

@@ -83,13 +83,13 @@ fn committed_data_outlives_every_mode_of_stopping() {
         let value = number(&mut c, "select sq.nextval from dual");
         assert!(value > last, "a sequence goes on: {value} after {last}");
         last = value;
-        // What is not committed goes.
+        // Uncommitted changes are lost.
         run(&mut c, &["update t set v = 'lost' where n > 100 and n < 900", "insert into ht values (1, 'lost')"]);
         if mode == "normal" {
             run(&mut c, &["rollback"]);
             drop(c);
         } else {
-            // The session is there and idle; the stop ends it.
+            // The session is idle; the stop ends it.
             std::mem::forget(c);
         }
         let (ok, text) = db.program(&["stop", "--mode", mode]);
@@ -147,12 +147,12 @@ fn a_stop_under_load_keeps_what_was_acknowledged() {
             number(&mut c, &format!("select nvl(max(n), 0) from t where w = {w}")),
         );
         assert_eq!(count, max, "no hole");
-        // A commit may be done and its answer lost.
+        // A commit may be done although its answer was lost.
         assert!(count == *n || count == n + 1, "{count} rows, {n} acknowledged");
     }
 }
 
-/// The process of the instance that shows this name in `ps`.
+/// The process of the instance with this name in `ps`.
 fn process_named(supervisor: i32, name: &str) -> i32 {
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let is_it = |pid: &i32| {

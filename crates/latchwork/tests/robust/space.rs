@@ -1,4 +1,4 @@
-//! Full files, full undo, full caches, more data than memory: an error for who asked, and life goes on.
+//! Full files, full undo, full caches, more data than memory: an error for the statement, and the instance continues.
 
 use crate::common::{code, number, rows, run, start, sysdba, try_rows};
 use client::{Client, Credentials};
@@ -31,7 +31,7 @@ fn a_full_data_file_refuses_rows_until_there_is_room_again() {
                   exception when others then raise_application_error(-20000, sqlerrm); end;";
     let said = c.execute(caught, &[]).unwrap_err().to_string();
     assert!(said.contains("ORA-01653: unable to extend table U.T by"), "{said}");
-    // The statement that failed left nothing, what was committed stands.
+    // The failed statement left no changes, committed rows are unchanged.
     let n = number(&mut c, "select count(*) from t");
     assert!(n > 0 && n % 500 == 0, "{n}");
     assert_eq!(number(&mut c, "select sum(n) from t"), n / 500 * 125_250);
@@ -42,7 +42,7 @@ fn a_full_data_file_refuses_rows_until_there_is_room_again() {
     let refused = code(&mut c, "create table copy as select * from t");
     assert!([1652, 1658].contains(&refused), "{refused}");
     assert_eq!(number(&mut c, "select count(*) from user_tables where table_name = 'COPY'"), 0);
-    // Deleted rows leave room in their blocks.
+    // Deleted rows free space in their blocks.
     run(&mut c, &["delete from t where n <= 400", "commit"]);
     run(&mut c, &["insert into t select level, rpad('y', 800, 'y') from dual connect by level <= 300", "commit"]);
     assert_eq!(number(&mut c, "select count(*) from t"), n / 500 * 100 + 300);
@@ -80,7 +80,7 @@ fn full_undo_fails_the_statement_and_a_commit_makes_room() {
     assert_eq!(number(&mut c, "select count(*) from t where v = 'mine'"), 1);
     assert_eq!(code(&mut c, "delete from t"), 30036);
     run(&mut c, &["commit"]);
-    // In pieces it fits, again and again.
+    // In parts it fits, repeatedly.
     for round in 0..2 {
         for k in 0..20 {
             let sql = format!("update t set v = rpad('{round}', 900, '{round}') where mod(n, 20) = {k}");
@@ -142,7 +142,7 @@ fn a_full_result_cache_and_library_cache_go_on() {
             k + k % 2000 + 1
         );
     }
-    // A result that is too large is not kept and is right all the same.
+    // A result that is too large is not cached and is right all the same.
     for _ in 0..2 {
         assert_eq!(rows(&mut c, "select /*+ result_cache */ n, v from t").len(), 2000);
     }
@@ -174,12 +174,12 @@ fn exhausted_enqueues_fail_the_statement() {
     );
     let e = e.expect_err("locks are not without end");
     assert!([52, 53].contains(&e.code()), "{e}");
-    // The other session gets its own error, not a crash; when the first one leaves there is room again.
+    // The other session gets its own error, not a crash; when the first one ends there is room again.
     drop(c);
     crate::common::eventually("the locks are free", || {
         other.execute("declare r integer; begin r := dbms_lock.request(7, 6, 0, true); commit; end;", &[]).is_ok()
     });
-    // One lock may have come free by chance while the first session still ends.
+    // One lock may become free while the first session is still ending.
     crate::common::eventually("a table can be made", || other.execute("create table t (n number)", &[]).is_ok());
     run(&mut other, &["insert into t values (1)", "commit"]);
     assert_eq!(number(&mut other, "select count(*) from t"), 1);
@@ -264,7 +264,7 @@ fn sessions_that_fight_for_undo_stay_consistent() {
             scope.spawn(move || {
                 let mut c = sysdba(instance);
                 for round in 0..4 {
-                    // Moved up and down within a transaction, so that the sum tells of any half of one.
+                    // Incremented and decremented within a transaction, so that the sum reveals half a transaction.
                     let up =
                         c.execute(&format!("update t set n = n + 1, v = rpad('{round}', 400, 'y') where g = {g}"), &[]);
                     let down = up.and_then(|_| c.execute(&format!("update t set n = n - 1 where g = {g}"), &[]));

@@ -24,8 +24,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// How long a step may take that comes about at once, on a loaded machine, too; what has not come about by then shows
-/// in the answers.
+/// Time limit of a step that should complete at once, on a busy machine, too; an incomplete step shows in the answers.
 const QUICK: Duration = Duration::from_secs(30);
 
 /// A session in a thread of its own.
@@ -69,7 +68,7 @@ fn error_line(e: &ClientError) -> String {
     let text = e.to_string();
     let mut first = text.lines().next().unwrap_or_default().to_string();
     if let Some((head, _)) = first.split_once(" when trying to allocate") {
-        // How many bytes it was differs from run to run.
+        // The number of bytes differs from run to run.
         first = head.to_string();
     }
     match e.position() {
@@ -199,7 +198,7 @@ impl Stage {
                 while number(&mut self.observer, &sql) == 0 && start.elapsed() < QUICK {
                     std::thread::sleep(Duration::from_millis(10));
                 }
-                // A statement that does not wait shows by its answer at the next step, which then differs.
+                // A statement that does not wait is detected by its answer at the next step, which then differs.
                 std::thread::sleep(Duration::from_millis(20));
                 String::new()
             }
@@ -249,7 +248,7 @@ fn parse(line: &str) -> Option<(&str, &str, &str)> {
     rest.strip_prefix(" waits ").map(|event| (name, "waits", event.trim()))
 }
 
-/// Runs a golden text; gives it back with the answers that came.
+/// Runs a golden text; returns it with the actual answers.
 fn play(text: &str) -> String {
     let params = text
         .lines()

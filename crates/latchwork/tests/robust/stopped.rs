@@ -1,4 +1,5 @@
-//! Processes that a signal has stopped or that panic, and which process goes first when memory runs out.
+//! Processes that are stopped by a signal or panic, and the order in which the kernel kills processes when memory runs
+//! out.
 
 use crate::common::{PATIENCE, number, rows, run, start, sysdba};
 use os::signal::{SIGCONT, SIGSTOP};
@@ -31,7 +32,7 @@ fn a_stopped_process_whose_session_nobody_kills_goes_on_later() {
     let (mut holder, mut other) = (sysdba(&instance), sysdba(&instance));
     let process = holder.welcome().server_process as i32;
     os::process::kill(process, SIGSTOP).unwrap();
-    // Another session is killed meanwhile, and PMON goes round.
+    // Another session is killed meanwhile, and PMON does a round.
     let ended = sysdba(&instance);
     let sid = format!(
         "select s.sid || ',' || s.serial# from v$session s, v$process p where s.paddr = p.addr and p.spid = '{}'",
@@ -86,7 +87,7 @@ fn rollbacks_of_several_dead_processes_come_one_inside_another() {
     run(&mut dead[4], &["update t set n = n + 1"]);
     for session in &dead {
         os::process::kill(session.welcome().server_process as i32, os::signal::SIGKILL).unwrap();
-        // PMON is in the middle of one when it hears of the next.
+        // PMON is working on one when the next one arrives.
         std::thread::sleep(std::time::Duration::from_millis(70));
     }
     run(&mut keeper, &["update t set n = n + 10", "commit"]);

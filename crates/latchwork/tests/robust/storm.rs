@@ -1,8 +1,9 @@
-//! `kill -9` of server processes under load, over every structure at once.
+//! `kill -9` of server processes under load, over all structures at once.
 //!
-//! Workers move money, insert and delete in indexed tables and hash clusters, read cached results, draw from sequences,
+//! Workers move money, insert and delete in indexed tables and hash clusters, read cached results, use sequences,
 //! submit jobs, create and drop tables. A killer picks one every few milliseconds. The number of kills is bounded;
-//! `LATCHWORK_KILLS` makes the run longer, `LATCHWORK_SEED` another one, `LATCHWORK_GENERATION` one over other designs.
+//! `LATCHWORK_KILLS` makes the run longer, `LATCHWORK_SEED` selects another one, `LATCHWORK_GENERATION` selects other
+//! designs.
 
 use crate::common::{assert_quiet, eventually, number, rows, run, start, sysdba};
 use client::{Client, ClientResult};
@@ -108,7 +109,7 @@ fn work(c: &mut Client, r: &mut Random) -> ClientResult<()> {
     }
 }
 
-/// Works until told to stop; a session that was killed is followed by a new one.
+/// Works until it is stopped; a killed session is followed by a new one.
 fn worker(
     instance: &client::Ephemeral,
     number: u64,
@@ -127,7 +128,7 @@ fn worker(
                     done.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(e) if e.is_fatal() => break,
-                // Deadlocks, and names that another session dropped: the transaction is given up.
+                // Deadlocks, and names that another session dropped: the transaction is rolled back.
                 Err(e) => {
                     assert!([60, 54, 942, 8103, 955, 1].contains(&e.code()), "{e}");
                     let _ = c.rollback();
@@ -166,7 +167,7 @@ fn everything_agrees_after_a_storm_of_kills() {
             if pid != 0 && os::process::kill(pid as i32, os::signal::SIGKILL).is_ok() {
                 killed += 1;
             }
-            // Nobody waits for ever: the keeper's own question is answered while the storm goes on.
+            // No session waits for ever: the observer's own query is answered during the storm.
             if killed % 20 == 0 {
                 assert_eq!(number(&mut keeper, "select sum(n) from account"), 100 * ACCOUNTS as i64, "seed {seed}");
             }
@@ -190,12 +191,12 @@ fn check(c: &mut Client) {
     assert_quiet(c);
     assert_eq!(number(c, "select sum(n) from account"), 100 * ACCOUNTS as i64);
     assert_eq!(number(c, "select count(*) from account"), ACCOUNTS as i64);
-    // A cached result is what the query gives.
+    // A cached result equals the result of the query.
     for _ in 0..2 {
         assert_eq!(number(c, "select /*+ result_cache */ sum(n) from account"), 100 * ACCOUNTS as i64);
         assert_eq!(number(c, &format!("select total({ACCOUNTS}) from dual")), 100 * ACCOUNTS as i64);
     }
-    // Indexes agree with their tables, both ways.
+    // Indexes agree with their tables, in both directions.
     let all = number(c, "select /*+ full(ledger) */ count(*) from ledger");
     for sql in [
         "select /*+ index(ledger ledger_id) */ count(*) from ledger where id > 0",
@@ -215,17 +216,17 @@ fn check(c: &mut Client) {
     for id in 0..ACCOUNTS {
         assert_eq!(rows(c, &format!("select id from account where id = {id}")), [id.to_string()]);
     }
-    // Each key of the cluster has its one row of the beginning.
+    // Each key of the cluster still has its single initial row.
     for k in 1..=64 {
         assert_eq!(number(c, &format!("select count(*) from ht where k = {k} and v like 'h%'")), 1);
     }
     assert_eq!(number(c, "select count(*) from ht"), 64);
-    // No result is left being built; the memory of the result cache adds up.
+    // No result is left unfinished; the memory of the result cache adds up.
     assert_eq!(number(c, "select count(*) from v$result_cache_objects where status = 'New'"), 0);
     let blocks = number(c, "select count(*) from v$result_cache_memory where free = 'NO'");
     let used = number(c, "select nvl(sum(block_count), 0) from v$result_cache_objects");
     assert_eq!(blocks, used, "blocks in use belong to objects");
-    // And everything can be changed still.
+    // Everything can still be changed.
     run(
         c,
         &[

@@ -1,4 +1,4 @@
-//! Tablespaces and files come, go, fill and change while sessions work.
+//! Tablespaces and files are created, dropped, filled and changed while sessions work.
 
 use crate::common::{code, eventually, number, rows, run, start, sysdba};
 use client::Credentials;
@@ -44,7 +44,7 @@ fn a_tablespace_lives_its_life() {
         number(&mut s, "select sum(blocks) from dba_extents where segment_name in ('T', 'T_N')"),
         number(&mut s, "select sum(blocks) from dba_segments where segment_name in ('T', 'T_N')")
     );
-    // More room, by a file, by a larger file, and by growing.
+    // More space: by a file, by a larger file, and by growth.
     run(&mut s, &["alter tablespace ts1 add datafile 'ts1c.dbf' size 1m autoextend on", fill, "commit"]);
     run(
         &mut s,
@@ -68,7 +68,7 @@ fn a_tablespace_lives_its_life() {
     assert_eq!(code(&mut s, "select count(*) from t"), 942);
     assert_eq!(number(&mut s, "select count(*) from v$tablespace where name = 'TS9'"), 0);
     assert!(n > 0);
-    // The names are free again, and so are the numbers.
+    // The names and numbers can be reused.
     run(&mut s, &["create tablespace ts1 datafile 'ts1a.dbf' size 2m", "create table t (n number) tablespace ts1"]);
     run(&mut s, &["insert into t select level from dual connect by level <= 1000", "commit"]);
     assert_eq!(number(&mut s, "select count(*) from t"), 1000);
@@ -187,13 +187,13 @@ fn sorts_larger_than_their_memory_use_temporary_space_until_it_is_full() {
     assert_eq!(number(&mut s, "select count(*) from (select v, count(*) from t group by v having count(*) = 2)"), 1993);
     assert!(number(&mut s, "select value from v$sysstat where name = 'sorts (disk)'") > 0);
     assert_eq!(rows(&mut s, "select * from v$tempseg_usage"), Vec::<String>::new());
-    // A join of many rows with long keys has no room in 12 MB: the statement fails, the session goes on.
+    // A join of many rows with long keys does not fit in 12 MB: the statement fails, the session continues.
     let many = "select count(*) from (select a.n, a.v, b.v w from t a, (select level l, rpad('y', 500, 'y') v from dual \
                 connect by level <= 3) b order by a.v, b.v)";
     assert_eq!(code(&mut s, many), 1652);
     assert_eq!(rows(&mut s, "select * from v$tempseg_usage"), Vec::<String>::new());
     assert_eq!(number(&mut s, "select count(*) from (select n, v from t order by v desc, n)"), 12000);
-    // A user's own temporary tablespace is the one that is used.
+    // A user's own temporary tablespace is used.
     run(
         &mut s,
         &[
@@ -253,7 +253,7 @@ fn a_statement_that_dies_while_it_keeps_others_from_a_file_leaves_it_to_them() {
     ];
     for sql in dying {
         assert_eq!(code(&mut sysdba(&instance), sql), 3113, "{sql}");
-        // DDL waits for what the dead one has until it is cleaned up behind.
+        // DDL waits for the dead session's locks until it is cleaned up.
         run(&mut s, &["alter session set ddl_lock_timeout = 60", "create table u (n number) tablespace ts1"]);
         run(
             &mut s,

@@ -1,4 +1,4 @@
-//! Undo tablespaces are made, changed and dropped while transactions and queries need them.
+//! Undo tablespaces are created, switched and dropped while transactions and queries need them.
 
 use crate::common::{code, number, rows, run, start, sysdba, try_rows};
 
@@ -31,7 +31,7 @@ fn transactions_begin_in_the_new_one_and_end_in_the_old_one() {
         ),
         ["new|1", "old|1"]
     );
-    // Both are read consistently, and one that has not ended keeps its tablespace.
+    // Both are read consistently, and an open transaction keeps its tablespace.
     assert_eq!(number(&mut s, "select sum(v) from t"), 0);
     assert_eq!(code(&mut s, "drop tablespace undo"), 30013);
     assert_eq!(code(&mut s, "drop tablespace u2 including contents and datafiles"), 30013);
@@ -46,7 +46,7 @@ fn transactions_begin_in_the_new_one_and_end_in_the_old_one() {
     run(&mut s, &["drop tablespace undo including contents and datafiles"]);
     assert_eq!(rows(&mut s, STATES), ["U2|ONLINE|16"]);
     assert_eq!(rows(&mut s, "select name from v$tablespace where ts# <> 0 order by 1"), ["TEMP", "U2", "USERS"]);
-    // The numbers of the dropped one are given to the next.
+    // The numbers of the dropped one are reused by the next.
     run(
         &mut s,
         &["create undo tablespace undo datafile 'undo.dbf' size 2m", "alter system set undo_tablespace = 'undo'"],
@@ -75,7 +75,7 @@ fn what_a_dropped_one_had_to_say_is_too_old() {
     assert_eq!(number(&mut s, &format!("select count(*) from t as of scn {before} where v = 'y'")), 0);
     run(&mut s, &["drop tablespace undo including contents and datafiles"]);
     for round in 0..3 {
-        // The second and third time files and numbers are those of another tablespace.
+        // The second and third time files and numbers belong to another tablespace.
         assert_eq!(code(&mut other, "select count(*) from t where n + 0 > 0 and v = 'y'"), 1555, "{round}");
         assert_eq!(code(&mut s, &format!("select count(*) from t as of scn {before} where v = 'y'")), 1555);
         assert_eq!(number(&mut other, "select count(*) from quiet"), 100);
@@ -88,7 +88,7 @@ fn what_a_dropped_one_had_to_say_is_too_old() {
     run(&mut other, &["commit"]);
 }
 
-/// Rows of index-organized tables name their undo records themselves.
+/// Rows of index-organised tables name their undo records themselves.
 #[test]
 fn rows_in_indexes_whose_undo_was_dropped_are_too_old() {
     let instance = start(&[]);
@@ -145,7 +145,7 @@ fn what_cannot_be_done_says_why() {
     ] {
         assert_eq!(code(&mut s, sql), error, "{sql}");
     }
-    // What failed has left nothing.
+    // The failed statement has left nothing.
     assert_eq!(rows(&mut s, STATES), ["UNDO|ONLINE|16"]);
     let used = "select count(*) from dba_data_files where file_name like '%u2.dbf'";
     assert_eq!(number(&mut s, used), 0);
@@ -187,7 +187,8 @@ fn a_guarantee_keeps_undo_that_has_not_expired() {
     assert!(gone.as_ref().is_err_and(|e| e.code() == 1555), "{gone:?}");
 }
 
-/// Transactions of many sessions while the tablespace changes under them and the old ones go: nothing is lost.
+/// Transactions of many sessions while the undo tablespace is switched under them and the old ones are dropped: nothing
+/// is lost.
 #[test]
 fn work_goes_on_while_it_changes() {
     let instance = start(&[]);
@@ -207,8 +208,8 @@ fn work_goes_on_while_it_changes() {
                         if stop.load(std::sync::atomic::Ordering::Relaxed) {
                             break;
                         }
-                        // A statement that needs undo of before the drop is too old, an update as well as a query; it
-                        // has done nothing.
+                        // A statement that needs undo from before the drop gets ORA-01555, an update as well as a
+                        // query, and has no effect.
                         match c.execute(&mine, &[]) {
                             Ok(_) if n % 3 == 0 => run(&mut c, &["rollback"]),
                             Ok(_) => {

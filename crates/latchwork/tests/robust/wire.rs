@@ -1,4 +1,4 @@
-//! What may happen on a connection: giants, beggars who leave in the middle, and calls out of turn.
+//! Extreme connections: huge statements, clients that disconnect in the middle, and calls out of order.
 
 use crate::common::{code, eventually, number, rows, run, start, sysdba};
 use client::{Client, Credentials};
@@ -44,14 +44,14 @@ fn sessions_left(observer: &mut Client) {
 fn oversize_statements_get_an_error_or_an_answer() {
     let instance = start(&[]);
     let mut c = sysdba(&instance);
-    // Long but fine.
+    // Long but valid.
     let list = (1..=900).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     assert_eq!(number(&mut c, &format!("select count(*) from dual where 900 in ({list})")), 1);
     let long = format!("select '{}' || length('{}') from dual", "x".repeat(3000), "y".repeat(3000));
     assert_eq!(rows(&mut c, &long)[0].len(), 3004);
     assert_eq!(code(&mut c, &format!("select '{}' from dual", "x".repeat(40_000))), 1704);
     assert_eq!(code(&mut c, &format!("select 1 from dual where 1 in ({})", vec!["1"; 1001].join(","))), 1795);
-    // Nesting without end.
+    // Endless nesting.
     for (open, close) in [("(", ")"), ("abs(", ")"), ("case when 1 = 1 then ", " end"), ("- ", ""), ("not ", "")] {
         let depth = 20_000;
         let (head, tail) = if open == "not " { ("select 1 from dual where ", "1 = 1") } else { ("select ", "1") };
@@ -89,7 +89,7 @@ fn clients_that_vanish_leave_nothing_behind() {
             "create table w (n number)",
         ],
     );
-    // In the middle of a result of megabytes, some of it read or none.
+    // In the middle of a result of megabytes, with some of it read or none.
     for take in [0, 1000, 100_000] {
         let mut s = logged_on(instance.dir());
         say(&mut s, &execute("select a.n, a.v from t a, t b where b.n < 20"));
@@ -104,7 +104,7 @@ fn clients_that_vanish_leave_nothing_behind() {
     write_frame(&mut whole, |o| execute("commit").encode(o));
     s.write_all(&whole[..whole.len() - 1]).unwrap();
     drop(s);
-    // In the middle of a call that sleeps, that waits for a lock, that computes.
+    // In the middle of a call that sleeps, waits for a lock, or computes.
     run(&mut c, &["lock table w in exclusive mode"]);
     for sql in [
         "begin insert into t values (-1, null); dbms_lock.sleep(1000); end;",

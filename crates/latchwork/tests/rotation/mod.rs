@@ -1,9 +1,9 @@
-//! Which generations a test runs: a few that change from day to day, or those that the environment names.
+//! The generations that a test runs: a few that change from day to day, or those named in the environment.
 
 use latch::Generation;
 
-/// `n` generations: the seed chooses the first, the others follow at even distances. The seed is LATCHWORK_SEED, or the
-/// number of the day. LATCHWORK_GENERATIONS is `all`, or names them one by one.
+/// `n` generations: the seed chooses the first, the others follow at equal distances. The seed is LATCHWORK_SEED, or
+/// the number of the day. LATCHWORK_GENERATIONS is `all`, or a list of names.
 pub fn generations(n: usize) -> Vec<String> {
     let all = Generation::NAMES;
     match std::env::var("LATCHWORK_GENERATIONS") {

@@ -1,7 +1,7 @@
-//! Which records are not Oracle's language, by rules over their tokens; what Oracle answers; and how it is said in
-//! Oracle's words.
+//! Rules over tokens that recognise records in other SQL dialects, with Oracle's answer and an equivalent in Oracle's
+//! SQL.
 //!
-//! A rule sees one statement and nothing else: no file, no line, no answer.
+//! A rule sees only the statement: no file, no line, no answer.
 
 /// A token of SQL with the place where it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,22 +19,22 @@ enum Kind {
     Mark,
 }
 
-/// What a rule says of a statement.
+/// The result of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// The rule, for the summary.
+    /// The name of the rule, for the summary.
     pub rule: &'static str,
-    /// The errors of which Oracle gives one.
+    /// The possible errors in Oracle.
     pub errors: &'static [u32],
-    /// The statement in Oracle's words, where there are such.
+    /// The equivalent statement in Oracle's SQL, if there is one.
     pub oracle: Option<String>,
 }
 
 /// The rule of `DROP … IF EXISTS`.
 pub const IF_EXISTS: &str = "IF EXISTS";
-/// The rule of statements on something that a refused CREATE would have made.
+/// The rule for statements on an object that a refused CREATE would have made.
 const ON_MISSING: &str = "on something that was refused";
-/// The name under which divisions are told that agree only when they are cut.
+/// The name under which divisions are reported that agree only when truncated.
 pub const INTEGER_DIVISION: &str = "integer division";
 
 fn tokens(sql: &str) -> Vec<Token<'_>> {
@@ -105,12 +105,12 @@ fn any(tokens: &[Token], words: &[&str]) -> bool {
     tokens.iter().any(|t| words.iter().any(|w| t.kind == Kind::Word && t.is(w)))
 }
 
-/// Where the words stand one after the other.
+/// The position of a sequence of words.
 fn sequence(tokens: &[Token], words: &[&str]) -> Option<usize> {
     tokens.windows(words.len()).position(|w| w.iter().zip(words).all(|(t, word)| t.is(word)))
 }
 
-/// Returns the places of `AS` between a table (or a parenthesis) in FROM and its alias.
+/// Returns the positions of `AS` between a table (or a parenthesis) in FROM and its alias.
 fn table_aliases(tokens: &[Token]) -> Vec<usize> {
     let mut found = Vec::new();
     // For each depth, whether the tokens are inside a FROM clause.
@@ -118,7 +118,7 @@ fn table_aliases(tokens: &[Token]) -> Vec<usize> {
     for (i, t) in tokens.iter().enumerate() {
         from.truncate(t.depth + 1);
         from.resize(t.depth + 1, false);
-        // A parenthesis in FROM around a join keeps what is outside.
+        // A parenthesis in FROM around a join keeps the state outside of it.
         if t.text == "(" {
             from.push(from[t.depth] && !tokens.get(i + 1).is_some_and(|n| n.is("SELECT")));
         } else if t.is("FROM") && t.kind == Kind::Word {
@@ -136,7 +136,7 @@ fn table_aliases(tokens: &[Token]) -> Vec<usize> {
     found
 }
 
-/// Puts tokens together again, with a blank between any two.
+/// Joins tokens, separated by blanks.
 fn join<'a>(tokens: impl IntoIterator<Item = &'a str>) -> String {
     let mut out = String::new();
     for t in tokens {
@@ -148,7 +148,7 @@ fn join<'a>(tokens: impl IntoIterator<Item = &'a str>) -> String {
     out
 }
 
-/// Says whether a statement is Oracle's language.
+/// Returns the foreign construct of a statement, if any.
 pub fn classify(sql: &str) -> Option<Foreign> {
     let t = tokens(sql);
     let first = t.first()?;
@@ -216,20 +216,20 @@ pub fn classify(sql: &str) -> Option<Foreign> {
     None
 }
 
-/// Returns the name that a CREATE statement gives.
+/// Returns the name of the object in a CREATE statement.
 pub fn created(sql: &str) -> Option<String> {
     let t = tokens(sql);
     let kind = t.iter().position(|t| ["TABLE", "VIEW", "TRIGGER", "INDEX"].iter().any(|w| t.is(w)))?;
     (t[0].is("CREATE") && kind <= 3).then(|| t.get(kind + 1).map(|t| t.text.to_ascii_uppercase()))?
 }
 
-/// The name of the view that a CREATE VIEW makes.
+/// The name of the view in a CREATE VIEW statement.
 pub fn created_view(sql: &str) -> Option<String> {
     let t = tokens(sql);
     (t.first()?.is("CREATE") && t.get(1)?.is("VIEW")).then(|| t.get(2).map(|t| t.text.to_ascii_uppercase()))?
 }
 
-/// What a DELETE or UPDATE changes.
+/// The object that a DELETE or UPDATE changes.
 pub fn changed(sql: &str) -> Option<String> {
     let t = tokens(sql);
     let name = match t.first()? {
@@ -240,7 +240,7 @@ pub fn changed(sql: &str) -> Option<String> {
     Some(name.text.to_ascii_uppercase())
 }
 
-/// Says whether a DROP or ALTER is about something that a refused CREATE would have made.
+/// Whether a DROP or ALTER is for an object that a refused CREATE would have made.
 pub fn on_missing(sql: &str, missing: &[String]) -> Option<Foreign> {
     let t = tokens(sql);
     let about = t.first()?.is("DROP") || t.first()?.is("ALTER");
@@ -248,8 +248,7 @@ pub fn on_missing(sql: &str, missing: &[String]) -> Option<Foreign> {
     (about && named).then_some(Foreign { rule: ON_MISSING, errors: &[4080, 942, 4043, 1418, 3001], oracle: None })
 }
 
-/// The trigger of another language names no time before its event; a body that selects without INTO compiles with
-/// errors.
+/// A trigger of another dialect has no time before its event; a body that selects without INTO compiles with errors.
 fn trigger(t: &[Token]) -> Option<Foreign> {
     let timed = any(&t[..t.len().min(8)], &["BEFORE", "AFTER", "INSTEAD"]);
     let errors: &'static [u32] = if timed { &[3001, 24344] } else { &[3001, 4071, 922] };
@@ -267,7 +266,7 @@ fn table(t: &[Token]) -> Option<Foreign> {
         ("DATETIME", "DATE"),
     ];
     let type_of = |i: usize| -> Option<&str> {
-        // A type stands behind a column's name, which stands behind a comma or the parenthesis.
+        // A type follows a column's name, which follows a comma or the parenthesis.
         let named = i >= 2
             && t[i].kind == Kind::Word
             && t[i].depth == 1
@@ -377,10 +376,11 @@ fn condition_in_list(t: &[Token]) -> bool {
     false
 }
 
-/// Puts every division by its cut form, as languages with integer division mean it; `None` when nothing is divided.
+/// Replaces every division by its truncated form, as dialects with integer division define it; `None` without a
+/// division.
 ///
-/// `float_columns` are the columns whose type has a fraction: a division with one of them, or with a literal that has a
-/// point, stays.
+/// `float_columns` are the columns whose type has a fraction: a division with one of them, or with a literal with a
+/// decimal point, is kept.
 pub fn cut_divisions(sql: &str, float_columns: &[String]) -> Option<String> {
     let t = tokens(sql);
     let fractional = |t: &Token| {
@@ -398,12 +398,12 @@ pub fn cut_divisions(sql: &str, float_columns: &[String]) -> Option<String> {
     words.insert(end + 1, ")");
     words.insert(start, "TRUNC (");
     let marked = join(words);
-    // Other divisions come in turn; the ones done are hidden from the search meanwhile.
+    // Other divisions follow; finished ones are hidden from the search.
     let rest = cut_divisions(&marked.replace('\u{0}', "\u{1}"), float_columns).unwrap_or(marked);
     Some(rest.replace(['\u{0}', '\u{1}'], "/"))
 }
 
-/// Where the left operand of a division begins: a chain of `*` and `\1` and primaries.
+/// The beginning of the left operand of a division: a chain of `*` and `\1` and primaries.
 fn operand_start(t: &[Token], slash: usize) -> Option<usize> {
     let mut at = slash;
     loop {

@@ -1,7 +1,7 @@
-//! A runner for sqllogictest files, with what is not Oracle's language told apart by rule.
+//! A runner for sqllogictest files that recognises other SQL dialects by rules.
 //!
-//! A record that is Oracle's language must give the file's answer. One that is not ([`dialect`]) must be refused with
-//! the error that Oracle gives, and is then put into Oracle's words where a rule knows how, so that the file can go on
+//! A record in Oracle's SQL must give the file's answer. One in another dialect ([`dialect`]) must be refused with the
+//! error that Oracle gives, and is then translated to Oracle's SQL if a rule can do so, so that the file can continue
 //! and the answer is still compared.
 
 pub mod dialect;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-/// How the values of an answer are put in order before they are compared.
+/// The order of the values of an answer for the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     None,
@@ -11,19 +11,19 @@ pub enum Sort {
     Values,
 }
 
-/// What a statement must do.
+/// The expected outcome of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
     Ok,
-    /// Fail, with this number when one is given.
+    /// An error, with this number if one is given.
     Error(Option<String>),
     /// Process so many rows.
     Count(u64),
-    /// Write these lines by `dbms_output`.
+    /// These lines of `dbms_output`.
     Output(Vec<String>),
 }
 
-/// What a query must give: the values, or how many there are and the MD5 of them all.
+/// The expected answer of a query: the values, or their number and the MD5 of them all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     Values(Vec<String>),
@@ -40,7 +40,7 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Record {
     pub line: usize,
-    /// Left out for this database.
+    /// Skipped for this database.
     pub skipped: bool,
     pub sql: String,
     pub kind: Kind,
@@ -125,7 +125,7 @@ fn push_line(sql: &mut String, line: &str) {
     sql.push_str(line);
 }
 
-/// Reads the lines behind `----`, up to an empty one.
+/// Reads the lines after `----`, up to an empty one.
 fn answer(lines: &[&str], at: &mut usize) -> Vec<String> {
     let mut values = Vec::new();
     if lines.get(*at) != Some(&"----") {

@@ -1,4 +1,4 @@
-//! Runs the records of a file over one session and keeps the account.
+//! Runs the records of a file in one session and counts the outcomes.
 
 use super::dialect::{self, Foreign};
 use super::records::{Answer, Expect, Kind, Record, Sort};
@@ -7,22 +7,22 @@ use md5::{Digest, Md5};
 use std::collections::{BTreeMap, HashMap};
 use types::{Nls, Number, Value};
 
-/// What came of the records of one file, or of many.
+/// The outcomes of the records of one file, or of many.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// Records in Oracle's language, and how many of them did what the file says.
+    /// Records in Oracle's SQL, and how many of them gave the file's answer.
     pub legal: usize,
     pub passed: usize,
-    /// Records that are not, how many were refused with Oracle's error, and by which rule.
+    /// Records in other dialects, how many were refused with Oracle's error, and the rules.
     pub foreign: usize,
     pub refused: usize,
     pub rules: BTreeMap<&'static str, usize>,
-    /// Foreign records put into Oracle's words, and how many of them then did what the file says.
+    /// Translated records, and how many of them then gave the file's answer.
     pub translated: usize,
     pub answered: usize,
-    /// Records with a division that agree only when it is cut to whole numbers, as other languages do.
+    /// Records with a division that agree only when it is truncated to whole numbers, as in other dialects.
     pub divided: usize,
-    /// Left out by `skipif`, `onlyif` and `halt`.
+    /// Skipped by `skipif`, `onlyif` and `halt`.
     pub skipped: usize,
     pub failures: Vec<String>,
 }
@@ -66,26 +66,26 @@ impl std::fmt::Display for Account {
     }
 }
 
-/// Failures that are told in full; of the rest only the number is.
+/// Number of failures that are printed in full; the rest are only counted.
 const TOLD: usize = 20;
 
-/// A file's run: the session, and what later records need of earlier ones.
+/// The run of a file: the session, and state for later records.
 pub struct Run<'a> {
     client: &'a mut Client,
     name: String,
     nls: Nls,
     labels: HashMap<String, String>,
     float_columns: Vec<String>,
-    /// What a refused CREATE of another language would have made: a statement on it has nothing to work on.
+    /// Objects that refused CREATE statements of other dialects would have made.
     missing: Vec<String>,
-    /// Whether other dialects are told apart: not in this project's own files.
+    /// Whether other dialects are recognised: not in this project's own files.
     dialects: bool,
-    /// Views that were made.
+    /// Views that were created.
     views: Vec<String>,
     account: Account,
 }
 
-/// Rows of values, as text by the types that the file gives.
+/// Rows of values, as text by the file's types.
 struct Rows {
     values: Vec<Vec<Value>>,
     processed: u64,
@@ -154,8 +154,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// As [`Run::check`]. Rows are changed through a view of one table in Oracle, where a file of other dialects has an
-    /// error.
+    /// As [`Run::check`]. In Oracle rows can be changed through a view of one table, where a file of other dialects
+    /// expects an error.
     fn check_here(&mut self, record: &Record, sql: &str) -> Result<(), String> {
         let is_view = |name: String| self.views.contains(&name);
         let refused_elsewhere = matches!(record.kind, Kind::Statement(Expect::Error(None)));
@@ -165,7 +165,8 @@ impl<'a> Run<'a> {
         self.check(record, sql)
     }
 
-    /// A record that fails may have meant integer division: then it must agree with it, and have been answered without.
+    /// A failing record may assume integer division: its answer must then agree with that, and Oracle must have
+    /// answered.
     fn divided(&mut self, record: &Record, sql: &str, why: String) {
         if self.dialects
             && let Some(cut) = dialect::cut_divisions(sql, &self.float_columns)
@@ -200,7 +201,7 @@ impl<'a> Run<'a> {
         self.account.translated += 1;
         match self.check(record, &oracle) {
             Ok(()) => self.account.answered += 1,
-            // IF EXISTS is kept when there is nothing to drop.
+            // IF EXISTS is honoured when there is nothing to drop.
             Err(why) if foreign.rule == dialect::IF_EXISTS && why.starts_with("ORA-00942") => {
                 self.account.answered += 1
             }
@@ -292,7 +293,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A value as the type letter has it: I whole, R with three decimals, T as text.
+    /// A value by its type letter: I as a whole number, R with three decimals, T as text.
     fn show(&self, value: &Value, letter: char) -> String {
         let number = || value.to_number(&self.nls).ok().flatten().unwrap_or(Number::ZERO);
         match (value, letter) {
@@ -308,7 +309,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A statement ends without a semicolon, but a block of PL/SQL with one.
+/// A statement ends without a semicolon, but a block of PL/SQL ends with one.
 fn strip(sql: &str) -> &str {
     let trimmed = sql.trim_end();
     let trimmed = trimmed.strip_suffix("\n/").map_or(trimmed, str::trim_end);

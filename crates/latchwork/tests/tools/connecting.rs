@@ -1,4 +1,4 @@
-//! The examples of docs/CONNECTING.md run as they stand, with the place of this instance.
+//! Runs the examples of docs/CONNECTING.md, with the address of this instance.
 
 use super::{given, start};
 use client::{Client, Credentials, Ephemeral, NetAddress};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const PAGE: &str = include_str!("../../../../docs/CONNECTING.md");
 const PLACE: &str = "localhost:1521";
 
-/// An example: what its fence says, and its text.
+/// An example: the info string of its fence, and its text.
 struct Example {
     kind: &'static str,
     text: String,
@@ -30,7 +30,7 @@ fn runs(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
 }
 
-/// How a program in a file is run, if it can be.
+/// The command that runs a program in a file, if there is one.
 fn command(kind: &str, file: &Path) -> Option<Command> {
     let with = |program: PathBuf| {
         let mut command = Command::new("timeout");
@@ -77,7 +77,7 @@ fn file_name(kind: &str) -> &'static str {
     }
 }
 
-/// The statements of an example, and the words of the command line.
+/// The statements of an example, and the arguments of the command line.
 fn administer(example: &Example, instance: &Ephemeral) {
     if example.kind == "sql" {
         let mut c: Client = instance.connect(&Credentials::Sysdba).expect("a local session");
@@ -89,7 +89,7 @@ fn administer(example: &Example, instance: &Ephemeral) {
     for line in example.text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(words[0], "latchwork", "{line}");
-        // What starts the instance has been done by the test.
+        // The test has already started the instance.
         if words[1] == "start" {
             assert!(line.ends_with("--param local_listener=1521"), "{line}");
             continue;

@@ -1,7 +1,7 @@
-//! The ordinary day of the tools that applications use: each program here runs the real package against an instance,
-//! asks for nothing to be made easy, and compares what comes back with what Oracle gives.
+//! Ordinary work of application tools: each program here runs the real package against an unmodified configuration, and
+//! compares the results with those of Oracle.
 //!
-//! `scripts/setup.sh` offers the packages. A tool that cannot be had is left out, with a word.
+//! `scripts/setup.sh` installs the packages. A tool that is not installed is skipped with a message.
 
 #[path = "../support/absent.rs"]
 mod absent;
@@ -11,7 +11,7 @@ use client::{Client, Credentials, Ephemeral, EphemeralOptions, NetAddress};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How long a program may take, in seconds; long enough for a loaded machine.
+/// Time limit of a program in seconds; long enough for a busy machine.
 const PATIENCE_S: &str = "300";
 
 const APP: &[&str] = &[
@@ -19,7 +19,7 @@ const APP: &[&str] = &[
     "grant create session, create table, create view, create sequence, create procedure, create synonym to app",
 ];
 
-/// An instance that listens, after these statements.
+/// An instance with a listener, after these statements.
 fn start(statements: &[&str]) -> (Ephemeral, NetAddress) {
     let options = EphemeralOptions {
         params: vec![("local_listener".into(), "0".into())],
@@ -46,7 +46,7 @@ fn run(mut command: Command, name: &str, at: &NetAddress) {
     assert!(out.status.success() && text.trim_end().ends_with("all done"), "{name}:\n{text}\n{errors}");
 }
 
-/// A path that the environment gives.
+/// A path from the environment.
 fn given(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }

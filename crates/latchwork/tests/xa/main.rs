@@ -1,5 +1,5 @@
-//! Two-phase commit by Oracle's JDBC driver, as a transaction manager uses it. Left out, with a word, where Java or the
-//! driver is not there: `LATCHWORK_OJDBC` names it.
+//! Two-phase commit by Oracle's JDBC driver, used like a transaction manager does. Skipped with a message without Java
+//! or the driver, which `LATCHWORK_OJDBC` names.
 
 #[path = "../support/mod.rs"]
 mod support;
