@@ -3,7 +3,7 @@
 //! | line | means |
 //! |---|---|
 //! | `# …` | a comment |
-//! | `a> statement` | session `a` (opened as SYSDBA at its first use) runs it; the lines after it are what it must answer |
+//! | `a> statement` | session `a` (opened as SYSDBA at its first use) runs it; the next lines are the expected answer |
 //! | `a& statement` | the same, but it is still running when the next step begins; the observer has seen it active |
 //! | `a<` | the answer of the statement that `a` is running |
 //! | `a waits event` | `a` is in that wait, seen through `v$session` |
