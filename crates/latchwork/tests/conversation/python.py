@@ -162,7 +162,7 @@ class Conversation:
         return rows(v.getvalue().fetchall())
 
     def do_nested(self, sql, binds, table):
-        # A cursor of a row is closed here: the driver waits for ever for itself when its cache of statements does it.
+        # A cursor of a row is closed explicitly: the driver deadlocks with itself when its statement cache closes it.
         said = []
         for a, b in self.k.execute(sql):
             said.append(f"{shown(a)} : {rows(b.fetchall())}")
@@ -170,7 +170,7 @@ class Conversation:
         return " / ".join(said)
 
     def do_nestedsum(self, sql, binds, table):
-        # The server hears nothing of their being closed: what they hold is given back at their end.
+        # The driver does not tell the server that they are closed: their resources are released at their end.
         sums = []
         with self.c.cursor() as k:
             k.arraysize = k.prefetchrows = 20

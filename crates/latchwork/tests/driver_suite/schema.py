@@ -1,4 +1,4 @@
-"""Makes the schema of python-oracledb's own tests, statement by statement: what Latchwork does not have yet is left out.
+"""Creates the schema of python-oracledb's own tests, statement by statement; unsupported statements are skipped.
 
 Arguments: the file of statements. Writes a line for each statement that failed.
 """
@@ -33,7 +33,7 @@ def statements(path):
 
 
 def pieces(text):
-    """A GRANT of several privileges is several, so that one that is not there does not keep the others away."""
+    """A GRANT of several privileges is split, so that an unsupported one does not affect the others."""
     words = text.split()
     if words[0].lower() != "grant" or "," not in text:
         return [text]

@@ -1,4 +1,4 @@
-"""What a driver must be able to do, by python-oracledb in its thin mode. Arguments: port, service, directory of the instance."""
+"""The required features, with python-oracledb in thin mode. Arguments: port, service, directory of the instance."""
 
 import datetime
 import sys
@@ -10,7 +10,7 @@ PORT, SERVICE, LATCHWORK, DIRECTORY = sys.argv[1:5]
 
 
 def connect(user="u", password="Tiger1", service=SERVICE, **more):
-    # The driver's cache waits for itself when a statement leaves it that has a cursor in its binds.
+    # The driver's cache deadlocks with itself when it drops a statement with a cursor in its binds.
     more.setdefault("stmtcachesize", 500)
     return oracledb.connect(user=user, password=password, dsn=f"127.0.0.1:{PORT}/{service}", **more)
 
@@ -62,7 +62,7 @@ def passwords():
         assert c.cursor().execute("select user from dual").fetchone() == ("AGING",)
     fails("ORA-01017", lambda: connect(user="aging", password="Tiger2"))
     connect(user="aging", password="Tiger3").close()
-    # A picture of the dictionary is read again.
+    # DDL makes sessions read the dictionary again.
     older = "update user$ set ptime = sysdate - 181 where name = 'AGING'"
     local(older, "commit", "create or replace synonym something for dual")
     with connect(user="aging", password="Tiger3") as c:
@@ -138,7 +138,7 @@ def arrays(c):
     insert = "insert into w values (:1, :2)"
     k.execute("delete from w")
     c.commit()
-    # One execution, whatever its size; the rows that stay when one fails are told of.
+    # One execution of any size; when a row fails, the number of rows before it is reported.
     k.executemany(insert + " -- one", [(n, f"t{n}") for n in range(20000)])
     assert k.rowcount == 20000
     counted = local("select 'seen:' || executions || ' ' || rows_processed || ':' from v$sql where sql_text like '%-- one'")
@@ -176,7 +176,7 @@ def arrays(c):
     k.executemany(insert, [(10000, None)], batcherrors=True)
     assert [(e.offset, e.code) for e in k.getbatcherrors()] == [(0, 1)]
     c.rollback()
-    # Commits with its rows, and not when some were refused.
+    # Autocommit with all rows accepted, but not when some were refused.
     c.autocommit = True
     k.executemany(insert, [(1, "a"), (1, "b")], batcherrors=True)
     assert c.transaction_in_progress
@@ -188,13 +188,13 @@ def arrays(c):
     assert k.getarraydmlrowcounts() == [1, 0, 8] and k.rowcount == 9
     k.executemany("delete from w where n = :n or n = :n + 1", [{"n": n} for n in (0, 5, 0)], arraydmlrowcounts=True)
     assert k.getarraydmlrowcounts() == [2, 2, 0]
-    # The driver sends the wish with the statement's first execution alone.
+    # The driver sends the option only with the statement's first execution.
     for _ in range(3):
         k.executemany("update w set t = 'r' where n = :1", [(7,), (-1,)], arraydmlrowcounts=True)
         assert k.getarraydmlrowcounts() == [1, 0]
     k.executemany("update w set t = :1 where t = :1", [("a", "a"), ("b", "c")])
     c.rollback()
-    # A name that stands again is the same expression, whether its values come by name or by place.
+    # A repeated name is the same expression, whether values are given by name or by position.
     grouped = "select mod(n, :m) g, count(*) from (select level n from dual connect by level < 8) group by mod(n, :m)"
     assert sorted(k.execute(grouped, m=2)) == [(0, 3), (1, 4)]
     assert sorted(c.cursor().execute(grouped + " -- by place", [2, 2])) == [(0, 3), (1, 4)]
@@ -202,13 +202,13 @@ def arrays(c):
     distinct = "select distinct n + :a from (select level n from dual connect by level < 4) order by n + :a"
     assert k.execute(distinct, a=1).fetchall() == [(2,), (3,), (4,)]
     fails("ORA-00979", lambda: c.cursor().execute(grouped.replace("mod(n, :m) g", "mod(n, :x) g"), m=2, x=2))
-    # What RETURNING gives, by row.
+    # The values of RETURNING, by row.
     out = k.var(int, arraysize=4)
     k.setinputsizes(None, out)
     k.executemany("update w set t = 'z' where n >= :1 returning n into :2", [(8,), (50,), (7,)])
     assert [sorted(out.getvalue(n)) for n in range(3)] == [[8, 9], [], [7, 8, 9]]
     c.rollback()
-    # NULL first, types as they come; without binds.
+    # NULL first, types in order of appearance; without binds.
     k.executemany(insert, [(None, "x")] + [(n, None) for n in range(100, 105)], batcherrors=True)
     assert [(e.offset, e.code) for e in k.getbatcherrors()] == [(0, 1400)] and k.rowcount == 5
     k.executemany("insert into w select max(n) + 1, 'm' from w", 3)
@@ -242,7 +242,7 @@ def cursors(c):
         k.execute(opens, r=r, n=n)
         assert [d[0] for d in r.description] == ["ID", "'X'||ID"]
         assert r.fetchall() == [(i, f"x{i}") for i in range(1, n + 1)]
-    # Its rows are those of its OPEN, and a commit does not close it.
+    # Its rows are as of its OPEN, and a commit does not close it.
     k.execute("insert into w values (700, 'seen')")
     k.execute("begin open :r for select t from w where n = 700; end;", r=r)
     k.execute("delete from w where n = 700")
@@ -250,7 +250,7 @@ def cursors(c):
     assert r.fetchall() == [("seen",)]
     f = k.callfunc("cursor_of", oracledb.DB_TYPE_CURSOR, [3])
     assert f.fetchmany(2) == [(1,), (2,)]
-    # PL/SQL goes on where the client has stopped, and the client where PL/SQL has.
+    # PL/SQL continues where the client has stopped, and vice versa.
     k.execute(opens, r=r, n=10)
     r.arraysize = 2
     assert r.fetchmany(2) == [(1, "x1"), (2, "x2")]
@@ -270,7 +270,7 @@ def cursors(c):
     fails("DPY-4025", lambda: never.getvalue().fetchall())
     fails("ORA-01476", lambda: k.execute("begin open :r for select 1 / (id - 3) from v; end;", r=r) or r.fetchall())
     fails("ORA-01001", lambda: k.execute("declare n number; begin fetch :r into n; end;", r=k.var(oracledb.DB_TYPE_CURSOR)))
-    # Results, in their order; a block that fails has none.
+    # Results, in order; a failing block has none.
     k.execute("""declare c sys_refcursor; begin
         for i in 1..3 loop open c for select id from v where id <= i order by id; dbms_sql.return_result(c); end loop; end;""")
     assert [one.fetchall() for one in k.getimplicitresults()] == [[(j,) for j in range(1, i + 1)] for i in range(1, 4)]
@@ -278,7 +278,7 @@ def cursors(c):
     for _ in range(400):
         fails("ORA-01403", lambda: k.execute(failing))
     fails("ORA-01001", lambda: k.execute("declare c sys_refcursor; begin dbms_sql.return_result(c); end;"))
-    # Cursors in rows, those in their rows, and what is left of them when their query is closed or run again.
+    # Cursors in rows, nested ones, and their state after their query is closed or run again.
     nest = "select id, cursor(select v.id + w.id, :t from v w where w.id <= v.id order by 1) c from v where id <= :n order by id"
     for n in [1, 5, 5]:
         k.arraysize = 2
@@ -286,7 +286,7 @@ def cursors(c):
         assert rows == [(i, [(i + j, "t") for j in range(1, i + 1)]) for i in range(1, n + 1)], rows
     deep = k.execute("select cursor(select id, cursor(select v.id * 10 from dual) from v where id < 3 order by id) from dual").fetchone()[0]
     assert [(i, inner.fetchall()) for i, inner in deep] == [(1, [(10,)]), (2, [(20,)])]
-    # A cursor is a value for blocks only; a query with cursors in its rows, and one that a block has, go forwards.
+    # A cursor is a value only for blocks; queries with cursors in rows, and cursors of blocks, are not scrollable.
     k.execute(opens, r=r, n=10)
     for text in ["insert into w values (:1, 'x')", "select :1 + 1 from dual", "delete from w where n = :1"]:
         fails("ORA-00932", lambda: k.execute(text, [r]))
@@ -302,7 +302,7 @@ def cursors(c):
         k.arraysize = 50
         k.execute("select cursor(select 1 from dual) from v where id <= 200").fetchone()
     fails("ORA-01000", lambda: c.cursor().execute("select cursor(select 1 from dual) from v").fetchall())
-    # One that has been read to its end is given back: of its being closed the server hears nothing.
+    # A cursor read to its end is released: the driver does not tell the server that it is closed.
     def read_out(cursor):
         with cursor:
             return [tuple(read_out(v) if isinstance(v, oracledb.Cursor) else v for v in row) for row in cursor]
@@ -312,7 +312,7 @@ def cursors(c):
         cursor.arraysize = cursor.prefetchrows = size
         read = read_out(cursor.execute(many))
         assert read == [(n, [(n, [(n + 1,)])]) for n in range(1, 1001)], read[:3]
-    # They are counted, and closed with their session's numbers.
+    # They are counted, and closed with their session.
     sid = k.execute("select sys_context('userenv', 'sid') from dual").fetchone()[0]
     def opened():
         text = local(f"select 'open:' || value || ':' from v$sesstat natural join v$statname where sid = {sid} and name = 'opened cursors current'")
@@ -341,18 +341,18 @@ def cursor_arguments(c):
     assert k.execute("select next_of(:1) from dual", [q]).fetchone() == ("1 y1",)
     assert q.fetchone() == (2, "y2")
     assert k.execute("select next_of(c => :c) from dual", c=q).fetchone() == ("3 y3",)
-    # Of each row, and in later fetches of the query.
+    # For each row, and in later fetches of the query.
     q.execute(opens)
     k.prefetchrows, k.arraysize = 1, 1
     assert [t for t, in k.execute("select next_of(:1) from v where id < 4", [q])] == ["1 y1", "2 y2", "3 y3"]
-    # Statements of changes, with RETURNING and without.
+    # DML, with RETURNING and without.
     got = k.var(str)
     k.execute("insert into w values (801, next_of(:1)) returning t into :2", [q, got])
     assert got.getvalue() == ["4 y4"]
     k.execute("update w set t = next_of(:1) where n = 801", [q])
     assert k.execute("select t from w where n = 801").fetchone() == ("5 y5",)
     c.rollback()
-    # What is closed, what was never opened, and the statement's own.
+    # A closed cursor, one never opened, and the statement's own.
     q.execute(opens)
     k.execute("begin close :1; end;", [q])
     fails("ORA-01001", lambda: k.execute("select next_of(:1) from dual", [q]).fetchone())
@@ -366,7 +366,7 @@ def cursor_arguments(c):
 
 
 def parses(c):
-    """A statement that is executed again by its number is not parsed again, whatever changes what it needs."""
+    """A statement executed again by its number is not parsed again, unless something that it depends on changes."""
     k = c.cursor()
     sid = k.execute("select sys_context('userenv', 'sid') from dual").fetchone()[0]
     watcher = connect(user="sys", password="Secret1", mode=oracledb.SYSDBA)
@@ -393,7 +393,7 @@ def parses(c):
     are(1, lambda: [k.executemany("update /* parses */ w set t = :1 where n = :2", [("x", 901), ("y", 902)]) for _ in range(3)])
     are(1, lambda: [k.executemany("/* array */ begin p(:1, :2); end; ", [(1, "x"), (2, "y")]) for _ in range(3)])
     are(10, lambda: anew("select /* anew */ 1 from dual", 10))
-    # A statement that was described is executed without another parse; its binds are typed by then.
+    # A described statement is executed without another parse; its binds have types by then.
     own = c.cursor()
     are(1, lambda: own.parse("select /* described */ id from v where rownum = 1"))
     assert [d[0] for d in own.description] == ["ID"]
@@ -402,13 +402,13 @@ def parses(c):
     are(1, lambda: own.parse(typed))
     assert own.execute(typed, [3]).fetchall() == [(3,)]
     are(0, lambda: own.execute(typed, [4]))
-    # Rows that nobody fetched, and an execution that failed.
+    # Rows that were not fetched, and an execution that failed.
     many = "select /* parses */ id from v where id >= :1 order by id"
     are(1, lambda: [k.execute(many, [n]).fetchone() for n in range(1, 5)])
     assert k.execute(many, [990]).fetchall() == [(n,) for n in range(990, 1001)]
     for n in [1, 0, 2]:
         (fails if n == 0 else lambda _, do: do())("ORA-01476", lambda: k.execute("select 6 / :1 from dual", [n]).fetchall())
-    # Other types, another dictionary, another schema: parsed again, and right.
+    # Other types, a changed dictionary, another schema: parsed again, with the right result.
     said = [k.execute("select /* types */ :1 from dual", [v]).fetchone()[0] for v in [1, "a", 2, b"a"]]
     assert said == [1, "a", 2, b"a"], said
     local("create table u.again (a number)", "insert into u.again values (1)", "commit")
@@ -419,21 +419,21 @@ def parses(c):
     for schema, first in [("other", "other"), ("u", 1), ("other", "other"), ("u", 1)]:
         k.execute(f"alter session set current_schema = {schema}")
         assert k.execute("select a from again").fetchone() == (first,)
-    # What is not allowed any more.
+    # A privilege that was revoked.
     assert k.execute("select * from other.again").fetchone() == ("other",)
     local("revoke select on other.again from u")
     fails("ORA-00942", lambda: k.execute("select * from other.again"))
     local("drop table u.again", "drop view other.again")
     k.execute("delete from w where n > 900")
     c.commit()
-    # A query sees that it is open.
+    # A query counts itself as open.
     own = "select value from v$mystat natural join v$statname where name = 'opened cursors current'"
     assert watcher.cursor().execute(own).fetchone()[0] >= 1
     watcher.close()
 
 
 def tables(c):
-    """Index-by tables of PL/SQL in binds, and types of binds that say which subprogram is meant."""
+    """Index-by tables of PL/SQL in binds, and types of binds that select an overload."""
     k = c.cursor()
     k.execute("""create or replace package pk as
         type nt is table of number index by binary_integer; type st is table of varchar2(10) index by pls_integer;
@@ -455,7 +455,7 @@ def tables(c):
         function f(x boolean) return varchar2 is begin return 'boolean'; end; end;""")
     for _ in range(4):
         day = datetime.datetime(2024, 1, 2)
-        # A cursor's own variable would take any value as one of its type.
+        # A variable of the cursor would convert any value to its type.
         assert [c.cursor().callfunc("pk.f", str, [x]) for x in (1, "a", day, True)] == ["number", "text", "date", "boolean"]
     assert k.callfunc("pk.total", int, [k.arrayvar(int, [1, 2, 3])]) == 6
     assert k.callfunc("pk.total", int, [k.arrayvar(int, 5)]) == 0
@@ -525,7 +525,7 @@ def blocks(c):
 
 
 def many_binds(c):
-    """So many that what grows with their square takes minutes, and more than a statement may have."""
+    """So many binds that a quadratic cost takes minutes, and more than a statement may have."""
     k = c.cursor()
     many, most = 20_000, 65_535
     for _ in range(2):
@@ -570,7 +570,7 @@ def rowids(c):
 
 
 def ends(c):
-    """What a bind is too small for, names that no bind can have, and the end of the rows."""
+    """Values too large for a bind, invalid names of binds, and the end of the rows."""
     cur = c.cursor()
     number, text = cur.var(int), cur.var(str, 2)
     insert = "insert into w values (77, 'much too long') returning n, t into :1, :2"
@@ -594,7 +594,7 @@ def ends(c):
                 assert len(cursor.execute(f"select id from v where rownum <= {rows}").fetchall()) == rows
             return other.cursor().execute(trips, [c.session_id]).fetchone()[0] - before
 
-        # Behind as many rows as were asked for, nobody knows whether there are more.
+        # After exactly the requested number of rows it is unknown whether there are more.
         asked = [(1, 2), (1, 1), (5, 1), (300, 300), (590, 300)]
         assert [count(rows, size) for rows, size in asked] == [1, 2, 6, 2, 2]
     c.rollback()
@@ -650,7 +650,7 @@ def sessions(c):
 
 
 def time_zones():
-    """All four types of time in both directions. The driver takes the clock of what it gets and leaves the zone."""
+    """All four types of time in both directions. The driver uses the clock of a received value and drops the zone."""
     import os
 
     moment = datetime.datetime(2022, 6, 2, 8, 0, 0, 125000)
@@ -672,7 +672,7 @@ def time_zones():
     k.execute("select id, tz, ltz, ts, d from times where id = 0")
     assert [d[1] for d in k.description[1:]] == kinds
     assert k.fetchone() == (0, moment, moment, moment, moment.replace(microsecond=0))
-    # A region is Oracle's number of it, for which this driver has no name.
+    # A region is sent as Oracle's number, for which this driver has no name.
     fails("DPY-3022", lambda: k.execute("select timestamp '2022-06-02 08:00:00 Europe/Berlin' from dual").fetchone())
     east = k.execute("select timestamp '2022-06-02 08:00:00 +05:30' from dual").fetchone()[0]
     assert east == datetime.datetime(2022, 6, 2, 8), east
@@ -691,12 +691,12 @@ def sessionless():
     insert, count = "insert into sessionless (n) values (:1)", "select count(*) from sessionless"
     seen = lambda cursor: cursor.execute(count).fetchone()[0]
 
-    # The start goes before a call or by itself; what is suspended is nobody's until it is resumed.
+    # The start precedes a call or is sent alone; a suspended transaction is detached until it is resumed.
     one.begin_sessionless_transaction(b"first", timeout=60, defer_round_trip=True)
     a.execute(insert, (1,))
     assert seen(a) == 1 and one.transaction_in_progress
     fails("ORA-26217", lambda: two.begin_sessionless_transaction(b"first"))
-    # Who could not come into one is told so, and goes on.
+    # A session that cannot resume one gets an error, and continues.
     fails("ORA-25351", lambda: two.resume_sessionless_transaction(b"first", timeout=0))
     one.suspend_sessionless_transaction()
     assert seen(a) == 0 and not one.transaction_in_progress
@@ -711,15 +711,15 @@ def sessionless():
     fails("ORA-26218", lambda: two.resume_sessionless_transaction(b"first"))
     assert seen(a) == 3
 
-    # A statement that fails leaves nothing.
+    # A failing statement leaves no changes.
     one.begin_sessionless_transaction(b"second", timeout=60)
     fails("ORA-01722", lambda: a.execute("insert into sessionless (n) values ('x')", suspend_on_success=True))
     a.execute(insert, (4,), suspend_on_success=True)
     assert seen(a) == 3
-    # Another user's does not exist.
+    # Another user's transaction is not visible.
     with connect("other") as other:
         fails("ORA-26218", lambda: other.resume_sessionless_transaction(b"second"))
-    # What statements and what calls have begun are not mixed.
+    # Transactions begun by statements and by calls are not mixed.
     resume = "begin :id := dbms_transaction.start_transaction('7365636F6E64', 1, 5, 2); end;"
     b.execute(resume, id=b.var(oracledb.DB_TYPE_RAW))
     fails("DPY-3034", two.suspend_sessionless_transaction)
@@ -730,13 +730,13 @@ def sessionless():
     b.execute("alter table sessionless add (m number)")
     fails("DPY-3036", two.suspend_sessionless_transaction)
     assert seen(a) == 4
-    # With the session that is in it it ends.
+    # It ends with its attached session.
     two.begin_sessionless_transaction(b"third")
     b.execute(insert, (5,))
     two.close()
     fails("ORA-26218", lambda: one.resume_sessionless_transaction(b"third"))
     assert seen(a) == 4
-    # An identifier that is too long is refused, and the connection goes on.
+    # An identifier that is too long is refused, and the connection continues.
     for xid in [one.xid(1, "g" * 65, "b"), one.xid(1, "g", "b" * 65)]:
         fails("ORA-03115", lambda: one.tpc_begin(xid))
     assert seen(a) == 4

@@ -1,4 +1,4 @@
-"""What a session knows of its client, by python-oracledb in its thin mode. Arguments: port, service, program, directory."""
+"""Client attributes of a session, with python-oracledb in thin mode. Arguments: port, service, program, directory."""
 
 import subprocess
 import sys
@@ -124,7 +124,7 @@ def contexts():
         assert row(c, of, "FOUR") == (None, None)
         fails("ORA-01031", lambda: cursor.callproc("dbms_session.set_context", ["mine", "four", "4"]))
     fails("ORA-28267", lambda: connect(appcontext=[("USERENV", "ACTION", "1")]))
-    # As many as a message before the proof has room for; of more the client hears.
+    # As many as fit a message before the proof; more are refused with an error.
     for many in (85, 86, 300):
         with connect(appcontext=[("CLIENTCONTEXT", f"c{n}", str(n)) for n in range(many)]) as c:
             last = f"select sys_context('clientcontext', 'c{many - 1}') from dual"

@@ -1,4 +1,4 @@
-"""LOBs by python-oracledb in its thin mode. Arguments: port, service, directory of the instance."""
+"""LOBs with python-oracledb in thin mode. Arguments: port, service, directory of the instance."""
 
 import sys
 
@@ -45,7 +45,7 @@ def values(c):
     empty = k.execute("select c, b from docs where id = 2").fetchone()
     assert [lob.size() for lob in empty] == [0, 0] and not empty[0].read() and not empty[1].read()
     assert k.execute("select c, b from docs where id = 3").fetchone() == (None, None)
-    # Values that are no column's are temporary LOBs.
+    # Values that are not columns are temporary LOBs.
     assert k.execute("select c || '!', to_clob('x') from docs where id = 2").fetchone()[0].read() == "!"
     rows = k.execute("select id, c from docs where id < 3 order by id").fetchall()
     assert [(n, lob.size()) for n, lob in rows] == [(1, units(TEXT)), (2, 0)]
@@ -68,10 +68,10 @@ def changes(c):
     data.write(b"\xff\xfe", len(DATA) + 1)
     assert data.size() == len(DATA) + 2
     c.commit()
-    # A locator that was read before the change keeps what it has seen; one that made it sees it.
+    # A locator read before the change keeps the old content; the one that made the change has the new content.
     assert before.read() == TEXT
     assert text.read() == "a\u00e9XY  tail"
-    # A locator that is got within a transaction outlives it, with what the transaction has changed.
+    # A locator fetched within a transaction outlives it, with the transaction's changes.
     k.execute("insert into docs values (77, 'first', null)")
     inserted = k.execute("select c from docs where id = 77").fetchone()[0]
     c.commit()
@@ -114,7 +114,7 @@ def binds(c):
     temporary.write("temporary")
     k.execute("insert into docs values (5, :1, null)", [temporary])
     assert k.execute("select c from docs where id = 5").fetchone()[0].read() == "temporary"
-    # A locator that a block gets is that of the row.
+    # A locator fetched by a block refers to the row.
     row = k.execute("select c from docs where id = 5 for update").fetchone()[0]
     k.execute("begin dbms_lob.append(:1, ' and more'); end;", [row])
     assert k.execute("select c from docs where id = 5").fetchone()[0].read() == "temporary and more"

@@ -71,7 +71,7 @@ async def large(c):
 
 
 async def broken(c):
-    """A break fails the call that runs; the driver hears of it once more behind its next call."""
+    """A break fails the running call; the driver gets the answer to the break after its next call."""
     run = c.run_pipeline(
         pipeline("begin dbms_session.sleep(60); end;", "select 'behind' from dual"), continue_on_error=True
     )
@@ -97,7 +97,7 @@ async def run():
         await trips(c)
         await large(c)
         await broken(c)
-    # Packets as small as can be.
+    # Packets of the smallest size.
     async with connect(sdu=512) as c:
         await large(c)
     print("all done")

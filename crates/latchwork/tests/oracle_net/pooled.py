@@ -22,7 +22,7 @@ def put(connection, value):
 GET = "select kept.get from dual"
 SERVER = "select server from v$session where sid = sys_context('userenv', 'sid')"
 
-# A connection of its own has a new session, which ends with it.
+# A standalone connection gets a new session, which ends with it.
 with oracledb.connect(cclass="OWN", **who) as connection:
     assert one(connection, SERVER) == "POOLED"
     put(connection, 7)
@@ -32,14 +32,14 @@ with oracledb.connect(cclass="OWN", purity=oracledb.PURITY_SELF, **who) as conne
     assert one(connection, GET) == 1
     put(connection, 8)
 
-# The driver's pool keeps connections, which give their sessions back.
+# The driver's pool keeps connections and releases their sessions.
 pool = oracledb.create_pool(min=2, max=12, increment=1, cclass="APP", **who)
 seen = []
 for turn in range(6):
     with pool.acquire() as connection:
         seen.append(one(connection, GET))
         put(connection, 10 + turn)
-        # Statements that the driver keeps are none of the next session's.
+        # Statements cached by the driver do not exist in the next session.
         assert one(connection, "select :1 + 1 from dual", turn) == turn + 1
         assert one(connection, "select :1 + 1 from dual", turn) == turn + 1
         connection.cursor().execute("insert into w values (1, 'not committed')")
@@ -47,7 +47,7 @@ for turn in range(6):
         assert connection.transaction_in_progress
 with pool.acquire() as connection:
     assert one(connection, "select count(*) from w") == 0
-    # An error of the first call behind a release is that call's.
+    # An error of the first call after a release belongs to that call.
     assert seen[0] == 1 and seen[-1] > 9, seen
 with pool.acquire() as connection:
     try:
@@ -91,7 +91,7 @@ with pool.acquire() as connection:
     assert one(connection, "select count(*) from v$session where server = 'POOLED'") <= 3
 pool.close()
 
-# What the pool does not do.
+# Unsupported by the pool.
 try:
     with oracledb.connect(**who) as connection:
         connection.changepassword("Tiger1", "Tiger3")

@@ -1,4 +1,4 @@
-"""What a database browser asks of the catalog when a schema is opened, as DBeaver asks it."""
+"""The catalog queries of a database browser that opens a schema, as sent by DBeaver."""
 
 import sys
 
@@ -99,7 +99,7 @@ same("indexes", rows(
     "ORDER BY i.INDEX_NAME,ic.COLUMN_POSITION", "APP", "EMP"),
     [("IX_EMP", "FUNCTION-BASED NORMAL", "NONUNIQUE", 1, "ASC", "LOWER(TO_CHAR(SAL))"),
      ("IX_EMP", "FUNCTION-BASED NORMAL", "NONUNIQUE", 2, "DESC", '"DEPT"')])
-# What else a schema has.
+# Other objects of a schema.
 same("sequences", [r[0] for r in rows(
     "SELECT SEQUENCE_NAME FROM SYS.ALL_SEQUENCES WHERE SEQUENCE_OWNER=:1 AND SEQUENCE_NAME NOT LIKE 'ISEQ%'", "APP")],
     ["SEQ_EMP"])
