@@ -145,7 +145,7 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
         results.parameters.extend(load.map(|load| (name.to_string(), load.to_string())));
     }
     if results.rows.is_empty() {
-        return Err(LabError::new("stopped before anything was measured".into()));
+        return Err(LabError::new("stopped before the first measurement".into()));
     }
     results.rows.sort_by(|a, b| {
         let key = |r: &Row| (r.workload.clone(), crate::results::generation_order(&r.generation), r.sessions, r.repeat);
