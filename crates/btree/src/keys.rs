@@ -17,7 +17,7 @@ use std::sync::atomic::{Ordering, fence};
 use txn::Maker;
 use types::{Rdba, Result, Xid};
 
-/// What the entries with a key, or with a prefix of one, mean together.
+/// The state of a key, or of a prefix of one, by all entries that have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// No row has the key.

@@ -127,7 +127,7 @@ impl Batch {
         entries.sort_by(by_key);
     }
 
-    /// How many of at most `most` entries from number `from` on lie below a leaf's high key.
+    /// The number of entries that lie below a leaf's high key, of at most `most` from number `from` on.
     fn below(&self, from: usize, most: usize, is_below: impl Fn(&[u8]) -> bool) -> usize {
         let (mut low, mut high) = (from, (from + most).min(self.len()));
         if high > low && is_below(self.sort_key(high - 1)) {

@@ -83,7 +83,7 @@ const SPARSE_BYTES: usize = 320;
 pub struct Entry<'a> {
     /// The key, as `types::codec::push_key_part` wrote it.
     pub key: &'a [u8],
-    /// Where the row is: six bytes of a rowid, or a primary key. Empty when the entry is the row itself.
+    /// The row's address: six bytes of a rowid, or a primary key. Empty when the entry is the row itself.
     pub locator: &'a [u8],
     /// The transaction that made the entry, or deleted it; all zero when the entry was there when the index was built.
     pub xid: Xid,
@@ -94,7 +94,7 @@ pub struct Entry<'a> {
     pub(crate) behind: &'a [u8],
 }
 
-/// Where the scan continues after the copied entries.
+/// The position at which the scan continues after the copied entries.
 #[derive(Debug, Default, PartialEq)]
 enum Ahead {
     #[default]
@@ -450,7 +450,7 @@ impl RangeScan {
         self.bytes.get(c.begin.into()..).and_then(|rest| rest.get(..c.sort_key.into())).unwrap_or_default()
     }
 
-    /// Where the range begins among the kept entries: often behind the last one, or just before it.
+    /// The index of the range's start among the kept entries: often after the last one, or just before it.
     fn begin_in_kept(&self) -> usize {
         let key = &self.low.key[..];
         let is_before = |n: usize| match self.low.kind {
@@ -478,7 +478,7 @@ impl RangeScan {
         low
     }
 
-    /// Where the range ends among the kept entries.
+    /// The index of the range's end among the kept entries.
     fn end_in_kept(&self) -> usize {
         let from = self.given;
         let key = &self.high.key[..];

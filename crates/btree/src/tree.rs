@@ -34,7 +34,7 @@ enum Check {
     Undecided(Xid),
 }
 
-/// How an insert treats other rows that have the key.
+/// Treatment, by an insert, of other rows that have the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Others {
     /// They are ignored.

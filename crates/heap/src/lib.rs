@@ -12,7 +12,7 @@
 //! | piece after the head | none, F or L | address of the next piece unless L; bytes |
 //! | deleted | D | nothing |
 //!
-//! Whoever changes a row first locks its head, so the head's interested-transaction entry shows every change of the
+//! Every change of a row first locks its head, so the head's interested-transaction entry shows every change of the
 //! row.
 #![forbid(unsafe_code)]
 

@@ -70,7 +70,7 @@ impl Changes {
         (rowid, new.map(|(begin, end)| &self.rows[begin as usize..end as usize]))
     }
 
-    /// How many changes from number `i` on lie in one block.
+    /// The number of changes from number `i` on that lie in one block.
     fn in_block(&self, i: usize) -> usize {
         let of = |one: &One| (one.rowid.obj, one.rowid.rdba);
         let first = of(&self.all[i]);

@@ -54,7 +54,7 @@ pub struct Scan {
     at: Rdba,
     slot: usize,
     slots: usize,
-    /// Where the row directory begins in the image.
+    /// The offset of the row directory in the image.
     directory: usize,
     /// The buffer in which a row of several pieces is put together.
     row: Vec<u8>,

@@ -27,7 +27,7 @@ struct Reading {
 struct Model {
     commits: Vec<(Scn, Changes)>,
     readings: Vec<Reading>,
-    /// Where each row is; rows never move.
+    /// The rowid of each row; rows never move.
     places: BTreeMap<u32, Rowid>,
     too_old: u32,
     restarts: u32,

@@ -1,5 +1,5 @@
 // Holds the conversation of steps.txt with node-oracledb in its thin mode. Arguments: steps.txt, port, service.
-// What is written and what the operations mean: python.py.
+// For the output and the meaning of the operations see python.py.
 'use strict';
 
 const fs = require('fs');
