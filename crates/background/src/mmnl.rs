@@ -5,9 +5,9 @@
 //! It runs no SQL: what is kept of the history on disk is saved with the snapshots, by whoever takes them.
 
 use instance::Instance;
+use monitor::ash::Sampler;
+use monitor::metrics::Meter;
 use process::SessionStatus;
-use session::ash::Sampler;
-use session::metrics::Meter;
 use std::time::Duration;
 use types::Result;
 use wait::Event;

@@ -83,7 +83,7 @@ impl Look {
         let Some([since, interval, retention]) = rows.first().map(|row| [0, 1, 2].map(|n| number(&row[n]))) else {
             return Ok(());
         };
-        let interval_s = interval.unwrap_or(session::INTERVAL_MIN) * 60;
+        let interval_s = interval.unwrap_or(monitor::INTERVAL_MIN) * 60;
         let basic = instance.params().get(params::Param::StatisticsLevel).eq_ignore_ascii_case("BASIC");
         if interval_s == 0 || basic {
             return Ok(());
@@ -92,7 +92,7 @@ impl Look {
         if since_s >= interval_s {
             session.run("begin dbms_workload_repository.create_snapshot; end;")?;
             since_s = 0;
-            self.drop_old(session, retention.unwrap_or(session::RETENTION_MIN))?;
+            self.drop_old(session, retention.unwrap_or(monitor::RETENTION_MIN))?;
         }
         self.again_s = (interval_s - since_s).clamp(1, TRY_AGAIN_S * 10);
         Ok(())

@@ -7,6 +7,7 @@ static HEAP: os::heap::CountedHeap = os::heap::CountedHeap;
 
 pub mod ash;
 mod caches;
+mod clock;
 pub mod connection_pool;
 mod fixed;
 mod housekeeping;
@@ -19,9 +20,11 @@ mod sizes;
 mod startup;
 mod state;
 mod storage;
+mod text;
 pub mod undo_tablespace;
 
 pub use caches::{Caches, OnCommit};
+pub use clock::local_time_at;
 pub use fixed::{FixedTables, MakeFixedTables, SessionFace};
 pub use housekeeping::Housekeeper;
 pub use in_process::InProcess;
@@ -32,3 +35,4 @@ pub use sizes::{BACKGROUND_PROCESSES, Sizes, statements_of};
 pub use startup::{DATABASE_NAMES, Told, was_closed};
 pub use state::{Assigned, Assignment, ConnectTimes, ListenerWish, Phase, SLAVES_MAX, State, StateLayout};
 pub use storage::{Storage, apply_table};
+pub use text::Text;

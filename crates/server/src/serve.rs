@@ -235,7 +235,7 @@ impl Line {
         if let Err(e) = instance.processes().sga().make_read_only() {
             return self.say_error(&Ora::internal(e));
         }
-        let lines = session::hang::report(instance).lines().map(|l| (!l.is_empty()).then(|| l.to_string())).collect();
+        let lines = monitor::hang::report(instance).lines().map(|l| (!l.is_empty()).then(|| l.to_string())).collect();
         self.say_lines(lines);
     }
 

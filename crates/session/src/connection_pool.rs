@@ -1,11 +1,12 @@
 //! DBMS_CONNECTION_POOL: the settings of the connection pool in CPOOL$, and what the instance knows of them.
 
 use crate::core::Core;
-use crate::recursive::{Text, recursive};
+use crate::recursive::recursive;
 use crate::session::Session;
 use crate::world::{World, number};
 use dictionary::connection_pool::{DEFAULT_POOL, SETTINGS, place};
 use exec::ExecCtx;
+use instance::Text;
 use instance::connection_pool::PoolSettings;
 use plsql::{ConnectionPoolRequest, World as _};
 use types::{Ora, Result, Value};
@@ -19,11 +20,11 @@ pub(crate) fn request(w: &mut World<'_>, pool: &str, request: ConnectionPoolRequ
     if request == ConnectionPoolRequest::Stop && w.core.p.session().is_pooled() {
         return Err(Ora::new(56609));
     }
-    w.autonomous_begin()?;
-    let changed = change(w.core, &mut w.cx, pool, request);
     let instance = w.core.instance;
     let known = instance.state().pool();
     // The settings in shared memory change while the row is locked: the last change is in both.
+    w.autonomous_begin()?;
+    let changed = change(w.core, &mut w.cx, pool, request);
     let ended = match &changed {
         Ok((before, after)) => {
             known.take_over(after.0, &after.1);

@@ -428,17 +428,7 @@ impl Core {
 
     /// The local time with its offset from UTC.
     pub fn local_time(&self) -> Timestamp {
-        Core::local_time_at(os::clock::wall_ns())
-    }
-
-    /// What the machine's clock shows at a moment in nanoseconds since 1970.
-    pub fn local_time_at(wall: u64) -> Timestamp {
-        let utc = (wall / 1_000_000_000) as i64;
-        let offset = os::clock::utc_offset_seconds(utc);
-        // SYSTIMESTAMP is a TIMESTAMP(6).
-        let nanos = (wall % 1_000_000_000 / 1000 * 1000) as u32;
-        let zone = types::TimeZone::Offset((offset / 60) as i16);
-        Timestamp::of_clock(Date::from_unix(utc).unwrap_or(Date::UNIX_EPOCH), nanos, types::Place::In(zone))
+        instance::local_time_at(os::clock::wall_ns())
     }
 
     /// Ends the transaction by COMMIT. It is waited for at the end of the call: see [`Core::sync_commits`].

@@ -11,7 +11,7 @@
 //! | a function of another's invoker's rights in an expression of a table | its own owner | none | its own owner's | no |
 //! | a unit or view that is compiled | owner | none | owner's | as a unit of definer's rights |
 //! | a job, its interval | its owner, as a login | default ones | that of its submission | no, SYS's jobs aside |
-//! | a statement of the instance's own ([`crate::recursive::Text`]) | SYS | none | SYS | yes |
+//! | a statement of the instance's own ([`instance::Text`]) | SYS | none | SYS | yes |
 //!
 //! Below a unit of definer's rights nothing has roles: who is called by it takes its identity. CURRENT_SCHEMA that a
 //! unit of definer's rights sets is its own and ends with it. Privileges are never asked of the login:

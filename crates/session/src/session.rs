@@ -791,7 +791,7 @@ impl Session {
         let Session { core, state, .. } = self;
         let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         let mut world = World { cx, core };
-        let saved = crate::ash::save_now(&mut world);
+        let saved = monitor::ash::save_now(&mut world);
         world.cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
         saved

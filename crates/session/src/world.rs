@@ -884,11 +884,14 @@ impl plsql::World for World<'_> {
     }
 
     fn create_snapshot(&mut self, level: &str) -> Result<i64> {
-        crate::awr::create_snapshot(self, level)
+        monitor::create_snapshot(self, level)
     }
 
     fn repository(&mut self, request: &RepositoryRequest) -> Result<Value> {
-        crate::repository::repository(self, request)
+        Ok(match monitor::repository::run(self, request)? {
+            monitor::repository::Answer::Value(value) => value,
+            monitor::repository::Answer::Report(lines) => crate::shared_pool::lines(types::TypeId::REPORT_LINES, lines),
+        })
     }
 
     fn database_says(&mut self, what: &str) -> Result<Value> {

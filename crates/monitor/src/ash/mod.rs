@@ -16,4 +16,5 @@ mod save;
 mod schedule;
 
 pub use sampler::Sampler;
-pub(crate) use save::{Saving, save_now};
+pub(crate) use save::Saving;
+pub use save::save_now;

@@ -78,7 +78,7 @@ pub fn run(core: &Core, debug: &Debug, line: &str) -> Result<Vec<String>> {
             Ok(lines(DONE))
         }
         ("hanganalyze", _) => {
-            crate::trace::write(core, &crate::hang::report(core.instance));
+            crate::trace::write(core, &monitor::hang::report(core.instance));
             Ok(vec![format!("Hang Analysis in {}", crate::trace::file(core).display())])
         }
         ("call", [function, arguments @ ..]) => {
@@ -195,9 +195,9 @@ fn short_stack(core: &Core, number: u32) -> String {
 fn dump(core: &Core, target: u32, what: &str) -> Result<String> {
     let mut text = String::new();
     match what.to_ascii_lowercase().as_str() {
-        "systemstate" | "hanganalyze" => text = crate::hang::report(core.instance),
+        "systemstate" | "hanganalyze" => text = monitor::hang::report(core.instance),
         "processstate" => {
-            let all = crate::hang::report(core.instance);
+            let all = monitor::hang::report(core.instance);
             let _ = writeln!(text, "PROCESS STATE of process {target}: {}", short_stack(core, target));
             let marks = [format!("sid {target},"), format!("sid {target}:")];
             for line in all.lines().filter(|l| marks.iter().any(|m| l.trim_start().starts_with(m))) {
@@ -224,7 +224,7 @@ fn dump(core: &Core, target: u32, what: &str) -> Result<String> {
                     );
                 }
             }
-            text.push_str(&crate::hang::report(core.instance));
+            text.push_str(&monitor::hang::report(core.instance));
         }
         _ => return Err(Ora::with(70, &[&format_args!("dump {what}")])),
     }

@@ -3,12 +3,10 @@
 //! `dba_hist_active_sess_history` does not show it. Under the lock of the snapshots, so that nothing is saved twice:
 //! what is newer than the newest that is there is added.
 
-use crate::core::Core;
-use crate::recursive::{Text, changed, recursive};
-use crate::world::{World, number};
-use exec::ExecCtx;
+use crate::recorder::{Recorder, lock};
+use dictionary::rows::int;
+use instance::Text;
 use instance::ash::{Ash, KEPT_ONE_IN};
-use plsql::World as _;
 use types::{Result, Value};
 
 /// The columns, the same in view and table; XID is text there.
@@ -41,11 +39,11 @@ impl Saving {
     ///
     /// # Errors
     /// Those of the statements.
-    pub fn write(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<Saving> {
+    pub fn write(r: &mut impl Recorder, key: &[Value]) -> Result<Saving> {
         let began = os::clock::now_ns();
-        let upto = core.instance.ash().shown().end;
+        let upto = r.instance().ash().shown().end;
         let newest = "select nvl(max(sample_id), 0) from sys.wrh$_active_session_history";
-        let newest = recursive(core, cx, newest, &[])?.into_iter().flatten().next().unwrap_or(Value::Null);
+        let newest = r.rows(newest, &[])?.into_iter().flatten().next().unwrap_or(Value::Null);
         let insert = Text::joined(&[
             "insert into sys.wrh$_active_session_history (snap_id, dbid, instance_number, ",
             COLUMNS,
@@ -55,9 +53,9 @@ impl Saving {
         ]);
         let mut binds = key.to_vec();
         binds.push(newest);
-        let rows = changed(core, cx, insert, &binds)?;
+        let rows = r.changed(insert, &binds)?;
         if rows > 0 {
-            recursive(core, cx, TEXTS, &binds)?;
+            r.rows(TEXTS, &binds)?;
         }
         Ok(Saving { upto, rows, us: (os::clock::now_ns() - began) / 1000 })
     }
@@ -72,28 +70,19 @@ impl Saving {
 ///
 /// # Errors
 /// Those of the statements, which then leave nothing behind.
-pub fn save_now(w: &mut World<'_>) -> Result<()> {
-    w.autonomous_begin()?;
-    let written = write_for_next(w.core, &mut w.cx);
-    let ended = match &written {
-        Ok(_) => w.commit(),
-        Err(_) => w.rollback(),
-    };
-    let back = w.autonomous_end();
-    let saving = written?;
-    ended?;
-    back?;
-    saving.note(w.core.instance.ash(), true);
+pub fn save_now(r: &mut impl Recorder) -> Result<()> {
+    let saving = r.autonomously(write_for_next)?;
+    saving.note(r.instance().ash(), true);
     Ok(())
 }
 
-fn write_for_next(core: &Core, cx: &mut ExecCtx<'_>) -> Result<Saving> {
-    crate::awr::recursive_lock(core, cx)?;
+fn write_for_next<R: Recorder>(r: &mut R) -> Result<Saving> {
+    lock(r)?;
     let key = "select greatest((select nvl(max(s.snap_id), 0) from sys.wrm$_snapshot s), \
                (select nvl(max(w.most_recent_snap_id), 0) from sys.wrm$_wr_control w where w.dbid = d.dbid)) + 1, d.dbid from v$database d";
-    let mut key = recursive(core, cx, key, &[])?.into_iter().next().unwrap_or_default();
-    key.push(number(1));
-    Saving::write(core, cx, &key)
+    let mut key = r.rows(key, &[])?.into_iter().next().unwrap_or_default();
+    key.push(int(1));
+    Saving::write(r, &key)
 }
 
 const _: () = assert!(KEPT_ONE_IN == 10, "the views say so");

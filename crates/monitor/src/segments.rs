@@ -4,10 +4,9 @@
 //! long as there are segments and not as long as there is history. A segment that was made anew, or an instance that
 //! was started again, begins anew.
 
-use crate::core::Core;
-use crate::recursive::{Text, recursive};
-use crate::world::number;
-use exec::ExecCtx;
+use crate::recorder::{Recorder, integer};
+use dictionary::rows::int;
+use instance::Text;
 use types::{Result, Value};
 
 /// Columns of the tables, without `_TOTAL` and `_DELTA`, and the names in `v$segstat_name`.
@@ -70,15 +69,12 @@ fn seen() -> Text {
 ///
 /// # Errors
 /// Those of the statements.
-pub fn write(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<()> {
-    let last = recursive(core, cx, "select nvl(max(seen), 0) from sys.wrm$_seg_stat_seen", &[])?;
-    let before = match last.first().and_then(|row| row.first()) {
-        Some(Value::Number(n)) => n.to_i64()?,
-        _ => 0,
-    };
-    let now = number(before + 1);
-    recursive(core, cx, seen(), &[now.clone(), number(before)])?;
-    recursive(core, cx, "delete from sys.wrm$_seg_stat_seen where seen <> :1", std::slice::from_ref(&now))?;
+pub fn write(r: &mut impl Recorder, key: &[Value]) -> Result<()> {
+    let last = r.rows("select nvl(max(seen), 0) from sys.wrm$_seg_stat_seen", &[])?;
+    let before = integer(&last).unwrap_or(0);
+    let now = int(before + 1);
+    r.rows(seen(), &[now.clone(), int(before)])?;
+    r.rows("delete from sys.wrm$_seg_stat_seen where seen <> :1", std::slice::from_ref(&now))?;
     let mut binds = key.to_vec();
     binds.push(now);
     let (columns, changed) = (columns(), has_changed());
@@ -91,7 +87,7 @@ pub fn write(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<()> {
         &changed,
         &[")"],
     ];
-    recursive(core, cx, Text::joined(&rows.concat()), &binds)?;
+    r.rows(Text::joined(&rows.concat()), &binds)?;
     let names = [
         &["insert into sys.wrh$_seg_stat_obj (snap_id, dbid, instance_number, ts#, obj#, dataobj#, ", NAMES][..],
         &[
@@ -104,6 +100,6 @@ pub fn write(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<()> {
             ") and not exists (select null from sys.wrh$_seg_stat_obj o where o.dataobj# = s.dataobj# and o.obj# = s.obj#)",
         ],
     ];
-    recursive(core, cx, Text::joined(&names.concat()), &binds)?;
+    r.rows(Text::joined(&names.concat()), &binds)?;
     Ok(())
 }

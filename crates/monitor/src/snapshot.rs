@@ -6,11 +6,10 @@
 //! also have what was added since the snapshot before.
 
 use crate::ash::Saving;
-use crate::core::Core;
-use crate::recursive::{Text, prepared, recursive};
-use crate::world::{World, number};
-use exec::ExecCtx;
-use plsql::World as _;
+use crate::recorder::{Recorder, integer, lock};
+use crate::settings::settings_row;
+use dictionary::rows::int;
+use instance::Text;
 use types::{Ora, Result, Timestamp, Value};
 
 /// How much a snapshot keeps.
@@ -260,51 +259,35 @@ const TEXTS: &str = "insert into sys.wrh$_sqltext (snap_id, dbid, instance_numbe
      (executions_delta > 0 or parse_calls_delta > 0 or elapsed_time_delta > 0)) \
      and s.sql_id not in (select sql_id from sys.wrh$_sqltext)";
 
-fn integer(rows: &[Vec<Value>]) -> i64 {
-    match rows.first().and_then(|row| row.first()) {
-        Some(Value::Number(n)) => n.to_i64().unwrap_or(0),
-        _ => 0,
-    }
-}
-
 /// DBMS_WORKLOAD_REPOSITORY.CREATE_SNAPSHOT: takes a snapshot in a transaction of its own and returns its number.
 ///
 /// # Errors
 /// ORA-13516 for an unknown level; those of the statements, which then leave nothing behind.
-pub fn create_snapshot(w: &mut World<'_>, level: &str) -> Result<i64> {
+pub fn create_snapshot(r: &mut impl Recorder, level: &str) -> Result<i64> {
     let level = Level::named(level)?;
-    w.autonomous_begin()?;
-    let taken = take(w.core, &mut w.cx, level);
-    let ended = match &taken {
-        Ok(_) => w.commit(),
-        Err(_) => w.rollback(),
-    };
-    let back = w.autonomous_end();
-    let (snapshot, history) = taken?;
-    ended?;
-    back?;
-    history.note(w.core.instance.ash(), false);
+    let (snapshot, history) = r.autonomously(|r| take(r, level))?;
+    history.note(r.instance().ash(), false);
     Ok(snapshot)
 }
 
-fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)> {
+fn take(r: &mut impl Recorder, level: Level) -> Result<(i64, Saving)> {
     let started = os::clock::now_ns();
     // One at a time: the number is the next one, and what was added is counted from the one before.
-    recursive_lock(core, cx)?;
-    let dbid = integer(&recursive(core, cx, "select dbid from v$database", &[])?);
-    let (last, snapshot) = next_number(core, cx, dbid)?;
-    let key = [number(snapshot), number(dbid), number(1)];
-    let ended = of_moment(core, cx, &key)?;
+    lock(r)?;
+    let dbid = integer(&r.rows("select dbid from v$database", &[])?).unwrap_or(0);
+    let (last, snapshot) = next_number(r, dbid)?;
+    let key = [int(snapshot), int(dbid), int(1)];
+    let ended = of_moment(r, &key)?;
     let of_all: &[_] = if level == Level::All { TABLES_OF_ALL } else { &[] };
     for (table, text) in TABLES.iter().chain(of_all) {
         let sql = Text::joined(&["insert into sys.", table, " (snap_id, dbid, instance_number, ", text]);
-        recursive(core, cx, sql, &key)?;
+        r.rows(sql, &key)?;
     }
-    statements(core, cx, &key)?;
-    crate::awr_segments::write(core, cx, &key)?;
-    let history = Saving::write(core, cx, &key)?;
+    statements(r, &key)?;
+    crate::segments::write(r, &key)?;
+    let history = Saving::write(r, &key)?;
     let platform = format!("Linux {}", std::env::consts::ARCH);
-    recursive(core, cx, INSTANCE, &[number(dbid), number(1), Value::text(platform)])?;
+    r.rows(INSTANCE, &[int(dbid), int(1), Value::text(platform)])?;
     let elapsed_us = (os::clock::now_ns() - started) / 1000;
     let row = "insert into sys.wrm$_snapshot (snap_id, dbid, instance_number, startup_time, begin_interval_time, end_interval_time, \
          flush_elapsed, snap_level, status, error_count, snap_flag) \
@@ -313,54 +296,44 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)
          cast(i.startup_time as timestamp)), :5, :6, :7, 0, 0, 1 from v$instance i";
     let level = if level == Level::All { 2 } else { 1 };
     let mut binds = key.to_vec();
-    binds.extend([number(last), Value::Timestamp(ended), number(elapsed_us as i64), number(level)]);
-    recursive(core, cx, row, &binds)?;
+    binds.extend([int(last), Value::Timestamp(ended), int(elapsed_us as i64), int(level)]);
+    r.rows(row, &binds)?;
     Ok((snapshot, history))
 }
 
 /// Writes the figures that rates are computed of, and says when they were read. What is needed for that is made ready
 /// before, so that nothing comes between the readings, however long the rest of the snapshot takes.
-fn of_moment(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<Timestamp> {
+fn of_moment(r: &mut impl Recorder, key: &[Value]) -> Result<Timestamp> {
     let insert = |(table, text): &(&'static str, &'static str)| {
         Text::joined(&["insert into sys.", table, " (snap_id, dbid, instance_number, ", text])
     };
     let texts: Vec<Text> = TABLES_OF_MOMENT.iter().map(insert).collect();
-    prepared(core, cx, &texts, key, |cursors, cx| {
-        let before = os::clock::wall_ns();
-        let done = cursors.iter_mut().try_for_each(|cursor| cursor.execute(cx));
-        let after = os::clock::wall_ns();
-        done?;
-        let at = Core::local_time_at(before.midpoint(after));
-        Ok(Timestamp::new(at.own_date(), at.nanos))
-    })
+    let (before, after) = r.at_one_moment(&texts, key)?;
+    let at = instance::local_time_at(before.midpoint(after));
+    Ok(Timestamp::new(at.own_date(), at.nanos))
 }
 
 /// The number of the last snapshot there is, and the one to take: no number is ever used again, also when the last
 /// snapshots were dropped.
-fn next_number(core: &Core, cx: &mut ExecCtx<'_>, dbid: i64) -> Result<(i64, i64)> {
-    let last = integer(&recursive(core, cx, "select nvl(max(snap_id), 0) from sys.wrm$_snapshot", &[])?);
+fn next_number(r: &mut impl Recorder, dbid: i64) -> Result<(i64, i64)> {
+    let last = integer(&r.rows("select nvl(max(snap_id), 0) from sys.wrm$_snapshot", &[])?).unwrap_or(0);
     let used = "select nvl(max(w.most_recent_snap_id), 0) from sys.wrm$_wr_control w where w.dbid = :1";
-    let snapshot = last.max(integer(&recursive(core, cx, used, &[number(dbid)])?)) + 1;
-    crate::repository::settings_row(core, cx, dbid)?;
+    let snapshot = last.max(integer(&r.rows(used, &[int(dbid)])?).unwrap_or(0)) + 1;
+    settings_row(r, dbid)?;
     let update = "update sys.wrm$_wr_control set most_recent_snap_id = :1 where dbid = :2";
-    recursive(core, cx, update, &[number(snapshot), number(dbid)])?;
+    r.rows(update, &[int(snapshot), int(dbid)])?;
     Ok((last, snapshot))
 }
 
 /// Statements and their texts: what each added is counted from what the snapshot before saw.
-fn statements(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<()> {
-    let before = integer(&recursive(core, cx, "select nvl(max(seen), 0) from sys.wrm$_sqlstat_seen", &[])?);
-    let seen = number(before + 1);
-    recursive(core, cx, SEEN, &[seen.clone(), number(before)])?;
-    recursive(core, cx, UNSEEN, std::slice::from_ref(&seen))?;
+fn statements(r: &mut impl Recorder, key: &[Value]) -> Result<()> {
+    let before = integer(&r.rows("select nvl(max(seen), 0) from sys.wrm$_sqlstat_seen", &[])?).unwrap_or(0);
+    let seen = int(before + 1);
+    r.rows(SEEN, &[seen.clone(), int(before)])?;
+    r.rows(UNSEEN, std::slice::from_ref(&seen))?;
     let mut binds = key.to_vec();
     binds.push(seen);
-    recursive(core, cx, STATEMENTS, &binds)?;
-    recursive(core, cx, TEXTS, &binds)?;
+    r.rows(STATEMENTS, &binds)?;
+    r.rows(TEXTS, &binds)?;
     Ok(())
-}
-
-/// One at a time: snapshots and settings.
-pub(crate) fn recursive_lock(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
-    crate::recursive::control(core, cx, "lock table sys.wrm$_snapshot in exclusive mode")
 }
