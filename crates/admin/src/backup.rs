@@ -6,7 +6,7 @@
 //! logged as the whole block. The file is marked before the checkpoint that its header stays at is announced: every
 //! change behind that checkpoint sees the mark.
 
-use crate::core::Core;
+use crate::administrator::Administrator;
 use datafile::{BackupEntry, ControlFile, DataFiles, FileEntry};
 use dictionary::SystemPrivilege;
 use sql::ast::Ident;
@@ -17,14 +17,14 @@ use types::{Ora, Result};
 /// # Errors
 /// ORA-01031; ORA-01123 in NOARCHIVELOG mode; ORA-00959; ORA-01146 when a file is in backup mode already, ORA-01142
 /// when none is.
-pub fn run(core: &Core, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
-    core.require(SystemPrivilege::AlterDatabase)?;
-    let storage = core.instance.storage();
+pub fn run(a: &dyn Administrator, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
+    a.require(SystemPrivilege::AlterDatabase)?;
+    let storage = a.instance().storage();
     if begin && !storage.redo.is_archivelog() {
         return Err(Ora::new(1123));
     }
     let files = storage.cache.files();
-    let numbers = files.change_control(&core.p, core.shared.enqueues, &mut |control| {
+    let numbers = files.change_control(a.process(), a.enqueues(), &mut |control| {
         let numbers = chosen(control, tablespace)?;
         match begin {
             true => enter(control, &numbers)?,
@@ -41,11 +41,12 @@ pub fn run(core: &Core, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
     }
     os::crash::point("backup-marked");
     // The header of a file in backup mode stays behind this checkpoint, so it is noted there by itself.
-    let made = core.instance.checkpoint(&core.p).and_then(|()| {
-        files.change_control(&core.p, core.shared.enqueues, &mut |control| stand(files, control, &numbers))
-    });
+    let made = a
+        .instance()
+        .checkpoint(a.process())
+        .and_then(|()| files.change_control(a.process(), a.enqueues(), &mut |control| stand(files, control, &numbers)));
     if made.is_err() {
-        files.change_control(&core.p, core.shared.enqueues, &mut |control| {
+        files.change_control(a.process(), a.enqueues(), &mut |control| {
             control.backups.retain(|b| !numbers.contains(&b.file));
             Ok(())
         })?;
@@ -108,11 +109,11 @@ fn leave(control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
 ///
 /// # Errors
 /// ORA-01031; ORA-01146 for NOARCHIVELOG while files are in backup mode; those of the control file.
-pub fn set_archivelog(core: &Core, on: bool) -> Result<()> {
-    core.require(SystemPrivilege::AlterDatabase)?;
-    let storage = core.instance.storage();
+pub fn set_archivelog(a: &dyn Administrator, on: bool) -> Result<()> {
+    a.require(SystemPrivilege::AlterDatabase)?;
+    let storage = a.instance().storage();
     if let Some(b) = storage.cache.files().control()?.backups.first().filter(|_| !on) {
         return Err(Ora::with(1146, &[&b.file]));
     }
-    storage.redo.set_archivelog(&core.p, on)
+    storage.redo.set_archivelog(a.process(), on)
 }

@@ -4,7 +4,7 @@
 //! and the online logs. A log that was used again while it was read has been archived by then, so what fails is tried
 //! once more with the logs that there are now.
 
-use crate::core::Core;
+use crate::administrator::Administrator;
 use datafile::{ControlFile, FileEntry};
 use dictionary::SystemPrivilege;
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
@@ -26,20 +26,20 @@ const TRIES: u32 = 5;
 /// # Errors
 /// ORA-01031; ORA-00283, and below it why: ORA-01124 for a file that is in use, ORA-00264 when nothing is to be done,
 /// ORA-01179 for one that is not there, and those of recovery.
-pub fn recover(core: &Core, target: &RecoverTarget) -> Result<()> {
-    core.require(SystemPrivilege::AlterDatabase)?;
-    let files = core.instance.storage().cache.files();
+pub fn recover(a: &dyn Administrator, target: &RecoverTarget) -> Result<()> {
+    a.require(SystemPrivilege::AlterDatabase)?;
+    let files = a.instance().storage().cache.files();
     let control = files.control()?;
     let canceled = |e: Ora| Ora::new(283).because(e);
     match target {
         RecoverTarget::Database => {
             let first = control.files.first().ok_or_else(|| Ora::internal("a database without files"))?;
-            Err(canceled(in_use(core, first)))
+            Err(canceled(in_use(a, first)))
         }
         RecoverTarget::Files(list) => {
             let chosen: Vec<FileEntry> =
-                list.iter().map(|file| named(core, &control, file).map_err(canceled)).collect::<Result<_>>()?;
-            chosen.iter().try_for_each(|f| recover_one(core, f).map_err(canceled))
+                list.iter().map(|file| named(a, &control, file).map_err(canceled)).collect::<Result<_>>()?;
+            chosen.iter().try_for_each(|f| recover_one(a, f).map_err(canceled))
         }
         RecoverTarget::Tablespaces(names) => {
             let mut chosen = Vec::new();
@@ -48,11 +48,11 @@ pub fn recover(core: &Core, target: &RecoverTarget) -> Result<()> {
                 let of = of.ok_or_else(|| Ora::with(959, &[&name.name]).at(name.pos.0))?;
                 let mine = || control.files.iter().filter(|f| f.tablespace == of.number);
                 if let Some(f) = mine().find(|f| !files.is_away(f.file)) {
-                    return Err(canceled(in_use(core, f)));
+                    return Err(canceled(in_use(a, f)));
                 }
                 chosen.extend(mine().cloned());
             }
-            let done: Vec<Result<()>> = chosen.iter().map(|f| recover_one(core, f)).collect();
+            let done: Vec<Result<()>> = chosen.iter().map(|f| recover_one(a, f)).collect();
             let is_idle = |done: &Result<()>| done.as_ref().is_err_and(|e| e.is(264));
             let idle = done.iter().all(is_idle);
             done.into_iter()
@@ -65,38 +65,38 @@ pub fn recover(core: &Core, target: &RecoverTarget) -> Result<()> {
 }
 
 /// ORA-01124.
-fn in_use(core: &Core, file: &FileEntry) -> Ora {
-    Ora::with(1124, &[&file.file]).because(core.instance.storage().cache.files().named(file))
+fn in_use(a: &dyn Administrator, file: &FileEntry) -> Ora {
+    Ora::with(1124, &[&file.file]).because(a.instance().storage().cache.files().named(file))
 }
 
 /// The file that is meant. ORA-01179.
-fn named(core: &Core, control: &ControlFile, file: &FileRef) -> Result<FileEntry> {
-    let directory = core.instance.storage().cache.files().directory();
+fn named(a: &dyn Administrator, control: &ControlFile, file: &FileRef) -> Result<FileEntry> {
+    let directory = a.instance().storage().cache.files().directory();
     let found = ddl::file_meant(control, directory, file).cloned();
     found.ok_or_else(|| Ora::with(1179, &[&ddl::shown_file(file)]))
 }
 
-fn recover_one(core: &Core, file: &FileEntry) -> Result<()> {
-    let (p, enqueues) = (&core.p, core.shared.enqueues);
+fn recover_one(a: &dyn Administrator, file: &FileEntry) -> Result<()> {
+    let (p, enqueues) = (a.process(), a.enqueues());
     let lock = match enqueues.get(p, EnqueueType::Mr, file.file.into(), 0, LockMode::Exclusive, Timeout::NoWait) {
         Ok(lock) => lock,
-        Err(EnqueueError::Busy) => return Err(in_use(core, file)),
+        Err(EnqueueError::Busy) => return Err(in_use(a, file)),
         Err(e) => return Err(e.into()),
     };
-    let done = settled(core, file.file).and_then(|control| roll(core, control, file.file));
+    let done = settled(a, file.file).and_then(|control| roll(a, control, file.file));
     enqueues.release(p, lock);
     done
 }
 
 /// Sees to it that the file is offline, with nothing of it in the cache and the end of its redo known; the control file
 /// as it is then.
-fn settled(core: &Core, number: u32) -> Result<ControlFile> {
-    let (p, enqueues, storage) = (&core.p, core.shared.enqueues, core.instance.storage());
+fn settled(a: &dyn Administrator, number: u32) -> Result<ControlFile> {
+    let (p, enqueues, storage) = (a.process(), a.enqueues(), a.instance().storage());
     let files = storage.cache.files();
     let control = files.control()?;
     let file = control.file(number).ok_or_else(|| Ora::with(1179, &[&number]))?;
     if !files.is_away(number) {
-        return Err(in_use(core, file));
+        return Err(in_use(a, file));
     }
     if control.tablespace(file.tablespace).is_some_and(|t| t.is_offline) && !file.is_offline {
         // It went with its tablespace, which left nothing behind.
@@ -113,8 +113,8 @@ fn settled(core: &Core, number: u32) -> Result<ControlFile> {
     done.and_then(|()| files.control())
 }
 
-fn roll(core: &Core, mut control: ControlFile, number: u32) -> Result<()> {
-    let files = core.instance.storage().cache.files();
+fn roll(a: &dyn Administrator, mut control: ControlFile, number: u32) -> Result<()> {
+    let files = a.instance().storage().cache.files();
     let apply = instance::apply_table();
     for attempt in 1.. {
         let missing = || Ora::with(1179, &[&number]);
@@ -126,10 +126,10 @@ fn roll(core: &Core, mut control: ControlFile, number: u32) -> Result<()> {
         let frames_max = MEMORY_BYTES / control.block_size;
         let it = FileRecovery { files, control: &control, apply: &apply, file, stop, frames_max };
         let failed = match recover_file(&it, &mut |_| {}) {
-            Ok(out) => return told(core, file, &out),
+            Ok(out) => return told(a, file, &out),
             Err(e) => e,
         };
-        core.p.check_cancel()?;
+        a.process().check_cancel()?;
         let now = files.control()?;
         let is_same = now.logged == control.logged && now.logs == control.logs;
         // The header of a log may be caught while it is written over: what fails is tried twice in any case.
@@ -143,11 +143,11 @@ fn roll(core: &Core, mut control: ControlFile, number: u32) -> Result<()> {
 
 /// ORA-10562 when blocks could not be rolled forward: they are marked corrupt, and who reads one gets ORA-01578. The
 /// file is complete all the same, and can come back.
-fn told(core: &Core, file: &FileEntry, out: &Outcome) -> Result<()> {
+fn told(a: &dyn Administrator, file: &FileEntry, out: &Outcome) -> Result<()> {
     let Some(first) = out.damaged.first() else { return Ok(()) };
     let count = out.damaged.len();
     let text =
         format!("{count} blocks cannot be rolled forward and are marked corrupt, the first is block {}", first.block());
-    let named = core.instance.storage().cache.files().named(file);
+    let named = a.instance().storage().cache.files().named(file);
     Err(Ora::from_text(Facility::Ora, 10562, text).because(named))
 }

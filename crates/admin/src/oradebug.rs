@@ -5,7 +5,7 @@
 //! `kslgetsl` get a latch by its address, `kslfre` frees it. What is held by hand is freed when the session ends, or by
 //! PMON when it dies.
 
-use crate::core::Core;
+use crate::administrator::Administrator;
 use latch::{ByHandError, Latch, LatchName, Where};
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -47,9 +47,9 @@ pub fn command(text: &str) -> Option<&str> {
 /// # Errors
 /// ORA-01031 for all but SYSDBA, ORA-00070 for what is no command, ORA-00074 before a process was chosen, ORA-00600
 /// `[504]` and `[545]` where a latch must not be got.
-pub fn run(core: &Core, debug: &Debug, line: &str) -> Result<Vec<String>> {
+pub fn run(a: &dyn Administrator, debug: &Debug, line: &str) -> Result<Vec<String>> {
     // It is the client's command: no unit runs.
-    if !core.identity().sysdba {
+    if !a.is_sysdba() {
         return Err(Ora::new(1031));
     }
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -61,29 +61,29 @@ pub fn run(core: &Core, debug: &Debug, line: &str) -> Result<Vec<String>> {
     match (first.to_ascii_lowercase().as_str(), rest) {
         ("help", _) => Ok(lines(HELP)),
         ("setmypid", []) => {
-            debug.target.set(core.p.number());
+            debug.target.set(a.process().number());
             Ok(lines(DONE))
         }
-        ("setorapid", [pid, ..]) => choose(core, debug, pid.parse().ok(), pid),
+        ("setorapid", [pid, ..]) => choose(a, debug, pid.parse().ok(), pid),
         ("setospid", [pid, ..]) => {
-            let number = pid.parse().ok().and_then(|os_pid| core.instance.processes().by_os_pid(os_pid));
-            choose(core, debug, number, pid)
+            let number = pid.parse().ok().and_then(|os_pid| a.instance().processes().by_os_pid(os_pid));
+            choose(a, debug, number, pid)
         }
         ("unlimit" | "flush" | "close_trace", _) => chosen().map(|_| lines(DONE)),
-        ("tracefile_name", []) => chosen().map(|_| vec![crate::trace::file(core).display().to_string()]),
-        ("short_stack", []) => chosen().map(|number| vec![short_stack(core, number)]),
+        ("tracefile_name", []) => chosen().map(|_| vec![crate::trace::file(a).display().to_string()]),
+        ("short_stack", []) => chosen().map(|number| vec![short_stack(a, number)]),
         ("dump", [what, ..]) => {
-            let text = dump(core, chosen()?, what)?;
-            crate::trace::write(core, &text);
+            let text = dump(a, chosen()?, what)?;
+            crate::trace::write(a, &text);
             Ok(lines(DONE))
         }
         ("hanganalyze", _) => {
-            crate::trace::write(core, &monitor::hang::report(core.instance));
-            Ok(vec![format!("Hang Analysis in {}", crate::trace::file(core).display())])
+            crate::trace::write(a, &monitor::hang::report(a.instance()));
+            Ok(vec![format!("Hang Analysis in {}", crate::trace::file(a).display())])
         }
         ("call", [function, arguments @ ..]) => {
             chosen()?;
-            call(core, function, arguments)
+            call(a, function, arguments)
         }
         _ => Err(Ora::with(70, &[&first])),
     }
@@ -93,11 +93,11 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_string).collect()
 }
 
-fn choose(core: &Core, debug: &Debug, number: Option<u32>, said: &str) -> Result<Vec<String>> {
-    let found = number.filter(|n| core.instance.processes().live().any(|(live, _)| live == *n));
+fn choose(a: &dyn Administrator, debug: &Debug, number: Option<u32>, said: &str) -> Result<Vec<String>> {
+    let found = number.filter(|n| a.instance().processes().live().any(|(live, _)| live == *n));
     let Some(number) = found else { return Err(Ora::with(72, &[&said])) };
     debug.target.set(number);
-    let all = core.instance.processes();
+    let all = a.instance().processes();
     let os_pid = all.slot(number).map_or(0, |slot| slot.state().1);
     let image = all.session(number).map_or_else(String::new, |s| s.program.get());
     Ok(vec![format!("Oracle pid: {number}, Unix process pid: {os_pid}, image: {image}")])
@@ -112,8 +112,8 @@ fn number(word: &str) -> Option<u64> {
 }
 
 /// The latch at an address: nothing else is believed to be one.
-fn latch_at(core: &Core, address: u64) -> Option<&'static Latch> {
-    let all = core.instance.processes();
+fn latch_at(a: &dyn Administrator, address: u64) -> Option<&'static Latch> {
+    let all = a.instance().processes();
     LatchName::all().find_map(|name| {
         let children = all.children(name);
         let mut latches = children.into_iter().flat_map(|set| set.iter()).chain(std::iter::once(all.latch(name)));
@@ -121,33 +121,33 @@ fn latch_at(core: &Core, address: u64) -> Option<&'static Latch> {
     })
 }
 
-fn call(core: &Core, function: &str, arguments: &[&str]) -> Result<Vec<String>> {
+fn call(a: &dyn Administrator, function: &str, arguments: &[&str]) -> Result<Vec<String>> {
     let words: Option<Vec<u64>> = arguments.iter().map(|word| number(word)).collect();
     let words = words.ok_or_else(|| Ora::with(70, &[&arguments.join(" ")]))?;
     let at = |n: usize| words.get(n).copied();
     let latch = || {
         let address = at(0).unwrap_or(0);
-        latch_at(core, address).ok_or_else(|| Ora::with(70, &[&format_args!("call: no latch at {address:#x}")]))
+        latch_at(a, address).ok_or_else(|| Ora::with(70, &[&format_args!("call: no latch at {address:#x}")]))
     };
     let place = |n: usize| at(n).and_then(|w| Where::from_index(w as usize)).unwrap_or(Where::NoLatch);
     let held = match function.to_ascii_lowercase().as_str() {
-        "kslfre" => core.p.latches().free_by_hand(latch()?),
-        "kslgetl" => get(core, latch()?, false, at(1) != Some(0), place(3), at(2).unwrap_or(0))?,
+        "kslfre" => a.process().latches().free_by_hand(latch()?),
+        "kslgetl" => get(a, latch()?, false, at(1) != Some(0), place(3), at(2).unwrap_or(0))?,
         "kslgetsl" | "kslgetsl_w" => {
             let shared = match at(4) {
                 Some(8) => true,
                 Some(16) => false,
                 _ => return Err(Ora::with(70, &[&"call: mode 8 or 16"])),
             };
-            get(core, latch()?, shared, at(1) != Some(0), place(3), at(2).unwrap_or(0))?
+            get(a, latch()?, shared, at(1) != Some(0), place(3), at(2).unwrap_or(0))?
         }
         _ => return Err(Ora::with(70, &[&format_args!("call {function}")])),
     };
     Ok(vec![format!("Function returned {}", u8::from(held))])
 }
 
-fn get(core: &Core, latch: &Latch, shared: bool, willing: bool, at: Where, why: u64) -> Result<bool> {
-    match core.p.latches().get_by_hand(latch, shared, willing, at, why) {
+fn get(a: &dyn Administrator, latch: &Latch, shared: bool, willing: bool, at: Where, why: u64) -> Result<bool> {
+    match a.process().latches().get_by_hand(latch, shared, willing, at, why) {
         Ok(()) => Ok(true),
         Err(ByHandError::Busy | ByHandError::Full) => Ok(false),
         Err(ByHandError::Order) => Err(refused(504, latch, latch.name().level().into())),
@@ -160,31 +160,31 @@ fn refused(argument: u32, latch: &Latch, third: u64) -> Ora {
 }
 
 /// Frees what the session holds by hand: it ends.
-pub fn free_all(core: &Core) {
-    let client = core.p.latches();
+pub fn free_all(a: &dyn Administrator) {
+    let client = a.process().latches();
     if client.held_count() > 0 {
-        let held: Vec<u64> = core
-            .instance
+        let held: Vec<u64> = a
+            .instance()
             .processes()
             .domain()
             .holders()
-            .filter(|h| h.number == core.p.number())
+            .filter(|h| h.number == a.process().number())
             .map(|h| h.address)
             .collect();
-        held.into_iter().filter_map(|address| latch_at(core, address)).for_each(|latch| {
+        held.into_iter().filter_map(|address| latch_at(a, address)).for_each(|latch| {
             client.free_by_hand(latch);
         });
     }
 }
 
 /// Where a process is: this one's own calls, of another one what it waits for and where in the kernel.
-fn short_stack(core: &Core, number: u32) -> String {
-    if number == core.p.number() {
+fn short_stack(a: &dyn Administrator, number: u32) -> String {
+    if number == a.process().number() {
         let all = std::backtrace::Backtrace::force_capture().to_string();
         let names = all.lines().filter_map(|l| l.trim().split_once(": ")).filter(|(n, _)| n.parse::<u32>().is_ok());
         return names.map(|(_, name)| name).collect::<Vec<_>>().join("<-");
     }
-    let all = core.instance.processes();
+    let all = a.instance().processes();
     let os_pid = all.slot(number).map_or(0, |slot| slot.state().1);
     let wait = all.wait_slot(number).and_then(|w| w.view(os::clock::now_ns()));
     let wait = wait.filter(|w| w.state == wait::WaitState::Waiting).map_or("", |w| w.event.name());
@@ -192,23 +192,23 @@ fn short_stack(core: &Core, number: u32) -> String {
     if wait.is_empty() { kernel } else { format!("{kernel}<-[{wait}]") }
 }
 
-fn dump(core: &Core, target: u32, what: &str) -> Result<String> {
+fn dump(a: &dyn Administrator, target: u32, what: &str) -> Result<String> {
     let mut text = String::new();
     match what.to_ascii_lowercase().as_str() {
-        "systemstate" | "hanganalyze" => text = monitor::hang::report(core.instance),
+        "systemstate" | "hanganalyze" => text = monitor::hang::report(a.instance()),
         "processstate" => {
-            let all = monitor::hang::report(core.instance);
-            let _ = writeln!(text, "PROCESS STATE of process {target}: {}", short_stack(core, target));
+            let all = monitor::hang::report(a.instance());
+            let _ = writeln!(text, "PROCESS STATE of process {target}: {}", short_stack(a, target));
             let marks = [format!("sid {target},"), format!("sid {target}:")];
             for line in all.lines().filter(|l| marks.iter().any(|m| l.trim_start().starts_with(m))) {
                 let _ = writeln!(text, "{line}");
             }
-            for block in core.instance.storage().cache.pins_of(target) {
+            for block in a.instance().storage().cache.pins_of(target) {
                 let _ = writeln!(text, "  pin of block {block}");
             }
         }
         "latches" => {
-            let all = core.instance.processes();
+            let all = a.instance().processes();
             for name in LatchName::all() {
                 let counts = all.latch_counts(name);
                 if counts.gets > 0 {
@@ -224,7 +224,7 @@ fn dump(core: &Core, target: u32, what: &str) -> Result<String> {
                     );
                 }
             }
-            text.push_str(&monitor::hang::report(core.instance));
+            text.push_str(&monitor::hang::report(a.instance()));
         }
         _ => return Err(Ora::with(70, &[&format_args!("dump {what}")])),
     }

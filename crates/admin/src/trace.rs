@@ -4,7 +4,7 @@
 //! `write` on a file opened for appending, so what several processes write does not mix. When it cannot be written it
 //! is lost.
 
-use crate::core::Core;
+use crate::administrator::Administrator;
 use enqueue::{DeadlockWait, LockMode};
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -31,32 +31,32 @@ fn letters(mode: LockMode) -> &'static str {
 }
 
 /// The session's trace file.
-pub fn file(core: &Core) -> std::path::PathBuf {
-    core.instance.dir().join(format!("ora_{}.trc", os::process::own_id()))
+pub fn file(a: &dyn Administrator) -> std::path::PathBuf {
+    a.instance().dir().join(format!("ora_{}.trc", os::process::own_id()))
 }
 
-fn time(core: &Core) -> String {
-    let f = core.local_time().own_date().fields();
+fn time() -> String {
+    let f = instance::local_time_at(os::clock::wall_ns()).own_date().fields();
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", f.year, f.month, f.day, f.hour, f.minute, f.second)
 }
 
 /// Appends a text to the session's trace file.
-pub fn write(core: &Core, text: &str) {
-    append(&file(core), &format!("*** {}\n{text}\n", time(core)));
+pub fn write(a: &dyn Administrator, text: &str) {
+    append(&file(a), &format!("*** {}\n{text}\n", time()));
 }
 
 /// Writes down the deadlocks that the session has found since it was last asked.
-pub fn deadlocks(core: &Core) {
-    for graph in core.shared.enqueues.take_graphs(&core.p) {
-        let (time, file) = (time(core), file(core));
-        append(&file, &format!("*** {time}\n{}", graph_text(core, &graph)));
+pub fn deadlocks(a: &dyn Administrator) {
+    for graph in a.enqueues().take_graphs(a.process()) {
+        let (time, file) = (time(), file(a));
+        append(&file, &format!("*** {time}\n{}", graph_text(a, &graph)));
         let note = format!("{time}\nORA-00060: Deadlock detected. More info in file {}.\n", file.display());
-        append(&core.instance.dir().join("alert.log"), &note);
+        append(&a.instance().dir().join("alert.log"), &note);
     }
 }
 
 /// The graph as Oracle's trace files have it: one line for each resource, with who has it and who waits for it.
-fn graph_text(core: &Core, graph: &[DeadlockWait]) -> String {
+fn graph_text(a: &dyn Administrator, graph: &[DeadlockWait]) -> String {
     let mut text = String::from(
         "DEADLOCK DETECTED ( ORA-00060 )\n\nDeadlock graph:\n\
          Resource Name          process session holds waits  process session holds waits\n",
@@ -64,7 +64,7 @@ fn graph_text(core: &Core, graph: &[DeadlockWait]) -> String {
     for (i, w) in graph.iter().enumerate() {
         let blocker = &graph[(i + 1) % graph.len()];
         let name = format!("{}-{:08X}-{:08X}", w.kind.letters(), w.id1, w.id2);
-        let held = core.shared.enqueues.locks().into_iter().find(|l| {
+        let held = a.enqueues().locks().into_iter().find(|l| {
             l.sid == blocker.process && (l.kind, l.id1, l.id2) == (w.kind, w.id1, w.id2) && l.held != LockMode::None
         });
         let holds = letters(held.map_or(LockMode::None, |l| l.held));
@@ -82,8 +82,8 @@ fn graph_text(core: &Core, graph: &[DeadlockWait]) -> String {
     }
     text.push('\n');
     for w in graph {
-        if let Some(slot) = core.instance.processes().session(w.process) {
-            let (executes, _) = core.shared.library.session_cursors(w.process);
+        if let Some(slot) = a.instance().processes().session(w.process) {
+            let (executes, _) = a.instance().caches().library.session_cursors(w.process);
             let _ = writeln!(
                 text,
                 "session {}: user {}, program {}, sql_id {}",

@@ -1,6 +1,7 @@
 //! ALTER SYSTEM SET undo_tablespace.
 
-use crate::core::Core;
+use crate::administrator::Administrator;
+use crate::parameter;
 use enqueue::{EnqueueType, LockMode, Timeout};
 use instance::undo_tablespace::{missing, number_of};
 use params::Param;
@@ -12,24 +13,24 @@ use types::Result;
 /// # Errors
 /// ORA-30012 when it does not exist, or is not one of undo; ORA-32001 when the parameter file is to be changed and
 /// cannot be.
-pub fn switch(core: &Core, name: &str, also_in_file: bool) -> Result<()> {
+pub fn switch(a: &dyn Administrator, name: &str, also_in_file: bool) -> Result<()> {
     let name = name.to_uppercase();
-    let enqueues = core.shared.enqueues;
-    let lock = enqueues.get(&core.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?;
-    let done = switch_held(core, &name, also_in_file);
-    enqueues.release(&core.p, lock);
+    let enqueues = a.enqueues();
+    let lock = enqueues.get(a.process(), EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?;
+    let done = switch_held(a, &name, also_in_file);
+    enqueues.release(a.process(), lock);
     done
 }
 
-fn switch_held(core: &Core, name: &str, also_in_file: bool) -> Result<()> {
-    let txns = core.shared.txns;
+fn switch_held(a: &dyn Administrator, name: &str, also_in_file: bool) -> Result<()> {
+    let txns = a.instance().storage().txns;
     let number = number_of(&txns.cache().files().control()?, name)?;
-    if core.names()?.image().tablespace_named(name) != Some(number) {
+    if a.tablespace_named(name)? != Some(number) {
         return Err(missing(name));
     }
     let former = txns.current_undo_tablespace();
     txns.use_undo_tablespace(number)?;
-    crate::alter::set_parameter(core, Param::UndoTablespace, name, also_in_file).inspect_err(|_| {
+    parameter::set(a, Param::UndoTablespace, name, also_in_file).inspect_err(|_| {
         // The former one is still there: nobody else can have dropped it.
         let _ = txns.use_undo_tablespace(former);
     })

@@ -1,17 +1,14 @@
 //! ALTER SESSION and ALTER SYSTEM.
 
-use crate::backup;
 use crate::commit_write::CommitWrite;
 use crate::core::Core;
 use crate::nls;
 use dictionary::SystemPrivilege;
-use enqueue::{EnqueueType, LockMode, Timeout};
 use exec::{ExecCtx, SessionState, Timing};
 use params::{Param, SessionParams};
 use plan::ParallelQuery;
-use process::Cancel;
 use sql::ast::{
-    AlterSession, AlterSessionAction, AlterSystem, AlterSystemAction, Expr, ExprKind, Literal, ParameterSetting, Scope,
+    AlterSession, AlterSessionAction, AlterSystem, AlterSystemAction, Expr, ExprKind, Literal, ParameterSetting,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering;
@@ -223,143 +220,14 @@ fn timing(params: &SessionParams) -> Timing {
 /// Runs ALTER SYSTEM.
 ///
 /// # Errors
-/// ORA-01031 without the privilege; ORA-02065, ORA-02095 and those of a bad value; ORA-00030 for a session that does
-/// not exist.
-pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Result<()> {
-    let AlterSystem { action, pos: _ } = a;
-    match action {
-        // These are parts of ALTER DATABASE and ALTER TABLESPACE.
-        AlterSystemAction::Backup { begin, tablespace } => return backup::run(core, *begin, tablespace.as_ref()),
-        AlterSystemAction::Archivelog(on) => return backup::set_archivelog(core, *on),
-        AlterSystemAction::Recover(target) => return crate::media::recover(core, target),
-        AlterSystemAction::AddLogfile { group: _, file: _, bytes: _ } | AlterSystemAction::DropLogfile { group: _ } => {
-            return change_logs(core, action);
-        }
-        // not a clause: the other actions come below
-        _ => {}
+/// Those of [`admin::alter_system`].
+pub fn alter_system(core: &Core, session: &mut SessionState, a: &AlterSystem) -> Result<()> {
+    let done = admin::alter_system(core, a);
+    if let AlterSystemAction::Set { .. } = a.action {
+        // The session obeys the new values, also of the settings before one that failed.
+        apply_options(core, session);
     }
-    core.require(SystemPrivilege::AlterSystem)?;
-    match action {
-        // No parameter of an instance is one of later sessions alone.
-        AlterSystemAction::Set { settings, scope: _, deferred: true } => {
-            Err(Ora::new(2096).at(settings.first().map_or(0, |s| s.name.pos.0)))
-        }
-        AlterSystemAction::Set { settings, scope, deferred: false } => {
-            settings.iter().try_for_each(|s| set_in_system(core, cx.session, s, *scope))
-        }
-        // A session that is killed is rolled back at once in either form.
-        AlterSystemAction::KillSession { target, immediate: _ }
-        | AlterSystemAction::DisconnectSession { target, immediate: _, post_transaction: false } => {
-            kill_session(core, target)
-        }
-        AlterSystemAction::Checkpoint => core.instance.checkpoint(&core.p),
-        AlterSystemAction::FlushBufferCache => core.instance.storage().cache.empty(&core.p).map(drop),
-        AlterSystemAction::SwitchLogfile => core.instance.storage().redo.switch(&core.p).map(drop),
-        AlterSystemAction::ArchiveLogCurrent => core.instance.storage().redo.archive_current(&core.p).map(drop),
-        AlterSystemAction::FlushSharedPool => {
-            core.shared.library.flush(&core.p);
-            core.instance.storage().rows.flush(&core.p);
-            Ok(())
-        }
-        // There is no listener to register with.
-        AlterSystemAction::Register => Ok(()),
-        AlterSystemAction::RestrictedSession(restricted) => {
-            core.instance.state().set_restricted(*restricted);
-            Ok(())
-        }
-        AlterSystemAction::DisconnectSession { target: _, immediate: _, post_transaction: true }
-        | AlterSystemAction::Reset(_)
-        | AlterSystemAction::Other(_)
-        | AlterSystemAction::Backup { .. }
-        | AlterSystemAction::AddLogfile { .. }
-        | AlterSystemAction::DropLogfile { .. }
-        | AlterSystemAction::Recover(_)
-        | AlterSystemAction::Archivelog(_) => Err(Ora::unsupported()),
-    }
-}
-
-/// ALTER DATABASE ADD and DROP LOGFILE.
-fn change_logs(core: &Core, action: &AlterSystemAction) -> Result<()> {
-    core.require(SystemPrivilege::AlterDatabase)?;
-    let redo = core.instance.storage().redo;
-    match action {
-        AlterSystemAction::AddLogfile { group, file, bytes } => {
-            redo.add_group(&core.p, *group, file.as_deref(), *bytes)
-        }
-        AlterSystemAction::DropLogfile { group } => redo.drop_group(&core.p, *group),
-        _ => Err(Ora::unsupported()),
-    }
-}
-
-fn set_in_system(core: &Core, session: &mut SessionState, s: &ParameterSetting, scope: Option<Scope>) -> Result<()> {
-    let at = |e: Ora| e.at(s.name.pos.0);
-    let spfile_only = scope == Some(Scope::Spfile);
-    let (param, value) = SessionParams::check_system(&s.name.name, &s.value, spfile_only).map_err(at)?;
-    if spfile_only {
-        return core.instance.write_init_file(param, &value);
-    }
-    if param == Param::PgaAggregateLimit {
-        check_pga_limit(core, &value).map_err(at)?;
-    }
-    let also_in_file = scope == Some(Scope::Both);
-    match param {
-        Param::UndoTablespace => crate::undo_tablespace::switch(core, &value, also_in_file).map_err(at)?,
-        _ => set_parameter(core, param, &value, also_in_file)?,
-    }
-    apply_options(core, session);
-    Ok(())
-}
-
-/// ORA-00093 for a limit below the one by default: only the file of parameters can ask for that. 0 is no limit.
-fn check_pga_limit(core: &Core, value: &str) -> Result<()> {
-    let (bytes, least) = (value.parse::<u64>().unwrap_or(0), core.instance.pga_limit_by_default());
-    if bytes == 0 || bytes >= least {
-        return Ok(());
-    }
-    let (name, least) = (Param::PgaAggregateLimit.name(), format!("{}M", least.div_ceil(1 << 20)));
-    Err(Ora::new(2097).because(Ora::with(93, &[&name, &least, &"100000G"])))
-}
-
-/// Changes a parameter of the instance, and before that in the file that the next start reads when the change is to
-/// last.
-pub(crate) fn set_parameter(core: &Core, param: Param, value: &str, also_in_file: bool) -> Result<()> {
-    // Writers of parameters exclude each other; readers need nothing.
-    let lock = core.shared.enqueues.get(&core.p, EnqueueType::Ci, 1, 0, LockMode::Exclusive, Timeout::Never)?;
-    let written = if also_in_file { core.instance.write_init_file(param, value) } else { Ok(()) };
-    if written.is_ok() {
-        core.instance.set_parameter(param, value);
-    }
-    core.shared.enqueues.release(&core.p, lock);
-    written
-}
-
-/// `'sid,serial#'` with an optional instance after another comma.
-fn kill_session(core: &Core, target: &str) -> Result<()> {
-    let mut parts = target.split(',').map(str::trim);
-    let sid: Option<u32> = parts.next().and_then(|t| t.parse().ok());
-    let serial: Option<u64> = parts.next().and_then(|t| t.parse().ok());
-    let (Some(sid), Some(serial)) = (sid, serial) else { return Err(Ora::new(26)) };
-    if sid == core.p.sid() {
-        return Err(Ora::new(27));
-    }
-    let all = core.instance.processes();
-    let serves = core.instance.is_parallel_server(sid);
-    let runs_job = serves || core.instance.state().job_of(sid as usize - 1).is_some();
-    if all.slot(sid).is_some_and(|s| s.is_named()) && !runs_job {
-        return Err(Ora::new(29));
-    }
-    if !all.cancel(sid, serial, Cancel::Killed) {
-        return Err(Ora::new(30));
-    }
-    if !runs_job {
-        // It may be waiting for its client. A job has none: it ends by itself, as one that failed.
-        core.instance.wake_server(sid);
-    }
-    // A process that is stopped does not end by itself: PMON sees to it.
-    if let Some(pmon) = core.instance.state().pmon() {
-        core.instance.post(pmon);
-    }
-    Ok(())
+    done
 }
 
 /// A whole number that stands as a literal.

@@ -109,7 +109,7 @@ impl Calls {
     ) -> Result<Done> {
         let array = progress.array;
         core.p.check_cancel()?;
-        if crate::oradebug::command(&array.sql).is_some() {
+        if admin::oradebug::command(&array.sql).is_some() {
             return Err(Ora::unsupported());
         }
         let Some(mut cursor) = self.array_cursor(core, cx, array, &mut progress.kind)? else {

@@ -109,7 +109,7 @@ pub struct Calls {
     pub(crate) shared: usize,
     /// Cursors in rows, behind the ones whose rows they are in.
     pub(crate) nested: Vec<(u32, u32)>,
-    debug: crate::oradebug::Debug,
+    debug: admin::oradebug::Debug,
     /// Which way the values of the last block's binds go, by their places in the call.
     directions: Vec<Direction>,
     /// The row that the last statement of changes has changed last.
@@ -148,9 +148,9 @@ impl Calls {
     ) -> Flow {
         let mut kind = StatementKind::UNKNOWN;
         self.last_row = None;
-        if let Some(line) = crate::oradebug::command(&e.sql) {
+        if let Some(line) = admin::oradebug::command(&e.sql) {
             self.held.end_call();
-            let result = crate::oradebug::run(core, &self.debug, line).map(|lines| {
+            let result = admin::oradebug::run(core, &self.debug, line).map(|lines| {
                 let lines = lines.into_iter().map(some_text).collect();
                 write_frame(out, |o| Reply::Output { lines }.encode(o));
                 done(cx, Outcome::of(kind))
@@ -701,7 +701,7 @@ impl Calls {
         kind: &mut StatementKind,
     ) -> Result<Vec<local::Column>> {
         core.p.check_cancel()?;
-        if crate::oradebug::command(text).is_some() {
+        if admin::oradebug::command(text).is_some() {
             return Err(Ora::unsupported());
         }
         if let Some(cursor) = core.take_kept_if(cx, text, &Asker::Client, |_| true) {

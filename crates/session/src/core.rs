@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 use txn::{Savepoint, Txn};
-use types::{DataType, Date, Number, ObjectId, Ora, Result, Timestamp, Value};
+use types::{DataType, Number, ObjectId, Ora, Result, Timestamp, Value};
 
 /// Savepoints by name, oldest first.
 pub type Savepoints = Vec<(String, Savepoint)>;
@@ -777,5 +777,27 @@ impl exec::Host for Core {
         known[0] = asked;
         self.unchanged.set(known);
         Ok(())
+    }
+}
+
+impl admin::Administrator for Core {
+    fn instance(&self) -> &'static Instance {
+        self.instance
+    }
+
+    fn process(&self) -> &Process {
+        &self.p
+    }
+
+    fn require(&self, privilege: SystemPrivilege) -> Result<()> {
+        Core::require(self, privilege)
+    }
+
+    fn is_sysdba(&self) -> bool {
+        self.identity().sysdba
+    }
+
+    fn tablespace_named(&self, name: &str) -> Result<Option<u32>> {
+        Ok(self.names()?.image().tablespace_named(name))
     }
 }

@@ -67,7 +67,7 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
         Statement::SetRole(roles) => set_role(core, roles),
         Statement::LockTable(l) => lock_table(core, cx, l),
         Statement::AlterSession(a) => alter::alter_session(core, cx, a),
-        Statement::AlterSystem(a) => alter::alter_system(core, cx, a),
+        Statement::AlterSystem(a) => alter::alter_system(core, cx.session, a),
         Statement::SetConstraints(s) => crate::constraints::set(core, cx, s),
         Statement::ExplainPlan(e) => crate::explain::run(cx, e),
         Statement::Ddl(_)

@@ -705,7 +705,7 @@ impl Session {
         cx.session.figures.flush(&core.p, core.shared.library);
         if core.p.stats().get(Stat::EnqueueDeadlocks) != core.deadlocks.get() {
             core.deadlocks.set(core.p.stats().get(Stat::EnqueueDeadlocks));
-            crate::trace::deadlocks(core);
+            admin::trace::deadlocks(core);
         }
         flow
     }
@@ -956,7 +956,7 @@ impl Drop for Session {
         // What cannot be rolled back here is PMON's from now on.
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);
-        crate::oradebug::free_all(&self.core);
+        admin::oradebug::free_all(&self.core);
         self.core.shared.library.end_session(&self.core.p);
         self.core.shared.enqueues.release_all(&self.core.p, self.core.p.number());
         self.core.instance.state().set_cancel_key(self.slot(), 0);

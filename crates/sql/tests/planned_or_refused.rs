@@ -19,7 +19,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 /// The folders whose source plans or compiles syntax.
-const GUARDED: [&str; 4] = ["plan/src", "plsql/src", "ddl/src", "session/src"];
+const GUARDED: [&str; 5] = ["plan/src", "plsql/src", "ddl/src", "admin/src", "session/src"];
 
 /// Names and positions, which have no clauses.
 const NAMES: [(&str, &str); 3] = [

@@ -1,0 +1,15 @@
+#![forbid(unsafe_code)]
+//! What administrators do with a running instance: ALTER SYSTEM and the parts of ALTER DATABASE that change no
+//! dictionary, backup mode, media recovery, the undo tablespace, ORADEBUG, trace files.
+
+mod administrator;
+mod backup;
+mod media;
+pub mod oradebug;
+mod parameter;
+mod system;
+pub mod trace;
+mod undo_tablespace;
+
+pub use administrator::Administrator;
+pub use system::alter_system;
