@@ -1,4 +1,4 @@
-//! What the statements of this crate need of the session that runs them.
+//! The interface of this crate's statements to the session that runs them.
 
 use dictionary::SystemPrivilege;
 use enqueue::Enqueues;

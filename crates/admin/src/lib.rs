@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! What administrators do with a running instance: ALTER SYSTEM and the parts of ALTER DATABASE that change no
+//! Administration of a running instance: ALTER SYSTEM and the parts of ALTER DATABASE that change no
 //! dictionary, backup mode, media recovery, the undo tablespace, ORADEBUG, trace files.
 
 mod administrator;

@@ -1,8 +1,8 @@
 //! ALTER DATABASE RECOVER: media recovery of files that are offline, while the database is open.
 //!
 //! The session does it itself, under the MR enqueue of the file. Logs are found by the control file: archived copies,
-//! and the online logs. A log that was used again while it was read has been archived by then, so what fails is tried
-//! once more with the logs that there are now.
+//! and the online logs. A log that was reused while it was read has been archived by then, so a recovery that failed is
+//! repeated with the logs that exist now.
 
 use crate::administrator::Administrator;
 use datafile::{ControlFile, FileEntry};
@@ -15,7 +15,7 @@ use types::{Facility, Ora, Result};
 /// Memory for blocks while they are rolled forward, in bytes.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// How often a recovery is begun anew because logs were archived and used again meanwhile.
+/// The number of attempts of a recovery while logs are archived and reused.
 const TRIES: u32 = 5;
 
 /// Recovers files.
@@ -132,7 +132,7 @@ fn roll(a: &dyn Administrator, mut control: ControlFile, number: u32) -> Result<
         a.process().check_cancel()?;
         let now = files.control()?;
         let is_same = now.logged == control.logged && now.logs == control.logs;
-        // The header of a log may be caught while it is written over: what fails is tried twice in any case.
+        // A read of a log's header may meet its overwriting, so every recovery that fails is repeated at least once.
         if attempt == TRIES || is_same && attempt > 1 {
             return Err(failed.because(files.named(file)));
         }
@@ -141,7 +141,7 @@ fn roll(a: &dyn Administrator, mut control: ControlFile, number: u32) -> Result<
     unreachable!("the loop ends by returning")
 }
 
-/// ORA-10562 when blocks could not be rolled forward: they are marked corrupt, and who reads one gets ORA-01578. The
+/// ORA-10562 when blocks could not be rolled forward: they are marked corrupt, and a read of one gets ORA-01578. The
 /// file is complete all the same, and can come back.
 fn told(a: &dyn Administrator, file: &FileEntry, out: &Outcome) -> Result<()> {
     let Some(first) = out.damaged.first() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! ORADEBUG, for whoever is connected as SYSDBA: latches held by hand, and dumps of what the instance does.
+//! ORADEBUG, for sessions connected AS SYSDBA: latches held by hand, and dumps of the activity of the instance.
 //!
 //! A command comes as the text of a statement and takes none of a statement's way: no parser, no cursor, no latch but
 //! the one that is asked for. `CALL` knows three functions, by the names under which they were published: `kslgetl` and
@@ -159,7 +159,7 @@ fn refused(argument: u32, latch: &Latch, third: u64) -> Ora {
     Ora::with(600, &[&argument, &format_args!("{:#x}", latch.address()), &third, &latch.name().name()])
 }
 
-/// Frees what the session holds by hand: it ends.
+/// Frees the latches that the session holds by hand, at its end.
 pub fn free_all(a: &dyn Administrator) {
     let client = a.process().latches();
     if client.held_count() > 0 {
@@ -177,7 +177,7 @@ pub fn free_all(a: &dyn Administrator) {
     }
 }
 
-/// Where a process is: this one's own calls, of another one what it waits for and where in the kernel.
+/// The place of a process: the call stack of this process; the wait and the kernel function of another process.
 fn short_stack(a: &dyn Administrator, number: u32) -> String {
     if number == a.process().number() {
         let all = std::backtrace::Backtrace::force_capture().to_string();

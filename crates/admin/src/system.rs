@@ -1,4 +1,4 @@
-//! ALTER SYSTEM, and what belongs to ALTER DATABASE and ALTER TABLESPACE and changes no dictionary.
+//! ALTER SYSTEM, and the parts of ALTER DATABASE and ALTER TABLESPACE that do not change the dictionary.
 
 use crate::administrator::Administrator;
 use crate::{backup, media, parameter, undo_tablespace};

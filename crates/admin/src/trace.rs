@@ -1,7 +1,7 @@
-//! What a session writes down for the administrator: deadlocks, and what ORADEBUG dumps.
+//! Trace files and the alert log: the deadlocks of a session, and the dumps of ORADEBUG.
 //!
 //! The graph goes to the session's trace file in the database directory, a line about it to the alert log. Each is one
-//! `write` on a file opened for appending, so what several processes write does not mix. When it cannot be written it
+//! `write` on a file opened for appending, so the texts of several processes do not mix. A text that cannot be written
 //! is lost.
 
 use crate::administrator::Administrator;
@@ -55,7 +55,7 @@ pub fn deadlocks(a: &dyn Administrator) {
     }
 }
 
-/// The graph as Oracle's trace files have it: one line for each resource, with who has it and who waits for it.
+/// The graph as in Oracle's trace files: one line for each resource, with its blocker and its waiter.
 fn graph_text(a: &dyn Administrator, graph: &[DeadlockWait]) -> String {
     let mut text = String::from(
         "DEADLOCK DETECTED ( ORA-00060 )\n\nDeadlock graph:\n\

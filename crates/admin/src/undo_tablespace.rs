@@ -31,7 +31,7 @@ fn switch_held(a: &dyn Administrator, name: &str, also_in_file: bool) -> Result<
     let former = txns.current_undo_tablespace();
     txns.use_undo_tablespace(number)?;
     parameter::set(a, Param::UndoTablespace, name, also_in_file).inspect_err(|_| {
-        // The former one is still there: nobody else can have dropped it.
+        // The former tablespace still exists: the DD enqueue keeps it from being dropped.
         let _ = txns.use_undo_tablespace(former);
     })
 }

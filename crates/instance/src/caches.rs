@@ -1,4 +1,4 @@
-//! The shared caches above storage: library cache and result cache, and what a commit tells them.
+//! The shared caches above storage: library cache and result cache, and the commit hook that keeps them current.
 
 use crate::sizes::Sizes;
 use crate::state::State;
@@ -28,7 +28,7 @@ pub struct CachesLayout {
 pub struct Caches {
     pub library: &'static LibraryCache,
     pub results: &'static ResultCache,
-    /// What work areas needed: no cache, but counted for all.
+    /// The needs of work areas, counted for all sessions.
     pub areas: &'static WorkAreas,
     /// Those of parallel queries.
     pub servers: &'static Servers,

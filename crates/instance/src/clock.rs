@@ -2,7 +2,7 @@
 
 use types::{Date, Timestamp};
 
-/// What the machine's clock shows at a moment in nanoseconds since 1970.
+/// The local time, with its offset, of a moment in nanoseconds since 1970.
 pub fn local_time_at(wall: u64) -> Timestamp {
     let utc = (wall / 1_000_000_000) as i64;
     let offset = os::clock::utc_offset_seconds(utc);

@@ -103,7 +103,7 @@ pub struct PoolClient {
     pub program: String,
     pub machine: String,
     pub terminal: String,
-    /// Wants a session that nobody has had.
+    /// Wants a session that no other client has had.
     pub wants_new: bool,
 }
 
@@ -294,7 +294,7 @@ impl ConnectionPool {
         Some(at)
     }
 
-    /// Shows what has become of a connection; `None` takes it away.
+    /// Shows the new status of a connection; `None` removes it.
     pub fn show_status(&self, at: Option<usize>, status: Option<ConnectionStatus>, server: i32) {
         if let Some(shown) = at.and_then(|at| self.shown.get(at)) {
             shown.server.store(server as u32, Relaxed);

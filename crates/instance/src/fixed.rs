@@ -1,4 +1,7 @@
 //! The V$ and X$ tables, as the instance knows them: how a session gets its own.
+//!
+//! This file and [`crate::instance`] are one thought and import each other: the instance keeps the function that makes
+//! the tables, and the tables look at the instance.
 
 use crate::instance::Instance;
 use dictionary::{FixedCatalog, FixedId};
@@ -16,7 +19,7 @@ pub trait FixedTables {
     fn table(&self, id: FixedId) -> &dyn FixedTable;
 }
 
-/// What the fixed tables of a session may look at.
+/// The parts of a session that its fixed tables read.
 #[derive(Clone)]
 pub struct SessionFace {
     pub instance: &'static Instance,

@@ -1,4 +1,4 @@
-//! What SMON does every few seconds: it gives back blocks of dropped segments, drops indexes whose builders died, and
+//! The work of SMON every few seconds: it gives back blocks of dropped segments, drops indexes whose builders died, and
 //! takes files out of the database whose tablespace was dropped by a session that died behind its commit, or made by
 //! one that died before it. The last is done when the database is opened, too.
 //!
@@ -18,7 +18,7 @@ use std::rc::Rc;
 use txn::Txn;
 use types::{Date, Nls, ObjectId, Ora, Result, Value};
 
-/// What SMON keeps between two rounds.
+/// The state of SMON between two rounds.
 #[derive(Debug, Default)]
 pub struct Housekeeper {
     /// The dictionary's epoch and the control file's tablespaces when they were last looked at, and nothing was left to

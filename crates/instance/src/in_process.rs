@@ -1,7 +1,7 @@
 //! An instance inside one operating-system process, for tests: threads act as processes.
 //!
 //! There is no supervisor and there are no background processes: a session that needs a free buffer writes dirty ones
-//! itself, and nobody cleans up behind a thread that panics in the middle of a call.
+//! itself, and there is no clean-up after a thread that panics in the middle of a call.
 
 use crate::instance::Instance;
 use params::InitParams;

@@ -9,7 +9,6 @@ use crate::caches::{Caches, CachesLayout, OnCommit};
 use crate::fixed::MakeFixedTables;
 use crate::metrics::{Metrics, MetricsLayout};
 use crate::sizes::Sizes;
-use crate::startup::Told;
 use crate::state::{Phase, State, StateLayout};
 use crate::storage::{Database, Storage, StorageLayout};
 use latch::SleepAlgorithm;
@@ -17,7 +16,6 @@ use params::{Designs, InitParams, LatchSleep, Param, ParamsLayout, SystemParams}
 use process::{Attach, Cancel, Process, ProcessConfig, ProcessLayout, Processes};
 use sga::{LargePages, Sga, SgaBuilder, Wish};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::OnceLock;
 use types::{Ora, Result};
 
@@ -30,7 +28,7 @@ pub struct Instance {
     ephemeral: bool,
     sizes: Sizes,
     designs: Designs,
-    /// The parameters as they were asked for, without what follows from them.
+    /// The parameters as they were given, without derived values.
     asked: InitParams,
     sga: &'static Sga,
     processes: &'static Processes,
@@ -44,48 +42,16 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Opens the database in `dir`, creating it when there is none.
+    /// Makes the shared structures over the files of a database, and opens them.
     ///
     /// # Errors
     /// Parameters that do not fit together, memory or files that cannot be had.
-    pub fn open(dir: &Path, given: &InitParams, ephemeral: bool) -> Result<&'static Instance> {
-        Self::open_telling(dir, given, ephemeral, &mut |_| {})
-    }
-
-    /// As [`Instance::open`]; `tell` is told what recovery does, when the database needs it.
-    ///
-    /// # Errors
-    /// As [`Instance::open`].
-    pub fn open_telling(
+    pub(crate) fn make(
         dir: &Path,
-        given: &InitParams,
+        mut init: InitParams,
+        database: &Database,
         ephemeral: bool,
-        tell: &mut dyn FnMut(Told<'_>),
     ) -> Result<&'static Instance> {
-        let mut init = given.clone();
-        let database = Database::open_or_create(dir, &mut init, ephemeral, tell)?;
-        let instance = Self::make(dir, init, &database, ephemeral)?;
-        if !database.is_new {
-            let p = Rc::new(instance.attach_background("supervisor")?);
-            crate::undo_tablespace::settle(instance, &p)?;
-            let told = crate::housekeeping::finish_drops(instance, &p);
-            told.iter().for_each(|line| tell(Told::Alert(line)));
-        }
-        Ok(instance)
-    }
-
-    /// Opens the database in `dir`, which was closed cleanly, for looking only: its files are never written. Sessions
-    /// of this process may query it.
-    ///
-    /// # Errors
-    /// As [`Instance::open`]; ORA-01113 when the database must be recovered first.
-    pub fn open_read_only(dir: &Path, given: &InitParams) -> Result<&'static Instance> {
-        let mut init = given.clone();
-        let database = Database::look_at(dir, &mut init)?;
-        Self::make(dir, init, &database, true)
-    }
-
-    fn make(dir: &Path, mut init: InitParams, database: &Database, ephemeral: bool) -> Result<&'static Instance> {
         let asked = init.clone();
         let mut sizes = Sizes::derive(&mut init)?;
         let designs = Designs::of(&init);
@@ -161,7 +127,7 @@ impl Instance {
         &self.caches
     }
 
-    /// What was counted in the last intervals.
+    /// The metrics of the last intervals.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
@@ -171,7 +137,7 @@ impl Instance {
         &self.ash
     }
 
-    /// What every commit is to tell.
+    /// The hook of every commit.
     pub fn on_commit(&'static self) -> OnCommit {
         OnCommit {
             results: self.caches.results,
@@ -381,7 +347,7 @@ impl Instance {
         self.caches.servers.list().iter().any(|seen| seen.process == sid)
     }
 
-    /// Has the supervisor look at what it is to do: as the end of a child would, of which there may be none.
+    /// Wakes the supervisor, as the end of a child does.
     pub fn wake_supervisor(&self) {
         // In a test that has no supervisor the process itself ignores this.
         let _ = os::process::kill(self.state.supervisor() as i32, os::signal::SIGCHLD);
@@ -633,7 +599,7 @@ fn tune(processes: &Processes, init: &InitParams, designs: &Designs) {
     t.set_max_exponential_sleep_cs(n(Param::MaxExponentialSleep));
     t.set_max_sleep_holding_latch_cs(n(Param::MaxSleepHoldingLatch));
     t.set_mutex_spin_count(n(Param::MutexSpinCount));
-    // Up to 11.1 who waits for a mutex yields; it begins to sleep with 11.2.
+    // Up to 11.1 a waiter for a mutex yields; from 11.2 on it sleeps.
     let yields = init.is_default(Param::MutexWaitScheme) && designs.generation <= latch::Generation::V11_1;
     t.set_mutex_wait_scheme(if yields { 0 } else { n(Param::MutexWaitScheme) });
     t.set_mutex_wait_time(n(Param::MutexWaitTime));

@@ -1,10 +1,11 @@
-#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
+#![deny(unsafe_code)] // Only the expansion of `sga_struct!` has some.
 //! The instance: every shared structure, made once and inherited by every process; its files, its start and its state.
 
 /// Every process of an instance has its heap counted, for `pga_aggregate_limit`, `_pga_max_size` and `v$process`.
 #[global_allocator]
 static HEAP: os::heap::CountedHeap = os::heap::CountedHeap;
 
+mod apply;
 pub mod ash;
 mod caches;
 mod clock;
@@ -14,6 +15,7 @@ mod housekeeping;
 mod in_process;
 mod instance;
 pub mod metrics;
+mod opening;
 mod release;
 mod scn_times;
 mod sizes;
@@ -23,6 +25,7 @@ mod storage;
 mod text;
 pub mod undo_tablespace;
 
+pub use apply::apply_table;
 pub use caches::{Caches, OnCommit};
 pub use clock::local_time_at;
 pub use fixed::{FixedTables, MakeFixedTables, SessionFace};
@@ -34,5 +37,5 @@ pub use scn_times::{ScnSampler, undo_totals};
 pub use sizes::{BACKGROUND_PROCESSES, Sizes, statements_of};
 pub use startup::{DATABASE_NAMES, Told, was_closed};
 pub use state::{Assigned, Assignment, ConnectTimes, ListenerWish, Phase, SLAVES_MAX, State, StateLayout};
-pub use storage::{Storage, apply_table};
+pub use storage::Storage;
 pub use text::Text;

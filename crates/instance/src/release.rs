@@ -1,4 +1,4 @@
-//! What release the database says it is.
+//! The release that the database reports.
 
 /// VERSION: the release whose behaviour is promised.
 pub const RELEASE: &str = "19.0.0.0.0";

@@ -16,7 +16,7 @@ fn now_us() -> u64 {
     os::clock::wall_ns() / 1000
 }
 
-/// What SMON keeps between two looks.
+/// The state of SMON between two samples.
 #[derive(Debug, Default)]
 pub struct ScnSampler {
     unsaved: Vec<Moment>,
@@ -46,7 +46,7 @@ impl ScnSampler {
         }
     }
 
-    /// Saves what was sampled. What fails is tried again with the next samples.
+    /// Saves the samples. A save that fails is repeated with the next samples.
     pub fn save(&mut self, instance: &Instance, p: &Process) {
         if self.unsaved.is_empty() {
             return;
@@ -60,16 +60,9 @@ impl ScnSampler {
     }
 }
 
-/// What befell undo since the instance started, and how many transactions began.
+/// The figures of undo since the start of the instance, and the number of transactions that began.
 pub fn undo_totals(storage: &crate::storage::Storage) -> [u64; 6] {
     let [taken, expired, unexpired, too_old, no_space] = storage.txns.times().undo_figures();
     let tx = storage.enqueues.figures(enqueue::EnqueueType::Tx);
     [taken, expired, unexpired, too_old, no_space, tx.requests.saturating_sub(tx.waits)]
-}
-
-/// Notes at start-up which SCN is now, and that undo is kept for so long from then on.
-pub fn note_start(txns: &txn::Transactions, retention_s: u64) {
-    txns.times().retain(now_us(), retention_s);
-    txns.times().note(Moment { time_us: now_us(), scn: txns.current_scn() });
-    txns.undo_intervals().note(now_us() / 1_000_000, [0; 6], 0, txns.current_undo_tablespace());
 }

@@ -1,4 +1,4 @@
-//! What a start does with a database that was not closed cleanly: rolling its files forward.
+//! Recovery at a start of a database that was not closed cleanly: its files are rolled forward.
 //!
 //! It happens before there is shared memory or another process. When it is done every block is in its file, as the
 //! operating system has it. After a crash nobody waits for the device to have them, too: the control file keeps its
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use types::{Facility, Ora, Result, Scn};
 
-/// What a start tells of itself.
+/// The progress of a start.
 #[derive(Clone, Copy, Debug)]
 pub enum Told<'a> {
     /// A line for the alert log.
@@ -64,7 +64,7 @@ pub fn end_making(dir: &Path) {
     let _ = os::file::remove(&dir.join(MAKING));
 }
 
-/// Whether the database in `dir` was closed in order by its last instance; `None` when nobody can tell.
+/// Whether the last instance closed the database in `dir` in order; `None` when that is unknown.
 pub fn was_closed(dir: &Path) -> Option<bool> {
     ControlFile::read(dir).ok().map(|control| control.clean)
 }
@@ -164,9 +164,9 @@ pub fn recover(
     tell(Told::Alert("Started redo scan"));
     let began = Instant::now();
     let mut last = began;
-    let apply = crate::storage::apply_table();
+    let apply = crate::apply::apply_table();
     let frames_max = (memory_bytes(init) / files.block_size() as u64) as usize;
-    // Who was taking a file offline died: its redo ends where the recovery does, at the latest.
+    // A session died while it took a file offline: the redo of the file ends at the end of the recovery at the latest.
     let unsettled: Vec<u32> =
         control.files.iter().filter(|f| f.is_offline && control.stop_of(f.file).is_none()).map(|f| f.file).collect();
     let is_noted = !standing.behind.is_empty() || !control.backups.is_empty() || !unsettled.is_empty();

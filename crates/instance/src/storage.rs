@@ -1,5 +1,6 @@
-//! The storage stack of the instance: data files, buffer cache, and what is registered between them.
+//! The storage stack of the instance: data files, buffer cache, and the functions registered between them.
 
+use crate::apply::apply_table;
 use crate::sizes::Sizes;
 use crate::startup::{self, Told};
 use btree::Btree;
@@ -12,13 +13,13 @@ use heap::Heap;
 use latch::Generation;
 use params::{CbcDesign, Designs, InitParams, LogWriter, Param, RowCacheDesign};
 use process::{Process, Processes};
-use redo::{ApplyTable, LogConfig, LogLayout, NoRedo, RedoLog, RedoSink};
+use redo::{LogConfig, LogLayout, NoRedo, RedoLog, RedoSink};
 use row_cache::RowCache;
 use sga::SgaBuilder;
 use space::{Space, SpaceLayout};
 use std::path::Path;
 use std::sync::Arc;
-use txn::{Transactions, TxnConfig, TxnLayout};
+use txn::{Moment, Transactions, TxnConfig, TxnLayout};
 use types::{Date, Ora, Result, Scn};
 
 /// The database's files before the cache exists.
@@ -211,7 +212,7 @@ pub struct Storage {
     pub rows: &'static RowCache,
 }
 
-/// The dictionary of a new database: nobody has a password, so the way in is `/ as sysdba`.
+/// The dictionary of a new database: no user has a password, so the first logon is `/ as sysdba`.
 fn new_dictionary(database: &Database) -> Result<NewDictionary> {
     let control = database.files.control()?;
     let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
@@ -293,18 +294,6 @@ fn row_cache_config(sizes: &Sizes, designs: &Designs, generation: Generation) ->
         hot_copies: sizes.row_cache_hot_copies.min(255) as u8,
         generation,
     }
-}
-
-/// The functions that apply the change vectors of every layer.
-pub fn apply_table() -> ApplyTable {
-    let mut apply = ApplyTable::new();
-    buffer_cache::register(&mut apply);
-    Space::register_apply(&mut apply);
-    Transactions::register_apply(&mut apply);
-    Heap::register_apply(&mut apply);
-    Clusters::register_apply(&mut apply);
-    Btree::register_apply(&mut apply);
-    apply
 }
 
 impl Storage {
@@ -392,7 +381,7 @@ impl Storage {
             self.dictionary.open(p)?;
             self.dictionary.load_moments(p)?;
         }
-        crate::scn_times::note_start(self.txns, retention_s);
+        note_start(self.txns, retention_s);
         Ok(())
     }
 
@@ -410,7 +399,7 @@ impl Storage {
     /// A write that failed.
     pub fn shut_down(&self, p: &Process) -> Result<()> {
         self.txns.end_idle_branches(p, true);
-        // What cannot be rolled back is left in its undo header, where the next start finds it.
+        // A transaction that cannot be rolled back stays in its undo header, where the next start finds it.
         let _ = self.txns.recover(p);
         self.redo.force(p, self.redo.head())?;
         // Headers that were kept back go with the last checkpoint.
@@ -421,4 +410,11 @@ impl Storage {
         self.checkpoint(p)?;
         self.cache.shut_down(p, self.txns.current_scn())
     }
+}
+
+/// Notes at start-up which SCN is now, and that undo is kept for so long from then on.
+fn note_start(txns: &Transactions, retention_s: u64) {
+    txns.times().retain(os::clock::wall_ns() / 1000, retention_s);
+    txns.times().note(Moment { time_us: os::clock::wall_ns() / 1000, scn: txns.current_scn() });
+    txns.undo_intervals().note(os::clock::wall_ns() / 1_000_000_000, [0; 6], 0, txns.current_undo_tablespace());
 }

@@ -4,12 +4,8 @@
 //! the last word: a session that died behind the commit of DROP TABLESPACE leaves one in the control file that is no
 //! more.
 
-use crate::instance::Instance;
 use datafile::{Contents, ControlFile, CreateDatabase, tablespace};
-use dictionary::base::{Base, ts};
-use dictionary::rows::as_u32;
 use params::{InitParams, Param};
-use process::Process;
 use types::{Ora, Result};
 
 /// A name that was given; `None` when it was left to the database.
@@ -58,35 +54,4 @@ pub fn named(control: &ControlFile, init: &mut InitParams) -> Result<Option<u32>
 pub fn number_of(control: &ControlFile, name: &str) -> Result<u32> {
     let found = control.tablespace_named(name).filter(|t| t.contents == Contents::Undo);
     found.map(|t| t.number).ok_or_else(|| missing(name))
-}
-
-/// Before the first session: when transactions would begin in a tablespace that the dictionary does not know, they
-/// begin in another, unless the parameters name it.
-///
-/// # Errors
-/// ORA-30012 when they do, or there is no other.
-pub fn settle(instance: &'static Instance, p: &Process) -> Result<()> {
-    let storage = instance.storage();
-    let txns = storage.txns;
-    let mut known = Vec::new();
-    storage.dictionary.scan_once(p, Base::Ts, &mut |_, row| {
-        known.push(as_u32(&row[ts::TS]));
-        Ok(())
-    })?;
-    let control = storage.cache.files().control()?;
-    let name_of = |number: u32| control.tablespace(number).map_or(String::new(), |t| t.name.clone());
-    let mut current = txns.current_undo_tablespace();
-    if !known.contains(&current) {
-        if !instance.params().is_default(Param::UndoTablespace) {
-            return Err(missing(&name_of(current)));
-        }
-        let mut others = txns.undo_segments().into_iter().map(|s| s.tablespace).filter(|t| known.contains(t));
-        current = others.next().ok_or_else(|| missing(&name_of(current)))?;
-        txns.use_undo_tablespace(current)?;
-    }
-    let name = name_of(current);
-    if instance.params().get(Param::UndoTablespace) != name {
-        instance.set_parameter(Param::UndoTablespace, &name);
-    }
-    Ok(())
 }

@@ -1,8 +1,7 @@
-//! Who waits for whom: what `latchwork hang` and ORADEBUG HANGANALYZE print.
+//! Hang analysis: the report of waiters and blockers that `latchwork hang` and ORADEBUG HANGANALYZE print.
 //!
-//! Everything is read from shared memory as it stands: no latch, no mutex, no SQL, and nothing is written. So it works
-//! where everybody is stuck, and in a process that has no slot of its own; what it says may be a moment old, line by
-//! line.
+//! The report reads shared memory as it stands: it takes no latch and no mutex, runs no SQL and writes nothing. It
+//! therefore works while every session hangs, and in a process without a slot. Its lines may be of different moments.
 
 use buffer_cache::BufferInfo;
 use enqueue::LockView;
@@ -17,16 +16,16 @@ use wait::{WaitClass, WaitState, WaitView};
 /// Longest chain of waiters that is followed.
 const CHAIN_MAX: usize = 100;
 
-/// One process as it is seen.
+/// One process at the moment of the report.
 struct Seen {
     os_pid: i32,
     state: ProcessState,
     wait: Option<WaitView>,
-    /// Whom it waits for, and for what.
+    /// The numbers of its blockers, each with the resource that it waits for.
     blockers: Vec<(u32, String)>,
 }
 
-/// All that the report is made of.
+/// The data of a report.
 struct Picture {
     instance: &'static Instance,
     processes: BTreeMap<u32, Seen>,
@@ -36,7 +35,7 @@ struct Picture {
     owned: Vec<BufferInfo>,
 }
 
-/// Who waits for whom in the instance. Latches: none. Waits: none. Errors: none; what cannot be seen is left out.
+/// The report of the instance. Latches: none. Waits: none. Errors: none; a process that ends meanwhile is left out.
 pub fn report(instance: &'static Instance) -> String {
     let picture = Picture::take(instance);
     let mut out = String::new();
@@ -74,7 +73,7 @@ impl Picture {
         picture
     }
 
-    /// Whom a process waits for. A process that waits for nobody in particular has none.
+    /// The blockers of a process; none where the wait has no holder.
     fn blockers_of(&self, number: u32, wait: Option<&WaitView>) -> Vec<(u32, String)> {
         let mut found = Vec::new();
         for (_, address, ..) in self.latch_waits.iter().filter(|w| w.0 == number) {
@@ -111,7 +110,7 @@ impl Picture {
         let _ = writeln!(out, "{} processes, {waiting} of which wait for another one", self.processes.len());
     }
 
-    /// Each chain of waiters from its end, the blocker that waits for nobody, or round a circle.
+    /// Each chain of waiters, from the blocker that does not wait, or round a circle.
     fn chains(&self, out: &mut String) {
         let blockers = || self.processes.values().flat_map(|s| s.blockers.iter().map(|(b, _)| *b));
         let roots: BTreeSet<u32> =
@@ -123,7 +122,7 @@ impl Picture {
             shown.insert(*root);
             self.waiters_of(*root, 1, &mut shown, out);
         }
-        // What has no end is a circle: everybody in it waits for another one of it.
+        // A chain without an end is a circle: each process in it waits for another one in it.
         let circles: Vec<u32> = self
             .processes
             .iter()

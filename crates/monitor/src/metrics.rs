@@ -1,8 +1,8 @@
-//! Metrics: what was counted in the last minute, and in the last fifteen seconds, as rates and shares.
+//! Metrics: the counts of the last minute, and of the last fifteen seconds, as rates and shares.
 //!
 //! MMNL reads the totals that are counted anyway, subtracts those it read an interval before, and puts the quotients
 //! into the rings of [`instance::metrics`]. Sessions do nothing for it. An interval in which MMNL was killed has no
-//! entry: its successor begins anew.
+//! entry: its successor starts a new interval.
 
 use instance::metrics::{EventMetric, Group, Span, Totals};
 use instance::{Instance, statements_of};
@@ -14,7 +14,7 @@ use wait::Event;
 /// Short intervals in a long one.
 const SHORT_IN_LONG: u64 = 4;
 
-/// What MMNL keeps between two rounds, for metrics and for the advice about the sizes of caches.
+/// The state of MMNL between two rounds, for metrics and for the advice about the sizes of caches.
 #[derive(Default)]
 pub struct Meter {
     rates: Rates,
@@ -23,7 +23,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Does what is due, and says how long there is time until something is.
+    /// Does the work that is due, and returns the time until the next work is due.
     pub fn round(&mut self, instance: &Instance, p: &Process) -> Duration {
         let params = instance.params();
         let is_on = !params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC");
@@ -90,7 +90,7 @@ impl Rates {
     }
 }
 
-/// Totals of all events, and who waits for them now.
+/// Totals of all events, with the number of sessions that wait for each now.
 fn events_now(instance: &Instance, p: &Process) -> Vec<EventMetric> {
     let all = instance.processes();
     let mut events: Vec<EventMetric> = Event::all()

@@ -1,4 +1,4 @@
-//! What the workload repository needs of the session that writes it.
+//! The interface of the workload repository to the session that writes it.
 
 use instance::{Instance, Text};
 use types::{Result, Value};

@@ -94,7 +94,7 @@ fn drop_snapshots(r: &mut impl Recorder, low: i64, high: i64) -> Result<Value> {
         return Err(Ora::with(13506, &[&low, &high]));
     }
     let kept = "and not exists (select null from sys.wrm$_baseline k where w.snap_id between k.start_snap_id and k.end_snap_id)";
-    // The snapshots themselves go last: what was half deleted by a session that was killed is deleted again.
+    // The snapshots themselves go last, so a drop that was cut off by a kill can be repeated.
     let tables = Base::ALL.iter().map(|base| base.table().name).filter(|name| name.starts_with("WRH$_"));
     let of_all = ["WRH$_SQLTEXT", "WRH$_SEG_STAT_OBJ"];
     for table in tables.filter(|name| !of_all.contains(name)).chain(["WRM$_SNAPSHOT"]) {

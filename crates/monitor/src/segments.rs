@@ -1,8 +1,8 @@
-//! What a snapshot keeps of segments: those that did something since the snapshot before, with what was added.
+//! The segments of a snapshot: those whose figures changed since the previous snapshot, with the differences.
 //!
 //! The totals of all segments as the last snapshot saw them are in a table of their own, so that a snapshot takes as
-//! long as there are segments and not as long as there is history. A segment that was made anew, or an instance that
-//! was started again, begins anew.
+//! long as there are segments and not as long as there is history. The figures of a new segment, and those of all
+//! segments after a start of the instance, begin at zero.
 
 use crate::recorder::{Recorder, integer};
 use dictionary::rows::int;
@@ -23,10 +23,10 @@ const FIGURES: [(&str, &str); 10] = [
     ("table_scans", "segment scans"),
 ];
 
-/// What a segment is called.
+/// The columns of a segment's names.
 const NAMES: &str = "owner, object_name, subobject_name, object_type, tablespace_name";
 
-/// Pieces for each figure, with what stands between two.
+/// Pieces of a statement for each figure, with a separator.
 fn each(between: &'static str, f: impl Fn(&'static str, &'static str) -> Vec<&'static str>) -> Vec<&'static str> {
     FIGURES.map(|(column, name)| f(column, name)).join(&between)
 }

@@ -5,12 +5,11 @@ use dictionary::rows::int;
 use instance::Text;
 use types::{Ora, Result};
 
-/// Minutes between automatic snapshots, and for which they are kept, unless somebody says otherwise: an hour, eight
-/// days.
+/// Minutes between automatic snapshots, and minutes for which snapshots are kept, by default: an hour and eight days.
 pub const INTERVAL_MIN: i64 = 60;
 pub const RETENTION_MIN: i64 = 8 * 24 * 60;
 
-/// What MODIFY_SNAPSHOT_SETTINGS takes, in minutes; zero turns automatic snapshots off, or keeps them for good.
+/// The ranges of MODIFY_SNAPSHOT_SETTINGS in minutes; zero turns automatic snapshots off, or keeps snapshots forever.
 const INTERVALS_MIN: (i64, i64) = (10, 52_560_000);
 const RETENTIONS_MIN: (i64, i64) = (1440, 52_560_000);
 

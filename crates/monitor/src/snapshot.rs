@@ -23,7 +23,7 @@ enum Level {
 
 impl Level {
     /// # Errors
-    /// ORA-13516 for what is no level.
+    /// ORA-13516 for an unknown level.
     fn named(name: &str) -> Result<Level> {
         match name.trim().to_ascii_uppercase().as_str() {
             "" | "BESTFIT" | "LITE" | "TYPICAL" => Ok(Level::Typical),
@@ -33,7 +33,7 @@ impl Level {
     }
 }
 
-/// What rates are computed of: all of it is read at the moment that the snapshot is given as its end. As [`TABLES`].
+/// The figures of which rates are computed, all read at the moment that the snapshot has as its end. As [`TABLES`].
 const TABLES_OF_MOMENT: &[(&str, &str)] = &[
     ("wrh$_sysstat", "stat_id, stat_name, value) select :1, :2, :3, stat_id, name, value from v$sysstat"),
     (
@@ -190,7 +190,7 @@ const TABLES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What a snapshot of level ALL has besides: latches one by one, where they were used.
+/// The additional tables of a snapshot of level ALL: the latches one by one, as far as they were used.
 const TABLES_OF_ALL: &[(&str, &str)] = &[
     (
         "wrh$_latch_children",
@@ -237,7 +237,7 @@ const SEEN: &str = "insert into sys.wrm$_sqlstat_seen (seen, startup_time, sql_i
      (select q.* from sys.wrm$_sqlstat_seen q, v$instance j where q.seen = :2 and q.startup_time = j.startup_time) p \
      where p.sql_id(+) = s.sql_id";
 
-/// What the snapshot before saw is of no use any more.
+/// Deletes the totals of the previous snapshot, which no later snapshot needs.
 const UNSEEN: &str = "delete from sys.wrm$_sqlstat_seen where seen <> :1";
 
 /// The statements that did something since they were last seen.
@@ -272,7 +272,7 @@ pub fn create_snapshot(r: &mut impl Recorder, level: &str) -> Result<i64> {
 
 fn take(r: &mut impl Recorder, level: Level) -> Result<(i64, Saving)> {
     let started = os::clock::now_ns();
-    // One at a time: the number is the next one, and what was added is counted from the one before.
+    // One snapshot at a time: its number is the next one, and its differences refer to the previous snapshot.
     lock(r)?;
     let dbid = integer(&r.rows("select dbid from v$database", &[])?).unwrap_or(0);
     let (last, snapshot) = next_number(r, dbid)?;
@@ -325,7 +325,7 @@ fn next_number(r: &mut impl Recorder, dbid: i64) -> Result<(i64, i64)> {
     Ok((last, snapshot))
 }
 
-/// Statements and their texts: what each added is counted from what the snapshot before saw.
+/// Statements and their texts, with the differences from the totals of the previous snapshot.
 fn statements(r: &mut impl Recorder, key: &[Value]) -> Result<()> {
     let before = integer(&r.rows("select nvl(max(seen), 0) from sys.wrm$_sqlstat_seen", &[])?).unwrap_or(0);
     let seen = int(before + 1);

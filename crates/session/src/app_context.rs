@@ -3,8 +3,6 @@
 //! Clients set those of the namespace CLIENTCONTEXT, with the logon, with any call or by DBMS_SESSION.SET_CONTEXT.
 //! Values are the session's own: no other session sees them, and they end with it.
 
-use crate::core::Core;
-use crate::session::Session;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use types::{Ora, Result, Value};
@@ -68,35 +66,9 @@ impl AppContexts {
     }
 }
 
-fn check_namespace(namespace: &str) -> Result<()> {
+/// ORA-28267 for a namespace that clients may not set.
+pub(crate) fn check_namespace(namespace: &str) -> Result<()> {
     if namespace.eq_ignore_ascii_case(CLIENT) { Ok(()) } else { Err(Ora::new(28267)) }
-}
-
-/// DBMS_SESSION.SET_CONTEXT and its kin. A namespace that is not the client's belongs to a package, which would have to
-/// be on the call stack.
-///
-/// # Errors
-/// ORA-01031 for another namespace; those of [`AppContexts::set`].
-pub(crate) fn change(core: &Core, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
-    check_namespace(namespace).map_err(|_| Ora::new(1031))?;
-    match (name, value) {
-        (Some(name), Some(value)) => core.contexts.set(namespace, name, value),
-        (name, _) => core.contexts.clear(namespace, name),
-    }
-}
-
-impl Session {
-    /// Sets values of an application context, as a client asks for it ahead of a call.
-    ///
-    /// # Errors
-    /// ORA-28267 for a namespace that clients may not set, ORA-28106 for values that are too long.
-    pub fn set_context(&self, namespace: &str, clears: bool, values: &[(String, String)]) -> Result<()> {
-        let contexts = &self.core.contexts;
-        if clears {
-            contexts.clear(namespace, None)?;
-        }
-        values.iter().try_for_each(|(name, value)| contexts.set(namespace, name, value))
-    }
 }
 
 #[cfg(test)]

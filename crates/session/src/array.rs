@@ -9,12 +9,15 @@
 //! Rows are taken one by one from whoever has them and are held here only while they wait, as the bytes they will be in
 //! the table. As many errors are noted as a request of the local protocol can have rows; one more ends the array.
 
+use crate::answer::{done, finish};
+use crate::binding::{compile, is_by_place, parse, returned, targets_of};
 use crate::blocks;
 use crate::by_name::ByName;
-use crate::call::{Calls, Outcome, compile, done, failure_of, finish, is_by_place, parse, returned, targets_of};
 use crate::core::Core;
+use crate::cursors::changes_trail;
+use crate::flow::{Flow, failure_of};
 use crate::kind::kind_of;
-use crate::session::Flow;
+use crate::open::{Calls, Outcome};
 use crate::world::World;
 use exec::{Cursor, ExecCtx};
 use net::StatementKind;
@@ -120,7 +123,7 @@ impl Calls {
         let rows: &mut NextRow<'_> = if has_cursors(array) { &mut give_only } else { rows };
         // A function of the statement may enable other roles: it was compiled for these.
         let identity = core.identity();
-        let changes_trail = crate::audit::changes_trail(progress.kind, cursor.dependencies());
+        let changes_trail = changes_trail(progress.kind, cursor.dependencies());
         let start = crate::audit::start(core, &cx.session.txn, changes_trail);
         let result = run_rows(&mut cursor, core, cx, rows, progress);
         let shared = cursor.shared(cx);
@@ -136,7 +139,7 @@ impl Calls {
             crate::audit::or_undone(core, &mut cx.session.txn, &start, noted)?;
         }
         result?;
-        self.put_back(core, cx, cursor, identity, self.held.statement());
+        self.held.put_back(core, cx, cursor, identity, self.held.statement());
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
     }
 

@@ -4,10 +4,12 @@
 //! What is to be audited is decided when the session opens. The rows are written in transactions of their own. Those of
 //! logons are not waited for on disk; those of statements are, with the call that ran them.
 
+use crate::audit_plan::{Event, Plan};
 use crate::core::Core;
+use crate::cursors::changes_trail;
 use crate::kind::kind_of;
-use crate::logon::{clean, is_refusal, unwaited};
-use dictionary::audit::{self, AuditRecord, RuleKind};
+use crate::refusal::{clean, is_refusal, unwaited};
+use dictionary::audit::{self, AuditRecord};
 use dictionary::{ObjectKind, UserId};
 use net::StatementKind;
 use net::local::Logon;
@@ -19,150 +21,8 @@ use txn::{Savepoint, Txn};
 use types::{ObjectId, Ora, Result};
 use wait::Stat;
 
-/// A rule that is for the session's user.
-#[derive(Debug)]
-struct Rule {
-    what: What,
-    policy: Option<Rc<str>>,
-    success: bool,
-    failure: bool,
-}
-
-#[derive(Debug)]
-enum What {
-    /// ALL is `None`.
-    Action(Option<Rc<str>>),
-    /// The action that uses the privilege, only on what another owns or only on the user's own; the privilege.
-    Privilege {
-        action: String,
-        others: bool,
-        name: Rc<str>,
-    },
-    Object {
-        object: u32,
-        action: Option<Rc<str>>,
-    },
-}
-
-/// The audit rules of a session.
-#[derive(Debug, Default)]
-pub(crate) struct Plan {
-    rules: Vec<Rule>,
-    /// Whether queries and DML are to be looked at.
-    pub rows: bool,
-}
-
-/// Something that happened.
-#[derive(Clone, Copy, Debug)]
-struct Event<'a> {
-    action: &'a str,
-    number: u16,
-    /// Owner, name and number of the objects; the first is shown when no rule is about one of them.
-    objects: &'a [(String, String, u32)],
-    /// 0 for success.
-    code: u32,
-    text: &'a str,
-}
-
-/// The match of a rule.
-#[derive(Debug, Default)]
-struct Hits {
-    any: bool,
-    by_option: bool,
-    policies: BTreeSet<Rc<str>>,
-    privilege: Option<Rc<str>>,
-    object: Option<usize>,
-}
-
 /// The types of the trail: AUDIT_TRAIL_AUD_STD, _DB_STD, _ALL, _UNIFIED.
 const TRAILS: &[i64] = &[1, 3, 15, 51];
-
-const ROW_ACTIONS: &[&str] = &["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"];
-
-impl Plan {
-    /// What is audited of a user; `None` is a name that nobody has.
-    pub fn of(settings: &audit::AuditSettings, user: Option<UserId>) -> Plan {
-        let mut plan = Plan::default();
-        for rule in settings.rules().iter().filter(|rule| rule.whom.is(user.map(|user| user.0))) {
-            let named = || Some(Rc::clone(&rule.option)).filter(|option| &**option != "ALL");
-            let mut add = |what: What| {
-                plan.rows |= match &what {
-                    What::Action(action) => action.as_ref().is_none_or(|action| ROW_ACTIONS.contains(&&**action)),
-                    What::Privilege { .. } => false,
-                    What::Object { .. } => true,
-                };
-                plan.rules.push(Rule {
-                    what,
-                    policy: rule.policy.clone(),
-                    success: rule.success,
-                    failure: rule.failure,
-                });
-            };
-            match rule.kind {
-                RuleKind::Action => match audit::actions_of(&rule.option).filter(|_| rule.policy.is_none()) {
-                    Some(actions) => actions.iter().for_each(|action| {
-                        add(What::Action(Some(Rc::from(*action)).filter(|action: &Rc<str>| &**action != "ALL")));
-                    }),
-                    None => add(What::Action(named())),
-                },
-                RuleKind::Privilege => {
-                    if let Some((action, others)) = audit::action_of_privilege(&rule.option) {
-                        add(What::Privilege { action, others, name: Rc::clone(&rule.option) });
-                    }
-                }
-                RuleKind::Object => add(What::Object { object: rule.object, action: named() }),
-            }
-        }
-        plan
-    }
-
-    fn hits(&self, event: &Event<'_>, user: &str) -> Hits {
-        let mut hits = Hits::default();
-        let owner = event.objects.first().map(|(owner, ..)| owner.as_str()).filter(|owner| !owner.is_empty());
-        for rule in &self.rules {
-            if !(if event.code == 0 { rule.success } else { rule.failure }) {
-                continue;
-            }
-            let hit = match &rule.what {
-                What::Action(None) => true,
-                What::Action(Some(action)) => &**action == event.action,
-                What::Privilege { action, others, .. } => {
-                    let is_others = owner.is_some_and(|owner| owner != user);
-                    let verb = action == "GRANT" && event.action == "REVOKE" || action == event.action;
-                    // What belongs to nobody, such as a user, is always the one.
-                    verb && (owner.is_none() && !others || owner.is_some() && is_others == *others)
-                }
-                What::Object { object, action } => {
-                    let at = event.objects.iter().position(|(.., number)| number == object);
-                    let hit =
-                        at.is_some() && action.as_ref().is_none_or(|action| is_object_action(action, event.action));
-                    hits.object = hits.object.or(at.filter(|_| hit));
-                    hit
-                }
-            };
-            if hit {
-                hits.any = true;
-                hits.by_option |= rule.policy.is_none();
-                hits.policies.extend(rule.policy.clone());
-                if let What::Privilege { name, .. } = &rule.what {
-                    hits.privilege = Some(Rc::clone(name));
-                }
-            }
-        }
-        hits
-    }
-}
-
-/// Whether an action on an object is what the option names: `ALTER` is `ALTER TABLE`.
-fn is_object_action(option: &str, action: &str) -> bool {
-    option == action
-        || option == "LOCK" && action == "LOCK TABLE"
-        || option == "ALTER" && action.starts_with("ALTER ")
-        || option == "INDEX" && action == "CREATE INDEX"
-        || option == "GRANT" && action == "REVOKE"
-        || option == "AUDIT" && action == "NOAUDIT"
-        || action == "MERGE" && matches!(option, "INSERT" | "UPDATE")
-}
 
 /// The action of a kind of statement, as the trail has it.
 fn action_of(kind: StatementKind) -> &'static str {
@@ -215,7 +75,7 @@ fn record(core: &Core, action: u16, name: &str, code: u32) -> AuditRecord {
 
 fn write(core: &Core, record: &AuditRecord, outer: &Txn) -> Result<()> {
     let dictionary = core.instance.storage().dictionary;
-    // Nobody asked for this commit: it is none of the user's.
+    // The user did not ask for this commit, so it does not count as one of the user's.
     let commits = core.p.stats().get(Stat::UserCommits);
     let done = dictionary.write_audit(&core.p, record, outer).map_err(|e| Ora::new(2002).because(e));
     core.p.stats().set(Stat::UserCommits, commits);
@@ -447,12 +307,6 @@ pub(crate) fn or_undone(core: &Core, txn: &mut Txn, start: &Savepoint, noted: Re
         core.shared.txns.rollback_call(&core.p, txn, start)?;
     }
     noted
-}
-
-/// Whether a statement changes the audit trail.
-pub(crate) fn changes_trail(kind: StatementKind, objects: &[ObjectId]) -> bool {
-    let trail = dictionary::Base::Aud.table().object;
-    kind != StatementKind::SELECT && objects.contains(&trail)
 }
 
 /// Owner, name and number of what a statement defines; the owner of what has none is empty.

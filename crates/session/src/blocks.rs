@@ -10,6 +10,7 @@
 
 use crate::by_name::ByName;
 use crate::core::Core;
+use crate::cursors::{Blocks, OpenBlock};
 use crate::identity::Identity;
 use crate::world::World;
 use dictionary::{Catalog, ObjectKind};
@@ -24,55 +25,7 @@ use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result};
 use wait::Stat;
 
-/// A block with its cursor.
-pub struct OpenBlock {
-    pub block: Rc<plsql::Block>,
-    pub cursor: BlockCursor,
-    types: HostTypes,
-    identity: Identity,
-    has_begun: bool,
-}
-
-/// A session's blocks.
-#[derive(Default)]
-pub struct Blocks {
-    /// Those of EXECUTE IMMEDIATE that run, each inside the one before it.
-    running: Vec<OpenBlock>,
-    /// Closed ones, the one used last at the end, and when that was.
-    kept: Vec<(u64, OpenBlock)>,
-    /// Room for the image of a shared cursor.
-    image: Vec<u8>,
-}
-
 impl Blocks {
-    /// How many are kept.
-    pub fn kept(&self) -> usize {
-        self.kept.len()
-    }
-
-    /// When the one was used that was not used for the longest time.
-    pub fn oldest(&self) -> Option<u64> {
-        self.kept.first().map(|(at, _)| *at)
-    }
-
-    /// Closes that one.
-    pub fn close_oldest(&mut self) {
-        if !self.kept.is_empty() {
-            self.kept.remove(0);
-        }
-    }
-
-    /// Closes all that are kept.
-    pub fn close_kept(&mut self) {
-        self.kept.clear();
-    }
-
-    fn place(&self, identity: Identity, text: &str, types: Option<&HostTypes>) -> Option<usize> {
-        let is_it = |open: &OpenBlock| types.is_none_or(|types| open.types == *types);
-        let same = |open: &OpenBlock| open.cursor.text() == text && open.identity == identity && is_it(open);
-        self.kept.iter().position(|(_, open)| same(open))
-    }
-
     /// The types of a kept block that are those of a call's binds.
     fn types_kept(&self, identity: Identity, text: &str, binds: &[Bind], tables: &[TableBind]) -> Option<HostTypes> {
         let by_name = ByName::new(binds);
@@ -80,12 +33,6 @@ impl Blocks {
             open.cursor.text() == text && open.identity == identity && open.is_for(&by_name, (binds, tables))
         };
         self.kept.iter().find(|(_, open)| is_it(open)).map(|(_, open)| open.types.clone())
-    }
-
-    /// What kind of block of that text is kept.
-    pub fn kind_of(&self, identity: Identity, text: &str) -> Option<StatementKind> {
-        let (_, open) = &self.kept[self.place(identity, text, None)?];
-        Some(StatementKind(open.cursor.command() as u16))
     }
 }
 
@@ -284,7 +231,7 @@ pub fn close_dynamic(w: &mut World<'_>, done: bool) {
     }
 }
 
-/// Runs a block whose binds are given; it is rolled back to where the call began when it fails by who called.
+/// Runs a block with its binds. The caller rolls a failed block back to the begin of the call.
 ///
 /// # Errors
 /// What it raised.
@@ -296,7 +243,7 @@ pub fn run(w: &mut World<'_>, mut open: OpenBlock, binds: &mut [plsql::Datum]) -
     result
 }
 
-/// The types of a block's binds that nobody has said.
+/// The types of a block whose binds have none given.
 pub fn no_types() -> HostTypes {
     HostTypes::from([])
 }

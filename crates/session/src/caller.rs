@@ -23,7 +23,7 @@ pub struct Caller {
     pub is_encrypted: bool,
     /// Bytes of the key and of the checksums of native encryption; 0 without.
     pub native: (u8, u8),
-    /// The user as whom it wants to be known, who has allowed that.
+    /// The user whose session it wants as a proxy.
     pub client: Option<String>,
     /// Values of application contexts: namespace, name, value.
     pub contexts: Vec<[String; 3]>,
@@ -55,7 +55,7 @@ impl Caller {
             core.contexts.set(namespace, name, value)?;
         }
         match &self.edition {
-            Some(edition) => crate::edition::set(core, &crate::session::dictionary_name(edition)),
+            Some(edition) => crate::edition::set(core, &crate::typed_name::dictionary_name(edition)),
             None => Ok(()),
         }
     }

@@ -56,7 +56,7 @@ fn deferrable(core: &Core, name: &Name) -> Result<u32> {
     };
     let number = image.constraint_named(owner, name.last()).ok_or_else(missing)?;
     let table = image.constraint_table(number).ok_or_else(missing)?;
-    // Who may not know of the table does not know of its constraints.
+    // A user without access to the table must not learn of its constraints.
     let seen = image.object(table).and_then(|o| names.object(Some(&image.user_name(o.owner_id)), &o.name, 1));
     if seen.is_none() {
         return Err(missing());

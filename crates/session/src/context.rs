@@ -1,5 +1,6 @@
-//! SYS_CONTEXT.
+//! SYS_CONTEXT, and DBMS_SESSION.SET_CONTEXT.
 
+use crate::app_context::check_namespace;
 use crate::core::Core;
 use exec::SessionState;
 use params::Param;
@@ -115,4 +116,17 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
 
 fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
+}
+
+/// DBMS_SESSION.SET_CONTEXT and its kin. A namespace that is not the client's belongs to a package, which would have to
+/// be on the call stack.
+///
+/// # Errors
+/// ORA-01031 for another namespace; those of [`crate::app_context::AppContexts::set`].
+pub(crate) fn change(core: &Core, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
+    check_namespace(namespace).map_err(|_| Ora::new(1031))?;
+    match (name, value) {
+        (Some(name), Some(value)) => core.contexts.set(namespace, name, value),
+        (name, _) => core.contexts.clear(namespace, name),
+    }
 }

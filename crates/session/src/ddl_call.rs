@@ -41,8 +41,8 @@ pub fn statistics(core: &Core, cx: &mut ExecCtx<'_>, request: &StatisticsRequest
 }
 
 fn defining<'c, R>(core: &Core, cx: &mut ExecCtx<'c>, f: &mut dyn FnMut(&mut ExecCtx<'c>) -> Result<R>) -> Result<R> {
-    crate::global::refuse_commit(core, cx.session)?;
-    if crate::sessionless::is_in_force(core, cx.session) {
+    crate::branch::refuse_commit(core, cx.session)?;
+    if crate::branch::is_in_force(core, cx.session) {
         core.commit(cx)?;
     }
     if core.defining.replace(true) {
@@ -99,7 +99,7 @@ fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure
 
 fn outcome_warning(outcome: Outcome) -> Option<Failure> {
     let warning = Ora::new(24344);
-    outcome.compiled_with_errors.then(|| crate::call::failure_of(&warning, StatementKind::UNKNOWN))
+    outcome.compiled_with_errors.then(|| crate::flow::failure_of(&warning, StatementKind::UNKNOWN))
 }
 
 /// The session as DDL sees it.
@@ -219,7 +219,7 @@ impl Host for Session<'_> {
     }
 
     fn salt(&mut self) -> [u8; SALT_BYTES] {
-        crate::session::random_bytes()
+        crate::random::random_bytes()
     }
 
     fn makes_11g(&self) -> bool {
@@ -282,10 +282,10 @@ impl Host for Session<'_> {
         table: &Rc<TableDef>,
         each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
     ) -> Result<()> {
-        // A result of what is not committed is nobody's.
+        // A result of uncommitted changes must not be shared.
         let cached = std::mem::replace(&mut self.cx.session.options.result_cache, false);
         let core = self.core;
-        // The functions of its columns, indexes and constraints are its owner's, whoever runs the statement.
+        // The functions of its columns, indexes and constraints run as its owner, in every session.
         let done =
             core.ahead(Rc::clone(table), || self.as_owner(table.owner_id, |session| session.rows(query, None, each)));
         self.cx.session.options.result_cache = cached;
@@ -329,7 +329,7 @@ impl Host for Session<'_> {
     }
 
     fn compiles(&mut self, object: ObjectId) -> Option<bool> {
-        // Nobody has used it: USER_ERRORS stays as it is.
+        // It was not used: USER_ERRORS stays as it is.
         let compiled = compile(self.core, &mut self.cx, object);
         self.core.dict.borrow().verdicts().borrow_mut().clear();
         compiled

@@ -1,15 +1,16 @@
 //! Branches of global transactions: what a session does with them.
 //!
 //! The crate `txn` keeps the branches. Here is which one the session works in, and what may not happen meanwhile: a
-//! branch is ended by who coordinates it, not by COMMIT, ROLLBACK or DDL.
+//! branch is ended by its coordinator, not by COMMIT, ROLLBACK or DDL.
 
-use crate::core::Core;
+use crate::branch::{attached, is_sessionless, leave};
+use crate::core::{Core, TIMEOUT_S};
 use crate::sessionless;
 use dictionary::SystemPrivilege;
-use exec::{ExecCtx, SessionState};
+use exec::ExecCtx;
 use plsql::XaRequest;
 use std::time::Duration;
-use txn::{Asked, Branch, BranchRow, BranchState, BranchTerms, GlobalId, Isolation, Vote};
+use txn::{Asked, BranchRow, BranchState, BranchTerms, GlobalId, Isolation, Vote};
 use types::{Ora, Result};
 
 /// How a session comes into a branch.
@@ -73,9 +74,6 @@ pub enum GlobalAnswer {
 /// How long a call waits for a session that is at work in its branch.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Seconds for which a branch waits for a session when nothing is said of it.
-pub(crate) const TIMEOUT_S: u32 = 60;
-
 /// Does what a coordinator asks.
 ///
 /// # Errors
@@ -95,9 +93,9 @@ pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Resul
             return Ok(GlobalAnswer::Done);
         }
         // A transaction without a coordinator is none of a coordinator's.
-        _ if call.id().is_some_and(|id| sessionless::is_sessionless(&id)) => return Err(Ora::new(24756)),
-        GlobalCall::Start { .. } if sessionless::attached(core).is_some() => return Err(Ora::new(24776)),
-        _ if call.id().is_none() && sessionless::attached(core).is_some() => return Err(Ora::new(24771)),
+        _ if call.id().is_some_and(|id| is_sessionless(&id)) => return Err(Ora::new(24756)),
+        GlobalCall::Start { .. } if attached(core).is_some() => return Err(Ora::new(24776)),
+        _ if call.id().is_none() && attached(core).is_some() => return Err(Ora::new(24771)),
         _ => {}
     }
     match *call {
@@ -254,7 +252,7 @@ pub(crate) fn force(core: &Core, cx: &mut ExecCtx<'_>, name: &str, commits: bool
     };
     let own = core.identity().user.0;
     let branch = core.shared.txns.branch_rows().into_iter().find(is_meant);
-    // A user who may force nothing is not told which transactions exist.
+    // A user without the privilege to force transactions must not learn which transactions exist.
     let any = core.require(SystemPrivilege::ForceAnyTransaction);
     match &branch {
         Some(b) if b.user == own && any.is_err() => core.require(SystemPrivilege::ForceTransaction)?,
@@ -323,29 +321,6 @@ fn detach(core: &Core, cx: &mut ExecCtx<'_>, id: Option<&GlobalId>) -> Result<()
     leave(core, cx)
 }
 
-/// Leaves the branch that the session is in. Deferred constraints are looked at now, since what they have noted is the
-/// session's; a violation rolls the branch back.
-pub(crate) fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
-    crate::constraints::check_before_commit(core, cx)?;
-    if cx.session.txn.ends() != core.branch_began.get() {
-        // A statement could not be taken back alone, and took the transaction with it.
-        drop_branch(core);
-        return Err(Ora::new(24761));
-    }
-    let Some(branch) = core.branch.take() else { return Ok(()) };
-    let (txns, txn) = (core.shared.txns, &cx.session.txn);
-    let leaves_rows = |xid| {
-        let since = txns.lost_count(&core.p);
-        cx.session.temporaries.leave(xid, since, &|object| txn.has_touched(object))
-    };
-    if txn.xid().is_some_and(leaves_rows) {
-        txns.note_temporary(&core.p, txn, &branch);
-    }
-    txns.detach_branch(&core.p, &mut cx.session.txn, branch);
-    core.transaction_ended(cx.session);
-    Ok(())
-}
-
 /// The branch that is meant, which the session is not in any more, and whose it is.
 fn left(core: &Core, cx: &mut ExecCtx<'_>, id: Option<GlobalId>) -> Result<(GlobalId, Asked)> {
     let own = core.branch.borrow().as_ref().map(|b| (*b.id(), b.user()));
@@ -377,33 +352,3 @@ pub(crate) fn state_of(core: &Core, id: &GlobalId) -> Option<BranchState> {
     may_touch(core, id, WAIT).ok()?;
     core.shared.txns.branch_row(id).map(|row| row.state)
 }
-
-/// The branch's transaction has ended with the session's, or by a violated constraint.
-pub(crate) fn drop_branch(core: &Core) {
-    if let Some(branch) = core.branch.take() {
-        core.shared.txns.drop_branch(&core.p, branch);
-    }
-}
-
-/// Whether the transaction in force is a branch's.
-pub(crate) fn is_in_branch(core: &Core, session: &SessionState) -> bool {
-    session.suspended == 0 && core.branch.borrow().is_some()
-}
-
-/// Whether it is one that only its coordinator ends.
-fn is_coordinated(core: &Core, session: &SessionState) -> bool {
-    is_in_branch(core, session) && !sessionless::is_in_force(core, session)
-}
-
-/// ORA-02089 for COMMIT and DDL in a branch.
-pub(crate) fn refuse_commit(core: &Core, session: &SessionState) -> Result<()> {
-    if is_coordinated(core, session) { Err(Ora::new(2089)) } else { Ok(()) }
-}
-
-/// ORA-02074 for ROLLBACK in a branch.
-pub(crate) fn refuse_rollback(core: &Core, session: &SessionState) -> Result<()> {
-    if is_coordinated(core, session) { Err(Ora::with(2074, &[&"ROLLBACK"])) } else { Ok(()) }
-}
-
-/// The branch that a session is in, for [`Core`].
-pub(crate) type OwnBranch = std::cell::RefCell<Option<Branch>>;

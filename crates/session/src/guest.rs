@@ -4,12 +4,13 @@
 //! and turns away clients that prove nothing. A client that has proved its password gets a server process with a slot
 //! of its own, and that process checks that the verifier is the user's still ([`Session::logon_proved`]).
 //!
-//! A name that nobody has gets a verifier all the same. It is made of the name in the dictionary's form and of a secret
+//! An unknown name gets a verifier, too. It is made of the name in the dictionary's form and of a secret
 //! that is kept beside the control file, so it is the same one in every instance of the database, like a user's.
 
 use crate::caller::Caller;
 use crate::logon::{Refused, RefusedProofs, Shown};
-use crate::session::{Session, dictionary_name};
+use crate::session::Session;
+use crate::typed_name::dictionary_name;
 use dictionary::{UserDef, UserId, Verifier};
 use instance::ConnectTimes;
 use instance::Instance;
@@ -137,7 +138,7 @@ impl Doorkeeper {
     /// Writes the wrong passwords that waited for the archiver, where that is well again: the lock of an account is
     /// seen then, passes with its time, and can be taken away.
     pub fn write_held(&mut self) {
-        if self.held.is_empty() || crate::logon::has_archiver_failed(self.session.core.instance) {
+        if self.held.is_empty() || crate::refusal::has_archiver_failed(self.session.core.instance) {
             return;
         }
         let _ = self.session.readable();

@@ -7,11 +7,9 @@
 //!
 //! There are no more of them than the client may have statements. A cursor whose execution failed is not put back.
 
-use crate::blocks::OpenBlock;
-use crate::call::Calls;
 use crate::core::Core;
+use crate::cursors::{Asker, OpenBlock};
 use crate::identity::Identity;
-use crate::kept::Asker;
 use crate::world::World;
 use exec::{Cursor, ExecCtx};
 use net::StatementKind;
@@ -80,9 +78,7 @@ impl Held {
         let Some(Waiting::Block(open)) = self.take() else { return None };
         open.runs_again(w, binds).then_some(*open)
     }
-}
 
-impl Calls {
     /// A cursor that is not open any more: it waits for the next execution of its statement, if that has a number.
     pub(crate) fn put_back(
         &mut self,
@@ -94,31 +90,31 @@ impl Calls {
     ) {
         match statement {
             Some(number) => {
-                self.held.waiting.insert(number, Waiting::Cursor(Box::new(cursor), identity));
+                self.waiting.insert(number, Waiting::Cursor(Box::new(cursor), identity));
             }
             None => core.keep_cursor(cx, cursor, identity, Asker::Client),
         }
     }
 
-    /// As [`Calls::put_back`], of a block that has ended.
+    /// As [`Held::put_back`], of a block that has ended.
     pub(crate) fn put_block_back(&mut self, core: &Core, cx: &mut ExecCtx<'_>, open: OpenBlock) {
-        match self.held.statement() {
+        match self.statement() {
             Some(number) => {
-                self.held.waiting.insert(number, Waiting::Block(Box::new(open)));
+                self.waiting.insert(number, Waiting::Block(Box::new(open)));
             }
             None => open.close(true, core, cx),
         }
     }
 
     /// Closes all cursors that wait.
-    pub(crate) fn close_all_held(&mut self, core: &Core, cx: &mut ExecCtx<'_>) {
-        let numbers: Vec<u16> = self.held.waiting.keys().copied().collect();
-        numbers.into_iter().for_each(|number| self.close_held(core, cx, number));
+    pub(crate) fn close_all(&mut self, core: &Core, cx: &mut ExecCtx<'_>) {
+        let numbers: Vec<u16> = self.waiting.keys().copied().collect();
+        numbers.into_iter().for_each(|number| self.close(core, cx, number));
     }
 
     /// Closes the cursor that waits for a statement.
-    pub(crate) fn close_held(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: u16) {
-        match self.held.waiting.remove(&number) {
+    pub(crate) fn close(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: u16) {
+        match self.waiting.remove(&number) {
             Some(Waiting::Cursor(cursor, identity)) => core.keep_cursor(cx, *cursor, identity, Asker::Client),
             Some(Waiting::Block(open)) => open.close(true, core, cx),
             None => {}

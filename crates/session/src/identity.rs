@@ -13,9 +13,9 @@
 //! | a job, its interval | its owner, as a login | default ones | that of its submission | no, SYS's jobs aside |
 //! | a statement of the instance's own ([`instance::Text`]) | SYS | none | SYS | yes |
 //!
-//! Below a unit of definer's rights nothing has roles: who is called by it takes its identity. CURRENT_SCHEMA that a
+//! Below a unit of definer's rights there are no roles: the units that it calls take its identity. CURRENT_SCHEMA that a
 //! unit of definer's rights sets is its own and ends with it. Privileges are never asked of the login:
-//! [`Core::identity`] and [`Core::names`] have the effective identity, whoever asks.
+//! [`Core::identity`] and [`Core::names`] have the effective identity for every caller.
 //!
 //! [`Core::identity`]: crate::core::Core::identity
 //! [`Core::names`]: crate::core::Core::names

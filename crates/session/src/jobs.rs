@@ -23,7 +23,7 @@ pub struct Job {
     pub schema: String,
     pub what: String,
     pub interval: Option<String>,
-    /// The language settings of who submitted it; see [`crate::nls::environment`].
+    /// The language settings of its submission; see [`crate::nls::environment`].
     pub nls: String,
 }
 
@@ -41,7 +41,7 @@ fn text(v: &Value) -> Option<String> {
     }
 }
 
-/// DBMS_JOB.SUBMIT. The job's number is the next one that nobody has.
+/// DBMS_JOB.SUBMIT. The job gets the next free number.
 ///
 /// # Errors
 /// ORA-27486 without CREATE JOB; those of compiling the job.
@@ -54,7 +54,7 @@ pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
     let n = w.core.instance.state().next_job(last as u64) as i64;
     let now = w.core.local_time().own_date();
     let next = job.next_date.unwrap_or(now);
-    // Whose unit submits it, that is the job's owner, whoever called the unit.
+    // The owner of the submitting unit owns the job, whatever session called the unit.
     let owner = w.core.user_name(w.core.identity().user)?;
     let values = [
         number(n),

@@ -10,99 +10,10 @@
 //! static SQL; running that again is no parse call. That of another text goes back here.
 
 use crate::core::Core;
+use crate::cursors::{Asker, Kept};
 use crate::identity::Identity;
-use exec::{BindType, Cursor, ExecCtx};
-use std::hash::{Hash, Hasher};
+use exec::{Cursor, ExecCtx};
 use wait::Stat;
-
-/// The caller of a statement: its binds are told apart by it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Asker {
-    /// A client. The types of its binds are compared apart.
-    Client,
-    /// PL/SQL: whether binds are one for each name or one for each place, and their declared types.
-    PlSql { by_name: bool, types: Vec<BindType> },
-}
-
-/// Parse calls after which a text is kept.
-const PARSES: u8 = 3;
-/// Texts whose parse calls are counted; one more takes the place of another.
-const COUNTED: usize = 1024;
-
-/// A closed cursor.
-struct Kept {
-    /// When it was used.
-    at: u64,
-    cursor: Cursor,
-    identity: Identity,
-    asker: Asker,
-}
-
-/// The closed cursors of a session, the one used last at the end, and the parse calls of texts.
-#[derive(Default)]
-pub struct KeptCursors {
-    list: Vec<Kept>,
-    counts: Vec<(u64, u8)>,
-}
-
-fn number_of(text: &str) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
-impl KeptCursors {
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// When the one was used that was not used for the longest time.
-    pub fn oldest(&self) -> Option<u64> {
-        self.list.first().map(|kept| kept.at)
-    }
-
-    /// Closes that one.
-    pub fn close_oldest(&mut self) {
-        if !self.list.is_empty() {
-            self.list.remove(0);
-        }
-    }
-
-    /// Closes all.
-    pub fn close_all(&mut self) {
-        self.list.clear();
-    }
-
-    /// Counts a parse call that found nothing kept.
-    pub fn count_parse(&mut self, text: &str) {
-        self.counts.resize(COUNTED, (0, 0));
-        let number = number_of(text);
-        let count = &mut self.counts[number as usize % COUNTED];
-        let parses = if count.0 == number { count.1.saturating_add(1) } else { 1 };
-        *count = (number, parses);
-    }
-
-    /// Whether a text has been parsed so often that it is kept.
-    pub fn is_worth_it(&self, text: &str) -> bool {
-        let number = number_of(text);
-        self.counts.get(number as usize % COUNTED).is_some_and(|count| count.0 == number && count.1 >= PARSES)
-    }
-
-    fn take(
-        &mut self,
-        text: &str,
-        identity: Identity,
-        asker: &Asker,
-        takes: impl Fn(&Cursor) -> bool,
-    ) -> Option<Cursor> {
-        let is_it = |kept: &Kept| {
-            let is_asked = kept.cursor.text() == text && kept.identity == identity && kept.asker == *asker;
-            is_asked && takes(&kept.cursor)
-        };
-        let at = self.list.iter().position(is_it)?;
-        Some(self.list.remove(at).cursor)
-    }
-}
 
 impl Core {
     /// The cursor that is kept for a text, in use again: a parse call and a hit.

@@ -9,6 +9,7 @@
 //! A failure that is noted is not waited for on disk, unless it locks the account.
 
 use crate::core::Core;
+use crate::refusal::{clean, has_archiver_failed, is_refusal, unwaited};
 use dictionary::{Account, LogonState, Profile, Resource, UserDef, UserId};
 use instance::Instance;
 use net::local::Logon;
@@ -55,29 +56,7 @@ pub(crate) struct SessionLimits {
     pub connect_end_ns: u64,
 }
 
-/// Does what commits without waiting for the disk: LGWR writes within seconds. While the archiver has failed nothing is
-/// written, since the write could wait for it, and whoever is to mend it has to get in.
-///
-/// # Errors
-/// ORA-00257 while the archiver has failed; those of `f`.
-pub(crate) fn unwaited<R>(instance: &Instance, p: &Process, f: impl FnOnce() -> Result<R>) -> Result<R> {
-    use redo::RedoSink;
-    let redo = instance.storage().redo;
-    if has_archiver_failed(instance) {
-        return Err(Ora::new(257));
-    }
-    let earlier = redo.noted_commit(p);
-    let done = f();
-    redo.forget_commit(p, earlier, false);
-    done
-}
-
-/// Whether a write of redo may wait until somebody mends the archiver.
-pub(crate) fn has_archiver_failed(instance: &Instance) -> bool {
-    !instance.storage().redo.archive_failure().is_empty()
-}
-
-/// Admits who has proved the password of `user`, or has not; notes it either way.
+/// Admits or refuses a logon of `user` by the proof of the password, and notes the outcome.
 ///
 /// A password that has expired may still be `changed` by the logon itself.
 ///
@@ -90,7 +69,7 @@ pub(crate) fn admit(
     as_sysdba: bool,
     changed: bool,
 ) -> std::result::Result<Admitted, Refused> {
-    // PUBLIC is nobody's name.
+    // PUBLIC is not the name of a user.
     let user = user.filter(|user| user.id != UserId::PUBLIC);
     let dictionary = core.dict.borrow().shared().clone();
     let state = dictionary.logon_state(&core.p, user.as_deref())?;
@@ -117,7 +96,7 @@ pub(crate) fn admit(
     };
     match (as_sysdba, user.id == UserId::SYS) {
         (false, true) => return Err(Ora::new(28009).into()),
-        // SYSDBA is nobody's but SYS's; the operating system's owner of the instance needs no password.
+        // Only SYS has SYSDBA; the operating system's owner of the instance needs no password.
         (true, false) => return Err(Ora::new(1017).into()),
         (true, true) => {}
         (false, false) => {
@@ -172,7 +151,7 @@ pub(crate) fn refuse_proofs(
 ) -> Result<RefusedProofs> {
     let user = user.filter(|user| user.id != UserId::PUBLIC);
     let now = core.local_time().own_date();
-    // A name that nobody has takes as long.
+    // An unknown name takes as long.
     let profile = user.map_or(dictionary::profile::DEFAULT, |user| &user.profile);
     let image = core.dict.borrow_mut().image()?;
     let profile = image.profiles().profile(profile);
@@ -194,7 +173,7 @@ pub(crate) fn refuse_proofs(
     Ok(RefusedProofs { unlocked: if is_locked { 0 } else { unlocked }, is_told })
 }
 
-/// Whether the account is locked for everybody, as far as there is one; with `held` failures that are not written yet.
+/// Whether the account, if it exists, is locked; with `held` failures that are not written yet.
 ///
 /// # Errors
 /// Those of reading the dictionary.
@@ -375,30 +354,9 @@ fn seconds() -> u64 {
     os::clock::wall_ns() / 1_000_000_000
 }
 
-/// Whether a logon was refused to somebody, and did not merely fail.
-pub(crate) fn is_refusal(e: &Ora) -> bool {
-    [1005, 1017, 1031, 1035, 1045, 2391, 28000, 28001, 28009, 28150, 28183].iter().any(|code| e.is(*code))
-}
-
-/// What a client says of itself, fit for a line of a log: no control characters, and not too long.
-pub(crate) fn clean(text: &str) -> String {
-    let mut out: String = text.chars().take(64).map(|c| if c.is_control() { '?' } else { c }).collect();
-    if out.is_empty() {
-        out.push('-');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_a_client_says_is_one_short_line() {
-        assert_eq!(clean("a\nb\u{1b}[31m"), "a?b?[31m");
-        assert_eq!(clean(""), "-");
-        assert_eq!(clean(&"x".repeat(1000)).len(), 64);
-    }
 
     #[test]
     fn a_day_begun_is_a_day_left() {

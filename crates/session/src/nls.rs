@@ -3,7 +3,7 @@
 use params::{Param, SessionParams};
 use types::{Nls, TimeZone};
 
-/// What a parameter stands for while nobody has set it: the values of AMERICAN_AMERICA.
+/// The values of parameters that are not set: those of AMERICAN_AMERICA.
 pub fn effective(params: &SessionParams, param: Param) -> String {
     let value = params.get(param);
     if !value.is_empty() {

@@ -1,4 +1,4 @@
-//! Passwords that are set: the function of the user's profile judges them, and a logon may change its own.
+//! Passwords that are set: the function of the user's profile judges them.
 //!
 //! The function is SYS's, and runs before the statement that sets the password has changed anything: the dictionary
 //! is not locked
@@ -7,13 +7,12 @@
 use crate::blocks;
 use crate::core::Core;
 use crate::identity::Identity;
-use crate::run;
 use crate::world::{World, number};
 use dictionary::{ObjectKind, Resource, SystemPrivilege, UserDef, UserId};
 use exec::ExecCtx;
 use net::StatementKind;
 use plsql::Datum;
-use sql::ast::{AlterUser, Authentication, CreateUser, Ddl, Grantee, Ident, Pos, Statement, UserOptions};
+use sql::ast::{AlterUser, Authentication, CreateUser, Ddl, Grantee};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result, Value};
 
@@ -130,22 +129,4 @@ fn run_function(core: &Core, cx: &mut ExecCtx<'_>, text: &str, arguments: [Optio
         _ => None,
     });
     Ok(answer == Some(1))
-}
-
-/// Changes the password of the session's own user, as ALTER USER does, and notes it in the audit trail as that.
-///
-/// # Errors
-/// Those of ALTER USER.
-pub(crate) fn change_own(core: &Core, cx: &mut ExecCtx<'_>, user: &str, old: Option<&str>, new: &str) -> Result<()> {
-    if new.contains('"') {
-        return Err(Ora::new(988));
-    }
-    let options = UserOptions {
-        authentication: Some(Authentication::Password(new.to_owned())),
-        replace: old.map(str::to_owned),
-        ..UserOptions::default()
-    };
-    let alter = AlterUser { name: Ident::new(user), options, pos: Pos(0) };
-    let statement = Statement::Ddl(Box::new(Ddl::AlterUser(alter)));
-    run::run_parsed(core, cx, &statement, &format!("ALTER USER \"{user}\" IDENTIFIED BY *")).map(drop)
 }

@@ -3,7 +3,8 @@
 use crate::caller::Caller;
 use crate::guest::Proof;
 use crate::logon::Refused;
-use crate::session::{Session, dictionary_name};
+use crate::session::Session;
+use crate::typed_name::dictionary_name;
 use dictionary::UserId;
 use net::local::Logon;
 use types::Result;
@@ -19,7 +20,7 @@ impl Session {
         slot.operation.set("");
     }
 
-    /// Gives the session to another client, who has proved the password of its user. The account is looked at as it is
+    /// Gives the session to another client after a proof of its user's password. The account is looked at as it is
     /// at a logon, and the roles are those of one. False where the client needs another session: this one was killed,
     /// or is another user's.
     ///

@@ -1,45 +1,19 @@
-//! Proxy users: a user proves a password and gets a session of another one, who has allowed that by CONNECT THROUGH.
+//! Proxy users: a user proves a password and gets a session of another user that allows this by CONNECT THROUGH.
 
-use crate::core::Core;
-use dictionary::{Account, Image, ProxyDef, UserDef, UserId};
+use crate::core::{Core, Proxied};
+use crate::typed_name::dictionary_name;
+use dictionary::{Account, Image, UserDef, UserId};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Ora, Result};
 
-/// The name of a user as it was typed, and of the one as whom it wants to be known: `proxy[client]`.
-pub fn split_name(typed: &str) -> (&str, Option<&str>) {
-    // A quoted name may have brackets in it.
-    let from = match typed.strip_prefix('"') {
-        Some(rest) => rest.find('"').map_or(typed.len(), |end| end + 2),
-        None => 0,
-    };
-    let tail = typed.get(from..).unwrap_or_default();
-    match tail.find('[').zip(tail.strip_suffix(']')) {
-        Some((at, inner)) if at < inner.len() => (&typed[..from + at], Some(&inner[at + 1..])),
-        _ => (typed, None),
-    }
-}
-
-/// A user's name as the dictionary has it, of what was typed at a logon.
-pub fn user_name(typed: &str) -> String {
-    crate::session::dictionary_name(split_name(typed).0)
-}
-
-/// A session that a user has opened for another one.
-pub(crate) struct Proxied {
-    /// Who has proved a password.
-    pub by: UserId,
-    pub name: String,
-    allowed: ProxyDef,
-}
-
-/// The user whose session `proxy`, who has proved a password, gets.
+/// The user whose session `proxy` gets after the proof of a password.
 ///
 /// # Errors
 /// ORA-28150 where that is not allowed, ORA-28183 where the client's password is asked for as well, ORA-28000 for a
 /// locked account, ORA-01045 for a client without CREATE SESSION, ORA-01035 in restricted mode, ORA-28009 for SYS.
 pub(crate) fn client_of(core: &Core, proxy: &UserDef, client: &str) -> Result<(Rc<UserDef>, Proxied)> {
-    let name = crate::session::dictionary_name(client);
+    let name = dictionary_name(client);
     let image = core.dict.borrow_mut().image()?;
     let found = image.user_named(&name).filter(|user| !user.is_role && user.id != UserId::PUBLIC).cloned();
     let client = found.ok_or_else(|| Ora::new(28150))?;
@@ -65,7 +39,7 @@ pub(crate) fn client_of(core: &Core, proxy: &UserDef, client: &str) -> Result<(R
     Ok((client, Proxied { by: proxy.id, name: proxy.name.clone(), allowed }))
 }
 
-/// Notes who has opened the session, and leaves it the roles that a session so opened may have.
+/// Notes the proxy of the session, and leaves it the roles that the grant allows.
 ///
 /// # Errors
 /// Those of reading the dictionary.
@@ -81,7 +55,7 @@ pub(crate) fn begin(core: &Core, client: UserId, proxied: Proxied) -> Result<()>
     Ok(())
 }
 
-/// Whether the session may enable a role, as far as that is the say of who opened it.
+/// Whether the proxy's grant lets the session enable a role.
 pub(crate) fn may_enable(core: &Core, image: &Image, role: u32) -> bool {
     core.proxied.borrow().as_ref().is_none_or(|proxied| proxied.allowed.may_enable(image, role))
 }
@@ -89,34 +63,11 @@ pub(crate) fn may_enable(core: &Core, image: &Image, role: u32) -> bool {
 /// SET ROLE: whether a role that is named may be enabled.
 ///
 /// # Errors
-/// ORA-28157 where the session was opened by a user who may not enable it.
+/// ORA-28157 where the grant of the session's proxy excludes the role.
 pub(crate) fn check_role(core: &Core, image: &Image, role: &UserDef, client: UserId) -> Result<()> {
     if may_enable(core, image, role.id.0) {
         return Ok(());
     }
     let by = core.proxied.borrow().as_ref().map(|proxied| proxied.name.clone()).unwrap_or_default();
     Err(Ora::with(28157, &[&by, &role.name, &image.user_name(client)]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split_name;
-
-    #[test]
-    fn a_name_in_brackets_is_the_clients() {
-        for (typed, proxy, client) in [
-            ("scott", "scott", None),
-            ("web[scott]", "web", Some("scott")),
-            ("web[\"Scott\"]", "web", Some("\"Scott\"")),
-            ("\"we[b]\"[scott]", "\"we[b]\"", Some("scott")),
-            ("\"we[b]\"", "\"we[b]\"", None),
-            ("[scott]", "", Some("scott")),
-            ("web[]", "web", Some("")),
-            ("web[", "web[", None),
-            ("web]", "web]", None),
-            ("\"web", "\"web", None),
-        ] {
-            assert_eq!(split_name(typed), (proxy, client), "{typed}");
-        }
-    }
 }

@@ -2,121 +2,25 @@
 //!
 //! A query that a client has opened is the client's own until a block is given it for a bind; a cursor that a block
 //! leaves in a bind, or returns as a result, gets a number. From then on both may hold it: it stays open at its end, is
-//! closed for both by whoever closes it first, and counts with the cursors of PL/SQL.
+//! closed for both by the first close, and counts with the cursors of PL/SQL.
 
 use crate::by_name::ByName;
-use crate::call::{Calls, Open, wire_column};
 use crate::composite_text::has_objects;
-use crate::core::Core;
-use crate::world::{SqlCursor, World};
-use exec::{Cursor, ExecCtx};
+use crate::core::{Core, NESTED_FIRST};
+use crate::cursors::SqlCursor;
+use crate::open::{Calls, Open, wire_column};
+use crate::source::Source;
+use crate::world::World;
+use exec::ExecCtx;
 use net::local::{Bind, Column, Direction, TableBind};
 use plsql::datum::Key;
-use plsql::{Datum, Plsql, World as _};
+use plsql::{Datum, Plsql};
 use std::rc::Rc;
 use types::{DataType, Number, Ora, Result, Value};
-
-/// Where the rows of an open query come from.
-pub(crate) enum Source {
-    /// The client's own.
-    Own(Box<Cursor>),
-    /// One that PL/SQL may hold, too.
-    Shared(Datum),
-}
-
-impl Source {
-    pub(crate) fn begin_fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
-        match self {
-            Source::Own(cursor) => {
-                cursor.begin_clients_fetch();
-                cursor.pause(false, cx);
-                Ok(())
-            }
-            Source::Shared(cursor) => core.plsql.fetches_cursor(&mut World { cx: cx.reborrow(), core }, cursor, true),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
-        match self {
-            Source::Own(cursor) => cursor.fetch(cx, row),
-            Source::Shared(cursor) => core.plsql.fetch_cursor(&mut World { cx: cx.reborrow(), core }, cursor, row),
-        }
-    }
-
-    /// `sent`: the rows that the client got.
-    pub(crate) fn end_fetch(&mut self, sent: u64, core: &Core, cx: &mut ExecCtx<'_>) {
-        match self {
-            Source::Own(cursor) => cursor.end_clients_fetch(sent, cx),
-            Source::Shared(cursor) => {
-                // One that a function of the query has closed needs no pause.
-                let _ = core.plsql.fetches_cursor(&mut World { cx: cx.reborrow(), core }, cursor, false);
-            }
-        }
-    }
-}
 
 fn number_of(value: &Value) -> Option<u32> {
     let Value::Number(n) = value else { return None };
     n.as_i64().and_then(|n| u32::try_from(n).ok())
-}
-
-/// The first number of cursors in rows; those that are opened otherwise have smaller ones.
-pub(crate) const NESTED_FIRST: u32 = 1 << 31;
-
-impl Core {
-    /// Opens what CURSOR(subquery) stands for in a row.
-    ///
-    /// # Errors
-    /// ORA-01000; those of the subquery.
-    #[cold]
-    pub(crate) fn open_nested(
-        &self,
-        cx: &mut ExecCtx<'_>,
-        function: &exec::HostFunction,
-        args: &[Value],
-    ) -> Result<Value> {
-        if self.client_cursors.get() + self.plsql.cursors_open() + self.nested.borrow().len() >= self.cursors_most() {
-            return Err(Ora::new(1000));
-        }
-        let mut w = World { cx: cx.reborrow(), core: self };
-        let mut cursor = w.parse_cursor(&function.name, &function.arg_types, true)?;
-        let bound = args.iter().enumerate().try_for_each(|(at, value)| w.bind(&mut cursor, at, value));
-        if let Err(e) = bound.and_then(|()| w.execute(&mut cursor).map(drop)) {
-            w.close_cursor(cursor);
-            return Err(e);
-        }
-        w.pause(&mut cursor, true);
-        let number = self.nested_numbers.get();
-        self.nested_numbers.set(number.wrapping_add(1).max(NESTED_FIRST));
-        self.nested.borrow_mut().push((number, cursor));
-        Ok(Value::Number(Number::from_u64(number.into())))
-    }
-
-    /// Takes a cursor in a row, by its number.
-    pub(crate) fn take_nested(&self, number: &Value) -> Option<SqlCursor> {
-        let number = number_of(number)?;
-        let mut nested = self.nested.borrow_mut();
-        let at = nested.iter().position(|(other, _)| *other == number)?;
-        Some(nested.swap_remove(at).1)
-    }
-
-    /// The client's cursor that a bind of a statement has by its number.
-    pub(crate) fn bound_cursor(&self, number: &Value) -> Option<Datum> {
-        let number = number_of(number)?;
-        let bound = self.bound_cursors.borrow();
-        bound.iter().find(|(other, _)| *other == number).map(|(_, cursor)| cursor.clone())
-    }
-
-    /// Closes the cursors in rows that nobody has taken.
-    #[inline]
-    pub(crate) fn close_nested(&self, cx: &mut ExecCtx<'_>) {
-        if !self.nested.borrow().is_empty() {
-            for (_, cursor) in self.nested.take() {
-                World { cx: cx.reborrow(), core: self }.close_cursor(cursor);
-            }
-        }
-    }
 }
 
 impl Calls {

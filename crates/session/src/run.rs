@@ -6,7 +6,7 @@ use crate::identity::Origin;
 use dictionary::{Catalog, EnabledBy, Image, ObjectKind, ObjectPrivilege, Resolved, UserId};
 use enqueue::LockMode;
 use exec::{ExecCtx, SessionState};
-use functions::{Clock, FnCache, FnCtx, FnDef, SessionInfo};
+use functions::{Clock, FnCtx, FnDef, SessionInfo};
 use net::local::Failure;
 use plsql::ResultCacheRequest;
 use sql::ast::{self, Commit, Rollback, Statement};
@@ -55,7 +55,7 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
             (_, Some(name)) => crate::global::force(core, cx, name, false),
             (Some(name), None) => core.rollback_to(&mut cx.session.txn, &name.name),
             (None, None) => {
-                crate::global::refuse_rollback(core, cx.session)?;
+                crate::branch::refuse_rollback(core, cx.session)?;
                 core.rollback(cx.session)
             }
         },
@@ -326,6 +326,3 @@ pub fn call_function(
     };
     f.call(&mut cx, args, out)
 }
-
-/// The store of what functions keep between calls.
-pub type FunctionCache = std::cell::RefCell<FnCache>;

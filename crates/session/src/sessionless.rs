@@ -3,9 +3,9 @@
 //! They are branches (crate `txn`) of a format of their own, which no coordinator may use. COMMIT, ROLLBACK and DDL end
 //! them as they end any transaction, in the session that has them.
 
-use crate::core::Core;
-use crate::global::{TIMEOUT_S, is_in_branch, leave};
-use exec::{ExecCtx, Host, SessionState};
+use crate::branch::{attached, leave};
+use crate::core::{Core, TIMEOUT_S};
+use exec::{ExecCtx, Host};
 use plsql::SessionlessRequest;
 use std::time::Duration;
 use txn::{Asked, BranchTerms, GlobalId, SESSIONLESS};
@@ -18,21 +18,6 @@ use types::{Ora, Result, Value};
 pub fn sessionless_id(bytes: &[u8]) -> Result<GlobalId> {
     let id = GlobalId::new(SESSIONLESS, bytes, &[]).filter(|_| !bytes.is_empty());
     id.ok_or_else(|| Ora::new(24756))
-}
-
-pub(crate) fn is_sessionless(id: &GlobalId) -> bool {
-    id.format == SESSIONLESS
-}
-
-/// Whether the transaction in force is one.
-pub(crate) fn is_in_force(core: &Core, session: &SessionState) -> bool {
-    is_in_branch(core, session) && attached(core).is_some()
-}
-
-/// The one that the session is in, and whether a statement began or resumed it.
-pub(crate) fn attached(core: &Core) -> Option<(GlobalId, bool)> {
-    let id = core.branch.borrow().as_ref().map(|b| *b.id()).filter(is_sessionless)?;
-    Some((id, core.by_statement.get()))
 }
 
 fn hex(id: &GlobalId) -> String {

@@ -92,8 +92,8 @@ pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: Option<i64>, for
     let Some(format) = Format::of(format) else {
         return Ok(lines(TypeId::PLAN_LINES, vec![xplan::invalid(format, "DISPLAY_CURSOR")]));
     };
-    // The session's own last statement is shown to everybody. A statement named by its SQL_ID may be another user's, so
-    // that takes what reading the views takes.
+    // The session's own last statement is shown without a privilege. A statement named by its SQL_ID may belong to
+    // another user, so it takes the privileges of reading the views.
     let names = core.names()?;
     let hidden = |view: &&str| names.relation(None, view).map(|found| found.is_none());
     if sql_id.is_some() {

@@ -149,8 +149,8 @@ pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
         vec![
             t("Active Session History"),
             t("What active sessions do, sampled by MMNL"),
-            t(if instance::ash::is_on(s.instance) { "ENABLED" } else { "DISABLED" }),
-            t(if instance::ash::is_on(s.instance) { "ENABLED" } else { "DISABLED" }),
+            t(if instance::ash::is_on(s.instance.params()) { "ENABLED" } else { "DISABLED" }),
+            t(if instance::ash::is_on(s.instance.params()) { "ENABLED" } else { "DISABLED" }),
             t("TYPICAL"),
             t("V$ACTIVE_SESSION_HISTORY"),
             t("NO"),

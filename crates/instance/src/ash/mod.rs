@@ -1,13 +1,12 @@
-//! The active session history: what every session that was not idle did, once a second, in a ring in the SGA.
+//! The active session history: the activity of every session that is not idle, once a second, in a ring in the SGA.
 //!
-//! Here is the ring: one writer, MMNL; any number of readers, who wait for nobody.
+//! The ring has one writer, MMNL, and any number of readers, which never wait.
 
 mod ring;
 
 pub use ring::{Ash, AshFigures, AshLayout, Sample, Text, bit};
 
-use crate::instance::Instance;
-use params::{InitParams, Param};
+use params::{InitParams, Param, SystemParams};
 
 /// One sample in so many is kept on disk.
 pub const KEPT_ONE_IN: u64 = 10;
@@ -41,7 +40,6 @@ pub fn command_name(command: u64) -> &'static str {
 }
 
 /// Whether sessions are sampled: it is one of the things that `statistics_level` turns off.
-pub fn is_on(instance: &Instance) -> bool {
-    let params = instance.params();
+pub fn is_on(params: &SystemParams) -> bool {
     params.flag(Param::AshEnable) && !params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC")
 }

@@ -35,7 +35,7 @@ pub mod bit {
     pub const HAS_WAIT: u64 = 1 << 3;
     /// A statement was being executed.
     pub const SQL: u64 = 1 << 4;
-    /// What was being executed was PL/SQL.
+    /// PL/SQL was being executed.
     pub const PLSQL: u64 = 1 << 5;
     pub const PARSE: u64 = 1 << 6;
     pub const HARD_PARSE: u64 = 1 << 7;
@@ -51,7 +51,7 @@ pub mod bit {
 
 macro_rules! sample {
     ($( $(#[$doc:meta])* $field:ident ),* $(,)?) => {
-        /// What one session did at one moment.
+        /// The activity of one session at one moment.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Sample {
             $( $(#[$doc])* pub $field: u64, )*
@@ -97,7 +97,7 @@ sample! {
     /// COMMAND of the statement, and of the client's call; 0 for none.
     opcode,
     top_opcode,
-    /// As `sql`: what the client called.
+    /// As `sql`, of the client's call.
     top_sql,
     execution,
     execution_wall_ns,
@@ -137,7 +137,7 @@ sample! {
 }
 
 impl Sample {
-    /// A sample of that moment, of nobody yet.
+    /// A sample of that moment, not yet of a session.
     pub fn at(sample_id: u64, wall_ns: u64, interval_us: u64, flags: u64) -> Sample {
         Sample { sample_id, wall_ns, interval_us, flags, ..Sample::default() }
     }
@@ -147,7 +147,7 @@ impl Sample {
         self.flags & bits == bits
     }
 
-    /// Sets a text; what is longer than 64 bytes is cut at a character.
+    /// Sets a text; a text of more than 64 bytes is cut at a character.
     pub fn set_text(&mut self, which: Text, text: &str) {
         let mut len = text.len().min(TEXT_WORDS * 8);
         while !text.is_char_boundary(len) {
@@ -220,7 +220,7 @@ impl AshLayout {
     }
 }
 
-/// What there is in the ring, and what was done for it.
+/// The contents of the ring and the work of its writer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AshFigures {
     pub bytes: u64,
@@ -273,7 +273,8 @@ impl Ash {
 
     /// The rows that may be read: their numbers.
     pub fn shown(&self) -> std::ops::Range<u64> {
-        let shown = self.fixed.shown.load(Acquire); // pairs with the Release in `show`: who sees the number sees the rows
+        // Pairs with the Release in `show`: a reader that sees the number sees the rows.
+        let shown = self.fixed.shown.load(Acquire);
         shown.saturating_sub(self.capacity())..shown
     }
 
@@ -300,7 +301,7 @@ impl Ash {
         self.shown().find_map(|number| self.sample(number))
     }
 
-    /// What `v$ash_info` says.
+    /// The figures of `v$ash_info`.
     pub fn figures(&self) -> AshFigures {
         let f = self.fixed;
         let get = |word: &AtomicU64| word.load(Relaxed);
@@ -337,12 +338,12 @@ impl Ash {
         f.save_us.fetch_add(us, Relaxed);
     }
 
-    /// The number of the next moment. Only MMNL may call this and what follows.
+    /// The number of the next moment. Only MMNL may call this function and those below.
     pub fn next_id(&self) -> u64 {
         self.fixed.sample_id.load(Relaxed) + 1
     }
 
-    /// Writes a row of the moment that is being sampled, the `n`-th from 0; nobody sees it yet.
+    /// Writes a row of the moment that is being sampled, the `n`-th from 0; it is not shown yet.
     pub fn put(&self, n: u64, sample: &Sample) {
         let number = self.fixed.shown.load(Relaxed) + n;
         let row = self.row(number);
@@ -351,7 +352,7 @@ impl Ash {
             add(&self.fixed.lost, u64::from(kept));
         }
         row.version.store(number * 2 + 1, Relaxed);
-        fence(Release); // pairs with the Acquire fence in `sample`: who sees a new word sees the odd version
+        fence(Release); // pairs with the Acquire fence in `sample`: a new word comes with the odd version
         for (word, value) in row.words.iter().zip(sample.words()) {
             word.store(value, Relaxed);
         }
@@ -378,7 +379,7 @@ impl Ash {
         self.amend(number, place_of("waited_us"), us + 1);
     }
 
-    /// Notes what a row was about.
+    /// Notes the object of a row's wait.
     pub fn note_object(&self, number: u64, object: u64) {
         self.amend(number, place_of("object"), object);
     }

@@ -1,4 +1,4 @@
-//! The list of metrics: numbers, names and units of Oracle's, for those that can be computed of what is counted here.
+//! The list of metrics: Oracle's numbers, names and units, for the metrics that the statistics here can give.
 //!
 //! A share of nothing is 100 where it says what was not missed, and 0 otherwise; a rate by transaction or call counts
 //! one at least.
@@ -21,7 +21,7 @@ enum How {
     PerSecond(Stat),
     PerTransaction(Stat),
     PerCall(Stat),
-    /// No rate: what there is at the end.
+    /// No rate: the value at the end.
     AtEnd(Stat),
     By(fn(&Span<'_>) -> f64),
 }
@@ -51,7 +51,7 @@ impl Metric {
 
 const MEGABYTE: f64 = 1_048_576.0;
 
-/// What is left of all without what was missed, in per cent.
+/// The share of hits in all accesses, in per cent.
 fn hits(missed: f64, all: f64) -> f64 {
     if all <= 0.0 { 100.0 } else { (100.0 * (1.0 - missed / all)).max(0.0) }
 }

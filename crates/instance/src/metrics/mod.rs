@@ -1,11 +1,11 @@
-//! Metrics: what was counted in the last minute, and in the last fifteen seconds, as rates and shares, in rings in the
+//! Metrics: the counts of the last minute, and of the last fifteen seconds, as rates and shares, in rings in the
 //! SGA: an hour of the long intervals, three minutes of the short ones, and the waits of the last long one.
 //!
 //! | part | what it does |
 //! |---|---|
 //! | [`span`] | what was added between two moments |
 //! | [`list`] | numbers, names and units as Oracle has them, and how each is computed of a span |
-//! | [`ring`] | keeps entries: one writer, MMNL; any number of readers, who wait for nobody |
+//! | [`ring`] | keeps entries: one writer, MMNL; any number of readers, which never wait |
 
 mod list;
 mod ring;
@@ -53,7 +53,7 @@ pub struct Interval {
     pub values: Vec<f64>,
 }
 
-/// What happened to an event in the last long interval.
+/// The waits for an event in the last long interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventMetric {
     pub waits: u64,
@@ -78,13 +78,13 @@ impl Metrics {
         Metrics { long: ring(&layout.long), short: ring(&layout.short), events: ring(&layout.events) }
     }
 
-    /// Adds an interval to a group. Only MMNL does.
+    /// Adds an interval to a group. Only MMNL calls this.
     pub fn note(&self, group: Group, span: &Span<'_>) {
         let ring = if group == Group::Long { &self.long } else { &self.short };
         ring.push(&words(span));
     }
 
-    /// Adds what was added to every event in a long interval, and who waits for it at its end. Only MMNL does.
+    /// Adds a long interval: the waits for every event in it, and the waiters at its end. Only MMNL calls this.
     pub fn note_events(&self, span: &Span<'_>, before: &[EventMetric], now: &[EventMetric]) {
         self.events.push(&event_words(span, before, now));
     }

@@ -42,7 +42,7 @@ impl Ring {
     /// Adds an entry. By one process at a time.
     pub fn push(&self, words: &[u64]) {
         let n = self.count.load(Ordering::Relaxed);
-        fence(Ordering::Release); // pairs with the fence in `read`: who sees a new word sees the count of before
+        fence(Ordering::Release); // pairs with the fence in `read`: a new word comes with the previous count
         self.at(n).iter().zip(words).for_each(|(word, value)| word.store(*value, Ordering::Relaxed));
         self.count.store(n + 1, Ordering::Release);
     }

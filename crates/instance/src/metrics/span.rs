@@ -1,4 +1,4 @@
-//! What was counted between two moments.
+//! Counts of a moment, and the differences between two moments.
 
 use wait::{Stat, TimeStat};
 
@@ -13,7 +13,7 @@ pub struct Totals {
     pub times: Vec<u64>,
     /// Waits and microseconds of `db file sequential read`.
     pub single_reads: (u64, u64),
-    /// Microseconds that users' sessions waited for what is not idle.
+    /// Microseconds that users' sessions waited for events that are not idle.
     pub waited_us: u64,
     /// Hundredths of a second of the machine's processors, busy and idle.
     pub host_cs: (u64, u64),
@@ -26,7 +26,7 @@ pub struct Totals {
     pub sessions_max: u64,
 }
 
-/// What was added between two moments.
+/// The differences between two moments.
 pub struct Span<'a> {
     pub from: &'a Totals,
     pub to: &'a Totals,

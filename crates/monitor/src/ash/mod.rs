@@ -1,4 +1,4 @@
-//! The active session history: what every session that was not idle did, once a second, in a ring in the SGA.
+//! The active session history: the activity of every session that is not idle, once a second, in a ring in the SGA.
 //!
 //! | part | what it does |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The sampler: looks at all sessions and writes down what the active ones do.
+//! The sampler: it looks at all sessions and notes the activity of the active ones.
 //!
 //! A session is looked at twice around what is read of it: when its wait has changed meanwhile it is looked at again, a
 //! few times. What it was waiting for is known at once, how long the wait took only when it has ended; so the sampler
@@ -51,7 +51,7 @@ struct Totals {
     figures: [u64; 6],
 }
 
-/// What MMNL keeps between two rounds.
+/// The state of MMNL between two rounds.
 #[derive(Debug, Default)]
 pub struct Sampler {
     schedule: Schedule,
@@ -60,7 +60,7 @@ pub struct Sampler {
     seen: HashMap<u32, Totals>,
 }
 
-/// What is the same for all sessions of a moment.
+/// The values that are equal for all sessions of a moment.
 struct Moment<'a> {
     instance: &'a Instance,
     all: &'static Processes,
@@ -85,9 +85,9 @@ impl Sampler {
         Sampler { pending, ..Sampler::default() }
     }
 
-    /// Does what is due, and says how long it has time for.
+    /// Does the work that is due, and returns the time until the next work is due.
     pub fn round(&mut self, instance: &Instance, p: &Process) -> Duration {
-        if !is_on(instance) {
+        if !is_on(instance.params()) {
             *self = Sampler::default();
             return IDLE;
         }
@@ -172,7 +172,7 @@ impl Sampler {
         });
     }
 
-    /// What the session has done since its sample before.
+    /// Adds the work of the session since its previous sample.
     fn add_deltas(&mut self, moment: &Moment<'_>, sid: u32, s: &mut Sample) {
         let (Some(times), Some(line)) = (moment.all.session_times(sid), moment.all.stat_line(sid)) else { return };
         let (busy, cpu) = match s.is(bit::BACKGROUND) {
@@ -274,7 +274,7 @@ impl Moment<'_> {
         let in_call = session.is_background() || session.status() == SessionStatus::Active;
         let now = library.session_cursors(sid).0.filter(|_| in_call);
         let Some(cursor) = now else {
-            // Of what has no cursor its kind is all that is told.
+            // A statement without a cursor is known by its kind only.
             s.opcode = s.top_opcode;
             if matches!(s.opcode, PLSQL | CALL) && in_call {
                 s.flags |= bit::PLSQL;
@@ -339,7 +339,7 @@ impl Moment<'_> {
         }
     }
 
-    /// The session that holds what is waited for, where that is known.
+    /// The session that holds the resource, where that is known.
     fn blocker_of(&self, sid: u32, session: &SessionSlot, wait: &WaitView, buffer: Option<Rdba>) -> Option<u32> {
         let found = match wait.event {
             _ if session.blocking_session.load(Relaxed) != 0 => session.blocking_session.load(Relaxed) as u32,
@@ -365,7 +365,7 @@ fn block_of(wait: &WaitView) -> Option<Rdba> {
     (is_of_block && fits).then(|| Rdba::new(wait.p[0] as u32, wait.p[1] as u32))
 }
 
-/// Where no call has said what it runs: the only statement there is.
+/// The only statement of a session whose call has named none.
 fn only(executing: &[SessionCursor], now: &SessionCursor) -> u64 {
     match executing {
         [only] if only.digest == now.digest => now.digest.value(),

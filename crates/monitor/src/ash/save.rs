@@ -1,7 +1,7 @@
-//! What is kept of the history: one sample in ten goes into `wrh$_active_session_history`, with every snapshot and in
-//! between when the ring is getting full. A row belongs to the snapshot that comes next; until that has been taken
-//! `dba_hist_active_sess_history` does not show it. Under the lock of the snapshots, so that nothing is saved twice:
-//! what is newer than the newest that is there is added.
+//! The saved history: one sample in ten goes into `wrh$_active_session_history`, with every snapshot, and in between
+//! when the ring is getting full. A row belongs to the next snapshot; `dba_hist_active_sess_history` shows it after that
+//! snapshot. A save holds the lock of the snapshots and adds the samples that are newer than the newest saved one, so
+//! no sample is saved twice.
 
 use crate::recorder::{Recorder, lock};
 use dictionary::rows::int;
@@ -35,7 +35,7 @@ pub struct Saving {
 }
 
 impl Saving {
-    /// Writes what is new under the number of a snapshot. The caller has locked the snapshots, and commits.
+    /// Writes the new samples under the number of a snapshot. The caller has locked the snapshots, and commits.
     ///
     /// # Errors
     /// Those of the statements.

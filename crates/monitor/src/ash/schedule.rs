@@ -1,6 +1,6 @@
-//! When samples are due, and what time each stands for.
+//! The times at which samples are due, and the length of time that each sample stands for.
 
-/// A sample that took its turn stands for so many intervals at most: of what was long before it says nothing.
+/// A sample stands for so many intervals at most: it says nothing about a time long before it.
 const STANDS_FOR_MOST: u64 = 10;
 
 /// The moments of samples, in monotonic nanoseconds. Moments that were missed are not made up for; the sample behind
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!([1088, 1092, 1093].map(|now| schedule.take(now, 5)), [None, None, Some(6)]);
         let stood = 4 * 10 + 10 + 37 + 10 + 6;
         assert_eq!(stood, 10 + 1093 - 1000);
-        // For long nobody sampled.
+        // No sample was taken for a long time.
         assert_eq!([5000, 5005].map(|now| schedule.take(now, 5)), [Some(5), Some(50)]);
     }
 }

@@ -1,0 +1,71 @@
+//! Requests to the supervisor about the listener, and the connections that the listener has counted.
+
+use super::words::State;
+use std::sync::atomic::Ordering;
+
+/// A request to the supervisor about the listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenerWish {
+    Start,
+    Stop,
+    /// The addresses stay, and everything else begins anew.
+    Reload,
+}
+
+impl State {
+    /// Asks something of the supervisor, which is to be woken behind this. Gives the wish's number; `None` while
+    /// another one waits.
+    pub fn ask_of_listener(&self, wish: ListenerWish) -> Option<u32> {
+        let last = self.fixed.listener_wish.load(Ordering::Acquire);
+        let number = (last >> 8).wrapping_add(1) & (u32::MAX >> 8);
+        let next = number << 8 | (wish as u32 + 1);
+        let is_free = last & 0xff == 0;
+        let asks = || self.fixed.listener_wish.compare_exchange(last, next, Ordering::AcqRel, Ordering::Relaxed);
+        (is_free && asks().is_ok()).then_some(number)
+    }
+
+    /// The wish that waits for the supervisor, and its number.
+    pub fn take_listener_wish(&self) -> Option<(ListenerWish, u32)> {
+        let asked = self.fixed.listener_wish.fetch_and(!0xff, Ordering::AcqRel);
+        let wish = match asked & 0xff {
+            1 => ListenerWish::Start,
+            2 => ListenerWish::Stop,
+            3 => ListenerWish::Reload,
+            _ => return None,
+        };
+        Some((wish, asked >> 8))
+    }
+
+    /// Answers the wish of a number.
+    pub fn answer_listener_wish(&self, number: u32, is_done: bool) {
+        self.fixed.listener_answer.store(number << 8 | if is_done { 1 } else { 2 }, Ordering::Release);
+    }
+
+    /// Whether the wish of a number, or one behind it, was fulfilled; `None` until it is answered.
+    pub fn listener_answer(&self, number: u32) -> Option<bool> {
+        let answer = self.fixed.listener_answer.load(Ordering::Acquire);
+        let is_behind = (answer >> 8).wrapping_sub(number) & (u32::MAX >> 8) < 1 << 16;
+        (answer != 0 && is_behind).then_some(answer & 0xff == 1)
+    }
+
+    /// The listener begins now.
+    pub fn listener_begins(&self) {
+        self.fixed.listener_began_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
+    }
+
+    /// When the listener began, in nanoseconds since 1970 UTC.
+    pub fn listener_began_wall_ns(&self) -> u64 {
+        self.fixed.listener_began_wall_ns.load(Ordering::Relaxed)
+    }
+
+    /// Counts a connection that was given a server process, or refused one. Only the listener process does.
+    pub fn count_connection(&self, is_established: bool) {
+        let counter = if is_established { &self.fixed.established } else { &self.fixed.refused };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many connections were given a server process, and how many were refused one.
+    pub fn connections(&self) -> (u64, u64) {
+        (self.fixed.established.load(Ordering::Relaxed), self.fixed.refused.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,18 @@
+//! The state of the instance as a whole, in the SGA.
+//!
+//! | part | what it has |
+//! |---|---|
+//! | [`words`] | the areas; the phase, and the slots of the background processes |
+//! | [`slaves`] | the job queue and its slaves |
+//! | [`logons`] | words of logons: keys that break calls, limits, refusals, times |
+//! | [`listener`] | requests to the supervisor about the listener, and its counts |
+
+mod listener;
+mod logons;
+mod slaves;
+mod words;
+
+pub use listener::ListenerWish;
+pub use logons::ConnectTimes;
+pub use slaves::{Assigned, Assignment};
+pub use words::{Phase, SLAVES_MAX, State, StateLayout};

@@ -1,0 +1,253 @@
+//! The words of the state, and the questions of the instance as a whole.
+
+use crate::connection_pool::{ConnectionPool, PoolLayout};
+use process::Owner;
+use sga::{Sga, SgaBuilder, SgaSlice};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Most job slaves an instance can have: the limit of `job_queue_processes`.
+pub const SLAVES_MAX: usize = 1000;
+
+/// The phase of the instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Phase {
+    /// Being built, without connections.
+    Starting = 0,
+    /// Open for sessions.
+    Open = 1,
+    /// No new sessions or jobs; sessions and jobs are ending.
+    Closing = 2,
+}
+
+sga::sga_struct! {
+    /// One for the instance.
+    pub(super) struct Fixed {
+        pub(super) phase: AtomicU32,
+        pub(super) supervisor: AtomicU32,
+        pub(super) started_wall_ns: AtomicU64,
+        /// The job number given out last.
+        pub(super) last_job: AtomicU64,
+        /// Grows when the job queue may have changed.
+        pub(super) job_posts: AtomicU64,
+        pub(super) repository_changes: AtomicU64,
+        /// Process slot of CJQ0 + 1; 0 while there is none.
+        pub(super) job_coordinator: AtomicU32,
+        /// The same of PMON.
+        pub(super) pmon: AtomicU32,
+        /// The same of DBW0.
+        pub(super) writer: AtomicU32,
+        /// 1: only users with RESTRICTED SESSION may log on.
+        pub(super) restricted: AtomicU32,
+        /// Refused logons that were listed in the alert log, and in the audit trail: the minute in the high half, how
+        /// many in the low one.
+        pub(super) refusals: [AtomicU64; 2],
+        /// Those that were not.
+        pub(super) unlisted_refusals: [AtomicU64; 2],
+        /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error
+        /// in the high one.
+        pub(super) lost_audit: AtomicU64,
+        /// The wish for the listener: in the lowest byte a [`super::ListenerWish`] + 1, 0 for nothing, and above it the
+        /// wish's number; and what came of the wish of such a number: 0 nothing yet, 1 it was done, 2 it could not be.
+        pub(super) listener_wish: AtomicU32,
+        pub(super) listener_answer: AtomicU32,
+        pub(super) listener_began_wall_ns: AtomicU64,
+        /// Connections over the network that were given a server process, and those that were refused one.
+        pub(super) established: AtomicU64,
+        pub(super) refused: AtomicU64,
+        /// Server processes that wait for a client.
+        pub(super) spares: AtomicU32,
+    }
+
+    /// How long a connection took, in nanoseconds; see [`super::ConnectTimes`].
+    pub(super) struct Connect {
+        /// The serial number of the session it is of.
+        pub(super) serial: AtomicU64,
+        pub(super) times: [AtomicU64; 6],
+    }
+
+    /// One for each job slave.
+    pub(super) struct Slave {
+        pub(super) state: AtomicU32,
+        /// Process slot of the slave + 1.
+        pub(super) slot: AtomicU32,
+        pub(super) job: AtomicU64,
+    }
+}
+
+/// Where the state lies.
+pub struct StateLayout {
+    fixed: SgaSlice<Fixed>,
+    slaves: SgaSlice<Slave>,
+    keys: SgaSlice<AtomicU64>,
+    end_flags: SgaSlice<AtomicU64>,
+    dead: SgaSlice<AtomicU64>,
+    connects: SgaSlice<Connect>,
+    idle_limits: SgaSlice<AtomicU64>,
+    pool: PoolLayout,
+}
+
+/// The state of the instance.
+pub struct State {
+    pub(super) fixed: &'static Fixed,
+    pub(super) slaves: &'static [Slave],
+    pub(super) keys: &'static [AtomicU64],
+    pub(super) flags: &'static [AtomicU64],
+    /// The slot's word when its process ended, by slot; 0 for none.
+    pub(super) dead: &'static [AtomicU64],
+    /// By slot; written by its process alone.
+    pub(super) connects: &'static [Connect],
+    /// By slot: IDLE_TIME in seconds, 0 for none, and whether it has passed. Set by the slot's process; SMON marks the
+    /// passing.
+    pub(super) idle_limits: &'static [AtomicU64],
+    pub(super) pool: ConnectionPool,
+}
+
+impl StateLayout {
+    /// Reserves the areas; `processes` is the number of process slots.
+    pub fn reserve(builder: &mut SgaBuilder, processes: usize) -> StateLayout {
+        StateLayout {
+            fixed: builder.reserve("instance", 1),
+            slaves: builder.reserve("instance", SLAVES_MAX),
+            keys: builder.reserve("instance", processes),
+            end_flags: builder.reserve("instance", processes),
+            dead: builder.reserve("instance", processes),
+            connects: builder.reserve("instance", processes),
+            idle_limits: builder.reserve("instance", processes),
+            pool: PoolLayout::reserve(builder),
+        }
+    }
+}
+
+impl State {
+    /// Formats the areas: all zero is right for all but the time.
+    pub fn create(sga: &'static Sga, layout: &StateLayout) -> State {
+        let state = State {
+            fixed: &sga.slice(layout.fixed)[0],
+            slaves: sga.slice(layout.slaves),
+            keys: sga.slice(layout.keys),
+            flags: sga.slice(layout.end_flags),
+            dead: sga.slice(layout.dead),
+            connects: sga.slice(layout.connects),
+            idle_limits: sga.slice(layout.idle_limits),
+            pool: ConnectionPool::create(sga, &layout.pool),
+        };
+        state.fixed.started_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
+        state.fixed.supervisor.store(os::process::own_id() as u32, Ordering::Relaxed);
+        state
+    }
+
+    /// The connection pool.
+    pub fn pool(&self) -> &ConnectionPool {
+        &self.pool
+    }
+
+    /// The phase of the instance.
+    pub fn phase(&self) -> Phase {
+        match self.fixed.phase.load(Ordering::Acquire) {
+            0 => Phase::Starting,
+            1 => Phase::Open,
+            _ => Phase::Closing,
+        }
+    }
+
+    /// Sets the phase of the instance. Only the supervisor may.
+    pub fn set_phase(&self, phase: Phase) {
+        self.fixed.phase.store(phase as u32, Ordering::Release);
+    }
+
+    /// When the instance started, in nanoseconds since 1970 UTC.
+    pub fn started_wall_ns(&self) -> u64 {
+        self.fixed.started_wall_ns.load(Ordering::Relaxed)
+    }
+
+    /// Notes how many server processes wait for a client. Only the supervisor does.
+    pub fn set_spares(&self, waiting: usize) {
+        self.fixed.spares.store(waiting as u32, Ordering::Relaxed);
+    }
+
+    /// How many server processes wait for a client.
+    pub fn spares(&self) -> u32 {
+        self.fixed.spares.load(Ordering::Relaxed)
+    }
+
+    /// The supervisor's process id.
+    pub fn supervisor(&self) -> u32 {
+        self.fixed.supervisor.load(Ordering::Relaxed)
+    }
+
+    /// Whether the background process in `slot` is asked to end; see [`State::ask_to_end`].
+    pub fn is_asked_to_end(&self, slot: usize) -> bool {
+        self.flags[slot].load(Ordering::Acquire) != 0
+    }
+
+    /// Asks the background process in `slot` to finish and end, or takes that back for a new owner of the slot.
+    pub fn ask_to_end(&self, slot: usize, on: bool) {
+        self.flags[slot].store(u64::from(on), Ordering::Release);
+    }
+
+    /// Notes that this owner of its slot is dead. Only the supervisor, which has collected the child, may.
+    pub fn mark_dead(&self, dead: Owner) {
+        self.dead[dead.number() as usize - 1].store(dead.word(), Ordering::Release);
+    }
+
+    /// Forgets that this owner of its slot died, unless the next one has died as well by now.
+    pub fn clear_dead(&self, dead: Owner) {
+        let word = &self.dead[dead.number() as usize - 1];
+        let _ = word.compare_exchange(dead.word(), 0, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// The owners that are dead.
+    pub fn dead(&self) -> impl Iterator<Item = Owner> + '_ {
+        let word = |(n, w): (usize, &AtomicU64)| Owner::from_word(n as u32 + 1, w.load(Ordering::Acquire));
+        self.dead.iter().enumerate().map(word).filter(|owner| owner.word() != 0)
+    }
+
+    /// Sets the process slot of PMON.
+    pub fn set_pmon(&self, slot: usize) {
+        self.fixed.pmon.store(slot as u32 + 1, Ordering::Release);
+    }
+
+    /// The process slot of PMON.
+    pub fn pmon(&self) -> Option<usize> {
+        (self.fixed.pmon.load(Ordering::Acquire) as usize).checked_sub(1)
+    }
+
+    /// Sets the process slot of DBW0.
+    pub fn set_writer(&self, slot: usize) {
+        self.fixed.writer.store(slot as u32 + 1, Ordering::Release);
+    }
+
+    /// DBW0 has gone: a process that needs a free buffer writes dirty blocks itself.
+    pub fn clear_writer(&self) {
+        self.fixed.writer.store(0, Ordering::Release);
+    }
+
+    /// The process slot of DBW0.
+    pub fn writer(&self) -> Option<usize> {
+        (self.fixed.writer.load(Ordering::Acquire) as usize).checked_sub(1)
+    }
+
+    /// Notes that snapshots are to be taken more often, or kept longer.
+    pub fn note_repository_change(&self) {
+        self.fixed.repository_changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// How often that was noted.
+    pub fn repository_changes(&self) -> u64 {
+        self.fixed.repository_changes.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The state of an instance with four process slots.
+    pub(crate) fn state() -> State {
+        let mut builder = SgaBuilder::new();
+        let layout = StateLayout::reserve(&mut builder, 4);
+        let sga = builder.create(sga::LargePages::False).unwrap();
+        State::create(sga, &layout)
+    }
+}

@@ -1,0 +1,184 @@
+//! The work of a session for a background process: jobs, parts of parallel queries, saving the history.
+
+use crate::alter;
+use crate::jobs;
+use crate::nls;
+use crate::session::Session;
+use crate::world::World;
+use dictionary::UserId;
+use exec::ExecCtx;
+use exec::parallel::Job;
+use process::SessionStatus;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use types::{Ora, Result, Value};
+
+/// What became of a job.
+#[derive(Debug)]
+pub enum JobOutcome {
+    /// It ran; its changes and its row are committed.
+    Done,
+    /// Another session runs it, or it is gone.
+    NotDue,
+    /// It failed and was rolled back.
+    Failed(Ora),
+}
+
+impl Session {
+    /// Runs a query with SYS's names.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn recursive_query(&mut self, text: &'static str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
+        self.state.nls.today = self.core.local_time().own_date();
+        let Session { core, state, .. } = self;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        core.p.begin_timed_call();
+        cx.session.figures.begin_call(&core.p);
+        let rows = crate::recursive::recursive(core, &mut cx, text, binds);
+        cx.session.figures.flush(&core.p, core.shared.library);
+        self.end_call();
+        self.readable()?;
+        rows
+    }
+
+    /// Saves the active session history, because its ring is getting full.
+    ///
+    /// # Errors
+    /// Those of the statements, which then leave nothing behind.
+    pub fn save_history(&mut self) -> Result<()> {
+        self.begin_call();
+        let Session { core, state, .. } = self;
+        let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        let mut world = World { cx, core };
+        let saved = monitor::ash::save_now(&mut world);
+        world.cx.session.figures.flush(&core.p, core.shared.library);
+        self.end_call();
+        saved
+    }
+
+    /// Runs a job of the queue as its owner, in this session, and commits its changes with those of its row.
+    ///
+    /// # Errors
+    /// Those of reading the job's row; the job's own come in the outcome.
+    pub fn run_job(&mut self, job: i64) -> Result<JobOutcome> {
+        use enqueue::{EnqueueType, LockMode, Timeout};
+        let (core, p) = (&self.core, &self.core.p);
+        let kind = EnqueueType::Jq;
+        let Ok(lock) = core.shared.enqueues.get(p, kind, 0, job as u64, LockMode::Exclusive, Timeout::NoWait) else {
+            return Ok(JobOutcome::NotDue);
+        };
+        let outcome = self.run_locked_job(job);
+        self.core.job.set(0);
+        self.core.p.session().job.store(0, Ordering::Relaxed);
+        self.core.shared.enqueues.release(&self.core.p, lock);
+        outcome
+    }
+
+    fn run_locked_job(&mut self, number: i64) -> Result<JobOutcome> {
+        let due = "update sys.job$ set this_date = sysdate, sid = :1 where job = :2 and next_date <= sysdate \
+                   and bitand(nvl(flag, 0), 1) = 0";
+        let sid = crate::world::number(self.sid().into());
+        self.recursive_query(due, &[sid, crate::world::number(number)])?;
+        let found = {
+            let Session { core, state, .. } = &mut *self;
+            let active = state.txn.is_active();
+            let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+            if active { jobs::load(core, &mut cx, number)? } else { None }
+        };
+        let Some(job) = found else { return Ok(JobOutcome::NotDue) };
+        self.commit()?;
+        let owner = self.core.dict.borrow_mut().user(&job.owner)?.map(|u| u.id);
+        let Some(owner) = owner.or((job.owner == "SYS").then_some(UserId::SYS)) else {
+            return Ok(JobOutcome::Failed(Ora::new(1435)));
+        };
+        self.become_user(&job.owner, owner, owner == UserId::SYS);
+        if job.schema != job.owner
+            && let Err(e) = self.core.set_current_schema(&mut self.state, &job.schema)
+        {
+            // The schema is gone: an error of the job, which counts as one.
+            self.become_user("SYS", UserId::SYS, true);
+            return Ok(JobOutcome::Failed(e));
+        }
+        self.core.job.set(number as u64);
+        self.core.p.session().job.store(number as u64, Ordering::Relaxed);
+        let command = &self.core.p.session().command;
+        command.store(net::StatementKind::PLSQL_EXECUTE.0.into(), Ordering::Relaxed);
+        self.begin_call();
+        self.core.plsql.set_takes_results(false);
+        let own_settings = self.core.params.borrow().clone();
+        let result = {
+            let Session { core, state, .. } = &mut *self;
+            let mut set = |(name, value): (&str, &str)| alter::set_nls(core, state, name, value);
+            let set = crate::nls::settings(&job.nls).into_iter().try_for_each(&mut set);
+            let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+            let mut world = World { cx, core };
+            let result = set.and_then(|()| jobs::execute(&mut world, &job));
+            world.cx.session.figures.flush(&core.p, core.shared.library);
+            result
+        };
+        // The next job of this session has its own settings, whatever this one has set.
+        self.core.params.replace(own_settings);
+        self.state.change_nls(|n| nls::apply(&self.core.params.borrow(), n));
+        self.core.p.session().command.store(0, Ordering::Relaxed);
+        // The session is done with the result cache before its job is seen to be gone.
+        self.core.shared.results.end_session(&self.core.p);
+        let result = result.and_then(|()| self.commit());
+        self.end_call();
+        self.become_user("SYS", UserId::SYS, true);
+        match result {
+            Ok(()) => Ok(JobOutcome::Done),
+            Err(e) => {
+                self.rollback()?;
+                Ok(JobOutcome::Failed(e))
+            }
+        }
+    }
+
+    /// Waits for work of a server of parallel queries, and does it. False: nothing came in time, or the instance
+    /// closes.
+    ///
+    /// # Errors
+    /// ORA-00028 when the session was killed.
+    pub fn serve(&mut self, server: u32, time: Duration) -> Result<bool> {
+        let (servers, instance) = (self.core.shared.servers, self.core.instance);
+        let stop = || instance.is_closing();
+        let parallel::Found::Work(work) = servers.wait_for_work(&self.core.p, server, time, &stop) else {
+            self.core.p.check_cancel()?;
+            return Ok(false);
+        };
+        self.begin_call();
+        let done = self.serve_work(&work);
+        self.become_user("SYS", UserId::SYS, true);
+        self.end_call();
+        work.end();
+        self.core.p.session().set_status(SessionStatus::Inactive);
+        match done {
+            // Other errors have been sent to the coordinator.
+            Err(e) if e.is(28) => Err(e),
+            _ => Ok(true),
+        }
+    }
+
+    fn serve_work(&mut self, work: &parallel::Assignment) -> Result<()> {
+        os::crash::point("px-begun");
+        let p = Rc::clone(&self.core.p);
+        let begun = Job::receive(&p, work).and_then(|job| Ok((job.session(&self.state.options)?, job)));
+        let (mut state, job) = match begun {
+            Ok(begun) => begun,
+            Err(e) => return exec::parallel::report(&p, work, e),
+        };
+        let slot = p.session();
+        let (name, id) = job.user();
+        slot.user.store(id, Ordering::Relaxed);
+        slot.username.set(name);
+        state.serves = Some(*work);
+        state.figures.begin_call(&p);
+        let core = &self.core;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: &mut state, host: core };
+        let done = job.run(work, &mut cx);
+        cx.session.figures.flush(&core.p, core.shared.library);
+        done
+    }
+}

@@ -1,0 +1,205 @@
+//! What a session keeps of cursors: those of PL/SQL that are open, closed ones of statements and of blocks.
+//!
+//! [`crate::kept`] and [`crate::blocks`] say when they are used again.
+
+use crate::identity::Identity;
+use exec::{BindType, BlockCursor, Cursor};
+use net::StatementKind;
+use plsql::HostTypes;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+use types::ObjectId;
+
+/// The caller of a statement; cursors of different callers differ in their binds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asker {
+    /// A client. The types of its binds are compared apart.
+    Client,
+    /// PL/SQL: whether binds are one for each name or one for each place, and their declared types.
+    PlSql { by_name: bool, types: Vec<BindType> },
+}
+
+/// An SQL cursor of PL/SQL: where each of its placeholders goes.
+pub struct SqlCursor {
+    pub(crate) cursor: Cursor,
+    /// By placeholder, the bind of the cursor.
+    pub(crate) places: Vec<usize>,
+    /// The identity that opened it, and the name of the schema: names and privileges stay those wherever it is executed
+    /// and fetched from.
+    pub(crate) identity: Identity,
+    pub(crate) schema: Rc<str>,
+    /// The key that it is kept under when it is closed.
+    pub(crate) asker: Asker,
+    /// It changes the audit trail: each execution is noted there, whatever is audited.
+    pub(crate) changes_trail: bool,
+    /// The epoch of the dictionary in which it was found to have columns, and the mark of these.
+    pub(crate) has_columns: (u64, u64),
+}
+
+impl SqlCursor {
+    /// A cursor of the client's, in the hands of PL/SQL.
+    pub fn of_client(cursor: Cursor, identity: Identity, schema: Rc<str>) -> SqlCursor {
+        SqlCursor::new(cursor, Asker::Client, identity, schema)
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> &[exec::Column] {
+        self.cursor.columns()
+    }
+
+    pub(crate) fn new(cursor: Cursor, asker: Asker, identity: Identity, schema: Rc<str>) -> SqlCursor {
+        let places = match asker {
+            Asker::PlSql { by_name: true, .. } => {
+                let names = cursor.binds();
+                let place = |n: usize| names.iter().position(|name| *name == format!("B{n}"));
+                (1..=names.len()).filter_map(place).collect()
+            }
+            _ => (0..cursor.binds().len()).collect(),
+        };
+        let kind = net::StatementKind(cursor.kind().command() as u16);
+        let changes_trail = changes_trail(kind, cursor.dependencies());
+        SqlCursor { cursor, places, identity, schema, asker, changes_trail, has_columns: (u64::MAX, 0) }
+    }
+}
+
+/// Parse calls after which a text is kept.
+const PARSES: u8 = 3;
+/// Texts whose parse calls are counted; one more takes the place of another.
+const COUNTED: usize = 1024;
+
+/// A closed cursor.
+pub(crate) struct Kept {
+    /// When it was used.
+    pub(crate) at: u64,
+    pub(crate) cursor: Cursor,
+    pub(crate) identity: Identity,
+    pub(crate) asker: Asker,
+}
+
+/// The closed cursors of a session, the one used last at the end, and the parse calls of texts.
+#[derive(Default)]
+pub struct KeptCursors {
+    pub(crate) list: Vec<Kept>,
+    pub(crate) counts: Vec<(u64, u8)>,
+}
+
+fn number_of(text: &str) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl KeptCursors {
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// When the one was used that was not used for the longest time.
+    pub fn oldest(&self) -> Option<u64> {
+        self.list.first().map(|kept| kept.at)
+    }
+
+    /// Closes that one.
+    pub fn close_oldest(&mut self) {
+        if !self.list.is_empty() {
+            self.list.remove(0);
+        }
+    }
+
+    /// Closes all.
+    pub fn close_all(&mut self) {
+        self.list.clear();
+    }
+
+    /// Counts a parse call that found nothing kept.
+    pub fn count_parse(&mut self, text: &str) {
+        self.counts.resize(COUNTED, (0, 0));
+        let number = number_of(text);
+        let count = &mut self.counts[number as usize % COUNTED];
+        let parses = if count.0 == number { count.1.saturating_add(1) } else { 1 };
+        *count = (number, parses);
+    }
+
+    /// Whether a text has been parsed so often that it is kept.
+    pub fn is_worth_it(&self, text: &str) -> bool {
+        let number = number_of(text);
+        self.counts.get(number as usize % COUNTED).is_some_and(|count| count.0 == number && count.1 >= PARSES)
+    }
+
+    pub(crate) fn take(
+        &mut self,
+        text: &str,
+        identity: Identity,
+        asker: &Asker,
+        takes: impl Fn(&Cursor) -> bool,
+    ) -> Option<Cursor> {
+        let is_it = |kept: &Kept| {
+            let is_asked = kept.cursor.text() == text && kept.identity == identity && kept.asker == *asker;
+            is_asked && takes(&kept.cursor)
+        };
+        let at = self.list.iter().position(is_it)?;
+        Some(self.list.remove(at).cursor)
+    }
+}
+
+/// A block with its cursor.
+pub struct OpenBlock {
+    pub block: Rc<plsql::Block>,
+    pub cursor: BlockCursor,
+    pub(crate) types: HostTypes,
+    pub(crate) identity: Identity,
+    pub(crate) has_begun: bool,
+}
+
+/// A session's blocks.
+#[derive(Default)]
+pub struct Blocks {
+    /// Those of EXECUTE IMMEDIATE that run, each inside the one before it.
+    pub(crate) running: Vec<OpenBlock>,
+    /// Closed ones, the one used last at the end, and when that was.
+    pub(crate) kept: Vec<(u64, OpenBlock)>,
+    /// Room for the image of a shared cursor.
+    pub(crate) image: Vec<u8>,
+}
+
+impl Blocks {
+    /// How many are kept.
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// When the one was used that was not used for the longest time.
+    pub fn oldest(&self) -> Option<u64> {
+        self.kept.first().map(|(at, _)| *at)
+    }
+
+    /// Closes that one.
+    pub fn close_oldest(&mut self) {
+        if !self.kept.is_empty() {
+            self.kept.remove(0);
+        }
+    }
+
+    /// Closes all that are kept.
+    pub fn close_kept(&mut self) {
+        self.kept.clear();
+    }
+
+    pub(crate) fn place(&self, identity: Identity, text: &str, types: Option<&HostTypes>) -> Option<usize> {
+        let is_it = |open: &OpenBlock| types.is_none_or(|types| open.types == *types);
+        let same = |open: &OpenBlock| open.cursor.text() == text && open.identity == identity && is_it(open);
+        self.kept.iter().position(|(_, open)| same(open))
+    }
+
+    /// What kind of block of that text is kept.
+    pub fn kind_of(&self, identity: Identity, text: &str) -> Option<StatementKind> {
+        let (_, open) = &self.kept[self.place(identity, text, None)?];
+        Some(StatementKind(open.cursor.command() as u16))
+    }
+}
+
+/// Whether a statement changes the audit trail.
+pub(crate) fn changes_trail(kind: StatementKind, objects: &[ObjectId]) -> bool {
+    let trail = dictionary::Base::Aud.table().object;
+    kind != StatementKind::SELECT && objects.contains(&trail)
+}

@@ -1,0 +1,32 @@
+//! What a call answers with, apart from its rows.
+
+use net::StatementKind;
+use net::local::Failure;
+use types::Ora;
+
+/// Whether a connection goes on after a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    Continue,
+    End,
+}
+
+/// Where the rows of a scrollable query begin that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScrollTo {
+    /// The row of that number, from 1.
+    Row(u64),
+    Last,
+}
+
+/// An error as the packet has it.
+pub(crate) fn failure_of(e: &Ora, kind: StatementKind) -> Failure {
+    Failure {
+        facility: e.facility().prefix().to_string(),
+        code: e.code(),
+        text: e.to_string(),
+        position: e.position(),
+        kind,
+        fatal: false,
+    }
+}

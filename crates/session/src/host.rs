@@ -1,0 +1,181 @@
+//! SQL's view of the session: names, functions, fixed tables, the clock.
+
+use crate::context;
+use crate::core::Core;
+use crate::identity::Identity;
+use crate::world::World;
+use dictionary::{Catalog, FixedId, ObjectKind, ObjectPrivilege, SequenceDef, UserId};
+use exec::{ExecCtx, Eyes, FixedTable, HostFunction};
+use std::rc::Rc;
+use types::{DataType, Number, ObjectId, Ora, Result, Timestamp, Value};
+
+impl Core {
+    /// ORA-01031 unless the owner of a view may let others call the function through it: EXECUTE with the grant option,
+    /// as for tables of others, or granted to PUBLIC.
+    fn require_given(&self, owner: UserId, f: &HostFunction) -> Result<()> {
+        let names = self.names()?;
+        let image = names.image();
+        let Some(of) = image.user_named(&f.owner).map(|user| user.id) else { return image.checked() };
+        if of == owner || owner == UserId::SYS {
+            return Ok(());
+        }
+        let unit = f.package.as_ref().unwrap_or(&f.name);
+        let found = image.object_named(of, ObjectKind::Procedure.namespace(), unit);
+        let given = found.is_some_and(|unit| names.may_give(owner, unit.object, of, ObjectPrivilege::Execute));
+        if given { Ok(()) } else { Err(Ora::new(1031)) }
+    }
+
+    fn function_named(&self, cx: &mut ExecCtx<'_>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
+        let mut world = World { cx: cx.reborrow(), core: self };
+        let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
+        // A result with a function whose tables are not known cannot be cached: such a function is not taken for
+        // deterministic. Which tables an invoker's function reads is not known before it is called.
+        let reads = if f.deterministic && !f.invokers { self.plsql.reads(&mut world, &f) } else { None };
+        let (deterministic, dependencies) = (reads.is_some(), reads.unwrap_or_default());
+        Ok(Some(HostFunction { deterministic, dependencies, ..HostFunction::from(f) }))
+    }
+}
+
+impl exec::Host for Core {
+    fn epoch(&self) -> u64 {
+        self.instance.storage().dictionary.epoch()
+    }
+
+    fn note_changes(&self, table: ObjectId, changes: dictionary::monitoring::Changes) {
+        self.instance.storage().dictionary.note_changes(table, changes);
+    }
+
+    fn note_column_use(&self, table: ObjectId, column: u32, how: dictionary::ColumnUse) {
+        self.instance.storage().dictionary.note_column_use(table, column, how);
+    }
+
+    fn catalog(&self) -> Result<Rc<dyn Catalog>> {
+        let names = self.names()?;
+        match &*self.ahead.borrow() {
+            Some(table) => Ok(Rc::new(names.ahead(Rc::clone(table)))),
+            None => Ok(names),
+        }
+    }
+
+    fn rights(&self) -> exec::Rights {
+        let who = self.who_is(self.identity());
+        let all_powerful = who.sysdba || who.user == UserId::SYS;
+        let roles = if all_powerful { Vec::new() } else { who.roles.to_vec() };
+        exec::Rights { user: who.user.0, schema: who.schema.0, all_powerful, roles }
+    }
+
+    fn may_share(&self) -> bool {
+        self.ahead.borrow().is_none()
+    }
+
+    fn fixed_table(&self, id: FixedId) -> &dyn FixedTable {
+        let fixed = self.fixed.as_ref().expect("the catalog names fixed tables only where there are some");
+        fixed.table(id)
+    }
+
+    fn function(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        eyes: Option<Eyes>,
+        path: &[String],
+        args: &[DataType],
+    ) -> Result<Option<HostFunction>> {
+        let of_table = || {
+            let owner = self.ahead.borrow().as_ref()?.owner_id;
+            let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
+            (self.identity() == Identity::definer(owner)).then_some(eyes)
+        };
+        // What DDL runs over a table that it defines is made of the table's expressions.
+        let Some(eyes) = eyes.or_else(of_table) else {
+            return self.outside_ddl(|| self.function_named(cx, path, args));
+        };
+        let name: Rc<str> = self.names()?.image().user_name(eyes.owner).into();
+        self.enter(cx.session, Identity::definer(eyes.owner), &name);
+        let found = self.outside_ddl(|| self.function_named(cx, path, args));
+        self.leave(cx.session);
+        let Some(f) = found? else { return Ok(None) };
+        if eyes.view && eyes.owner != self.identity().user {
+            self.require_given(eyes.owner, &f)?;
+        }
+        if f.invokers && eyes.bequeaths {
+            self.require_inheritance(eyes.owner)?;
+        }
+        if !f.invokers || eyes.bequeaths {
+            return Ok(Some(f));
+        }
+        // The caller of an invoker's function is the owner of the view that contains it. Into the expressions of a table
+        // others may have put it, who may alter or index the table: there it has the rights of its own owner.
+        let is_foreign = !eyes.view && f.owner != *name && f.owner != "SYS";
+        let names = self.names()?;
+        let caller = match names.image().user_named(&f.owner) {
+            Some(of) if is_foreign => (of.id, of.name.as_str().into()),
+            _ => (eyes.owner, name),
+        };
+        names.image().checked()?;
+        Ok(Some(HostFunction { caller: Some(caller), ..f }))
+    }
+
+    fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value> {
+        if function.handle == exec::NESTED_CURSOR {
+            return self.open_nested(cx, function, args);
+        }
+        let Some((owner, name)) = &function.caller else {
+            let mut world = World { cx: cx.reborrow(), core: self };
+            return self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args, &function.omitted));
+        };
+        self.enter(cx.session, Identity::definer(*owner), name);
+        let mut world = World { cx: cx.reborrow(), core: self };
+        let result = self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args, &function.omitted));
+        self.leave(cx.session);
+        result
+    }
+
+    fn name_segment(&self, e: Ora) -> Ora {
+        e.name_segment(|data| self.names().ok()?.image().segment_name(ObjectId(data)))
+    }
+
+    fn sys_context(&self, cx: &mut ExecCtx<'_>, namespace: &str, parameter: &str) -> Result<Value> {
+        context::sys_context(self, cx.session, namespace, parameter)
+    }
+
+    fn next_value(&self, cx: &mut ExecCtx<'_>, sequence: &SequenceDef) -> Result<Number> {
+        self.dict.borrow().next_value(cx.p, sequence)
+    }
+
+    fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {
+        self.plsql.type_def(id)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.local_time()
+    }
+
+    fn sys_guid(&self) -> [u8; 16] {
+        self.new_guid()
+    }
+
+    fn scn_of_time(&self, time: &Timestamp) -> Result<types::Scn> {
+        Core::scn_of_time(self, time)
+    }
+
+    fn time_of_scn(&self, scn: types::Scn) -> Result<Timestamp> {
+        Core::time_of_scn(self, scn)
+    }
+
+    fn check_definition(&self, table: &dictionary::TableDef, scn: types::Scn) -> Result<()> {
+        let dictionary = self.instance.storage().dictionary;
+        // Every change of a definition moves the epoch.
+        let asked = Some((table.object, scn, dictionary.epoch()));
+        let mut known = self.unchanged.get();
+        if known.contains(&asked) {
+            return Ok(());
+        }
+        if !dictionary.is_unchanged_since(&self.p, table.object, scn)? {
+            return Err(Ora::new(1466));
+        }
+        known.rotate_right(1);
+        known[0] = asked;
+        self.unchanged.set(known);
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! The cursors that a session's client has open.
+
+use crate::composite_text;
+use crate::core::Core;
+use crate::held::Held;
+use crate::identity::Identity;
+use crate::source::Source;
+use net::StatementKind;
+use net::local::{self, Direction, Failure};
+use std::collections::HashMap;
+use types::Value;
+
+/// An open query.
+pub(crate) struct Open {
+    pub(crate) source: Source,
+    pub(crate) row: Vec<Value>,
+    /// Rows sent so far.
+    pub(crate) rows: u64,
+    /// A row that has been fetched and not yet sent.
+    pub(crate) ahead: bool,
+    pub(crate) identity: Identity,
+    /// All rows that have been fetched, of a query whose client goes back to them.
+    pub(crate) scroll: Option<Box<exec::Scroll>>,
+    /// A cursor in a row that PL/SQL does not hold: it is closed at its end.
+    pub(crate) of_row: bool,
+    /// The client's number of the statement, whose cursor is kept for its next execution.
+    pub(crate) statement: Option<u16>,
+    /// Rows have objects or collections: their texts are sent, where the protocol has a form for them.
+    pub(crate) has_objects: bool,
+}
+
+impl Open {
+    pub(crate) fn new(source: Source, identity: Identity) -> Open {
+        Open {
+            source,
+            row: Vec::new(),
+            rows: 0,
+            ahead: false,
+            identity,
+            scroll: None,
+            of_row: false,
+            statement: None,
+            has_objects: false,
+        }
+    }
+}
+
+/// The cursors of a session's client, and what is kept between its calls.
+#[derive(Default)]
+pub struct Calls {
+    pub(crate) open: HashMap<u32, Open>,
+    pub(crate) next: u32,
+    /// How many of the open ones PL/SQL may hold, too: they count there.
+    pub(crate) shared: usize,
+    /// Cursors in rows, behind the ones whose rows they are in.
+    pub(crate) nested: Vec<(u32, u32)>,
+    pub(crate) debug: admin::oradebug::Debug,
+    /// Which way the values of the last block's binds go, by their places in the call.
+    pub(crate) directions: Vec<Direction>,
+    /// The row that the last statement of changes has changed last.
+    pub(crate) last_row: Option<types::Rowid>,
+    pub(crate) held: Held,
+}
+
+/// What a call came to.
+pub(crate) struct Outcome {
+    pub(crate) kind: StatementKind,
+    pub(crate) rows: u64,
+    pub(crate) warning: Option<Failure>,
+    pub(crate) out: Vec<(u16, Value)>,
+    /// As [`Done`] has them.
+    pub(crate) cursors: Vec<(u32, Vec<local::Column>)>,
+    pub(crate) results: Vec<u32>,
+    pub(crate) tables: Vec<(u16, Vec<Value>)>,
+}
+
+impl Outcome {
+    pub(crate) fn of(kind: StatementKind) -> Outcome {
+        let (out, cursors, results, tables) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Outcome { kind, rows: 0, warning: None, out, cursors, results, tables }
+    }
+}
+
+/// A column as the packet has it.
+pub(crate) fn wire_column(c: &exec::Column, core: &Core, nls: &types::Nls) -> local::Column {
+    local::Column {
+        name: c.name.clone(),
+        data_type: c.ty,
+        nullable: c.nullable,
+        display_size: c.ty.display_size(nls),
+        nested: match c.ty {
+            types::DataType::Named(_) => composite_text::attributes(c.ty, core, nls),
+            _ => c.nested.iter().map(|c| wire_column(c, core, nls)).collect(),
+        },
+    }
+}

@@ -1,0 +1,6 @@
+//! Random bytes of the operating system.
+
+/// Random bytes.
+pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
+    os::random::bytes().expect("a kernel that this program runs on has random bytes")
+}

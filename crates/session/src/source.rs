@@ -1,0 +1,47 @@
+//! Where the rows of an open query come from.
+
+use crate::core::Core;
+use crate::world::World;
+use exec::{Cursor, ExecCtx};
+use plsql::Datum;
+use types::{Result, Value};
+
+/// Where the rows of an open query come from.
+pub(crate) enum Source {
+    /// The client's own.
+    Own(Box<Cursor>),
+    /// One that PL/SQL may hold, too.
+    Shared(Datum),
+}
+
+impl Source {
+    pub(crate) fn begin_fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
+        match self {
+            Source::Own(cursor) => {
+                cursor.begin_clients_fetch();
+                cursor.pause(false, cx);
+                Ok(())
+            }
+            Source::Shared(cursor) => core.plsql.fetches_cursor(&mut World { cx: cx.reborrow(), core }, cursor, true),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
+        match self {
+            Source::Own(cursor) => cursor.fetch(cx, row),
+            Source::Shared(cursor) => core.plsql.fetch_cursor(&mut World { cx: cx.reborrow(), core }, cursor, row),
+        }
+    }
+
+    /// `sent`: the rows that the client got.
+    pub(crate) fn end_fetch(&mut self, sent: u64, core: &Core, cx: &mut ExecCtx<'_>) {
+        match self {
+            Source::Own(cursor) => cursor.end_clients_fetch(sent, cx),
+            Source::Shared(cursor) => {
+                // One that a function of the query has closed needs no pause.
+                let _ = core.plsql.fetches_cursor(&mut World { cx: cx.reborrow(), core }, cursor, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The results of compiling invalid units and views, on their way into the dictionary.
+
+use crate::core::Core;
+use crate::ddl_call;
+use dictionary::{ErrorLine, Verdict};
+use enqueue::{EnqueueType, LockMode, Timeout};
+use exec::ExecCtx;
+use std::time::Duration;
+use txn::Txn;
+use types::ObjectId;
+
+/// How long a call waits at its end for another session that defines something.
+const VERDICTS_WAIT: Duration = Duration::from_secs(10);
+
+impl Core {
+    /// Notes how compiling a unit went, for [`Self::store_verdicts`].
+    pub(crate) fn note_verdict(&self, object: ObjectId, epoch: u64, errors: &[plsql::CompileError]) {
+        let mut errors = errors.to_vec();
+        crate::ddl_call::sort_errors(&mut errors);
+        let line = |e: plsql::CompileError| ErrorLine { line: e.line, column: e.column, text: e.text };
+        let errors = errors.into_iter().map(line).collect();
+        self.dict.borrow().verdicts().borrow_mut().push(Verdict { object, epoch, errors });
+    }
+
+    /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS
+    /// and USER_ERRORS. Units that were compiled before another session's DDL are compiled again.
+    pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
+        self.plsql.forget_failures();
+        self.enter_verdicts(cx);
+        // A unit that was compiled again here is no failure of the next call.
+        self.plsql.forget_failures();
+    }
+
+    fn enter_verdicts(&self, cx: &mut ExecCtx<'_>) {
+        let verdicts = self.dict.borrow().verdicts().take();
+        if verdicts.is_empty() {
+            return;
+        }
+        let dictionary = self.dict.borrow().shared().clone();
+        let Ok(news) = dictionary.news(&self.p, verdicts) else { return };
+        if news.is_empty() {
+            return;
+        }
+        let timeout = Timeout::After(VERDICTS_WAIT);
+        let taken = dictionary.enqueues().get(&self.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, timeout);
+        let Ok(lock) = taken else { return };
+        // No other session moves the epoch while this one holds the lock.
+        let epoch = dictionary.epoch();
+        let (mut good, old): (Vec<Verdict>, Vec<Verdict>) =
+            news.into_iter().partition(|verdict| verdict.epoch == epoch);
+        for verdict in old {
+            ddl_call::compile(self, cx, verdict.object);
+        }
+        good.extend(self.dict.borrow().verdicts().take());
+        let mut txn = Txn::inside(&cx.session.txn);
+        let hook = self.instance.on_commit();
+        let news = dictionary.news(&self.p, good);
+        let done = news.and_then(|news| dictionary.store_verdicts(&self.p, &mut txn, &hook, &news));
+        if done.is_err() {
+            let _ = self.shared.txns.rollback(&self.p, &mut txn);
+        }
+        self.shared.txns.show_transaction(&self.p, &cx.session.txn);
+        dictionary.enqueues().release(&self.p, lock);
+    }
+}
