@@ -318,7 +318,7 @@ fn os_statistics(two: &Two) -> Section {
         vec![Cell::text(name), first, second, percent(both)]
     });
     let columns = vec![left("Statistic", 28), number("1st", 20), number("2nd", 20), number("%Diff", 9)];
-    let notes = ["Times are what was added, in hundredths of a second; others are values at the end"];
+    let notes = ["Times are increases, in hundredths of a second; others are values at the end"];
     let summary = "This table displays operating systems statistics of both periods";
     section("Operating System Statistics", summary, &notes, columns, rows.collect())
 }
@@ -665,7 +665,7 @@ fn parameters(two: &Two) -> Section {
         (first != second).then(|| vec![Cell::text(name), shown(first), shown(second)])
     });
     let columns = vec![left("Parameter Name", 40), left("1st", 40), left("2nd", 40)];
-    let notes = ["those that differ, as they were at the end of each period"];
+    let notes = ["parameters that differ, with their values at the end of each period"];
     section("init.ora Parameters", "This table displays parameters that differ", &notes, columns, rows.collect())
 }
 
@@ -719,7 +719,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_most_stands_first_with_both_figures() {
+    fn the_largest_difference_comes_first_with_both_figures() {
         let two = Two { first: period(2000, 10.0), second: period(6000, 20.0) };
         let Body::Table(table) = latches(&two).body else { panic!() };
         let shown: Vec<String> = table.rows[0].iter().map(Cell::shown).collect();

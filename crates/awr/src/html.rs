@@ -264,7 +264,7 @@ fn active_sessions(p: &Period, out: &mut String) {
             let mut classes = vec![("DB CPU".to_string(), step.cpu_us as f64 / us)];
             classes.extend(step.waited.iter().map(|(class, waited)| (class.clone(), *waited as f64 / us)));
             let known = step.cpu_us + step.waited.iter().map(|w| w.1).sum::<u64>();
-            classes.push((svg::IN_LINE.to_string(), step.db_time_us.saturating_sub(known) as f64 / us));
+            classes.push((svg::WAITING_FOR_CPU.to_string(), step.db_time_us.saturating_sub(known) as f64 / us));
             svg::Stack { from_s: step.from_s, to_s: step.to_s, classes }
         })
         .collect();
@@ -295,7 +295,7 @@ fn top_events(p: &Period, out: &mut String) {
     let cpu = p.time_us("DB CPU");
     let mut rows: Vec<(String, String, f64)> = vec![("DB CPU".into(), "DB CPU".into(), cpu as f64)];
     let known = cpu + foreground(p).iter().map(|r| r.3).sum::<u64>();
-    rows.push((svg::IN_LINE.into(), svg::IN_LINE.into(), p.db_time_us().saturating_sub(known) as f64));
+    rows.push((svg::WAITING_FOR_CPU.into(), svg::WAITING_FOR_CPU.into(), p.db_time_us().saturating_sub(known) as f64));
     rows.extend(foreground(p).into_iter().map(|(event, class, _, us)| (event, class, us as f64)));
     rows.sort_by(|a, b| b.2.total_cmp(&a.2));
     let all = p.db_time_us() as f64;

@@ -3,12 +3,12 @@
 use types::escape::html as escape;
 
 /// The part of DB time that is neither CPU nor a wait: processes were ready to run without a CPU.
-pub const IN_LINE: &str = "in line for a CPU";
+pub const WAITING_FOR_CPU: &str = "waiting for a CPU";
 
 /// Colours of wait classes, `DB CPU` first; chosen to be distinguishable by most people.
 const COLOURS: &[(&str, &str)] = &[
     ("DB CPU", "#15803d"),
-    (IN_LINE, "#86c99a"),
+    (WAITING_FOR_CPU, "#86c99a"),
     ("Concurrency", "#9f1239"),
     ("User I/O", "#1d4ed8"),
     ("System I/O", "#0891b2"),

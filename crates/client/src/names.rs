@@ -218,7 +218,8 @@ impl Names {
     pub fn resolve(&self, place: &str) -> ClientResult<Route> {
         let place = place.trim();
         if place.starts_with('(') {
-            let entry = Entry::parse(place).ok_or_else(|| unknown(&format!("{place} is no connect descriptor")))?;
+            let entry =
+                Entry::parse(place).ok_or_else(|| unknown(&format!("{place} is not a valid connect descriptor")))?;
             return self.of_entry(&entry);
         }
         let is_bare = !place.contains(['/', ':', ',', ';', '?']);
@@ -228,7 +229,7 @@ impl Names {
             let name = domain.map_or(name.clone(), |domain| format!("{name}.{}", domain.to_ascii_lowercase()));
             match self.entries.get(&name) {
                 Some(Ok(entry)) => return self.of_entry(entry),
-                Some(Err(text)) => return Err(unknown(&format!("the entry {name} is none: {text}"))),
+                Some(Err(text)) => return Err(unknown(&format!("the entry {name} is not a valid descriptor: {text}"))),
                 None => {}
             }
         }
@@ -237,9 +238,9 @@ impl Names {
                 [] => "there is no tnsnames.ora".into(),
                 files => files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", "),
             };
-            return Err(unknown(&format!("{place} is not known here ({where_to})")));
+            return Err(unknown(&format!("{place} was not found ({where_to})")));
         }
-        self.of_ezconnect(place).ok_or_else(|| unknown(&format!("{place} is no address")))
+        self.of_ezconnect(place).ok_or_else(|| unknown(&format!("{place} is not a valid address")))
     }
 
     fn of_entry(&self, entry: &Entry) -> ClientResult<Route> {
@@ -262,10 +263,7 @@ impl Names {
         let mut found = Vec::new();
         entry.all("ADDRESS", &mut found);
         if entry.text_of("SSL_SERVER_CERT_DN").is_some() {
-            return Err(tns(
-                12533,
-                "SSL_SERVER_CERT_DN is not supported: the host's name is looked for in the certificate",
-            ));
+            return Err(tns(12533, "SSL_SERVER_CERT_DN is not supported: the certificate must contain the host name"));
         }
         let wallet = entry.text_of("MY_WALLET_DIRECTORY").or(entry.text_of("WALLET_LOCATION"));
         let trust = self.trust(wallet, entry.text_of("SSL_SERVER_DN_MATCH"));
@@ -586,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn sqlnet_ora_says_where_names_are_looked_for() {
+    fn sqlnet_ora_selects_the_naming_methods() {
         let dir = folder(
             "settings",
             &[

@@ -214,7 +214,7 @@ impl Wire {
                 Ok(n) => self.packets.extend(&self.scratch[..n]),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    return Err(tns_error(self.silence, "the server is silent"));
+                    return Err(tns_error(self.silence, "the server did not answer in time"));
                 }
                 Err(e) => return Err(lost(&e.to_string())),
             }
@@ -393,7 +393,7 @@ impl NetSession {
 
     /// Logs on through the first address of the route whose listener accepts the connection.
     pub(crate) fn by_route(route: &Route, who: &Who<'_>) -> ClientResult<NetSession> {
-        let mut last = tns_error(12533, "there is no address");
+        let mut last = tns_error(12533, "the connect data contain no address");
         for description in route.in_turn() {
             for attempt in 0..=description.retries {
                 if attempt > 0 {

@@ -615,7 +615,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_says_what_it_is_and_which_binds_it_has() {
+    fn kind_and_binds_are_read_from_the_text() {
         let text = |sql: &str| {
             let Text { is_query, is_block, places } = Text::of(sql);
             let places: Vec<String> = places.iter().map(|(n, t)| format!("{n}{}", if *t { "!" } else { "" })).collect();
@@ -640,7 +640,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_out_as_they_went_in() {
+    fn lines_of_dbms_output_survive_encoding() {
         let mut lines = Vec::new();
         unpack("2:ab-1:3:a:b0:", &mut lines).unwrap();
         assert_eq!(lines, [Some("ab".into()), None, Some("a:b".into()), Some(String::new())]);

@@ -43,7 +43,7 @@ impl Trust {
     }
 
     fn config(&self) -> ClientResult<ClientConfig> {
-        let file = self.file().ok_or_else(|| failed(28759, "no authorities are known here"))?;
+        let file = self.file().ok_or_else(|| failed(28759, "no trusted certificate authorities were found"))?;
         let unread = |e: String| failed(28759, &format!("{}: {e}", file.display()));
         let text = std::fs::read(&file).map_err(|e| unread(e.to_string()))?;
         let mut roots = RootCertStore::empty();
@@ -53,7 +53,7 @@ impl Trust {
             let _ = roots.add(certificate);
         }
         if roots.is_empty() {
-            return Err(unread("there is no certificate in it".into()));
+            return Err(unread("the file contains no certificate".into()));
         }
         let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
         let builder = builder.with_safe_default_protocol_versions().map_err(|e| failed(28860, &e.to_string()))?;

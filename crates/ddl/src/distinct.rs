@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_tells_a_key_from_a_column_of_few_values() {
+    fn a_sample_distinguishes_a_key_from_a_column_with_few_values() {
         let sample = |values: &dyn Fn(u64) -> u64| {
             let mut sampled = Sampled::default();
             (0..100_000u64).step_by(10).for_each(|row| sampled.add(hash(&values(row).to_be_bytes())));

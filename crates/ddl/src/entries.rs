@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_ends_it_while_entries_come() {
+    fn a_check_can_end_the_collection_of_entries() {
         let (mut entries, mut checks) = (Entries::default(), 0);
         let ended = (0..100_000u32).find_map(|n| {
             let mut check = || {

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_nearly_all_rows_have_are_enough() {
+    fn the_most_frequent_values_suffice_when_nearly_all_rows_have_them() {
         let many = values(&[(1, 1), (2, 500), (3, 400), (4, 1), (9, 2)]);
         let histogram = made(&many, Size::Buckets(4)).expect("values");
         assert_eq!(histogram.kind, HistogramKind::TopFrequency);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn automatic_histograms_want_skew_or_gaps() {
+    fn automatic_histograms_need_skew_or_gaps() {
         let even: Vec<(u8, u64)> = (0..50).map(|n| (n, 20)).collect();
         assert!(made(&values(&even), Size::Auto).is_none());
         let skewed: Vec<(u8, u64)> = (0..50).map(|n| (n, if n == 3 { 500 } else { 20 })).collect();

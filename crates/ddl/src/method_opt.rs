@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_clause_is_refused_with_its_text() {
+    fn an_invalid_clause_is_refused_with_its_text() {
         let bad = ["junk", "for all", "for all columns size", "for all columns size 0", "for all columns size 2049"];
         for text in bad.into_iter().chain(["for columns", "for columns (a", "for columns a size much", "for ?"]) {
             let error = parse(text).expect_err(text);

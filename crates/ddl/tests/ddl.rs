@@ -338,7 +338,7 @@ impl IntoNumber for i64 {
 }
 
 #[test]
-fn tables_come_and_go() {
+fn tables_are_created_and_dropped() {
     let database = Database::new();
     let mut s = database.session("SYSTEM");
     s.ok("create table t (n number(10) not null, v varchar2(20 char) default 'x', d date)");
@@ -366,7 +366,7 @@ fn tables_come_and_go() {
 }
 
 #[test]
-fn a_failed_statement_leaves_nothing() {
+fn a_failed_statement_leaves_no_changes() {
     let database = Database::new();
     let mut s = database.session("SYSTEM");
     let free = |s: &mut Session<'_>| s.run("create table probe (n number)").and_then(|_| s.run("drop table probe"));

@@ -93,7 +93,7 @@ fn one_sample_for_people_and_for_programs() {
     assert_eq!(own.count(), 0, "the observer is not observed");
 
     let said = text(&scene.top(&["--once", "--interval", "0.3"]));
-    assert!(said.contains(HOT) && said.contains("Who waits for whom"), "{said}");
+    assert!(said.contains(HOT) && said.contains("Blocking sessions"), "{said}");
     let csv = text(&scene.top(&["--once", "--csv", "--interval", "0.3"]));
     assert_eq!(csv.lines().next(), Some("event,wait_class,active_sessions,share,waits_per_s,avg_wait_us"));
     assert!(csv.lines().any(|line| line.starts_with(&format!("{HOT},Application,1"))), "{csv}");

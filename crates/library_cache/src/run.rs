@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_what_was_written() {
+    fn figures_survive_encoding() {
         let words: [AtomicU64; CHUNK_BYTES / 8] = std::array::from_fn(|n| AtomicU64::new(n as u64 + 1));
         let figures = read(&words);
         assert_eq!((figures.executions, figures.total.starts, figures.last.elapsed_us), (1, 2, 15));

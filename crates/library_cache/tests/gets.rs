@@ -125,7 +125,7 @@ fn children_differ_by_user_schema_settings_and_binds() {
 }
 
 #[test]
-fn what_ddl_makes_invalid_is_loaded_again_in_place_unless_it_is_pinned() {
+fn invalid_cursors_are_loaded_again_in_place_unless_pinned() {
     for design in DESIGNS {
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
@@ -150,7 +150,7 @@ fn what_ddl_makes_invalid_is_loaded_again_in_place_unless_it_is_pinned() {
 }
 
 #[test]
-fn the_oldest_give_way_and_the_kept_and_pinned_stay() {
+fn the_oldest_are_evicted_and_the_kept_and_pinned_stay() {
     for design in DESIGNS {
         let f = fixture(design, 32);
         let p = testing::attach(f.all, "test");
@@ -204,7 +204,7 @@ fn sessions_take_copies_of_a_hot_statement_in_turn() {
 }
 
 #[test]
-fn open_and_kept_cursors_are_shown_with_who_executes_them() {
+fn open_and_kept_cursors_are_shown_with_their_executions() {
     for design in DESIGNS {
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
@@ -223,7 +223,7 @@ fn open_and_kept_cursors_are_shown_with_who_executes_them() {
 }
 
 #[test]
-fn what_a_session_is_seen_to_execute_is_the_statement_that_runs_and_else_the_block() {
+fn the_current_cursor_is_the_running_statement_or_else_the_block() {
     for design in DESIGNS {
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
@@ -326,7 +326,7 @@ fn aware(share: &[f64], plan_hash: u32) -> Content<'_> {
 }
 
 #[test]
-fn a_sensitive_child_gives_way_to_children_by_selectivity_and_those_with_one_plan_are_one() {
+fn aware_children_replace_a_sensitive_one_and_merge_when_their_plans_are_equal() {
     for design in DESIGNS {
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
@@ -369,7 +369,7 @@ fn a_sensitive_child_gives_way_to_children_by_selectivity_and_those_with_one_pla
 }
 
 #[test]
-fn children_of_others_are_given_where_there_is_no_own_one_in_the_gets_of_a_soft_parse() {
+fn a_soft_parse_returns_children_of_other_users_when_there_is_no_own_one() {
     for design in DESIGNS {
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
@@ -414,7 +414,7 @@ fn children_of_others_are_given_where_there_is_no_own_one_in_the_gets_of_a_soft_
 }
 
 #[test]
-fn corrections_are_found_until_what_they_are_of_changes() {
+fn corrections_last_until_their_objects_change() {
     for design in DESIGNS {
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
@@ -448,7 +448,7 @@ fn run_of(f: &Fixture, n: u32) -> Vec<LineFigures> {
 }
 
 #[test]
-fn figures_of_operations_are_the_last_ones_and_all_and_go_with_the_plan() {
+fn figures_of_operations_are_last_and_total_and_go_with_the_plan() {
     for design in DESIGNS {
         let f = fixture(design, 64);
         let p = testing::attach(f.all, "test");
@@ -483,7 +483,7 @@ fn figures_of_operations_are_the_last_ones_and_all_and_go_with_the_plan() {
 }
 
 #[test]
-fn figures_that_have_no_room_are_not_kept() {
+fn figures_without_room_are_not_kept() {
     let f = fixture(Design::Versioned, 16);
     let p = testing::attach(f.all, "test");
     let (handle, _) = f.parse(&p, 5, &env(1));
@@ -551,7 +551,7 @@ fn a_unit_is_run_or_claimed_by_processes_and_never_both() {
 }
 
 #[test]
-fn who_wants_a_unit_that_waits_for_its_own_call_is_told_of_the_circle() {
+fn a_cycle_of_waits_for_units_is_a_deadlock() {
     let f = fixture(Design::Versioned, 64);
     let [one, two] = [0; 2].map(|_| testing::attach(f.all, "test"));
     let f = &f;

@@ -204,7 +204,7 @@ impl Fixture {
 }
 
 #[test]
-fn one_session_finds_what_it_put_in() {
+fn one_session_finds_its_own_entries() {
     for design in DESIGNS {
         let f = fixture(design);
         let p = testing::attach(f.all, "test");
@@ -220,7 +220,7 @@ fn one_session_finds_what_it_put_in() {
 }
 
 #[test]
-fn sessions_at_once_leave_a_whole_cache() {
+fn concurrent_sessions_leave_a_consistent_cache() {
     for design in DESIGNS {
         let f = fixture(design);
         let counted: u64 = testing::run_threads(f.all, 4, |p, n| {

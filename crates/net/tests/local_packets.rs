@@ -237,7 +237,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_request_comes_back(r in request()) {
+    fn a_request_survives_encoding(r in request()) {
         let bytes = encoded(|o| r.encode(o));
         prop_assert_eq!(Request::decode(&bytes).unwrap(), r);
         // Every shorter packet is refused, and so is a longer one.
@@ -249,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_comes_back(r in reply()) {
+    fn a_reply_survives_encoding(r in reply()) {
         let bytes = encoded(|o| r.encode(o));
         prop_assert_eq!(Reply::decode(&bytes).unwrap(), r);
         for cut in 0..bytes.len().min(200) {

@@ -41,7 +41,7 @@ fn changed_proofs_prove_nothing() {
 }
 
 #[test]
-fn counts_are_held_against_what_is_there() {
+fn counts_are_checked_against_the_remaining_bytes() {
     // An execution with a million empty rows.
     let binds = [Shape { number: 2, ..Shape::default() }; 2];
     let rules = BindRules { returning: vec![true; 2], ..BindRules::default() };

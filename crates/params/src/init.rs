@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_nothing_can_obey_are_refused() {
+    fn unsupported_values_are_refused() {
         let refused = |pair: &str| InitParams::default().set_pair(pair).expect_err(pair).code();
         for (pair, code) in [
             ("nls_language=KLINGON", 12705),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_wrong_part() {
         let mut p = InitParams::default();
         for (line, code) in
             [("no_such_parameter=1", 1078), ("processes", 1078), ("processes=many", 2017), ("result_cache_mode=x", 96)]

@@ -176,7 +176,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_as_a_tree(
+        fn an_int_map_behaves_like_a_btree_map(
             start in -3i64..3,
             steps in prop::collection::vec((0u8..12, -4i64..14, -4i64..14), 1..60),
         ) {
@@ -215,7 +215,7 @@ mod tests {
         }
 
         #[test]
-        fn extreme_keys_are_borne(keys in prop::collection::vec(prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(0), Just(-1)], 1..6)) {
+        fn extreme_keys_are_supported(keys in prop::collection::vec(prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(0), Just(-1)], 1..6)) {
             let mut map = IntMap::default();
             for key in &keys {
                 *map.entry(*key, || 0) += 1;

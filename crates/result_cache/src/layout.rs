@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_go_in_and_come_out_at_any_place() {
+    fn bytes_are_stored_and_read_at_any_offset() {
         for from in [8, 16, 200, 1008, 1016] {
             for len in [0, 1, 7, 8, 9, 100] {
                 let block = block();

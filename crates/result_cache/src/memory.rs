@@ -350,7 +350,7 @@ mod tests {
 
     /// Rows may fill a block with any bytes, including bytes that look like the bookkeeping words of a later life.
     #[test]
-    fn a_life_never_comes_back_whatever_rows_the_block_held() {
+    fn a_life_does_not_recur_for_any_contents_of_the_block() {
         let config = Config {
             max_size_bytes: 32 * 1024,
             max_result_percent: 100,

@@ -156,7 +156,7 @@ fn memory_is_limited_and_the_least_recently_used_go_first() {
 }
 
 #[test]
-fn a_disabled_or_bypassed_cache_is_never_in_the_way() {
+fn a_disabled_or_bypassed_cache_is_not_used() {
     let f = fixture(Design::Versioned, 0);
     let p = testing::attach(f.all, "test");
     assert_eq!(f.cache.status(), "DISABLED");

@@ -137,7 +137,7 @@ fn every_session_group_has_its_own_copy_and_a_change_makes_all_stale() {
 }
 
 #[test]
-fn what_does_not_exist_is_remembered_and_what_is_too_long_is_not() {
+fn missing_rows_are_cached_and_too_long_ones_are_not() {
     for design in DESIGNS {
         let f = fixture(config(design, 256));
         let p = testing::attach(f.all, "test");
@@ -155,7 +155,7 @@ fn what_does_not_exist_is_remembered_and_what_is_too_long_is_not() {
 }
 
 #[test]
-fn a_full_cache_makes_room_and_a_cache_of_loads_is_passed_by() {
+fn a_full_cache_evicts_and_a_cache_full_of_loads_is_bypassed() {
     for design in DESIGNS {
         let f = fixture(config(design, 5));
         let p = testing::attach(f.all, "test");
@@ -182,7 +182,7 @@ fn a_full_cache_makes_room_and_a_cache_of_loads_is_passed_by() {
 }
 
 #[test]
-fn nothing_is_used_or_stored_while_a_commit_is_on_its_way() {
+fn nothing_is_used_or_stored_while_a_commit_is_in_progress() {
     for design in DESIGNS {
         let f = fixture(config(design, 256));
         let (p, q) = (testing::attach(f.all, "test"), testing::attach(f.all, "test"));
@@ -204,7 +204,7 @@ fn nothing_is_used_or_stored_while_a_commit_is_on_its_way() {
 }
 
 #[test]
-fn who_finds_a_row_being_loaded_waits_for_it() {
+fn a_session_waits_for_a_row_that_another_loads() {
     let f = fixture(config(Design::Versioned, 256));
     let p = testing::attach(f.all, "test");
     let mut out = RowValue::new();

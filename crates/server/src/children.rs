@@ -109,7 +109,7 @@ pub fn run(
     signal::ignore(signal::SIGINT);
     signal::unblock(&[signal::SIGINT, signal::SIGCHLD, signal::SIGQUIT, signal::SIGUSR1]);
     signal::restore_default(signal::SIGQUIT);
-    be_known_as(instance, role, alert);
+    set_identity(instance, role, alert);
     let role_now = std::cell::Cell::new(role);
     let ended = match (role, given) {
         (Role::Server, Given::Spare(gets)) => {
@@ -126,7 +126,7 @@ pub fn run(
                     os::process::exit_now(1);
                 }
                 role_now.set(Role::Server);
-                be_known_as(instance, Role::Server, alert);
+                set_identity(instance, Role::Server, alert);
                 listener::serve_in_copy(instance, proved, listener, forked_ns, alert)
             }
         },
@@ -158,13 +158,13 @@ pub const SERVER_NAME: &str = "lw_server";
 pub const SPARE_NAME: &str = "lw_spare";
 
 /// Sets the role's name in the process list and in panic reports, and the role for the crash points of tests.
-fn be_known_as(instance: &'static Instance, role: Role, alert: &AlertLog) {
+fn set_identity(instance: &'static Instance, role: Role, alert: &AlertLog) {
     os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
     os::crash::spare(role.has_work_of_its_own());
     if !role.is_background() {
         os::process::set_oom_score(SESSION_OOM_SCORE);
     }
-    die_of_panics(instance, role, alert);
+    install_panic_hook(instance, role, alert);
 }
 
 /// When memory runs out, the kernel kills a session before the processes that the instance needs (invariant 10).
@@ -176,7 +176,7 @@ const PANICKED: i32 = 101;
 /// Installs a panic hook (invariant 9) that writes to the alert log and the process's trace file and ends the process
 /// at once, like a kill: no destructor runs on broken data, and PMON rolls the process's changes back and frees what it
 /// held. A panic inside the hook aborts the process, which has the same effect.
-fn die_of_panics(instance: &'static Instance, role: Role, alert: &AlertLog) {
+fn install_panic_hook(instance: &'static Instance, role: Role, alert: &AlertLog) {
     let alert = alert.duplicate();
     std::panic::set_hook(Box::new(move |info| {
         let what = info.payload();

@@ -42,7 +42,7 @@ impl std::fmt::Display for PlaceError {
         match self {
             PlaceError::InUse(pid) => write!(
                 f,
-                "ORA-01081: cannot start already-running ORACLE - shut it down first\nprocess {pid} has the directory"
+                "ORA-01081: cannot start already-running ORACLE - shut it down first\nprocess {pid} uses the directory"
             ),
             PlaceError::Os(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
             PlaceError::Io(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
@@ -148,8 +148,8 @@ fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
     }
     let Some(name) = foreign else { return Ok(()) };
     Err(PlaceError::Foreign(format!(
-        "{}: there is no database, and the directory is not empty: it has '{name}'. Choose an empty directory, or one that is not there \
-         yet, or put the file init.ora beside what it has",
+        "{}: the directory has no database and is not empty: it contains '{name}'. Choose an empty or a new directory, or put \
+         a file init.ora into this one",
         dir.display()
     )))
 }
@@ -164,7 +164,7 @@ fn close_to_others(dir: &Path) -> Result<(), PlaceError> {
     }
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).map_err(|e| {
         let text =
-            "others can get into the directory, and it cannot be closed to them: chmod 700 it, or choose another";
+            "other users can access the directory, and its mode cannot be changed: set it to 0700, or choose another";
         PlaceError::Io(format!("{}: {text} ({e})", dir.display()))
     })
 }
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_has_one_owner_and_a_temporary_one_goes_away() {
+    fn a_directory_has_one_owner_and_a_temporary_one_is_removed() {
         let place = Place::take_temporary().unwrap();
         let dir = place.dir().to_path_buf();
         // The lock belongs to the open file, so a second open by this process conflicts like one by another process.

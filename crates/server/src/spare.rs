@@ -428,7 +428,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn what_nobody_needs_for_a_second_ends() {
+    fn spare_processes_unused_for_a_second_end() {
         let began = Instant::now() + Duration::from_secs(10);
         let at = |s| began + Duration::from_secs(s);
         let mut pool = Pool::new(2, 32);
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn the_desk_hears_who_waits_and_what_was_proved() {
+    fn the_desk_receives_waiting_processes_and_proofs() {
         let desk = Desk::new().unwrap();
         let mut message = Vec::new();
         assert!(desk.hear(&mut message).is_none());

@@ -594,13 +594,13 @@ impl Supervisor {
             return;
         }
         if last_of(&self.started_again, role).is_some_and(|at| at.elapsed() < RESTART_LIMIT) {
-            self.alert.write(&format!("{name} ended soon after its start and is not started again"));
+            self.alert.write(&format!("{name} ended soon after its start and is not restarted"));
             return;
         }
         self.started_again.retain(|(r, _)| *r != role);
         self.started_again.push((role, Instant::now()));
         match self.fork(role, Given::Nothing) {
-            Ok(pid) => self.alert.write(&format!("{name} started again with pid={pid}")),
+            Ok(pid) => self.alert.write(&format!("{name} restarted with pid={pid}")),
             Err(text) => self.alert.write(&text),
         }
     }

@@ -86,7 +86,7 @@ pub fn parse(words: &[String]) -> Result<Arguments, String> {
                     "1" => 1,
                     "2" => 2,
                     "3" => 3,
-                    other => return Err(format!("{word} {other}: the level is 1, 2 or 3")),
+                    other => return Err(format!("{word} {other}: the level must be 1, 2 or 3")),
                 };
             }
             // The release whose behaviour a script expects. Latchwork has one behaviour, so any release is accepted.
@@ -96,7 +96,7 @@ pub fn parse(words: &[String]) -> Result<Arguments, String> {
             "--dir" => out.dir = Some(PathBuf::from(value("--dir")?)),
             "--param" => {
                 let pair = value("--param")?;
-                let (name, value) = pair.split_once('=').ok_or(format!("--param {pair}: NAME=VALUE is wanted"))?;
+                let (name, value) = pair.split_once('=').ok_or(format!("--param {pair}: expected NAME=VALUE"))?;
                 out.params.push((name.trim().to_string(), value.trim().to_string()));
             }
             script if script.starts_with('@') && script.len() > 1 => {
@@ -112,7 +112,7 @@ pub fn parse(words: &[String]) -> Result<Arguments, String> {
         out.logon = Some(parse_logon(&logon.join(" "))?);
     }
     if !out.params.is_empty() && !out.ephemeral {
-        return Err("--param goes with --ephemeral; a lasting instance has its own init file".into());
+        return Err("--param requires --ephemeral; other instances use their init files".into());
     }
     Ok(out)
 }

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_read_with_its_abbreviations() {
+    fn options_are_parsed_with_their_abbreviations() {
         for (text, shown, taken) in [
             ("off", "autotrace OFF", 1),
             ("ON", "autotrace ON EXPLAIN STATISTICS", 1),

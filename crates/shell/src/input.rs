@@ -169,7 +169,7 @@ mod tests {
     fn scripts_of_the_home_come_with_the_program() {
         let mut scripts = Scripts::default();
         scripts.open("?/rdbms/admin/awrrpti", false, vec![]).unwrap();
-        assert!(scripts.next_line().is_some_and(|line| line.is_ok_and(|line| line.starts_with("-- A report"))));
+        assert!(scripts.next_line().is_some_and(|line| line.is_ok_and(|line| line.starts_with("-- Workload report"))));
         scripts.open("?/rdbms/admin/awrgrpt.sql", false, vec![]).unwrap();
         assert!(scripts.open("?/rdbms/admin/../../etc/passwd", false, vec![]).is_err());
         assert_eq!(scripts.open("?/x", false, vec![]).unwrap_err(), "SP2-0310: unable to open file \"?/x.sql\"");

@@ -137,7 +137,7 @@ fn run(arguments: &Arguments, place: &mut Place, reader: &mut dyn LineReader, in
     } else if !arguments.nolog {
         let logon = if arguments.ephemeral { Some("/ as sysdba".to_string()) } else { shell.ask_logon(interactive) };
         let Some(logon) = logon else {
-            eprintln!("SP2-0306: no user name; say for instance: latchwork sql / as sysdba");
+            eprintln!("SP2-0306: no user name; for example: latchwork sql / as sysdba");
             return 1;
         };
         match parse_logon(&logon) {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_asked_for_and_kept_with_two_marks_only() {
+    fn an_undefined_variable_is_asked_for_and_kept_only_with_two_marks() {
         let mut v = Variables::default();
         assert_eq!(replace(&mut v, "<&ask>").unwrap().unwrap(), "<asked>");
         assert_eq!(v.get("ask"), None);

@@ -143,7 +143,7 @@ fn a_statement_counts_from_where_it_was_last_seen() {
 }
 
 #[test]
-fn chains_begin_with_who_waits_for_nobody() {
+fn chains_begin_with_sessions_that_do_not_wait() {
     let sessions = [session(12, Some(30)), session(14, Some(12)), session(30, None), session(13, Some(30))];
     let chain: Vec<(u64, usize, usize)> =
         blocker_chains(&sessions).iter().map(|l| (l.sid, l.depth, l.behind)).collect();
@@ -151,7 +151,7 @@ fn chains_begin_with_who_waits_for_nobody() {
 }
 
 #[test]
-fn a_circle_of_waiters_is_told_once() {
+fn a_cycle_of_waiters_is_listed_once() {
     let sessions = [session(1, Some(2)), session(2, Some(1)), session(3, Some(1))];
     let chain: Vec<(u64, usize)> = blocker_chains(&sessions).iter().map(|l| (l.sid, l.depth)).collect();
     assert_eq!(chain, [(1, 0), (2, 1), (3, 1)]);

@@ -195,7 +195,7 @@ fn replay(snapshots: Vec<Snapshot>, interval: Duration, orders: &Receiver<Order>
         let pause = Duration::from_micros(pause).min(interval * 10);
         match orders.recv_timeout(pause) {
             Ok(Order::Kill(sid, _)) => {
-                let _ = news.send(News::Killed(sid, Err("a recording cannot be changed".into())));
+                let _ = news.send(News::Killed(sid, Err("this is a recording; no session can be killed".into())));
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -206,7 +206,7 @@ fn replay(snapshots: Vec<Snapshot>, interval: Duration, orders: &Receiver<Order>
     }
     let _ = news.send(News::Ended);
     for Order::Kill(sid, _) in orders.iter() {
-        let _ = news.send(News::Killed(sid, Err("a recording cannot be changed".into())));
+        let _ = news.send(News::Killed(sid, Err("this is a recording; no session can be killed".into())));
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_renewed_and_bounded() {
+    fn requests_are_renewed_and_bounded() {
         let wants = Wants::default();
         for n in 0..WISHES_MAX as u64 + 5 {
             wants.want(&Wanted::Session(n, 1));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_told_to_its_end_and_kills_nobody() {
+    fn a_recording_is_replayed_to_its_end_and_refuses_kills() {
         let told = |n: u64| Snapshot { clock_us: n, wall_ms: n, ..Snapshot::default() };
         let looker = start(Source::Recording { snapshots: vec![told(1), told(2)], interval: Duration::from_millis(1) });
         looker.orders.send(Order::Kill(4, 1)).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_runs_it_is_said_plainly() {
+    fn without_an_instance_the_message_says_so() {
         let dir = std::env::temp_dir().join("latchwork-top-nobody");
         let looker = start(Source::Instance(Watch { dir, interval: Duration::from_secs(1) }));
         match looker.news.recv_timeout(Duration::from_secs(20)) {

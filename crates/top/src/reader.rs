@@ -581,7 +581,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_bounded_and_the_oldest_is_forgotten() {
+    fn known_names_are_bounded_and_the_oldest_are_dropped() {
         let mut known = Known::default();
         for n in 0..=KNOWN_MAX as u64 {
             known.add(n);
@@ -604,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_count_as_nothing() {
+    fn invalid_numbers_count_as_zero() {
         let minus = Value::Number(types::Number::from(-1i64));
         assert_eq!((count(&minus), maybe(&Value::Null), count(&Value::Null)), (0, None, 0));
         assert_eq!(count(&Value::Number(types::Number::from_u64(u64::MAX))), u64::MAX);

@@ -65,7 +65,7 @@ pub fn read_from(mut file: impl BufRead) -> Result<Vec<Snapshot>, String> {
     };
     next(&mut line)?;
     if line.trim_end() != HEAD {
-        return Err("no recording of latchwork top".into());
+        return Err("not a recording of latchwork top".into());
     }
     let mut snapshots = Vec::new();
     while next(&mut line)? > 0 {
@@ -100,7 +100,7 @@ mod tests {
         std::fs::write(&path, &damaged).unwrap();
         assert!(read(&path).unwrap_err().contains("line 2"));
         std::fs::write(&path, "{}\n").unwrap();
-        assert!(read(&path).unwrap_err().contains("no recording"));
+        assert!(read(&path).unwrap_err().contains("not a recording"));
         std::fs::remove_file(&path).unwrap();
     }
 }

@@ -153,7 +153,7 @@ impl Maker<'_> {
                 figure("avg_wait_us", "AVG WAIT", 9, 0),
             ],
             lines,
-            none: "No session works or waits.",
+            none: "No session is active.",
             ordered: false,
         }
     }
@@ -360,7 +360,7 @@ impl Maker<'_> {
                 figure("wait_us_per_s", "WAIT/S", 9, 0),
             ],
             lines: all.into_iter().map(of).collect(),
-            none: "Nobody slept for a mutex.",
+            none: "No mutex sleeps.",
             ordered: false,
         }
     }
@@ -396,7 +396,7 @@ impl Maker<'_> {
         };
         Table {
             key: "blockers",
-            title: "Who waits for whom".into(),
+            title: "Blocking sessions".into(),
             columns: vec![
                 words("sid", "SID", 10, 0),
                 figure("waiting_behind", "BEHIND", 6, 0),
@@ -408,7 +408,7 @@ impl Maker<'_> {
                 words("sql_id", "SQL_ID", 13, 1),
             ],
             lines: blocker_chains(sessions).iter().map(of).collect(),
-            none: "Nobody waits for another session.",
+            none: "No session waits for another one.",
             ordered: true,
         }
     }
@@ -627,7 +627,7 @@ impl Maker<'_> {
                 words("place", "WHERE", 0, 0),
             ],
             lines: holders.iter().map(held).collect(),
-            none: "No probe met it held.",
+            none: "No probe saw it held.",
             ordered: false,
         };
         let mut sheet = self.whole(target, name.to_string(), vec![holders]);
@@ -678,7 +678,7 @@ fn histogram(buckets: &[(u64, u64)]) -> Table {
     };
     Table {
         key: "histogram",
-        title: "How long waits take, since startup".into(),
+        title: "Durations of waits, since startup".into(),
         columns: vec![words("upto", "TOOK", 12, 0), figure("waits", "WAITS", 12, 0), figure("share", "SHARE", 7, 0)],
         lines: buckets.iter().filter(|(_, n)| *n > 0).map(of).collect(),
         none: "No wait has ended yet.",
@@ -721,7 +721,7 @@ fn session_tables(events: &[EventCount], last: &[LastWait]) -> [Table; 2] {
                 figure("avg_wait_us", "AVG", 8, 0),
             ],
             lines: events.iter().map(event).collect(),
-            none: "It has waited for nothing.",
+            none: "No waits.",
             ordered: false,
         },
         Table {
@@ -734,7 +734,7 @@ fn session_tables(events: &[EventCount], last: &[LastWait]) -> [Table; 2] {
                 words("parameters", "P1 P2 P3", 34, 1),
             ],
             lines: last.iter().map(wait).collect(),
-            none: "It has waited for nothing.",
+            none: "No waits.",
             ordered: true,
         },
     ]
@@ -878,7 +878,7 @@ fn latch_tables(kept: &Kept) -> Vec<Table> {
                 figure("long_holds", "LONG", 8, 3),
             ],
             lines: busiest.into_iter().map(place).collect(),
-            none: "Nobody slept for it.",
+            none: "No sleeps.",
             ordered: false,
         },
     ]

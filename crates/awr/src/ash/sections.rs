@@ -134,7 +134,7 @@ fn parameters(seen: &Seen) -> Section {
         below("Parameter 1, Parameter 2, Parameter 3"),
     ];
     let summary = "This table displays top event P1/P2/P3 values that were sampled";
-    section("Top Event P1/P2/P3 Values", summary, &["of each event the values that were seen most"], columns, rows)
+    section("Top Event P1/P2/P3 Values", summary, &["the most frequent values of each event"], columns, rows)
 }
 
 fn modules(seen: &Seen) -> Section {
@@ -199,7 +199,7 @@ fn commands(seen: &Seen) -> Section {
         number("Avg Active|Sessions", 10),
     ];
     let summary = "This table displays top SQL command types that were sampled";
-    section("Top SQL Command Types", summary, &["SQLIDs of those that were seen"], columns, rows)
+    section("Top SQL Command Types", summary, &["SQL IDs: those that were sampled"], columns, rows)
 }
 
 fn phases(seen: &Seen) -> Section {
@@ -260,7 +260,7 @@ fn statements(seen: &Seen) -> Section {
         number("% Event", 8),
         below("SQL Text"),
     ];
-    let notes = ["% Activity and % Event are of all samples", "Executions are those that were seen, not all"];
+    let notes = ["% Activity and % Event are of all samples", "Executions: only those that were sampled"];
     section(
         "Top SQL with Top Events",
         "This table displays top SQL with top events that were sampled",
@@ -296,10 +296,8 @@ fn sessions(seen: &Seen) -> Section {
     let mut columns = vec![left("Sid, Serial#", 11), number("% Activity", 10)];
     columns.extend(SESSION_COLUMNS);
     columns.push(below("User and program"));
-    let notes = [
-        "# Samples Active is of the moments in which any session was seen",
-        "XIDs are the transactions that were seen",
-    ];
+    let notes =
+        ["# Samples Active: share of the moments with a sample of any session", "XIDs: transactions that were sampled"];
     section("Top Sessions", "This table displays top sessions that were sampled", &notes, columns, rows)
 }
 
@@ -310,7 +308,7 @@ fn blockers(seen: &Seen) -> Section {
         let own: Vec<&Sample> = seen.samples.iter().filter(|s| (s.sid, s.serial) == (*sid, *serial)).collect();
         let before = vec![Cell::text(format!("{sid},{serial}( 1)")), percent(of, all)];
         let transactions = Cell::count(distinct(&own, |s| said(&s.transaction)));
-        let under = own.first().map_or_else(|| "It was never seen active itself".to_string(), |s| who(s));
+        let under = own.first().map_or_else(|| "It was never sampled as active".to_string(), |s| who(s));
         with_events(of, all, before, vec![moments(seen, &own), transactions], Some(under), &mut rows);
     }
     let mut columns = vec![left("Blocking Sid", 11), number("% Activity", 10)];
@@ -318,7 +316,7 @@ fn blockers(seen: &Seen) -> Section {
     columns[2].head = "Event Caused";
     columns.push(below("User and program"));
     let notes =
-        ["% Activity is that of the sessions that waited for it", "# Samples Active and XIDs are the blocker's own"];
+        ["% Activity: of the sessions that waited for the blocker", "# Samples Active and XIDs are the blocker's own"];
     section(
         "Top Blocking Sessions",
         "This table displays top blocking sessions that were sampled",
@@ -377,7 +375,7 @@ fn objects(seen: &Seen) -> Section {
         left("Tablespace", 17),
         below("Object Name (Type)"),
     ];
-    let notes = ["With respect to waits of which the object is known"];
+    let notes = ["Only waits with a known object"];
     section("Top DB Objects", "This table displays top DB objects that were sampled", &notes, columns, rows)
 }
 
@@ -427,7 +425,7 @@ fn latches(seen: &Seen) -> Section {
         number("Longest|Wait", 9),
         number("# Waits|Sampled", 8),
     ];
-    let notes = ["Blocking Sid is the holder that was seen most"];
+    let notes = ["Blocking Sid: the most frequent holder"];
     section("Top Latches", "This table displays top latches that were sampled", &notes, columns, rows)
 }
 
@@ -473,7 +471,7 @@ fn over_time(seen: &Seen) -> Section {
         number("% Event", 8),
     ];
     let notes = [
-        "Slot Count is the number of samples in the slot, Event Count that of the event in it",
+        "Slot Count: samples in the slot; Event Count: samples of the event in it",
         "% Event is of all samples of the period",
     ];
     section("Activity Over Time", "This table displays activity over time", &notes, columns, rows)

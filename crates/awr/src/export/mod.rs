@@ -167,7 +167,7 @@ impl<W: Write> Writer<W> {
             return Err(wrong(format!("a row of {} fields for {} columns", row.len(), self.columns.len())));
         }
         if let Some((column, field)) = self.columns.iter().zip(&row).find(|(c, f)| !f.is_of(c.kind)) {
-            return Err(wrong(format!("{}: {field:?} is no {}", column.name, column.kind.name())));
+            return Err(wrong(format!("{}: {field:?} is not of kind {}", column.name, column.kind.name())));
         }
         self.rows += 1;
         match &mut self.out {

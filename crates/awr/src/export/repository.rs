@@ -188,7 +188,8 @@ fn kind(view: &str, column: &str, of: &DataType) -> io::Result<Column> {
 
 /// A value in the form of its column.
 fn field(value: Value, column: &Column) -> io::Result<Field> {
-    let misfit = |what: &dyn fmt::Debug| wrong(format!("{}: {what:?} is no {}", column.name, column.kind.name()));
+    let misfit =
+        |what: &dyn fmt::Debug| wrong(format!("{}: {what:?} is not of kind {}", column.name, column.kind.name()));
     Ok(match (value, column.kind) {
         (Value::Null, _) => Field::Null,
         (Value::Number(n), Kind::Int) if n.is_integer() => Field::Int(n.to_i64().map_err(|_| misfit(&n))?),
@@ -316,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_files_have_is_left_out_and_no_file_spans_another() {
+    fn exported_snapshots_are_skipped_and_no_file_spans_another() {
         let all: Vec<Snapshot> = [1, 2, 3, 5, 6, 9, 10].map(|id| Snapshot { id, dbid: 7 }).into();
         let stretches = |there: &[(i64, i64)]| -> Vec<(i64, i64)> {
             missing(&all, there).iter().map(|stretch| ends(stretch)).collect()
@@ -331,7 +332,9 @@ mod tests {
     fn a_number_with_a_fraction_is_refused_where_whole_ones_are_wanted() {
         let column = kind("SYSSTAT", "VALUE", &DataType::Number { precision: None, scale: None }).unwrap();
         let half = types::Number::from_f64(0.5).unwrap();
-        assert!(field(Value::Number(half), &column).unwrap_err().to_string().contains("value: .5 is no int64"));
+        assert!(
+            field(Value::Number(half), &column).unwrap_err().to_string().contains("value: .5 is not of kind int64")
+        );
         assert_eq!(field(Value::Number(((1i64 << 40) + 1).into()), &column).unwrap(), Field::Int((1 << 40) + 1));
         let load = kind("OSSTAT", "VALUE", &DataType::Number { precision: None, scale: None }).unwrap();
         assert_eq!(field(Value::Number(half), &load).unwrap(), Field::Real(0.5));

@@ -220,7 +220,7 @@ fn parquet_gives_back_what_was_put_in() {
 }
 
 #[test]
-fn lines_quote_what_must_be_and_leave_out_what_is_not_there() {
+fn fields_are_quoted_when_necessary_and_nulls_are_empty() {
     let rows =
         [vec![Field::Int(-5), Field::Real(0.1), Field::Text("a, \"b\"\n\u{1}".into()), Field::Int(1_500), Field::Null]];
     let csv = String::from_utf8(written(Form::Csv, &rows)).unwrap();
@@ -233,11 +233,11 @@ fn lines_quote_what_must_be_and_leave_out_what_is_not_there() {
 }
 
 #[test]
-fn what_is_not_of_its_column_is_refused() {
+fn values_of_another_kind_than_their_column_are_refused() {
     let mut w = Writer::new(Form::Parquet, columns(), Vec::new()).unwrap();
     assert!(w.row(vec![Field::Int(1)]).is_err());
     let row = vec![Field::Real(1.0), Field::Null, Field::Null, Field::Null, Field::Null];
-    assert!(w.row(row).unwrap_err().to_string().contains("n: Real(1.0) is no int64"));
+    assert!(w.row(row).unwrap_err().to_string().contains("n: Real(1.0) is not of kind int64"));
     assert!(Field::count(u64::MAX).is_err());
 }
 
@@ -258,7 +258,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn files_are_whole_or_not_there() {
+fn files_are_complete_or_absent() {
     let folder = Folder::new("whole");
     let mut lake = Lake::open(&folder.0, Form::Csv).unwrap();
     let part = Part::of_day("run/../1", "i", "2026-11-22");

@@ -31,7 +31,7 @@ fn activity(p: &Period) -> Section {
     section(
         "Instance Activity Stats",
         summary,
-        &["ordered by Statistic; those that were not counted up are left out"],
+        &["ordered by Statistic; those without an increase are left out"],
         columns,
         rows,
     )

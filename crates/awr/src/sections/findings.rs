@@ -45,7 +45,7 @@ fn cpu(p: &Period) -> Option<Finding> {
     let rest = 100.0 - used - waited;
     let queue = if rest >= 10.0 {
         format!(
-            " The other {rest:.0} % neither ran nor waited for anything of the instance: processes stood in line for a CPU."
+            " In the other {rest:.0} % processes neither ran nor waited for the instance: they were ready to run without a CPU."
         )
     } else {
         String::new()

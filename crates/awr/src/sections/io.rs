@@ -151,7 +151,7 @@ fn finish(p: &Period, all: &mut [(&str, Io)], title: &str, name: &'static str, w
     }
     let mut columns = columns(name, ["Waits:|Count", "Avg|Tm(ms)"]);
     columns.truncate(rows[0].len());
-    let notes = ["'Data' columns are megabytes, or the multiple that is named", "ordered by (Data Read + Write) desc"];
+    let notes = ["'Data' columns are megabytes, or the unit shown", "ordered by (Data Read + Write) desc"];
     let summary = match waited {
         true => "This table displays IOStat by function",
         false => "This table displays IOStat by filetype",

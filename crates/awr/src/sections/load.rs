@@ -470,11 +470,8 @@ fn time_model(p: &Period) -> Section {
         rows.extend(named.iter().filter(|r| r.0 == name).map(|r| line(r, false)));
     }
     let total = format!("Total time in user calls (DB Time): {}s", decimal(db_time as f64 / 1e6, 1));
-    let notes = [
-        total.as_str(),
-        "What is called background is no part of DB time",
-        "Ordered by % of DB time desc, Statistic name",
-    ];
+    let notes =
+        [total.as_str(), "Background figures are not part of DB time", "Ordered by % of DB time desc, Statistic name"];
     let columns = vec![left("Statistic Name", 42), number("Time (s)", 18), number("% of DB Time", 12)];
     let summary =
         "This table displays different time model statistics. For each statistic, time and % of DB time are displayed";
@@ -524,8 +521,7 @@ fn os_statistics(p: &Period) -> Section {
         _ => row(name, *begin, Some(*end), 0),
     });
     let columns = vec![left("Statistic", 25), number("Value", 22), number("End Value", 16)];
-    let notes =
-        ["Times are what was added, in hundredths of a second; others are values at both ends", "ordered by name"];
+    let notes = ["Times are increases, in hundredths of a second; others are values at both ends", "ordered by name"];
     section(
         "Operating System Statistics",
         "This table displays operating systems statistics",

@@ -74,7 +74,7 @@ fn processes(p: &Period) -> Section {
     let notes = [
         "B: Begin Snap   E: End Snap",
         "All rows below contain absolute values (i.e. not diffed over the interval)",
-        "Hist Max Alloc is the most that a process that is still there ever had",
+        "Hist Max Alloc is the largest allocation so far of any process that still exists",
         "ordered by Begin/End snapshot, Alloc (MB) desc",
     ];
     let summary = "This table displays process memory summary";

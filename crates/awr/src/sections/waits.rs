@@ -192,8 +192,7 @@ fn histogram_detail(p: &Period, detail: &Detail) -> Section {
     };
     let mut columns = vec![left("Event", 26), number(detail.of, 6)];
     columns.extend(detail.heads.map(|head| number(head, 5)));
-    let notes =
-        ["% of all waits of the event: nothing is truly 0, .0 rounds to it", "ordered by Event (idle events last)"];
+    let notes = ["% of all waits of the event: empty is 0, .0 rounds to 0", "ordered by Event (idle events last)"];
     let rows = events.iter().filter(|(_, (inside, _))| *inside > 0).map(row).collect();
     let summary =
         "This table displays detailed wait event histogram. Waits are shown by how long they took, in finer steps";
@@ -227,7 +226,7 @@ fn histogram(p: &Period) -> Section {
         number(">1s", 5),
     ];
     let notes = [
-        "% of Waits: nothing is truly 0, .0 rounds to it",
+        "% of Waits: empty is 0, .0 rounds to 0",
         "Waits are counted by powers of two: <1ms is up to 1.024 ms, and so on",
         "ordered by Event (idle events last)",
     ];

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_out_whole_however_the_bytes_arrive() {
+    fn frames_are_assembled_from_any_pieces() {
         let mut stream = Vec::new();
         for body in [&b"a"[..], b"second", &[7; 3000]] {
             write_frame(&mut stream, |o| o.extend_from_slice(body));

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_none() {
+    fn invalid_descriptors_are_refused() {
         for text in ["", "x", "(", "(a", "(a=", "(a=b", "(=b)", "(a=b))", "(a=(b=c)", "(a=\"b)", "(a=b)(c=d)"] {
             assert_eq!(Entry::parse(text), None, "{text}");
         }

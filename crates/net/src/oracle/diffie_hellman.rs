@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_are_what_they_are() {
+    fn powers_have_the_known_values() {
         let exponent = |n: u16| {
             let mut bytes = [0; PRIVATE_LEN];
             bytes[PRIVATE_LEN - 2..].copy_from_slice(&n.to_be_bytes());

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_too_long_is_refused() {
+    fn truncated_or_too_long_messages_are_refused() {
         let id = GlobalXid { format: 1, global: vec![1; 64], branch: vec![2; 64] };
         let bytes = switch_of(switch::START, Some(&id), &[9; 20]);
         for n in 0..bytes.len() {

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_says_how_it_wants_things() {
+    fn the_properties_of_a_client_are_read_from_its_message() {
         let mut out = Vec::new();
         write_protocol(&mut out, "python-oracledb");
         assert_eq!(out[..6], [1, 6, 0, b'p', b'y', b't']);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_databases_time_zone_is_told_to_who_asks() {
+    fn the_databases_time_zone_is_sent_on_request() {
         let reply = |client, minutes| {
             let mut out = Vec::new();
             write_data_types_reply(&mut out, client, minutes);

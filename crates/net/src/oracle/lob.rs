@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn locators_come_back() {
+    fn locators_survive_encoding() {
         for (binary, temporary) in [(false, false), (true, false), (false, true), (true, true)] {
             let mut own = [7; OWN_BYTES];
             own[31] = 9;
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_come_back_and_cut_ones_are_truncated() {
+    fn calls_survive_encoding_and_prefixes_are_truncated() {
         let call = LobCall {
             operation: operation::WRITE,
             source: vec![5; LOCATOR_BYTES],

@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verifier_is_what_it_is_known_to_be() {
+    fn a_12c_verifier_has_the_known_value() {
         let salt = counted(0);
         let key = speedy_key(b"tiger", &salt);
         assert!(to_hex(&key[..]).starts_with("1742245FD3B95193051DCB26B3ED24214EA5E7907CC96EE0B6B1DB92D9094541"));
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn an_11g_verifier_is_what_it_is_known_to_be() {
+    fn an_11g_verifier_has_the_known_value() {
         // SHA-1 of "tiger" and of the bytes from 0 to 9.
         assert_eq!(to_hex(&sha1_verifier(b"tiger", &counted(0))), "15597ABE90E7A4FF4E897831AD7EAB681374006A");
     }

@@ -944,7 +944,7 @@ mod tests {
     }
 
     #[test]
-    fn cursors_in_rows_and_results_come_back() {
+    fn cursors_in_rows_and_results_survive_encoding() {
         let column = |ty: &DataType| Column { name: "C".into(), shape: value::of_type(ty).unwrap(), nullable: true };
         let (inner, columns) = ([column(&DataType::Date)], [column(&DataType::NUMBER), column(&DataType::Cursor)]);
         let mut out = Vec::new();
@@ -980,7 +980,7 @@ mod tests {
     }
 
     #[test]
-    fn what_binds_got_comes_back() {
+    fn returned_bind_values_survive_encoding() {
         let shape = value::of_type(&DataType::NUMBER).unwrap();
         let (binds, number) = ([shape; 3], |n| Value::Number(Number::from_i64(n)));
         let outcome = Outcome { status: 1, sequence: 4, ..Outcome::default() };
@@ -1001,7 +1001,7 @@ mod tests {
     }
 
     #[test]
-    fn executions_that_failed_come_back() {
+    fn failed_executions_survive_encoding() {
         for n in [1u32, 2, 60, 300, 70_000] {
             let refused: Vec<Refused> = (0..n)
                 .map(|i| Refused {

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_none_ends_the_rows() {
+    fn an_invalid_value_ends_the_rows() {
         let good = vec![Value::Number(Number::from_i64(7)), Value::text("abc"), Value::Null];
         let mut bytes = message(&[good.clone(), good.clone(), good]);
         let bad = bytes.len() - 4;

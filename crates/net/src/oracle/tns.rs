@@ -601,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_not_sealed_is_none_where_that_was_agreed() {
+    fn unsealed_messages_are_refused_after_an_agreement() {
         let packet = |flags: u16, message: &[u8]| {
             let mut out = Vec::new();
             write_part(&mut out, message, flags);
@@ -718,7 +718,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_come_out_whole_however_the_bytes_arrive() {
+    fn packets_are_assembled_from_any_pieces() {
         let message: Vec<u8> = (0..5000u32).map(|n| n as u8).collect();
         let mut stream = Vec::new();
         write_data(&mut stream, &message, 512);

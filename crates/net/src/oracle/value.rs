@@ -971,7 +971,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_value_are_refused() {
+    fn invalid_bytes_of_values_are_refused() {
         let none = |number: u8, bytes: &[u8]| {
             assert!(
                 read(&mut Reader::new(bytes), &Shape { number, form: 1, ..Shape::default() }).is_err(),

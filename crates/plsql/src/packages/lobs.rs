@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_put_in_by_characters() {
+    fn writes_count_characters_of_a_clob() {
         assert_eq!(spliced("", None, 0, "ab"), Value::text("ab"));
         assert_eq!(spliced("äöü", Some(1), 1, "xy"), Value::text("äxyü"));
         assert_eq!(spliced("äöü", Some(2), 5, "x"), Value::text("äöx"));
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_filled_up_with_zeros() {
+    fn gaps_in_bytes_are_padded_with_zeros() {
         let mut content = Value::EmptyLob;
         splice(&mut content, true, Some(2), 1, &Value::Raw(vec![7])).unwrap();
         assert_eq!(content, Value::Raw(vec![0, 0, 7]));
@@ -575,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn no_lob_is_longer_than_one_may_be() {
+    fn a_lob_beyond_the_largest_length_is_refused() {
         let mut content = Value::Raw(vec![1]);
         let refused = splice(&mut content, true, Some(functions::LOB_MAX), 1, &Value::Raw(vec![1]));
         assert!(refused.unwrap_err().is(6502));
@@ -585,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn character_sets_come_back() {
+    fn texts_survive_conversion_to_each_character_set() {
         for charset in [Charset::Utf8, Charset::Utf16 { little: false }, Charset::Utf16 { little: true }] {
             let (bytes, lossy) = charset.encode("aä😀");
             assert!(!lossy);

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_keep_to_their_letters() {
+    fn random_strings_use_the_requested_characters() {
         let mut r = Random::new(3);
         let Value::Text(s) = r.string("x", 200) else { panic!() };
         assert_eq!(s.len(), 200);

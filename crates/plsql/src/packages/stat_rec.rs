@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_refused() {
+    fn inconsistent_arrays_are_refused() {
         let values = ["a", "b"].map(Value::text);
         for (epc, rows, values) in [
             (3, None, &values[..]),

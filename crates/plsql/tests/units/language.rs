@@ -285,7 +285,7 @@ fn check_start(text: &str, expected: &str) {
 }
 
 #[test]
-fn a_block_says_what_it_does_to_its_binds() {
+fn the_uses_of_a_blocks_binds_follow_from_its_code() {
     let uses = |text: &str| {
         let mut session = Session::new();
         let block = session.plsql.compile_block(&mut session.world, text).expect("a block");

@@ -55,7 +55,7 @@ fn text_of_static_sql() {
 }
 
 #[test]
-fn a_static_statement_is_compiled_once_whatever_its_variables() {
+fn a_static_statement_is_compiled_once_for_any_variables() {
     let mut s = session();
     s.world.store("package pk is g number := 3; end;");
     let out = s.run(

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stands_twice_has_two_values_but_in_a_block() {
+    fn a_repeated_bind_name_has_two_values_except_in_a_block() {
         let mut s = statement("select :a, :b, :a from dual");
         let binds = s.session_binds(vec![number(1), number(2), number(3)]).unwrap();
         let given =
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_returning_gives_finds_its_bind() {
+    fn values_of_returning_reach_their_binds() {
         let s = statement("update t set a = :x where b = :y returning a, b into :x, :z");
         let binds = s.session_binds(vec![number(1), number(2), Value::Null, Value::Null]).unwrap();
         assert_eq!((binds.len(), s.place_of(&binds, 2), s.place_of(&binds, 3)), (4, Some(2), Some(3)));
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn values_become_what_the_client_was_told() {
+    fn values_are_converted_to_the_described_types() {
         let nls = Nls::default();
         let text = value::of_type(&DataType::TEXT).unwrap();
         assert_eq!(convert(number(42), &text, &nls).unwrap(), Value::text("42"));

@@ -104,7 +104,7 @@ mod tests {
     use super::is_name;
 
     #[test]
-    fn a_name_is_told_from_what_is_none() {
+    fn names_are_distinguished_from_other_texts() {
         for name in ["t", "Scott.emp", "\"a b\".\"c.d\"", "v$session", "u.t@link"] {
             assert!(is_name(name), "{name}");
         }

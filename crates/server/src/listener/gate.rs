@@ -457,7 +457,7 @@ impl Gate<'_> {
             self.told = Some(Instant::now());
             let (now, dropped) = (self.pending.len(), self.dropped);
             self.alert.write(&format!(
-                "Listener: {now} connections have proved no password; the oldest make room ({dropped} so far)"
+                "Listener: {now} connections have proved no password; the oldest are dropped ({dropped} so far)"
             ));
         }
         drop(self.forget(token));

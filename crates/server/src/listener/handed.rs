@@ -133,7 +133,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn what_is_passed_on_is_what_was_proved() {
+    fn a_client_survives_the_encoding_as_a_message() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (socket, _) = listener.accept().unwrap();

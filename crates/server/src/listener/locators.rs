@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locator_that_the_client_has_made_up_names_nothing() {
+    fn a_forged_locator_is_refused() {
         let locators = Locators::default();
         let good = locators.locator_of(&row(), 42, false);
         assert!(matches!(locators.named(&good), Ok(Named::Row(r, 42)) if r == row()));
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_lobs_are_there_until_they_are_freed() {
+    fn temporary_lobs_exist_until_they_are_freed() {
         let mut locators = Locators::default();
         let (a, b) = (locators.keep(Value::text("a"), false), locators.keep(Value::raw([1]), true));
         locators.free(&[a.to_bytes(), locators.locator_of(&row(), 1, false).to_bytes()].concat());
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_filled_up_with_zeros() {
+    fn gaps_in_bytes_are_padded_with_zeros() {
         let mut content = Value::EmptyLob;
         write(&mut content, true, 2, &[7, 8]).unwrap();
         write(&mut content, true, 3, &[9, 9]).unwrap();

@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_has_died_is_not_let_on() {
+    fn a_dead_process_gets_no_permission() {
         let announced = || {
             let (reads, answer) = std::io::pipe().unwrap();
             let line = std::io::pipe().unwrap().0.into();

@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn class_and_purity_are_the_logons_or_else_the_connect_datas() {
+    fn class_and_purity_of_the_logon_override_those_of_the_connect_data() {
         let of = |class: Option<&str>, purity: Option<&str>, pairs: &[(&str, &str)]| {
             let wished = Wished { class: class.map(str::to_owned), purity: purity.map(str::to_owned) };
             Pooled::of(&wished, &second(pairs)).map(|p| (p.class, p.wants_new)).map_err(|e| e.code())

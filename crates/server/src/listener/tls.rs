@@ -101,7 +101,7 @@ fn read(path: &Path) -> Result<(Stamp, Arc<ServerConfig>), String> {
     let mut file = std::fs::File::open(path).map_err(|e| e.to_string())?;
     let about = file.metadata().map_err(|e| e.to_string())?;
     if about.mode() & 0o077 != 0 {
-        return Err("its private key may be read by others than its owner; its mode must be 0600".into());
+        return Err("other users can read its private key: set its mode to 0600".into());
     }
     if about.len() > WALLET_MAX {
         return Err("it is too long".into());
@@ -111,10 +111,9 @@ fn read(path: &Path) -> Result<(Stamp, Arc<ServerConfig>), String> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let chain = chain.map_err(|e| format!("no certificate: {e:?}"))?;
     if chain.is_empty() {
-        return Err("there is no certificate in it".into());
+        return Err("it contains no certificate".into());
     }
-    let key = PrivateKeyDer::from_pem_slice(&text)
-        .map_err(|_| "there is no private key in it that is not encrypted".to_string())?;
+    let key = PrivateKeyDer::from_pem_slice(&text).map_err(|_| "it contains no unencrypted private key".to_string())?;
     let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()));
     let builder = builder.with_safe_default_protocol_versions().map_err(|e| e.to_string())?;
     let mut config = builder.with_no_client_auth().with_single_cert(chain, key).map_err(|e| e.to_string())?;

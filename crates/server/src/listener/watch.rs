@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_break_behind_tls_is_known_by_its_length() {
+    fn with_tls_a_break_is_recognised_by_its_length() {
         let mut record = vec![APPLICATION_DATA, 3, 3, 0, 28];
         record.resize(33, 7);
         let (mut client, server) = pair();

@@ -1,4 +1,4 @@
--- The report of a whole cluster: here, of the one instance.
+-- The report of a cluster, which is one instance here.
 set echo off feedback off verify off
 column dbid new_value dbid noprint
 column inst_num new_value inst_num noprint

@@ -1,4 +1,4 @@
--- A report of the workload between two snapshots of this instance: shows the last snapshots, asks for two of them.
+-- Workload report between two snapshots of this instance: shows the last snapshots and asks for two of them.
 set echo off feedback off verify off heading on
 column dbid new_value dbid noprint
 column inst_num new_value inst_num noprint

@@ -1,5 +1,5 @@
--- A report of the workload between two snapshots of an instance, into a file.
--- Asks for what is not defined: dbid, inst_num, begin_snap, end_snap, report_type (html or text) and report_name.
+-- Workload report between two snapshots of an instance, into a file.
+-- Asks for undefined variables: dbid, inst_num, begin_snap, end_snap, report_type (html or text) and report_name.
 set echo off feedback off verify off heading on
 column awr_function new_value awr_function noprint
 column awr_width new_value awr_width noprint

@@ -79,7 +79,7 @@ pub fn draw(app: &mut App, buf: &mut Buffer, theme: Theme) {
             format!("Kill session {},{}, {}?", doomed.sid, doomed.serial, doomed.who),
             "Its transaction is rolled back.".to_string(),
             String::new(),
-            "y kills, any other key does not".to_string(),
+            "y: kill it, any other key: cancel".to_string(),
         ];
         popup(buf, &lines, theme);
     }
@@ -87,7 +87,7 @@ pub fn draw(app: &mut App, buf: &mut Buffer, theme: Theme) {
 
 fn nothing_yet(app: &App, buf: &mut Buffer, area: Rect) {
     let (first, second) = match &app.lost {
-        Some(why) => (why.as_str(), "It is tried again each second; q quits."),
+        Some(why) => (why.as_str(), "Trying again every second; q quits."),
         None => ("Connecting …", ""),
     };
     let y = area.y + area.height / 2;

@@ -291,7 +291,7 @@ impl App {
             inside
         });
         let Some(table) = here.or(tables.first()).filter(|table| !table.ordered) else {
-            self.said = Some("This list has an order of its own.".into());
+            self.said = Some("This list has a fixed order.".into());
             return;
         };
         let from = self.sorts.get(table.key).map_or(0, |column| column + 1);

@@ -55,21 +55,21 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
 /// Errors cannot be reported here.
-fn give_back() {
+fn restore() {
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
 }
 
 /// Restores the terminal before a panic message is printed.
-fn give_back_before_a_panic_is_told() {
+fn restore_before_panic_message() {
     let told = panic::take_hook();
     panic::set_hook(Box::new(move |why| {
-        give_back();
+        restore();
         told(why);
     }));
 }
@@ -102,7 +102,7 @@ pub fn run(app: &mut App, looker: &Looker, recorder: &mut Option<Recorder>, them
     for signal in SIGNALS {
         os::signal::flag_on(signal);
     }
-    give_back_before_a_panic_is_told();
+    restore_before_panic_message();
     watch_terminal();
     let taken = match Taken::take() {
         Ok(taken) => taken,
@@ -143,7 +143,7 @@ fn turns(
                     app.news(news);
                 }
                 Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return Ended::Failed("the looking thread has ended".into()),
+                Err(TryRecvError::Disconnected) => return Ended::Failed("the polling thread has ended".into()),
             }
         }
         let silent = (heard.elapsed() > silence && !app.ended).then(|| heard.elapsed().as_secs());
@@ -172,7 +172,7 @@ fn turns(
                     Next::Quit => return Ended::Quit,
                     Next::Order(order) => {
                         if looker.orders.send(order).is_err() {
-                            return Ended::Failed("the looking thread has ended".into());
+                            return Ended::Failed("the polling thread has ended".into());
                         }
                     }
                 }

@@ -123,7 +123,7 @@ fn colours_are_used_only_where_they_are_wanted() {
 }
 
 #[test]
-fn drilling_goes_into_things_and_back() {
+fn drill_downs_open_and_close() {
     let mut app = app();
     press(&mut app, KeyCode::Char('4'));
     press(&mut app, KeyCode::Enter);
@@ -170,7 +170,7 @@ fn a_session_is_killed_only_after_a_yes() {
 }
 
 #[test]
-fn what_is_frozen_stays_and_what_is_gone_is_said() {
+fn a_frozen_screen_stays_and_ended_sessions_are_reported() {
     let mut app = app();
     press(&mut app, KeyCode::Char('f'));
     let body = |app: &mut App| text(&drawn(app, 100, 30, FULL)).lines().skip(1).map(str::to_string).collect::<Vec<_>>();
@@ -192,7 +192,7 @@ fn what_is_frozen_stays_and_what_is_gone_is_said() {
 }
 
 #[test]
-fn the_selection_follows_what_it_is_about() {
+fn the_selection_follows_its_target() {
     let targets = |names: &[&str]| names.iter().map(|n| Some(Target::Latch(n.to_string()))).collect::<Vec<_>>();
     let mut cursor = Cursor::default();
     cursor.move_to(1, &targets(&["a", "b", "c"]));

@@ -57,23 +57,23 @@ impl Door {
     /// # Errors
     /// The refusal.
     pub fn check(&self, request: &Request) -> Result<(), Refusal> {
-        let host = request.header("host").ok_or((400, "the request names no host"))?;
+        let host = request.header("host").ok_or((400, "the request has no Host header"))?;
         if !self.knows(host) {
-            return Err((421, "this host name is not answered here"));
+            return Err((421, "this host name is not accepted; see --name"));
         }
         if let Some(origin) = request.header("origin")
             && origin != format!("http://{host}")
         {
-            return Err((403, "another page may not ask"));
+            return Err((403, "requests from other pages are refused"));
         }
         let site = request.header("sec-fetch-site").unwrap_or("none");
         if !(site == "none" || site == "same-origin") && request.path != "/" {
-            return Err((403, "another page may not ask"));
+            return Err((403, "requests from other pages are refused"));
         }
         if request.field("key").is_some_and(|key| same(key, &self.key)) || self.has_cookie(request) {
             return Ok(());
         }
-        Err((403, "this page is opened by the address that was printed at the start, with the key in it"))
+        Err((403, "open the address that was printed at the start: it contains the key"))
     }
 
     fn has_cookie(&self, request: &Request) -> bool {
@@ -93,11 +93,11 @@ impl Door {
     /// The refusal.
     pub fn check_kill(&self, request: &Request) -> Result<(), Refusal> {
         if request.header("origin").is_none() {
-            return Err((403, "only the page kills"));
+            return Err((403, "sessions can be killed only from the page"));
         }
         match request.header("x-latchwork-token") {
             Some(token) if same(token, &self.token) => Ok(()),
-            _ => Err((403, "only the page kills")),
+            _ => Err((403, "sessions can be killed only from the page")),
         }
     }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_name_that_can_be_made_to_mean_anything_is_refused() {
+    fn unknown_host_names_are_refused() {
         for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:7075", "", "[::1", "10.0.0.1"] {
             assert_eq!(status(&door(true), &keyed(&[("host", host)])), 421, "{host}");
         }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn another_page_may_not_ask() {
+    fn requests_of_other_pages_are_refused() {
         let host = ("host", "localhost:7075");
         for origin in ["http://evil.example", "https://localhost:7075", "http://localhost:7076", "null"] {
             assert_eq!(status(&door(true), &keyed(&[host, ("origin", origin)])), 403, "{origin}");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_needs_the_key_or_the_cookie_for_it() {
+    fn every_client_needs_the_key_or_its_cookie() {
         let host = ("host", "localhost:7075");
         assert_eq!(status(&door(true), &request(&[host])), 403);
         let wrong = Request { fields: vec![("key".into(), "k".repeat(31))], ..request(&[host]) };
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn to_kill_takes_the_token_and_an_origin() {
+    fn a_kill_needs_the_token_and_an_origin() {
         let token = "t".repeat(32);
         let may = |headers: &[(&str, &str)]| door(true).check_kill(&request(headers)).is_ok();
         assert!(may(&[("origin", "http://localhost"), ("x-latchwork-token", &token)]));

@@ -66,15 +66,15 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
     let mut request = parse(text)?;
     let mut encodings = request.headers.iter().filter(|(name, _)| name == "transfer-encoding");
     if encodings.next().is_some() {
-        return Err((501, "bodies in pieces are not understood"));
+        return Err((501, "chunked bodies are not supported"));
     }
     let mut lengths = request.headers.iter().filter(|(name, _)| name == "content-length");
     let length = match (lengths.next(), lengths.next()) {
         (None, _) => 0,
         (Some((_, digits)), None) if digits.bytes().all(|b| b.is_ascii_digit()) => {
-            digits.parse::<usize>().map_err(|_| (400, "a length is a number"))?
+            digits.parse::<usize>().map_err(|_| (400, "Content-Length is not a number"))?
         }
-        _ => return Err((400, "a length is a number, and stands once")),
+        _ => return Err((400, "Content-Length must be one number")),
     };
     if length > BODY_MAX {
         return Err((413, "the body is too long"));
@@ -89,7 +89,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
 fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>, deadline: Instant) -> Result<(), Refusal> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
-        return Err((408, "the request did not come"));
+        return Err((408, "the request did not arrive in time"));
     }
     stream.set_read_timeout(Some(left)).map_err(|_| (0, ""))?;
     let mut part = [0; 2048];
@@ -100,7 +100,7 @@ fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>, deadline: Instant) -> Resul
             Ok(())
         }
         Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Ok(()),
-        Err(_) => Err((408, "the request did not come")),
+        Err(_) => Err((408, "the request did not arrive in time")),
     }
 }
 
@@ -117,14 +117,14 @@ fn parse(text: &str) -> Result<Request, Refusal> {
         return Err((400, "no request line"));
     };
     if !version.starts_with("HTTP/1.") {
-        return Err((505, "HTTP/1.1 is spoken here"));
+        return Err((505, "only HTTP/1.1 is supported"));
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut headers = Vec::new();
     for line in lines {
-        let (name, value) = line.split_once(':').ok_or((400, "a header has a colon"))?;
+        let (name, value) = line.split_once(':').ok_or((400, "a header line has no colon"))?;
         if name.is_empty() || name.contains([' ', '\t']) {
-            return Err((400, "a header has a name"));
+            return Err((400, "a header line has no name"));
         }
         headers.push((name.to_ascii_lowercase(), value.trim().to_string()));
     }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_taken_apart() {
+    fn a_request_is_parsed() {
         let r = sent(b"GET /sheet?target=event%3Alatch+free&x=1&y HTTP/1.1\r\nHost: localhost:80\r\nX-A:  b \r\n\r\n")
             .unwrap();
         assert_eq!((r.method.as_str(), r.path.as_str()), ("GET", "/sheet"));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
+    fn invalid_requests_are_refused() {
         let status = |bytes: &[u8]| sent(bytes).map(|_| ()).unwrap_err().0;
         assert_eq!(status(b"GET / HTTP/1.1\r\nHost: a\r\n"), 0, "gone in the middle");
         assert_eq!(status(b"GET /\r\n\r\n"), 400);

@@ -217,7 +217,7 @@ mod tests {
     const LOOK: Look = Look { window_s: 5.0, background: false };
 
     #[test]
-    fn a_viewer_gets_what_is_new_and_only_that() {
+    fn a_viewer_gets_only_new_data() {
         let hub = hub();
         hub.news(sample(1));
         hub.news(sample(2));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_that_is_gone_is_said() {
+    fn the_loss_of_the_instance_is_reported() {
         let hub = hub();
         hub.news(News::Lost("No instance runs in /x.".into()));
         assert_eq!(hub.now().json(LOOK, 0, 0)["lost"], "No instance runs in /x.");

@@ -128,7 +128,7 @@ pub fn run(
     let door = Door::new(at.port(), address.names.clone(), local)?;
     if !local {
         eprintln!(
-            "Warning: whoever can reach {at} and knows the key sees statements and kills sessions; nothing is encrypted."
+            "Warning: anyone who can reach {at} and has the key can see statements and kill sessions. Nothing is encrypted."
         );
     }
     // A reader of the pipe may close it as soon as it has the address.
@@ -235,7 +235,7 @@ impl Server {
                     let sheet = self.hub.now().sheet(&target, self.look_of(request));
                     answer(stream, 200, JSON, "", &sheet.to_string())
                 }
-                Err(_) => refuse(stream, (404, "there is no such thing")),
+                Err(_) => refuse(stream, (404, "unknown target")),
             },
             ("GET", "/sample.json") => {
                 let sample = plain::json(&self.hub.now().model, self.look_of(request), None);
@@ -245,8 +245,10 @@ impl Server {
                 Ok(()) => answer(stream, 202, "text/plain; charset=utf-8", "", "ordered\n"),
                 Err(refusal) => refuse(stream, refusal),
             },
-            (_, "/" | "/events" | "/sheet" | "/sample.json" | "/kill") => refuse(stream, (405, "not in this way")),
-            _ => refuse(stream, (404, "there is no such page")),
+            (_, "/" | "/events" | "/sheet" | "/sample.json" | "/kill") => {
+                refuse(stream, (405, "this method is not supported here"))
+            }
+            _ => refuse(stream, (404, "page not found")),
         }
     }
 
@@ -310,7 +312,7 @@ impl Server {
         let (Some(sid), Some(serial)) = (number("sid"), number("serial")) else {
             return Err((400, "which session?"));
         };
-        if self.hub.order(Order::Kill(sid, serial)) { Ok(()) } else { Err((503, "there is no instance")) }
+        if self.hub.order(Order::Kill(sid, serial)) { Ok(()) } else { Err((503, "the instance is not running")) }
     }
 }
 

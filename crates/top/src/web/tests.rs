@@ -108,7 +108,7 @@ fn the_page_carries_everything_it_needs() {
 }
 
 #[test]
-fn nothing_is_shown_without_the_key_and_the_key_becomes_a_cookie() {
+fn the_page_needs_the_key_and_returns_a_cookie() {
     let served = served();
     let none = "Cookie: other=1\r\n";
     for line in ["GET /", "GET /sample.json", "GET /events", "GET /sheet?target=latch%3Aredo+copy", "POST /kill"] {
@@ -158,7 +158,7 @@ fn events_come_with_each_sample_and_once_only() {
 }
 
 #[test]
-fn strangers_are_refused() {
+fn foreign_requests_are_refused() {
     let served = served();
     for (headers, status) in [
         ("Host: evil.example\r\n", 421),
@@ -193,7 +193,7 @@ fn a_kill_takes_origin_and_token() {
 }
 
 #[test]
-fn clients_that_come_in_crowds_or_do_not_read_hold_up_nobody() {
+fn crowds_and_clients_that_do_not_read_block_no_other_client() {
     let served = served();
     let host = format!("Host: {}\r\n{}", served.at, served.cookie());
     // None of these clients reads.
