@@ -77,7 +77,7 @@ fn stack(directory: PathBuf, files: DataFiles, sink: Box<dyn RedoSink>) -> Db {
     let (all, (cache_at, space, enqueues_at, txns_at)): (&'static Processes, _) = testing::instance(PROCESSES, |b| {
         (
             CacheLayout::reserve(b, &config),
-            SpaceLayout::reserve(b),
+            SpaceLayout::reserve(b, PROCESSES as usize),
             EnqueueLayout::reserve(b, &enqueues),
             TxnLayout::reserve(b, &txn_config),
         )

@@ -218,7 +218,7 @@ pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> 
     cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
     let dropped = cache.redo_on_disk();
     cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete, dropped)?;
-    numbers.iter().for_each(|n| txns.space().temp().forget(*n));
+    numbers.iter().for_each(|n| txns.space().temp().forget(parts.p, *n));
     Ok(())
 }
 

@@ -48,7 +48,7 @@ impl Database {
         let (all, (cache, space, enqueues, txns, dict)) = testing::instance(8, |b| {
             (
                 CacheLayout::reserve(b, &config),
-                SpaceLayout::reserve(b),
+                SpaceLayout::reserve(b, 8),
                 EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(8)),
                 TxnLayout::reserve(b, &txn_config),
                 DictionaryLayout::reserve(b, &DictionaryConfig::default()),

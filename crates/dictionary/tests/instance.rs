@@ -47,7 +47,7 @@ fn instance(directory: &Directory) -> (&'static process::Processes, DictionarySh
     let (all, (cache, space, enqueues, txns, dict)) = testing::instance(16, |b| {
         (
             CacheLayout::reserve(b, &config),
-            SpaceLayout::reserve(b),
+            SpaceLayout::reserve(b, 16),
             EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
             TxnLayout::reserve(b, &txn_config),
             DictionaryLayout::reserve(b, &dictionary_config),

@@ -270,7 +270,7 @@ impl StorageLayout {
             log: LogLayout::reserve(builder, &log_config),
             log_config,
             cache: CacheLayout::reserve(builder, &config),
-            space: SpaceLayout::reserve(builder),
+            space: SpaceLayout::reserve(builder, sizes.slots()),
             cache_config: config,
             enqueues: EnqueueLayout::reserve(builder, &enqueues),
             txns: TxnLayout::reserve(builder, &txn_config),

@@ -15,20 +15,20 @@ pub use temp::{TEMP_EXTENT_BLOCKS, TempSpace, TempUsage};
 use buffer_cache::BufferCache;
 use process::{CleanupOrder, Processes};
 use redo::{ApplyTable, Layer};
-use sga::{Sga, SgaBuilder, SgaSlice};
+use sga::{Sga, SgaBuilder};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use temp::TempLayout;
 
 /// Where the areas lie in the SGA.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceLayout {
-    temp_words: SgaSlice<AtomicU64>,
+    temp: TempLayout,
 }
 
 impl SpaceLayout {
-    /// Reserves the areas.
-    pub fn reserve(sga: &mut SgaBuilder) -> SpaceLayout {
-        SpaceLayout { temp_words: sga.reserve("temporary extents", temp::WORDS) }
+    /// Reserves the areas for so many processes.
+    pub fn reserve(sga: &mut SgaBuilder, processes: usize) -> SpaceLayout {
+        SpaceLayout { temp: TempLayout::reserve(sga, processes) }
     }
 }
 
@@ -47,7 +47,7 @@ impl Space {
 
     /// Makes the face of the areas in the SGA. Run once, by the supervisor.
     pub fn create(sga: &'static Sga, layout: &SpaceLayout, cache: &Arc<BufferCache>) -> Space {
-        Space { cache: Arc::clone(cache), temp: TempSpace::new(cache, sga.slice(layout.temp_words)) }
+        Space { cache: Arc::clone(cache), temp: TempSpace::new(sga, &layout.temp, cache) }
     }
 
     /// Registers what is to be done with the temporary extents of a process that has died. Run once, before the first

@@ -1,8 +1,16 @@
 //! Temporary space: extents of temporary files that a process has for itself.
 //!
-//! Every extent has the same number of blocks and a word in the SGA that names the process slot that has it; 0 is free.
-//! An extent is taken by one compare-and-swap and given back by one store, nothing of it is on disk, and after a start
-//! all are free. A process that dies leaves its words, and PMON's hook frees them.
+//! Every extent has the same number of blocks and a word in the SGA that names the process that has it; 0 is free. An
+//! extent is taken by one compare-and-swap and given back by one store, nothing of it is on disk, and after a start all
+//! are free. A process that dies leaves its words, and PMON's hook frees them.
+//!
+//! The words of 1,024 neighbouring extents make a *stretch*. A stretch of a file gets its words from a pool when an
+//! extent of it is first wanted, so that memory follows what is used and any number of temporary files may be there; a
+//! directory by file and stretch says where they are. Rejected: words for every extent that any file could ever have
+//! (128 MB), and a bitmap, which cannot say whose an extent is.
+//!
+//! A process begins its search where it took its last extent, and its first search at a place of its own. So processes
+//! do not try for the same words, and one that gives an extent back and takes another has the same one again.
 //!
 //! What is written there makes no redo. Sorts and joins write past the cache. A segment of a temporary table lies in
 //! the cache like any other: a mark in the words of its extents says so, and its buffers are thrown away before another
@@ -12,43 +20,107 @@ use block::Extent;
 use buffer_cache::{BufferCache, ChangeGroup};
 use datafile::{Contents, DataFiles, FileEntry};
 use process::Process;
+use sga::{Sga, SgaBuilder, SgaSlice};
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use types::{Facility, Ora, Rdba, Result};
 use wait::{Event, Stat};
 
 /// Blocks of a temporary extent.
 pub const TEMP_EXTENT_BLOCKS: u32 = 128;
-/// Temporary files that are used at once.
-const FILES_MAX: usize = 8;
-/// Extents of a file of the greatest size.
-const EXTENTS_MAX: usize = (Rdba::MAX_BLOCK as usize + 1) / TEMP_EXTENT_BLOCKS as usize;
-/// Words in the SGA: a file number for each of the files, then the owners of their extents.
-pub(crate) const WORDS: usize = FILES_MAX + FILES_MAX * EXTENTS_MAX;
+/// Extents of a stretch.
+const STRETCH: usize = 1024;
+/// Stretches that a file of the greatest size has.
+const STRETCHES_OF_FILE: usize = (Rdba::MAX_BLOCK as usize + 1) / TEMP_EXTENT_BLOCKS as usize / STRETCH;
+/// File numbers, that of no file among them.
+const FILES: usize = Rdba::MAX_FILE as usize + 1;
+/// Stretches that have words at once: 1 TB of temporary space with blocks of 8 KB.
+const POOL: usize = 1024;
+/// Words of a cache line.
+const LINE: usize = 8;
 
 /// The mark of an extent whose blocks may be in the cache.
-const IN_CACHE: u64 = 1 << 63;
+const IN_CACHE: u32 = 1 << 31;
 
 /// Extents that a process has of temporary space: a row of `v$tempseg_usage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TempUsage {
-    /// Process slot.
+    /// Number of the process.
     pub process: u32,
     /// File number.
     pub file: u32,
     pub extents: u32,
 }
 
+/// Where the areas lie in the SGA.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TempLayout {
+    directory: SgaSlice<AtomicU32>,
+    claims: SgaSlice<AtomicU64>,
+    words: SgaSlice<AtomicU32>,
+    places: SgaSlice<AtomicU64>,
+}
+
+impl TempLayout {
+    /// Reserves the areas for so many processes, under one name.
+    pub fn reserve(sga: &mut SgaBuilder, processes: usize) -> TempLayout {
+        TempLayout {
+            directory: sga.reserve("temporary extents", FILES * STRETCHES_OF_FILE),
+            claims: sga.reserve("temporary extents", POOL),
+            words: sga.reserve("temporary extents", POOL * STRETCH),
+            places: sga.reserve("temporary extents", processes * LINE),
+        }
+    }
+}
+
+/// A stretch of a file as it is claimed: file, number in the file and process in one word, never 0.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Claim {
+    file: u32,
+    stretch: u32,
+    process: u32,
+}
+
+impl Claim {
+    fn word(self) -> u64 {
+        u64::from(self.file) << 48 | u64::from(self.stretch) << 32 | u64::from(self.process)
+    }
+    fn of(word: u64) -> Option<Claim> {
+        let (file, stretch) = ((word >> 48) as u32, (word >> 32) as u32 & 0xFFFF);
+        (word != 0 && (file as usize) < FILES && (stretch as usize) < STRETCHES_OF_FILE).then_some(Claim {
+            file,
+            stretch,
+            process: word as u32,
+        })
+    }
+    fn place(self) -> usize {
+        self.file as usize * STRETCHES_OF_FILE + self.stretch as usize
+    }
+}
+
 /// Temporary space of the instance.
 #[derive(Clone)]
 pub struct TempSpace {
     cache: Arc<BufferCache>,
-    words: &'static [AtomicU64],
+    /// By file and stretch: the stretch's place in the pool, counted from 1; 0 while it has no words.
+    directory: &'static [AtomicU32],
+    /// By place in the pool: which stretch it is for, 0 for none. It is written before the directory leads there.
+    claims: &'static [AtomicU64],
+    words: &'static [AtomicU32],
+    /// By process, a line each: the extent that it took last, file above the extent's number and 1.
+    places: &'static [AtomicU64],
 }
 
 impl TempSpace {
-    pub(crate) fn new(cache: &Arc<BufferCache>, words: &'static [AtomicU64]) -> TempSpace {
-        TempSpace { cache: Arc::clone(cache), words }
+    pub(crate) fn new(sga: &'static Sga, layout: &TempLayout, cache: &Arc<BufferCache>) -> TempSpace {
+        TempSpace {
+            cache: Arc::clone(cache),
+            directory: sga.slice(layout.directory),
+            claims: sga.slice(layout.claims),
+            words: sga.slice(layout.words),
+            places: sga.slice(layout.places),
+        }
     }
 
     /// Block size of the database in bytes.
@@ -56,23 +128,61 @@ impl TempSpace {
         self.cache.block_size()
     }
 
-    /// The owners' words of a file; `None` when too many temporary files are used.
-    fn owners(&self, file: u32) -> Option<&'static [AtomicU64]> {
-        let slots = &self.words[..FILES_MAX];
-        let mine = |n: u64| n == u64::from(file);
-        for (i, slot) in slots.iter().enumerate() {
-            let now = slot.load(Ordering::Acquire);
-            let free = now == 0 && slot.compare_exchange(0, file.into(), Ordering::AcqRel, Ordering::Acquire).is_ok();
-            if free || mine(slot.load(Ordering::Acquire)) {
-                let from = FILES_MAX + i * EXTENTS_MAX;
-                return Some(&self.words[from..from + EXTENTS_MAX]);
-            }
-        }
-        None
-    }
-
     fn first_block(&self) -> u32 {
         DataFiles::first_data_block_of(self.cache.block_size())
+    }
+
+    /// Extents that a file of so many blocks has.
+    fn extents_of(&self, blocks: u32) -> u32 {
+        blocks.saturating_sub(self.first_block()) / TEMP_EXTENT_BLOCKS
+    }
+
+    fn extent(&self, file: u32, number: u32) -> Extent {
+        let start = Rdba::new(file, self.first_block() + number * TEMP_EXTENT_BLOCKS);
+        Extent { start, blocks: TEMP_EXTENT_BLOCKS }
+    }
+
+    fn words_at(&self, place: usize) -> &'static [AtomicU32] {
+        &self.words[place * STRETCH..][..STRETCH]
+    }
+
+    /// The words of a stretch, if it has any.
+    fn find(&self, file: u32, stretch: u32) -> Option<&'static [AtomicU32]> {
+        // Acquire: pairs with the exchange of the claimer, behind which all words are free.
+        let place = self.directory.get(Claim { file, stretch, process: 0 }.place())?.load(Ordering::Acquire);
+        Some(self.words_at(place.checked_sub(1)? as usize))
+    }
+
+    /// The words of a stretch, from the pool when it has none; `None` when the pool is used up.
+    fn find_or_claim(&self, p: &Process, file: u32, stretch: u32) -> Option<&'static [AtomicU32]> {
+        if let Some(words) = self.find(file, stretch) {
+            return Some(words);
+        }
+        let claim = Claim { file, stretch, process: p.number() };
+        let free = |n: &usize| {
+            let word = &self.claims[*n];
+            word.load(Ordering::Relaxed) == 0
+                && word.compare_exchange(0, claim.word(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        };
+        let place = (0..POOL).find(free)?;
+        os::crash::point("space-temp-claimed");
+        let to = &self.directory[claim.place()];
+        if to.compare_exchange(0, place as u32 + 1, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // Another process was quicker.
+            self.claims[place].store(0, Ordering::Release);
+            return self.find(file, stretch);
+        }
+        Some(self.words_at(place))
+    }
+
+    /// The stretches that have words.
+    fn claimed(&self) -> impl Iterator<Item = (Claim, &'static [AtomicU32])> {
+        let known = |(n, word): (usize, &AtomicU64)| {
+            let claim = Claim::of(word.load(Ordering::Acquire))?;
+            let is_there = self.directory[claim.place()].load(Ordering::Acquire) == n as u32 + 1;
+            is_there.then(|| (claim, self.words_at(n)))
+        };
+        self.claims.iter().enumerate().filter_map(known)
     }
 
     /// Takes an extent of the tablespace for this process, or of any temporary one when there is no such; files grow.
@@ -114,11 +224,18 @@ impl TempSpace {
         }
     }
 
-    fn take_as(&self, p: &Process, tablespace: u32, mark: u64) -> Result<Extent> {
+    fn take_as(&self, p: &Process, tablespace: u32, mark: u32) -> Result<Extent> {
         let known = self.cache.files().temporary_files();
         let named = known.iter().any(|(_, of)| *of == tablespace);
-        for (file, _) in known.iter().filter(|(_, of)| !named || *of == tablespace) {
-            if let Some(extent) = self.take_from(p, *file, self.cache.files().blocks(*file)?, mark) {
+        let mut files: Vec<u32> =
+            known.iter().filter(|(_, of)| !named || *of == tablespace).map(|(file, _)| *file).collect();
+        // The file of the last extent first; a process without one begins with a file of its own.
+        let (last, _) = self.place_of(p);
+        let turn = files.iter().position(|file| *file == last).unwrap_or(p.number() as usize % files.len().max(1));
+        files.rotate_left(turn);
+        for file in files {
+            let all = self.extents_of(self.cache.files().blocks(file)?);
+            if let Some(extent) = self.take_from(p, file, 0..all, mark) {
                 return Ok(extent);
             }
         }
@@ -133,9 +250,10 @@ impl TempSpace {
         for f in files.iter().filter(|f| f.blocks_max > 0) {
             // Others may take all that a file has just grown by: it grows until there is some for this process or it
             // may not grow.
-            let mut now = self.cache.files().blocks(f.file)?;
+            let (mut seen, mut now) = (0, self.cache.files().blocks(f.file)?);
             loop {
-                if let Some(extent) = self.take_from(p, f.file, now, mark) {
+                let all = self.extents_of(now);
+                if let Some(extent) = self.take_from(p, f.file, seen..all, mark) {
                     return Ok(extent);
                 }
                 let more = now.saturating_add(f.step.max(8 * TEMP_EXTENT_BLOCKS)).min(f.blocks_max);
@@ -143,7 +261,7 @@ impl TempSpace {
                     break;
                 }
                 match self.cache.files().extend(f.file, more) {
-                    Ok(()) => now = more.max(self.cache.files().blocks(f.file)?),
+                    Ok(()) => (seen, now) = (all, more.max(self.cache.files().blocks(f.file)?)),
                     Err(e) if e.is(1237) => {
                         full = full.because(e);
                         break;
@@ -155,53 +273,88 @@ impl TempSpace {
         Err(full)
     }
 
-    fn take_from(&self, p: &Process, file: u32, blocks: u32, mark: u64) -> Option<Extent> {
-        let all = (blocks.saturating_sub(self.first_block()) / TEMP_EXTENT_BLOCKS) as usize;
-        let me = u64::from(p.number()) | mark;
-        for (i, word) in self.owners(file)?.iter().take(all).enumerate() {
-            let free = word.load(Ordering::Relaxed) == 0;
-            if free && word.compare_exchange(0, me, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                let start = Rdba::new(file, self.first_block() + i as u32 * TEMP_EXTENT_BLOCKS);
-                return Some(Extent { start, blocks: TEMP_EXTENT_BLOCKS });
+    /// File and number of the extent that the process took last; (0, 0) when it has taken none.
+    fn place_of(&self, p: &Process) -> (u32, u32) {
+        let word = self.places[(p.number() as usize - 1) * LINE].load(Ordering::Relaxed);
+        ((word >> 32) as u32, (word as u32).saturating_sub(1))
+    }
+
+    /// Takes a free extent of those with the numbers `among`, from the process's own place on, wrapping around.
+    fn take_from(&self, p: &Process, file: u32, among: Range<u32>, mark: u32) -> Option<Extent> {
+        let (last, number) = self.place_of(p);
+        let from = if last == file && among.contains(&number) {
+            number
+        } else {
+            // The numbers of processes are neighbours; their places are not.
+            let spread = u64::from(p.number().wrapping_mul(0x9E37_79B9));
+            among.start + (spread * among.len() as u64 >> 32) as u32
+        };
+        let number = self.take_between(p, file, from..among.end, mark).or_else(|| {
+            // From the beginning.
+            self.take_between(p, file, among.start..from, mark)
+        })?;
+        let word = u64::from(file) << 32 | u64::from(number + 1);
+        self.places[(p.number() as usize - 1) * LINE].store(word, Ordering::Relaxed);
+        Some(self.extent(file, number))
+    }
+
+    fn take_between(&self, p: &Process, file: u32, among: Range<u32>, mark: u32) -> Option<u32> {
+        let me = p.number() | mark;
+        let mut number = among.start;
+        while number < among.end {
+            let (stretch, at) = (number / STRETCH as u32, number as usize % STRETCH);
+            let end = among.end.min((stretch + 1) * STRETCH as u32);
+            let words = &self.find_or_claim(p, file, stretch)?[at..][..(end - number) as usize];
+            let take = |word: &AtomicU32| {
+                word.load(Ordering::Relaxed) == 0
+                    && word.compare_exchange(0, me, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            };
+            if let Some(found) = words.iter().position(take) {
+                return Some(number + found as u32);
             }
+            number = end;
         }
         None
     }
 
     /// Gives an extent back.
     pub fn give_back(&self, extent: Extent) {
-        let at = extent.start.block().saturating_sub(self.first_block()) / TEMP_EXTENT_BLOCKS;
-        if let Some(word) = self.owners(extent.start.file()).and_then(|owners| owners.get(at as usize)) {
-            word.store(0, Ordering::Release);
+        let number = self.extents_of(extent.start.block());
+        if let Some(words) = self.find(extent.start.file(), number / STRETCH as u32) {
+            words[number as usize % STRETCH].store(0, Ordering::Release);
         }
     }
 
-    /// The file is dropped: its words are free for another one. Who still has extents of it gets ORA-01157 from the
-    /// file.
-    pub fn forget(&self, file: u32) {
-        for (i, slot) in self.words[..FILES_MAX].iter().enumerate() {
-            if slot.load(Ordering::Acquire) == u64::from(file) {
-                let from = FILES_MAX + i * EXTENTS_MAX;
-                self.words[from..from + EXTENTS_MAX].iter().for_each(|word| word.store(0, Ordering::Relaxed));
-                slot.store(0, Ordering::Release);
-            }
+    /// The file is dropped: its words are free for another one. A process that still has extents of it gets ORA-01157
+    /// from the file.
+    pub fn forget(&self, p: &Process, file: u32) {
+        for stretch in 0..STRETCHES_OF_FILE as u32 {
+            let place = self.directory[Claim { file, stretch, process: 0 }.place()].load(Ordering::Acquire) as usize;
+            let Some(place) = place.checked_sub(1) else { continue };
+            self.words_at(place).iter().for_each(|word| word.store(0, Ordering::Relaxed));
+            // The claim is this process's: should it die before the end, PMON frees what the directory does not lead to.
+            let claim = Claim { file, stretch, process: p.number() };
+            self.claims[place].store(claim.word(), Ordering::Release);
+            self.directory[claim.place()].store(0, Ordering::Release);
+            os::crash::point("space-temp-forgotten");
+            self.claims[place].store(0, Ordering::Release);
         }
     }
 
-    /// Who has how much.
+    /// How many places of the pool are taken, for tests.
+    pub fn stretches(&self) -> usize {
+        self.claims.iter().filter(|word| word.load(Ordering::Relaxed) != 0).count()
+    }
+
+    /// How many extents each process has, by file.
     pub fn usage(&self) -> Vec<TempUsage> {
         let mut rows: Vec<TempUsage> = Vec::new();
-        for (i, slot) in self.words[..FILES_MAX].iter().enumerate() {
-            let file = slot.load(Ordering::Acquire) as u32;
-            if file == 0 {
-                continue;
-            }
-            let blocks = self.cache.files().blocks(file).unwrap_or(0);
-            let from = FILES_MAX + i * EXTENTS_MAX;
-            for word in &self.words[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize] {
-                let Some(process) = (word.load(Ordering::Relaxed) as u32).checked_sub(1).map(|slot| slot + 1) else {
+        for (claim, words) in self.claimed() {
+            for word in words {
+                let (file, process) = (claim.file, word.load(Ordering::Relaxed) & !IN_CACHE);
+                if process == 0 {
                     continue;
-                };
+                }
                 match rows.iter_mut().find(|r| (r.process, r.file) == (process, file)) {
                     Some(row) => row.extents += 1,
                     None => rows.push(TempUsage { process, file, extents: 1 }),
@@ -211,26 +364,28 @@ impl TempSpace {
         rows
     }
 
-    /// Frees what process `dead` had; `p` does it.
+    /// Frees what process `dead` had; `p` does it. Done again, it changes nothing.
     pub(crate) fn clean_up(&self, p: &Process, dead: u32) {
-        for (i, slot) in self.words[..FILES_MAX].iter().enumerate() {
-            let file = slot.load(Ordering::Acquire) as u32;
-            if file == 0 {
-                continue;
+        self.places[(dead as usize - 1) * LINE].store(0, Ordering::Relaxed);
+        for (n, word) in self.claims.iter().enumerate() {
+            let Some(claim) = Claim::of(word.load(Ordering::Acquire)) else { continue };
+            let leads_here = self.directory[claim.place()].load(Ordering::Acquire) == n as u32 + 1;
+            if claim.process == dead && !leads_here {
+                // It died between claiming the place and making it known: nobody has used the words.
+                word.store(0, Ordering::Release);
             }
-            let blocks = self.cache.files().blocks(file).unwrap_or(0);
-            let from = FILES_MAX + i * EXTENTS_MAX;
-            let words = &self.words[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize];
+        }
+        for (claim, words) in self.claimed() {
             for (i, word) in words.iter().enumerate() {
-                if word.load(Ordering::Relaxed) == u64::from(dead) | IN_CACHE {
-                    let start = Rdba::new(file, self.first_block() + i as u32 * TEMP_EXTENT_BLOCKS);
+                if word.load(Ordering::Relaxed) == dead | IN_CACHE {
+                    let extent = self.extent(claim.file, claim.stretch * STRETCH as u32 + i as u32);
                     // An extent with a buffer that cannot be thrown away stays nobody's until the next start.
-                    if self.cache.discard_range(p, start, TEMP_EXTENT_BLOCKS).is_err() {
+                    if self.cache.discard_range(p, extent.start, extent.blocks).is_err() {
                         continue;
                     }
-                    word.store(u64::from(dead), Ordering::Relaxed);
+                    word.store(dead, Ordering::Relaxed);
                 }
-                let _ = word.compare_exchange(dead.into(), 0, Ordering::AcqRel, Ordering::Relaxed);
+                let _ = word.compare_exchange(dead, 0, Ordering::AcqRel, Ordering::Relaxed);
             }
         }
     }

@@ -207,13 +207,6 @@ fn sessions_killed_while_creating_and_dropping_lose_no_space() {
     db.cache.assert_invariants().unwrap();
 }
 
-/// Changes the control file of a database that nobody else uses.
-fn change_control(db: &Db, f: impl FnOnce(&mut datafile::ControlFile)) {
-    let mut control = db.cache.files().control().unwrap();
-    f(&mut control);
-    control.write(&db.directory).unwrap();
-}
-
 #[test]
 fn extents_beyond_the_header_are_listed_in_extent_maps() {
     let db = database(ChainDesign::Versioned, 200);

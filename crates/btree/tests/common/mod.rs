@@ -45,7 +45,7 @@ pub fn database(buffers: usize) -> Db {
     let (all, (cache_at, space, enqueues_at, txns_at)) = testing::instance(PROCESSES, |b| {
         (
             CacheLayout::reserve(b, &config),
-            SpaceLayout::reserve(b),
+            SpaceLayout::reserve(b, PROCESSES as usize),
             EnqueueLayout::reserve(b, &enqueues),
             TxnLayout::reserve(b, &txn_config),
         )

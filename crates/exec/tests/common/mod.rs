@@ -71,7 +71,7 @@ impl Instance {
             testing::instance(16, |b| {
                 (
                     CacheLayout::reserve(b, &config),
-                    SpaceLayout::reserve(b),
+                    SpaceLayout::reserve(b, 16),
                     EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
                     TxnLayout::reserve(b, &txn_config),
                     library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),

@@ -84,7 +84,12 @@ pub fn over(directory: PathBuf, files: DataFiles, shape: &Shape) -> Db {
     let (all, (cache_layout, space, txn_layout, enqueue_layout)) = testing::instance(PROCESSES, |b| {
         let cache = CacheLayout::reserve(b, &config);
         let txn = TxnLayout::reserve(b, &shape.txn);
-        (cache, SpaceLayout::reserve(b), txn, EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(PROCESSES)))
+        (
+            cache,
+            SpaceLayout::reserve(b, PROCESSES as usize),
+            txn,
+            EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(PROCESSES)),
+        )
     });
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);

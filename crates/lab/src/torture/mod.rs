@@ -143,6 +143,8 @@ pub const POINTS: &[&str] = &[
     "space-extent-taken",
     "space-file-grown",
     "space-file-shrinking",
+    "space-temp-claimed",
+    "space-temp-forgotten",
     "tablespace-changed",
     "txn-commit-logged",
     "txn-committed",

@@ -53,7 +53,8 @@ pub fn database_of(spec: &CreateDatabase, design: ChainDesign, buffers: usize) -
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     config.design = design;
     config.working_sets = 1 + buffers % 2;
-    let (all, (cache, space)) = testing::instance(24, |b| (CacheLayout::reserve(b, &config), SpaceLayout::reserve(b)));
+    let (all, (cache, space)) =
+        testing::instance(24, |b| (CacheLayout::reserve(b, &config), SpaceLayout::reserve(b, 24)));
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
     Space::register_apply(&mut table);
@@ -72,4 +73,11 @@ pub fn database(design: ChainDesign, buffers: usize) -> Db {
 pub fn scn() -> Scn {
     static NEXT: AtomicU64 = AtomicU64::new(10);
     Scn(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Changes the control file of a database that nobody else uses.
+pub fn change_control(db: &Db, f: impl FnOnce(&mut datafile::ControlFile)) {
+    let mut control = db.cache.files().control().unwrap();
+    f(&mut control);
+    control.write(&db.directory).unwrap();
 }
