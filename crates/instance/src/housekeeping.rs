@@ -32,6 +32,8 @@ impl Housekeeper {
     pub fn round(&mut self, instance: &'static Instance, p: &Rc<Process>) -> Vec<String> {
         let dictionary = instance.storage().dictionary;
         os::crash::point("smon-round");
+        // What went wrong is tried again when a transaction next finds all segments busy.
+        let _ = instance.storage().txns.tend_undo_segments(p);
         let _ = dictionary.finish_all_drops(p);
         let Ok(control) = instance.storage().txns.cache().files().control() else { return Vec::new() };
         let now = (dictionary.epoch(), control.tablespaces.iter().map(|t| t.number).collect());

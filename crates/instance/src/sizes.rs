@@ -39,7 +39,8 @@ pub struct Sizes {
     pub log_buffer_bytes: u64,
     pub enqueue_resources: usize,
     pub enqueue_locks: usize,
-    pub undo_segments: usize,
+    /// Undo segments that may be online: one for each concurrent transaction, as far as there are numbers for them.
+    pub undo_segments_online_max: usize,
     pub distributed_lock_timeout_s: u32,
     pub transactions_per_segment: usize,
 }
@@ -54,6 +55,13 @@ const OWNER_SLOTS: usize = 4;
 pub(crate) fn slots(processes: usize) -> usize {
     processes + OWNER_SLOTS + SPARE_SLOTS
 }
+
+/// Undo segments that an undo tablespace is made with.
+pub(crate) const UNDO_SEGMENTS: usize = 16;
+
+/// Undo segments that an undo tablespace may have. The same whatever the parameters are: the numbers of a tablespace's
+/// segments follow from it.
+pub(crate) const UNDO_SEGMENTS_MAX: usize = 128;
 
 /// Transactions that an undo segment has room for; of 2 KB blocks fewer fit into its header.
 const TRANSACTIONS_PER_SEGMENT: usize = 96;
@@ -90,7 +98,6 @@ impl Sizes {
             0 => sessions * 11 / 10,
             n => n,
         };
-        let undo_segments = 16;
         let sizes = Sizes {
             processes,
             sessions,
@@ -111,7 +118,7 @@ impl Sizes {
             log_buffer_bytes: log_buffer(params, block_size),
             enqueue_resources: (processes * 24).max(2048),
             enqueue_locks: (processes * 32).max(4096),
-            undo_segments,
+            undo_segments_online_max: transactions.clamp(UNDO_SEGMENTS, UNDO_SEGMENTS_MAX),
             distributed_lock_timeout_s: params.number(Param::DistributedLockTimeout) as u32,
             // The same whatever the parameters are: the database has been made with it, and every start needs all of
             // it.

@@ -117,8 +117,14 @@ impl Database {
     }
 }
 
-/// Bytes of a log file unless anything says otherwise.
+/// Bytes of a log file of a throw-away database unless anything says otherwise, and the least of one that lasts.
 const LOG_FILE_BYTES: u64 = 64 << 20;
+
+/// The most bytes of a log file unless anything says otherwise.
+const LOG_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// A log file takes one part in so many of what the file system has free.
+const LOG_FILE_PART: u64 = 100;
 
 /// Every file that a new database is going to have.
 fn making_names(spec: &CreateDatabase, init: &InitParams) -> Vec<String> {
@@ -159,10 +165,15 @@ fn open_area(files: &DataFiles, control: &mut ControlFile, init: &InitParams, ep
     Ok(is_lost)
 }
 
-/// The logs of a throw-away database take no room before they are written.
+/// The logs of a throw-away database take no room before they are written. Those of one that lasts are made for minutes
+/// of redo, for each switch is a checkpoint, as far as a small part of the free space allows.
 fn create_logs(files: &DataFiles, init: &InitParams, ephemeral: bool) -> Result<()> {
     let bytes = match init.number(Param::LogFileSize) as u64 {
-        0 => LOG_FILE_BYTES,
+        0 if ephemeral => LOG_FILE_BYTES,
+        0 => {
+            let part = os::file::free_bytes(files.directory()).unwrap_or(0) / LOG_FILE_PART;
+            (part >> 20 << 20).clamp(LOG_FILE_BYTES, LOG_FILE_BYTES_MAX)
+        }
         n => n,
     };
     redo::create_logs(files, init.number(Param::LogFiles) as u32, bytes, ephemeral)
@@ -253,7 +264,9 @@ impl StorageLayout {
         }
         .with_stock();
         let txn_config = TxnConfig {
-            undo_segments: sizes.undo_segments as u32,
+            undo_segments: crate::sizes::UNDO_SEGMENTS as u32,
+            undo_segments_max: crate::sizes::UNDO_SEGMENTS_MAX as u32,
+            undo_segments_online_max: sizes.undo_segments_online_max as u32,
             slots_per_segment: sizes.transactions_per_segment as u32,
             distributed_lock_timeout_s: sizes.distributed_lock_timeout_s,
             ..TxnConfig::new(sizes.slots() as u32)

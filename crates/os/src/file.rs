@@ -306,6 +306,24 @@ pub fn remove(path: &Path) -> OsResult<()> {
     std::fs::remove_file(path).map_err(|e| OsError::from_io("unlink", path.display().to_string(), e))
 }
 
+/// Bytes that the file system of a path has free for this process's user.
+///
+/// # Errors
+/// There is no such path, or the file system does not answer.
+pub fn free_bytes(path: &Path) -> OsResult<u64> {
+    use std::os::unix::ffi::OsStrExt;
+    let invalid = || OsError::from_errno("statvfs", path.display().to_string(), libc::EINVAL);
+    let text = std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(|_| invalid())?;
+    let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: a string that ends with zero and room for the answer; both live through the call.
+    if unsafe { libc::statvfs(text.as_ptr(), is.as_mut_ptr()) } != 0 {
+        return Err(OsError::last("statvfs", path.display().to_string()));
+    }
+    // SAFETY: the call has succeeded, so the answer is there.
+    let is = unsafe { is.assume_init() };
+    Ok(is.f_bavail * is.f_frsize)
+}
+
 /// True when something has this path.
 #[must_use]
 pub fn exists(path: &Path) -> bool {
@@ -326,6 +344,15 @@ pub fn sync_directory(path: &Path) -> OsResult<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_free_space_of_a_file_system_is_known_by_any_path_in_it() {
+        let path = std::env::temp_dir().join(format!("lw-free-{}", crate::process::own_id()));
+        assert!(free_bytes(&path).is_err(), "nothing has the path");
+        File::open(&path, OpenMode::CreateNew).unwrap();
+        assert!(free_bytes(&path).unwrap() > 0);
+        remove(&path).unwrap();
+    }
 
     #[test]
     fn stretches_that_were_written_are_found() {

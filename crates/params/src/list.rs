@@ -170,7 +170,7 @@ params! {
     DeviceFails "_device_fails" BOOL, "FALSE", Static, false, "for tests: writes to the file named in device_fails in the database directory are lost, and one sync fails";
     DiskFull "_disk_full" BOOL, "FALSE", Static, false, "for tests: files cannot grow while the database directory has a file named disk_full";
     LogBuffer "log_buffer" size(64 * K, G), "0", Static, false, "redo circular buffer size";
-    LogFileSize "_log_file_size" size(0, T), "0", Static, false, "size of the online logs of a new database; 0: 64 MB";
+    LogFileSize "_log_file_size" size(0, T), "0", Static, false, "size of the online logs of a new database; 0: a hundredth of the free disk space, 64 MB to 1 GB, or 64 MB of a throw-away one";
     LogFiles "_log_files" int(2, 16), "3", Static, false, "number of online logs of a new database";
     DoubleWrite "_double_write" BOOL, "TRUE", Static, false, "write blocks to the double-write area before writing them in place; FALSE: redo contains whole blocks after each checkpoint";
     DoubleWriteSize "_double_write_size" size(0, T), "0", Static, false, "size of the double-write area; 0: a quarter of the buffer cache, 64 MB at most";

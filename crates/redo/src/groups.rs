@@ -11,6 +11,7 @@
 //! | before the control file is replaced | recovery finds the new log by its header, without any record; the writer opens it again |
 //! | before `writing` moves | the same once more; nothing had been written to the new log |
 
+use crate::file::LOG_HEADER_BYTES;
 use crate::file::{LOG_BLOCK_BYTES, LogHeader, io_error, name};
 use crate::log::{FIRST_RBA, Line, now_s, room_of};
 use crate::{Rba, RedoLog};
@@ -47,7 +48,9 @@ sga_struct! {
         pub(crate) generation: AtomicU64,
         /// How far behind `start` the file may have been written, as its header says.
         pub(crate) reach: AtomicU64,
-        pub(crate) pad: [AtomicU64; 6],
+        /// 1 while the file is written for the first time.
+        pub(crate) fresh: AtomicU64,
+        pub(crate) pad: [AtomicU64; 5],
     }
 }
 
@@ -115,29 +118,26 @@ pub fn create_logs(files: &DataFiles, count: u32, bytes: u64, sparse: bool) -> R
     control.write_as(files.directory(), files.disk_sync())
 }
 
-/// Makes the file of a group, empty. Without a header it holds no redo.
+/// Makes the file of a group, empty: its space is given, and nothing is written. Without a header it holds no redo.
 fn make_file(files: &DataFiles, entry: &LogGroupEntry, sparse: bool) -> Result<()> {
     let path = files.directory().join(&entry.name);
     let failed = |e: os::OsError| Ora::with(301, &[&path.display()]).because(io_error(&e));
     let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
     if sparse { file.set_len(entry.bytes) } else { file.allocate(entry.bytes) }.map_err(failed)?;
     if files.disk_sync() {
-        if !sparse {
-            write_zeros(&file, entry.bytes).map_err(failed)?;
-        }
         file.sync().map_err(failed)?;
         os::file::sync_directory(files.directory()).map_err(failed)?;
     }
     Ok(())
 }
 
-/// Writes all of a new file once. In space that was given and never written the first sync of each stretch has the file
-/// system note that it is written now, and wait for that too; commits shall not.
-fn write_zeros(file: &File, bytes: u64) -> os::OsResult<()> {
-    let zeros = vec![0; 1 << 20];
-    let mut at = 0;
-    while at < bytes {
-        let n = (bytes - at).min(zeros.len() as u64);
+/// Writes `from..to` of a file that has not been written before. In space that was given and never written the first
+/// sync of each stretch has the file system note that it is written now, and wait for that too; commits shall not.
+fn write_zeros(file: &File, from: u64, to: u64) -> os::OsResult<()> {
+    let zeros = vec![0; (to.saturating_sub(from)).min(1 << 20) as usize];
+    let mut at = from;
+    while at < to {
+        let n = (to - at).min(zeros.len() as u64);
         file.write_at(&zeros[..n as usize], at)?;
         at += n;
     }
@@ -292,6 +292,7 @@ impl RedoLog {
         };
         let (old, new) = (self.groups.at(newest), self.groups.at(next));
         let logged = self.logged_entry(newest);
+        new.fresh.store((new.sequence.load(Ordering::Relaxed) == 0).into(), Ordering::Relaxed);
         new.sequence.store(old.sequence.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         new.start.store(self.head.head.load(Ordering::Relaxed), Ordering::Relaxed);
         new.end.store(0, Ordering::Relaxed);
@@ -426,6 +427,7 @@ impl RedoLog {
             return Ok(());
         }
         let header = self.header_of(g, LogHeader::reach_for(used, room_of(g.bytes.load(Ordering::Relaxed))));
+        self.prepare(g, &log.file, g.reach.load(Ordering::Relaxed), header.reach_bytes)?;
         header.write_over(&log.file)?;
         if self.files.disk_sync() {
             log.file.sync()?;
@@ -434,6 +436,17 @@ impl RedoLog {
         // Behind the sync: a writer that dies before it has written nothing there.
         g.reach.store(header.reach_bytes, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Writes a stretch of a log that is written for the first time, `from..to` behind its header, before any redo is
+    /// written there: a large log is made at once, and its writes cost the same as later ones. The caller syncs the
+    /// file.
+    fn prepare(&self, g: &Group, file: &File, from: u64, to: u64) -> os::OsResult<()> {
+        if g.fresh.load(Ordering::Relaxed) == 0 || !self.files.disk_sync() {
+            return Ok(());
+        }
+        let to = (LOG_HEADER_BYTES + to).min(g.bytes.load(Ordering::Relaxed));
+        write_zeros(file, LOG_HEADER_BYTES + from, to)
     }
 
     /// Writes the header of a group's file and notes in the control file that it is the current one.
@@ -446,6 +459,7 @@ impl RedoLog {
         let log = self.log_file(n)?;
         let file = &log.file;
         let failed = |e: os::OsError| Ora::with(345, &[&0, &1]).because(name(file.path())).because(io_error(&e));
+        self.prepare(g, file, 0, header.reach_bytes).map_err(failed)?;
         file.write_at(&header.to_bytes(), 0).map_err(failed)?;
         if self.files.disk_sync() {
             file.sync().map_err(failed)?;

@@ -4,6 +4,11 @@ use crate::{Rba, RedoLog, RedoSink};
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::Scn;
 
+/// Seconds of redo that say something about its rate.
+const LEAST_S: u64 = 60;
+/// Seconds that a log is to last.
+const SWITCH_EVERY_S: u64 = 20 * 60;
+
 /// A row of `v$log`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogInfo {
@@ -58,6 +63,16 @@ impl RedoLog {
             .collect();
         rows.sort_by_key(|row| row.group);
         rows
+    }
+
+    /// The size of a log file with which a log would be switched every twenty minutes, at the rate of the redo since the
+    /// oldest log that is still there was begun; `None` while there is no redo of at least a minute.
+    pub fn optimal_log_bytes(&self) -> Option<u64> {
+        let used = self.logs().into_iter().filter(|log| log.sequence != 0);
+        let oldest = used.min_by_key(|log| log.sequence)?;
+        let seconds = u64::from(crate::log::now_s().saturating_sub(oldest.first_time_s));
+        let redo = self.head().0.saturating_sub(oldest.start.0);
+        (seconds >= LEAST_S && redo > 0).then(|| (redo * SWITCH_EVERY_S / seconds).max(crate::LOG_FILE_MIN))
     }
 
     /// Checks the log's words against one another. Only valid while nobody else uses the log.

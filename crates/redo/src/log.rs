@@ -409,6 +409,7 @@ impl RedoLog {
         let next = self.next_group(giving)?;
         let (old, new) = (self.groups.at(giving), self.groups.at(next));
         s.set(&old.end, head);
+        s.set(&new.fresh, (new.sequence.load(Ordering::Relaxed) == 0).into());
         s.set(&new.sequence, old.sequence.load(Ordering::Relaxed) + 1);
         s.set(&new.start, head);
         s.set(&new.end, 0);

@@ -130,7 +130,7 @@ impl Transactions {
         }
         p.count(Stat::UserCommits, 1);
         self.clean_out_changed(p, xid, t, scn);
-        entry.free();
+        self.table().free(xid);
         self.release_locks(p, t);
         hook.after(p, scn, &t.touched);
         t.reset();
@@ -180,7 +180,7 @@ impl Transactions {
         let entry = self.own_entry(xid);
         let scn = entry.settle_rolled_back(self.table());
         self.end_in_header(p, xid, chain, scn)?;
-        entry.free();
+        self.table().free(xid);
         Ok(())
     }
 
@@ -448,7 +448,7 @@ impl Transactions {
     fn end_orphan(&self, p: &Process, xid: Xid, state: State, entry: &'static Entry) -> Result<()> {
         if self.table().group(self.table().group_of(xid.usn)).is_none() {
             // It was claimed when its tablespace was going, and nothing was written.
-            entry.free();
+            self.table().free(xid);
             return Ok(());
         }
         // What comes back while this goes on is looked at in the next round.
@@ -465,7 +465,7 @@ impl Transactions {
             if let Some(chain) = &chain {
                 self.end_in_header(p, xid, chain, entry.commit_scn())?;
             }
-            entry.free();
+            self.table().free(xid);
             return Ok(());
         }
         if chain.is_some() && self.is_prepared_in_header(p, xid)? {

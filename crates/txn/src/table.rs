@@ -84,22 +84,22 @@ sga::sga_struct! {
         /// rolls back.
         lost: AtomicU64,
         lost_xids: [AtomicU64; LOST_KEPT],
-        pad: [AtomicU64; 1],
+        /// Transactions that the process has begun, so that each begins in another undo segment.
+        begun: AtomicU64,
     }
 
-    /// The instance's SCN, on a line of its own, the round robin over undo segments on another, and the bound of open
-    /// snapshots, which is read often and seldom written, on a third.
+    /// The instance's SCN, on a line of its own, the undo tablespaces on another, and the bound of open snapshots, which
+    /// is read often and seldom written, on a third.
     pub struct Clock {
         scn: AtomicU64,
         pad: [AtomicU64; 15],
-        next_segment: AtomicU64,
         /// The group of undo segments that transactions begin in.
         current: AtomicU64,
         /// Groups from here on have never been loaded.
         groups: AtomicU64,
         /// The SCN when the database was opened: what nothing is known of has committed at or below it.
         opened: AtomicU64,
-        pad2: [AtomicU64; 12],
+        pad2: [AtomicU64; 13],
         /// No open snapshot, and none to come, is older.
         oldest_bound: AtomicU64,
         /// The SCN when the lines were last looked through for it.
@@ -117,7 +117,13 @@ sga::sga_struct! {
         first_sqn: AtomicU64,
         /// Undo that has not expired is not used again.
         guarantees: AtomicU64,
-        pad: [AtomicU64; 4],
+        /// The first so many segments are online: transactions begin in them.
+        online: AtomicU64,
+        /// 1: a transaction has found all of them busy, and no other segment is there.
+        wanted: AtomicU64,
+        /// The most transactions that were open when SMON looked, and how often it has, since segments went offline.
+        peak: AtomicU64,
+        looks: AtomicU64,
     }
 
     /// One undo segment.
@@ -132,7 +138,11 @@ sga::sga_struct! {
         /// Marks of its queue that were ever made, and the SCN of the last one.
         marks: AtomicU64,
         marked: AtomicU64,
-        pad: [AtomicU64; 2],
+        /// Transactions that have not ended, but for those of processes killed between two instructions: it decides
+        /// where the next one begins, and nothing else.
+        open: AtomicU64,
+        /// The slot at which the next search for a free one begins.
+        hand: AtomicU64,
     }
 
     /// A place in a segment's queue of retired blocks: it and all before it were retired, by transactions that ended at
@@ -148,6 +158,10 @@ sga::sga_struct! {
 const LOST_KEPT: usize = 4;
 /// SCNs between two looks at all snapshot lines, at least.
 const LOOKS_APART_MIN: u64 = 8;
+/// Online segments that a transaction looks at for one that is idle.
+const PROBES: u64 = 4;
+/// Looks of SMON after which segments go offline that were not needed since: five minutes.
+const LOOKS_TO_SHRINK: u64 = 100;
 /// Marks kept of a segment's queue.
 const MARKS: usize = 32;
 
@@ -168,6 +182,7 @@ pub enum Fate {
 #[derive(Debug, Clone)]
 pub struct TableLayout {
     pub(crate) slots: u32,
+    online_max: u16,
     entries: SgaSlice<Entry>,
     snapshots: SgaSlice<SnapshotLine>,
     clock: SgaSlice<Clock>,
@@ -180,11 +195,18 @@ pub struct TableLayout {
 pub const UNDO_TABLESPACES_MAX: usize = 8;
 
 impl TableLayout {
-    /// `segments` are those of one undo tablespace.
-    pub(crate) fn reserve(sga: &mut SgaBuilder, segments: u32, slots: u32, processes: u32) -> TableLayout {
+    /// `segments` are those that one undo tablespace may have, `online_max` those of it that may be online.
+    pub(crate) fn reserve(
+        sga: &mut SgaBuilder,
+        segments: u32,
+        online_max: u32,
+        slots: u32,
+        processes: u32,
+    ) -> TableLayout {
         let all = segments as usize * UNDO_TABLESPACES_MAX;
         TableLayout {
             slots,
+            online_max: online_max.clamp(1, segments) as u16,
             entries: sga.reserve("transactions", all * slots as usize),
             snapshots: sga.reserve("transaction snapshots", processes as usize + 1),
             clock: sga.reserve("system change number", 1),
@@ -210,8 +232,9 @@ pub(crate) enum Loaded {
 pub(crate) struct Group {
     /// Number of the tablespace.
     pub tablespace: u32,
-    /// How many segments there are.
+    /// How many segments there are, and the first of them that are online.
     pub segments: u16,
+    pub online: u16,
     pub first_sqn: u32,
     pub guarantees: bool,
 }
@@ -220,6 +243,8 @@ pub(crate) struct Group {
 #[derive(Clone, Copy)]
 pub(crate) struct Table {
     pub slots: u32,
+    /// Segments of a tablespace that may be online.
+    online_max: u16,
     /// Segment numbers of an undo tablespace.
     per_group: u16,
     entries: &'static [Entry],
@@ -234,6 +259,7 @@ impl Table {
     pub fn new(sga: &'static Sga, layout: &TableLayout) -> Table {
         Table {
             slots: layout.slots,
+            online_max: layout.online_max,
             per_group: (sga.slice(layout.segments).len() / UNDO_TABLESPACES_MAX) as u16,
             entries: sga.slice(layout.entries),
             snapshots: sga.slice(layout.snapshots),
@@ -278,7 +304,8 @@ impl Table {
         let tablespace = e.tablespace.load(Ordering::SeqCst).checked_sub(1)? as u32;
         Some(Group {
             tablespace,
-            segments: e.segments.load(Ordering::Relaxed) as u16,
+            segments: e.segments.load(Ordering::Acquire) as u16,
+            online: e.online.load(Ordering::Relaxed) as u16,
             first_sqn: e.first_sqn.load(Ordering::Relaxed) as u32,
             guarantees: e.guarantees.load(Ordering::Relaxed) != 0,
         })
@@ -304,7 +331,10 @@ impl Table {
     /// The tablespace has the group from now on; its segments and entries have been set.
     pub fn load_group(&self, group: usize, is: &Group) {
         let e = &self.groups[group];
-        e.segments.store(is.segments.into(), Ordering::Relaxed);
+        e.segments.store(is.segments.into(), Ordering::Release);
+        for (word, value) in [(&e.online, u64::from(is.online)), (&e.wanted, 0), (&e.peak, 0), (&e.looks, 0)] {
+            word.store(value, Ordering::Relaxed);
+        }
         e.first_sqn.store(is.first_sqn.into(), Ordering::Relaxed);
         e.guarantees.store(is.guarantees.into(), Ordering::Relaxed);
         self.clock.groups.fetch_max(group as u64 + 1, Ordering::SeqCst);
@@ -495,8 +525,8 @@ impl Table {
     }
 
     /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one, the
-    /// oldest otherwise. Undo segments are tried round robin, and so are their slots: what a slot says of its last
-    /// owner is what a query of the past asks for when a block was not cleaned out.
+    /// oldest otherwise. The slots of a segment are used in turn, and so are the segments by each process: what a slot
+    /// says of its last owner is what a query of the past asks for when a block was not cleaned out.
     ///
     /// The entry is claimed first and the current group looked at again behind it: whoever drops the tablespace that
     /// was current sees the claim, or the claimer sees that it is current no longer.
@@ -507,23 +537,96 @@ impl Table {
             if self.current_group() == group {
                 return claimed;
             }
-            if let Some(entry) = claimed.and_then(|xid| self.entry(xid)) {
-                entry.free();
+            if let Some(xid) = claimed {
+                self.free(xid);
             }
         }
     }
 
+    /// An idle segment among some that are online, or else one more that comes online, or else the least busy of those
+    /// looked at; where that has no free slot, any segment of the tablespace. A process begins with another segment each
+    /// time, so that slots are used again late.
     fn claim_in_group(&self, group: usize, process: u32) -> Option<Xid> {
-        let (base, online) = (self.base_of(group), self.group(group)?.segments.max(1));
-        let first = self.clock.next_segment.fetch_add(1, Ordering::Relaxed);
+        let (base, is) = (self.base_of(group), self.group(group)?);
+        let line = &self.snapshots[process as usize % self.snapshots.len()];
+        let first = u64::from(process) + line.begun.load(Ordering::Relaxed);
+        line.begun.store(line.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let online = u64::from(is.online.clamp(1, is.segments.max(1)));
+        let probed = (0..PROBES.min(online)).map(|n| base + ((first + n) % online) as u16 + 1);
+        let open = |usn: &u16| self.segments[usize::from(*usn) - 1].open.load(Ordering::Relaxed) as i64;
+        let mut best = probed.min_by_key(|usn| open(usn).max(0))?;
+        if open(&best) > 0 {
+            best = self.bring_online(group).unwrap_or(best);
+        }
         let keep = self.oldest_bound();
-        let hand = (first / u64::from(online.max(1)) % u64::from(self.slots.max(1))) as u16;
-        let in_segment = |i| self.claim_in(base + ((first + i) % u64::from(online)) as u16 + 1, process, keep, hand);
-        (0..u64::from(online)).find_map(in_segment)
+        let others = (0..is.segments).map(|n| base + ((first + u64::from(n)) % u64::from(is.segments)) as u16 + 1);
+        let claimed = std::iter::once(best).chain(others).find_map(|usn| self.claim_in(usn, process, keep))?;
+        self.segments[usize::from(claimed.usn) - 1].open.fetch_add(1, Ordering::Relaxed);
+        Some(claimed)
     }
 
-    /// The search begins at slot `hand`.
-    fn claim_in(&self, usn: u16, process: u32, keep: Scn, hand: u16) -> Option<Xid> {
+    /// Brings one more segment online, up to the limit; `None`, and it is said that one is wanted, when all are.
+    fn bring_online(&self, group: usize) -> Option<u16> {
+        let (e, is) = (&self.groups[group], self.group(group)?);
+        if is.online >= self.online_max {
+            return None;
+        }
+        if is.online >= is.segments {
+            if e.wanted.load(Ordering::Relaxed) == 0 {
+                e.wanted.store(1, Ordering::Relaxed);
+            }
+            return None;
+        }
+        let (now, next) = (u64::from(is.online), u64::from(is.online) + 1);
+        let won = e.online.compare_exchange(now, next, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        won.then(|| self.base_of(group) + is.online + 1)
+    }
+
+    /// How many segments are to be made for a group, because transactions found all of them busy: a quarter of those
+    /// that are there. SMON asks; the wish is forgotten.
+    pub fn segments_wanted(&self, group: usize) -> u16 {
+        let Some(is) = self.group(group) else { return 0 };
+        if self.groups[group].wanted.swap(0, Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        is.segments.div_ceil(4).min(self.online_max.saturating_sub(is.segments))
+    }
+
+    /// The next segment of the group has been made and loaded: from now on it can come online.
+    pub fn add_segment(&self, group: usize) {
+        // Release pairs with the load in `group`: who counts the segment sees its address and its slots.
+        self.groups[group].segments.fetch_add(1, Ordering::Release);
+    }
+
+    /// Notes how many transactions of the group are open, and now and then takes segments offline that were not needed
+    /// since the last time: all but `least` and those for the most transactions that were seen. A transaction that is
+    /// just beginning in one of them goes on there. For SMON.
+    pub fn tend_online(&self, group: usize, least: u16) {
+        let (Some(e), Some(is)) = (self.groups.get(group), self.group(group)) else { return };
+        let open = self.busy().filter(|(xid, ..)| self.group_of(xid.usn) == group).count() as u64;
+        e.peak.fetch_max(open, Ordering::Relaxed);
+        if e.looks.fetch_add(1, Ordering::Relaxed) + 1 < LOOKS_TO_SHRINK {
+            return;
+        }
+        let needed = e.peak.swap(open, Ordering::Relaxed).max(u64::from(least)).max(1);
+        e.looks.store(0, Ordering::Relaxed);
+        if needed < u64::from(is.online) {
+            let _ = e.online.compare_exchange(is.online.into(), needed, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// The transaction's slot is free for the next one.
+    pub fn free(&self, xid: Xid) {
+        if let Some(entry) = self.entry(xid) {
+            entry.set_state(State::Free);
+            self.segments[usize::from(xid.usn) - 1].open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A free slot of the segment, the search beginning where the last one ended.
+    fn claim_in(&self, usn: u16, process: u32, keep: Scn) -> Option<Xid> {
+        let hand = &self.segments[usize::from(usn) - 1].hand;
+        let hand = (hand.fetch_add(1, Ordering::Relaxed) % u64::from(self.slots.max(1))) as u16;
         loop {
             let mut best: Option<(u64, u16, u64)> = None;
             let slots = self.slots as u16;
@@ -642,17 +745,22 @@ impl Table {
         }
     }
 
-    /// Every entry that is not free, with its transaction and owner.
+    /// Every entry that is not free, with its transaction and owner. Of each tablespace that was ever loaded, the entries
+    /// of the segments that it has or had.
     pub fn busy(&self) -> impl Iterator<Item = (Xid, u32, State, &'static Entry)> + use<> {
-        let slots = self.slots as usize;
-        let groups = self.clock.groups.load(Ordering::SeqCst) as usize;
-        let used = groups * slots * usize::from(self.segments_max());
-        let entries = &self.entries[..used.min(self.entries.len())];
-        entries.iter().enumerate().filter_map(move |(i, entry)| {
+        let table = *self;
+        let groups = (table.clock.groups.load(Ordering::SeqCst) as usize).min(table.groups.len());
+        let usns = (0..groups).flat_map(move |n| {
+            let base = table.base_of(n);
+            let segments = table.groups[n].segments.load(Ordering::SeqCst) as u16;
+            base + 1..=base + segments.min(table.segments_max())
+        });
+        let slots = table.slots as u16;
+        usns.flat_map(move |usn| (0..slots).map(move |slot| Xid { usn, slot, sqn: 0 })).filter_map(move |at| {
+            let entry = table.entry(at)?;
             let now = entry.word.load(Ordering::Acquire);
-            let xid = Xid { usn: (i / slots + 1) as u16, slot: (i % slots) as u16, sqn: sqn_of(now) };
             let state = State::from_word(now);
-            (state != State::Free).then_some((xid, process_of(now), state, entry))
+            (state != State::Free).then_some((Xid { sqn: sqn_of(now), ..at }, process_of(now), state, entry))
         })
     }
 }
@@ -694,10 +802,6 @@ impl Entry {
     pub fn own(&self, process: u32) {
         let now = self.word.load(Ordering::Relaxed);
         self.word.store(word(sqn_of(now), process, State::Active), Ordering::SeqCst);
-    }
-
-    pub fn free(&self) {
-        self.set_state(State::Free);
     }
 
     pub fn commit_scn(&self) -> Scn {
@@ -759,10 +863,10 @@ mod tests {
     use super::*;
     use process::testing;
 
-    const GROUP: Group = Group { tablespace: 1, segments: 1, first_sqn: 0, guarantees: false };
+    const GROUP: Group = Group { tablespace: 1, segments: 1, online: 1, first_sqn: 0, guarantees: false };
 
     fn table(slots: u32) -> Table {
-        let (all, layout) = testing::instance(4, |b| TableLayout::reserve(b, 1, slots, 4));
+        let (all, layout) = testing::instance(4, |b| TableLayout::reserve(b, 1, 1, slots, 4));
         let table = Table::new(all.sga(), &layout);
         table.load_group(0, &GROUP);
         table
@@ -774,7 +878,7 @@ mod tests {
         assert_eq!(t.fate(xid), Fate::Unsettled);
         entry.settle();
         assert_eq!(t.fate(xid), Fate::Committed(scn));
-        entry.free();
+        t.free(xid);
         scn
     }
 
@@ -794,6 +898,44 @@ mod tests {
         let c = t.claim(3).unwrap();
         t.entry(c).unwrap().disown(State::Active);
         assert_eq!((t.fate(a), t.fate(b), t.fate(c)), (Fate::Before(second), Fate::Before(second), Fate::Active));
+    }
+
+    #[test]
+    fn a_transaction_that_finds_all_segments_busy_brings_one_online_up_to_the_limit() {
+        let (all, layout) = testing::instance(4, |b| TableLayout::reserve(b, 5, 4, 3, 20));
+        let t = Table::new(all.sga(), &layout);
+        t.load_group(0, &Group { segments: 2, ..GROUP });
+        for process in 1..=10 {
+            commit(&t, t.claim(process).unwrap());
+        }
+        assert_eq!((t.group(0).unwrap().online, t.segments_wanted(0)), (1, 0), "one at a time need one segment");
+        let begin = |process| t.claim(process).unwrap();
+        let open = [begin(1), begin(2)];
+        assert_eq!((open[0].usn, open[1].usn, t.group(0).unwrap().online), (1, 2, 2));
+        assert_eq!(t.segments_wanted(0), 0);
+        let shared = begin(3);
+        assert_eq!((t.segments_wanted(0), t.segments_wanted(0)), (1, 0), "asked for once");
+        t.add_segment(0);
+        let third = begin(4);
+        assert_eq!((third.usn, t.group(0).unwrap().online), (3, 3));
+        t.add_segment(0);
+        let fourth = begin(5);
+        assert_eq!((fourth.usn, t.busy().count()), (4, 5));
+        let more: Vec<Xid> = (6..=12).map(begin).collect();
+        assert_eq!((t.group(0).unwrap().online, t.segments_wanted(0)), (4, 0), "the limit");
+        assert!(t.claim(13).is_none(), "every slot of every segment is taken");
+        // SMON looks while five are open, and later while one is.
+        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1));
+        assert_eq!(t.group(0).unwrap().online, 4);
+        for xid in open.into_iter().chain(more).chain([third, fourth]) {
+            commit(&t, xid);
+        }
+        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1));
+        assert_eq!(t.group(0).unwrap().online, 4, "since the last time twelve were open");
+        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1));
+        assert_eq!(t.group(0).unwrap().online, 1);
+        commit(&t, shared);
+        assert_eq!((begin(1).usn, t.busy().count()), (1, 1));
     }
 
     #[test]

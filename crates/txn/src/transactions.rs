@@ -24,8 +24,12 @@ use wait::Event;
 /// How many undo segments and transactions an instance has.
 #[derive(Debug, Clone)]
 pub struct TxnConfig {
-    /// Undo segments of an undo tablespace; transactions are bound to those of the current one round robin.
+    /// Undo segments that an undo tablespace is made with, and that are online at least.
     pub undo_segments: u32,
+    /// Segment numbers that each undo tablespace has: the most segments it may get. A database keeps to it for ever.
+    pub undo_segments_max: u32,
+    /// The most segments that may be online.
+    pub undo_segments_online_max: u32,
     /// Transaction table slots in each undo segment.
     pub slots_per_segment: u32,
     /// Process slots of the instance, for the oldest snapshot each of them has open.
@@ -43,6 +47,8 @@ impl TxnConfig {
     pub fn new(processes: u32) -> TxnConfig {
         TxnConfig {
             undo_segments: 10,
+            undo_segments_max: 20,
+            undo_segments_online_max: 20,
             slots_per_segment: 48,
             processes,
             itl_max: 200,
@@ -64,7 +70,8 @@ pub struct TxnLayout {
 impl TxnLayout {
     /// Reserves the transaction table and the snapshot lines.
     pub fn reserve(sga: &mut SgaBuilder, config: &TxnConfig) -> TxnLayout {
-        let table = TableLayout::reserve(sga, config.undo_segments, config.slots_per_segment, config.processes);
+        let (max, online_max) = (config.undo_segments_max.max(config.undo_segments), config.undo_segments_online_max);
+        let table = TableLayout::reserve(sga, max, online_max, config.slots_per_segment, config.processes);
         let branches = BranchesLayout::reserve(sga, config.processes);
         TxnLayout {
             table,
@@ -230,6 +237,11 @@ impl Transactions {
         self.cache().block_size()
     }
 
+    /// Undo segments that a tablespace is made with.
+    pub(crate) fn undo_segments_least(&self) -> u16 {
+        self.inner.config.undo_segments.clamp(1, self.table().segments_max().into()) as u16
+    }
+
     pub(crate) fn itl_max(&self) -> u8 {
         self.inner.config.itl_max
     }
@@ -337,9 +349,7 @@ impl Transactions {
                 self.show_transaction(p, t);
             }
             Err(e) => {
-                if let Some(entry) = self.table().entry(xid) {
-                    entry.free();
-                }
+                self.table().free(xid);
                 return Err(e.into());
             }
         }

@@ -14,8 +14,14 @@
 //! The numbers of a forgotten one are given to another. The transactions of that begin behind all numbers (sqn) that
 //! the former ones can have had; the caller keeps that bound with the dictionary.
 //!
-//! The first segment that was made lies at the first block of the tablespace's first file. Its header names the segment
-//! with the lowest number, and which number that is; from there each segment names the next.
+//! The first segment that was made, the root, lies at the first block of the tablespace's first file. Its header names
+//! the segment with the lowest number, and which number that is; from there each segment names the next. A tablespace is
+//! made with the root as its last segment. Segments that are made later, by SMON because transactions found all of them
+//! busy, follow it: one is formatted and named by the one before it in one change group. A start counts the segments that
+//! are named. One whose making was cut off before that group is named by none, and its extent stays out of use.
+//!
+//! The first segments of a tablespace are online: transactions begin in them. A transaction that finds those it looks
+//! at busy brings one more online; SMON takes those offline that were not needed for five minutes.
 
 use crate::segment::UNDO_OBJECT;
 use crate::table::{Group, Loaded, UNDO_TABLESPACES_MAX};
@@ -26,6 +32,7 @@ use block::undo::{UndoHeaderView, UndoView};
 use block::{BlockView, SegmentKind};
 use buffer_cache::{ChangeGroup, GetKind};
 use datafile::{Contents, ControlFile, DataFiles, TablespaceEntry, tablespace};
+use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use process::Process;
 use redo::{ChangeVector, Layer};
 use types::{Ora, Rdba, Result, Uba, Xid};
@@ -39,7 +46,7 @@ pub struct UndoSegment {
     /// Number of its tablespace.
     pub tablespace: u32,
     /// Transactions begin in it.
-    pub is_current: bool,
+    pub is_online: bool,
     /// Transactions in it that have not ended.
     pub open: usize,
     /// Gets of its header, and bytes of undo that transactions which have ended wrote, since the instance was started.
@@ -55,7 +62,7 @@ impl UndoSegment {
 
     /// Its state: new transactions, the last ones, or none.
     pub fn status(&self) -> &'static str {
-        match (self.is_current, self.open) {
+        match (self.is_online, self.open) {
             (true, _) => "ONLINE",
             (false, 0) => "OFFLINE",
             (false, _) => "PENDING OFFLINE",
@@ -70,6 +77,15 @@ struct Root {
     first: Rdba,
     /// The number before that.
     base: u32,
+}
+
+/// What a new segment's header says, and what is to lead to it.
+struct NewSegment {
+    next: Rdba,
+    word: u64,
+    first_sqn: u32,
+    /// The last segment of the tablespace, and what its header says: it gets this one for its next.
+    behind: Option<(Rdba, u32, u64)>,
 }
 
 impl Root {
@@ -113,8 +129,10 @@ impl Transactions {
     fn make_segments(&self, p: &Process, tablespace: u32, base: u16, first_sqn: u32) -> Result<()> {
         let mut next = Rdba::NONE;
         let mut root = None;
-        for usn in (1..=self.table().segments_max()).rev() {
-            let made = self.make_segment(p, tablespace, next, first_sqn);
+        for usn in (1..=self.undo_segments_least()).rev() {
+            // The word of the root says nothing before all are made.
+            let word = if root.is_none() { 0 } else { first_sqn.into() };
+            let made = self.make_segment(p, tablespace, &NewSegment { next, word, first_sqn, behind: None });
             next = made.map_err(|e| e.because(Ora::with(30012, &[&segment_name(base + usn)])))?;
             root = root.or(Some(next));
             os::crash::point("undo-segment-made");
@@ -124,10 +142,11 @@ impl Transactions {
         self.cache().in_group(p, &|| self.current_scn(), &mut |g| self.note_root(g, root, word))
     }
 
-    fn make_segment(&self, p: &Process, tablespace: u32, next: Rdba, first_sqn: u32) -> Result<Rdba> {
+    fn make_segment(&self, p: &Process, tablespace: u32, new: &NewSegment) -> Result<Rdba> {
         let (cache, scn) = (self.cache(), || self.current_scn());
         let segments = self.space();
         let at = segments.create_segment(p, tablespace, SegmentKind::Undo, UNDO_OBJECT, &scn)?;
+        os::crash::point("undo-segment-unnamed");
         let slots = self.table().slots as u16;
         cache.in_group(p, &scn, &mut |g| {
             let (header, map) = segments.allocate(g, at)?;
@@ -135,16 +154,74 @@ impl Transactions {
             data.extend_from_slice(&slots.to_le_bytes());
             let b =
                 g.format_with(ChangeVector { rdba: header, layer: Layer::Undo, op: op::FORMAT_HEADER, data: &data })?;
-            if first_sqn > 0 {
-                let mut data = first_sqn.to_le_bytes().to_vec();
+            if new.first_sqn > 0 {
+                let mut data = new.first_sqn.to_le_bytes().to_vec();
                 data.extend_from_slice(&self.current_scn().0.to_le_bytes());
                 g.change(b, Layer::Undo, op::FIRST_USE, &data)?;
             }
-            // That of the root, which has no next one, says nothing before all are made.
-            let word = if next.is_none() { 0 } else { first_sqn.into() };
-            segments.set_aux(g, at, header.0, next.0, word)
+            if let Some((before, header, word)) = new.behind {
+                segments.set_aux(g, before, header, at.0, word)?;
+            }
+            segments.set_aux(g, at, header.0, new.next.0, new.word)
         })?;
         Ok(at)
+    }
+
+    /// Makes segments where transactions have found all of them busy, and takes segments offline that were not needed
+    /// for some minutes. For SMON, at each of its rounds. Returns how many were made. Nothing is made while somebody has
+    /// the DD enqueue, which keeps the tablespace where it is.
+    ///
+    /// # Errors
+    /// Those of making a segment, ORA-30036 among them; the wish is forgotten, until a transaction has it again.
+    pub fn tend_undo_segments(&self, p: &Process) -> Result<u16> {
+        let group = self.table().current_group();
+        self.table().tend_online(group, self.undo_segments_least());
+        let wanted = self.table().segments_wanted(group);
+        if wanted == 0 {
+            return Ok(0);
+        }
+        let dd = self.enqueues().get(p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::NoWait);
+        let lock = match dd {
+            Ok(lock) => lock,
+            Err(EnqueueError::Busy) => return Ok(0),
+            Err(e) => return Err(e.into()),
+        };
+        let mut made = 0;
+        let done = (0..wanted).try_for_each(|_| {
+            if self.table().current_group() == group {
+                self.append_segment(p, group)?;
+                made += 1;
+            }
+            Ok(())
+        });
+        self.enqueues().release(p, lock);
+        done.map(|()| made)
+    }
+
+    /// Makes one more segment of a loaded tablespace, behind the last one. The caller holds the DD enqueue.
+    fn append_segment(&self, p: &Process, group: usize) -> Result<()> {
+        let table = self.table();
+        let is = table.group(group).ok_or_else(|| Ora::internal("no undo tablespace"))?;
+        let (base, last) = (table.base_of(group), table.base_of(group) + is.segments);
+        if is.segments >= table.segments_max() {
+            return Ok(());
+        }
+        let before = table.segment(last);
+        let (header, _, word) = self.space().aux(p, before, GetKind::Current)?;
+        let new = NewSegment {
+            next: Rdba::NONE,
+            word: is.first_sqn.into(),
+            first_sqn: is.first_sqn,
+            behind: Some((before, header, word)),
+        };
+        let at = self.make_segment(p, is.tablespace, &new)?;
+        os::crash::point("undo-segment-added");
+        let (header, ..) = self.space().aux(p, at, GetKind::Current)?;
+        let usn = base + is.segments + 1;
+        table.set_segment(usn, at, Rdba(header));
+        self.load_slots(p, usn)?;
+        table.add_segment(group);
+        Ok(())
     }
 
     fn note_root(&self, g: &mut ChangeGroup<'_>, root: Rdba, word: u64) -> Result<()> {
@@ -185,7 +262,8 @@ impl Transactions {
     fn load_tablespace(&self, p: &Process, control: &ControlFile, entry: &TablespaceEntry) -> Result<()> {
         let (table, segments) = (self.table(), self.space());
         let incomplete = || no_undo_tablespace(control, entry.number);
-        let root = match segments.aux(p, self.root_of(control, entry.number)?, GetKind::Current) {
+        let root_at = self.root_of(control, entry.number)?;
+        let root = match segments.aux(p, root_at, GetKind::Current) {
             Ok((.., word)) => Root::from_word(word),
             // Its making was cut off before it had a segment.
             Err(e) if e.is(8103) => return Err(incomplete()),
@@ -201,13 +279,18 @@ impl Transactions {
             count += 1;
             table.set_segment(base + count, at, Rdba(header));
             self.load_slots(p, base + count)?;
-            if !Rdba(next).is_none() {
-                // The last one is the root.
+            if at != root_at {
                 first_sqn = word as u32;
             }
             at = Rdba(next);
         }
-        let is = Group { tablespace: entry.number, segments: count, first_sqn, guarantees: entry.guarantees_retention };
+        let is = Group {
+            tablespace: entry.number,
+            segments: count,
+            online: count.min(self.undo_segments_least()),
+            first_sqn,
+            guarantees: entry.guarantees_retention,
+        };
         table.load_group(group, &is);
         Ok(())
     }
@@ -352,7 +435,7 @@ impl Transactions {
                 usn,
                 header: table.segment(usn),
                 tablespace: g.tablespace,
-                is_current: n == current,
+                is_online: n == current && usn - table.base_of(n) <= g.online,
                 open: open[usize::from(usn)],
                 gets: table.figures(usn).0,
                 written: table.figures(usn).1,

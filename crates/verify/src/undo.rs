@@ -26,6 +26,10 @@ pub fn check(p: &Process, storage: &Storage, space: &Space, report: &mut Report)
         let name = format!("undo segment {}", segment.header);
         let aux = storage.txns.space().aux(p, segment.header, GetKind::Current);
         let header = match aux {
+            Ok((0, 0, 0)) => {
+                report.note(format!("{name} was being made when the instance ended, and is of no use"));
+                continue;
+            }
             Ok((header, _, _)) => Rdba(header),
             Err(e) => {
                 report.fault(Some(segment.header), &name, e.to_string());

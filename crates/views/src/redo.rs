@@ -352,7 +352,7 @@ pub fn instance_recovery(s: &Source<'_>) -> Vec<Row> {
         // At a hundred megabytes a second.
         n(redo.redo_since_checkpoint() / (100 << 20)),
         Value::Null,
-        Value::Null,
+        redo.optimal_log_bytes().map_or(Value::Null, |bytes| n(bytes.div_ceil(1 << 20))),
         n(0u64),
     ]]
 }

@@ -154,7 +154,9 @@ pub const POINTS: &[&str] = &[
     "undo-ended",
     "undo-forgotten",
     "undo-note",
+    "undo-segment-added",
     "undo-segment-made",
+    "undo-segment-unnamed",
     "undo-switched",
     "undo-tablespace-loaded",
 ];

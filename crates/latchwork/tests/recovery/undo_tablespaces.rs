@@ -103,6 +103,64 @@ fn the_instance_may_die_at_any_step() {
     }
 }
 
+/// Sessions with open transactions find all undo segments busy, and the instance dies while SMON makes more.
+#[test]
+fn the_instance_may_die_while_smon_makes_undo_segments() {
+    let db = Database::new("undo-load");
+    db.start();
+    run(&mut db.connect(), &["create table t (n number primary key, v number)"]);
+    db.stop();
+    let segments = "select count(*) from dba_rollback_segs where segment_id > 0";
+    let mut committed = 0;
+    // Redo of what was named may have been in memory only.
+    for (point, pass, named) in [("undo-segment-unnamed", 1, 16..=16), ("undo-segment-added", 2, 16..=18)] {
+        let plan = format!("_crash_point={point}:{pass}");
+        let (code, text) = db.program(&["start", "--param", "_disk_sync=false", "--param", &plan]);
+        assert_eq!(code, 0, "{text}");
+        let mut c = db.connect();
+        run(
+            &mut c,
+            &[&format!("insert into t select {committed} + level, 1 from dual connect by level <= 50"), "commit"],
+        );
+        committed += 50;
+        let _open = open_transactions(&db);
+        eventually("the instance is gone", || db.program(&["status"]).0 == 3);
+        db.start();
+        let mut c = db.connect();
+        let there = number(&mut c, segments);
+        assert!(named.contains(&there), "{point}: {there} segments");
+        assert_whole(&mut c, committed);
+        assert_eq!(number(&mut c, "select count(*) from v$rollstat where status = 'ONLINE'"), 16);
+        drop(c);
+        db.verify();
+    }
+    db.start();
+    let mut c = db.connect();
+    let mut open = open_transactions(&db);
+    eventually("SMON has made undo segments", || number(&mut c, segments) > 18);
+    for c in &mut open {
+        run(c, &["commit"]);
+    }
+    let there = number(&mut c, segments);
+    db.kill();
+    db.start();
+    let mut c = db.connect();
+    assert!(number(&mut c, segments) >= there, "commits behind them have brought them to disk");
+    assert_eq!(number(&mut c, "select count(*) from t where v = 2"), 30);
+    drop(c);
+    db.verify();
+}
+
+/// Thirty sessions, each with a transaction. Those that come late may meet the end of the instance.
+fn open_transactions(db: &Database) -> Vec<Client> {
+    let begin = |n| {
+        let mut c = db.connect();
+        let _ = c.execute(&format!("insert into t values ({n} + 1000, 2)"), &[]);
+        c
+    };
+    (0..30).map(begin).collect()
+}
+
 #[test]
 fn the_session_may_die_at_any_step() {
     let db = Database::new("undo-session");
