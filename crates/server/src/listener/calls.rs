@@ -18,9 +18,10 @@ use net::oracle::o5logon::SessionKey;
 use net::oracle::reply::{self, NO_DATA_FOUND, Outcome, direction, status};
 use net::oracle::rows::BindRows;
 use net::oracle::value::{self, Shape, Tables};
-use session::{Flow, GlobalId, Session};
+use session::{Flow, Session};
 use std::collections::VecDeque;
 use std::mem::take;
+use txn::GlobalId;
 use types::{Ora, Value};
 
 /// A warning: a unit was created with compilation errors.

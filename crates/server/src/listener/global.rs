@@ -3,7 +3,8 @@
 use super::calls::{Calls, Tried, Trouble};
 use net::local::Done;
 use net::oracle::global::{self, End, GlobalXid, Switch, end, fate, start_flag, state, switch};
-use session::{BranchState, GlobalAnswer, GlobalCall, GlobalId, GlobalStart, Isolation};
+use session::{GlobalAnswer, GlobalCall, GlobalStart};
+use txn::{BranchState, GlobalId, Isolation};
 use types::Ora;
 
 impl Calls {

@@ -295,7 +295,11 @@ fn part_of(content: &Value, from: usize, count: usize) -> Vec<u8> {
 
 /// ORA-22288 for a LOB that would exceed the largest length.
 fn check_length(len: usize) -> Result<()> {
-    if len > session::LOB_MAX { Err(Ora::with(22288, &[&"WRITE", &"LOB is longer than 32 megabytes"])) } else { Ok(()) }
+    if len > functions::LOB_MAX {
+        Err(Ora::with(22288, &[&"WRITE", &"LOB is longer than 32 megabytes"]))
+    } else {
+        Ok(())
+    }
 }
 
 /// Writes data at a position. A gap before it is padded.
@@ -402,7 +406,7 @@ mod tests {
         assert_eq!(content, Value::text("a😀"));
         assert!(trim(&mut content, 4).unwrap_err().is(22926));
         let before = content.clone();
-        assert!(write(&mut content, false, 1, &lob::wide(&"é".repeat(session::LOB_MAX / 2))).unwrap_err().is(22288));
+        assert!(write(&mut content, false, 1, &lob::wide(&"é".repeat(functions::LOB_MAX / 2))).unwrap_err().is(22288));
         assert_eq!(content, before);
         trim(&mut content, 0).unwrap();
         assert_eq!(content, Value::EmptyLob);
@@ -414,7 +418,7 @@ mod tests {
         write(&mut content, true, 2, &[7, 8]).unwrap();
         write(&mut content, true, 3, &[9, 9]).unwrap();
         assert_eq!(content, Value::Raw(vec![0, 0, 7, 9, 9]));
-        assert!(write(&mut content, true, session::LOB_MAX, &[1]).unwrap_err().is(22288));
+        assert!(write(&mut content, true, functions::LOB_MAX, &[1]).unwrap_err().is(22288));
         assert_eq!(part_of(&content, 3, usize::MAX), [9, 9]);
     }
 }
