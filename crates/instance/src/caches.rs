@@ -13,7 +13,7 @@ use sga::SgaBuilder;
 use txn::{CommitHook, Transactions};
 use types::{ObjectId, Result, Scn};
 
-/// Where the caches lie.
+/// The areas of the caches.
 pub struct CachesLayout {
     library: library_cache::Layout,
     library_config: library_cache::Config,

@@ -118,7 +118,7 @@ pub struct ShownConnection {
     pub server: Option<i32>,
 }
 
-/// Where the pool lies.
+/// The areas of the pool.
 pub struct PoolLayout {
     fixed: SgaSlice<Fixed>,
     classes: SgaSlice<Class>,
@@ -179,12 +179,12 @@ impl ConnectionPool {
         self.setting(place::MAXCONN_CBROK)
     }
 
-    /// How long a server may be without a client.
+    /// The longest time of a server without a client.
     pub fn inactivity(&self) -> Option<Duration> {
         seconds(self.setting(place::INACTIVITY_TIMEOUT))
     }
 
-    /// How long a client may have a server without a call, in a transaction or not.
+    /// The longest time for which a client may have a server without a call, in a transaction or not.
     pub fn think_time(&self, in_transaction: bool) -> Option<Duration> {
         let own = seconds(self.setting(place::MAX_TXN_THINK_TIME)).filter(|_| in_transaction);
         own.or_else(|| seconds(self.setting(place::MAX_THINK_TIME)))
@@ -202,7 +202,7 @@ impl ConnectionPool {
         uses_max != 0 && uses >= uses_max || lifetime.is_some_and(|most| age >= most)
     }
 
-    /// Has the settings of CPOOL$ in force, and the pool active or not.
+    /// Puts the settings of CPOOL$ into force, and activates or stops the pool.
     pub fn take_over(&self, is_active: bool, settings: &PoolSettings) {
         if is_active {
             self.activate(settings);

@@ -157,12 +157,12 @@ impl Instance {
         self.ephemeral
     }
 
-    /// How many of everything there is.
+    /// The sizes in force.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
     }
 
-    /// How many of everything there would be with another `sga_target`, in bytes.
+    /// The sizes with another `sga_target`, in bytes.
     ///
     /// # Errors
     /// ORA-00068 when there would be too little for a cache.
@@ -313,20 +313,20 @@ impl Instance {
         self.sizes.pga_limit(self.params.number(Param::PgaAggregateTarget) as u64)
     }
 
-    /// Says how much memory the processes may have.
+    /// Sets the memory limits of the processes.
     fn limit_memory(&self) {
         let bytes = |param| self.params.number(param).max(0) as u64;
         let (instance, process) = (bytes(Param::PgaAggregateLimit), bytes(Param::PgaMaxSize));
         self.processes.set_pga_limits(process::PgaLimits { instance, process });
     }
 
-    /// Says which target the advice about work areas is made around; BASIC counts nothing for advice.
+    /// Sets the target around which work areas are advised; with BASIC nothing is counted for advice.
     fn advise_work_areas(&self) {
         let is_on = !self.params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC");
         self.caches.areas.set_target(is_on.then(|| self.params.number(Param::PgaAggregateTarget) as u64));
     }
 
-    /// Tells MMNL that it may be to sample more often.
+    /// Wakes MMNL, which may have to sample more often.
     fn wake_sampler(&self) {
         let all = self.processes.live();
         for (number, _) in all.filter(|(_, slot)| slot.is_background() && slot.name() == "MMNL") {
@@ -334,7 +334,7 @@ impl Instance {
         }
     }
 
-    /// Tells CJQ0 that the job queue may have changed.
+    /// Wakes CJQ0, because the job queue may have changed.
     pub fn wake_job_queue(&self) {
         self.state.note_job_change();
         if let Some(slot) = self.state.job_coordinator() {
@@ -380,12 +380,12 @@ impl Instance {
         let _ = os::process::kill(slot.state().1, os::signal::SIGTERM);
     }
 
-    /// Says how sessions get their fixed tables. Before the first session.
+    /// Sets the function that makes the fixed tables of sessions. Called before the first session.
     pub fn set_fixed_tables(&self, make: MakeFixedTables) {
         let _ = self.fixed.set(make);
     }
 
-    /// How sessions get their fixed tables.
+    /// The function that makes the fixed tables of a session.
     pub fn make_fixed_tables(&self) -> Option<MakeFixedTables> {
         self.fixed.get().copied()
     }
@@ -522,7 +522,7 @@ impl Instance {
     }
 }
 
-/// Where every structure lies.
+/// The areas of all structures.
 struct Layouts {
     processes: ProcessLayout,
     params: ParamsLayout,
@@ -550,7 +550,7 @@ fn reserve(sizes: &Sizes, designs: &Designs, init: &InitParams) -> (SgaBuilder, 
     (builder, layouts)
 }
 
-/// Where archived logs go: `log_archive_dest_1 = 'LOCATION=/path'`, or the directory alone.
+/// The place of archived logs: `log_archive_dest_1 = 'LOCATION=/path'`, or the directory alone.
 fn archive_place(params: &SystemParams) -> redo::ArchivePlace {
     let mut place = redo::ArchivePlace::default();
     let text = params.get(Param::LogArchiveDest1);
@@ -575,7 +575,7 @@ fn sga_error(e: &sga::SgaError) -> Ora {
     Ora::from_text(types::Facility::Ora, e.ora(), bare)
 }
 
-/// How the memory is wanted, by the parameters.
+/// The memory that the parameters ask for.
 fn wish(init: &InitParams) -> Wish {
     let pages = match init.get(Param::UseLargePages) {
         "TRUE" => LargePages::True,

@@ -20,7 +20,7 @@ const DEFAULT_LOG_BUFFER_BYTES: u64 = 4 * MB;
 /// Process slots the background processes, job slaves not counted, need.
 pub const BACKGROUND_PROCESSES: usize = 9;
 
-/// How many of everything there is.
+/// The number of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Process slots.

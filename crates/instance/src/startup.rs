@@ -29,7 +29,7 @@ use types::{Facility, Ora, Result, Scn};
 pub enum Told<'a> {
     /// A line for the alert log.
     Alert(&'a str),
-    /// How far something has come that takes long, for whoever waits.
+    /// The progress of a long operation.
     Progress(&'a str),
 }
 
@@ -120,7 +120,7 @@ pub fn remove_unfinished(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where a database's redo ends when its files are as far.
+/// The end of a database's redo after its files have been rolled forward to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub end: Rba,
@@ -229,7 +229,7 @@ pub fn name_control_files(dir: &Path, init: &mut InitParams) -> Result<()> {
     }
 }
 
-/// Says in the alert log what can be done about redo that is damaged.
+/// The line of the alert log with the remedy for damaged redo.
 fn with_way_on(e: Ora, dir: &Path, tell: &mut dyn FnMut(Told<'_>)) -> Ora {
     if e.is(353) || e.is(367) {
         tell(Told::Alert(&format!(

@@ -25,7 +25,7 @@ use types::{Date, Ora, Result, Scn};
 /// The database's files before the cache exists.
 pub struct Database {
     pub files: Arc<DataFiles>,
-    /// Where the redo ends, and the highest SCN in it.
+    /// The end of the redo, and the highest SCN in it.
     pub standing: startup::Standing,
     /// The files were made just now and hold no dictionary.
     pub is_new: bool,
@@ -194,7 +194,7 @@ fn limit_files(spec: &mut CreateDatabase, init: &InitParams) {
     }
 }
 
-/// Where the stack's areas lie.
+/// The areas of the stack.
 pub struct StorageLayout {
     cache: CacheLayout,
     space: SpaceLayout,

@@ -1,4 +1,4 @@
-//! Which undo tablespace transactions begin in at a start.
+//! The undo tablespace of new transactions after a start.
 //!
 //! A start takes the one that the parameters name; without a name UNDO, or the first that there is. The dictionary has
 //! the last word: a session that died behind the commit of DROP TABLESPACE leaves one in the control file that is no

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! What an instance observes of itself: the active session history, metrics, snapshots of the workload repository, hang
+//! Self-observation of an instance: the active session history, metrics, snapshots of the workload repository, hang
 //! analysis.
 
 pub mod ash;

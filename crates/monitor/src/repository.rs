@@ -68,7 +68,7 @@ fn change(r: &mut impl Recorder, request: &RepositoryRequest) -> Result<Value> {
     }
 }
 
-/// Which samples a report of the active session history is asked for.
+/// The samples that a report of the active session history covers.
 fn ash_filter(request: &RepositoryRequest) -> awr::Filter {
     let RepositoryRequest::Ash { sid, sql_id, wait_class, module, action, client, source, .. } = request else {
         return awr::Filter::default();

@@ -1,4 +1,4 @@
-//! How often snapshots are taken, and how long they are kept: the row of the database in `wrm$_wr_control`.
+//! The interval and the retention of snapshots: the row of the database in `wrm$_wr_control`.
 
 use crate::recorder::{Recorder, integer, lock};
 use dictionary::rows::int;

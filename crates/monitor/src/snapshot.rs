@@ -12,7 +12,7 @@ use dictionary::rows::int;
 use instance::Text;
 use types::{Ora, Result, Timestamp, Value};
 
-/// How much a snapshot keeps.
+/// The level of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     /// Figures by name.
@@ -49,7 +49,7 @@ const TABLES_OF_MOMENT: &[(&str, &str)] = &[
     ("wrh$_osstat", "stat_id, stat_name, value) select :1, :2, :3, osstat_id, stat_name, value from v$osstat"),
 ];
 
-/// Where the figures come from, table by table; each text begins with the snapshot's own three columns as binds.
+/// The sources of the figures, table by table; each text begins with the snapshot's own three columns as binds.
 const TABLES: &[(&str, &str)] = &[
     (
         "wrh$_latch",

@@ -147,7 +147,7 @@ fn apply(core: &Core, session: &mut SessionState, param: Param) -> Result<()> {
     Ok(())
 }
 
-/// What makes cursors differ by the optimizer's settings.
+/// The optimizer's settings by which cursors differ.
 const OPTIMIZER: &[Param] = &[
     Param::OptimizerMode,
     Param::OptimizerFeaturesEnable,

@@ -35,7 +35,7 @@ const ROWS: usize = 64;
 /// Errors told of in one packet.
 const ERRORS: usize = 1000;
 
-/// What an array has come to.
+/// The state of an array's execution.
 struct Progress<'a> {
     array: &'a Array,
     kind: StatementKind,
@@ -65,7 +65,7 @@ impl Progress<'_> {
         Ok(())
     }
 
-    /// What an execution gave to binds.
+    /// The values that an execution gave to binds.
     fn returned(&mut self, values: Vec<(u16, Value)>) {
         let execution = self.executed.executions;
         if !values.is_empty() {
@@ -218,7 +218,7 @@ impl Calls {
             for (bind, value) in binds.iter_mut().zip(&mut row) {
                 std::mem::swap(&mut bind.value, value);
             }
-            // What is wrong with the block is no row's.
+            // An error of the block is not an error of a row.
             let mut world = World { cx: cx.reborrow(), core };
             let held = self.held.take_block(&mut world, (&binds, &[]));
             let open = match held {
@@ -264,7 +264,7 @@ fn run_rows(
             run.execute(&values, cx)?;
         }
         if filled < ROWS {
-            // What is wrong with a row that waits comes before what is wrong with the next one.
+            // The error of a waiting row comes before the error of the next row.
             run.carry_out(cx)?;
             return taken;
         }
@@ -326,7 +326,7 @@ impl Run<'_, '_> {
         if self.cursor.waiting().1 { self.carry_out(cx) } else { Ok(()) }
     }
 
-    /// What follows is the same execution.
+    /// The next rows belong to the same execution.
     fn continues(&mut self) {
         self.cursor.set_continues(true);
     }

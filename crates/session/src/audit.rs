@@ -90,7 +90,7 @@ fn write_or_tell(core: &Core, record: &AuditRecord) {
     }
 }
 
-/// What the alert log says of rows that could not be written to the trail.
+/// The line of the alert log about rows that could not be written to the trail.
 pub fn lost_entry(instance: &instance::Instance) -> Option<String> {
     let (count, code) = instance.state().take_lost_audit()?;
     Some(format!("Audit trail: {count} rows of logons and logoffs could not be written (ORA-{code:05})"))
@@ -298,7 +298,7 @@ pub(crate) fn start(core: &Core, txn: &Txn, changes_trail: bool) -> Option<Savep
     (core.audit_rows.get() || changes_trail).then(|| core.shared.txns.savepoint(txn))
 }
 
-/// What was noted of a statement, or the error, and then the statement's changes are undone.
+/// The result of noting a statement; after an error the statement's changes are undone.
 ///
 /// # Errors
 /// That of noting it, or of undoing it.

@@ -1,4 +1,4 @@
-//! Which events of a session are to be audited: its rules, and whether an event is one of theirs.
+//! The audit rules of a session, and the test whether a rule covers an event.
 
 use dictionary::UserId;
 use dictionary::audit::{self, RuleKind};

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use types::{Ora, Result, Value};
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Debug)]
 pub enum JobOutcome {
     /// It ran; its changes and its row are committed.

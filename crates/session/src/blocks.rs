@@ -152,7 +152,7 @@ fn take_kept(w: &mut World<'_>, text: &str, types: &HostTypes) -> Option<OpenBlo
         let at = blocks.place(core.identity(), text, Some(types))?;
         blocks.kept.remove(at)
     };
-    // What is out of date is dropped, and parsed again.
+    // A block that is out of date is dropped, and parsed again.
     (core.plsql.is_current(w, &open.block) && open.cursor.is_valid(&w.cx)).then_some(open)
 }
 
@@ -213,7 +213,7 @@ pub fn open_dynamic(w: &mut World<'_>, text: &str) -> Result<Rc<plsql::Block>> {
     Ok(block)
 }
 
-/// What was opened last begins to run.
+/// The block that was opened last begins to run.
 pub fn begin_dynamic(w: &mut World<'_>) {
     let opened = w.core.blocks.borrow_mut().running.pop();
     if let Some(mut open) = opened {
@@ -222,7 +222,7 @@ pub fn begin_dynamic(w: &mut World<'_>) {
     }
 }
 
-/// What was opened last has ended.
+/// The block that was opened last has ended.
 pub fn close_dynamic(w: &mut World<'_>, done: bool) {
     let core = w.core;
     let ended = core.blocks.borrow_mut().running.pop();
@@ -234,7 +234,7 @@ pub fn close_dynamic(w: &mut World<'_>, done: bool) {
 /// Runs a block with its binds. The caller rolls a failed block back to the begin of the call.
 ///
 /// # Errors
-/// What it raised.
+/// The exception that the block raised.
 pub fn run(w: &mut World<'_>, mut open: OpenBlock, binds: &mut [plsql::Datum]) -> Result<()> {
     let core = w.core;
     open.begin(&mut w.cx);

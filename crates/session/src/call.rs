@@ -50,7 +50,7 @@ impl Calls {
         finish(core, cx, result, kind, out)
     }
 
-    /// What the end of an execution shows, and the lines of `dbms_output` if they are wanted.
+    /// Ends an execution: shows its counts, and sends the lines of `dbms_output` if they are wanted.
     pub(crate) fn end_execute(&mut self, core: &Core, want_output: bool, out: &mut Vec<u8>) {
         self.show_counts(core);
         core.p.session().command.store(0, std::sync::atomic::Ordering::Relaxed);
@@ -118,7 +118,7 @@ impl Calls {
             core.p.end_parse(&clock, cursor.is_err());
             let cursor = match cursor {
                 Err(error) => {
-                    // What is no statement is of no kind, and not audited.
+                    // A text that is no statement has no kind and is not audited.
                     if parse(&e.sql, is_by_place(&e.binds)).is_err() {
                         *kind = StatementKind::UNKNOWN;
                     } else {

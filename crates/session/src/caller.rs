@@ -1,4 +1,4 @@
-//! What a client of the network says of itself, beyond what the packets of the local socket carry.
+//! The description that a client of the network gives of itself, beyond the packets of the local socket.
 
 use crate::core::Core;
 use std::sync::atomic::Ordering::Relaxed;

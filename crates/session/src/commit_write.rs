@@ -2,7 +2,7 @@
 
 use params::{Param, SessionParams};
 
-/// What the parameters say of commits.
+/// The parameters of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitWrite {
     /// Without waiting: LGWR is asked to write at once.

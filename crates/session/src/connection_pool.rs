@@ -102,7 +102,7 @@ fn check(settings: &PoolSettings) -> Result<()> {
 }
 
 impl Session {
-    /// Has the instance know the pool that CPOOL$ says is active.
+    /// Gives the instance the settings of the pool, if it is active by CPOOL$.
     ///
     /// # Errors
     /// Those of reading CPOOL$.

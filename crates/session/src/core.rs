@@ -41,13 +41,13 @@ pub(crate) struct Proxied {
     pub allowed: ProxyDef,
 }
 
-/// The store of what functions keep between calls.
+/// The memory of SQL functions between calls.
 pub type FunctionCache = std::cell::RefCell<FnCache>;
 
 /// Savepoints by name, oldest first.
 pub type Savepoints = Vec<(String, Savepoint)>;
 
-/// What lasts as long as a session.
+/// The state that lasts as long as a session.
 pub struct Core {
     pub instance: &'static Instance,
     /// Shared with the dictionary, whose look-ups go through the row cache.
@@ -59,7 +59,7 @@ pub struct Core {
     pub(crate) ahead: RefCell<Option<Rc<TableDef>>>,
     /// A DDL statement runs.
     pub(crate) defining: Cell<bool>,
-    /// Whose names and privileges are in force.
+    /// The identity in force.
     pub(crate) who: Stack,
     /// The last pair of unit owner and invoker that INHERIT PRIVILEGES was found for, and the dictionary's epoch then.
     inherits: Cell<Option<(UserId, UserId, u64)>>,
@@ -78,7 +78,7 @@ pub struct Core {
     pub user_locks: RefCell<HashMap<u32, (LockId, bool)>>,
     /// Results of functions that this session builds for the result cache.
     pub(crate) builds: RefCell<Vec<(String, Vec<u8>, Build)>>,
-    /// What functions of SQL keep between calls from PL/SQL.
+    /// The memory of SQL functions between calls from PL/SQL.
     pub functions: FunctionCache,
     /// The shared cursor of the last statement, for DBMS_XPLAN.DISPLAY_CURSOR.
     pub last_cursor: Cell<Option<(library_cache::Digest, u64)>>,
@@ -98,7 +98,7 @@ pub struct Core {
     pub kept: RefCell<KeptCursors>,
     /// Counts what is kept, so that what was used longest ago can be told.
     pub kept_clock: Cell<u64>,
-    /// What the parameters say of commits.
+    /// The parameters of commits.
     pub commit_write: Cell<CommitWrite>,
     /// The audit rules of the session; `None` where nothing is audited.
     pub(crate) audit: RefCell<Option<Rc<Plan>>>,
@@ -223,7 +223,7 @@ impl Core {
         self.kept_clock.get()
     }
 
-    /// Whose names and privileges are in force.
+    /// The identity in force.
     #[inline]
     pub fn identity(&self) -> Identity {
         self.who.now()
@@ -357,7 +357,7 @@ impl Core {
         self.params.borrow().number(params::Param::OpenCursors).max(1) as usize
     }
 
-    /// How long the session waits for stored units that others run or define.
+    /// The longest wait for stored units that other sessions run or define.
     pub(crate) fn patience(&self) -> Duration {
         let minutes = self.params.borrow().number(params::Param::KglTimeToWaitForLocks);
         Duration::from_secs(60 * u64::try_from(minutes).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! What a session keeps of cursors: those of PL/SQL that are open, closed ones of statements and of blocks.
+//! The cursors that a session keeps: open ones of PL/SQL, closed ones of statements and of blocks.
 //!
 //! [`crate::kept`] and [`crate::blocks`] say when they are used again.
 
@@ -163,7 +163,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// How many are kept.
+    /// The number of kept blocks.
     pub fn kept(&self) -> usize {
         self.kept.len()
     }
@@ -191,7 +191,7 @@ impl Blocks {
         self.kept.iter().position(|(_, open)| same(open))
     }
 
-    /// What kind of block of that text is kept.
+    /// The kind of the kept block of that text.
     pub fn kind_of(&self, identity: Identity, text: &str) -> Option<StatementKind> {
         let (_, open) = &self.kept[self.place(identity, text, None)?];
         Some(StatementKind(open.cursor.command() as u16))

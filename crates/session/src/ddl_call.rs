@@ -229,7 +229,7 @@ impl Host for Session<'_> {
     fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>> {
         let Some(owner) = owner else { return self.columns_of(query) };
         let found = self.as_owner(owner, |session| session.columns_of(query));
-        // What the owner sees by roles only is there, and may not be used.
+        // An object that the owner sees by roles only exists, but may not be used.
         match found {
             Err(e) if e.is(942) && self.core.identity().user == owner && self.columns_of(query).is_ok() => {
                 let error = Ora::new(1031);

@@ -62,7 +62,7 @@ pub fn run(cx: &mut ExecCtx<'_>, e: &ExplainPlan) -> Result<()> {
     Ok(())
 }
 
-/// What is bound for a row, by number of the placeholder.
+/// The values bound for a row, by number of the placeholder.
 fn bound(row: &PlanRow, statement_id: &Value, plan_id: &Value, mode: &str) -> Vec<Value> {
     vec![
         statement_id.clone(),

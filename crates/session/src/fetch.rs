@@ -155,7 +155,7 @@ impl Calls {
         }
         let mut answer = done(cx, Outcome { rows, ..Outcome::of(StatementKind::SELECT) });
         answer.more = !ended;
-        // What PL/SQL may hold stays open.
+        // A cursor that PL/SQL may hold stays open.
         if ended && self.open.get(&number).is_some_and(|open| open.of_row) {
             self.end_nested(core, cx, number);
         } else if ended

@@ -1,4 +1,4 @@
-//! Which SCN is when, as statements ask for it, and DBMS_FLASHBACK.
+//! SCNs and times as statements convert them, and DBMS_FLASHBACK.
 
 use crate::core::Core;
 use exec::ExecCtx;

@@ -1,4 +1,4 @@
-//! What a call answers with, apart from its rows.
+//! Results of a call apart from its rows.
 
 use net::StatementKind;
 use net::local::Failure;
@@ -11,7 +11,7 @@ pub enum Flow {
     End,
 }
 
-/// Where the rows of a scrollable query begin that are asked for.
+/// The first wanted row of a scrollable query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScrollTo {
     /// The row of that number, from 1.

@@ -28,7 +28,7 @@ impl Core {
         let mut whole = function.as_bytes().to_vec();
         whole.push(0);
         whole.extend_from_slice(&session.nls_fingerprint().to_le_bytes());
-        // What a function of invoker's rights reads is its caller's.
+        // A function of invoker's rights reads with the privileges of its caller.
         let identity = self.identity();
         whole.extend_from_slice(&identity.user.0.to_le_bytes());
         whole.extend_from_slice(&identity.schema.0.to_le_bytes());

@@ -13,7 +13,7 @@ use std::time::Duration;
 use txn::{Asked, BranchRow, BranchState, BranchTerms, GlobalId, Isolation, Vote};
 use types::{Ora, Result};
 
-/// How a session comes into a branch.
+/// The way of a session into a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// A new one.
@@ -71,7 +71,7 @@ pub enum GlobalAnswer {
     Prepared,
 }
 
-/// How long a call waits for a session that is at work in its branch.
+/// The longest wait of a call for a session that works in its branch.
 const WAIT: Duration = Duration::from_secs(60);
 
 /// Does what a coordinator asks.

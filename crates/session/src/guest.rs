@@ -38,7 +38,7 @@ pub struct Proof {
     verifier: Verifier,
 }
 
-/// What the listener process knows of users.
+/// The listener process's view of users.
 pub struct Doorkeeper {
     session: Session,
     secret: [u8; SECRET_LEN],
@@ -58,7 +58,7 @@ impl Doorkeeper {
     /// ORA-00020 without a free slot; the system's for a secret that can be neither read nor made.
     pub fn open(instance: &'static Instance, name: &str) -> Result<Doorkeeper> {
         let mut session = Session::background(instance, name)?;
-        // Where its settings cannot be read there is no pool, and everything else goes on.
+        // Without its settings there is no pool; everything else works.
         let _ = session.begin_connection_pool();
         let secret = secret_in(instance.dir())?;
         Ok(Doorkeeper { session, secret, entries: Vec::new(), told_minute: 0, held: BTreeMap::new() })
@@ -119,7 +119,7 @@ impl Doorkeeper {
     /// of an open account ends the count of wrong ones.
     pub fn is_locked(&mut self, logon: &Logon) -> bool {
         let _ = self.session.readable();
-        // Where the dictionary cannot be read, the session to be says why.
+        // If the dictionary cannot be read, the new session reports the error.
         let Some(user) = self.session.user_named(&logon.user).ok().flatten() else { return false };
         let id = Some(user.id);
         let held = self.held.get(&id).copied().unwrap_or(0);

@@ -85,7 +85,7 @@ impl exec::Host for Core {
             let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
             (self.identity() == Identity::definer(owner)).then_some(eyes)
         };
-        // What DDL runs over a table that it defines is made of the table's expressions.
+        // The queries of DDL over a table that it defines consist of the table's expressions.
         let Some(eyes) = eyes.or_else(of_table) else {
             return self.outside_ddl(|| self.function_named(cx, path, args));
         };

@@ -1,4 +1,4 @@
-//! Whose names and privileges are in force: the one place where that is decided.
+//! The identity in force, with its names and privileges. It is decided here only.
 //!
 //! A session has a login and a stack of effective identities over it. What runs takes one of them:
 //!
@@ -35,16 +35,16 @@ pub enum Origin {
     Internal,
 }
 
-/// Whose names and privileges are in force. Two that are equal mean the same by every name and may do the same.
+/// An identity. Equal identities resolve every name equally and have equal privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// Whose privileges: CURRENT_USER.
+    /// The user whose privileges count: CURRENT_USER.
     pub user: UserId,
-    /// Where unqualified names belong: CURRENT_SCHEMA.
+    /// The schema of unqualified names: CURRENT_SCHEMA.
     pub schema: UserId,
     /// Every privilege.
     pub sysdba: bool,
-    /// Which set of enabled roles counts, see [`Stack::roles`]; 0 is none.
+    /// The set of enabled roles, see [`Stack::roles`]; 0 is none.
     roles: u32,
     pub origin: Origin,
 }

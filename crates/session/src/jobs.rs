@@ -17,7 +17,7 @@ use types::{Ora, Result, Value};
 /// One job as its row says.
 pub struct Job {
     pub number: i64,
-    /// Whose privileges it has.
+    /// The user whose privileges it has.
     pub owner: String,
     /// The schema that its names belong to.
     pub schema: String,

@@ -30,7 +30,7 @@ impl Core {
         takes: impl Fn(&Cursor) -> bool,
     ) -> Option<Cursor> {
         let mut cursor = self.kept.borrow_mut().take(text, self.identity(), asker, takes)?;
-        // What is out of date is parsed again.
+        // A cursor that is out of date is parsed again.
         if !cursor.is_current(cx) {
             return None;
         }

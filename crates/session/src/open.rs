@@ -50,19 +50,19 @@ impl Open {
 pub struct Calls {
     pub(crate) open: HashMap<u32, Open>,
     pub(crate) next: u32,
-    /// How many of the open ones PL/SQL may hold, too: they count there.
+    /// The number of open cursors that PL/SQL may hold, too: they count there.
     pub(crate) shared: usize,
     /// Cursors in rows, behind the ones whose rows they are in.
     pub(crate) nested: Vec<(u32, u32)>,
     pub(crate) debug: admin::oradebug::Debug,
-    /// Which way the values of the last block's binds go, by their places in the call.
+    /// The directions of the last block's binds, by their places in the call.
     pub(crate) directions: Vec<Direction>,
     /// The row that the last statement of changes has changed last.
     pub(crate) last_row: Option<types::Rowid>,
     pub(crate) held: Held,
 }
 
-/// What a call came to.
+/// The outcome of a call.
 pub(crate) struct Outcome {
     pub(crate) kind: StatementKind,
     pub(crate) rows: u64,

@@ -1,4 +1,4 @@
-//! How a session begins: by a proof of identity, as SYS's of a background process, or again for another client.
+//! The begin of a session: by a proof of identity, as a background process of SYS, or again for another client.
 
 use crate::alter;
 use crate::core::Core;
@@ -198,7 +198,7 @@ impl Session {
         self.change_password(&user, old, new)
     }
 
-    /// Whose session it is.
+    /// The user of the session.
     pub(crate) fn user_id(&self) -> UserId {
         UserId(self.state.user_id)
     }
@@ -224,7 +224,7 @@ impl Session {
         news
     }
 
-    /// What the user is to be told of the logon: ORA-28002.
+    /// The warning of the logon: ORA-28002.
     pub fn logon_warning(&self) -> Option<&Ora> {
         self.warning.as_ref()
     }
@@ -268,7 +268,7 @@ impl Session {
         let mut state = SessionState::new("SYS", 0, nls);
         state.options.planner.parallel.query = plan::ParallelQuery::Enabled;
         alter::apply_options(&core, &mut state);
-        // What the logon has taken so far is the session's, as it is in DB CPU.
+        // The processor time of the logon so far belongs to the session, as in DB CPU.
         let so_far = core.p.stats().cpu_ns(os::clock::process_cpu_ns(os::process::own_id())).unwrap_or(0);
         let began_ns = os::clock::thread_cpu_ns().saturating_sub(so_far);
         Session {
@@ -336,7 +336,7 @@ impl Session {
         slot.schema_name.set(name);
     }
 
-    /// What the client is told of its new session.
+    /// The packet that describes the new session to its client.
     pub fn welcome(&self) -> Welcome {
         let params = self.core.instance.params();
         Welcome {

@@ -123,7 +123,7 @@ impl Calls {
             open.of_row = false;
             return Ok(cursor.clone());
         }
-        // Where a client that scrolls stands is not where the query has been read to.
+        // The position of a client that scrolls differs from the end of the rows read.
         if open.scroll.is_some() {
             return Err(Ora::unsupported());
         }
@@ -199,7 +199,7 @@ impl Calls {
         Ok(all)
     }
 
-    /// What a block's binds hold when it begins, in the order of its own.
+    /// The values of a block's binds at its begin, in the order of the block.
     ///
     /// # Errors
     /// ORA-01008 for a bind that the call has not; ORA-01001 for a cursor that is not open.

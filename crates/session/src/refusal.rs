@@ -31,7 +31,7 @@ pub(crate) fn is_refusal(e: &Ora) -> bool {
     [1005, 1017, 1031, 1035, 1045, 2391, 28000, 28001, 28009, 28150, 28183].iter().any(|code| e.is(*code))
 }
 
-/// What a client says of itself, fit for a line of a log: no control characters, and not too long.
+/// A text from a client, made fit for a line of a log: no control characters, and not too long.
 pub(crate) fn clean(text: &str) -> String {
     let mut out: String = text.chars().take(64).map(|c| if c.is_control() { '?' } else { c }).collect();
     if out.is_empty() {

@@ -257,7 +257,7 @@ pub fn result_cache(core: &Core, request: &ResultCacheRequest) -> Result<Value> 
     })
 }
 
-/// What a function of SQL sees when PL/SQL calls it.
+/// The context of a SQL function that PL/SQL calls.
 struct Caller<'a> {
     core: &'a Core,
     session: &'a SessionState,

@@ -24,7 +24,7 @@ use txn::Savepoint;
 use types::{DataType, Nls, ObjectId, Ora, Result, Timestamp, Value};
 use wait::{Event, Stat};
 
-/// How PL/SQL asks for a statement: the types of its binds in their order in the cursor.
+/// The caller of a statement of PL/SQL: the types of its binds in their order in the cursor.
 fn asker_of(text: &str, binds: &[DataType], by_name: bool) -> Asker {
     let types = if by_name {
         // The cursor numbers its binds by their first occurrence, the caller by the number in their names.
@@ -40,7 +40,7 @@ fn is_body(kind: ObjectKind) -> bool {
     matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody)
 }
 
-/// How many placeholders a statement has, each counted as often as it stands there.
+/// The number of placeholders of a statement; a name that occurs twice counts twice.
 fn placeholders(text: &str) -> usize {
     lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count()
 }
@@ -66,7 +66,7 @@ impl exec::Functions for Functions<'_, '_, '_> {
 }
 
 impl World<'_> {
-    /// What is done now and then while PL/SQL goes on: what was counted is told.
+    /// Publishes counts now and then while PL/SQL runs.
     #[cold]
     fn tell_progress(&mut self) {
         self.cx.session.figures.progress(&self.core.p, self.core.shared.library);
@@ -849,7 +849,7 @@ impl plsql::World for World<'_> {
         Ok(match (what, params::Param::find(what)) {
             ("version", _) => Value::text(instance::RELEASE),
             (_, Some(param)) => Value::text(self.core.instance.params().get(param)),
-            // What is no parameter here does not differ from Oracle's default.
+            // A name that is no parameter here has Oracle's default.
             ("max_string_size", None) => Value::text("STANDARD"),
             _ => Value::Null,
         })

@@ -92,7 +92,7 @@ impl Session {
         self.calls.last_row()
     }
 
-    /// How the session converts and prints.
+    /// The settings for conversions and texts.
     pub fn nls(&self) -> &Nls {
         &self.state.nls
     }
@@ -172,7 +172,7 @@ impl Session {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         calls.close_all(core, &mut cx);
-        // What cannot be rolled back here is tried again when the session ends.
+        // A rollback that fails here is repeated when the session ends.
         if cx.session.txn.is_active() {
             let _ = core.rollback(cx.session);
         }
@@ -442,7 +442,7 @@ impl Drop for Session {
         self.release();
         self.core.plsql.reset();
         crate::audit::logoff(&self.core);
-        // What cannot be rolled back here is PMON's from now on.
+        // A rollback that fails here is repeated by PMON.
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);
         admin::oradebug::free_all(&self.core);
@@ -469,7 +469,7 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
             Flow::Continue
         }
         Request::Logoff { commit } => {
-            // Where there is no transaction nothing is committed, and nothing counts.
+            // Without a transaction there is no commit to count.
             let ended = match cx.session.txn.is_active() {
                 false => Ok(()),
                 // A branch is its coordinator's to commit.

@@ -1,4 +1,4 @@
-//! Where rows go that are not answered in packets.
+//! The receiver of rows that are not answered in packets.
 
 use net::local;
 use types::{DataType, Result, Scn, Value};
@@ -32,5 +32,5 @@ pub trait RowSink {
     fn stored(&mut self, row: &[u8], columns: &[(u16, DataType)]) -> Result<usize>;
 }
 
-/// Where rows go that are not answered in packets.
+/// The receiver of the rows of a call, where they are not answered in packets.
 pub(crate) type Sink<'a> = Option<&'a mut dyn RowSink>;

@@ -1,4 +1,4 @@
-//! Where the rows of an open query come from.
+//! The source of the rows of an open query.
 
 use crate::core::Core;
 use crate::world::World;
@@ -6,7 +6,7 @@ use exec::{Cursor, ExecCtx};
 use plsql::Datum;
 use types::{Result, Value};
 
-/// Where the rows of an open query come from.
+/// The source of the rows of an open query.
 pub(crate) enum Source {
     /// The client's own.
     Own(Box<Cursor>),

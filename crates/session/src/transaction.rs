@@ -26,7 +26,7 @@ impl Core {
         refuse_commit(self, cx.session)?;
         check_before_commit(self, cx)?;
         let txn = &mut cx.session.txn;
-        // What changed something is counted by the transaction system.
+        // The transaction system counts commits of changes.
         self.p.count(wait::Stat::UserCommits, u64::from(txn.xid().is_none()));
         if txn.is_active() {
             let redo = self.instance.storage().redo;

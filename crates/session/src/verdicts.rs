@@ -9,7 +9,7 @@ use std::time::Duration;
 use txn::Txn;
 use types::ObjectId;
 
-/// How long a call waits at its end for another session that defines something.
+/// The longest wait of a call at its end for another session's DDL.
 const VERDICTS_WAIT: Duration = Duration::from_secs(10);
 
 impl Core {

@@ -29,12 +29,12 @@ pub struct Format {
     last: bool,
 }
 
-/// What is printed above and below a plan.
+/// The lines above and below a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Around<'a> {
     /// Of a cursor: its first line has no expectations of its own.
     pub is_cursor: bool,
-    /// What its operations did, by number; none where that was not counted.
+    /// The counts of its operations, by number; none where they were not counted.
     pub run: &'a [LineFigures],
 }
 
@@ -118,7 +118,7 @@ impl Format {
         Some(format)
     }
 
-    /// What executions did is asked for.
+    /// Whether the counts of executions are wanted.
     pub fn measures(&self) -> bool {
         self.io || self.memory
     }
@@ -260,7 +260,7 @@ fn distribution_of(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| format!(" {:<11}", text.replace("RANDOM", "RAND")))
 }
 
-/// What an operation did in the last execution, or in all.
+/// The counts of an operation in the last execution, or in all.
 fn counts_of(run: &[LineFigures], row: &PlanRow, format: Format) -> Option<LineCounts> {
     let figures = run.get(row.id as usize)?;
     Some(if format.last { figures.last } else { figures.total })

@@ -205,7 +205,7 @@ sga_struct! {
     }
 }
 
-/// Where the ring lies.
+/// The areas of the ring.
 #[derive(Clone, Copy, Debug)]
 pub struct AshLayout {
     fixed: SgaSlice<Fixed>,
@@ -266,7 +266,7 @@ impl Ash {
         &self.rows[(number % self.rows.len() as u64) as usize]
     }
 
-    /// How many rows there are place for.
+    /// The number of rows in the ring.
     pub fn capacity(&self) -> u64 {
         self.rows.len() as u64
     }

@@ -16,7 +16,7 @@ pub enum Group {
     Short = 3,
 }
 
-/// How a metric is computed.
+/// The computation of a metric.
 enum How {
     PerSecond(Stat),
     PerTransaction(Stat),

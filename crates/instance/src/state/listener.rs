@@ -64,7 +64,7 @@ impl State {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many connections were given a server process, and how many were refused one.
+    /// The number of connections that were given a server process, and of those that were refused one.
     pub fn connections(&self) -> (u64, u64) {
         (self.fixed.established.load(Ordering::Relaxed), self.fixed.refused.load(Ordering::Relaxed))
     }

@@ -9,7 +9,7 @@ const SNIPED: u64 = 1 << 63;
 /// Refused logons that are listed in a minute.
 const REFUSALS_LISTED: u64 = 20;
 
-/// How long the parts of a connection took, in nanoseconds, as its server process measured them.
+/// The times of the parts of a connection in nanoseconds, as its server process measured them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectTimes {
     /// From the supervisor's accepting to the first instruction of the new process.
@@ -39,7 +39,7 @@ impl State {
         });
     }
 
-    /// How many rows could not be written since this was last asked, and the last error's number.
+    /// The number of rows that could not be written since the last call, and the last error's number.
     pub fn take_lost_audit(&self) -> Option<(u64, u32)> {
         if self.fixed.lost_audit.load(Ordering::Acquire) == 0 {
             return None;
@@ -53,7 +53,7 @@ impl State {
         self.fixed.restricted.load(Ordering::Acquire) != 0
     }
 
-    /// Says that it is so from now on, or not any more.
+    /// Sets or clears restricted mode.
     pub fn set_restricted(&self, restricted: bool) {
         self.fixed.restricted.store(restricted.into(), Ordering::Release);
     }
@@ -63,7 +63,7 @@ impl State {
         self.idle_limits[slot].store(seconds, Ordering::Release);
     }
 
-    /// How long it may be idle; 0 for any time, and once it was ended for that.
+    /// The longest idle time in seconds; 0 for no limit, and for a session that was ended by its limit.
     pub fn idle_limit(&self, slot: usize) -> u64 {
         let word = self.idle_limits.get(slot).map_or(0, |word| word.load(Ordering::Acquire));
         if word & SNIPED != 0 { 0 } else { word }
@@ -149,7 +149,7 @@ impl State {
         self.connects[slot].times[5].store(ns.max(1), Ordering::Release);
     }
 
-    /// How long the connection of a session took; `None` for one that was not made through the supervisor.
+    /// The times of a session's connection; `None` for a session that was not made through the supervisor.
     pub fn connect_times(&self, slot: usize, serial: u64) -> Option<ConnectTimes> {
         let connect = self.connects.get(slot)?;
         if serial == 0 || connect.serial.load(Ordering::Acquire) != serial {

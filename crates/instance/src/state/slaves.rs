@@ -48,7 +48,7 @@ impl State {
         self.fixed.job_posts.fetch_add(1, Ordering::Release);
     }
 
-    /// How often the job queue may have changed.
+    /// The number of possible changes of the job queue.
     pub fn job_changes(&self) -> u64 {
         self.fixed.job_posts.load(Ordering::Acquire)
     }
@@ -143,7 +143,7 @@ impl State {
     }
 }
 
-/// Where a job went.
+/// The slave that got a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assigned {
     /// To the slave in this process slot: post it.

@@ -59,7 +59,7 @@ sga::sga_struct! {
         pub(super) spares: AtomicU32,
     }
 
-    /// How long a connection took, in nanoseconds; see [`super::ConnectTimes`].
+    /// The times of a connection in nanoseconds; see [`super::ConnectTimes`].
     pub(super) struct Connect {
         /// The serial number of the session it is of.
         pub(super) serial: AtomicU64,
@@ -75,7 +75,7 @@ sga::sga_struct! {
     }
 }
 
-/// Where the state lies.
+/// The areas of the state.
 pub struct StateLayout {
     fixed: SgaSlice<Fixed>,
     slaves: SgaSlice<Slave>,
@@ -166,7 +166,7 @@ impl State {
         self.fixed.spares.store(waiting as u32, Ordering::Relaxed);
     }
 
-    /// How many server processes wait for a client.
+    /// The number of server processes that wait for a client.
     pub fn spares(&self) -> u32 {
         self.fixed.spares.load(Ordering::Relaxed)
     }
@@ -233,7 +233,7 @@ impl State {
         self.fixed.repository_changes.fetch_add(1, Ordering::Release);
     }
 
-    /// How often that was noted.
+    /// The number of such changes.
     pub fn repository_changes(&self) -> u64 {
         self.fixed.repository_changes.load(Ordering::Acquire)
     }

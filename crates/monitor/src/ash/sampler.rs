@@ -23,7 +23,7 @@ const IDLE: Duration = Duration::from_secs(1);
 /// The first look back at waits after a sample; each further one takes twice as long.
 const FIRST_LOOK_NS: u64 = 500_000;
 
-/// How often a session whose wait changes meanwhile is looked at.
+/// The number of looks at a session whose wait changes meanwhile.
 const TRIES: usize = 3;
 
 /// COMMAND of a block, and of CALL.
@@ -135,7 +135,7 @@ impl Sampler {
         let mut new = self.pending.split_off(first_pending);
         for pending in &mut new {
             pending.row += first;
-            // Where it goes on it is this sample that will be told of it.
+            // If the wait goes on, its time will be noted in this sample.
             let is_it = |p: &Pending| (p.sid, p.serial, p.sequence) == (pending.sid, pending.serial, pending.sequence);
             if let Some(at) = self.pending.iter().position(is_it) {
                 ash.note_waited(self.pending.swap_remove(at).row, 0);
