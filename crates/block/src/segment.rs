@@ -4,19 +4,26 @@
 //! segment header                          space map (first block of an extent)     file bitmap
 //! 32 | tablespace u32  kind u8  going u8  32 | segment header u32                  32 | first unit u32
 //! 40 | extents u32  blocks u32            36 | extent number u32                   36 | units u32
-//! 48 | first extent with room u32         40 | blocks u32                          40 | file size in blocks u32
+//! 48 | first extent of the room list u32  40 | blocks u32                          40 | file size in blocks u32
 //! 52 | next extent map u32                44 | blocks with room u32                44 | units in use u32
-//! 56 | aux32 aux32 aux64                  64 | two bits of state a block           64 | one bit a unit
-//! 72 | extents: rdba u32, blocks u32
+//! 56 | aux32 aux32 aux64                  48 | list of the extent u32              64 | one bit a unit
+//! 72 | room list u32                      52 | free blocks u32
+//! 80 | extents: rdba u32, entry u32       64 | two bits of state a block
 //!
 //! extent map (second block of the extent whose number is the first that it lists)
 //! 32 | segment header u32   36 | next extent map u32   40 | number of its first extent u32   44 | extents in it u32
-//! 48 | extents: rdba u32, blocks u32
+//! 48 | extents: rdba u32, entry u32
+//!
+//! entry: blocks, 30 bits; bit 30: the extent has free blocks; bit 31: it has blocks that are free or have room
 //! ```
 //!
 //! The file is given out in units of [`UNIT_BLOCKS`] blocks; an extent is a run of units. The first block of every
 //! extent is its space map, except that the very first extent of a segment has the segment header first and the space
 //! map second. The extents that have no room in the segment header are listed in a chain of extent maps.
+//!
+//! Free space is mapped on two levels. A space map has the state of each block of its extent. The block that lists the
+//! extent, its *list*, repeats what a search wants to know of the space map (a [`RoomClass`]), and always says the same
+//! as the space map: both change in one change group. The header names the first list that may have an extent with room.
 
 use crate::data::Refused;
 use crate::header::{self, BlockKind, get32, put32, put64};
@@ -26,8 +33,15 @@ use types::{ObjectId, Rdba};
 /// Blocks in an allocation unit.
 pub const UNIT_BLOCKS: u32 = 8;
 const AT_GOING: usize = 37;
-const EXTENTS_BEGIN: usize = 72;
+const EXTENTS_BEGIN: usize = 80;
+const AT_ROOM_FROM: usize = 48;
 const AT_NEXT_MAP: usize = 52;
+const AT_ROOM_LIST: usize = 72;
+const AT_MAP_LIST: usize = 48;
+const AT_MAP_FREE: usize = 52;
+/// The entry of an extent in its list: what is not the number of blocks is its class.
+const ENTRY_BLOCKS: u32 = (1 << ENTRY_CLASS_SHIFT) - 1;
+const ENTRY_CLASS_SHIFT: u32 = 30;
 const MAP_EXTENTS_BEGIN: usize = 48;
 /// More extents than any segment has: what is read beyond is garbage.
 const EXTENTS_MAX: u32 = 1 << 22;
@@ -67,6 +81,33 @@ pub struct Extent {
     pub start: Rdba,
     /// Number of blocks.
     pub blocks: u32,
+}
+
+/// What there is in an extent for a search: the upper level of the map of free space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoomClass(u8);
+
+impl RoomClass {
+    /// Nothing.
+    pub const NONE: RoomClass = RoomClass(0);
+    /// Free blocks.
+    pub const FREE: RoomClass = RoomClass(1);
+    /// Blocks for rows: free ones, or formatted ones with room. Whether it has formatted ones is not said: that changes
+    /// twice with each block that a lone inserter fills.
+    pub const ROOM: RoomClass = RoomClass(2);
+
+    /// The class with this number on disk.
+    pub fn from_code(code: u8) -> RoomClass {
+        RoomClass(code & 3)
+    }
+    /// Its number on disk.
+    pub fn code(self) -> u8 {
+        self.0
+    }
+    /// Whether the extent has anything of what is wanted.
+    pub fn has(self, wanted: RoomClass) -> bool {
+        self.0 & wanted.0 != 0
+    }
 }
 
 /// State of one block in a space map.
@@ -138,9 +179,13 @@ impl<'a> SegmentView<'a> {
     pub fn blocks(&self) -> u32 {
         self.view.u32(44)
     }
-    /// No extent before this one has a block with room.
-    pub fn first_with_room(&self) -> u32 {
-        self.view.u32(48)
+    /// The list that a search for room begins with, and the number of its first extent: no list before it has an extent
+    /// with room. `header` is the segment header's own address, the first of the lists.
+    pub fn room_list(&self, header: Rdba) -> (Rdba, u32) {
+        match (Rdba(self.view.u32(AT_ROOM_LIST)), self.view.u32(AT_ROOM_FROM)) {
+            (list, from) if list.is_none() || from == 0 => (header, 0),
+            known => known,
+        }
     }
     /// Eight bytes for the access layer (the root of an index, the geometry of a cluster).
     pub fn aux64(&self) -> u64 {
@@ -152,11 +197,62 @@ impl<'a> SegmentView<'a> {
     }
     /// Extent number `n`, if the header lists it.
     pub fn extent(&self, n: u32) -> Option<Extent> {
-        if n >= self.listed() {
-            return None;
+        self.list().extent(n)
+    }
+    /// The extents that the header itself lists.
+    pub fn list(&self) -> ExtentList<'a> {
+        let (listed, next) = (self.listed(), self.next_map());
+        ExtentList { view: self.view, begin: EXTENTS_BEGIN, first: 0, listed, next }
+    }
+}
+
+/// The extents that a segment header or an extent map lists, with their classes.
+#[derive(Clone, Copy)]
+pub struct ExtentList<'a> {
+    view: BlockView<'a>,
+    begin: usize,
+    first: u32,
+    listed: u32,
+    next: Rdba,
+}
+
+impl<'a> ExtentList<'a> {
+    /// Reads `view`; `None` for a block that lists no extents.
+    pub fn of(view: BlockView<'a>) -> Option<ExtentList<'a>> {
+        match view.kind() {
+            Some(BlockKind::SegmentHeader) => Some(SegmentView::new(view).list()),
+            Some(BlockKind::ExtentMap) => Some(ExtentMapView::new(view).list()),
+            _ => None,
         }
-        let at = EXTENTS_BEGIN + n as usize * 8;
-        Some(Extent { start: Rdba(self.view.u32(at)), blocks: self.view.u32(at + 4) })
+    }
+    /// Number of the first extent.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+    /// The list of the extents behind these; none in the last one.
+    pub fn next(&self) -> Rdba {
+        self.next
+    }
+    fn entry(&self, n: u32) -> Option<(Rdba, u32)> {
+        let i = n.checked_sub(self.first).filter(|i| *i < self.listed)?;
+        let at = self.begin + i as usize * 8;
+        Some((Rdba(self.view.u32(at)), self.view.u32(at + 4)))
+    }
+    /// Extent number `n` of the segment, if it is listed here.
+    pub fn extent(&self, n: u32) -> Option<Extent> {
+        self.entry(n).map(|(start, entry)| Extent { start, blocks: entry & ENTRY_BLOCKS })
+    }
+    /// What there is in extent number `n`, if it is listed here.
+    pub fn class(&self, n: u32) -> Option<RoomClass> {
+        self.entry(n).map(|(_, entry)| RoomClass((entry >> ENTRY_CLASS_SHIFT) as u8))
+    }
+    /// The first extent that has anything of what is wanted, from the one with index `from` on, wrapping around.
+    pub fn find(&self, from: u32, wanted: RoomClass) -> Option<(u32, Extent)> {
+        let from = from % self.listed.max(1);
+        let number = |i: u32| self.first.wrapping_add(i);
+        let mut all = (from..self.listed).chain(0..from).map(number);
+        let found = all.find(|n| self.class(*n).is_some_and(|class| class.has(wanted)))?;
+        Some((found, self.extent(found)?))
     }
 }
 
@@ -173,6 +269,12 @@ pub fn extents_in_map(block_size: usize) -> u32 {
 /// True when extent number `n` has an extent map as its second block, which lists `n` first.
 pub fn begins_map(block_size: usize, n: u32) -> bool {
     n.checked_sub(extents_in_header(block_size)).is_some_and(|beyond| beyond % extents_in_map(block_size) == 0)
+}
+
+/// Number of the first extent in the list that extent number `n` is in.
+pub fn list_begin(block_size: usize, n: u32) -> u32 {
+    let in_header = extents_in_header(block_size);
+    n.checked_sub(in_header).map_or(0, |beyond| n - beyond % extents_in_map(block_size))
 }
 
 /// Blocks at the start of extent number `n` that hold no data: the segment header or an extent map, and the space map.
@@ -210,9 +312,12 @@ impl<'a> ExtentMapView<'a> {
     }
     /// Extent number `n` of the segment, if this map lists it.
     pub fn extent(&self, n: u32) -> Option<Extent> {
-        let i = n.checked_sub(self.first()).filter(|i| *i < self.listed())?;
-        let at = MAP_EXTENTS_BEGIN + i as usize * 8;
-        Some(Extent { start: Rdba(self.view.u32(at)), blocks: self.view.u32(at + 4) })
+        self.list().extent(n)
+    }
+    /// The extents that it lists.
+    pub fn list(&self) -> ExtentList<'a> {
+        let (first, listed, next) = (self.first(), self.listed(), self.next_map());
+        ExtentList { view: self.view, begin: MAP_EXTENTS_BEGIN, first, listed, next }
     }
 }
 
@@ -223,7 +328,15 @@ pub fn format_extent_map(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, s
     put32(block, 40, first);
 }
 
-/// Adds an extent to the end of an extent map.
+/// The entry of a new extent, which has free blocks.
+fn new_entry(extent: Extent) -> Result<u32, Refused> {
+    if extent.blocks > ENTRY_BLOCKS {
+        return Err(Refused::Full);
+    }
+    Ok(extent.blocks | u32::from(RoomClass::FREE.0 | RoomClass::ROOM.0) << ENTRY_CLASS_SHIFT)
+}
+
+/// Adds an extent, which has free blocks, to the end of an extent map.
 ///
 /// # Errors
 /// [`Refused::Full`] when it is full.
@@ -232,11 +345,29 @@ pub fn add_to_map(block: &mut [u8], extent: Extent) -> Result<(), Refused> {
     if n >= extents_in_map(block.len()) {
         return Err(Refused::Full);
     }
-    let at = MAP_EXTENTS_BEGIN + n as usize * 8;
+    let (at, entry) = (MAP_EXTENTS_BEGIN + n as usize * 8, new_entry(extent)?);
     put32(block, at, extent.start.0);
-    put32(block, at + 4, extent.blocks);
+    put32(block, at + 4, entry);
     put32(block, 44, n + 1);
     Ok(())
+}
+
+/// Notes what there is in extent number `n` in its list, a segment header or an extent map.
+///
+/// # Errors
+/// [`Refused::NoSuch`] when the extent is not listed in the block.
+pub fn set_class(block: &mut [u8], n: u32, class: RoomClass) -> Result<(), Refused> {
+    let list = ExtentList::of(BlockView::of_bytes(block)).ok_or(Refused::NoSuch)?;
+    let (begin, first, extent) = (list.begin, list.first, list.extent(n).ok_or(Refused::NoSuch)?);
+    let at = begin + (n - first) as usize * 8;
+    put32(block, at + 4, extent.blocks | u32::from(class.0) << ENTRY_CLASS_SHIFT);
+    Ok(())
+}
+
+/// Notes the list that a search for room begins with, in a segment header; `from` is its first extent.
+pub fn set_room_list(block: &mut [u8], list: Rdba, from: u32) {
+    put32(block, AT_ROOM_LIST, list.0);
+    put32(block, AT_ROOM_FROM, from);
 }
 
 /// Drops the last extent from an extent map.
@@ -278,7 +409,7 @@ pub fn set_going(block: &mut [u8]) {
     block[AT_GOING] = 1;
 }
 
-/// Counts an extent in the segment header, and lists it there when there is room; else the caller lists it in an extent
+/// Counts an extent, which has free blocks, in the segment header, and lists it there when there is room; else the caller lists it in an extent
 /// map.
 ///
 /// # Errors
@@ -287,9 +418,9 @@ pub fn add_extent(block: &mut [u8], extent: Extent) -> Result<(), Refused> {
     let n = get32(block, 40);
     let blocks = get32(block, 44).checked_add(extent.blocks).filter(|_| n < EXTENTS_MAX).ok_or(Refused::Full)?;
     if n < extents_in_header(block.len()) {
-        let at = EXTENTS_BEGIN + n as usize * 8;
+        let (at, entry) = (EXTENTS_BEGIN + n as usize * 8, new_entry(extent)?);
         put32(block, at, extent.start.0);
-        put32(block, at + 4, extent.blocks);
+        put32(block, at + 4, entry);
     }
     put32(block, 40, n + 1);
     put32(block, 44, blocks);
@@ -312,15 +443,11 @@ pub fn drop_extent(block: &mut [u8], size: u32) -> Result<(), Refused> {
     put32(block, 40, n - 1);
     let blocks = get32(block, 44).saturating_sub(size);
     put32(block, 44, blocks);
-    if get32(block, 48) >= n - 1 {
-        put32(block, 48, n.saturating_sub(2));
+    if get32(block, AT_ROOM_FROM) >= n - 1 {
+        // The room list goes with the extent: a search begins with the header again.
+        set_room_list(block, Rdba::NONE, 0);
     }
     Ok(())
-}
-
-/// Notes the first extent that may have a block with room.
-pub fn set_first_with_room(block: &mut [u8], extent: u32) {
-    put32(block, 48, extent);
 }
 
 /// Sets the fields of the access layer.
@@ -362,6 +489,20 @@ impl<'a> MapView<'a> {
     /// Blocks that are free or have room.
     pub fn with_room(&self) -> u32 {
         self.view.u32(44)
+    }
+    /// Blocks that are free.
+    pub fn free(&self) -> u32 {
+        self.view.u32(AT_MAP_FREE)
+    }
+    /// The list that the extent is in: the segment header or an extent map.
+    pub fn list(&self) -> Rdba {
+        Rdba(self.view.u32(AT_MAP_LIST))
+    }
+    /// What there is in the extent.
+    pub fn class(&self) -> RoomClass {
+        let (free, with_room) = (self.free(), self.with_room());
+        let class = |has: bool, class: RoomClass| if has { class.0 } else { 0 };
+        RoomClass(class(free > 0, RoomClass::FREE) | class(with_room > 0, RoomClass::ROOM))
     }
     /// State of the block with index `i` in the extent.
     pub fn state(&self, i: u32) -> BlockState {
@@ -414,14 +555,32 @@ fn put_state(block: &mut [u8], i: u32, state: BlockState) {
     block[at] = block[at] & !(3 << shift) | (state as u8) << shift;
 }
 
-/// Makes `block` the space map of an extent of `blocks` blocks, all free but the first `used`.
-pub fn format_map(block: &mut [u8], at: Rdba, obj: ObjectId, segment: Rdba, extent: u32, blocks: u32, used: u32) {
+/// What a new space map is told: where its extent belongs.
+#[derive(Clone, Copy, Debug)]
+pub struct NewMap {
+    /// The segment's header block.
+    pub segment: Rdba,
+    /// The list that the extent is in.
+    pub list: Rdba,
+    /// Number of the extent.
+    pub extent: u32,
+    /// Blocks of the extent.
+    pub blocks: u32,
+    /// How many of them, from the first on, are in use.
+    pub used: u32,
+}
+
+/// Makes `block` the space map of an extent, whose blocks are all free but the first ones.
+pub fn format_map(block: &mut [u8], at: Rdba, obj: ObjectId, new: NewMap) {
+    let NewMap { segment, list, extent, blocks, used } = new;
     assert!(blocks <= extent_blocks_max(block.len()) && used <= blocks, "extent too large for its map");
     header::format(block, BlockKind::SpaceMap, at, obj, at);
     put32(block, 32, segment.0);
     put32(block, 36, extent);
     put32(block, 40, blocks);
     put32(block, 44, blocks - used);
+    put32(block, AT_MAP_LIST, list.0);
+    put32(block, AT_MAP_FREE, blocks - used);
     (0..used).for_each(|i| put_state(block, i, BlockState::Used));
 }
 
@@ -434,9 +593,11 @@ pub fn set_state(block: &mut [u8], i: u32, state: BlockState) -> Result<(), Refu
     if i >= map.blocks() {
         return Err(Refused::NoSuch);
     }
-    let (before, room) = (map.state(i).has_room(), get32(block, 44));
+    let (before, room, free) = (map.state(i), map.with_room(), map.free());
     put_state(block, i, state);
-    put32(block, 44, (room + u32::from(state.has_room())).saturating_sub(u32::from(before)));
+    let count = |n: u32, is: bool, was: bool| (n + u32::from(is)).saturating_sub(u32::from(was));
+    put32(block, 44, count(room, state.has_room(), before.has_room()));
+    put32(block, AT_MAP_FREE, count(free, state == BlockState::Free, before == BlockState::Free));
     Ok(())
 }
 
@@ -536,7 +697,7 @@ pub(crate) fn is_sound(kind: BlockKind, block: &[u8]) -> bool {
         BlockKind::ExtentMap => check_extent_map(ExtentMapView::new(view)).is_ok(),
         BlockKind::SpaceMap => {
             let m = MapView::new(view);
-            view.u32(40) == m.blocks() && m.with_room() <= m.blocks()
+            view.u32(40) == m.blocks() && m.free() <= m.with_room() && m.with_room() <= m.blocks()
         }
         _ => {
             let b = BitmapView::new(view);
@@ -578,9 +739,11 @@ fn check_extent_map(m: ExtentMapView) -> Result<(), String> {
 }
 
 fn check_map(m: MapView) -> Result<(), String> {
-    let room = (0..m.blocks()).filter(|i| m.state(*i).has_room()).count();
-    if m.view.u32(40) != m.blocks() || room != m.with_room() as usize {
-        return Err(format!("{room} of {} blocks have room, map says {}", m.blocks(), m.with_room()));
+    let count = |is: fn(BlockState) -> bool| (0..m.blocks()).filter(|i| is(m.state(*i))).count();
+    let (room, free) = (count(BlockState::has_room), count(|state| state == BlockState::Free));
+    if m.view.u32(40) != m.blocks() || room != m.with_room() as usize || free != m.free() as usize {
+        let says = (m.with_room(), m.free());
+        return Err(format!("of {} blocks {room} have room and {free} are free, map says {says:?}", m.blocks()));
     }
     Ok(())
 }

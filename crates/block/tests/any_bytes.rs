@@ -136,7 +136,7 @@ proptest! {
             }
             1 => undo::format_header(b, at, obj, Rdba(8), 40),
             2 => segment::format_segment(b, at, obj, Rdba(8), 2, block::SegmentKind::Table),
-            3 => segment::format_map(b, at, obj, Rdba(8), 0, 128, 2),
+            3 => segment::format_map(b, at, obj, segment::NewMap { segment: Rdba(8), list: Rdba(8), extent: 0, blocks: 128, used: 2 }),
             4 => segment::format_bitmap(b, at, 0, 500, 4000),
             _ => block::data::format(b, BlockKind::IndexLeaf, at, obj, Rdba(8), 2),
         }

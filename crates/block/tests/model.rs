@@ -316,7 +316,12 @@ fn extents_and_states_are_kept() {
     assert_eq!((s.extent(3), s.extents(), s.tablespace()), (Some(extent(3)), listed - 1, 2));
     assert_eq!(block::assert_invariants(header.bytes()), Ok(()));
 
-    segment::format_map(map.bytes_mut(), Rdba(17), ObjectId(3), Rdba(16), 0, 8, 2);
+    segment::format_map(
+        map.bytes_mut(),
+        Rdba(17),
+        ObjectId(3),
+        segment::NewMap { segment: Rdba(16), list: Rdba(16), extent: 0, blocks: 8, used: 2 },
+    );
     let find = |m: &Image| segment::MapView::new(m.view()).find(0, |s| s == BlockState::Free);
     assert_eq!(find(&map), Some(2));
     segment::set_state(map.bytes_mut(), 2, BlockState::Full).unwrap();
@@ -329,7 +334,12 @@ fn extents_and_states_are_kept() {
 fn room_is_found_behind_long_runs_of_full_blocks() {
     let mut map = Image::new(2048);
     let blocks = segment::extent_blocks_max(2048);
-    segment::format_map(map.bytes_mut(), Rdba(17), ObjectId(3), Rdba(16), 1, blocks, 1);
+    segment::format_map(
+        map.bytes_mut(),
+        Rdba(17),
+        ObjectId(3),
+        segment::NewMap { segment: Rdba(16), list: Rdba(16), extent: 1, blocks, used: 1 },
+    );
     for i in 1..blocks {
         segment::set_state(map.bytes_mut(), i, if i % 2 == 0 { BlockState::Full } else { BlockState::Used }).unwrap();
     }

@@ -18,8 +18,8 @@ use block::BlockState;
 use buffer_cache::{BlockRef, ChangeGroup, GetKind};
 use process::Process;
 use redo::Layer;
-use std::collections::VecDeque;
-use types::Result;
+use std::collections::{BTreeSet, VecDeque};
+use types::{Rdba, Result};
 
 /// Leaves found empty, oldest first, each by its index and a key in it.
 pub(crate) type Emptied = VecDeque<(Index, Vec<u8>)>;
@@ -263,6 +263,11 @@ impl Btree {
                 }
                 lefts.push(left);
             }
+        }
+        // Each space map may need its list of extents, and one of the lists the segment header.
+        let maps: BTreeSet<Rdba> = chain.iter().map(|b| g.block(*b).map()).collect();
+        if g.blocks_left() < 2 * maps.len() + 1 {
+            return Ok(Merge::Never);
         }
         let purged = Node::new(g.block(chain[0])).purged();
         inherit(g, rights[0], purged)?;

@@ -213,6 +213,11 @@ impl<'a> ChangeGroup<'a> {
         }
     }
 
+    /// How many more blocks the group can have.
+    pub fn blocks_left(&self) -> usize {
+        GROUP_BLOCKS_MAX - self.used
+    }
+
     fn count_get(&self, at: Rdba) {
         self.cache.advice.note(self.p, at.0);
         for stat in [Stat::SessionLogicalReads, Stat::DbBlockGets, Stat::DbBlockGetsFromCache] {

@@ -1,7 +1,7 @@
 //! The control file: text, one fact a line, closed by a checksum line.
 //!
 //! ```text
-//! latchwork control file 8
+//! latchwork control file 9
 //! database 81985529216486895 ORCL
 //! dictionary 11400714819323198485
 //! block_size 8192
@@ -260,7 +260,7 @@ const SPARE_COPY: &str = "control02.new";
 const STEP_BYTES: u64 = 8 << 10;
 const TITLE: &str = "latchwork control file ";
 /// The version of the format; it is also that of what the control file describes as a whole.
-const VERSION: &str = "8";
+const VERSION: &str = "9";
 const BYTES_MAX: u64 = 1 << 20;
 /// How often a control file is read that is another one each time, and never sound.
 const READ_TRIES: u32 = 100;

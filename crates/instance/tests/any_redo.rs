@@ -40,7 +40,11 @@ fn block_of(r: &mut Random) -> Image {
     let (b, obj, map) = (image.bytes_mut(), ObjectId(7), Rdba(8));
     match r.below(8) {
         0 => block::segment::format_segment(b, AT, obj, map, 2, block::SegmentKind::Table),
-        1 => block::segment::format_map(b, AT, obj, Rdba(3), 0, 64, 3),
+        1 => {
+            let (segment, list) = (Rdba(3), Rdba(3));
+            let new = block::segment::NewMap { segment, list, extent: 0, blocks: 64, used: 3 };
+            block::segment::format_map(b, AT, obj, new);
+        }
         2 => block::segment::format_bitmap(b, AT, 0, 200, 1000),
         3 => block::undo::format_header(b, AT, obj, map, 20),
         4 => {

@@ -206,6 +206,17 @@ fn a_sound_database_is_clean_and_every_damage_is_named() {
     assert_eq!(code, 1, "{text}");
     contains(&text, &["TABLE \"SYS\".\"COL$\": its segment is free in the bitmap"]);
 
+    // A list of extents that denies the room that the space map of an extent has, or has room that it has not.
+    let bad = db.copy("room");
+    bad.change(file, BlockKind::SegmentHeader, t, |b| {
+        use block::segment::{ExtentList, RoomClass, set_class};
+        let said = ExtentList::of(BlockView::of_bytes(b)).and_then(|l| l.class(0)).expect("an extent");
+        set_class(b, 0, if said == RoomClass::NONE { RoomClass::ROOM } else { RoomClass::NONE }).unwrap();
+    });
+    let (code, text) = bad.verify();
+    assert_eq!(code, 1, "{text}");
+    contains(&text, &["room in extent 0 is RoomClass("]);
+
     // A block that was written to the place of another block.
     let bad = db.copy("place");
     let moved: Vec<_> = bad.blocks(file).into_iter().filter(|(_, i)| i.view().obj().0 == t).collect();

@@ -6,14 +6,15 @@
 //! listed in extent maps, each the second block of the first extent it lists. Everything is changed by change vectors
 //! in change groups, so an extent never belongs to two segments or to none.
 //!
+//! A search for room reads a list of extents, which says what there is in each, and then the one space map that has it.
 //! Inserters do not collide because each process starts its search in a map at a place of its own, and stays with the
 //! block it found ([`InsertHint`]) until that block is full.
 
 use crate::vectors as space;
 use crate::{Space, TEMP_EXTENT_BLOCKS};
 use block::segment::{
-    BitmapView, ExtentMapView, MapView, SegmentView, UNIT_BLOCKS, begins_map, extent_blocks_max, extents_in_header,
-    head_blocks, units_max,
+    BitmapView, ExtentList, ExtentMapView, MapView, RoomClass, SegmentView, UNIT_BLOCKS, begins_map, extent_blocks_max,
+    extents_in_header, head_blocks, list_begin, units_max,
 };
 use block::{BlockKind, BlockState, BlockView, Extent, SegmentKind};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind, op};
@@ -124,7 +125,7 @@ impl Space {
         let cv = |rdba, op, data| ChangeVector { rdba, layer: Layer::Space, op, data };
         let h = g.format_with(cv(header, space::FORMAT_SEGMENT, &data))?;
         g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[header.0, extent.blocks]))?;
-        g.format_with(cv(map, space::FORMAT_MAP, &le(&[map.0, obj.0, header.0, 0, extent.blocks, 2])))?;
+        g.format_with(cv(map, space::FORMAT_MAP, &le(&[map.0, obj.0, header.0, header.0, 0, extent.blocks, 2])))?;
         Ok(header)
     }
 
@@ -144,18 +145,19 @@ impl Space {
             .map_err(|(e, blocks)| self.no_room(e, tablespace, |name| unable_to_extend(kind, obj, blocks, name)))?;
         os::crash::point("space-extent-taken");
         g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[extent.start.0, extent.blocks]))?;
+        let size = self.cache.block_size();
+        let list = if number < extents_in_header(size) { segment } else { self.list_in_map(g, &growing, extent)? };
         let map = extent.start;
-        let heads = head_blocks(self.cache.block_size(), number);
-        let data = le(&[map.0, obj.0, segment.0, number, extent.blocks, heads]);
+        let data = le(&[map.0, obj.0, segment.0, list.0, number, extent.blocks, head_blocks(size, number)]);
         g.format_with(ChangeVector { rdba: map, layer: Layer::Space, op: space::FORMAT_MAP, data: &data })?;
-        if number >= extents_in_header(self.cache.block_size()) {
-            self.list_in_map(g, &growing, extent)?;
+        if g.blocks_left() > BLOCKS_SPARED {
+            self.advance_room_list(g, segment)?;
         }
         Ok(extent)
     }
 
-    /// Lists an extent, beyond those that the header lists, in the last extent map or a new one.
-    fn list_in_map(&self, g: &mut ChangeGroup, of: &Growing, extent: Extent) -> Result<()> {
+    /// Lists an extent, beyond those that the header lists, in the last extent map or a new one, and returns the map.
+    fn list_in_map(&self, g: &mut ChangeGroup, of: &Growing, extent: Extent) -> Result<Rdba> {
         let last = self.last_map(g, of.header)?;
         let map = if begins_map(self.cache.block_size(), of.number) {
             let at = Rdba(extent.start.0 + 1);
@@ -166,7 +168,8 @@ impl Space {
         } else {
             g.current(last)?
         };
-        g.change(map, Layer::Space, space::ADD_TO_MAP, &le(&[extent.start.0, extent.blocks]))
+        g.change(map, Layer::Space, space::ADD_TO_MAP, &le(&[extent.start.0, extent.blocks]))?;
+        Ok(map.rdba())
     }
 
     /// The last block of the chain of segment header and extent maps.
@@ -329,38 +332,35 @@ impl Space {
     /// # Errors
     /// As [`Space::extend`].
     pub fn allocate(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<(Rdba, Rdba)> {
-        let (first, extents) = self
+        let mut list = self
             .peek(g, segment, |v| {
-                let s = SegmentView::new(v);
-                let kind = v.kind();
-                (kind == Some(BlockKind::SegmentHeader)).then(|| (s.first_with_room(), s.extents()))
+                (v.kind() == Some(BlockKind::SegmentHeader)).then(|| SegmentView::new(v).room_list(segment).0)
             })?
             .ok_or_else(|| Ora::new(8103))?;
-        for n in first..extents {
-            if let Some(found) = self.allocate_from(g, segment, n)? {
-                return Ok(found);
+        while !list.is_none() {
+            let (found, next) = self.peek(g, list, |v| list_of(v, |l| (l.find(0, RoomClass::FREE), l.next())))??;
+            match found {
+                Some((n, extent)) => {
+                    if let Some(block) = self.allocate_from(g, extent, n)? {
+                        return Ok(block);
+                    }
+                }
+                None => list = next,
             }
         }
         let extent = self.extend(g, segment)?;
-        let h = g.current(segment)?;
-        let s = SegmentView::new(g.block(h));
-        let last = s.extents() - 1;
-        if s.first_with_room() != last {
-            g.change(h, Layer::Space, space::FIRST_WITH_ROOM, &le(&[last]))?;
-        }
         let map = g.current(extent.start)?;
         self.take_free(g, map, extent.start)?.ok_or_else(|| Ora::internal("a new extent has no free block"))
     }
 
-    fn allocate_from(&self, g: &mut ChangeGroup, segment: Rdba, n: u32) -> Result<Option<(Rdba, Rdba)>> {
-        let Some(extent) = self.extent_at(g, segment, n)? else { return Ok(None) };
-        let at = map_of(extent, n);
-        let is_free = |v: BlockView| MapView::new(v).find(0, |s| s == BlockState::Free).is_some();
-        if !self.peek(g, at, is_free)? {
-            return Ok(None);
+    /// Takes a free block of an extent that has one by its list; `None` when it has none any more.
+    fn allocate_from(&self, g: &mut ChangeGroup, extent: Extent, n: u32) -> Result<Option<(Rdba, Rdba)>> {
+        let map = g.current(map_of(extent, n))?;
+        if let Some(taken) = self.take_free(g, map, extent.start)? {
+            return Ok(Some(taken));
         }
-        let map = g.current(at)?;
-        self.take_free(g, map, extent.start)
+        self.repeat_class(g, map)?;
+        Ok(None)
     }
 
     fn take_free(&self, g: &mut ChangeGroup, map: BlockRef, start: Rdba) -> Result<Option<(Rdba, Rdba)>> {
@@ -369,10 +369,55 @@ impl Space {
         Ok(Some((Rdba(start.0 + i), map.rdba())))
     }
 
+    /// Changes the state of a block in its space map, and what the extent's list says of the map.
     fn set_state(&self, g: &mut ChangeGroup, map: BlockRef, i: u32, state: BlockState) -> Result<()> {
+        let before = MapView::new(g.block(map)).class();
         let mut data = le(&[i]);
         data.push(state as u8);
-        g.change(map, Layer::Space, space::SET_STATE, &data)
+        g.change(map, Layer::Space, space::SET_STATE, &data)?;
+        if MapView::new(g.block(map)).class() == before { Ok(()) } else { self.repeat_class(g, map) }
+    }
+
+    /// Makes the list of an extent say what its space map says, and a search begin with that list at the latest.
+    ///
+    /// The list is pinned when the header is looked at, and the header passes over a list only in a group that has
+    /// pinned both: so no list with room is passed over.
+    fn repeat_class(&self, g: &mut ChangeGroup, map: BlockRef) -> Result<()> {
+        let view = MapView::new(g.block(map));
+        let (class, n, list, segment) = (view.class(), view.extent(), view.list(), view.segment());
+        let l = g.current(list)?;
+        let said = ExtentList::of(g.block(l)).and_then(|l| l.class(n)).ok_or_else(|| Ora::new(8103))?;
+        if said == class {
+            return Ok(());
+        }
+        os::crash::point("space-class-changing");
+        let mut data = le(&[n]);
+        data.push(class.code());
+        g.change(l, Layer::Space, space::EXTENT_CLASS, &data)?;
+        let begin = list_begin(self.cache.block_size(), n);
+        let from = |v: BlockView| SegmentView::new(v).room_list(segment).1;
+        if class.has(RoomClass::ROOM) && begin < self.peek(g, segment, from)? {
+            let h = g.current(segment)?;
+            if begin < from(g.block(h)) {
+                g.change(h, Layer::Space, space::ROOM_LIST, &le(&[list.0, begin]))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes searches begin one list later when the list that they begin with has no extent with room, and is not the
+    /// last. True when it did so.
+    fn advance_room_list(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<bool> {
+        let h = g.current(segment)?;
+        let (list, _) = self.segment_view(g.block(h))?.room_list(segment);
+        let l = g.current(list)?;
+        let (found, next) = list_of(g.block(l), |l| (l.find(0, RoomClass::ROOM), l.next()))?;
+        if found.is_some() || next.is_none() {
+            return Ok(false);
+        }
+        let begin = self.peek(g, next, |v| list_of(v, |l| l.first()))??;
+        g.change(h, Layer::Space, space::ROOM_LIST, &le(&[next.0, begin]))?;
+        Ok(true)
     }
 
     /// The state of a block in its space map, as it is now; `None` when `map` is no map of the block.
@@ -395,8 +440,7 @@ impl Space {
     pub fn mark(&self, g: &mut ChangeGroup, map: Rdba, at: Rdba, state: BlockState) -> Result<()> {
         let m = g.current(map)?;
         let view = MapView::new(g.block(m));
-        let (extent, segment) = (view.extent(), view.segment());
-        let start = map_start(map, extent);
+        let start = map_start(map, view.extent());
         let i = at.0.wrapping_sub(start.0);
         if view.view.kind() != Some(BlockKind::SpaceMap) || i >= view.blocks() {
             return Err(Ora::new(8103));
@@ -404,15 +448,7 @@ impl Space {
         if view.state(i) == state {
             return Ok(());
         }
-        self.set_state(g, m, i, state)?;
-        let room = matches!(state, BlockState::Free | BlockState::Room);
-        if room && extent < self.peek(g, segment, |v| SegmentView::new(v).first_with_room())? {
-            let h = g.current(segment)?;
-            if extent < SegmentView::new(g.block(h)).first_with_room() {
-                g.change(h, Layer::Space, space::FIRST_WITH_ROOM, &le(&[extent]))?;
-            }
-        }
-        Ok(())
+        self.set_state(g, m, i, state)
     }
 
     /// Finds a block with room for a row: the one of the hint, or another one that has room or is free; a free one is
@@ -433,30 +469,44 @@ impl Space {
         if !hint.block.is_none() {
             return Ok(hint.block);
         }
+        let place = place_of(p);
         loop {
-            let (first, extents, obj) = self.header(p, segment)?;
-            for (n, extent) in extents.iter().enumerate().skip(first as usize) {
-                if let Some(at) = self.room_in(p, *extent, n as u32, obj, kind, itls, scn)? {
-                    hint.block = at;
-                    return Ok(at);
+            let (begin, extents, obj) = self.cache.read(p, segment, GetKind::Current, &mut |v| {
+                let s = self.segment_view(*v)?;
+                Result::Ok((s.room_list(segment).0, s.extents(), v.obj()))
+            })??;
+            let mut list = begin;
+            while !list.is_none() {
+                let read = |v: &BlockView| list_of(*v, |l| (l.find(place, RoomClass::ROOM), l.next()));
+                let (found, next) = self.cache.read(p, list, GetKind::Current, &mut |v| read(v))??;
+                if let Some((n, extent)) = found {
+                    if let Some(at) = self.room_in(p, extent, n, obj, kind, itls, scn)? {
+                        hint.block = at;
+                        return Ok(at);
+                    }
+                    continue;
                 }
+                if list == begin && !next.is_none() {
+                    self.cache.in_group(p, scn, &mut |g| self.advance_room_list(g, segment))?;
+                }
+                list = next;
             }
-            self.extend_if(p, segment, extents.len() as u32, scn)?;
+            self.extend_if(p, segment, extents, scn)?;
         }
     }
 
-    /// Adds an extent unless somebody else did, and notes that the ones before have no room.
+    /// Adds an extent unless another process did.
     fn extend_if(&self, p: &Process, segment: Rdba, seen: u32, scn: &dyn Fn() -> Scn) -> Result<()> {
         self.cache.in_group(p, scn, &mut |g| {
             let h = g.current(segment)?;
             if self.segment_view(g.block(h))?.extents() > seen {
                 return Ok(());
             }
-            self.extend(g, segment)?;
-            g.change(h, Layer::Space, space::FIRST_WITH_ROOM, &le(&[seen]))
+            self.extend(g, segment).map(drop)
         })
     }
 
+    /// A block with room of an extent that has one by its list; `None` when it has none any more.
     #[allow(clippy::too_many_arguments)]
     fn room_in(
         &self,
@@ -469,13 +519,19 @@ impl Space {
         scn: &dyn Fn() -> Scn,
     ) -> Result<Option<Rdba>> {
         let map = map_of(extent, n);
-        let from = p.number().wrapping_sub(1).wrapping_mul(0x9E37_79B9) >> 16;
+        let from = place_of(p);
         loop {
             let found = self.cache.read(p, map, GetKind::Current, &mut |v| {
                 let m = MapView::new(*v);
                 m.find_room(from).map(|i| (i, m.state(i)))
             })?;
-            let Some((i, state)) = found else { return Ok(None) };
+            let Some((i, state)) = found else {
+                self.cache.in_group(p, scn, &mut |g| {
+                    let m = g.current(map)?;
+                    self.repeat_class(g, m)
+                })?;
+                return Ok(None);
+            };
             let at = Rdba(extent.start.0 + i);
             if state == BlockState::Room {
                 return Ok(Some(at));
@@ -495,13 +551,13 @@ impl Space {
         }
     }
 
-    fn header(&self, p: &Process, segment: Rdba) -> Result<(u32, Vec<Extent>, ObjectId)> {
+    fn header(&self, p: &Process, segment: Rdba) -> Result<(Vec<Extent>, ObjectId)> {
         let read = self.cache.read(p, segment, GetKind::Current, &mut |v| {
             let s = SegmentView::new(*v);
             let extents: Vec<Extent> = (0..s.listed()).filter_map(|n| s.extent(n)).collect();
-            (v.kind(), s.first_with_room(), extents, s.next_map(), v.obj())
+            (v.kind(), extents, s.next_map(), v.obj())
         })?;
-        let (Some(BlockKind::SegmentHeader), first, mut extents, mut next, obj) = read else {
+        let (Some(BlockKind::SegmentHeader), mut extents, mut next, obj) = read else {
             return Err(Ora::new(8103));
         };
         while !next.is_none() {
@@ -520,7 +576,7 @@ impl Space {
             };
             next = further;
         }
-        Ok((first, extents, obj))
+        Ok((extents, obj))
     }
 
     /// The segment's extents, in order.
@@ -528,7 +584,7 @@ impl Space {
     /// # Errors
     /// ORA-08103 when there is no segment at `segment`, and those of reading.
     pub fn extents(&self, p: &Process, segment: Rdba) -> Result<Vec<Extent>> {
-        Ok(self.header(p, segment)?.1)
+        Ok(self.header(p, segment)?.0)
     }
 
     /// The extents of the segment that has the data object `object`, in order and complete: what a scan reads.
@@ -635,7 +691,7 @@ impl Space {
     ) -> Result<()> {
         let (mut done, mut n) = (0, 0);
         while done < blocks {
-            let (_, extents, obj) = self.header(p, segment)?;
+            let (extents, obj) = self.header(p, segment)?;
             let Some(extent) = extents.get(n as usize) else {
                 self.extend_if(p, segment, n, scn)?;
                 continue;
@@ -754,11 +810,12 @@ impl Space {
             let h = g.current(segment)?;
             let Some(extent) = self.segment_view(g.block(h))?.extent(0) else { return Ok(()) };
             g.change(h, Layer::Space, space::SET_OBJ, &le(&[obj.0]))?;
-            g.change(h, Layer::Space, space::FIRST_WITH_ROOM, &le(&[0]))?;
+            g.change(h, Layer::Space, space::ROOM_LIST, &le(&[0, 0]))?;
             g.change(h, Layer::Space, space::SEGMENT_AUX, &[0; 16])?;
             let map = g.current(map_of(extent, 0))?;
-            let data = le(&[map.rdba().0, obj.0, segment.0, 0, extent.blocks, 2]);
-            g.change(map, Layer::Space, space::FORMAT_MAP, &data)
+            let data = le(&[map.rdba().0, obj.0, segment.0, segment.0, 0, extent.blocks, 2]);
+            g.change(map, Layer::Space, space::FORMAT_MAP, &data)?;
+            self.repeat_class(g, map)
         })
     }
 
@@ -954,6 +1011,20 @@ fn extent_map<R>(v: BlockView, segment: Rdba, f: impl FnOnce(ExtentMapView) -> R
     (v.kind() == Some(BlockKind::ExtentMap) && map.segment() == segment).then(|| f(map))
 }
 
+/// Reads a block that lists extents.
+///
+/// # Errors
+/// ORA-08103 when it is something else by now.
+fn list_of<R>(v: BlockView, f: impl FnOnce(ExtentList) -> R) -> Result<R> {
+    ExtentList::of(v).map(f).ok_or_else(|| Ora::new(8103))
+}
+
+/// Where a process begins to search, in lists and in space maps. The numbers of processes are neighbours; their places
+/// are not.
+fn place_of(p: &Process) -> u32 {
+    p.number().wrapping_sub(1).wrapping_mul(0x9E37_79B9) >> 16
+}
+
 /// The space map of extent number `n`.
 fn map_of(extent: Extent, n: u32) -> Rdba {
     if n == 0 { Rdba(extent.start.0 + 1) } else { extent.start }
@@ -963,6 +1034,9 @@ fn map_of(extent: Extent, n: u32) -> Rdba {
 fn map_start(map: Rdba, n: u32) -> Rdba {
     if n == 0 { Rdba(map.0 - 1) } else { map }
 }
+
+/// Blocks of a group that are left to its caller where space management could do without.
+const BLOCKS_SPARED: usize = 4;
 
 /// Bitmaps that are held at once while a file becomes smaller.
 const BITMAPS_AT_ONCE: u32 = 12;

@@ -1,15 +1,14 @@
 //! The change vectors of segment headers, extent maps, space maps and file bitmaps, and how they are applied.
 
-use block::{BlockState, Extent, Refused, SegmentKind, segment};
+use block::segment::{self, NewMap, RoomClass};
+use block::{BlockState, Extent, Refused, SegmentKind};
 use redo::Fields;
 use types::{ObjectId, Ora, Rdba, Result};
 
 pub(crate) const FORMAT_SEGMENT: u8 = 1;
 pub(crate) const ADD_EXTENT: u8 = 2;
 pub(crate) const DROP_EXTENT: u8 = 3;
-pub(crate) const FIRST_WITH_ROOM: u8 = 4;
 pub(crate) const SEGMENT_AUX: u8 = 5;
-pub(crate) const FORMAT_MAP: u8 = 6;
 pub(crate) const SET_STATE: u8 = 7;
 pub(crate) const USE_UNITS: u8 = 8;
 pub(crate) const FREE_UNITS: u8 = 9;
@@ -20,6 +19,9 @@ pub(crate) const ADD_TO_MAP: u8 = 13;
 pub(crate) const DROP_FROM_MAP: u8 = 14;
 pub(crate) const NEXT_MAP: u8 = 15;
 pub(crate) const GOING: u8 = 16;
+pub(crate) const EXTENT_CLASS: u8 = 17;
+pub(crate) const ROOM_LIST: u8 = 18;
+pub(crate) const FORMAT_MAP: u8 = 19;
 
 pub(crate) fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
     let mut f = Fields::new(data);
@@ -32,8 +34,9 @@ pub(crate) fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()>
         }
         ADD_EXTENT => segment::add_extent(image, Extent { start: Rdba(f.u32()?), blocks: f.u32()? }),
         DROP_EXTENT => segment::drop_extent(image, f.u32()?),
-        FIRST_WITH_ROOM => {
-            segment::set_first_with_room(image, f.u32()?);
+        EXTENT_CLASS => segment::set_class(image, f.u32()?, RoomClass::from_code(f.u8()?)),
+        ROOM_LIST => {
+            segment::set_room_list(image, Rdba(f.u32()?), f.u32()?);
             Ok(())
         }
         SEGMENT_AUX => {
@@ -41,12 +44,13 @@ pub(crate) fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()>
             Ok(())
         }
         FORMAT_MAP => {
-            let (at, obj, header) = (Rdba(f.u32()?), ObjectId(f.u32()?), Rdba(f.u32()?));
-            let (extent, blocks, used) = (f.u32()?, f.u32()?, f.u32()?);
-            if blocks > segment::extent_blocks_max(image.len()) || used > blocks {
+            let (at, obj) = (Rdba(f.u32()?), ObjectId(f.u32()?));
+            let (segment, list) = (Rdba(f.u32()?), Rdba(f.u32()?));
+            let new = NewMap { segment, list, extent: f.u32()?, blocks: f.u32()?, used: f.u32()? };
+            if new.blocks > segment::extent_blocks_max(image.len()) || new.used > new.blocks {
                 return Err(Ora::internal("extent too large for its map"));
             }
-            segment::format_map(image, at, obj, header, extent, blocks, used);
+            segment::format_map(image, at, obj, new);
             Ok(())
         }
         SET_STATE => segment::set_state(image, f.u32()?, BlockState::from_code(f.u8()?)),

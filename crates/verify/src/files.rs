@@ -3,7 +3,8 @@
 use crate::Progress;
 use crate::report::Report;
 use block::segment::{
-    BitmapView, ExtentMapView, MapView, SegmentView, UNIT_BLOCKS, begins_map, extents_in_header, head_blocks, units_max,
+    BitmapView, ExtentList, ExtentMapView, MapView, RoomClass, SegmentView, UNIT_BLOCKS, begins_map, extents_in_header,
+    head_blocks, list_begin, units_max,
 };
 use block::{BlockKind, BlockState, Extent, Image, SegmentKind};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry};
@@ -21,6 +22,10 @@ pub struct Segment {
     pub kind: SegmentKind,
     pub tablespace: u32,
     pub extents: Vec<Extent>,
+    /// By extent, the room in it by its list, and that list.
+    listed: Vec<(RoomClass, Rdba)>,
+    /// The first extent of the list that a search for room begins with.
+    room_from: u32,
     /// The number of extents by the header, and the first extent map.
     count: u32,
     next_map: Rdba,
@@ -206,7 +211,20 @@ fn note_block(
                 }
                 let (object, tablespace) = (view.obj(), s.tablespace());
                 let (count, next_map) = (s.extents(), s.next_map());
-                space.segments.push(Segment { header: at, object, kind, tablespace, extents, count, next_map });
+                let (_, room_from) = s.room_list(at);
+                let mut segment = Segment {
+                    header: at,
+                    object,
+                    kind,
+                    tablespace,
+                    extents,
+                    listed: vec![],
+                    room_from,
+                    count,
+                    next_map,
+                };
+                note_classes(&mut segment, s.list(), at);
+                space.segments.push(segment);
             }
         }
         BlockKind::SpaceMap | BlockKind::ExtentMap => {
@@ -267,6 +285,28 @@ fn check_segments(
     }
 }
 
+/// Notes the room in extents as their list has it.
+fn note_classes(segment: &mut Segment, list: ExtentList, at: Rdba) {
+    let from = segment.listed.len() as u32;
+    segment.listed.extend((from..).map_while(|n| list.class(n)).map(|class| (class, at)));
+}
+
+/// Checks the upper level of the map of free space: the list of an extent against its space map.
+fn check_class(segment: &Segment, n: u32, m: &MapView, at: Rdba, name: &str, report: &mut Report) {
+    let Some((said, list)) = segment.listed.get(n as usize).copied() else { return };
+    if m.list() != list {
+        report.fault(Some(at), name, format!("the map of extent {n} names the list {}, {list} lists it", m.list()));
+    }
+    if said != m.class() {
+        let what = format!("room in extent {n} is {said:?} in its list, {:?} in its map", m.class());
+        report.fault(Some(list), name, what);
+    }
+    let is_passed_over = list_begin(m.view.len(), n) < segment.room_from;
+    if is_passed_over && m.class() != RoomClass::NONE {
+        report.fault(Some(segment.header), name, format!("extent {n} has room, and a search begins behind its list"));
+    }
+}
+
 /// Adds the extents that are listed in extent maps.
 fn list_extents(maps: &HashMap<Rdba, Image>, segment: &mut Segment, report: &mut Report) {
     let name = format!("segment {} of object {}", segment.header, segment.object);
@@ -287,6 +327,7 @@ fn list_extents(maps: &HashMap<Rdba, Image>, segment: &mut Segment, report: &mut
             return;
         }
         segment.extents.extend((0..m.listed()).filter_map(|i| m.extent(from + i)));
+        note_classes(segment, m.list(), next);
         next = m.next_map();
     }
     if segment.extents.len() as u32 != segment.count || !next.is_none() {
@@ -340,6 +381,7 @@ fn check_map(space: &Space, segment: &Segment, n: u32, extent: Extent, name: &st
         report.fault(Some(at), name, what);
         return;
     }
+    check_class(segment, n, &m, at, name, report);
     let own = head_blocks(map.bytes().len(), n);
     if begins_map(map.bytes().len(), n) && n >= extents_in_header(map.bytes().len()) {
         let second = Rdba(extent.start.0 + 1);

@@ -139,6 +139,7 @@ pub const POINTS: &[&str] = &[
     "server-session-ended",
     "smon-dropping-index",
     "smon-round",
+    "space-class-changing",
     "space-dropping-extents",
     "space-extent-taken",
     "space-file-grown",

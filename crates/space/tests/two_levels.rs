@@ -1,0 +1,178 @@
+//! The map of free space on two levels: what lists say of extents is what their space maps say, and a search does not
+//! read maps in vain.
+
+mod common;
+use block::segment::{ExtentList, MapView, RoomClass, SegmentView, extents_in_header, extents_in_map, list_begin};
+use block::{BlockKind, BlockState, SegmentKind};
+use buffer_cache::{ChainDesign, GetKind};
+use common::*;
+use datafile::tablespace;
+use process::{Process, testing};
+use space::InsertHint;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use types::{ObjectId, Rdba};
+use wait::Stat;
+
+/// A segment whose extents have 8 blocks each.
+fn segment(db: &Db, p: &Process, obj: u32) -> Rdba {
+    change_control(db, |c| c.tablespaces[tablespace::USERS as usize].extent_blocks = 8);
+    db.space.create_segment(p, tablespace::USERS, SegmentKind::Table, ObjectId(obj), &scn).unwrap()
+}
+
+fn map_of(db: &Db, p: &Process, at: Rdba) -> Rdba {
+    db.cache.read(p, at, GetKind::Current, &mut |v| v.map()).unwrap()
+}
+
+fn mark(db: &Db, p: &Process, at: Rdba, state: BlockState) {
+    let map = map_of(db, p, at);
+    db.cache.in_group(p, &scn, &mut |g| db.space.mark(g, map, at, state)).unwrap();
+}
+
+/// A block with room that nobody has been told of before, marked as full.
+fn fill_one(db: &Db, p: &Process, segment: Rdba) -> Rdba {
+    let at = db.space.insert_block(p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn).unwrap();
+    mark(db, p, at, BlockState::Full);
+    at
+}
+
+/// Holds every list of the segment against the space maps of its extents; returns the first extent of the room list.
+fn check_lists(db: &Db, p: &Process, segment: Rdba) -> u32 {
+    let extents = db.space.extents(p, segment).unwrap();
+    let (room_list, room_from) =
+        db.cache.read(p, segment, GetKind::Current, &mut |v| SegmentView::new(*v).room_list(segment)).unwrap();
+    let mut list = segment;
+    for (n, extent) in extents.iter().enumerate() {
+        let n = n as u32;
+        if list_begin(BLOCK, n) == n && n > 0 {
+            list = Rdba(extent.start.0 + 1);
+        }
+        let map = if n == 0 { Rdba(extent.start.0 + 1) } else { extent.start };
+        let (said, first) = db
+            .cache
+            .read(p, list, GetKind::Current, &mut |v| ExtentList::of(*v).map(|l| (l.class(n), l.first())))
+            .unwrap()
+            .expect("a list");
+        let (class, of) = db
+            .cache
+            .read(p, map, GetKind::Current, &mut |v| (MapView::new(*v).class(), MapView::new(*v).list()))
+            .unwrap();
+        assert_eq!((said, of), (Some(class), list), "extent {n}");
+        assert!(first >= room_from || class == RoomClass::NONE, "extent {n} has room and is passed over");
+        assert_eq!(first == room_from, list == room_list, "extent {n}");
+    }
+    room_from
+}
+
+#[test]
+fn a_block_that_has_room_again_is_found_without_reading_the_maps_of_others() {
+    let db = database(ChainDesign::Versioned, 400);
+    let p = testing::attach(db.all, "t");
+    let segment = segment(&db, &p, 6);
+    let wanted = extents_in_header(BLOCK) + extents_in_map(BLOCK) + 40;
+    let mut full = Vec::new();
+    while (db.space.extents(&p, segment).unwrap().len() as u32) < wanted {
+        full.push(fill_one(&db, &p, segment));
+    }
+    let last = list_begin(BLOCK, wanted - 1);
+    assert_eq!(check_lists(&db, &p, segment), last, "a search begins with the last list");
+    let gets = || p.stats().get(Stat::DbBlockGets);
+    for at in [full[0], full[700], full[full.len() - 1]] {
+        mark(&db, &p, at, BlockState::Room);
+        check_lists(&db, &p, segment);
+        assert_eq!(fill_one(&db, &p, segment), at);
+        check_lists(&db, &p, segment);
+    }
+    // Behind the block that was found again, a search goes on with the last list and never sees the full maps.
+    for _ in 0..30 {
+        let before = gets();
+        fill_one(&db, &p, segment);
+        let n = gets() - before;
+        assert!(n < 24, "{n} gets for a new block");
+    }
+    assert_eq!(check_lists(&db, &p, segment), last);
+    db.space.truncate(&p, segment, ObjectId(7), &scn).unwrap();
+    check_lists(&db, &p, segment);
+    fill_one(&db, &p, segment);
+    check_lists(&db, &p, segment);
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn inserters_begin_at_places_of_their_own() {
+    let db = database(ChainDesign::Versioned, 400);
+    let p = testing::attach(db.all, "t");
+    let segment = segment(&db, &p, 6);
+    let full: Vec<Rdba> = (0..600).map(|_| fill_one(&db, &p, segment)).collect();
+    full.iter().for_each(|at| mark(&db, &p, *at, BlockState::Room));
+    check_lists(&db, &p, segment);
+    let processes: Vec<Process> = (0..12).map(|_| testing::attach(db.all, "t")).collect();
+    let block = |p| db.space.insert_block(p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn).unwrap();
+    let found: Vec<Rdba> = processes.iter().map(block).collect();
+    let maps: BTreeSet<Rdba> = found.iter().map(|at| map_of(&db, &p, *at)).collect();
+    assert!(maps.len() >= 8, "{} extents for 12 inserters", maps.len());
+}
+
+#[test]
+fn blocks_that_are_allocated_come_from_extents_with_free_ones() {
+    let db = database(ChainDesign::Versioned, 400);
+    let p = testing::attach(db.all, "t");
+    let segment = segment(&db, &p, 6);
+    let allocate = || {
+        db.cache
+            .in_group(&p, &scn, &mut |g| {
+                let (at, map) = db.space.allocate(g, segment)?;
+                g.format(at, BlockKind::IndexLeaf, ObjectId(6), map, 2)?;
+                Ok(at)
+            })
+            .unwrap()
+    };
+    let all: Vec<Rdba> = (0..2400).map(|_| allocate()).collect();
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+    check_lists(&db, &p, segment);
+    for at in [all[3], all[1700]] {
+        mark(&db, &p, at, BlockState::Free);
+        check_lists(&db, &p, segment);
+        let before = p.stats().get(Stat::DbBlockGets);
+        assert_eq!(allocate(), at);
+        let n = p.stats().get(Stat::DbBlockGets) - before;
+        assert!(n < 20, "{n} gets for a free block");
+        check_lists(&db, &p, segment);
+    }
+}
+
+#[test]
+fn both_levels_agree_whenever_a_process_dies() {
+    let db = database(ChainDesign::Versioned, 300);
+    let pmon = testing::attach(db.all, "pmon");
+    let segment = segment(&db, &pmon, 6);
+    let work = |p: &Process, n: &mut u32| {
+        *n = n.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let at = fill_one(&db, p, segment);
+        if *n >> 30 == 0 {
+            mark(&db, p, at, BlockState::Room);
+        }
+    };
+    let killed = testing::kill_at_every_step(
+        &pmon,
+        "space-*",
+        || {},
+        |p, arm| {
+            arm();
+            let mut n = 7;
+            (0..20).for_each(|_| work(p, &mut n));
+        },
+        || {
+            check_lists(&db, &pmon, segment);
+        },
+    );
+    assert!(killed > 1, "{killed}");
+    testing::kill_children(&pmon, 3, Duration::from_millis(1200), 5, |p, seed| {
+        let mut n = seed as u32;
+        loop {
+            work(p, &mut n);
+        }
+    });
+    check_lists(&db, &pmon, segment);
+    db.cache.assert_invariants().unwrap();
+}
