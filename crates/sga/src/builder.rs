@@ -1,4 +1,4 @@
-//! Reserving areas and making the mapping.
+//! Reservation of areas and creation of the mapping.
 
 use std::fmt;
 
@@ -17,12 +17,13 @@ pub enum LargePages {
     True,
     /// Huge pages, or the instance does not start.
     Only,
-    /// Huge pages if enough are reserved, otherwise ordinary pages that the kernel may merge; the report says which.
+    /// Huge pages if enough are reserved, otherwise ordinary pages that the kernel may merge; the report names the
+    /// result.
     #[default]
     Auto,
 }
 
-/// How the memory of an SGA is wanted.
+/// The memory parameters of an SGA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Wish {
     /// The parameter `use_large_pages`.
@@ -42,7 +43,7 @@ pub enum SgaError {
         needed: u64,
         /// 2 MB pages that are free.
         free: u64,
-        /// What `vm.nr_hugepages` must be for it.
+        /// The value of `vm.nr_hugepages` that would be enough.
         reserve: u64,
     },
     /// ORA-27125: the operating system did not give the memory.
@@ -56,29 +57,29 @@ pub enum SgaError {
     NoMemory {
         /// The size that was asked for, in bytes.
         bytes: u64,
-        /// Bytes that there are.
+        /// Memory of the machine or of the control group, in bytes.
         memory: u64,
     },
-    /// ORA-27102: every page is to be touched or locked, and fewer than that can be had now.
+    /// ORA-27102: every page is to be touched or locked at once, and less memory than that is available now.
     NotAvailable {
         /// The size that was asked for, in bytes.
         bytes: u64,
-        /// Bytes that could be had now.
+        /// Bytes available now.
         available: u64,
     },
-    /// ORA-27102: `lock_sga`, and the memory may not be locked.
+    /// ORA-27102: `lock_sga` is set, and the memory could not be locked.
     NotLocked {
         /// The size that was asked for, in bytes.
         bytes: u64,
-        /// Bytes that a process may lock; `None` where that is not the reason.
+        /// Bytes that a process may lock; `None` when the limit is not the reason.
         limit: Option<u64>,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: os::OsError,
     },
 }
 
 impl SgaError {
-    /// The number of the ORA error that goes with it.
+    /// The ORA number of the error.
     #[must_use]
     pub fn ora(&self) -> u32 {
         match self {
@@ -136,7 +137,7 @@ impl std::error::Error for SgaError {}
 /// The range lies far from where Linux puts programs, heaps, libraries and stacks on x86-64 and on AArch64.
 const FIRST_ADDRESS: usize = 0x1000_0000_0000;
 const LAST_ADDRESS: usize = 0x5000_0000_0000;
-/// The distance between two of them, for an SGA that fits in between; a larger one goes by its own size.
+/// The distance between two candidate addresses; for a larger SGA its own size, rounded up to a power of two.
 const ADDRESS_STEP: usize = 0x0010_0000_0000;
 /// The largest SGA: 16 TB.
 const LEN_MAX: u64 = 0x1000_0000_0000;
@@ -161,12 +162,12 @@ impl SgaBuilder {
         Self { areas: vec![Area { name: "fixed_sga", offset: 0, bytes: 4096 }], len: 4096 }
     }
 
-    /// Reserves `count` values of `T` as the area `area`, on a cache line of its own (on a page, from a page upwards).
+    /// Reserves `count` values of `T` as the area `area`. It begins on a cache line; from 4 KB upwards on a page.
     ///
     /// Several reservations may carry the same name: `v$sgastat` adds them up.
     ///
     /// # Panics
-    /// The SGA would pass the range of a 64-bit length: a configuration out of every bound.
+    /// The length of the SGA overflows 64 bits.
     pub fn reserve<T: SgaLayout>(&mut self, area: &'static str, count: usize) -> SgaSlice<T> {
         let bytes = (size_of::<T>() as u64).checked_mul(count as u64).expect("the SGA's length fits 64 bits");
         let align = if bytes >= 4096 { 4096 } else { 64 }.max(align_of::<T>() as u64);
@@ -176,7 +177,7 @@ impl SgaBuilder {
         SgaSlice::new(offset, count as u64)
     }
 
-    /// Bytes reserved so far.
+    /// Returns the bytes reserved so far.
     #[must_use]
     pub fn len_bytes(&self) -> u64 {
         self.len
@@ -190,10 +191,10 @@ impl SgaBuilder {
         self.create_as(Wish { pages, ..Wish::default() })
     }
 
-    /// Maps the SGA as it is wished. Nothing is taken before it is known that it can be had.
+    /// Maps the SGA as `wish` asks, after checking that the memory is available.
     ///
     /// # Errors
-    /// [`SgaError`]; what was mapped by then goes with the process.
+    /// [`SgaError`]. A mapping made before the error is released when the process ends.
     pub fn create_as(self, wish: Wish) -> Result<&'static Sga, SgaError> {
         let bytes = self.len;
         if bytes > LEN_MAX {
@@ -216,7 +217,7 @@ impl SgaBuilder {
     }
 }
 
-/// Maps the memory on the largest pages that are wanted and there, and notes in the report what was tried.
+/// Maps the memory on the largest pages that are wanted and free, and notes every attempt in the report.
 fn obtain(len: usize, report: &mut PageReport) -> Result<StaticMapping, SgaError> {
     let wish = report.wish;
     if wish.pages != LargePages::False {
@@ -246,8 +247,8 @@ fn obtain(len: usize, report: &mut PageReport) -> Result<StaticMapping, SgaError
     Ok(mapping)
 }
 
-/// The sizes of huge pages in the order in which they are tried: the largest first, unless its last page would lie idle
-/// for a good part.
+/// The sizes of huge pages in the order in which they are tried: the largest first, unless more than an eighth of its
+/// last page would be unused.
 fn large_sizes(len: usize) -> impl Iterator<Item = PageSize> {
     let giant = PageSize::Huge1G;
     let idle = len.next_multiple_of(giant.bytes()) - len;
@@ -265,7 +266,7 @@ fn map(len: usize, pages: PageSize, advise: bool) -> os::OsResult<(StaticMapping
                 let transparent = advise && mapping.advise_huge();
                 return Ok((mapping.leak(), transparent));
             }
-            // EEXIST: taken, try the next. Anything else will not go away.
+            // EEXIST: the address is taken, try the next one. Any other error would repeat at every address.
             Err(e) if e.errno() == 17 => {}
             Err(e) => return Err(e),
         }

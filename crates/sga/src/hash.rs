@@ -1,9 +1,10 @@
 //! A hash of bytes, for tables in shared memory.
 
-/// Hashes bytes: each word folded in by a full multiplication, whose halves are both kept.
+/// Hashes bytes: each word is folded in by a full multiplication, and both halves of the product are kept.
 ///
-/// Keys of one kind differ in their last bytes only, which may be the high bits of a word, and a product cut to 64 bits
-/// would carry those to hardly any of the bits that choose the bucket. The same in every process, and in no file.
+/// Keys of one kind differ in their last bytes only, which may be the high bits of a word. A product cut to 64 bits
+/// would carry those bits to hardly any of the bits that select the bucket. The hash is the same in every process and
+/// is never written to a file.
 #[inline]
 #[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {

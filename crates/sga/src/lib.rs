@@ -1,12 +1,11 @@
 //! The shared memory mapping of Latchwork: pages, areas, typed offsets.
 //!
-//! The SGA is one file in memory, mapped at one fixed address before any process is forked, so that an address means
-//! the same thing in every process of the instance. It is sized at start-up: every crate reserves its areas by name
-//! with a [`SgaBuilder`], and [`SgaBuilder::create`] makes the mapping. A new mapping is zero-filled, and zero is a
-//! valid first state of every area, so that nothing need be touched at start and a large SGA costs nothing until it is
-//! used.
+//! The SGA is one memory file, mapped at one fixed address before any process is forked, so an address means the same
+//! in every process of the instance. Its size is fixed at start-up: every crate reserves its areas by name with a
+//! [`SgaBuilder`], and [`SgaBuilder::create`] makes the mapping. A new mapping is zero-filled, and zero is a valid
+//! first state of every area. Start-up therefore touches no page, and unused parts of a large SGA take no memory.
 //!
-//! Nothing in the SGA is a pointer, a `Vec` or a vtable: see [`SgaLayout`].
+//! The SGA holds no pointer, `Vec` or vtable: see [`SgaLayout`].
 
 mod builder;
 mod hash;
@@ -23,11 +22,10 @@ pub use os::memory::PageSize;
 pub use pages::{PageLine, PageReport};
 pub use text::SgaText;
 
-/// Declares structures that lie in the SGA, without an `unsafe` of one's own.
+/// Declares structures in the SGA without `unsafe` in the declaring crate.
 ///
-/// Adds `repr(C)` and implements [`SgaLayout`], having checked at compile time that every field is [`SgaLayout`]
-/// itself. The crate may say `#![deny(unsafe_code)]` (not `forbid`): the one implementation line carries its own
-/// permission.
+/// Adds `repr(C)` and implements [`SgaLayout`] after checking at compile time that every field implements it. The crate
+/// may use `#![deny(unsafe_code)]` (not `forbid`): the generated line carries its own `allow`.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -49,7 +47,7 @@ macro_rules! sga_struct {
         #[repr(C)]
         $v struct $name { $( $(#[$fm])* $fv $f : $t ),* }
 
-        // SAFETY: `repr(C)`, and every field is such a type, as the bounds below prove.
+        // SAFETY: `repr(C)`, and every field implements `SgaLayout`, as the bounds below prove.
         #[allow(unsafe_code)]
         unsafe impl $crate::SgaLayout for $name {}
         const _: () = {

@@ -19,7 +19,7 @@ pub struct Area {
     pub bytes: u64,
 }
 
-/// The place of a `T` in the SGA: bytes from its base. Offset 0 is nowhere.
+/// The place of a `T` in the SGA: bytes from its base. Offset 0 is null.
 pub struct SgaOffset<T> {
     offset: u64,
     of: PhantomData<fn() -> T>,
@@ -44,7 +44,7 @@ impl<T> fmt::Debug for SgaOffset<T> {
 }
 
 impl<T> SgaOffset<T> {
-    /// Nowhere.
+    /// The null offset.
     pub const NULL: Self = Self { offset: 0, of: PhantomData };
 
     /// The offset as a number that an atomic word can hold.
@@ -53,20 +53,20 @@ impl<T> SgaOffset<T> {
         self.offset
     }
 
-    /// The offset that [`Self::raw`] gave. Any number is accepted here; [`Sga::get`] checks it.
+    /// Turns a number from [`Self::raw`] back into an offset. Any number is accepted here; [`Sga::get`] checks it.
     #[must_use]
     pub const fn from_raw(offset: u64) -> Self {
         Self { offset, of: PhantomData }
     }
 
-    /// True when it is nowhere.
+    /// True for the null offset.
     #[must_use]
     pub const fn is_null(self) -> bool {
         self.offset == 0
     }
 }
 
-/// The place of a row of `T` in the SGA.
+/// The place of an array of `T` in the SGA.
 pub struct SgaSlice<T> {
     offset: u64,
     count: u64,
@@ -90,19 +90,19 @@ impl<T> SgaSlice<T> {
         Self { offset, count, of: PhantomData }
     }
 
-    /// How many there are.
+    /// The number of values.
     #[must_use]
     pub const fn len(self) -> usize {
         self.count as usize
     }
 
-    /// True when there are none.
+    /// True when the array has no values.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// The place of number `n`, if there is one.
+    /// The place of value `n`; `None` when the array is shorter.
     #[must_use]
     pub fn at(self, n: usize) -> Option<SgaOffset<T>> {
         ((n as u64) < self.count).then(|| SgaOffset::from_raw(self.offset + n as u64 * size_of::<T>() as u64))
@@ -131,8 +131,8 @@ impl Sga {
         self.try_get(at).expect("an offset lies inside the SGA")
     }
 
-    /// The value at `at`; `None` when the offset is null, misaligned or outside the SGA, as one read optimistically may
-    /// be.
+    /// The value at `at`; `None` when the offset is null, misaligned or outside the SGA, which is possible for an
+    /// offset that was read optimistically.
     #[inline]
     #[must_use]
     pub fn try_get<T: SgaLayout>(&'static self, at: SgaOffset<T>) -> Option<&'static T> {
@@ -148,7 +148,7 @@ impl Sga {
     /// The values of `slice`.
     ///
     /// # Panics
-    /// The slice is of another SGA and lies outside this one.
+    /// The slice belongs to another SGA and lies outside this one.
     #[must_use]
     pub fn slice<T: SgaLayout>(&'static self, slice: SgaSlice<T>) -> &'static [T] {
         let bytes = slice.count.checked_mul(size_of::<T>() as u64);
@@ -161,7 +161,7 @@ impl Sga {
         }
     }
 
-    /// The offset of a value that lies in this SGA; `None` for any other.
+    /// The offset of a value in this SGA; `None` for a value outside it.
     #[must_use]
     pub fn offset_of<T>(&self, value: &T) -> Option<SgaOffset<T>> {
         let at = std::ptr::from_ref(value) as usize;
@@ -169,7 +169,7 @@ impl Sga {
         (offset < self.mapping.len).then(|| SgaOffset::from_raw(offset as u64))
     }
 
-    /// The address of its first byte.
+    /// The address of the first byte.
     #[must_use]
     pub fn base_address(&self) -> usize {
         self.mapping.base as usize
@@ -181,28 +181,27 @@ impl Sga {
         self.mapping.len as u64
     }
 
-    /// Its areas, in order of place, for `v$sgastat`.
+    /// The areas by ascending offset, for `v$sgastat`.
     #[must_use]
     pub fn areas(&self) -> &[Area] {
         &self.areas
     }
 
-    /// Which pages it got.
+    /// The report of the pages used.
     #[must_use]
     pub fn page_report(&self) -> PageReport {
         self.report
     }
 
-    /// Takes the right to write away from this process, for one that only looks on: whatever it does, it changes
-    /// nothing.
+    /// Makes the mapping read-only in this process, so that an observing process cannot change the SGA by mistake.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses the change of protection.
     pub fn make_read_only(&self) -> os::OsResult<()> {
         self.mapping.make_read_only()
     }
 
-    /// Touches every page in this process, so that later use takes no page fault: the parameter `pre_page_sga`.
+    /// Touches every page in this process, so that later accesses take no page fault: the parameter `pre_page_sga`.
     pub fn pre_page(&self) {
         self.mapping.touch_all();
     }

@@ -1,4 +1,4 @@
-//! How the memory of an SGA was obtained: what the alert log and `x$ksmpg` say of it.
+//! The page report: which pages the SGA got, for the alert log and `x$ksmpg`.
 
 use std::fmt;
 
@@ -6,40 +6,40 @@ use os::memory::PageSize;
 
 use crate::builder::{LargePages, Wish};
 
-/// What became of one page size.
+/// The result for one page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLine {
     pub size: PageSize,
-    /// Pages that hold the SGA.
+    /// Pages needed for the SGA.
     pub wanted: u64,
-    /// Pages that were free before; `None` for ordinary pages, and where the kernel has no such size.
+    /// Pages that were free before; `None` for ordinary pages and for a size that the kernel does not have.
     pub free: Option<u64>,
-    /// Pages that the SGA has got.
+    /// Pages obtained.
     pub got: u64,
-    /// The error number of a mapping that failed; 0 for one that was made or not tried.
+    /// The error number of the failed mapping; 0 when it succeeded or was not tried.
     pub errno: i32,
-    /// How many pages of this size must be reserved on the machine for the SGA to get them, those in use by others
-    /// included.
+    /// Pages of this size that must be reserved on the machine for the SGA to get them, including those in use by
+    /// others.
     pub reserve: u64,
 }
 
-/// Which pages the SGA got, and which it would have liked.
+/// The pages that the SGA got and those that were tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageReport {
-    /// What was asked for.
+    /// The memory parameters asked for.
     pub wish: Wish,
-    /// The page size it got.
+    /// The page size of the SGA.
     pub pages: PageSize,
-    /// The kernel puts it on transparent huge pages where it can.
+    /// True when the kernel may use transparent huge pages for it.
     pub transparent: bool,
-    /// By page size, largest first.
+    /// The results by page size, largest first.
     pub lines: [PageLine; 3],
     /// Bytes that may be locked in memory; `None` without a limit.
     pub lock_limit: Option<u64>,
 }
 
 impl PageReport {
-    /// The report before anything was tried.
+    /// A report before the first attempt.
     pub(crate) fn new(wish: Wish, bytes: u64) -> Self {
         let line = |size: PageSize| {
             let wanted = bytes.div_ceil(size.bytes() as u64);
@@ -57,13 +57,13 @@ impl PageReport {
         }
     }
 
-    /// What became of a page size.
+    /// The result for a page size.
     #[must_use]
     pub fn line(&self, size: PageSize) -> &PageLine {
         &self.lines[place(size)]
     }
 
-    /// Notes how an attempt ended.
+    /// Notes the result of an attempt.
     pub(crate) fn note(&mut self, size: PageSize, errno: i32) {
         let line = &mut self.lines[place(size)];
         line.errno = errno;
@@ -73,7 +73,7 @@ impl PageReport {
         }
     }
 
-    /// What to set for what was not had; `None` when nothing is missing.
+    /// The setting that would give the missing huge pages; `None` when nothing is missing.
     #[must_use]
     pub fn advice(&self) -> Option<String> {
         if self.pages != PageSize::Small || self.wish.pages == LargePages::False {
@@ -96,7 +96,7 @@ fn place(size: PageSize) -> usize {
     }
 }
 
-/// A page size as it is written: `2 MB`.
+/// The page size as text: `2 MB`.
 fn name(size: PageSize) -> &'static str {
     match size {
         PageSize::Huge1G => "1 GB",

@@ -8,7 +8,7 @@ use crate::SgaLayout;
 #[derive(Debug)]
 #[repr(C)]
 pub struct SgaText<const WORDS: usize> {
-    /// Even while the text is whole; the low half of the shifted value counts changes.
+    /// Even while the text is whole, odd while it is being written. The upper 63 bits count changes.
     version: AtomicU64,
     len: AtomicU64,
     words: [AtomicU64; WORDS],
@@ -19,13 +19,12 @@ pub struct SgaText<const WORDS: usize> {
 unsafe impl<const WORDS: usize> SgaLayout for SgaText<WORDS> {}
 
 impl<const WORDS: usize> SgaText<WORDS> {
-    /// The most bytes it can hold.
+    /// The longest text that fits, in bytes.
     pub const LEN_MAX: usize = 8 * WORDS;
 
-    /// Replaces the text; what does not fit is cut off at a character's end.
+    /// Replaces the text. A text that is too long is cut off at a character boundary.
     ///
-    /// A writer that dies in between leaves the version odd; the next `set` mends it, and readers see an empty text
-    /// until then.
+    /// A writer that dies during the change leaves the version odd: readers get an empty text until the next `set`.
     pub fn set(&self, text: &str) {
         let mut len = text.len().min(Self::LEN_MAX);
         while !text.is_char_boundary(len) {
@@ -33,18 +32,18 @@ impl<const WORDS: usize> SgaText<WORDS> {
         }
         let odd = self.version.load(Ordering::Relaxed) | 1;
         self.version.store(odd, Ordering::Relaxed);
-        fence(Ordering::Release); // pairs with the Acquire fence in `get`: who sees a new word sees the odd version
+        fence(Ordering::Release); // pairs with the Acquire fence in `get`: a new word implies the odd version
         self.len.store(len as u64, Ordering::Relaxed);
         for (word, bytes) in self.words.iter().zip(text.as_bytes()[..len].chunks(8)) {
             let mut eight = [0; 8];
             eight[..bytes.len()].copy_from_slice(bytes);
             word.store(u64::from_le_bytes(eight), Ordering::Relaxed);
         }
-        // Pairs with the first Acquire load in `get`: who sees this version sees the words.
+        // Pairs with the first Acquire load in `get`: a reader that sees this version sees the new words.
         self.version.store(odd.wrapping_add(1), Ordering::Release);
     }
 
-    /// The text, or an empty one where its writer died while writing.
+    /// Returns the text; an empty one when its writer died while writing it.
     #[must_use]
     pub fn get(&self) -> String {
         let mut bytes = Vec::with_capacity(Self::LEN_MAX);
