@@ -3,7 +3,7 @@
 /// The class of a wait event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitClass {
-    /// What belongs to no other class.
+    /// Events of no other class.
     Other,
     /// Application design: row locks, table locks.
     Application,
@@ -232,7 +232,7 @@ events! {
 }
 
 impl Event {
-    /// How many there are.
+    /// The number of events.
     pub const COUNT: usize = ROWS.len();
 
     /// All events in order of number.
@@ -240,13 +240,13 @@ impl Event {
         ROWS.iter().map(|row| row.0)
     }
 
-    /// The event of this number.
+    /// The event with this number.
     #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {
         ROWS.get(usize::try_from(number).ok()?).map(|row| row.0)
     }
 
-    /// The event of this name.
+    /// The event with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ROWS.iter().find(|row| row.1 == name).map(|row| row.0)
@@ -264,13 +264,13 @@ impl Event {
         ROWS[self as usize].1
     }
 
-    /// Its class.
+    /// The class of the event.
     #[must_use]
     pub fn class(self) -> WaitClass {
         ROWS[self as usize].2
     }
 
-    /// What P1, P2 and P3 mean; empty where they mean nothing.
+    /// The names of P1, P2 and P3; empty for unused parameters.
     #[must_use]
     pub fn parameters(self) -> [&'static str; 3] {
         ROWS[self as usize].3
@@ -283,8 +283,8 @@ impl Event {
     }
 }
 
-/// A 32-bit hash of a name (FNV-1a, the halves of its 64-bit form folded), used where views show one and nobody can
-/// tell Oracle's function.
+/// A 32-bit hash of a name: FNV-1a of 64 bits with its halves folded. It stands in views where Oracle shows the result
+/// of an undocumented function.
 #[must_use]
 pub fn name_hash(name: &str) -> u32 {
     let h = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));

@@ -1,12 +1,12 @@
 //! Wait events and statistics of Latchwork.
 //!
-//! Two lists generate everything: [`events`] (name, class, what P1 to P3 mean) and [`statistics`] (name, class). What a
-//! session counts lies in lines of its own that it alone writes, with plain loads and stores; a view adds the lines up.
-//! Nothing on a counting path is written by two processes.
+//! Two lists generate everything: [`events`] (name, class, meaning of P1 to P3) and [`statistics`] (name, class). A
+//! session counts in its own lines with plain loads and stores; a view adds the lines up. No word on a counting path
+//! has two writers.
 //!
-//! A [`WaitSlot`] shows the wait that a process is in, or its last one, to any other process, live. [`EventTotals`]
-//! keeps the sums and histograms. A [`Waiter`] is the two together as the waiting process uses them.
-#![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
+//! A [`WaitSlot`] shows the current or last wait of a process to any other process. [`EventTotals`] keeps the sums and
+//! histograms. A [`Waiter`] combines the two for the waiting process.
+#![deny(unsafe_code)] // Layouts in shared memory only.
 
 pub mod events;
 mod slot;

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crate::{Event, Stopwatch};
 
-/// How often a reader looks again for words of one moment, and then gives up the processor before it looks again.
+/// Attempts of a reader to see all words unchanged before it yields the processor between further attempts.
 const TRIES: u32 = 1000;
 const YIELDS: u32 = 20;
 
-/// What one process waits for, or waited for last: written by that process alone, read by anybody.
+/// The current or last wait of one process, written by that process alone and read by any.
 ///
-/// All fields but the post word change under an odd `version`, so that a reader never mixes two waits. The zero value
-/// is a process that has not waited yet.
+/// All fields except the post word change under an odd `version`, so a reader never mixes two waits. The zero value is
+/// a process that has not waited yet.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct WaitSlot {
@@ -24,18 +24,18 @@ pub struct WaitSlot {
     /// 0 while waiting.
     ended_ns: AtomicU64,
     sequence: AtomicU64,
-    /// The waits that have ended, by their numbers.
+    /// The ended waits, at the place given by their number modulo [`HISTORY`].
     history: [Ended; HISTORY],
-    /// From the end of the wait before to the beginning of this one.
+    /// From the end of the previous wait to the beginning of this one.
     gap_ns: AtomicU64,
-    /// Nanoseconds in which the owner was in no wait of the class Idle.
+    /// Nanoseconds that the owner spent outside waits of the class Idle.
     busy: Stopwatch,
-    /// Changed by every post; the futex that the owner sleeps on.
+    /// Changed by every post; the owner sleeps on this futex.
     post: AtomicU32,
     pad: [AtomicU32; 11],
 }
 
-/// Waits that are remembered: the rows of `v$session_wait_history` of a session.
+/// Number of ended waits kept: the rows of a session in `v$session_wait_history`.
 pub const HISTORY: usize = 10;
 
 /// A wait that has ended.
@@ -49,13 +49,13 @@ struct Ended {
     gap_ns: AtomicU64,
 }
 
-/// A wait that has ended, as a reader saw it.
+/// An ended wait, as a reader saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedWait {
     pub event: Event,
     pub p: [u64; 3],
     pub wait_us: u64,
-    /// From the end of the wait before to its beginning.
+    /// From the end of the previous wait to the beginning of this one.
     pub gap_us: u64,
 }
 
@@ -63,14 +63,14 @@ pub struct EndedWait {
 #[allow(unsafe_code)]
 unsafe impl os::SharedLayout for WaitSlot {}
 
-/// Whether a process waits.
+/// The state of a wait: the column STATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitState {
-    /// It waits.
+    /// The process is waiting.
     Waiting,
-    /// It does not; its last wait took this many microseconds.
+    /// The wait has ended and took this many microseconds.
     WaitedKnownTime(u64),
-    /// It does not; its last wait was shorter than a hundredth of a second.
+    /// The wait has ended and took less than a hundredth of a second.
     WaitedShortTime(u64),
 }
 
@@ -95,16 +95,16 @@ pub struct WaitView {
     pub p: [u64; 3],
     /// The number of the wait in its session: SEQ#.
     pub sequence: u64,
-    /// Whether it goes on.
+    /// Waiting, or ended.
     pub state: WaitState,
-    /// Microseconds in this wait so far, or that it took: WAIT_TIME_MICRO.
+    /// Microseconds in this wait, so far or in total: WAIT_TIME_MICRO.
     pub wait_us: u64,
-    /// Microseconds since it ended, 0 while it goes on: TIME_SINCE_LAST_WAIT_MICRO.
+    /// Microseconds since the wait ended, 0 while waiting: TIME_SINCE_LAST_WAIT_MICRO.
     pub since_us: u64,
 }
 
 impl WaitSlot {
-    /// Empties the slot for a new owner. Only the process that owns it, or cleans up behind its dead owner, may call
+    /// Empties the slot for a new owner. Only the owner, or the process that cleans up behind a dead owner, may call
     /// this.
     pub fn reset(&self) {
         self.change(|s| {
@@ -137,7 +137,8 @@ impl WaitSlot {
         });
     }
 
-    /// Ends the wait; `sum` adds it to the totals, which who reads both sees change together.
+    /// Ends the wait. `sum` adds it to the totals under the same odd version, so a reader of slot and totals sees both
+    /// change together.
     pub(crate) fn end(&self, now_ns: u64, sum: impl FnOnce()) {
         self.change(|s| {
             sum();
@@ -151,12 +152,12 @@ impl WaitSlot {
         });
     }
 
-    /// The waits that ended last, the latest first; nothing while the owner keeps changing them.
+    /// The last ended waits, the latest first; empty when the owner changed them during every attempt to read.
     #[must_use]
     pub fn history(&self) -> Vec<EndedWait> {
         let waits = self.stable(|| {
             let last = self.sequence.load(Ordering::Relaxed) as usize;
-            // The wait in progress is in no row yet: its place has the oldest.
+            // The wait in progress has no row yet: its place still holds the oldest ended wait.
             let seen = |back: usize| self.history[last.wrapping_sub(back) % HISTORY].view();
             let mut waits: Vec<EndedWait> = (0..HISTORY).filter_map(seen).collect();
             if self.ended_ns.load(Ordering::Relaxed) == 0 && waits.len() == HISTORY {
@@ -167,8 +168,8 @@ impl WaitSlot {
         waits.unwrap_or_default()
     }
 
-    /// Microseconds that a wait took, by its number; `None` when it goes on, is not among the last that have ended, or
-    /// never was.
+    /// Microseconds that wait number `sequence` took; `None` when it is in progress, no longer in the history, or never
+    /// was.
     #[must_use]
     pub fn waited_us(&self, sequence: u64) -> Option<u64> {
         let (last, has_ended, wait_ns) = self.stable(|| {
@@ -180,12 +181,13 @@ impl WaitSlot {
         is_kept.then_some(wait_ns / 1000)
     }
 
-    /// Changes P2 or P3 of the wait in progress, where they tell how far it got.
+    /// Changes P2 or P3 of the wait in progress, for events whose parameters show progress.
     pub(crate) fn progress(&self, n: usize, value: u64) {
         self.change(|s| s.p[n].store(value, Ordering::Relaxed));
     }
 
-    /// The wait in progress or the last one; `None` before the first, or while the owner keeps changing it.
+    /// The wait in progress or the last one; `None` before the first one, or when the owner changed it during every
+    /// attempt.
     #[must_use]
     pub fn view(&self, now_ns: u64) -> Option<WaitView> {
         let (event, p, sequence, started, ended) = self.stable(|| {
@@ -198,26 +200,26 @@ impl WaitSlot {
         Some(Self::as_seen(event, p, sequence, started, ended, now_ns))
     }
 
-    /// The clock of what the owner is busy: it stands while that is in a wait of the class Idle.
+    /// The stopwatch of busy time: it stands while the owner is in a wait of the class Idle.
     pub(crate) fn busy(&self) -> &Stopwatch {
         &self.busy
     }
 
-    /// Nanoseconds since [`Self::begin_session`] in which the owner was in no wait of the class Idle. It never shrinks.
+    /// Nanoseconds since [`Self::begin_session`] outside waits of the class Idle. The figure never decreases.
     #[inline]
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
         self.busy.read(os::clock::now_ns)
     }
 
-    /// A session begins, busy. Only the owner may call this, and not in a wait.
+    /// Starts the busy time of a new session. Only the owner may call this, and not during a wait.
     pub fn begin_session(&self, now_ns: u64) {
         self.busy.clear();
         self.busy.start(now_ns);
     }
 
-    /// What `read` gives of words that change under an odd version only, all of one moment; `None` while the owner
-    /// keeps changing them.
+    /// Returns the result of `read` when all words it read belong to one version; `None` when the owner changed them
+    /// during every attempt.
     fn stable<R>(&self, mut read: impl FnMut() -> R) -> Option<R> {
         for n in 0..TRIES + YIELDS {
             let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
@@ -226,7 +228,7 @@ impl WaitSlot {
             if before.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == before {
                 return Some(seen);
             }
-            // Who changes it may have lost the processor; or has died, which nobody waits for.
+            // The writer may have lost the processor, or may have died: the number of attempts is bounded.
             if n < TRIES { os::cpu::relax() } else { os::cpu::yield_now() }
         }
         None
@@ -243,20 +245,20 @@ impl WaitSlot {
         WaitView { event, p, sequence, state, wait_us, since_us }
     }
 
-    /// The number to hand to [`Self::sleep`]: read it, then look whether there is anything to wait for, then sleep.
+    /// The number to pass to [`Self::sleep`]: read it, then check whether there is a reason to wait, then sleep.
     #[must_use]
     pub fn posts(&self) -> u32 {
-        self.post.load(Ordering::Acquire) // pairs with the Release in `post`: who sees the post sees what it is about
+        self.post.load(Ordering::Acquire) // pairs with the Release in `post`: the change it reports is visible
     }
 
-    /// Wakes the owner if it sleeps, and keeps it from falling asleep on what it had read before.
+    /// Wakes the owner if it sleeps. An owner that read `posts` before this post does not fall asleep.
     pub fn post(&self) {
         self.post.fetch_add(1, Ordering::Release); // pairs with the Acquire in `posts`
         os::futex::wake(&self.post, 1);
     }
 
-    /// Sleeps until posted since `seen`, or until the time is up. True when there was a post; may return early with
-    /// false.
+    /// Sleeps until a post after `seen`, or until the timeout. Returns true when there was a post; may return false
+    /// early.
     pub fn sleep(&self, seen: u32, timeout: Option<Duration>) -> bool {
         os::futex::wait(&self.post, seen, timeout);
         self.posts() != seen

@@ -19,7 +19,7 @@ impl StatClass {
     pub const CACHE: Self = Self(8);
     /// Operating system.
     pub const OS: Self = Self(16);
-    /// Parallel execution, which has the class of Real Application Clusters.
+    /// Parallel execution; this is Oracle's class of Real Application Clusters.
     pub const PARALLEL: Self = Self(32);
     /// SQL.
     pub const SQL: Self = Self(64);
@@ -166,7 +166,7 @@ statistics! {
 }
 
 impl Stat {
-    /// How many there are.
+    /// The number of statistics.
     pub const COUNT: usize = ROWS.len();
 
     /// All statistics in order of number.
@@ -174,13 +174,13 @@ impl Stat {
         ROWS.iter().map(|row| row.0)
     }
 
-    /// The statistic of this number.
+    /// The statistic with this number.
     #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {
         ROWS.get(usize::try_from(number).ok()?).map(|row| row.0)
     }
 
-    /// The statistic of this name.
+    /// The statistic with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ROWS.iter().find(|row| row.1 == name).map(|row| row.0)
@@ -211,8 +211,8 @@ impl Stat {
     }
 }
 
-/// Statistics that are shown in hundredths of a second. Their words hold microseconds, which sums over sessions add up
-/// before they are cut.
+/// Statistics shown in hundredths of a second. Their words hold microseconds, so sums over sessions are added before
+/// they are rounded.
 pub const CENTISECONDS: &[Stat] = &[
     Stat::CpuUsedWhenCallStarted,
     Stat::CpuUsedByThisSession,
@@ -233,18 +233,18 @@ pub struct StatLine {
     times: [AtomicU64; TimeStat::COUNT],
     /// Monotonic nanoseconds when the session began; 0 for lines without a session.
     began_ns: AtomicU64,
-    /// Processor time of the process when the session began, and when the process had ended; 0 while it is not known.
+    /// Processor time of the process when the session began and when the process ended; 0 while it is not known.
     began_cpu_ns: AtomicU64,
     ended_cpu_ns: AtomicU64,
-    /// What the session does for its time model, by the clock of what it is busy ([`crate::WaitSlot::busy_ns`]):
-    /// execute for its client without parsing, parse, make a shared cursor in a parse call, log on. The last runs by
-    /// the processor time of the process.
+    /// The stopwatches of the time model: execution for the client without parsing, parse calls, parse calls that make
+    /// a shared cursor, logon. They run on the busy clock ([`crate::WaitSlot::busy_ns`]), except the last, `parse_cpu`,
+    /// which runs on the processor time of the process.
     execute: Stopwatch,
     parse: Stopwatch,
     hard_parse: Stopwatch,
     connection: Stopwatch,
     parse_cpu: Stopwatch,
-    /// 0 while nothing is parsed, 1 in a parse call, 2 where that makes a shared cursor.
+    /// 0 outside parse calls, 1 in a parse call, 2 in one that makes a shared cursor.
     parsing: AtomicU64,
 }
 
@@ -260,7 +260,7 @@ impl StatLine {
         word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }
 
-    /// Subtracts `n`, for the few that go down (`opened cursors current`). Only the owner may call this.
+    /// Subtracts `n`, for the statistics that go down (`opened cursors current`). Only the owner may call this.
     pub fn subtract(&self, stat: Stat, n: u64) {
         self.add(stat, n.wrapping_neg());
     }
@@ -270,7 +270,8 @@ impl StatLine {
         self.values[stat as usize].store(value, Ordering::Relaxed);
     }
 
-    /// The session has gone, and with it what it had open: it is in no sum of those that are gone.
+    /// Sets the statistics named `current` to zero when the session ends, so that they do not enter the sums of ended
+    /// sessions.
     pub fn clear_current(&self) {
         for stat in [Stat::LogonsCurrent, Stat::OpenedCursorsCurrent, Stat::SessionCursorCacheCount] {
             self.set(stat, 0);
@@ -290,7 +291,7 @@ impl StatLine {
         &self.values
     }
 
-    /// The words of the time model in order, without what a live session has not told yet.
+    /// The words of the time model in order, without the running stopwatches of a live session.
     #[must_use]
     pub fn time_words(&self) -> &[AtomicU64; TimeStat::COUNT] {
         &self.times
@@ -303,14 +304,14 @@ impl StatLine {
         word.store(word.load(Ordering::Relaxed).wrapping_add(us), Ordering::Relaxed);
     }
 
-    /// The microseconds told so far.
+    /// The microseconds added so far.
     #[must_use]
     pub fn time(&self, of: TimeStat) -> u64 {
         self.times[of as usize].load(Ordering::Relaxed)
     }
 
-    /// A session begins, now; its process has had `cpu_ns` of a processor for others before. It `logs_on` until
-    /// [`Self::logged_on`].
+    /// Begins a session at `now_ns`, whose process has used `cpu_ns` of processor time for earlier sessions. With
+    /// `logs_on`, the logon lasts until [`Self::logged_on`].
     pub fn begin(&self, now_ns: u64, cpu_ns: u64, logs_on: bool) {
         self.began_cpu_ns.store(cpu_ns, Ordering::Relaxed);
         self.ended_cpu_ns.store(0, Ordering::Relaxed);
@@ -320,21 +321,21 @@ impl StatLine {
             self.connection.start(0);
         }
         self.parsing.store(0, Ordering::Relaxed);
-        self.began_ns.store(now_ns.max(1), Ordering::Release); // pairs with the Acquire in `began_ns`: who sees it sees the rest
+        self.began_ns.store(now_ns.max(1), Ordering::Release); // pairs with the Acquire in `began_ns`
     }
 
-    /// The owner has logged on; `busy` is the clock of what it is busy. Only the owner may call this.
+    /// Ends the logon; `busy` is the busy clock. Only the owner may call this.
     pub fn logged_on(&self, busy: impl FnOnce() -> u64) {
         self.connection.stop(busy);
     }
 
-    /// Whether the owner logs on.
+    /// True during the logon.
     #[must_use]
     pub fn is_logging_on(&self) -> bool {
         self.connection.is_running()
     }
 
-    /// Says how far a parse call has come. Only the owner of the line may call this.
+    /// Sets the stage of the parse call; see [`Self::parsing`]. Only the owner of the line may call this.
     #[inline]
     pub fn set_parsing(&self, stage: u64) {
         self.parsing.store(stage, Ordering::Relaxed);
@@ -346,19 +347,19 @@ impl StatLine {
         self.parsing.load(Ordering::Relaxed)
     }
 
-    /// When the session began; 0 for a line that has none.
+    /// When the session began; 0 for a line without a session.
     #[must_use]
     pub fn began_ns(&self) -> u64 {
         self.began_ns.load(Ordering::Acquire) // pairs with the Release in `begin`
     }
 
-    /// Says how much processor time the session's process had when it had ended.
+    /// Sets the processor time that the process had used when it ended.
     pub fn set_ended_cpu(&self, ns: u64) {
         self.ended_cpu_ns.store(ns.max(1), Ordering::Relaxed);
     }
 
-    /// Processor time of the session, in nanoseconds: of its process, by what that has had so far, or had when it had
-    /// ended.
+    /// Processor time of the session in nanoseconds: `of_process` (that of its process so far) or, after the end of the
+    /// process, its final value, less the value at the beginning of the session.
     #[must_use]
     pub fn cpu_ns(&self, of_process: Option<u64>) -> Option<u64> {
         let ended = Some(self.ended_cpu_ns.load(Ordering::Relaxed)).filter(|ns| *ns > 0);
@@ -371,17 +372,17 @@ impl StatLine {
         &self.began_ns
     }
 
-    /// The owner begins to execute for its client, at `busy_ns` of what it is busy. Only the owner may call this.
+    /// Begins an execution for the client at `busy_ns` on the busy clock. Only the owner may call this.
     pub fn begin_call(&self, busy_ns: u64) {
         self.execute.start(busy_ns);
     }
 
-    /// The owner has executed; `busy` is the clock of what it is busy. Only the owner may call this.
+    /// Ends the execution; `busy` is the busy clock. Only the owner may call this.
     pub fn end_call(&self, busy: impl FnOnce() -> u64) {
         self.execute.stop(busy);
     }
 
-    /// A parse call begins: what is parse time is no part of the execution around it. Only the owner may call this.
+    /// Begins a parse call. Parse time does not count in the execution around it. Only the owner may call this.
     pub fn begin_parse(&self, busy: impl FnOnce() -> u64) -> ParseBegan {
         let executes = self.execute.is_running();
         let at_ns = self.execute.stop(busy);
@@ -389,8 +390,8 @@ impl StatLine {
         ParseBegan { executes, at_ns }
     }
 
-    /// The parse call makes a shared cursor, to which all of it belongs. `cpu` gives the processor time of the session
-    /// when the call began. Only the owner may call this.
+    /// Marks the parse call as hard from its beginning: it makes a shared cursor. `cpu` gives the processor time of the
+    /// session when the call began. Only the owner may call this.
     pub fn parse_is_hard(&self, began: ParseBegan, cpu: impl FnOnce() -> u64) {
         self.hard_parse.start(began.at_ns);
         if !self.parse_cpu.is_running() {
@@ -398,8 +399,8 @@ impl StatLine {
         }
     }
 
-    /// The parse call has ended. `cpu` is the clock of the session's processor time, which a hard parse reads; `used`
-    /// gives the processor time of another one by how long it took. Only the owner may call this.
+    /// Ends the parse call. A hard parse reads `cpu`, the clock of the session's processor time; for a soft parse
+    /// `used` estimates the processor time from the elapsed time. Only the owner may call this.
     pub fn end_parse(
         &self,
         began: ParseBegan,
@@ -408,8 +409,8 @@ impl StatLine {
         cpu: impl FnOnce() -> u64,
         used: impl FnOnce(u64) -> u64,
     ) {
-        // The part before the whole, and each by a look of its own at the clock: what stops at an earlier one has been
-        // seen to go on.
+        // The part stops before the whole, and each reads the clock itself: a reader may already have seen a stopwatch
+        // run past a moment that was read earlier.
         if self.hard_parse.is_running() {
             self.hard_parse.stop(&busy);
         }
@@ -426,33 +427,33 @@ impl StatLine {
         }
     }
 
-    /// Puts what the stopwatches show into the time model, in microseconds; of another's session, too. None of them
-    /// ever shrinks.
+    /// Writes the values of the stopwatches into the time model, in microseconds. Any process may call this for any
+    /// session; no figure ever decreases.
     pub fn read_times(&self, times: &mut [u64; TimeStat::COUNT], busy: impl Fn() -> u64, cpu: impl Fn() -> u64) {
         let mut put = |stat: TimeStat, ns: u64| times[stat as usize] = ns / 1000;
         put(TimeStat::SqlExecute, self.execute.read(&busy));
-        // A part is read before the whole, so that it is no more than that.
+        // The part is read before the whole, so that it is not larger than the whole.
         put(TimeStat::HardParse, self.hard_parse.read(&busy));
         let used_ns = self.parse_cpu.read(cpu);
         let parsed_ns = self.parse.read(&busy);
         put(TimeStat::Parse, parsed_ns);
-        // Two clocks that are not read at one moment.
+        // The two clocks are not read at one moment.
         put(TimeStat::ParseCpu, used_ns.min(parsed_ns));
         put(TimeStat::Connection, self.connection.read(busy));
     }
 }
 
-/// Where a parse call began.
+/// The beginning of a parse call.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseBegan {
-    /// Within a call.
+    /// True when the session was executing.
     executes: bool,
-    /// By the clock of what the session is busy.
+    /// The moment on the busy clock.
     at_ns: u64,
 }
 
 impl ParseBegan {
-    /// By the clock of what the session is busy.
+    /// The moment on the busy clock.
     #[must_use]
     pub fn at_ns(&self) -> u64 {
         self.at_ns
@@ -487,7 +488,7 @@ mod tests {
                 scope.spawn(|| {
                     let mut last = [0; TimeStat::COUNT];
                     while !over.load(Ordering::Relaxed) {
-                        // In nanoseconds, so that no cut hides anything.
+                        // In nanoseconds, so that rounding hides nothing.
                         let mut now = [0; TimeStat::COUNT];
                         line.read_times(&mut now, || clock() * 1000, || clock() * 1000);
                         assert!(now.iter().zip(last).all(|(now, last)| *now >= last), "{last:?} {now:?}");

@@ -1,22 +1,23 @@
-//! Time that one process counts and anybody reads while it goes on.
+//! A running sum of time: one process counts, any process reads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A sum of time in shared memory, on a clock that never goes back. Its owner starts and stops it, anybody reads it.
+/// A sum of time in shared memory, on a clock that never goes back. The owner starts and stops it; any process reads
+/// it.
 ///
-/// One word has all of it, so every change is one store, and an owner that dies between two of them has counted nothing
-/// twice or by half: the low two bits say whether it runs, the others have the sum while it stands, and the sum less
-/// the clock while it runs.
+/// One word holds the whole state, so every change is one store, and an owner that dies between two stores has counted
+/// nothing twice or in part. The low two bits are the state. The other bits hold the sum while the stopwatch stands,
+/// and the sum minus the start time while it runs.
 ///
-/// Its value never shrinks, although the owner can lose the processor between looking at the clock and storing what
-/// it saw, while others look at a later clock: the owner marks it as being stopped before it looks at the clock, and
-/// a reader that finds the mark stops it at the reader's moment.
+/// The value never decreases, although the owner may lose the processor between reading the clock and storing the sum
+/// while readers read a later clock: the owner sets the state STOPPING before it reads the clock, and a reader that
+/// finds this state stops the stopwatch at the time that the reader has read.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Stopwatch(AtomicU64);
 
 const RUNNING: u64 = 1;
-/// Running, and about to be stopped.
+/// Running, and about to be stopped by the owner.
 const STOPPING: u64 = 3;
 const STATE: u64 = 3;
 
@@ -30,20 +31,20 @@ fn word_of(sum: u64, state: u64) -> u64 {
 }
 
 impl Stopwatch {
-    /// Sets it to nothing, standing. Only the owner may call this.
+    /// Sets the sum to zero and the state to standing. Only the owner may call this.
     pub fn clear(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Whether it runs.
+    /// True while it runs.
     #[inline]
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.0.load(Ordering::Relaxed) & RUNNING != 0
     }
 
-    /// Starts it, as at the moment `at` of its clock, which is not before it stopped. Only the owner may call this;
-    /// nothing where it runs.
+    /// Starts it at the time `at` of its clock, which is not earlier than its last stop. Does nothing while it runs.
+    /// Only the owner may call this.
     #[inline]
     pub fn start(&self, at: u64) {
         let word = self.0.load(Ordering::Relaxed);
@@ -52,7 +53,7 @@ impl Stopwatch {
         }
     }
 
-    /// Adds time to it while it stands. Only the owner may call this; nothing where it runs.
+    /// Adds time to the sum. Does nothing while it runs. Only the owner may call this.
     #[inline]
     pub fn add(&self, time: u64) {
         let word = self.0.load(Ordering::Relaxed);
@@ -61,27 +62,28 @@ impl Stopwatch {
         }
     }
 
-    /// Stops it, and gives the moment of its clock at which it stopped: now, where it stands already. Only the owner
-    /// may call this. `clock` is looked at behind the word that it is about to stop: a moment known before would be
-    /// less than what others have seen.
+    /// Stops it and returns the time at which it stopped, or the current time when it was standing. `clock` is called
+    /// after the state is set to STOPPING: a time read before could be earlier than one that a reader has already
+    /// shown. Only the owner may call this.
     #[inline]
     pub fn stop(&self, clock: impl FnOnce() -> u64) -> u64 {
         if !self.is_running() {
             return clock();
         }
-        // A full barrier: who reads the word as it was before has looked at the clock before it is looked at here.
+        // A full barrier: a reader that still finds the word without the mark has read the clock before the owner does
+        // here.
         let running = self.0.fetch_or(STOPPING, Ordering::SeqCst) | STOPPING;
         self.finish(running, clock()).wrapping_sub(sum_of(running))
     }
 
-    /// Stops it at `at`, unless somebody else just did; gives the sum.
+    /// Stops it at `at` unless a reader has just stopped it; returns the sum.
     fn finish(&self, stopping: u64, at: u64) -> u64 {
         let sum = sum_of(stopping).wrapping_add(at);
         let done = self.0.compare_exchange(stopping, word_of(sum, 0), Ordering::SeqCst, Ordering::SeqCst);
         done.map_or_else(sum_of, |_| sum)
     }
 
-    /// The sum now; `clock` is the one that the owner uses.
+    /// The current sum; `clock` is the clock of the owner.
     #[must_use]
     pub fn read(&self, clock: impl Fn() -> u64) -> u64 {
         loop {
@@ -89,7 +91,7 @@ impl Stopwatch {
             match word & STATE {
                 RUNNING => {
                     let at = clock();
-                    // Stopped meanwhile: it may have been at an earlier moment.
+                    // Otherwise the owner has stopped it meanwhile, perhaps at an earlier time than `at`.
                     if self.0.load(Ordering::SeqCst) == word {
                         return sum_of(word).wrapping_add(at);
                     }
@@ -135,13 +137,14 @@ mod tests {
         let watch = Stopwatch(AtomicU64::new(0));
         watch.start(100);
         let seen = Cell::new(0);
-        // The owner looks at its clock, and loses the processor; a reader looks at a later one.
+        // The owner reads its clock and loses the processor; a reader reads a later time.
         let stopped = watch.stop(|| {
             seen.set(watch.read(|| 190));
             150
         });
         assert_eq!((seen.get(), stopped, watch.read(|| 200)), (90, 190, 90));
-        // A reader has looked at the clock, and the owner stops it at an earlier moment before the reader goes on.
+        // A reader has read the clock, and the owner stops the stopwatch at an earlier time before the reader
+        // continues.
         watch.start(200);
         let first = Cell::new(true);
         let sum = watch.read(|| {

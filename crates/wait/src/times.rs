@@ -1,12 +1,12 @@
-//! The time model: what sessions spend their time on, in microseconds.
+//! The time model: how sessions spend their time, in microseconds.
 //!
-//! A session is busy whenever it does not wait for an event of the class Idle. So `DB time` is its age without those
-//! waits: a stopwatch that they stop. `DB CPU` is the processor time of its process, as far as it is no more than that.
-//! The others are stopwatches too, which the session starts and stops as it goes, so that what is in progress counts.
-//! All are read where they are shown, and put into the line of the gone when the session ends; only what is known when
-//! it is over, `failed parse elapsed time`, is added up by the session.
+//! A session is busy whenever it is not in a wait of the class Idle. `DB time` is the age of the session without those
+//! waits, kept by a stopwatch that idle waits stop. `DB CPU` is the processor time of its process, capped at `DB time`.
+//! The other figures are stopwatches that the session starts and stops, so work in progress counts. All are read when
+//! they are shown, and are added to the line of ended sessions when the session ends. Only `failed parse elapsed time`
+//! is added up by the session, because the failure is known only at the end of the call.
 //!
-//! But for the two of background processes, the model has the time of sessions of users.
+//! Apart from the two figures of background processes, the model contains the time of user sessions only.
 
 macro_rules! times {
     ($( $(#[$doc:meta])* $id:ident | $name:literal; )*) => {
@@ -19,36 +19,36 @@ macro_rules! times {
 }
 
 times! {
-    /// Time in which sessions of users were not idle.
+    /// Time in which user sessions were not idle.
     DbTime | "DB time";
-    /// Processor time of their processes.
+    /// Processor time of user sessions.
     DbCpu | "DB CPU";
     /// Time in which background processes were not idle.
     BackgroundElapsed | "background elapsed time";
     /// Processor time of background processes.
     BackgroundCpu | "background cpu time";
-    /// Time in which sessions executed statements and blocks and fetched from them, without that of parsing them.
+    /// Time in which sessions executed statements and blocks and fetched from them, without the time to parse them.
     SqlExecute | "sql execute elapsed time";
-    /// Time of parse calls, hard and soft, with that of reading the text.
+    /// Time of parse calls, hard and soft, including the time to read the text.
     Parse | "parse time elapsed";
-    /// Processor time of parse calls. Not in Oracle's list, where the statistic `parse time cpu` has it.
+    /// Processor time of parse calls. Not in Oracle's list, where the statistic `parse time cpu` has this figure.
     ParseCpu | "parse time cpu";
-    /// Time of parse calls that made a shared cursor, or failed to.
+    /// Time of parse calls that made a shared cursor or failed to make one.
     HardParse | "hard parse elapsed time";
     /// Time of parse calls that ended in an error.
     FailedParse | "failed parse elapsed time";
-    /// Time from the process's attaching to the end of its logon, or of the session that could not log on.
+    /// Time from the attachment of the process to the end of its logon, successful or not.
     Connection | "connection management call elapsed time";
 }
 
 impl TimeStat {
-    /// Those of background processes.
+    /// The figures of background processes.
     pub const OF_BACKGROUND: [Self; 2] = [Self::BackgroundElapsed, Self::BackgroundCpu];
 
-    /// How many there are.
+    /// The number of figures.
     pub const COUNT: usize = ROWS.len();
 
-    /// All of them in order.
+    /// All figures in order.
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
         ROWS.iter().map(|row| row.0)
     }

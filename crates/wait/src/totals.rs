@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Event, WaitClass, WaitSlot};
 
-/// Buckets of a histogram: bucket `n` counts waits shorter than 2ⁿ microseconds and not shorter than half of it.
+/// Number of buckets of a histogram. Bucket `n` counts waits shorter than 2ⁿ and at least 2ⁿ⁻¹ microseconds.
 pub const HISTOGRAM_BUCKETS: usize = 32;
 
 /// All waits of one session (or of all dead ones) on one event.
@@ -18,7 +18,7 @@ pub struct EventTotal {
     histogram: [AtomicU64; HISTOGRAM_BUCKETS],
 }
 
-/// The classes whose waits statements are charged with.
+/// The wait classes that are charged to statements.
 pub const CHARGED: [WaitClass; 3] = [WaitClass::UserIo, WaitClass::Application, WaitClass::Concurrency];
 
 /// The totals of one session by event. One writer, any number of readers; zero is the first value.
@@ -26,10 +26,10 @@ pub const CHARGED: [WaitClass; 3] = [WaitClass::UserIo, WaitClass::Application, 
 #[repr(C, align(64))]
 pub struct EventTotals {
     events: [EventTotal; Event::COUNT],
-    /// Microseconds of ended waits of the classes in [`CHARGED`]: what a statement is charged with is the difference of
-    /// two looks.
+    /// Microseconds of ended waits of the classes in [`CHARGED`]; a statement is charged with the difference of two
+    /// reads.
     charged_us: [AtomicU64; CHARGED.len()],
-    /// Nanoseconds of all ended waits, likewise.
+    /// Nanoseconds of all ended waits.
     waited_ns: AtomicU64,
 }
 
@@ -52,13 +52,13 @@ impl EventTotal {
         self.waits.load(Ordering::Relaxed)
     }
 
-    /// Of these, those that ended because the time was up: TOTAL_TIMEOUTS.
+    /// The waits among them that timed out: TOTAL_TIMEOUTS.
     #[must_use]
     pub fn timeouts(&self) -> u64 {
         self.timeouts.load(Ordering::Relaxed)
     }
 
-    /// Microseconds waited in all: TIME_WAITED_MICRO.
+    /// Microseconds waited in total: TIME_WAITED_MICRO.
     #[must_use]
     pub fn time_us(&self) -> u64 {
         self.time_us.load(Ordering::Relaxed)
@@ -70,7 +70,7 @@ impl EventTotal {
         self.max_us.load(Ordering::Relaxed)
     }
 
-    /// Waits shorter than 2ⁿ microseconds (and not shorter than half of it), by n.
+    /// Waits by bucket `n`: shorter than 2ⁿ and at least 2ⁿ⁻¹ microseconds.
     #[must_use]
     pub fn histogram(&self) -> [u64; HISTOGRAM_BUCKETS] {
         std::array::from_fn(|n| self.histogram[n].load(Ordering::Relaxed))
@@ -87,12 +87,12 @@ impl EventTotal {
         add(&self.histogram[bucket], 1);
     }
 
-    /// The words that add up when sessions are summed: all but the longest wait.
+    /// The words that are added when sessions are summed: all except the longest wait.
     pub fn sums(&self) -> impl Iterator<Item = &AtomicU64> {
         [&self.waits, &self.timeouts, &self.time_us].into_iter().chain(&self.histogram)
     }
 
-    /// The longest wait's word.
+    /// The word of the longest wait.
     #[must_use]
     pub fn max_word(&self) -> &AtomicU64 {
         &self.max_us
@@ -106,39 +106,39 @@ impl EventTotals {
         &self.events[event as usize]
     }
 
-    /// Microseconds of ended waits of the classes in [`CHARGED`], of this session and those that had its place before.
+    /// Microseconds of ended waits of the classes in [`CHARGED`], of this session and of earlier sessions in its slot.
     #[inline]
     #[must_use]
     pub fn charged_us(&self) -> [u64; CHARGED.len()] {
         std::array::from_fn(|n| self.charged_us[n].load(Ordering::Relaxed))
     }
 
-    /// Counts a wait that nobody was seen in. One process at a time may.
+    /// Counts a wait that was never shown in the wait slot. Only one process at a time may call this.
     pub fn note(&self, event: Event, ns: u64) {
         self.of(event).note(ns / 1000, false);
     }
 
-    /// Nanoseconds of ended waits, of this session and those that had its place before.
+    /// Nanoseconds of ended waits, of this session and of earlier sessions in its slot.
     #[inline]
     #[must_use]
     pub fn waited_ns(&self) -> u64 {
         self.waited_ns.load(Ordering::Relaxed)
     }
 
-    /// Waits of all other classes: how many, and their microseconds.
+    /// Number and microseconds of the waits of all classes except Idle.
     #[must_use]
     pub fn non_idle(&self) -> (u64, u64) {
         let busy = self.iter().filter(|(event, _)| event.class() != WaitClass::Idle);
         busy.fold((0, 0), |(waits, us), (_, total)| (waits + total.waits(), us + total.time_us()))
     }
 
-    /// All events with their totals, those never waited for included.
+    /// All events with their totals, including those without waits.
     pub fn iter(&self) -> impl Iterator<Item = (Event, &EventTotal)> {
         Event::all().zip(&self.events)
     }
 }
 
-/// How a process waits: its slot, and the totals of its session. Neither is used by two processes at a time.
+/// The wait slot of a process and the totals of its session. Only one process at a time uses either.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiter {
     /// The live wait.
@@ -148,10 +148,10 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A waiter over memory of its own, kept for good, for programs without a process table.
+    /// A waiter over private memory that is never freed, for programs without a process table.
     ///
     /// # Panics
-    /// There is no memory.
+    /// No memory is available.
     #[must_use]
     pub fn private() -> Self {
         let slot: &'static [WaitSlot] = os::memory::shared_slice(1).expect("memory for a wait slot");
@@ -159,7 +159,7 @@ impl Waiter {
         Self { slot: &slot[0], totals: &totals[0] }
     }
 
-    /// Begins a wait; returns the time it began, for [`Self::end`].
+    /// Begins a wait; returns the time at which it began, for [`Self::end`].
     pub fn begin(&self, event: Event, p: [u64; 3]) -> u64 {
         let is_idle = event.class() == WaitClass::Idle;
         let now = if is_idle { self.slot.busy().stop(os::clock::now_ns) } else { os::clock::now_ns() };
@@ -172,7 +172,7 @@ impl Waiter {
         self.slot.progress(n.min(2), value);
     }
 
-    /// Ends the wait that began at `started_ns`; returns how long it took, in nanoseconds.
+    /// Ends the wait that began at `started_ns`; returns its duration in nanoseconds.
     pub fn end(&self, event: Event, started_ns: u64, timed_out: bool) -> u64 {
         let now = os::clock::now_ns();
         let ns = now.saturating_sub(started_ns);
@@ -212,7 +212,7 @@ mod tests {
         let ns = w.end(Event::DbFileSequentialRead, start, true);
         assert!(ns >= 2_000_000);
         let seen = w.slot.view(start + ns + 7_000).unwrap();
-        // It was to take two milliseconds, and took as long as the machine made it.
+        // The sleep was asked for two milliseconds; its real length depends on the load of the machine.
         let us = ns / 1000;
         let state = if us < 10_000 { WaitState::WaitedShortTime(us) } else { WaitState::WaitedKnownTime(us) };
         assert_eq!((seen.state, seen.since_us), (state, 7));
