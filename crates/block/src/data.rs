@@ -16,11 +16,10 @@
 //! ```
 //!
 //! `accept_scn` is the CLEAN shortcut. It is `u64::MAX` while any ITL slot belongs to a transaction not known to have
-//! committed, and the highest commit SCN there ever was in the block otherwise. A reader whose snapshot is at or above
-//! it takes the block as it is, after this one comparison. Every change of an ITL slot recomputes it.
+//! committed, and otherwise the highest commit SCN that the block ever had. A reader whose snapshot is at or above it
+//! takes the block as it is after this one comparison. Every change of an ITL slot recomputes it (R5).
 //!
-//! What lock bytes, flags, `aux` fields and row bodies mean is the business of the access layers; this layer keeps the
-//! space.
+//! The access layers define the meaning of lock bytes, flags, `aux` fields and row bodies; this layer keeps the space.
 
 use crate::header::{self, BlockKind, get16, get64, put16, put32, put64};
 use crate::view::BlockView;
@@ -63,11 +62,11 @@ pub mod itl_flags {
 pub struct Itl {
     /// The transaction; all zero for a slot that was never used.
     pub xid: Xid,
-    /// Its newest undo record for this block.
+    /// The newest undo record of the transaction for this block.
     pub uba: Uba,
     /// See [`itl_flags`].
     pub flags: u8,
-    /// How many rows carry this slot's number in their lock byte.
+    /// Number of rows whose lock byte names this slot.
     pub locks: u16,
     /// Bytes that the transaction freed in this block and may need again to roll back; others may not use them.
     pub credit: u16,
@@ -112,10 +111,10 @@ pub struct RowAt {
     pub len: usize,
 }
 
-/// Reads the data layer of a block. Nothing it says is to be trusted before the version check.
+/// Reads the data layer of a block. No result may be trusted before the version check.
 #[derive(Clone, Copy)]
 pub struct Data<'a> {
-    /// The words below.
+    /// The words of the block.
     pub view: BlockView<'a>,
 }
 
@@ -165,8 +164,8 @@ impl<'a> Data<'a> {
         }
         self.row_in(self.directory(), slot)
     }
-    /// Row `slot`, for many looks at one block: `directory` is what [`Data::directory`] gave, and the slot is below the
-    /// number of slots.
+    /// Row `slot`, for repeated reads of one block: `directory` is the result of [`Data::directory`], and `slot` is
+    /// below the number of slots.
     #[inline]
     pub fn row_in(&self, directory: usize, slot: usize) -> Option<RowAt> {
         let at = usize::from(self.view.u16(directory + slot * SLOT_BYTES));
@@ -178,7 +177,7 @@ impl<'a> Data<'a> {
         let len = usize::from((head >> 16) as u16).min(self.view.len() - at);
         Some(RowAt { flags: head as u8, lock: (head >> 8) as u8, extra: (head >> 32) as u16, at, len })
     }
-    /// The row directory, for who looks at many of its entries.
+    /// The row directory, for callers that read many of its entries.
     #[inline]
     pub fn directory_reader(&self) -> Directory<'a> {
         Directory { data: *self, begin: self.directory(), slots: self.slots() }
@@ -202,8 +201,8 @@ impl<'a> Data<'a> {
     pub fn free_bytes(&self) -> usize {
         usize::from(self.view.u16(AT_FREE)).min(self.view.len())
     }
-    /// Bytes that a transaction using ITL slot `mine` (0: a new one) may take: free bytes less what the other active
-    /// transactions may need for their roll back.
+    /// Bytes that a transaction using ITL slot `mine` (0: a new one) may take: free bytes less the bytes that other
+    /// active transactions may need to roll back (R6).
     pub fn usable_bytes(&self, mine: u8) -> usize {
         let reserved: usize = (1..=self.itls() as u8)
             .filter(|n| *n != mine)
@@ -256,7 +255,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// The row directory of a block, with its place worked out.
+/// The row directory of a block, with its offset computed once.
 #[derive(Clone, Copy)]
 pub struct Directory<'a> {
     data: Data<'a>,
@@ -280,7 +279,7 @@ impl Directory<'_> {
         self.slots
     }
 
-    /// Where the header of a row is said to lie; 0 when there is none.
+    /// The offset of a row's header according to the directory; 0 when there is no row.
     #[inline]
     pub fn place(&self, slot: usize) -> usize {
         if slot < self.slots { self.data.view.u16(self.begin + slot * SLOT_BYTES).into() } else { 0 }
@@ -290,11 +289,11 @@ impl Directory<'_> {
 /// A row for [`DataMut::insert_each_sorted`].
 #[derive(Clone, Copy, Debug)]
 pub struct NewRow {
-    /// Its directory entry when all rows before it are in place.
+    /// The directory entry of the row after all rows before it are in place.
     pub position: u16,
     /// See [`RowAt::extra`].
     pub extra: u16,
-    /// Where its body ends; it begins where the one before it ends.
+    /// The end of its body in `bodies`; it begins at the end of the previous body.
     pub end: u32,
 }
 
@@ -304,7 +303,7 @@ pub(crate) fn gap(view: &BlockView) -> std::ops::Range<usize> {
     d.directory() + d.slots() * SLOT_BYTES..d.rows_begin()
 }
 
-/// Why a mutator did nothing.
+/// The reason why a mutator refused and left the block unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// Not enough room in the block.
@@ -313,7 +312,7 @@ pub enum Refused {
     NoSuch,
 }
 
-/// Changes the data layer of a private image. The image is assumed sound: it passed its checksum or was formatted here.
+/// Changes the data layer of a private image. The image must be sound (R3, R4).
 pub struct DataMut<'a> {
     block: &'a mut [u8],
 }
@@ -323,7 +322,7 @@ impl<'a> DataMut<'a> {
     pub fn new(block: &'a mut [u8]) -> Self {
         DataMut { block }
     }
-    /// Reads what was changed so far.
+    /// Reads the block with the changes made so far.
     pub fn read(&self) -> Data<'_> {
         Data::new(BlockView::of_bytes(self.block))
     }
@@ -389,7 +388,7 @@ impl<'a> DataMut<'a> {
     /// Adds an unused ITL slot and returns its number.
     ///
     /// # Errors
-    /// [`Refused::Full`] when there is no room for 32 more bytes, or the list is as long as it may be.
+    /// [`Refused::Full`] when 32 more bytes do not fit, or the list has its maximum length.
     pub fn add_itl(&mut self) -> Result<u8, Refused> {
         let n = self.itls();
         if n >= ITL_MAX || self.free() < ITL_BYTES {
@@ -406,10 +405,11 @@ impl<'a> DataMut<'a> {
         Ok(n as u8 + 1)
     }
 
-    /// Puts a row into directory entry `slot`, which must be empty or just behind the last one.
+    /// Puts a row into directory entry `slot`, which must be empty or the first behind the directory.
     ///
     /// # Errors
-    /// [`Refused::Full`] without room, [`Refused::NoSuch`] when the entry has a row or lies further behind.
+    /// [`Refused::Full`] without room, [`Refused::NoSuch`] when the entry has a row or lies beyond the first free entry
+    /// number.
     pub fn insert(&mut self, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> Result<(), Refused> {
         let (slot, slots) = (usize::from(slot), self.slots());
         let new_entry = slot == slots;
@@ -430,7 +430,8 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
-    /// Begins to append rows: as [`DataMut::insert`] for one after the other, with the block's counts kept at hand.
+    /// Begins to append rows. Each is appended as by [`DataMut::insert`], with the counts of the block kept in
+    /// variables.
     pub fn append_rows(&mut self) -> AppendRows<'_> {
         let (slots, rows_begin, free) = (self.slots(), self.rows_begin(), self.free());
         AppendRows { directory: self.entry(0), block: self.block, slots, rows_begin, free }
@@ -461,13 +462,12 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
-    /// Puts rows, without flags or locks, into a sorted directory: as [`DataMut::insert_sorted`] for one after the
-    /// other, but each entry that was there moves once. Positions ascend; `bodies` holds the bodies one behind the
-    /// other.
+    /// Puts rows, without flags or locks, into a sorted directory, as [`DataMut::insert_sorted`] would one after the
+    /// other, but moves each existing entry once. Positions ascend; `bodies` holds the bodies in order without gaps.
     ///
     /// # Errors
     /// [`Refused::Full`] without room for all of them, [`Refused::NoSuch`] for positions that do not ascend or lie
-    /// behind the end; the block means nothing then.
+    /// behind the end; the contents of the block are undefined then.
     pub fn insert_each_sorted(&mut self, rows: &[NewRow], bodies: &[u8]) -> Result<(), Refused> {
         let slots = self.slots();
         self.make_room(rows.len() * ROW_HEADER_BYTES + bodies.len(), rows.len() * SLOT_BYTES)?;
@@ -570,7 +570,7 @@ impl<'a> DataMut<'a> {
     /// Changes a row's flags and lock byte and overwrites the last bytes of its body.
     ///
     /// # Errors
-    /// [`Refused::NoSuch`] when there is no such row or it is shorter.
+    /// [`Refused::NoSuch`] when there is no such row or its body is shorter than `tail`.
     pub fn set_row_and_tail(&mut self, slot: u16, flags: u8, lock: u8, tail: &[u8]) -> Result<(), Refused> {
         let at = self.at(slot)?;
         let end = at + self.row_bytes(at);
@@ -621,8 +621,8 @@ impl<'a> DataMut<'a> {
         self.block[header::AT_KIND] = kind as u8;
     }
 
-    /// Moves all rows together at the end of the block, so that all free bytes are in the gap. Directory entries keep
-    /// their numbers; the order of the rows in the block becomes the order of the directory.
+    /// Moves all rows to the end of the block, so that all free bytes are in the gap. Directory entries keep their
+    /// numbers; the rows are stored in the order of the directory.
     pub fn compact(&mut self) {
         let mut rows = Vec::with_capacity(self.block.len());
         let mut to = self.block.len();
@@ -658,7 +658,7 @@ impl<'a> DataMut<'a> {
             self.compact();
         }
         self.set_free(self.free() - row - entry);
-        // A new directory entry is added by the caller after the row was placed.
+        // The caller adds a new directory entry after the row is placed.
         debug_assert!(self.gap() >= row + entry);
         Ok(())
     }
@@ -679,7 +679,7 @@ impl<'a> DataMut<'a> {
     }
 }
 
-/// Rows being appended to a block, whose counts are not right before [`AppendRows::finish`].
+/// Appends rows to a block. The counts of the block are wrong until [`AppendRows::finish`].
 pub struct AppendRows<'a> {
     block: &'a mut [u8],
     directory: usize,
@@ -689,8 +689,8 @@ pub struct AppendRows<'a> {
 }
 
 impl AppendRows<'_> {
-    /// Appends a row in directory entry `slot`; false, and nothing is done, when that is not the one behind the last,
-    /// or the gap is too small.
+    /// Appends a row in directory entry `slot`. Returns false and does nothing when `slot` is not the next entry or the
+    /// gap is too small.
     #[inline]
     pub fn push(&mut self, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> bool {
         let entry = self.directory + self.slots * SLOT_BYTES;
@@ -730,7 +730,7 @@ pub fn format(block: &mut [u8], kind: BlockKind, at: Rdba, obj: ObjectId, map: R
     put16(block, AT_FREE, (block.len() - begin) as u16);
 }
 
-/// Whether a block of this size can begin with `itls` ITL slots: they leave more than half of it for rows.
+/// True when a block of this size can begin with `itls` ITL slots, which must leave more than half of it for rows.
 pub fn takes_itls(block_size: usize, itls: u8) -> bool {
     ITL_BEGIN + usize::from(itls) * ITL_BYTES < block_size / 2
 }
@@ -740,8 +740,8 @@ pub fn capacity(block_size: usize, itls: u8) -> usize {
     block_size - ITL_BEGIN - usize::from(itls) * ITL_BYTES
 }
 
-/// Whether counts and offsets lie in the block and its rows and free bytes add up to it, so that no change reaches over
-/// its end. Quicker than [`assert_invariants`], which finds rows that overlap, too.
+/// True when counts and offsets lie in the block and its rows and free bytes add up to its size, so that no change can
+/// write beyond its end. Faster than [`assert_invariants`], which also finds rows that overlap.
 pub(crate) fn is_sound(block: &[u8]) -> bool {
     let (itls, slots) = (usize::from(get16(block, AT_ITLS)), usize::from(get16(block, AT_SLOTS)));
     let directory = ITL_BEGIN + itls * ITL_BYTES;
@@ -769,7 +769,7 @@ pub(crate) fn is_sound(block: &[u8]) -> bool {
     adds_up && empty == usize::from(get16(block, AT_FREE_SLOTS))
 }
 
-/// Checks every rule of the data layer; the error says which one is broken.
+/// Checks every rule of the data layer; the error names the broken one.
 ///
 /// # Errors
 /// A sentence for the trace file.

@@ -5,7 +5,7 @@ use crate::view::BlockView;
 use crate::{data, file, segment, undo};
 use std::fmt::Write;
 
-/// Writes what a block says about itself, one fact a line. Works on any bytes.
+/// Writes the contents of a block, one fact a line. Works on any bytes.
 pub fn dump(view: &BlockView) -> String {
     let mut out = String::new();
     let rdba = view.rdba();

@@ -18,10 +18,10 @@ use types::{ObjectId, Rdba};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"LATCHWRK");
 
-/// What a file header says.
+/// The fields of a file header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileHeader {
-    /// Identifies the database; files of another one are refused.
+    /// Identifies the database; a file with another id is refused.
     pub database: u64,
     /// Block size in bytes.
     pub block_size: u32,
@@ -31,18 +31,18 @@ pub struct FileHeader {
     pub tablespace: u32,
     /// Size at creation in blocks.
     pub blocks: u32,
-    /// Size up to which the file grows by itself, in blocks; 0 when it does not.
+    /// Size up to which the file may grow automatically, in blocks; 0 when it may not.
     pub blocks_max: u32,
-    /// How many blocks it grows by.
+    /// Blocks of one growth step.
     pub step: u32,
 }
 
-/// How far a file is: every change before `rba` is in it.
+/// The checkpoint of a file: the file contains every change before `rba`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileCheckpoint {
     /// Position in the redo stream; 0 until the first checkpoint behind the file's creation.
     pub rba: u64,
-    /// The incarnation of the database whose redo that is.
+    /// The incarnation of the database that wrote the redo.
     pub incarnation: u32,
     /// When the checkpoint was begun: seconds since 1970, UTC.
     pub time_s: u32,
@@ -55,8 +55,8 @@ pub fn checkpoint(view: &BlockView) -> FileCheckpoint {
     FileCheckpoint { rba: view.u64(72), incarnation: view.u32(80), time_s: view.u32(84), scn: view.u64(88) }
 }
 
-/// Notes a checkpoint in a file header. Only bytes of the block's first sector change, its checksum among them once it
-/// is sealed.
+/// Writes a checkpoint into a file header. Only bytes of the block's first sector change, including the checksum once
+/// the block is sealed.
 pub fn set_checkpoint(block: &mut [u8], at: &FileCheckpoint) {
     put64(block, 72, at.rba);
     put32(block, 80, at.incarnation);

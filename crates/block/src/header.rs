@@ -11,7 +11,7 @@ pub const BLOCK_SIZE_MAX: usize = 32 * 1024;
 pub const BLOCK_SIZE_DEFAULT: usize = 8 * 1024;
 /// Bytes of the common header.
 pub const HEADER_BYTES: usize = 32;
-/// Version of all block formats; a block with another one is not read.
+/// Version of all block formats; a block with another version is refused.
 pub const FORMAT_VERSION: u8 = 4;
 
 pub(crate) const AT_KIND: usize = 0;
@@ -23,7 +23,7 @@ pub(crate) const AT_CHECKSUM: usize = 20;
 pub(crate) const AT_OBJ: usize = 24;
 pub(crate) const AT_MAP: usize = 28;
 
-/// What a block holds. The numbers are on disk and never change their meaning.
+/// The kind of a block. The numbers are on disk and never change their meaning (R7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum BlockKind {
@@ -33,7 +33,7 @@ pub enum BlockKind {
     FileHeader = 1,
     /// Allocation bitmap of a data file.
     FileBitmap = 2,
-    /// First block of a segment: what it is and where its extents lie.
+    /// First block of a segment: its kind and its list of extents.
     SegmentHeader = 3,
     /// First block of every extent: the state of each block in it.
     SpaceMap = 4,
@@ -120,7 +120,7 @@ pub fn is_block_size(size: usize) -> bool {
 }
 
 impl BlockView<'_> {
-    /// What the block holds, as its header says.
+    /// The kind of the block according to its header.
     #[inline]
     pub fn kind(&self) -> Option<BlockKind> {
         BlockKind::from_code(self.kind_code())
@@ -130,13 +130,13 @@ impl BlockView<'_> {
     pub fn kind_code(&self) -> u8 {
         self.word(0) as u8
     }
-    /// Where the block says that it lives.
+    /// The address of the block according to its header.
     #[inline]
     pub fn rdba(&self) -> Rdba {
         Rdba(self.u32(AT_RDBA))
     }
-    /// Where the redo of the last change ends: the block may be on disk once the redo before this address is. 0 when it
-    /// was never changed with redo.
+    /// The redo address behind the last change: the block may be written once the redo before this address is on disk.
+    /// 0 when no change with redo was made.
     #[inline]
     pub fn rba(&self) -> u64 {
         self.u64(AT_RBA)
@@ -146,7 +146,7 @@ impl BlockView<'_> {
     pub fn obj(&self) -> ObjectId {
         ObjectId(self.u32(AT_OBJ))
     }
-    /// The space map block that keeps this block's state; 0 when none does.
+    /// The space map block with the state of this block; 0 when there is none.
     #[inline]
     pub fn map(&self) -> Rdba {
         Rdba(self.u32(AT_MAP))
@@ -164,15 +164,15 @@ pub fn format(block: &mut [u8], kind: BlockKind, at: Rdba, obj: ObjectId, map: R
     put32(block, AT_MAP, map.0);
 }
 
-/// Notes where the redo of the last change ends.
+/// Sets the redo address behind the last change.
 pub fn stamp(block: &mut [u8], rba: u64) {
     put64(block, AT_RBA, rba);
 }
 
-/// The bytes of a block that mean nothing: the gap between directory and rows or records, or the zeros at its end. They
-/// are zero afterwards, so that the bytes outside make the whole block again.
+/// Clears the unused bytes of a block and returns their range: the gap between directory and rows or records, or the
+/// zeros at the end. The bytes outside the range are enough to restore the block.
 ///
-/// What a block claims about itself is checked: a gap that makes no sense counts as empty.
+/// The offsets in the block are checked: an impossible gap counts as empty.
 pub fn close_hole(block: &mut [u8]) -> std::ops::Range<usize> {
     let view = BlockView::of_bytes(block);
     let hole = match view.kind() {
@@ -194,33 +194,33 @@ pub fn seal(block: &mut [u8]) {
     put32(block, AT_CHECKSUM, sum);
 }
 
-/// Makes the checksum of a sealed block wrong: whoever reads it is told that it is damaged.
+/// Makes the checksum of a sealed block wrong, so that a reader finds the block damaged.
 pub fn spoil(block: &mut [u8]) {
     let sum = get32(block, AT_CHECKSUM);
     put32(block, AT_CHECKSUM, sum ^ 0x5B01_1ED5);
 }
 
-/// What is wrong with a block that came from disk.
+/// The damage found in a block that was read from disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// The checksum does not match: torn or changed outside the database.
+    /// The checksum does not match: the block is torn or was changed outside the database.
     Checksum,
-    /// Written by another format version.
+    /// The block was written by another format version.
     Version,
-    /// The block says that it is another block, or has another size.
+    /// The block has the address of another block, or has another size.
     Address,
-    /// Its kind is unknown.
+    /// The kind is unknown.
     Kind,
-    /// Its checksum is right, but its counts and offsets do not fit a block: nothing may be changed in it.
+    /// The checksum is right, but counts and offsets do not fit a block: nothing may be changed in it.
     Structure,
 }
 
-/// Checks a block that came from disk at address `at`. A block of zeros was never written and is fine.
+/// Checks a block that was read from disk at address `at`. A block of zeros was never written and is valid.
 ///
-/// Mutators trust the counts and offsets of an image, so these are looked at here, once, before anybody can.
+/// Mutators trust the counts and offsets of an image, so these are checked here, once, before any mutator runs.
 ///
 /// # Errors
-/// [`Damage`] names the first thing that is wrong; the caller makes ORA-01578 of it.
+/// [`Damage`] names the first damage found; the caller turns it into ORA-01578.
 pub fn check(block: &[u8], at: Rdba) -> Result<(), Damage> {
     if block[AT_KIND] == 0 && block.iter().all(|b| *b == 0) {
         return Ok(());
@@ -241,7 +241,7 @@ pub fn check(block: &[u8], at: Rdba) -> Result<(), Damage> {
     }
 }
 
-/// Whether every count and offset that a mutator of this kind of block relies on lies in the block.
+/// True when every count and offset that a mutator of this kind of block relies on lies in the block.
 fn is_sound(kind: BlockKind, block: &[u8]) -> bool {
     match kind {
         k if k.has_rows() => crate::data::is_sound(block),
@@ -254,10 +254,10 @@ fn is_sound(kind: BlockKind, block: &[u8]) -> bool {
     }
 }
 
-/// The checksum of a block, its own field counted as zero.
+/// The checksum of a block, with its own field counted as zero.
 ///
-/// Four lanes of multiply and rotate over 64-bit words, so that a changed bit, two exchanged words or a tail of another
-/// version all show. It guards against accidents, not against an enemy.
+/// Four lanes of multiply and rotate over 64-bit words, so that a changed bit, two exchanged words and the tail of
+/// another version are all detected. It guards against accidents, not against an attacker.
 pub fn checksum(block: &[u8]) -> u32 {
     const MUL: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x27D4_EB2F_1656_67C5];
     let mut lanes = [block.len() as u64, 1, 2, 3];

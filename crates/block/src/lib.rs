@@ -1,9 +1,9 @@
 //! The formats of Latchwork's blocks: bytes in, values out.
 //!
-//! Readers go through [`BlockView`], which bears any bytes and any race; mutators work on private images (`&mut [u8]`).
-//! The crate keeps the layout and the space in a block. What rows, locks and undo mean is said by the access layers.
-//! `docs/format/block.md` has the pictures.
-#![deny(unsafe_code)] // `view` alone.
+//! Readers go through [`BlockView`], which tolerates any bytes and any race; mutators work on private images (`&mut
+//! [u8]`). The crate keeps the layout and the space in a block. The access layers define the meaning of rows, locks and
+//! undo. `docs/format/block.md` has the pictures.
+#![deny(unsafe_code)] // Only `view` may use unsafe code.
 
 pub mod data;
 mod dump;
@@ -23,7 +23,7 @@ pub use header::{
 pub use segment::{BlockState, Extent, SegmentKind};
 pub use view::{BlockView, Image, LINE_BYTES};
 
-/// Checks the rules that a block of its kind must keep; the error says which one is broken.
+/// Checks the rules for the kind of the block; the error names the broken one.
 ///
 /// # Errors
 /// A sentence for the trace file.

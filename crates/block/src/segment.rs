@@ -1,4 +1,4 @@
-//! Segment headers, space maps and file bitmaps: who owns which block.
+//! Segment headers, space maps and file bitmaps: the owner and the state of every block.
 //!
 //! ```text
 //! segment header                          space map (first block of an extent)     file bitmap
@@ -43,7 +43,7 @@ const AT_MAP_FREE: usize = 52;
 const ENTRY_BLOCKS: u32 = (1 << ENTRY_CLASS_SHIFT) - 1;
 const ENTRY_CLASS_SHIFT: u32 = 30;
 const MAP_EXTENTS_BEGIN: usize = 48;
-/// More extents than any segment has: what is read beyond is garbage.
+/// A limit above the extents of any segment: a larger count is garbage.
 const EXTENTS_MAX: u32 = 1 << 22;
 const STATES_BEGIN: usize = 64;
 const BITS_BEGIN: usize = 64;
@@ -142,7 +142,7 @@ impl BlockState {
 /// Reads a segment header.
 #[derive(Clone, Copy)]
 pub struct SegmentView<'a> {
-    /// The words below.
+    /// The words of the block.
     pub view: BlockView<'a>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> SegmentView<'a> {
     pub fn tablespace(&self) -> u32 {
         self.view.u32(32)
     }
-    /// What the segment is for.
+    /// The kind of the segment.
     pub fn segment_kind(&self) -> Option<SegmentKind> {
         SegmentKind::from_code(self.view.u8(36))
     }
@@ -285,7 +285,7 @@ pub fn head_blocks(block_size: usize, n: u32) -> u32 {
 /// Reads an extent map.
 #[derive(Clone, Copy)]
 pub struct ExtentMapView<'a> {
-    /// The words below.
+    /// The words of the block.
     pub view: BlockView<'a>,
 }
 
@@ -302,11 +302,11 @@ impl<'a> ExtentMapView<'a> {
     pub fn next_map(&self) -> Rdba {
         Rdba(self.view.u32(36))
     }
-    /// Number of the first extent that it lists.
+    /// Number of the first extent in the list.
     pub fn first(&self) -> u32 {
         self.view.u32(40)
     }
-    /// How many extents it lists, clamped to the block.
+    /// Number of extents in the list, clamped to the block.
     pub fn listed(&self) -> u32 {
         self.view.u32(44).min(extents_in_map(self.view.len()))
     }
@@ -413,7 +413,7 @@ pub fn set_going(block: &mut [u8]) {
 /// map.
 ///
 /// # Errors
-/// [`Refused::Full`] when no segment has so many, or so many blocks.
+/// [`Refused::Full`] when the segment would have too many extents or blocks.
 pub fn add_extent(block: &mut [u8], extent: Extent) -> Result<(), Refused> {
     let n = get32(block, 40);
     let blocks = get32(block, 44).checked_add(extent.blocks).filter(|_| n < EXTENTS_MAX).ok_or(Refused::Full)?;
@@ -465,7 +465,7 @@ pub fn set_obj(block: &mut [u8], obj: ObjectId) {
 /// Reads a space map.
 #[derive(Clone, Copy)]
 pub struct MapView<'a> {
-    /// The words below.
+    /// The words of the block.
     pub view: BlockView<'a>,
 }
 
@@ -517,8 +517,7 @@ impl<'a> MapView<'a> {
         let from = from % n.max(1);
         (from..n).chain(0..from).find(|i| wanted(self.state(*i)))
     }
-    /// The first block from index `from` on, wrapping around, that is free or has room. Quick over long runs of full
-    /// blocks.
+    /// The first block from index `from` on, wrapping around, that is free or has room. Skips full blocks 32 at a time.
     pub fn find_room(&self, from: u32) -> Option<u32> {
         if self.with_room() == 0 {
             return None;
@@ -545,7 +544,7 @@ impl<'a> MapView<'a> {
     }
 }
 
-/// Most blocks an extent can have with this block size: what a space map has states for, in whole units.
+/// Most blocks an extent can have with this block size: the number of states in a space map, in whole units.
 pub fn extent_blocks_max(block_size: usize) -> u32 {
     ((block_size - STATES_BEGIN) * 4) as u32 / UNIT_BLOCKS * UNIT_BLOCKS
 }
@@ -604,7 +603,7 @@ pub fn set_state(block: &mut [u8], i: u32, state: BlockState) -> Result<(), Refu
 /// Reads a file's allocation bitmap.
 #[derive(Clone, Copy)]
 pub struct BitmapView<'a> {
-    /// The words below.
+    /// The words of the block.
     pub view: BlockView<'a>,
 }
 
@@ -613,11 +612,11 @@ impl<'a> BitmapView<'a> {
     pub fn new(view: BlockView<'a>) -> Self {
         BitmapView { view }
     }
-    /// Number of the first unit this block speaks of.
+    /// Number of the first unit in this block.
     pub fn first_unit(&self) -> u32 {
         self.view.u32(32)
     }
-    /// Units this block speaks of, clamped to the block.
+    /// Number of units in this block, clamped to the block.
     pub fn units(&self) -> u32 {
         self.view.u32(36).min(units_max(self.view.len()))
     }
@@ -652,7 +651,7 @@ impl<'a> BitmapView<'a> {
     }
 }
 
-/// Most units a bitmap block can speak of.
+/// Most units a bitmap block can hold.
 pub fn units_max(block_size: usize) -> u32 {
     ((block_size - BITS_BEGIN) * 8) as u32
 }

@@ -34,7 +34,7 @@ const AT_HEADER_SEQ: usize = 48;
 /// Reads an undo block.
 #[derive(Clone, Copy)]
 pub struct UndoView<'a> {
-    /// The words below.
+    /// The words of the block.
     pub view: BlockView<'a>,
 }
 
@@ -102,7 +102,7 @@ pub fn format(block: &mut [u8], at: Rdba, obj: ObjectId, map: Rdba, xid: Xid, se
 /// [`Refused::Full`] when the record does not fit.
 pub fn append(block: &mut [u8], record: &[u8]) -> Result<u8, Refused> {
     let v = UndoView::new(BlockView::of_bytes(block));
-    // An empty record is refused like one of a byte: it needs its directory entry all the same.
+    // An empty record needs its directory entry too, so it is checked like a record of one byte.
     if v.free_bytes() < record.len().max(1) || v.records() == u8::MAX {
         return Err(Refused::Full);
     }
@@ -116,7 +116,7 @@ pub fn append(block: &mut [u8], record: &[u8]) -> Result<u8, Refused> {
     Ok(n)
 }
 
-/// Takes away the records from `keep` on, after they were applied in a rollback to a savepoint.
+/// Removes the records from `keep` on, after a rollback to a savepoint has applied them.
 ///
 /// # Errors
 /// [`Refused::NoSuch`] when the block has fewer than `keep` records.
@@ -139,7 +139,7 @@ pub fn set_aux32(block: &mut [u8], v: u32) {
     put32(block, AT_AUX, v);
 }
 
-/// Names the transaction that goes on in the block.
+/// Sets the transaction that continues in the block.
 pub fn set_xid(block: &mut [u8], xid: Xid) {
     put16(block, AT_XID, xid.usn);
     put16(block, AT_XID + 2, xid.slot);
@@ -161,7 +161,7 @@ pub fn record_bytes_max(block_size: usize) -> usize {
 pub struct TxSlot {
     /// State of the transaction layer; 0 = never used.
     pub state: u8,
-    /// Which use of the slot this is: the `sqn` of the [`Xid`].
+    /// Number of the use of the slot: the `sqn` of the [`Xid`].
     pub sqn: u32,
     /// Commit SCN, or the SCN at the start.
     pub scn: Scn,
@@ -169,14 +169,14 @@ pub struct TxSlot {
     pub last: Rdba,
     /// Undo blocks in use by the transaction.
     pub blocks: u32,
-    /// The record that keeps what the slot was before this use of it.
+    /// The undo record with the previous contents of the slot.
     pub before: Uba,
 }
 
 /// Reads an undo segment header.
 #[derive(Clone, Copy)]
 pub struct UndoHeaderView<'a> {
-    /// The words below.
+    /// The words of the block.
     pub view: BlockView<'a>,
 }
 
@@ -218,7 +218,7 @@ impl<'a> UndoHeaderView<'a> {
     }
 }
 
-/// How many transaction slots fit into the header of an undo segment.
+/// Number of transaction slots that fit into the header of an undo segment.
 pub fn slots_max(block_size: usize) -> usize {
     block_size.saturating_sub(TX_BEGIN) / TX_SLOT_BYTES
 }

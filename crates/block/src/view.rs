@@ -1,19 +1,19 @@
 //! Reading a block that another process may be changing.
 //!
-//! A frame of the buffer cache is an array of 64-bit atomic words. A versioned read looks at it without a latch, so it
-//! may see words of two different versions of the block; only afterwards does the version check tell whether what it
-//! saw was real. [`BlockView`] is therefore the only reader of blocks there is: it loads whole words with relaxed
-//! atomics, clamps every offset and length to the block, and answers zero for what lies outside. It cannot panic and
-//! cannot loop, whatever the bytes are.
+//! A frame of the buffer cache is an array of 64-bit atomic words. A versioned read loads them without a latch, so it
+//! may see words of two versions of the block, and the caller learns only from the later version check whether the
+//! result is valid. [`BlockView`] is therefore the only reader of blocks: it loads whole words with relaxed atomics,
+//! clamps every offset and length to the block, and returns zero for bytes outside. It cannot panic and cannot loop,
+//! whatever the bytes are (R1, R2).
 //!
-//! Plain byte slices with a later check were rejected: a racing plain read is undefined behaviour, also when its result
-//! is thrown away.
+//! Rejected: plain byte slices with a later check. A racing plain read is undefined behaviour even when its result is
+//! thrown away.
 
 use std::cmp::Ordering as KeyOrder;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a line of the processor's cache: what one [`BlockView::prefetch`] brings.
+/// Bytes of a line of the processor's cache: the unit of [`BlockView::prefetch`].
 pub const LINE_BYTES: usize = 64;
 
 /// A bounded, never panicking reader over the words of one block.
@@ -31,10 +31,10 @@ impl<'a> BlockView<'a> {
         BlockView { base: frame.as_ptr(), words: frame.len(), owner: PhantomData }
     }
 
-    /// Views a private image: nobody changes it while the view lives.
+    /// Views a private image, which does not change while the view lives.
     ///
     /// The image must start at a multiple of 8 bytes and be a whole number of words, as [`crate::Image`] and the images
-    /// of a change group are.
+    /// of a change group do.
     #[inline]
     pub fn of_bytes(image: &'a [u8]) -> Self {
         assert!(
@@ -87,8 +87,7 @@ impl<'a> BlockView<'a> {
         if at & 7 <= 4 { (self.word(at >> 3) >> ((at & 7) * 8)) as u32 } else { self.u64(at) as u32 }
     }
 
-    /// Asks the processor to bring the line that byte `at` lies in into its cache, since it is read soon. Nothing is
-    /// read, and outside the block nothing happens.
+    /// Prefetches the cache line of byte `at`. Reads nothing, and does nothing outside the block.
     #[inline]
     pub fn prefetch(&self, at: usize) {
         #[cfg(target_arch = "x86_64")]
@@ -143,13 +142,13 @@ impl<'a> BlockView<'a> {
             return;
         }
         let (first, shift) = (at / 8, (at % 8) * 8);
-        // Whole words are written: the last of them may reach over the end.
+        // Whole words are written, so the last one may extend beyond `n` bytes.
         to.reserve(n + 7);
         let out = to.spare_capacity_mut()[..n.next_multiple_of(8)].as_mut_ptr().cast::<u64>();
         // SAFETY: the words of the `n` bytes lie inside the slice that the view was made from; the loads are relaxed,
         // as in `word`.
         let words = unsafe { std::slice::from_raw_parts(self.base.add(first), (at + n).div_ceil(8) - first) };
-        // SAFETY: word `i` of at most `n.div_ceil(8)` lies inside the spare bytes taken above, wherever they begin.
+        // SAFETY: word `i` of at most `n.div_ceil(8)` lies inside the spare bytes reserved above, aligned or not.
         let put = |i: usize, word: u64| unsafe { out.add(i).write_unaligned(word) };
         let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
         if shift == 0 {
@@ -170,8 +169,8 @@ impl<'a> BlockView<'a> {
         unsafe { to.set_len(to.len() + n) };
     }
 
-    /// Copies the words that the bytes from `from` to `to` lie in into the front of `out`, which grows when it is too
-    /// short and never shrinks; returns where the first of these words begins.
+    /// Copies the words that contain the bytes `from` to `to` to the front of `out`, which grows when it is too short
+    /// and never shrinks; returns the offset of the first of these words.
     #[inline]
     pub fn copy_words(&self, from: usize, to: usize, out: &mut Vec<u8>) -> usize {
         let last = to.min(self.len()).div_ceil(8);

@@ -1,4 +1,4 @@
-//! Whatever the bytes are, the readers answer: they neither panic nor loop.
+//! Readers return for any bytes: they neither panic nor loop.
 
 use block::data::Data;
 use block::segment::{BitmapView, MapView, SegmentView};
@@ -42,7 +42,7 @@ fn read_everything(view: BlockView<'_>) {
     assert!(!block::dump(&view).is_empty());
 }
 
-/// Changes a block in every way; whatever is refused is refused.
+/// Changes a block in every way; refused changes are ignored.
 fn change_everything(image: &mut Image, seed: u8) {
     let kind = image.view().kind();
     let (b, slot) = (image.bytes_mut(), u16::from(seed % 24));
@@ -84,7 +84,7 @@ fn change_everything(image: &mut Image, seed: u8) {
     read_everything(image.view());
 }
 
-/// Whether a block of this contents, its checksum right, passes where it says that it lives.
+/// True when a block with these contents and a correct checksum passes the check at its own address.
 fn passes(image: &Image) -> bool {
     let mut sealed = image.clone();
     block::seal(sealed.bytes_mut());

@@ -132,7 +132,7 @@ proptest! {
         for (n, body) in old.iter().enumerate() {
             data.insert_sorted(n as u16, 3, 0, n as u16, body).unwrap();
         }
-        // Holes, so that the block has to be compacted.
+        // Holes, so that the block must be compacted.
         for _ in 0..cut.min(old.len()) {
             data.remove_sorted(0).unwrap();
         }
@@ -262,7 +262,7 @@ fn the_clean_shortcut_follows_the_transactions() {
     assert_eq!(data.read().accept_scn(), Scn::MAX);
     data.set_itl(1, &Itl { flags: itl_flags::COMMITTED, scn: Scn(50), ..active }).unwrap();
     assert_eq!(data.read().accept_scn(), Scn(50));
-    // The slot is taken over by another transaction, which rolls back: the older commit is not forgotten.
+    // Another transaction takes the slot and rolls back: the commit SCN of the earlier one must be kept.
     data.set_itl(1, &Itl { xid: Xid { usn: 1, slot: 2, sqn: 1 }, ..active }).unwrap();
     data.set_itl(1, &Itl::default()).unwrap();
     assert_eq!(data.read().accept_scn(), Scn(50));
@@ -293,7 +293,7 @@ fn extents_and_states_are_kept() {
         segment::add_extent(header.bytes_mut(), extent(n)).unwrap();
     }
     assert_eq!(block::assert_invariants(header.bytes()), Ok(()));
-    // One more goes to an extent map.
+    // The next extent goes to an extent map.
     let at = Rdba(extent(listed).start.0 + 1);
     assert!(segment::begins_map(2048, listed) && !segment::begins_map(2048, listed + 1));
     segment::add_extent(header.bytes_mut(), extent(listed)).unwrap();
