@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! Background processes: PMON, DBW0, LGWR, CKPT, ARC0, SMON, MMON, MMNL, CJQ0 and the job slaves.
+//! Background processes: PMON, DBWn, LGWR, CKPT, ARC0, SMON, MMON, MMNL, CJQ0 and the job slaves.
 
 mod archiver;
 mod checkpointer;
@@ -21,7 +21,7 @@ pub use mmon::mmon;
 pub use pmon::pmon;
 pub use servers::parallel_server;
 pub use smon::smon;
-pub use writer::dbw0;
+pub use writer::dbwn;
 
 use process::Process;
 use std::time::Duration;

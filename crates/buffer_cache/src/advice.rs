@@ -24,7 +24,7 @@ impl BufferCache {
     pub fn advise(&self, sim: &mut Simulator, following: Following) -> Duration {
         let buffers = self.buffers();
         let sizes = std::array::from_fn(|n| buffers * (n + 1) / 10);
-        let blocks = self.headers.iter().map(|h| h.block()).filter(|at| !at.is_none());
+        let blocks = self.used().map(|n| self.headers[n].block()).filter(|at| !at.is_none());
         let keys = &mut blocks.map(|at| at.0);
         self.advice.advise(sim, following, Simulated { sizes, present: PRESENT, followed: FOLLOWED, keys })
     }

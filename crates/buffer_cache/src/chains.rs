@@ -16,6 +16,9 @@ use std::time::Duration;
 use types::{Ora, Rdba, Result};
 use wait::{Event, Stat};
 
+/// Buffers found in a set and lost to others, after which a search goes on to the next set.
+const REFUSED_MAX: usize = 64;
+
 /// Longest chain a walk without latch follows; longer ones are walked under the latch.
 const WALK_MAX: usize = 64;
 
@@ -39,6 +42,17 @@ impl BufferCache {
     /// Gets the latch of a block's chain exclusively.
     pub(crate) fn lock_chain<'p>(&self, p: &'p Process, at: Rdba, place: Where) -> Section<'p> {
         p.lock(self.latch(at), place, at.0.into())
+    }
+
+    /// The latch under which the state of a buffer changes while it holds block `at`. Without a block it follows from
+    /// the number of the buffer, so that those who fill an empty cache do not meet at one latch.
+    pub(crate) fn latch_of(&self, buffer: usize, at: Rdba) -> &'static Latch {
+        if at.is_none() { &self.latches[buffer % self.latches.len()] } else { self.latch(at) }
+    }
+
+    /// Gets that latch exclusively.
+    pub(crate) fn lock_buffer<'p>(&self, p: &'p Process, buffer: usize, at: Rdba, place: Where) -> Section<'p> {
+        p.lock(self.latch_of(buffer, at), place, at.0.into())
     }
 
     /// Gets the latch of a block's chain in shared mode.
@@ -124,14 +138,7 @@ impl BufferCache {
     /// As [`BufferCache::claim`], but only if a buffer is free at once.
     pub(crate) fn try_claim(&self, p: &Process, at: Rdba, entry: usize, pin: u64) -> Option<usize> {
         p.count(Stat::FreeBufferRequested, 1);
-        let n = slot_of(p) % self.sets.len();
-        let buffer = loop {
-            match self.search_free(p, n) {
-                Candidate::Buffer(buffer) if self.claim_buffer(p, buffer, entry, pin) => break buffer,
-                Candidate::Buffer(_) | Candidate::Again => {}
-                Candidate::None => return None,
-            }
-        };
+        let buffer = self.claim_at_once(p, self.next_set(p), entry, pin)?;
         self.link_claimed(p, at, entry, buffer).then_some(buffer)
     }
 
@@ -148,32 +155,57 @@ impl BufferCache {
     }
 
     fn claim_free(&self, p: &Process, at: Rdba, entry: usize, pin: u64) -> Result<usize> {
+        let first = self.next_set(p);
+        for failures in 1..=20_000 {
+            if let Some(buffer) = self.claim_at_once(p, first, entry, pin) {
+                return Ok(buffer);
+            }
+            self.wait_for_free(p, at, first, failures)?;
+        }
+        Err(Ora::with(379, &[&"DEFAULT", &format_args!("{}K", self.block_size / 1024)]))
+    }
+
+    /// Claims a free buffer of set `first` or else of another one; one that was never used before any that was.
+    fn claim_at_once(&self, p: &Process, first: usize, entry: usize, pin: u64) -> Option<usize> {
         let sets = self.sets.len();
-        let mut failures = 0;
-        for attempt in 0.. {
-            let n = (slot_of(p) + attempt) % sets;
-            match self.search_free(p, n) {
-                Candidate::Buffer(buffer) if self.claim_buffer(p, buffer, entry, pin) => return Ok(buffer),
-                Candidate::Buffer(_) | Candidate::Again => {}
-                Candidate::None => {
-                    failures += 1;
-                    if failures > 20_000 {
-                        return Err(Ora::with(379, &[&"DEFAULT", &format_args!("{}K", self.block_size / 1024)]));
-                    }
-                    self.wait_for_free(p, at, n, failures)?;
-                }
+        let all = || (0..sets).map(|i| (first + i) % sets);
+        if self.figures.all_used.load(Ordering::Relaxed) == 0 {
+            let mut unused = all().filter(|n| self.has_unused(*n));
+            if let Some(buffer) = unused.find_map(|n| self.claim_in(p, n, entry, pin)) {
+                return Some(buffer);
+            }
+            if !all().any(|n| self.has_unused(n)) {
+                self.figures.all_used.store(1, Ordering::Relaxed);
             }
         }
-        unreachable!("the loop ends by returning")
+        all().find_map(|n| self.claim_in(p, n, entry, pin))
+    }
+
+    /// Claims a free buffer of set `n`.
+    fn claim_in(&self, p: &Process, n: usize, entry: usize, pin: u64) -> Option<usize> {
+        let mut refused = 0;
+        loop {
+            match self.search_free(p, n) {
+                Candidate::Buffer(buffer) if self.claim_buffer(p, buffer, entry, pin) => return Some(buffer),
+                // Others have it by now, or a process holds a pin of it.
+                Candidate::Buffer(_) if refused < REFUSED_MAX => refused += 1,
+                Candidate::Again => {}
+                Candidate::Buffer(_) | Candidate::None => return None,
+            }
+        }
     }
 
     /// Takes buffer `buffer` away from its block, if it is still unpinned and clean.
     fn claim_buffer(&self, p: &Process, buffer: usize, entry: usize, pin: u64) -> bool {
         let h = &self.headers[buffer];
         let old = h.block();
-        let s = self.lock_chain(p, old, Where::KcbFindVictim);
+        let s = self.lock_buffer(p, buffer, old, Where::KcbFindVictim);
         let state = h.state();
-        if h.block() != old || state.is_pinned() || state.is(DIRTY) || self.is_held(buffer) {
+        if h.block() != old || state.is_pinned() || state.is(DIRTY) {
+            return false;
+        }
+        if self.is_held(buffer) {
+            p.count(Stat::PinnedBuffersInspected, 1);
             return false;
         }
         s.set(&self.area(p).pins[entry], pin | (buffer as u64 + 1));
@@ -195,7 +227,7 @@ impl BufferCache {
     pub fn empty(&self, p: &Process) -> Result<usize> {
         self.checkpoint(p)?;
         let (entry, mut freed) = (self.free_entry(p), 0);
-        for buffer in 0..self.headers.len() {
+        for buffer in self.used() {
             if !self.headers[buffer].block().is_none() && self.claim_buffer(p, buffer, entry, PIN_CLAIM) {
                 self.abandon(p, slot_of(p), entry, buffer);
                 freed += 1;
@@ -204,16 +236,17 @@ impl BufferCache {
         Ok(freed)
     }
 
-    /// Nobody has a free buffer: asks DBWR, or writes, and waits.
+    /// No set has a free buffer: asks all DBWn, or writes, and waits.
     fn wait_for_free(&self, p: &Process, at: Rdba, set: usize, failures: usize) -> Result<()> {
-        let asked = self.post_writer(p);
+        let asked = self.post_writer(p, None);
         if !asked || failures > 200 {
             let written = self.write_batch(p, 64)?;
             if written > 0 {
                 return Ok(());
             }
         }
-        let _w = p.wait(Event::FreeBufferWaits, at.file().into(), at.block().into(), set as u64);
+        self.sets[set].free_waits.fetch_add(1, Ordering::Relaxed);
+        let _w = p.wait(Event::FreeBufferWaits, at.file().into(), at.block().into(), set as u64 + 1);
         os::clock::sleep(Duration::from_micros(if failures < 50 { 200 } else { 2000 }));
         Ok(())
     }
@@ -264,7 +297,7 @@ impl BufferCache {
                 link = h.next.load(Ordering::Relaxed);
             }
         }
-        match (0..linked.len()).find(|b| linked[*b] == self.headers[*b].block().is_none()) {
+        match self.used().find(|b| linked[*b] == self.headers[*b].block().is_none()) {
             None => Ok(()),
             Some(b) => {
                 Err(format!("buffer {b} with block {} is in {} chain", self.headers[b].block(), linked[b] as u8))

@@ -29,11 +29,18 @@ pub struct CacheConfig {
     pub generation: latch::Generation,
     /// Hash chains to a child latch: a power of two.
     pub chains_per_latch: usize,
-    /// Working sets (LRU lists): 1 or 2.
+    /// Working sets; no more than there are 16 buffers each for.
     pub working_sets: usize,
     /// Process slots: every process has a pin table and private images.
     pub processes: usize,
 }
+
+/// The smallest working set.
+const SET_MIN: usize = 16;
+
+/// The most child latches of the chains: each has a line that a start writes, 4 MB of them, and a latch keeps its child
+/// number in 21 bits.
+const LATCHES_MAX: usize = 1 << 16;
 
 impl CacheConfig {
     /// The usual cache with this many buffers.
@@ -55,19 +62,27 @@ impl CacheConfig {
         (self.buffers / (4 * self.processes)).min(crate::held::HELD_MAX)
     }
 
+    /// Working sets that there are.
+    pub fn sets(&self) -> usize {
+        self.buffers.div_ceil(self.set_size())
+    }
+
+    /// Buffers of a working set; the last one may have fewer.
+    pub(crate) fn set_size(&self) -> usize {
+        self.buffers.div_ceil(self.working_sets.clamp(1, (self.buffers / SET_MIN).max(1)))
+    }
+
     /// Number of hash chains: the power of two at or above twice the buffers.
     pub fn chains(&self) -> usize {
         (2 * self.buffers).next_power_of_two()
     }
 
-    /// Number of `cache buffers chains` child latches; at least 64.
+    /// Number of `cache buffers chains` child latches: one for `chains_per_latch` chains, at least 64, and no more than
+    /// are formatted in a moment.
     pub fn latches(&self) -> usize {
         (self.chains() / self.chains_per_latch.max(1)).max(64).min(self.chains()).min(LATCHES_MAX)
     }
 }
-
-/// Child latches of `cache buffers chains` at most: a latch keeps its child number in 21 bits.
-const LATCHES_MAX: usize = 1 << 20;
 
 /// Private images a process has: the most blocks a change group may change.
 pub const GROUP_BLOCKS_MAX: usize = 16;

@@ -25,7 +25,7 @@ impl BufferCache {
         // Who brings a block in claims its buffer before it asks whether the file may be used: one of the two sees the
         // other.
         fence(Ordering::SeqCst);
-        for buffer in 0..self.headers.len() {
+        for buffer in self.used() {
             let at = self.headers[buffer].block();
             if !at.is_none() && which(at) {
                 self.discard_buffer(p, buffer, at)?;
@@ -75,12 +75,20 @@ impl BufferCache {
         if h.block() != at || state.is_pinned() {
             return None;
         }
+        let queue = state.is(DIRTY).then(|| self.lock_queue_of(p, buffer, Where::KcbCheckpointUnlink));
+        if let Some(queue) = &queue {
+            self.unlink_queue(queue, buffer);
+        }
         s.set(&self.area(p).pins[entry], PIN_CLAIM | (buffer as u64 + 1));
         s.set(&h.state, State(0).with_owner(slot_of(p)).set(READING).clear(DIRTY).0);
         s.set(&h.version, h.version.load(Ordering::Relaxed) | 1);
         fence(Ordering::Release); // pairs with the fence of a versioned read: who sees another identity sees the odd version
         self.unlink_chain(&s, buffer);
         h.touch.store(0, Ordering::Relaxed);
+        match queue {
+            Some(queue) => queue.end_with(s),
+            None => drop(s),
+        }
         Some(entry)
     }
 }

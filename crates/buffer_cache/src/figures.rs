@@ -63,6 +63,12 @@ pub(crate) struct CacheFigures {
     pub(crate) multiblock: AtomicU64,
     /// Process slots below this one have held pins at some time.
     pub(crate) held_slots: AtomicU64,
+    /// Buffers whose writing came to nothing, so that they are dirty again.
+    pub(crate) failed_writes: AtomicU64,
+    /// 1: every buffer has been used.
+    pub(crate) all_used: AtomicU64,
+    /// DBWn write what was changed before this address, for checkpoints that are being made.
+    pub(crate) write_before: AtomicU64,
 }
 
 // SAFETY: as above.

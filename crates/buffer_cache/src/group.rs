@@ -490,19 +490,13 @@ impl<'a> ChangeGroup<'a> {
             let Some(buffer) = buffer_of(pin) else { continue };
             let changed = pin & PIN_CHANGED != 0;
             if published && changed {
-                cache.enqueue_dirty(p, buffer);
                 // The image equals the frame now: the next group of this process need not copy it.
                 area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
                 if self.zeroed & 1 << entry != 0 {
                     // Release: who reads it copies a frame that the record has made.
                     cache.headers[buffer].whole_rba.store(logged_rba, Ordering::Release);
                 }
-                // Without redo of its own a change counts as made at the last checkpoint that was announced: the next
-                // one writes it.
-                let low_rba = match self.temporary & 1 << entry {
-                    0 => logged_rba,
-                    _ => cache.redo.image_before().0.max(1),
-                };
+                let low_rba = if self.temporary & 1 << entry == 0 { logged_rba } else { 0 };
                 cache.drop_changed(p, slot_of(p), entry, buffer, low_rba);
                 os::crash::point("group-released-one");
             } else if cache.headers[buffer].state().is(READING) {

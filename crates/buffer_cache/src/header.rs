@@ -10,8 +10,8 @@
 //! | publishing        | block    | X owner                      | odd     | nothing; the owner's image is the truth | `publish` |
 //! | being written     | block    | WRITING                      | even    | the frame      | `write_done` |
 //!
-//! The state word and the identity change only under the latch of the chain that the identity belongs to (identity none
-//! belongs to the chain of address 0). Frames and version change only at the hands of the X owner.
+//! The state word and the identity change only under the latch of the chain that the identity belongs to; those of a
+//! buffer without identity under the latch that follows from its number. Frames and version change only at the hands of the X owner.
 
 use sga::SgaLayout;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -28,7 +28,8 @@ pub(crate) struct BufferHeader {
     pub next: AtomicU64,
     /// Touch count, and the time of the last touch in seconds in the upper half.
     pub touch: AtomicU64,
-    /// While DIRTY: where the redo of the first change begins that is not in a written copy; 0 without redo.
+    /// While DIRTY: where the redo of the first change begins that is not in a written copy. Changes under the latch of
+    /// the checkpoint queue.
     pub low_rba: AtomicU64,
     /// While WRITING: the `low_rba` of what is being written.
     pub write_rba: AtomicU64,
@@ -42,11 +43,10 @@ pub(crate) struct BufferHeader {
     pub colder: AtomicU64,
     /// 1 while in the hot half.
     pub hot: AtomicU64,
-    /// Neighbours on the checkpoint queue, as index + 1.
+    /// Neighbours on the checkpoint queue, as index + 1, while DIRTY.
     pub queue_before: AtomicU64,
     pub queue_after: AtomicU64,
-    /// 1 while on the checkpoint queue.
-    pub queued: AtomicU64,
+    pub pad: AtomicU64,
     /// Futex word: counts the changes that sleepers wait for; the other half counts sleepers.
     pub changes: AtomicU32,
     pub sleepers: AtomicU32,
@@ -63,7 +63,7 @@ pub(crate) const SHARED_MASK: u64 = 0xFFFF;
 /// Bits 16-31: process slot + 1 of the exclusive owner.
 pub(crate) const OWNER_SHIFT: u32 = 16;
 pub(crate) const OWNER_MASK: u64 = 0xFFFF << OWNER_SHIFT;
-/// The frame is newer than the disk.
+/// The frame is newer than the disk; the buffer is on the checkpoint queue.
 pub(crate) const DIRTY: u64 = 1 << 32;
 /// A copy of the frame is being written: it may be read and changed but not replaced.
 pub(crate) const WRITING: u64 = 1 << 33;

@@ -1,8 +1,9 @@
 //! The buffer cache: blocks of data files in shared memory, and the atomic change of several blocks.
 //!
 //! A block is found through a hash chain ([`chains`]), read in one of four designs ([`read`]), changed by a change
-//! group ([`group`]), replaced by touch count ([`lru`]) and written by DBWR ([`writer`]). Pins and what happens to them
-//! when their holder dies are in [`pins`]; [`header`] has the table of a buffer's states.
+//! group ([`group`]), replaced by touch count ([`lru`]) and written by DBWn ([`writer`]) in the order of the changes
+//! ([`queue`]), all by working set ([`sets`]). Pins and what happens to them when their holder dies are in [`pins`];
+//! [`header`] has the table of a buffer's states.
 //!
 //! The cache knows no undo: which version of a block a query may see is decided above it.
 #![deny(unsafe_code)] // The frames, and the layouts of what lies in shared memory.
@@ -20,7 +21,9 @@ mod header;
 mod held;
 mod lru;
 mod pins;
+mod queue;
 mod read;
+mod sets;
 mod writer;
 
 pub use advice::{PRESENT as ADVICE_PRESENT, SIZES as ADVICE_SIZES};
@@ -29,17 +32,19 @@ pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
 pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};
 pub use header::BufferInfo;
+pub use pins::WRITES_MAX;
 pub use read::{Ahead, PREFETCH_BLOCKS, Stamp};
-pub use writer::{Checkpoint, DirtyBuffers};
+pub use sets::{SetInfo, Share};
+pub use writer::Checkpoint;
 
 use datafile::DataFiles;
 use figures::{CacheFigures, FileFigures};
 use header::{BufferHeader, DIRTY, READING};
 use latch::{Generation, Latch, LatchName};
-use lru::WorkingSet;
 use pins::ProcessArea;
 use process::{CleanupOrder, LatchSet, Process, Processes, SegmentStat, SegmentStatistics, SegmentStatisticsLayout};
 use redo::{ApplyTable, RedoSink};
+use sets::WorkingSet;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -81,7 +86,7 @@ impl CacheLayout {
         assert!(block::is_block_size(config.block_size), "block size {}", config.block_size);
         assert!(config.buffers >= 32 && config.buffers < u32::MAX as usize / 2, "{} buffers", config.buffers);
         assert!((1..u16::MAX as usize).contains(&config.processes), "{} processes", config.processes);
-        let (words, sets) = (config.block_size / 8, config.working_sets.clamp(1, 2));
+        let (words, sets) = (config.block_size / 8, config.sets());
         CacheLayout {
             headers: sga.reserve("buffer headers", config.buffers),
             chains: sga.reserve("db_block_hash_buckets", config.chains()),
@@ -99,8 +104,8 @@ impl CacheLayout {
     }
 }
 
-/// Asks DBWR to write; true when there is one to ask.
-pub type PostWriter = Box<dyn Fn(&Process) -> bool + Send + Sync>;
+/// Asks the DBWn of a working set to write, or all of them; true when there is one to ask.
+pub type PostWriter = Box<dyn Fn(&Process, Option<usize>) -> bool + Send + Sync>;
 
 /// The buffer cache. Made by the supervisor and inherited by `fork`.
 pub struct BufferCache {
@@ -110,6 +115,8 @@ pub struct BufferCache {
     latch_shift: u32,
     /// Pins that a process holds at most between its reads.
     held_pins: usize,
+    /// Buffers of a working set; the last one may have fewer.
+    set_size: usize,
     headers: &'static [BufferHeader],
     chains: &'static [AtomicU64],
     latches: &'static [Latch],
@@ -153,6 +160,7 @@ impl BufferCache {
             chain_shift: 64 - config.chains().trailing_zeros(),
             latch_shift: (config.chains() / config.latches()).trailing_zeros(),
             held_pins: config.held_pins(),
+            set_size: config.set_size(),
             headers: sga.slice(layout.headers),
             chains: sga.slice(layout.chains),
             latches: sga.slice(layout.latches),
@@ -206,13 +214,13 @@ impl BufferCache {
         });
     }
 
-    /// Says how DBWR is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.
+    /// Says how a DBWn is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.
     pub fn set_writer(&self, post: PostWriter) {
         let _ = self.post_writer.set(post);
     }
 
-    fn post_writer(&self, p: &Process) -> bool {
-        self.post_writer.get().is_some_and(|post| post(p))
+    fn post_writer(&self, p: &Process, set: Option<usize>) -> bool {
+        self.post_writer.get().is_some_and(|post| post(p, set))
     }
 
     /// The data files below the cache.
@@ -265,6 +273,9 @@ impl BufferCache {
     /// State of buffer `number`, as `v$bh` shows it: read without a latch, so the parts may be of different moments.
     pub fn info(&self, number: usize) -> Option<BufferInfo> {
         let h = self.headers.get(number)?;
+        if !self.is_used(number) {
+            return Some(self.unused_info(number, h));
+        }
         let (at, state, view) = (h.block(), h.state(), block::BlockView::of_frame(self.frame(number)));
         let status = if at.is_none() {
             "free"
@@ -287,13 +298,37 @@ impl BufferCache {
             touched_s: touch >> 32,
             hot: place == lru::HOT,
             to_be_written: place == lru::WRITE_LIST,
-            queued: h.queued.load(Ordering::Relaxed) == 1,
+            queued: state.is(DIRTY),
             set: self.set_of(number),
             class: self.class_number(h),
             address: std::ptr::from_ref(h).addr() as u64,
             frame_address: self.frame(number).as_ptr().addr() as u64,
-            latch_address: self.latches[self.latch_number(at)].address(),
+            latch_address: self.latch_of(number, at).address(),
         })
+    }
+
+    /// What is known of a buffer that was never used, without a look at it.
+    fn unused_info(&self, number: usize, h: &BufferHeader) -> BufferInfo {
+        BufferInfo {
+            number,
+            block: None,
+            obj: types::ObjectId(0),
+            kind: None,
+            status: "free",
+            dirty: false,
+            shared_pins: 0,
+            owner: None,
+            touches: 0,
+            touched_s: 0,
+            hot: false,
+            to_be_written: false,
+            queued: false,
+            set: self.set_of(number),
+            class: 1,
+            address: std::ptr::from_ref(h).addr() as u64,
+            frame_address: self.frame(number).as_ptr().addr() as u64,
+            latch_address: self.latch_of(number, types::Rdba(0)).address(),
+        }
     }
 
     /// The object that a block in the cache belongs to, as far as can be seen without a latch.
@@ -314,19 +349,14 @@ impl BufferCache {
         owner.filter(|_| h.block() == at)
     }
 
-    /// Working sets.
-    pub fn working_sets(&self) -> usize {
-        self.sets.len()
-    }
-
     /// Checks chains, lists, pins and every frame that is stable. Only valid while nobody else uses the cache.
     ///
     /// # Errors
     /// A sentence that says which rule is broken.
     pub fn assert_invariants(&self) -> Result<(), String> {
         self.check_chains()?;
-        self.check_sets()?;
-        for (n, h) in self.headers.iter().enumerate() {
+        self.assert_sets()?;
+        for (n, h) in self.used().map(|n| (n, &self.headers[n])) {
             let state = h.state();
             if state.is_pinned() {
                 return Err(format!("buffer {n} is pinned: state {:#x}", state.0));

@@ -19,7 +19,7 @@ use types::Rdba;
 /// Shared pins and claims that a process may hold beside those of its change group.
 pub(crate) const OTHER_PINS: usize = 16 + MULTIBLOCK_MAX;
 /// Buffers that one process may be writing at once.
-pub(crate) const WRITES_MAX: usize = datafile::COVER_MAX;
+pub const WRITES_MAX: usize = datafile::COVER_MAX;
 
 /// What a pin table entry means; in its upper half. The lower half is the buffer's index + 1.
 pub(crate) const PIN_SHARED: u64 = 1 << 32;
@@ -47,7 +47,13 @@ pub(crate) struct ProcessArea {
     pub multiblock: AtomicU64,
     /// Place in `held` that the next held pin goes to.
     pub held_next: AtomicU64,
-    pub pad: [AtomicU64; 4],
+    /// Buffers that the process has asked for.
+    pub claims: AtomicU64,
+    /// While the process writes a list of buffers: 1 + an address before which none of them has a change; else 0.
+    pub writing_rba: AtomicU64,
+    /// Lists that the process has written.
+    pub write_turn: AtomicU64,
+    pub pad: [AtomicU64; 1],
     /// Buffers that the process may come back to without a latch; see [`crate::held`].
     pub held: [AtomicU64; HELD_MAX],
     /// The first [`GROUP_BLOCKS_MAX`] entries belong to the change group and go with the image of the same number.
@@ -98,7 +104,7 @@ impl BufferCache {
     /// Gives a shared pin back. Latches: the chain's, taken and released.
     pub(crate) fn drop_shared(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
         let h = &self.headers[buffer];
-        let s = self.lock_chain(p, h.block(), Where::KcbRelease);
+        let s = self.lock_buffer(p, buffer, h.block(), Where::KcbRelease);
         s.set(&h.state, h.state().0 - SHARED_ONE);
         s.set(&self.areas[slot].pins[entry], 0);
     }
@@ -108,32 +114,36 @@ impl BufferCache {
         self.give_up(p, slot, entry, buffer, None);
     }
 
-    /// Gives an exclusive pin back after a change whose redo begins at `low_rba`: the buffer is dirty. Latches: the
-    /// chain's.
+    /// Gives an exclusive pin back after a change whose redo begins at `low_rba`, 0 without redo: the buffer is dirty.
+    /// Latches: the chain's, and for the first change that of the checkpoint queue.
     pub(crate) fn drop_changed(&self, p: &Process, slot: usize, entry: usize, buffer: usize, low_rba: u64) {
         self.give_up(p, slot, entry, buffer, Some(low_rba));
     }
 
     fn give_up(&self, p: &Process, slot: usize, entry: usize, buffer: usize, changed: Option<u64>) {
         let h = &self.headers[buffer];
-        let s = self.lock_chain(p, h.block(), Where::KcbReleaseSlow);
-        let mut state = h.state().without_owner().clear(READING);
-        if let Some(low_rba) = changed {
-            if !state.is(DIRTY) {
-                s.set(&h.low_rba, low_rba);
-            }
-            state = state.set(DIRTY);
-        }
-        s.set(&h.state, state.0);
+        let s = self.lock_buffer(p, buffer, h.block(), Where::KcbReleaseSlow);
+        let state = h.state().without_owner().clear(READING);
         s.set(&self.areas[slot].pins[entry], 0);
-        drop(s);
+        match changed.filter(|_| !state.is(DIRTY)) {
+            Some(low_rba) => {
+                let queue = self.lock_queue_of(p, buffer, Where::KcbCheckpointLink);
+                self.link_queue(&queue, buffer, low_rba);
+                s.set(&h.state, state.set(DIRTY).0);
+                queue.end_with(s);
+            }
+            None => {
+                s.set(&h.state, state.0);
+                drop(s);
+            }
+        }
         self.wake(h);
     }
 
     /// Takes a buffer whose frame never got its contents out of its chain and frees it. Latches: the chain's.
     pub(crate) fn abandon(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
         let h = &self.headers[buffer];
-        let s = self.lock_chain(p, h.block(), Where::KcbUnlinkBuffer);
+        let s = self.lock_buffer(p, buffer, h.block(), Where::KcbUnlinkBuffer);
         if h.identity.load(Ordering::Relaxed) != 0 {
             self.unlink_chain(&s, buffer);
         }
@@ -146,7 +156,7 @@ impl BufferCache {
     /// Frees everything a dead process had in the cache: finishes the publication it was in, or drops its pins.
     ///
     /// To be called after the dead process's micro-undo was rolled back and its latches were freed; `number` is the
-    /// dead one's. Latches: `cache buffers chains` and `checkpoint queue latch`, one at a time; none on return.
+    /// dead one's. Latches: `cache buffers chains` and `checkpoint queue latch`; none on return.
     pub fn clean_up(&self, p: &Process, number: u32) {
         let dead = number as usize - 1;
         let area = &self.areas[dead];
@@ -163,7 +173,6 @@ impl BufferCache {
             match pin & PIN_KIND {
                 PIN_SHARED => self.drop_shared(p, dead, entry, buffer),
                 PIN_GROUP if publishing && pin & PIN_CHANGED != 0 => {
-                    self.enqueue_dirty(p, buffer);
                     self.drop_changed(p, dead, entry, buffer, low_rba);
                 }
                 _ if self.headers[buffer].state().is(READING) => self.abandon(p, dead, entry, buffer),
@@ -181,6 +190,7 @@ impl BufferCache {
                 self.end_write(p, dead, word, buffer, false);
             }
         }
+        area.writing_rba.store(0, Ordering::SeqCst);
         for word in &area.image_of {
             word.store(0, Ordering::Relaxed);
         }

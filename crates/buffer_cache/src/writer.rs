@@ -1,4 +1,9 @@
-//! Writing dirty buffers: the work of DBWR, and what a checkpoint does.
+//! Writing dirty buffers: the work of DBWn, and what a checkpoint does.
+//!
+//! Each DBWn writes for a share of the working sets ([`Share`]): buffers that are to be replaced first, then those from
+//! the heads of the checkpoint queues. Who makes a checkpoint writes from the heads of all queues up to the position that
+//! it has announced, asks all DBWn to do the same for theirs, and is done when the oldest change that is not in the files
+//! is behind that position. No scan over all buffers is needed for either.
 //!
 //! A buffer is written from a private copy, taken by a versioned read while the buffer is marked WRITING, so that
 //! others go on reading and changing it. DIRTY is cleared before the copy is taken: a change made after that sets it
@@ -14,7 +19,8 @@
 
 use crate::header::*;
 use crate::pins::{ProcessArea, WRITES_MAX};
-use crate::{BufferCache, slot_of};
+use crate::sets::load;
+use crate::{BufferCache, Share, slot_of};
 use block::{BlockKind, BlockView, Image};
 use latch::Where;
 use process::{Process, SegmentStat};
@@ -25,6 +31,9 @@ use std::time::Duration;
 use types::{Ora, Rdba, Result};
 use wait::{Event, Stat};
 
+/// Buffers from the heads of the queues that a checkpoint puts in order at a time.
+const WINDOW_MAX: usize = 16 * WRITES_MAX;
+
 /// What a checkpoint came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -32,15 +41,6 @@ pub struct Checkpoint {
     pub rba: Rba,
     /// Buffers that had to be written for it.
     pub buffers: u64,
-}
-
-/// What would have to be written, as `v$instance_recovery` shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DirtyBuffers {
-    /// Dirty buffers.
-    pub buffers: u64,
-    /// Where the redo of the oldest change begins that is not on disk; `None` when there is none, or no redo.
-    pub oldest: Option<Rba>,
 }
 
 /// A copy of a buffer on its way to the file.
@@ -65,6 +65,7 @@ impl Drop for Writes<'_> {
         for copy in &self.copies {
             self.cache.end_write(self.p, slot_of(self.p), copy.word, copy.buffer, copy.written);
         }
+        self.cache.area(self.p).writing_rba.store(0, Ordering::SeqCst); // nothing is being written
     }
 }
 
@@ -77,40 +78,58 @@ impl BufferCache {
     /// # Errors
     /// ORA-01114 when the device fails; the buffers stay dirty. Those of forcing redo.
     pub fn write_batch(&self, p: &Process, max: usize) -> Result<usize> {
-        let written = self.write_replaced(p, max)?;
+        let written = self.write_replaced(p, Share::ALL, max)?;
         let left = max.min(WRITES_MAX).saturating_sub(written);
-        Ok(written + if left > 0 { self.write_older(p, Rba(u64::MAX), left)? } else { 0 })
+        Ok(written + if left > 0 { self.write_older(p, Share::ALL, Rba(u64::MAX), left)? } else { 0 })
     }
 
-    /// Writes up to `max` dirty buffers of the write lists: those that keep others from finding a free one.
+    /// Writes up to `max` dirty buffers of the write lists of these sets: those that keep others from finding a free
+    /// one.
     ///
     /// # Errors
     /// As [`BufferCache::write_batch`].
-    pub fn write_replaced(&self, p: &Process, max: usize) -> Result<usize> {
-        let max = max.min(WRITES_MAX);
-        let mut list = Vec::with_capacity(max);
-        for n in 0..self.sets.len() {
-            self.write_list_head(p, n, max - list.len(), &mut list);
-        }
+    pub fn write_replaced(&self, p: &Process, share: Share, max: usize) -> Result<usize> {
+        let mut list =
+            self.collect(p, share, max.min(WRITES_MAX), &|n, max, list| self.write_list_head(p, n, max, list));
         p.count(Stat::DbwrLruScans, 1);
         let written = self.write_list(p, &mut list)?;
         p.count(Stat::PhysicalWritesNonCheckpoint, written as u64);
         Ok(written)
     }
 
-    /// Writes up to `max` dirty buffers whose first change is before `before`, the oldest first: what a coming
-    /// checkpoint would have to write.
+    /// Writes up to `max` dirty buffers of these sets whose first change is before `before`, the oldest first: what a
+    /// coming checkpoint would have to write.
     ///
     /// # Errors
     /// As [`BufferCache::write_batch`].
-    pub fn write_older(&self, p: &Process, before: Rba, max: usize) -> Result<usize> {
+    pub fn write_older(&self, p: &Process, share: Share, before: Rba, max: usize) -> Result<usize> {
         let max = max.min(WRITES_MAX);
-        let mut list = Vec::with_capacity(max);
-        for n in 0..self.sets.len() {
-            self.queue_head(p, n, max - list.len(), &mut list);
-        }
-        list.retain(|b| self.headers[*b].low_rba.load(Ordering::Relaxed) < before.0);
+        let mut list = self.collect(p, share, max, &|n, max, list| self.queue_head(p, n, before, max, list));
         self.write_list(p, &mut list)
+    }
+
+    /// Up to `max` buffers that `take` finds in the sets of a share. Each list begins with another set, so that none is
+    /// always last.
+    fn collect(
+        &self,
+        p: &Process,
+        share: Share,
+        max: usize,
+        take: &dyn Fn(usize, usize, &mut Vec<usize>),
+    ) -> Vec<usize> {
+        let turn = &self.area(p).write_turn;
+        let before = turn.load(Ordering::Relaxed);
+        turn.store(before.wrapping_add(1), Ordering::Relaxed);
+        let mut list = Vec::with_capacity(max);
+        for n in self.sets_of(share, before as usize) {
+            take(n, max - list.len(), &mut list);
+        }
+        list
+    }
+
+    /// The address before which DBWn are to write all changes, for checkpoints that are being made.
+    pub fn write_before_rba(&self) -> Rba {
+        Rba(self.figures.write_before.load(Ordering::Acquire))
     }
 
     /// Writes everything that was dirty when this was called and waits until it is on the device.
@@ -157,72 +176,64 @@ impl BufferCache {
         }
     }
 
-    /// Writes every buffer with a change before `rba`; returns how many this process wrote.
+    /// Writes every buffer with a change before `rba`; returns how many this process wrote. All DBWn are asked to write
+    /// theirs; nothing depends on it.
     fn write_before(&self, p: &Process, rba: Rba) -> Result<u64> {
+        if !self.redo.wanted() {
+            return self.write_present(p);
+        }
+        self.figures.write_before.fetch_max(rba.0, Ordering::AcqRel);
+        self.post_writer(p, None);
         let mut written = 0;
-        for round in 0u64.. {
-            let mut list = self.dirty_before(p, rba);
-            if !self.redo.wanted() && round > 2 {
-                // Without addresses new changes look like old ones: what was dirty at the beginning has been written.
-                list.retain(|b| self.headers[*b].state().is(WRITING));
-            }
-            if list.is_empty() {
-                return Ok(written);
-            }
-            list.sort_by_cached_key(|b| self.headers[*b].block()); // once each: others give buffers to other blocks
+        while self.oldest_change(p).is_some_and(|oldest| oldest < rba) {
             let before = written;
-            for chunk in list.chunks_mut(WRITES_MAX) {
-                written += self.write_list(p, chunk)? as u64;
-            }
-            p.count(Stat::DbwrCheckpointBuffersWritten, written - before);
+            written += self.write_window(p, rba, usize::MAX)?;
             if written == before {
-                // What is left is being published, or written by somebody else.
-                let at = self.headers[list[0]].block();
-                let _w = p.wait(Event::WriteCompleteWaits, at.file().into(), at.block().into(), 0);
-                os::clock::sleep(Duration::from_micros(200));
-                p.help_the_dead();
+                // What is left is being published, or written by another process.
+                self.wait_for_write(p);
             }
         }
-        unreachable!("the loop ends by returning")
+        Ok(written)
     }
 
-    /// Buffers with a change before `rba` that is not on disk yet.
-    fn dirty_before(&self, p: &Process, rba: Rba) -> Vec<usize> {
-        let mut list = Vec::new();
-        for (buffer, h) in self.headers.iter().enumerate() {
-            // One word says it: a change is in DIRTY or in WRITING until it is on disk. Its address is read under the
-            // latch.
-            if h.state().0 & (DIRTY | WRITING) == 0 {
-                continue;
-            }
-            let at = h.block();
-            let _s = self.lock_chain(p, at, Where::KcbWriteBegin);
-            let (state, low) = (h.state(), |w: &AtomicU64| w.load(Ordering::Relaxed) < rba.0);
-            if h.block() != at || state.is(DIRTY) && low(&h.low_rba) || state.is(WRITING) && low(&h.write_rba) {
-                list.push(buffer); // one that changed its block meanwhile is looked at again
+    /// Without redo changes have no addresses, and the queues are in order of time: writes what they hold now.
+    fn write_present(&self, p: &Process) -> Result<u64> {
+        let (present, mut written) = (self.queue_length(), 0);
+        while written < present && self.queue_length() > 0 {
+            let before = written;
+            written += self.write_window(p, Rba(u64::MAX), (present - written) as usize)?;
+            if written == before {
+                self.wait_for_write(p);
             }
         }
-        list
+        for area in self.areas {
+            while area.writing_rba.load(Ordering::SeqCst) != 0 {
+                self.wait_for_write(p);
+            }
+        }
+        Ok(written)
     }
 
-    /// What is dirty, read without latches: for views.
-    pub fn dirty_buffers(&self) -> DirtyBuffers {
-        let mut dirty = DirtyBuffers { buffers: 0, oldest: None };
-        let mut note = |word: &AtomicU64| {
-            let rba = Some(word.load(Ordering::Relaxed)).filter(|rba| *rba > 0).map(Rba);
-            dirty.oldest = [dirty.oldest, rba].into_iter().flatten().min();
-        };
-        for h in self.headers {
-            let state = h.state();
-            if state.is(DIRTY) {
-                note(&h.low_rba);
-            }
-            if state.is(WRITING) {
-                note(&h.write_rba);
-            }
-            dirty.buffers += u64::from(state.is(DIRTY));
+    /// Writes up to `max` buffers from the heads of all queues, as far as they were changed before `rba`: so many at a
+    /// time that neighbouring blocks meet.
+    fn write_window(&self, p: &Process, rba: Rba, max: usize) -> Result<u64> {
+        let max = max.min(WINDOW_MAX);
+        let mut list = self.collect(p, Share::ALL, max, &|n, max, list| self.queue_head(p, n, rba, max, list));
+        list.sort_by_cached_key(|b| self.headers[*b].block()); // once each: others give buffers to other blocks
+        let mut written = 0;
+        for chunk in list.chunks_mut(WRITES_MAX) {
+            written += self.write_list(p, chunk)? as u64;
         }
-        dirty
+        p.count(Stat::DbwrCheckpointBuffersWritten, written);
+        Ok(written)
+    }
+
+    fn wait_for_write(&self, p: &Process) {
+        let oldest = (0..self.sets.len()).find_map(|n| self.link(load(&self.sets[n].queue_first)));
+        let at = oldest.map_or(Rdba(0), BufferHeader::block);
+        let _w = p.wait(Event::WriteCompleteWaits, at.file().into(), at.block().into(), 0);
+        os::clock::sleep(Duration::from_micros(200));
+        p.help_the_dead();
     }
 
     /// Writes these buffers, at most [`WRITES_MAX`], as far as they can be written now; returns how many.
@@ -235,7 +246,6 @@ impl BufferCache {
         let (writes, newest) = self.copy_all(p, buffers, &mut images);
         let written = self.write_copies(p, writes, newest, &mut images);
         self.give_images(images);
-        self.dequeue_clean(p, buffers);
         self.give_back_written(p, buffers);
         written
     }
@@ -286,7 +296,10 @@ impl BufferCache {
             os::crash::point("cache-some-blocks");
             self.note_write(at.file(), run.len() as u64, os::clock::now_ns() - began);
             self.count_writes(p, bytes);
-            writes.copies[run].iter_mut().for_each(|c| c.written = true);
+            for copy in &mut writes.copies[run] {
+                copy.written = true;
+                self.sets[self.set_of(copy.buffer)].written.fetch_add(1, Ordering::Relaxed);
+            }
         }
         cover.done();
         Ok(writes.copies.len())
@@ -331,19 +344,30 @@ impl BufferCache {
         p.count(Stat::DbwrTransactionTableWrites, headers as u64);
     }
 
-    /// Marks a dirty buffer as being written by this process; false when it is clean, being written or not yet
-    /// published.
+    /// Marks a dirty buffer as being written by this process and takes it off the checkpoint queue; false when it is
+    /// clean, being written or not yet published.
+    ///
+    /// Latches: `cache buffers chains`, and `checkpoint queue latch` in it; none on return.
     fn begin_write(&self, p: &Process, word: &AtomicU64, buffer: usize) -> bool {
         let h = &self.headers[buffer];
         let at = h.block();
-        let s = self.lock_chain(p, at, Where::KcbWriteBegin);
+        let s = self.lock_buffer(p, buffer, at, Where::KcbWriteBegin);
         let state = h.state();
         if h.block() != at || !state.is(DIRTY) || state.is(WRITING) || state.is(READING) {
             return false;
         }
+        let queue = self.lock_queue_of(p, buffer, Where::KcbCheckpointUnlink);
+        let low = load(&h.low_rba);
+        // A look for the oldest change goes through the queues first: it finds this one there or here.
+        let (writing, bound) = (&self.area(p).writing_rba, low.saturating_add(1));
+        if !(1..=bound).contains(&load(writing)) {
+            writing.store(bound, Ordering::SeqCst);
+        }
+        self.unlink_queue(&queue, buffer);
         s.set(word, buffer as u64 + 1);
-        s.set(&h.write_rba, h.low_rba.load(Ordering::Relaxed));
+        s.set(&h.write_rba, low);
         s.set(&h.state, state.clear(DIRTY).set(WRITING).0);
+        queue.end_with(s);
         true
     }
 
@@ -368,14 +392,22 @@ impl BufferCache {
     pub(crate) fn end_write(&self, p: &Process, slot: usize, word: &AtomicU64, buffer: usize, written: bool) {
         debug_assert!(self.areas[slot].writes.iter().any(|w| std::ptr::eq(w, word)), "a note of that process");
         let h = &self.headers[buffer];
-        let s = self.lock_chain(p, h.block(), Where::KcbWriteDone);
+        let s = self.lock_buffer(p, buffer, h.block(), Where::KcbWriteDone);
         let state = h.state().clear(WRITING);
-        if !written {
-            s.set(&h.low_rba, h.write_rba.load(Ordering::Relaxed));
-        }
-        s.set(&h.state, if written { state.0 } else { state.set(DIRTY).0 });
         s.set(word, 0);
-        drop(s);
+        if written {
+            s.set(&h.state, state.0);
+            drop(s);
+        } else {
+            let queue = self.lock_queue_of(p, buffer, Where::KcbCheckpointLink);
+            if state.is(DIRTY) {
+                self.unlink_queue(&queue, buffer);
+            }
+            self.link_queue(&queue, buffer, load(&h.write_rba));
+            s.set(&h.state, state.set(DIRTY).0);
+            queue.end_with(s);
+            self.figures.failed_writes.fetch_add(1, Ordering::SeqCst); // before `writing_rba` goes
+        }
         self.wake(h);
     }
 
@@ -399,8 +431,7 @@ impl BufferCache {
     pub fn shut_down(&self, p: &Process, scn: types::Scn) -> Result<()> {
         self.flush(p)?;
         // What is left of temporary tables is nobody's.
-        let left = |h: &&BufferHeader| h.state().is(DIRTY) && !self.files.is_temporary(h.block().file());
-        let dirty = self.headers.iter().filter(left).count();
+        let dirty = self.count_dirty(p, &|h| !self.files.is_temporary(h.block().file()));
         if dirty > 0 {
             return Err(Ora::internal(format_args!("{dirty} buffers are dirty at shutdown")));
         }

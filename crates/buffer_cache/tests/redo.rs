@@ -73,7 +73,7 @@ fn logged_in(buffers: usize, redo_bytes: usize, has_area: bool) -> Logged {
     }
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     config.design = ChainDesign::Versioned;
-    config.working_sets = 2;
+    config.working_sets = 1 + buffers % 3;
     let (all, (layout, recorder)) =
         testing::instance(24, |b| (CacheLayout::reserve(b, &config), RecorderLayout::reserve(b, redo_bytes)));
     let redo = Recorder::create(all.sga(), &recorder, all);
@@ -285,12 +285,31 @@ fn with_copies_in_the_area_the_stream_makes_them_again_too() {
     (4..6).for_each(|seed| at_any_moment(seed, true));
 }
 
+/// Holds the files to what the cache says of them: every change before the oldest one that is missing is there.
+fn watch_oldest_change(l: &Logged, blocks: &[Rdba], over: &AtomicBool) {
+    let (p, mut model, mut looks) = (testing::attach(l.db.all, "watch"), Blocks::new(BEGIN), 0);
+    while !over.load(Ordering::SeqCst) {
+        let head = l.redo.head();
+        let oldest = l.db.cache.oldest_change(&p).map_or(head, |oldest| oldest.0.min(head));
+        assert!(oldest >= model.at, "{oldest:#x} behind {:#x}: what is in the files stays there", model.at);
+        model.apply(&l.table, &l.redo.stream(oldest), oldest, BLOCK);
+        // A block that is torn is being written.
+        for (at, image) in on_disk(&l.db.directory, blocks, 0).images {
+            let want = model.images.get(&at).map_or(0, |i| i.view().rba());
+            assert!(image.view().rba() >= want, "block {at} is of {:#x}, not of {want:#x}", image.view().rba());
+        }
+        looks += 1;
+        os::clock::sleep(Duration::from_micros(300));
+    }
+    assert!(looks > 20 && model.records > 100, "{looks} looks, {} records", model.records);
+}
+
 fn at_any_moment(seed: u64, has_area: bool) {
     {
         let l = logged_in(33 + seed as usize, 24 << 20, has_area);
         let blocks = loose_blocks(70);
         let (stored, over) = (Stored(AtomicU64::new(BEGIN)), AtomicBool::new(false));
-        let main = testing::attach(l.db.all, "crash");
+        let (main, failed) = (testing::attach(l.db.all, "crash"), AtomicU64::new(0));
         let mut model = Blocks::new(BEGIN);
         std::thread::scope(|scope| {
             for n in 0..3 {
@@ -304,7 +323,8 @@ fn at_any_moment(seed: u64, has_area: bool) {
                     over.store(true, Ordering::SeqCst);
                 });
             }
-            let (l, stored, over) = (&l, &stored, &over);
+            let (l, stored, over, failed) = (&l, &stored, &over, &failed);
+            scope.spawn(|| watch_oldest_change(l, &blocks, over));
             scope.spawn(move || {
                 let (p, mut random) = (testing::attach(l.db.all, "writer"), Random(seed * 100 + 50));
                 while !over.load(Ordering::SeqCst) {
@@ -312,6 +332,12 @@ fn at_any_moment(seed: u64, has_area: bool) {
                     match random.below(12) {
                         0 => checkpoint(l, &p, stored),
                         1..4 => l.redo.write_some(),
+                        4 => {
+                            l.redo.refuse_once(&p);
+                            let refused = l.db.cache.write_batch(&p, 1 + random.below(20) as usize).is_err();
+                            failed.fetch_add(refused.into(), Ordering::SeqCst);
+                            l.redo.accept_all();
+                        }
                         _ => drop(l.db.cache.write_batch(&p, 1 + random.below(20) as usize).unwrap()),
                     }
                     drop(at_work);
@@ -324,6 +350,7 @@ fn at_any_moment(seed: u64, has_area: bool) {
                 os::clock::sleep(Duration::from_micros(random.below(3000)));
             }
         });
+        assert!(failed.load(Ordering::SeqCst) > 0, "no write has failed");
         compare_frames(&l, &main, &blocks, &mut model);
         crash(&l, &blocks, &stored, &mut model, &mut Random(seed));
         let least = if has_area { 700 } else { 2500 };
@@ -331,7 +358,7 @@ fn at_any_moment(seed: u64, has_area: bool) {
         // Behind a checkpoint at rest nothing is left to do.
         checkpoint(&l, &main, &stored);
         assert_eq!(stored.0.load(Ordering::SeqCst), l.redo.head());
-        assert_eq!(l.db.cache.dirty_buffers().buffers, 0);
+        assert_eq!((l.db.cache.queue_length(), l.db.cache.oldest_change(&main)), (0, None));
         crash(&l, &blocks, &stored, &mut model, &mut Random(seed));
     }
 }
@@ -491,6 +518,45 @@ fn a_checkpoint_waits_for_groups_that_have_their_place_in_the_redo() {
     }
 }
 
+#[test]
+fn a_write_that_fails_puts_the_buffer_back_in_its_place() {
+    let l = logged(48, 1 << 20);
+    assert_eq!(l.db.cache.working_sets(), 1);
+    let (p, at) = (testing::attach(l.db.all, "p"), loose_blocks(4));
+    let begins: Vec<u64> = at
+        .iter()
+        .map(|a| {
+            let begin = l.redo.head();
+            l.db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 1)).unwrap();
+            begin
+        })
+        .collect();
+    let oldest = || l.db.cache.oldest_change(&p).map(|rba| rba.0);
+    for begin in &begins {
+        assert_eq!(oldest(), Some(*begin));
+        l.redo.refuse_once(&p);
+        assert!(l.db.cache.write_batch(&p, 1).unwrap_err().is(1013));
+        l.db.cache.assert_sets().unwrap();
+        assert_eq!(oldest(), Some(*begin), "what was not written is the oldest still");
+        assert_eq!(l.db.cache.write_batch(&p, 1).unwrap(), 1);
+    }
+    assert_eq!((oldest(), l.db.cache.queue_length()), (None, 0));
+    // A block that is changed again after it was written has its place by the new change.
+    let change = |n: usize| {
+        let begin = l.redo.head();
+        l.db.cache.in_group(&p, &scn, &mut |g| set_value(g, at[n], 2)).unwrap();
+        begin
+    };
+    let first = change(0);
+    let second = change(1);
+    assert_eq!(oldest(), Some(first));
+    assert_eq!(l.db.cache.write_batch(&p, 1).unwrap(), 1);
+    let third = change(0);
+    assert_eq!(oldest(), Some(second));
+    assert_eq!(l.db.cache.write_batch(&p, 1).unwrap(), 1);
+    assert_eq!(oldest(), Some(third));
+}
+
 /// What a process does in the cache; blocks 0 to 3 are there and dirty, the cache has room for few of the others.
 type Operation = (&'static str, fn(&Logged, &Process, &[Rdba]));
 
@@ -516,6 +582,11 @@ const OPERATIONS: &[Operation] = &[
     }),
     ("a write of dirty blocks", |l, p, _| {
         l.db.cache.write_batch(p, 20).unwrap();
+    }),
+    ("a write that fails", |l, p, at| {
+        l.db.cache.in_group(p, &scn, &mut |g| at[..2].iter().try_for_each(|a| set_value(g, *a, 2))).unwrap();
+        l.redo.refuse_once(p);
+        assert!(l.db.cache.write_batch(p, 20).is_err());
     }),
     ("a checkpoint", |l, p, _| {
         l.db.cache.checkpoint(p).unwrap();

@@ -11,6 +11,7 @@ use crate::metrics::{Metrics, MetricsLayout};
 use crate::sizes::Sizes;
 use crate::state::{Phase, State, StateLayout};
 use crate::storage::{Database, Storage, StorageLayout};
+use buffer_cache::Share;
 use latch::SleepAlgorithm;
 use params::{Designs, InitParams, LatchSleep, Param, ParamsLayout, SystemParams};
 use process::{Attach, Cancel, Process, ProcessConfig, ProcessLayout, Processes};
@@ -19,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use types::{Ora, Result};
 
-/// Blocks DBW0 writes at a time.
-const WRITE_BATCH: usize = 64;
+/// Blocks that a DBWn writes at a time.
+const WRITE_BATCH: usize = buffer_cache::WRITES_MAX;
 
 /// A running instance.
 pub struct Instance {
@@ -90,7 +91,7 @@ impl Instance {
         instance.advise_work_areas();
         instance.limit_memory();
         caches.servers.set_wake(|| instance.wake_supervisor());
-        storage.cache.set_writer(Box::new(|_| instance.post_writer()));
+        storage.cache.set_writer(Box::new(|_, set| instance.post_writers(set)));
         let p = instance.attach_background("supervisor")?;
         let retention_s = params.number(Param::UndoRetention).max(0) as u64;
         storage.open(&p, database, retention_s)?;
@@ -105,8 +106,8 @@ impl Instance {
     /// # Errors
     /// A write that failed; the database then cannot be opened again.
     pub fn close(&'static self) -> Result<()> {
-        // DBW0 is gone, too; rolling back may need more buffers than are clean.
-        self.state.clear_writer();
+        // The DBWn are gone, too; rolling back may need more buffers than are clean.
+        self.state.clear_writers();
         let p = self.attach_background("supervisor")?;
         self.processes.sweep(&p);
         self.storage.shut_down(&p)
@@ -220,15 +221,24 @@ impl Instance {
         self.processes.post(slot as u32 + 1);
     }
 
-    /// Asks DBW0 for free buffers; false while there is none.
-    fn post_writer(&self) -> bool {
-        match self.state.writer() {
-            Some(slot) => {
-                self.post(slot);
-                true
-            }
-            None => false,
-        }
+    /// DBWn processes.
+    pub fn db_writers(&self) -> usize {
+        self.sizes.db_writers
+    }
+
+    /// The working sets that DBWn number `n` writes for.
+    pub fn share_of_writer(&self, n: usize) -> Share {
+        Share { first: n, of: self.sizes.db_writers }
+    }
+
+    /// Wakes the DBWn of a working set, or all of them; false while there is none.
+    fn post_writers(&self, set: Option<usize>) -> bool {
+        let writers = match set {
+            Some(set) => set % self.sizes.db_writers..set % self.sizes.db_writers + 1,
+            None => 0..self.sizes.db_writers,
+        };
+        let there = writers.filter_map(|n| self.state.writer(n));
+        there.map(|slot| self.post(slot)).count() > 0
     }
 
     /// Notes that the child with this process id has ended, and wakes PMON if it left a slot behind.
@@ -442,30 +452,34 @@ impl Instance {
         p.tell_heap();
     }
 
-    /// Writes the dirty blocks that keep sessions from finding free buffers.
+    /// Writes the dirty blocks of a share that keep sessions from finding free buffers.
     ///
     /// # Errors
     /// A write that failed.
-    pub fn write_for_free_buffers(&self, p: &Process) -> Result<()> {
-        while self.storage.cache.write_replaced(p, WRITE_BATCH)? == WRITE_BATCH {}
+    pub fn write_for_free_buffers(&self, p: &Process, share: Share) -> Result<()> {
+        while self.storage.cache.write_replaced(p, share, WRITE_BATCH)? == WRITE_BATCH {}
         Ok(())
     }
 
-    /// Writes what was changed before `rba`, or, where there is no redo, everything; free buffers come first all the
-    /// while.
+    /// Writes what was changed before `rba` in a share, or, where there is no redo, everything; free buffers come first
+    /// all the while.
     ///
     /// # Errors
     /// A write that failed.
-    pub fn write_older(&self, p: &Process, rba: redo::Rba) -> Result<()> {
+    pub fn write_older(&self, p: &Process, share: Share, rba: redo::Rba) -> Result<()> {
         let rba = if rba.0 == 0 { redo::Rba(u64::MAX) } else { rba };
         let mut posts = p.posts();
-        while self.storage.cache.write_older(p, rba, WRITE_BATCH)? > 0 {
+        loop {
+            let written = self.storage.cache.write_older(p, share, rba, WRITE_BATCH)?;
+            p.count(wait::Stat::DbwrCheckpointBuffersWritten, written as u64);
+            if written == 0 {
+                return Ok(());
+            }
             if p.posts() != posts {
                 posts = p.posts();
-                self.write_for_free_buffers(p)?;
+                self.write_for_free_buffers(p, share)?;
             }
         }
-        Ok(())
     }
 
     /// Makes a checkpoint.

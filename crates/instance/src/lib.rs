@@ -36,6 +36,8 @@ pub use release::{BANNER, RELEASE};
 pub use scn_times::{ScnSampler, undo_totals};
 pub use sizes::{BACKGROUND_PROCESSES, Sizes, statements_of};
 pub use startup::{DATABASE_NAMES, Told, was_closed};
-pub use state::{Assigned, Assignment, ConnectTimes, ListenerWish, Phase, SLAVES_MAX, State, StateLayout};
+pub use state::{
+    Assigned, Assignment, ConnectTimes, ListenerWish, Phase, SLAVES_MAX, State, StateLayout, WRITERS_MAX, writer_name,
+};
 pub use storage::Storage;
 pub use text::Text;

@@ -28,6 +28,10 @@ pub struct Sizes {
     pub sessions: usize,
     pub block_size: usize,
     pub buffers: usize,
+    /// Working sets of the buffer cache, at most.
+    pub working_sets: usize,
+    /// DBWn processes.
+    pub db_writers: usize,
     pub pool_bytes: u64,
     pub result_cache_bytes: u64,
     /// Statements the library cache holds.
@@ -98,11 +102,14 @@ impl Sizes {
             0 => sessions * 11 / 10,
             n => n,
         };
+        let db_writers = writers(params, processes);
         let sizes = Sizes {
             processes,
             sessions,
             block_size,
             buffers,
+            working_sets: working_sets(params, buffers).max(db_writers),
+            db_writers,
             pool_bytes,
             result_cache_bytes,
             statements: statements_of(pool_bytes),
@@ -156,6 +163,7 @@ impl Sizes {
 
     fn write_back(&self, params: &mut InitParams, transactions: usize) {
         params.derive(Param::Sessions, self.sessions);
+        params.derive(Param::DbWriterProcesses, self.db_writers);
         params.derive(Param::Transactions, transactions);
         params.derive(Param::DbCacheSize, (self.buffers * self.block_size) as u64);
         params.derive(Param::SharedPoolSize, self.pool_bytes);
@@ -179,13 +187,43 @@ impl Sizes {
     }
 }
 
+/// Processors, as `cpu_count` has it.
+fn cpus(params: &InitParams) -> usize {
+    match params.number(Param::CpuCount) {
+        0 => os::cpu::count() as usize,
+        n => n as usize,
+    }
+}
+
+/// Working sets of the buffer cache: one for each processor, but none with few buffers, which would be swept out by the
+/// scans of one process.
+fn working_sets(params: &InitParams, buffers: usize) -> usize {
+    match params.number(Param::DbBlockLruLatches) as usize {
+        0 => cpus(params).min(buffers / SET_BUFFERS).clamp(1, SETS_BY_DEFAULT),
+        n => n,
+    }
+}
+
+/// The most working sets unless a number is given, and the fewest buffers of each.
+const SETS_BY_DEFAULT: usize = 64;
+const SET_BUFFERS: usize = 512;
+
+/// `db_writer_processes` unless it is given: one for eight processors. Never so many that there is no room for others.
+fn writers(params: &InitParams, processes: usize) -> usize {
+    let wanted = match params.is_default(Param::DbWriterProcesses) {
+        true => (cpus(params) / 8).clamp(1, WRITERS_BY_DEFAULT),
+        false => params.number(Param::DbWriterProcesses) as usize,
+    };
+    wanted.min(processes.saturating_sub(BACKGROUND_PROCESSES + 2)).clamp(1, crate::state::WRITERS_MAX)
+}
+
+/// The most DBWn processes unless a number is given.
+const WRITERS_BY_DEFAULT: usize = 36;
+
 /// `parallel_max_servers` unless it is given: ten for each thread of a processor, and no more than leave room for other
 /// processes, as Oracle has it with `pga_aggregate_target`.
 fn servers_by_default(params: &InitParams, processes: usize) -> usize {
-    let cpus = match params.number(Param::CpuCount) {
-        0 => os::cpu::count() as usize,
-        n => n as usize,
-    };
+    let cpus = cpus(params);
     let threads = params.number(Param::ParallelThreadsPerCpu).max(1) as usize;
     (cpus * threads * 10).min(processes.saturating_sub(15)).min(parallel::SERVERS_MAX)
 }
@@ -277,6 +315,19 @@ mod tests {
         assert_eq!(s.result_cache_bytes, 128 << 10);
         let (_, p) = derive(&["latch_generation=11.1"]).unwrap();
         assert_eq!(p.number(Param::ResultCacheTimeout), 60);
+    }
+
+    #[test]
+    fn sets_and_writers_follow_from_processors_and_buffers() {
+        let of = |pairs: &[&str]| derive(pairs).map(|(s, _)| (s.working_sets, s.db_writers)).unwrap();
+        assert_eq!(of(&["cpu_count=16", "db_cache_size=1G"]), (16, 2));
+        assert_eq!(of(&["cpu_count=500", "db_cache_size=100G"]), (64, 36));
+        assert_eq!(of(&["cpu_count=500", "db_cache_size=100G", "processes=24"]), (64, 13));
+        assert_eq!(of(&["cpu_count=16", "db_cache_size=16M"]), (4, 2));
+        assert_eq!(of(&["cpu_count=16", "db_block_buffers=64"]), (2, 2), "a set for each writer");
+        assert_eq!(of(&["cpu_count=2", "db_cache_size=1G", "_db_block_lru_latches=64"]), (64, 1));
+        assert_eq!(of(&["cpu_count=2", "db_cache_size=1G", "db_writer_processes=7"]), (7, 7));
+        assert_eq!(derive(&["cpu_count=40"]).unwrap().1.number(Param::DbWriterProcesses), 5);
     }
 
     #[test]

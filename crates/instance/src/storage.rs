@@ -249,6 +249,7 @@ impl StorageLayout {
     ) -> StorageLayout {
         let mut config = CacheConfig::new(sizes.buffers, sizes.block_size, sizes.slots());
         config.generation = generation;
+        config.working_sets = sizes.working_sets;
         config.design = match designs.cbc {
             CbcDesign::Exclusive => ChainDesign::Exclusive,
             // Latches of before 9.2 cannot be shared.

@@ -153,3 +153,46 @@ fn reads_changes_and_waits_are_counted_by_segment() {
         assert_eq!(of(&mut c, "segment scans"), 0);
     }
 }
+
+#[test]
+fn working_sets_are_divided_among_the_writers() {
+    let given = [("_db_block_lru_latches", "64"), ("db_writer_processes", "3"), ("db_block_buffers", "2100")];
+    let (_instance, mut c) = start(&given);
+    let processes = "select listagg(name || ' ' || description, ', ') within group (order by name) from v$bgprocess \
+                     where name like 'DBW%'";
+    let named = "DBW0 db writer process 0, DBW1 db writer process 1, DBW2 db writer process 2";
+    assert_eq!(row(&mut c, processes), [named]);
+    let sets = "select count(*), sum(cnum_set), count(distinct set_latch), max(set_id), count(distinct dbwr_num), \
+                max(end_buf# - start_buf# + 1 - cnum_set) from x$kcbwds";
+    assert_eq!(row(&mut c, sets), ["64", "2100", "64", "64", "3", "0"]);
+    let latches = "select count(*) from x$kcbwds w, v$latch_children l where l.addr = w.ckpt_latch \
+                   and l.name = 'checkpoint queue latch' and l.child# = w.set_id";
+    assert_eq!(number(&mut c, latches), 64);
+    let by_set = "select count(*) from (select set_ds, count(*) n from x$bh group by set_ds) b, x$kcbwds w \
+                  where b.set_ds = w.set_id and b.n = w.cnum_set";
+    assert_eq!(number(&mut c, by_set), 64);
+    let used = "select sum(anum_used), sum(cnum_repl + cnum_write - cnum_set), min(sign(anum_used)) from x$kcbwds";
+    run(&mut c, "create table t (id number primary key, pad varchar2(1000))");
+    // More than there are buffers: they are written to make room, and every set has its part.
+    for _ in 0..6 {
+        let sql = "insert into t select nvl((select max(id) from t), 0) + level, rpad('x', 1000, 'x') from dual \
+                   connect by level <= 3000";
+        run(&mut c, sql);
+        run(&mut c, "commit");
+    }
+    assert_eq!(row(&mut c, used), ["2100", "0", "1"]);
+    let written = "select count(*), min(sign(sum_wrt)) from (select dbwr_num, sum(sum_wrt) sum_wrt from x$kcbwds \
+                   group by dbwr_num)";
+    assert_eq!(row(&mut c, written), ["3", "1"]);
+    let by_writers = "select count(distinct p.pname) from v$process p, v$session s, v$session_event e \
+                      where p.addr = s.paddr and e.sid = s.sid and p.pname like 'DBW%' \
+                      and e.event = 'db file parallel write'";
+    assert_eq!(number(&mut c, by_writers), 3, "each writer has written");
+    assert_eq!(number(&mut c, "select count(pad) + max(id) from t"), 36_000);
+    run(&mut c, "update t set pad = 'y' where id <= 100");
+    run(&mut c, "commit");
+    let newest = number(&mut c, "select max(low_rba) from x$kcbwds where num_queued > 0");
+    run(&mut c, "alter system checkpoint");
+    let oldest = number(&mut c, &format!("select nvl(min(low_rba), {newest} + 1) from x$kcbwds where num_queued > 0"));
+    assert!(oldest > newest, "{oldest:#x} is no newer than {newest:#x}");
+}

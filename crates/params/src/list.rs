@@ -152,7 +152,7 @@ params! {
     ProcessPoolMaxCount "_process_pool_max_count" int(0, 1000), "32", Static, false, "maximum number of server processes that wait for a client";
     ProcessPoolMaxSessions "_process_pool_max_sessions" int(1, 1000000), "1000", Static, false, "maximum number of sessions that one server process serves";
     Sessions "sessions" int(1, 65535), "0", Static, true, "user and system sessions";
-    DbWriterProcesses "db_writer_processes" int(1, 1), "1", Static, false, "number of background database writer processes to start";
+    DbWriterProcesses "db_writer_processes" int(1, 100), "1", Static, true, "number of background database writer processes to start";
     JobQueueProcesses "job_queue_processes" int(0, 1000), "16", System, false, "maximum number of job queue slave processes";
     CpuCount "cpu_count" int(0, 4096), "0", System, false, "number of CPUs for this instance";
     ResourceLimit "resource_limit" BOOL, "TRUE", System, false, "master switch for resource limit";
@@ -218,6 +218,7 @@ params! {
     MutexSpinCount "_mutex_spin_count" int(0, 1_000_000), "255", System, false, "Mutex spin count";
     KglTimeToWaitForLocks "_kgl_time_to_wait_for_locks" int(0, 1440), "15", Both, false, "time to wait for locks and pins before timing out";
     KglHotObjectCopies "_kgl_hot_object_copies" int(0, 255), "0", Static, false, "Number of copies for the hot object";
+    DbBlockLruLatches "_db_block_lru_latches" int(0, 1024), "0", Static, false, "number of lru latches: working sets of the buffer cache; 0: by cpu_count";
     DbBlockHashLatches "_db_block_hash_latches" int(0, 1 << 20), "0", Static, false, "Number of database block hash latches";
     DbBlockHashBuckets "_db_block_hash_buckets" int(0, 1 << 28), "0", Static, false, "Number of database block hash buckets";
 
@@ -359,7 +360,6 @@ pub const WITHOUT_EFFECT: &[Param] = &[
     Param::MaxDumpFileSize,
     Param::DbCreateFileDest,
     Param::Spfile,
-    Param::DbWriterProcesses,
     Param::LargePoolSize,
     Param::JavaPoolSize,
     Param::SgaMaxSize,

@@ -16,7 +16,8 @@ use types::Ora;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Pmon,
-    Dbw0,
+    /// Writes dirty blocks of a share of the working sets, by number.
+    Dbw(u32),
     Lgwr,
     Ckpt,
     Arc0,
@@ -41,7 +42,7 @@ impl Role {
     pub fn name(self) -> String {
         match self {
             Role::Pmon => "PMON".into(),
-            Role::Dbw0 => "DBW0".into(),
+            Role::Dbw(n) => instance::writer_name(n as usize),
             Role::Lgwr => "LGWR".into(),
             Role::Ckpt => "CKPT".into(),
             Role::Arc0 => "ARC0".into(),
@@ -77,7 +78,7 @@ impl Role {
             Role::Pmon => 472,
             Role::Lgwr => 470,
             Role::Ckpt => 469,
-            Role::Dbw0 => 471,
+            Role::Dbw(_) => 471,
             Role::Smon => 474,
             _ => 449,
         }
@@ -132,7 +133,7 @@ pub fn run(
         },
         (Role::Server | Role::Lsnr, _) => Ok(()),
         (Role::Pmon, _) => background::pmon(instance, &|text| alert.write(text)),
-        (Role::Dbw0, _) => background::dbw0(instance),
+        (Role::Dbw(n), _) => background::dbwn(instance, n as usize),
         (Role::Lgwr, _) => background::lgwr(instance, &|text| alert.write(text)),
         (Role::Ckpt, _) => background::ckpt(instance, &|text| alert.write(text)),
         (Role::Arc0, _) => background::arc0(instance, &|text| alert.write(text)),

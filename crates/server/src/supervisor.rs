@@ -266,11 +266,12 @@ impl Supervisor {
 
     fn start_processes(&mut self, place: &Place) -> Result<(), String> {
         use Role::*;
-        let all = [Pmon, Dbw0, Lgwr, Ckpt, Smon, Arc0, Cjq0, Mmon, Mmnl];
+        let writers = (0..self.instance.db_writers() as u32).map(Dbw);
+        let all = [Pmon].into_iter().chain(writers).chain([Lgwr, Ckpt, Smon, Arc0, Cjq0, Mmon, Mmnl]);
         // A throw-away database has no ARC0 and no MMON: sessions that wait for a log archive it, and snapshots are
         // taken on request.
         let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !place.is_ephemeral();
-        for role in all.into_iter().filter(is_wanted) {
+        for role in all.filter(is_wanted) {
             let pid = self.fork(role, Given::Nothing)?;
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
@@ -748,7 +749,9 @@ impl Supervisor {
         self.wait_gone(|r| !r.is_background(), None)?;
         self.end_role(|r| r == Role::Smon, FINISH_LIMIT)?;
         self.end_role(|r| r == Role::Pmon, FINISH_LIMIT)?;
-        for role in [Role::Arc0, Role::Dbw0, Role::Ckpt, Role::Lgwr] {
+        self.end_role(|r| r == Role::Arc0, FINISH_LIMIT)?;
+        self.end_role(|r| matches!(r, Role::Dbw(_)), FINISH_LIMIT)?;
+        for role in [Role::Ckpt, Role::Lgwr] {
             self.end_role(|r| r == role, FINISH_LIMIT)?;
         }
         self.instance.close().map_err(|e| e.to_string())

@@ -1,10 +1,10 @@
-//! The buffer cache: `v$bh`, `x$bh`, `v$buffer_pool`, `v$buffer_pool_statistics`, `v$waitstat`, `v$filestat`,
+//! The buffer cache: `v$bh`, `x$bh`, `x$kcbwds`, `v$buffer_pool`, `v$buffer_pool_statistics`, `v$waitstat`, `v$filestat`,
 //! `v$sess_io`.
 //!
 //! Headers are read without latches: a row is what its words said while it was made. Consistent-read clones are private
 //! memory of the process that reads, so no buffer is ever in the state CR.
 
-use buffer_cache::{BufferInfo, FileIo};
+use buffer_cache::{BufferInfo, FileIo, SetInfo};
 use std::collections::HashMap;
 use types::{Result, Value};
 use wait::{Event, Stat};
@@ -245,6 +245,71 @@ pub fn kcbbh(s: &Source<'_>) -> Result<Vec<Row>> {
         ]
     };
     Ok(buffers(s).map(row).collect())
+}
+
+/// The working sets. LOW_RBA, ANUM_USED and NUM_QUEUED are Latchwork's own.
+pub const KCBWDS: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("INDX", N),
+    ("INST_ID", N),
+    ("CON_ID", N),
+    ("SET_ID", N),
+    ("POOL_ID", N),
+    ("DBWR_NUM", N),
+    ("BLK_SIZE", N),
+    ("SET_LATCH", R(8)),
+    ("CKPT_LATCH", R(8)),
+    ("START_BUF#", N),
+    ("END_BUF#", N),
+    ("CNUM_SET", N),
+    ("CNUM_REPL", N),
+    ("ANUM_REPL", N),
+    ("CNUM_WRITE", N),
+    ("HBUFS", N),
+    ("ANUM_USED", N),
+    ("NUM_QUEUED", N),
+    ("LOW_RBA", N),
+    ("BUF_GOT", N),
+    ("SUM_WRT", N),
+    ("SUM_SCN", N),
+    ("FBWAIT", N),
+    ("FBINSP", N),
+    ("DBINSP", N),
+];
+
+pub fn kcbwds(s: &Source<'_>) -> Vec<Row> {
+    let cache = s.shared.txns.cache();
+    let row = |of: SetInfo| {
+        vec![
+            address(of.lru_latch),
+            n(of.number as u64),
+            n(1u64),
+            n(0u64),
+            n(of.number as u64 + 1),
+            n(3u64),
+            n((of.number % s.instance.db_writers()) as u64),
+            n(cache.block_size() as u64),
+            address(of.lru_latch),
+            address(of.queue_latch),
+            n(of.first_buffer as u64),
+            n(of.first_buffer as u64 + of.buffers - 1),
+            n(of.buffers),
+            n(of.buffers.saturating_sub(of.to_be_written)),
+            n(of.listed),
+            n(of.to_be_written),
+            n(of.hot),
+            n(of.used),
+            n(of.dirty),
+            n(of.low_rba),
+            n(of.replaced),
+            n(of.written),
+            n(of.inspected),
+            n(of.free_waits),
+            n(of.inspected),
+            n(of.dirty_inspected),
+        ]
+    };
+    (0..cache.working_sets()).filter_map(|set| cache.set_info(set)).map(row).collect()
 }
 
 pub fn buffer_pool(s: &Source<'_>) -> Vec<Row> {

@@ -171,6 +171,7 @@ views! {
     "X$KTEXT" | space::KTEXT => space::ktext;
     "V$BH" | buffers::BH => buffers::bh;
     "X$BH" | buffers::KCBBH => buffers::kcbbh;
+    "X$KCBWDS" | buffers::KCBWDS => buffers::kcbwds;
     "V$BUFFER_POOL" | buffers::BUFFER_POOL => buffers::buffer_pool;
     "V$BUFFER_POOL_STATISTICS" | buffers::BUFFER_POOL_STATISTICS => buffers::buffer_pool_statistics;
     "V$DB_CACHE_ADVICE" | advice::DB_CACHE_ADVICE => advice::db_cache_advice;

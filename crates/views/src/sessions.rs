@@ -571,7 +571,6 @@ pub fn process(s: &Source<'_>) -> Vec<Row> {
 const BACKGROUND: &[(&str, &str)] = &[
     ("PMON", "process cleanup"),
     ("SMON", "System Monitor Process"),
-    ("DBW0", "db writer process 0"),
     ("LGWR", "Redo etc."),
     ("CKPT", "checkpoint"),
     ("MMON", "Manageability Monitor Process"),
@@ -584,8 +583,12 @@ pub fn bgprocess(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (number, slot) in s.processes.live().filter(|(_, slot)| slot.is_background()) {
         let name = slot.name();
-        let what = BACKGROUND.iter().find(|(known, _)| *known == name).map_or("", |(_, what)| *what);
-        rows.push(vec![address(s.process_address(number)), n(slot.serial()), t(&name), t(what), n(0u64)]);
+        let writer = (0..s.instance.db_writers()).find(|n| instance::writer_name(*n) == name);
+        let what = match writer {
+            Some(number) => format!("db writer process {number}"),
+            None => BACKGROUND.iter().find(|(known, _)| *known == name).map_or("", |(_, what)| *what).into(),
+        };
+        rows.push(vec![address(s.process_address(number)), n(slot.serial()), t(&name), t(&what), n(0u64)]);
     }
     rows
 }

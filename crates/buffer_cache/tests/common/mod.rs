@@ -49,11 +49,25 @@ pub fn tablespace(spec: &mut CreateDatabase, number: u32) -> &mut TablespaceSpec
 pub fn over(directory: PathBuf, files: DataFiles, design: ChainDesign, buffers: usize) -> Db {
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     config.design = design;
-    config.working_sets = 1 + buffers % 2;
-    let (all, layout) = testing::instance(24, |b| CacheLayout::reserve(b, &config));
+    config.working_sets = 1 + buffers % 4;
+    over_config(directory, files, &config)
+}
+
+pub fn over_config(directory: PathBuf, files: DataFiles, config: &CacheConfig) -> Db {
+    let (all, layout) = testing::instance(24, |b| CacheLayout::reserve(b, config));
+    over_layout(directory, files, config, all, &layout)
+}
+
+pub fn over_layout(
+    directory: PathBuf,
+    files: DataFiles,
+    config: &CacheConfig,
+    all: &'static Processes,
+    layout: &CacheLayout,
+) -> Db {
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
-    let cache = BufferCache::create(all.sga(), &layout, &config, Arc::new(files), table, Box::new(NoRedo));
+    let cache = BufferCache::create(all.sga(), layout, config, Arc::new(files), table, Box::new(NoRedo));
     let cache = Arc::new(cache);
     cache.register_with(all);
     Db { all, cache, directory }

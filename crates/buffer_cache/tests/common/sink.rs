@@ -16,6 +16,8 @@ const PROCESSES: usize = 24;
 const HEAD: usize = 0;
 const IMAGE_BEFORE: usize = 1;
 const ON_DISK: usize = 2;
+/// The number of the process whose next wait for the disk fails.
+const REFUSED: usize = 3;
 const PENDING: usize = 8;
 const PENDING_END: usize = PENDING + PROCESSES;
 const WORDS: usize = PENDING_END + PROCESSES;
@@ -62,6 +64,16 @@ impl Recorder {
     /// The stream from its beginning to `upto`.
     pub fn stream(&self, upto: u64) -> Vec<u8> {
         self.bytes[..upto as usize].iter().map(|b| b.load(Ordering::Relaxed)).collect()
+    }
+
+    /// The next time that this process waits for redo on disk it is refused.
+    pub fn refuse_once(&self, p: &Process) {
+        self.words[REFUSED].store(p.number().into(), Ordering::SeqCst);
+    }
+
+    /// Nobody is refused any more.
+    pub fn accept_all(&self) {
+        self.words[REFUSED].store(0, Ordering::SeqCst);
     }
 
     pub fn write_some(&self) {
@@ -119,6 +131,10 @@ impl RedoSink for Recorder {
     }
     fn force(&self, p: &Process, upto: Rba) -> Result<()> {
         assert!(upto.0 <= self.head(), "nobody waits for redo that is not there");
+        let refused = &self.words[REFUSED];
+        if refused.compare_exchange(p.number().into(), 0, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            return Err(Ora::new(1013));
+        }
         loop {
             self.write_some();
             if self.on_disk() >= upto {

@@ -15,4 +15,4 @@ mod words;
 pub use listener::ListenerWish;
 pub use logons::ConnectTimes;
 pub use slaves::{Assigned, Assignment};
-pub use words::{Phase, SLAVES_MAX, State, StateLayout};
+pub use words::{Phase, SLAVES_MAX, State, StateLayout, WRITERS_MAX, writer_name};

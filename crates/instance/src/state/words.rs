@@ -5,6 +5,19 @@ use process::Owner;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+/// Most DBWn processes an instance can have: the limit of `db_writer_processes`.
+pub const WRITERS_MAX: usize = 100;
+
+/// The name of writer `n`: DBW0 to DBW9, DBWa to DBWz, BW36 and on.
+#[must_use]
+pub fn writer_name(n: usize) -> String {
+    match n {
+        0..10 => format!("DBW{n}"),
+        10..36 => format!("DBW{}", char::from(b'a' + (n - 10) as u8)),
+        _ => format!("BW{n}"),
+    }
+}
+
 /// Most job slaves an instance can have: the limit of `job_queue_processes`.
 pub const SLAVES_MAX: usize = 1000;
 
@@ -35,8 +48,8 @@ sga::sga_struct! {
         pub(super) job_coordinator: AtomicU32,
         /// The same of PMON.
         pub(super) pmon: AtomicU32,
-        /// The same of DBW0.
-        pub(super) writer: AtomicU32,
+        /// The same of each DBWn.
+        pub(super) writers: [AtomicU32; WRITERS_MAX],
         /// 1: only users with RESTRICTED SESSION may log on.
         pub(super) restricted: AtomicU32,
         /// Refused logons that were listed in the alert log, and in the audit trail: the minute in the high half, how
@@ -213,19 +226,19 @@ impl State {
         (self.fixed.pmon.load(Ordering::Acquire) as usize).checked_sub(1)
     }
 
-    /// Sets the process slot of DBW0.
-    pub fn set_writer(&self, slot: usize) {
-        self.fixed.writer.store(slot as u32 + 1, Ordering::Release);
+    /// Sets the process slot of DBWn number `n`.
+    pub fn set_writer(&self, n: usize, slot: usize) {
+        self.fixed.writers[n].store(slot as u32 + 1, Ordering::Release);
     }
 
-    /// DBW0 has gone: a process that needs a free buffer writes dirty blocks itself.
-    pub fn clear_writer(&self) {
-        self.fixed.writer.store(0, Ordering::Release);
+    /// All DBWn have gone: a process that needs a free buffer writes dirty blocks itself.
+    pub fn clear_writers(&self) {
+        self.fixed.writers.iter().for_each(|w| w.store(0, Ordering::Release));
     }
 
-    /// The process slot of DBW0.
-    pub fn writer(&self) -> Option<usize> {
-        (self.fixed.writer.load(Ordering::Acquire) as usize).checked_sub(1)
+    /// The process slot of DBWn number `n`.
+    pub fn writer(&self, n: usize) -> Option<usize> {
+        (self.fixed.writers.get(n)?.load(Ordering::Acquire) as usize).checked_sub(1)
     }
 
     /// Notes that snapshots are to be taken more often, or kept longer.
@@ -249,5 +262,16 @@ pub(crate) mod tests {
         let layout = StateLayout::reserve(&mut builder, 4);
         let sga = builder.create(sga::LargePages::False).unwrap();
         State::create(sga, &layout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_are_named_as_oracle_names_them() {
+        let names = [0, 9, 10, 35, 36, 99].map(writer_name);
+        assert_eq!(names, ["DBW0", "DBW9", "DBWa", "DBWz", "BW36", "BW99"]);
     }
 }

@@ -441,8 +441,10 @@ impl<'a> Run<'a> {
     fn params(&mut self, extra: &[(String, String)]) -> Vec<(String, String)> {
         let generations = &self.plan.generations;
         let mut params = vec![
-            ("processes".to_string(), (self.plan.sessions + 40).to_string()),
+            ("processes".to_string(), (self.plan.sessions + 44).to_string()),
             ("db_cache_size".to_string(), ["2M", "4M", "16M"][self.r.below(3) as usize].to_string()),
+            ("_db_block_lru_latches".to_string(), ["0", "5", "64"][self.r.below(3) as usize].to_string()),
+            ("db_writer_processes".to_string(), (1 + self.r.below(4)).to_string()),
             // Small logs, so that they are switched and reused.
             ("_log_file_size".to_string(), "2M".to_string()),
         ];

@@ -25,7 +25,9 @@ impl Database {
     }
 
     fn start(&self) {
-        let (ok, text) = self.program(&["start", "--param", "db_cache_size=4M"]);
+        let given = ["db_cache_size=4M", "db_writer_processes=3", "_db_block_lru_latches=7"];
+        let given = given.iter().flat_map(|pair| ["--param", *pair]);
+        let (ok, text) = self.program(&["start"].into_iter().chain(given).collect::<Vec<_>>());
         assert!(ok, "{text}");
     }
 
@@ -171,9 +173,13 @@ fn the_death_of_a_background_process_is_told_and_loses_nothing_committed() {
     let mut c = db.connect();
     run(&mut c, &["create table t (n number primary key, v varchar2(500))"]);
     let mut next = 0;
-    for (name, code) in
-        [("lw_pmon", "ORA-00472"), ("lw_dbw0", "ORA-00471"), ("lw_smon", "ORA-00474"), ("lw_cjq0", "ORA-00449")]
-    {
+    for (name, code) in [
+        ("lw_pmon", "ORA-00472"),
+        ("lw_dbw0", "ORA-00471"),
+        ("lw_dbw2", "ORA-00471"),
+        ("lw_smon", "ORA-00474"),
+        ("lw_cjq0", "ORA-00449"),
+    ] {
         let sql = format!("insert into t select level + {next}, rpad('x', 400, 'x') from dual connect by level <= 500");
         run(&mut c, &[&sql, "commit", "update t set v = 'lost'"]);
         next += 500;

@@ -1,0 +1,245 @@
+//! Working sets: a part of the buffers, with an LRU list, a write list and a checkpoint queue of its own.
+//!
+//! A buffer belongs to one set for good: set `n` has neighbouring buffers, so what a set uses lies together. The latches
+//! of a set are taken by those who look for a free buffer in it, who dirty one of its buffers, and by the DBWn that
+//! writes for it. With as many sets as processors two processes rarely want the same latch.
+//!
+//! A process begins its search for a free buffer in a set that follows from its process number and moves on to the next
+//! set after some claims, so that the sets fill evenly and one process alone uses the whole cache. When a set has no
+//! free buffer the search goes on in the others; only when none has one does the process wait.
+//!
+//! A buffer that was never used is on no list. A set hands such buffers out in order of their numbers, before it
+//! replaces any; no other page of the headers and frames is touched, so that a large cache costs nothing at start. Loops
+//! over buffers take those that were used ([`BufferCache::used`]).
+
+use crate::header::BufferHeader;
+use crate::{BufferCache, slot_of};
+use latch::Where;
+use process::{Process, Section};
+use sga::SgaLayout;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The lists of a set. What a latch protects has cache lines of its own.
+#[repr(C, align(64))]
+pub(crate) struct WorkingSet {
+    /// Ends of the LRU list, as index + 1.
+    pub hottest: AtomicU64,
+    pub coldest: AtomicU64,
+    /// First buffer of the cold half, as index + 1; 0 when that half is empty.
+    pub middle: AtomicU64,
+    pub hot_count: AtomicU64,
+    pub hot_target: AtomicU64,
+    /// Buffers on the LRU list.
+    pub count: AtomicU64,
+    /// Buffers handed out so far: the first ones of the set. The others have never been used.
+    pub used: AtomicU64,
+    /// Buffers of the set.
+    pub size: AtomicU64,
+
+    /// Ends of the write list, as index + 1; its neighbours are linked like those of the LRU list.
+    pub write_first: AtomicU64,
+    pub write_last: AtomicU64,
+    pub write_length: AtomicU64,
+    /// Figures that are counted under the latch of the lists.
+    pub inspected: AtomicU64,
+    pub dirty_inspected: AtomicU64,
+    pub replaced: AtomicU64,
+    pub pad: [AtomicU64; 2],
+
+    /// Ends of the checkpoint queue, as index + 1.
+    pub queue_first: AtomicU64,
+    pub queue_last: AtomicU64,
+    pub queue_length: AtomicU64,
+    pub pad2: [AtomicU64; 5],
+
+    /// Figures that anybody adds to, where a wait or a write has cost more than that.
+    pub free_waits: AtomicU64,
+    pub written: AtomicU64,
+    pub pad3: [AtomicU64; 6],
+}
+
+// SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
+#[allow(unsafe_code)]
+unsafe impl SgaLayout for WorkingSet {}
+const _: () = assert!(size_of::<WorkingSet>() == 256, "four cache lines");
+
+/// Claims that a process makes in one set before it goes to the next.
+const CLAIMS_IN_A_SET: u64 = 32;
+
+/// Which working sets a process writes for: every `of`-th from the `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The first set.
+    pub first: usize,
+    /// Processes that the sets are divided among.
+    pub of: usize,
+}
+
+impl Share {
+    /// All sets.
+    pub const ALL: Share = Share { first: 0, of: 1 };
+}
+
+/// A working set as `x$kcbwds` shows it: read without latches, so the parts may be of different moments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetInfo {
+    /// Its number, from 0.
+    pub number: usize,
+    /// Its first buffer.
+    pub first_buffer: usize,
+    /// Buffers, and those of them that were used.
+    pub buffers: u64,
+    /// Buffers that were used.
+    pub used: u64,
+    /// Buffers on the LRU list, and in its hot half.
+    pub listed: u64,
+    /// Buffers in the hot half.
+    pub hot: u64,
+    /// Buffers on the write list.
+    pub to_be_written: u64,
+    /// Dirty buffers: those on the checkpoint queue.
+    pub dirty: u64,
+    /// Where the redo of the oldest change in a dirty buffer begins; 0 without one.
+    pub low_rba: u64,
+    /// Buffers that searches looked at and passed over, and the dirty ones among them.
+    pub inspected: u64,
+    /// Dirty buffers that searches met.
+    pub dirty_inspected: u64,
+    /// Buffers that searches found.
+    pub replaced: u64,
+    /// Waits for a free buffer by processes that had begun their search here.
+    pub free_waits: u64,
+    /// Blocks written.
+    pub written: u64,
+    /// Address of its `cache buffers lru chain` latch.
+    pub lru_latch: u64,
+    /// Address of its `checkpoint queue latch`.
+    pub queue_latch: u64,
+}
+
+pub(crate) fn load(word: &AtomicU64) -> u64 {
+    word.load(Ordering::Relaxed)
+}
+
+impl BufferCache {
+    /// Divides the buffers among the sets; run once, before any other process exists. Touches no header.
+    pub(crate) fn format_sets(&self) {
+        for (n, set) in self.sets.iter().enumerate() {
+            let size = self.range_of(n).len() as u64;
+            set.size.store(size, Ordering::Relaxed);
+            set.hot_target.store(size / 2, Ordering::Relaxed);
+        }
+    }
+
+    /// Working sets.
+    pub fn working_sets(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// The set of a buffer.
+    pub(crate) fn set_of(&self, buffer: usize) -> usize {
+        buffer / self.set_size
+    }
+
+    /// The buffers of set `n`.
+    pub(crate) fn range_of(&self, n: usize) -> Range<usize> {
+        let end = ((n + 1) * self.set_size).min(self.headers.len());
+        n * self.set_size..end
+    }
+
+    /// The sets of a share, beginning with its `turn`-th.
+    pub(crate) fn sets_of(&self, share: Share, turn: usize) -> impl Iterator<Item = usize> + use<> {
+        let mine = self.sets.len().saturating_sub(share.first).div_ceil(share.of.max(1));
+        (0..mine).map(move |i| share.first + (turn + i) % mine * share.of.max(1))
+    }
+
+    /// The sets of a share.
+    pub fn sets_of_share(&self, share: Share) -> Vec<usize> {
+        self.sets_of(share, 0).collect()
+    }
+
+    /// Whether a buffer has ever been used.
+    pub(crate) fn is_used(&self, buffer: usize) -> bool {
+        let n = self.set_of(buffer);
+        ((buffer - n * self.set_size) as u64) < self.sets[n].used.load(Ordering::Acquire)
+    }
+
+    /// All buffers that were ever used. Others hold no block, are clean and unpinned, and on no list.
+    pub(crate) fn used(&self) -> impl Iterator<Item = usize> {
+        (0..self.sets.len()).flat_map(|n| {
+            let range = self.range_of(n);
+            let used = (self.sets[n].used.load(Ordering::Acquire) as usize).min(range.len());
+            range.start..range.start + used
+        })
+    }
+
+    /// Whether set `n` has a buffer that was never used.
+    pub(crate) fn has_unused(&self, n: usize) -> bool {
+        load(&self.sets[n].used) < load(&self.sets[n].size)
+    }
+
+    /// The set in which a process looks for a free buffer first.
+    pub(crate) fn next_set(&self, p: &Process) -> usize {
+        let claims = &self.area(p).claims;
+        let before = load(claims);
+        claims.store(before.wrapping_add(1), Ordering::Relaxed);
+        ((slot_of(p) as u64 + before / CLAIMS_IN_A_SET) % self.sets.len() as u64) as usize
+    }
+
+    pub(crate) fn lock_lru<'p>(&self, p: &'p Process, n: usize, place: Where) -> Section<'p> {
+        p.lock(&self.set_latches[n], place, n as u64 + 1)
+    }
+
+    pub(crate) fn lock_queue<'p>(&self, p: &'p Process, n: usize, place: Where) -> Section<'p> {
+        p.lock(&self.set_latches[self.sets.len() + n], place, n as u64 + 1)
+    }
+
+    /// Gets the latch of the checkpoint queue that a buffer belongs to.
+    pub(crate) fn lock_queue_of<'p>(&self, p: &'p Process, buffer: usize, place: Where) -> Section<'p> {
+        self.lock_queue(p, self.set_of(buffer), place)
+    }
+
+    pub(crate) fn link(&self, index_plus_one: u64) -> Option<&BufferHeader> {
+        index_plus_one.checked_sub(1).and_then(|i| self.headers.get(i as usize))
+    }
+
+    /// Working set `n` as it is now.
+    pub fn set_info(&self, n: usize) -> Option<SetInfo> {
+        let set = self.sets.get(n)?;
+        Some(SetInfo {
+            number: n,
+            first_buffer: self.range_of(n).start,
+            buffers: load(&set.size),
+            used: load(&set.used),
+            listed: load(&set.count),
+            hot: load(&set.hot_count),
+            to_be_written: load(&set.write_length),
+            dirty: load(&set.queue_length),
+            low_rba: self.link(load(&set.queue_first)).map_or(0, |h| load(&h.low_rba)),
+            inspected: load(&set.inspected),
+            dirty_inspected: load(&set.dirty_inspected),
+            replaced: load(&set.replaced),
+            free_waits: load(&set.free_waits),
+            written: load(&set.written),
+            lru_latch: self.set_latches[n].address(),
+            queue_latch: self.set_latches[self.sets.len() + n].address(),
+        })
+    }
+
+    /// Checks all lists of every set; only valid while nobody else uses the cache.
+    ///
+    /// # Errors
+    /// A sentence that says which rule is broken.
+    pub fn assert_sets(&self) -> Result<(), String> {
+        for (n, set) in self.sets.iter().enumerate() {
+            if load(&set.used) > load(&set.size) || load(&set.size) != self.range_of(n).len() as u64 {
+                return Err(format!("set {n} has handed out {} of {} buffers", load(&set.used), load(&set.size)));
+            }
+            self.check_lru(n, set)?;
+            self.check_write_list(n, set)?;
+            self.check_queue(n, set)?;
+        }
+        Ok(())
+    }
+}
