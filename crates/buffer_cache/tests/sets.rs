@@ -47,13 +47,20 @@ fn one_process_uses_every_set_before_it_replaces_anything() {
     let db = of_sets(128, 8, ChainDesign::Versioned);
     let p = testing::attach(db.all, "t");
     let at = loose_blocks(140);
-    make(&db, &p, &at[..70]);
+    // Clean ones could be replaced.
+    let make = |at: &[Rdba]| {
+        for a in at {
+            make(&db, &p, &[*a]);
+            db.cache.write_batch(&p, 1).unwrap();
+        }
+    };
+    make(&at[..70]);
     let used_by_then = used(&db);
     assert_eq!(used_by_then.iter().sum::<u64>(), 70);
-    make(&db, &p, &at[70..128]);
+    make(&at[70..128]);
     assert!(at[..128].iter().all(|a| db.cache.is_cached(*a)), "a buffer that was never used comes first");
     assert_eq!(used(&db), [16; 8]);
-    make(&db, &p, &at[128..]);
+    make(&at[128..]);
     let replaced: u64 = (0..8).map(|n| db.cache.set_info(n).unwrap().replaced).sum();
     assert!(replaced >= 12, "{replaced}");
     at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Consistent), 7));
