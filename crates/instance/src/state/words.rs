@@ -263,11 +263,6 @@ pub(crate) mod tests {
         let sga = builder.create(sga::LargePages::False).unwrap();
         State::create(sga, &layout)
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn writers_are_named_as_oracle_names_them() {
