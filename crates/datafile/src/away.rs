@@ -1,15 +1,15 @@
-//! Data files that go offline by themselves, and come back.
+//! Single data files that go offline and come back online.
 //!
-//! | the control file says of the file | the words in shared memory | what may be trusted |
+//! | control file | words in shared memory | what may be trusted |
 //! |---|---|---|
 //! | online | usable | the file goes with the checkpoints of the database |
-//! | offline, no stop | offline | nothing more is read or changed; buffers of it may still be in the cache. Its redo may go on to the end of the redo |
-//! | offline, a stop | offline | nothing of it is in the cache, and no redo behind the stop is of this file |
+//! | offline, no stop | offline | no block is read or changed; buffers may be left; redo may extend to the end |
+//! | offline, a stop | offline | the cache holds no buffer of it, and no redo behind the stop belongs to it |
 //! | online again | offline, for a moment | the file has all its redo, and its header says so |
 //!
-//! The control file changes first: from then on no checkpoint is noted in the file's header, so buffers of it need not
-//! be written. A file may come back when its own header says that it has everything up to the stop; that it is an older
-//! copy is seen so.
+//! The control file changes first (R8): from then on the header of the file gets no checkpoint, so buffers of it need
+//! not be written. A file may come back when its own header shows that it has everything up to the stop; this also
+//! detects an older copy of the file.
 
 use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry, OfflineEntry};
 use crate::files::DataFiles;
@@ -18,34 +18,34 @@ use process::Process;
 use types::{Ora, Result};
 
 impl DataFiles {
-    /// Whether blocks of the file are not to be had: it is offline, or was missing when the database was opened.
+    /// True when blocks of the file cannot be used: it is offline, or was missing when the database was opened.
     #[inline]
     pub fn is_away(&self, number: u32) -> bool {
         self.table.state(number).is_offline()
     }
 
-    /// Whether there is a file of that number.
+    /// True when there is a file with this number.
     pub fn is_present(&self, number: u32) -> bool {
         self.table.state(number).is_present()
     }
 
-    /// The files whose blocks are not to be had.
+    /// The files whose blocks cannot be used.
     pub fn away(&self) -> Vec<u32> {
         self.table.present().filter(|(_, state)| state.is_offline()).map(|(n, _)| n).collect()
     }
 
-    /// Counts how often a file that was away has come back.
+    /// Number of times that an unusable file has come back.
     pub fn returns(&self) -> u64 {
         self.table.returns()
     }
 
-    /// A file with its name, as the line below an error.
+    /// ORA-01110 with the file's name, to be added below another error.
     pub fn named(&self, f: &FileEntry) -> Ora {
         Ora::with(1110, &[&f.file, &self.path(&f.name).display()])
     }
 
-    /// Takes a file offline: nothing of it is read in or changed from now on. Changes that were begun are ended, and
-    /// buffers of it are in the cache, until the caller has discarded them and says so by [`DataFiles::note_stop`].
+    /// Takes a file offline: no block of it is read or changed from now on. Changes already begun are completed, and
+    /// the cache keeps its buffers until the caller has discarded them and calls [`DataFiles::note_stop`].
     ///
     /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
     ///
@@ -63,7 +63,7 @@ impl DataFiles {
         self.repeat_control()
     }
 
-    /// Notes that no redo behind `stop` is of a file that is offline.
+    /// Notes that no redo behind `stop` belongs to a file that is offline.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`].
@@ -77,11 +77,12 @@ impl DataFiles {
         })
     }
 
-    /// Whether a file that is away has everything that it had when it went. One that is temporary has nothing to lose.
+    /// True when an unusable file has every change made to it before it went offline. A temporary file has nothing to
+    /// lose.
     ///
     /// # Errors
-    /// ORA-01157, ORA-01122, ORA-01200 for a file that is not there or not itself; ORA-01190 for one of another
-    /// incarnation, ORA-01122 with ORA-01207 for one that is newer than the control file.
+    /// ORA-01157, ORA-01122, ORA-01200 for a file that is missing or foreign; ORA-01190 for a file of another
+    /// incarnation, ORA-01122 with ORA-01207 for a file that is newer than the control file.
     pub fn is_complete(&self, control: &ControlFile, f: &FileEntry) -> Result<bool> {
         if control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary) {
             return Ok(true);
@@ -97,7 +98,8 @@ impl DataFiles {
         Ok(has.rba >= stop.rba)
     }
 
-    /// Notes in the header of a file that is offline that it has everything before `at`, which is on the device.
+    /// Writes the checkpoint `at` into the header of a file that is offline: the file has every change before it, on
+    /// the device.
     ///
     /// # Errors
     /// Those of opening the file; ORA-01114.
@@ -105,7 +107,7 @@ impl DataFiles {
         self.stamp_closed(control, f, at)
     }
 
-    /// Brings a file back that is offline or missing. Its blocks are older than the last announced checkpoint.
+    /// Brings an offline or missing file back online. Its blocks are older than the last announced checkpoint.
     ///
     /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
     ///
@@ -120,8 +122,8 @@ impl DataFiles {
                 if !self.is_complete(c, &entry)? {
                     return Err(Ora::with(1113, &[&number]).because(self.named(&entry)));
                 }
-                // It goes with the others from here on: nothing between its stop and the last checkpoint is of this
-                // file.
+                // The file follows the checkpoints of the database from here on: no redo between its stop and the last
+                // checkpoint belongs to it.
                 let stop = c.stop_of(number).copied().unwrap_or_default();
                 let at = if stop.rba > c.checkpoint.rba { stop } else { c.checkpoint };
                 self.stamp_closed(c, &entry, &at)?;

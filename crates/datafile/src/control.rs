@@ -24,21 +24,20 @@
 //! checksum 9a0c…
 //! ```
 //!
-//! Zeros follow up to the end of the file. A control file must be written when the disk is full, for logs switch and
-//! checkpoints are made without new room. So there are two files of the same size, with room to grow: `control`, and
-//! `control.new`, which is overwritten and synced, before the two change their names. The one that is in force is never
-//! touched.
+//! Zeros follow up to the end of the file. The control file must be writable when the disk is full, because logs switch
+//! and checkpoints complete without new space. So there are two files of the same size, with room to grow: `control`
+//! and `control.new`. A change overwrites and syncs `control.new`, and then exchanges the names of the two. The file in
+//! force is never overwritten.
 //!
-//! All of that is there twice: `control02` is a second copy, exchanged just before the first. A running instance reads
-//! the first; a start reads both, and with one of them lost or damaged it says which one is to be copied over the
-//! other.
+//! All of this exists twice: `control02` is a second copy, exchanged just before the first. A running instance reads
+//! the first copy. A start reads both; when one is missing or damaged, the error names the copy to restore it from.
 
 use os::file::{File, OpenMode, sync_directory};
 use std::fmt::Write as _;
 use std::path::Path;
 use types::{Facility, Ora, Result, Scn};
 
-/// What a tablespace is for.
+/// The contents of a tablespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Contents {
@@ -64,21 +63,21 @@ pub struct TablespaceEntry {
     pub number: u32,
     /// Its name, in upper case.
     pub name: String,
-    /// Blocks of every extent (`UNIFORM`); 0 when they are chosen by the size of the segment.
+    /// Blocks of every extent (`UNIFORM`); 0 when the extent size depends on the size of the segment.
     pub extent_blocks: u32,
-    /// What it is for.
+    /// The contents of its segments.
     pub contents: Contents,
-    /// Nothing of it can be read or written.
+    /// Offline: its blocks can neither be read nor written.
     pub is_offline: bool,
-    /// Nothing of it can be changed.
+    /// Read-only: its blocks cannot be changed.
     pub is_read_only: bool,
-    /// It has one file and gets no other.
+    /// A bigfile tablespace has one file and gets no other.
     pub is_bigfile: bool,
-    /// Its segments are NOLOGGING unless they say otherwise.
+    /// Its segments are NOLOGGING by default.
     pub is_nologging: bool,
-    /// Its files are to be deleted when the dictionary does not know it: it was being dropped with them.
+    /// Its files are to be deleted when the dictionary does not know it: DROP TABLESPACE with its data files had begun.
     pub deletes_files: bool,
-    /// Undo of it that has not expired is kept when there is no room for more.
+    /// RETENTION GUARANTEE: unexpired undo is kept even when there is no space for new undo.
     pub guarantees_retention: bool,
 }
 
@@ -105,32 +104,32 @@ pub struct FileEntry {
     pub tablespace: u32,
     /// Size at creation, in blocks.
     pub blocks: u32,
-    /// Size up to which it grows by itself, in blocks; 0 when it does not.
+    /// Size up to which it may grow automatically, in blocks; 0 when it may not.
     pub blocks_max: u32,
-    /// How many blocks it grows by.
+    /// Blocks of one growth step.
     pub step: u32,
-    /// The position in the redo stream at which it was made, and the SCN. Redo before it is of an earlier file that had
-    /// the same number: recovery skips it.
+    /// The redo address and the SCN at its creation. Earlier redo belongs to an earlier file with the same number:
+    /// recovery skips it.
     pub created_rba: u64,
     pub created_scn: Scn,
-    /// It was taken offline by itself.
+    /// The file alone was taken offline.
     pub is_offline: bool,
     /// Its name: relative to the database directory, or an absolute path.
     pub name: String,
 }
 
-/// Where the last checkpoint came to: every change before it is in the data files.
+/// The last checkpoint: every change before it is in the data files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointEntry {
     /// Position in the redo stream; recovery begins there.
     pub rba: u64,
     /// The highest SCN of the redo before it.
     pub scn: Scn,
-    /// When it was begun: seconds since 1970, UTC.
+    /// When the checkpoint began: seconds since 1970, UTC.
     pub time_s: u32,
 }
 
-/// Which life of the database this is: RESETLOGS begins another one.
+/// An incarnation of the database; OPEN RESETLOGS begins a new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IncarnationEntry {
     /// Its number, from 1.
@@ -145,7 +144,7 @@ pub struct IncarnationEntry {
 pub struct LogGroupEntry {
     /// Its number, from 1.
     pub group: u32,
-    /// The sequence number of the redo it holds; 0 when it was never used.
+    /// The sequence number of its redo; 0 when it was never used.
     pub sequence: u32,
     /// The position in the redo stream at which its redo begins.
     pub start: u64,
@@ -160,54 +159,54 @@ pub struct LogGroupEntry {
     pub name: String,
 }
 
-/// A sequence that is complete: a row of `v$log_history`, and of `v$archived_log` when there is a copy.
+/// A complete log sequence: a row of `v$log_history`, and of `v$archived_log` when it was archived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoggedEntry {
-    /// Its sequence number, and the incarnation that wrote it.
+    /// Its sequence number and the incarnation that wrote it.
     pub sequence: u32,
     pub incarnation: u32,
-    /// The positions in the redo stream where it begins and ends.
+    /// The redo addresses at which it begins and ends.
     pub start: u64,
     pub end: u64,
-    /// SCN and time (seconds since 1970, UTC) when it became current, and when the next one did.
+    /// SCN and time (seconds since 1970, UTC) when it became current, and when the next sequence did.
     pub first_scn: Scn,
     pub first_time_s: u32,
     pub next_scn: Scn,
     pub next_time_s: u32,
-    /// When its archived copy was complete; 0 without one.
+    /// When its archived copy was complete; 0 without a copy.
     pub completed_s: u32,
     /// The archived copy: relative to the database directory, or an absolute path; empty without one.
     pub name: String,
 }
 
-/// A data file that is being copied while it is open: ALTER DATABASE BEGIN BACKUP.
+/// A data file in backup mode, being copied while it is open: ALTER DATABASE BEGIN BACKUP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackupEntry {
     /// Its number.
     pub file: u32,
-    /// The checkpoint at which the backup began; the file's header stays at it until the backup ends.
+    /// The checkpoint at which the backup began. The header of the file keeps it until the backup ends.
     pub checkpoint: CheckpointEntry,
 }
 
-/// A data file that was taken offline by itself: how far it has to be rolled forward before it can come back.
+/// A data file that was taken offline alone, and the redo that it needs before it can come back online.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfflineEntry {
     /// Its number.
     pub file: u32,
-    /// Behind this position in the redo stream nothing is of this file.
+    /// No redo behind this address belongs to the file.
     pub stop: CheckpointEntry,
 }
 
-/// A data file that was dropped in ARCHIVELOG mode: a restore to a moment before that needs it.
+/// A data file that was dropped in ARCHIVELOG mode: a restore to an earlier time needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoneEntry {
-    /// The position in the redo stream at which it was dropped: nothing behind it is of this file.
+    /// The redo address at which it was dropped: no redo behind it belongs to this file.
     pub dropped_rba: u64,
-    /// What it was.
+    /// Its entry before the drop.
     pub file: FileEntry,
 }
 
-/// What the control file says.
+/// The contents of the control file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlFile {
     /// Identifies the database.
@@ -216,9 +215,9 @@ pub struct ControlFile {
     pub name: String,
     /// Block size in bytes.
     pub block_size: usize,
-    /// How often it has been written.
+    /// Number of writes of the control file.
     pub writes: u64,
-    /// The life of the double-write area whose copies count; 0: none.
+    /// The life of the double-write area whose copies are valid; 0: none.
     pub double_write: u64,
     /// SCN at the last clean shutdown.
     pub scn: Scn,
@@ -228,54 +227,54 @@ pub struct ControlFile {
     pub checkpoint: CheckpointEntry,
     /// The present incarnation.
     pub incarnation: IncarnationEntry,
-    /// ARCHIVELOG mode: no log is used again before it has been archived.
+    /// ARCHIVELOG mode: a log is reused only after it was archived.
     pub archivelog: bool,
     /// The online logs. The one with the highest sequence number is the current one.
     pub logs: Vec<LogGroupEntry>,
-    /// Sequences that are complete, oldest first; the newest [`ControlFile::LOGGED_MAX`] of them.
+    /// Complete sequences, oldest first; at most the newest [`ControlFile::LOGGED_MAX`].
     pub logged: Vec<LoggedEntry>,
     /// The tablespaces.
     pub tablespaces: Vec<TablespaceEntry>,
     /// The data files.
     pub files: Vec<FileEntry>,
-    /// Data files that are being copied.
+    /// Data files in backup mode.
     pub backups: Vec<BackupEntry>,
-    /// Data files that are offline by themselves. One that is missing here was being taken offline when somebody died:
-    /// its redo may go on to where the redo ends.
+    /// Data files that are offline alone. A file that is offline and has no entry here was being taken offline when a
+    /// process died: its redo may extend to the end of the redo.
     pub offline: Vec<OfflineEntry>,
-    /// What the base tables of the dictionary look like; a build with others cannot use the database. 0: nobody said.
+    /// A hash of the base tables of the dictionary; a build with other base tables refuses the database. 0: unknown.
     pub dictionary: u64,
-    /// Files that were dropped in ARCHIVELOG mode, oldest first; the newest [`ControlFile::GONE_MAX`] of them.
+    /// Files that were dropped in ARCHIVELOG mode, oldest first; at most the newest [`ControlFile::GONE_MAX`].
     pub gone: Vec<GoneEntry>,
-    /// Tablespaces that went with the last of their files.
+    /// Tablespaces that were dropped with the last of these files.
     pub gone_tablespaces: Vec<TablespaceEntry>,
-    /// Of files that were dropped before this position in the redo stream, not all are remembered.
+    /// Files that were dropped before this redo address are no longer all in `gone`.
     pub forgotten_rba: u64,
 }
 
-/// The file that is written first and then renamed to the control file, or to its second copy.
+/// The file that is written first and then renamed to the control file.
 const SPARE: &str = "control.new";
 const SPARE_COPY: &str = "control02.new";
-/// Control files grow in such steps and are one of them ahead.
+/// The unit in which control files grow; they are kept one unit larger than needed.
 const STEP_BYTES: u64 = 8 << 10;
 const TITLE: &str = "latchwork control file ";
-/// The version of the format; it is also that of what the control file describes as a whole.
+/// The version of the format, and of everything that the control file describes.
 const VERSION: &str = "9";
 const BYTES_MAX: u64 = 1 << 20;
-/// How often a control file is read that is another one each time, and never sound.
+/// Number of reads before a control file that differs at each read and is never sound is an error.
 const READ_TRIES: u32 = 100;
 
 impl ControlFile {
     /// The most online log groups.
     pub const LOGS_MAX: u32 = 32;
-    /// How many dropped files are remembered.
+    /// Number of dropped files that are kept.
     pub const GONE_MAX: usize = 500;
-    /// How many complete sequences are remembered.
+    /// Number of complete sequences that are kept.
     pub const LOGGED_MAX: usize = 2000;
-    /// Positions in the redo stream are below it.
+    /// Upper bound of redo addresses.
     pub const RBA_LIMIT: u64 = 1 << 60;
 
-    /// The current online log: the one with the highest sequence number. `None` before the first was opened.
+    /// The current online log: the one with the highest sequence number. `None` before the first log was opened.
     pub fn current_log(&self) -> Option<&LogGroupEntry> {
         self.logs.iter().filter(|l| l.sequence > 0).max_by_key(|l| l.sequence)
     }
@@ -283,19 +282,19 @@ impl ControlFile {
     /// Reads the control file in `directory`.
     ///
     /// # Errors
-    /// ORA-00205 when it is missing or damaged; ORA-00201 when it is whole, and of another version.
+    /// ORA-00205 when it is missing or damaged; ORA-00201 when it is whole but has another version.
     pub fn read(directory: &Path) -> Result<ControlFile> {
         ControlFile::read_with(directory, &mut ControlFile::of_bytes)
     }
 
-    /// Reads the control file in `directory`, of whose bytes `f` makes something or says that they are not sound.
+    /// Reads the control file in `directory`; `f` converts its bytes or refuses them as damaged.
     ///
-    /// Who reads without the CF enqueue may have opened the file just before it was exchanged for a new one, and read
-    /// on while the next one is written over it. So what was read counts when it is still in its place, and bytes that
-    /// are not sound are damaged when they are the same once more.
+    /// A reader without the CF enqueue may open the file just before it is exchanged, and read while the next change
+    /// overwrites it. Bytes are therefore accepted only when the file is still in place after the read, and count as
+    /// damaged only when a second read gives the same bytes.
     ///
     /// # Errors
-    /// ORA-00205; what `f` says.
+    /// ORA-00205; the error of `f`.
     pub(crate) fn read_with<R>(directory: &Path, f: &mut dyn FnMut(&[u8]) -> Result<R>) -> Result<R> {
         ControlFile::read_named(directory, crate::CONTROL_FILE, f)
     }
@@ -316,13 +315,13 @@ impl ControlFile {
         Err(Ora::new(205))
     }
 
-    /// Reads both copies, before a database is opened. They are the same but for a change that was cut off between the
-    /// two: then the newer one counts, as if the change had been cut off just behind, and `true` says that both are to
-    /// be written again.
+    /// Reads both copies before a database is opened. They differ only when a change was interrupted between the two
+    /// renames. Then the newer copy is valid, as if the change had been interrupted after the second rename, and the
+    /// result `true` asks the caller to write both again.
     ///
     /// # Errors
-    /// ORA-00205 when one of them, or both, is missing or damaged, and ORA-00214 when one has been put back from an
-    /// older copy: both say what to do. ORA-00201 as [`ControlFile::read`].
+    /// ORA-00205 when a copy is missing or damaged, ORA-00214 when a copy was restored from an older backup; both with
+    /// advice. ORA-00201 as [`ControlFile::read`].
     pub fn read_both(directory: &Path) -> Result<(ControlFile, bool)> {
         let read = |name| ControlFile::read_named(directory, name, &mut ControlFile::of_bytes);
         let shown = |name: &str| directory.join(name).display().to_string();
@@ -370,7 +369,7 @@ impl ControlFile {
         }
     }
 
-    /// The bytes of the control file, and whether it was still in its place behind the reading.
+    /// The bytes of the control file, and whether the file was still in place after the read.
     fn read_bytes(path: &Path) -> os::OsResult<(Vec<u8>, bool)> {
         let file = File::open(path, OpenMode::Read)?;
         let mut bytes = vec![0; file.len_bytes()?.min(BYTES_MAX) as usize];
@@ -378,7 +377,7 @@ impl ControlFile {
         Ok((bytes, file.is_in_place()?))
     }
 
-    /// Reads a control file's bytes.
+    /// Parses the bytes of a control file.
     ///
     /// # Errors
     /// ORA-00205; ORA-00201 for one of another version.
@@ -391,13 +390,13 @@ impl ControlFile {
         }
     }
 
-    /// The version of a whole control file.
+    /// The version of a control file with a correct checksum.
     fn version(text: &str) -> Option<&str> {
         let body = ControlFile::checked(text)?;
         body.lines().next()?.strip_prefix(TITLE)
     }
 
-    /// What is above the checksum, when that is right.
+    /// The text above the checksum line; `None` when the checksum is wrong.
     fn checked(text: &str) -> Option<&str> {
         let text = text.trim_end_matches('\0');
         let (body, last) = text.split_at(text.rfind("checksum ")?);
@@ -405,7 +404,7 @@ impl ControlFile {
         (sum == checksum(body.as_bytes())).then_some(body)
     }
 
-    /// Refuses a database whose dictionary another build made.
+    /// Refuses a database whose dictionary was created by a build with other base tables.
     ///
     /// # Errors
     /// ORA-00201 with both versions.
@@ -417,7 +416,7 @@ impl ControlFile {
         Err(Ora::with(201, &[&text(self.dictionary), &text(own)]))
     }
 
-    /// Replaces the control file in `directory` atomically: after a crash it is the old one or this one.
+    /// Replaces the control file in `directory` atomically (R1): after a crash it is the old one or this one.
     ///
     /// # Errors
     /// ORA-00200 when it cannot be written.
@@ -425,8 +424,8 @@ impl ControlFile {
         self.write_as(directory, true)
     }
 
-    /// As [`ControlFile::write`]; without `sync` only the death of processes leaves the old one or this one, not that
-    /// of the machine.
+    /// As [`ControlFile::write`]. Without `sync` this holds for the death of processes only, not for a crash of the
+    /// machine.
     ///
     /// # Errors
     /// As [`ControlFile::write`].
@@ -439,13 +438,13 @@ impl ControlFile {
         change_names(&two, &directory.join(crate::CONTROL_COPY))?;
         os::crash::point("control-copy-renamed");
         if let Err(e) = change_names(&one, &directory.join(crate::CONTROL_FILE)) {
-            // The change is refused: the copy is as it was.
+            // The change is refused: the second copy gets its old contents back.
             let _ = change_names(&two, &directory.join(crate::CONTROL_COPY));
             return Err(e);
         }
         os::crash::point("control-renamed");
         if sync && let Err(e) = sync_directory(directory) {
-            // Nobody knows which of the two is in force on the device: neither may be overwritten.
+            // After a failed sync it is unknown which file is in force on the device: neither may be overwritten.
             let _ = (os::file::remove(&one), os::file::remove(&two));
             return Err(failed(e));
         }
@@ -484,7 +483,7 @@ impl ControlFile {
         ControlFile::with_checksum(&out)
     }
 
-    /// The text of a control file with its last line, the checksum.
+    /// The text of a control file followed by its checksum line.
     #[must_use]
     pub fn with_checksum(text: &str) -> String {
         format!("{text}checksum {:016x}\n", checksum(text.as_bytes()))
@@ -597,7 +596,7 @@ impl ControlFile {
         block::is_block_size(self.block_size) && self.files.iter().all(|f| listed(f) && distinct(f))
     }
 
-    /// Whether the file is in backup mode.
+    /// True when the file is in backup mode.
     pub fn is_copied(&self, number: u32) -> bool {
         self.backups.iter().any(|b| b.file == number)
     }
@@ -607,8 +606,8 @@ impl ControlFile {
         self.files.iter().find(|f| f.file == number)
     }
 
-    /// How far a file that is offline by itself has to be rolled forward; `None` when it was not noted, or is not
-    /// offline.
+    /// The redo up to which a file that is offline must be recovered; `None` when the file is not offline or the end is
+    /// not noted yet.
     pub fn stop_of(&self, number: u32) -> Option<&CheckpointEntry> {
         self.offline.iter().find(|o| o.file == number).map(|o| &o.stop)
     }
@@ -628,7 +627,7 @@ fn failed(e: os::OsError) -> Ora {
     Ora::new(200).because(crate::files::io_error(27040, "file create error", &e))
 }
 
-/// Writes a spare file over, with room to grow where there is room.
+/// Overwrites a spare file, extending it ahead of the need when the disk has space.
 fn write_spare(path: &Path, text: &str, sync: bool) -> Result<()> {
     let file = File::open(path, OpenMode::OpenOrCreate).map_err(failed)?;
     let mut bytes = text.as_bytes().to_vec();
@@ -637,13 +636,13 @@ fn write_spare(path: &Path, text: &str, sync: bool) -> Result<()> {
     if room < wanted && file.allocate(wanted).is_ok() {
         room = wanted;
     }
-    // Without room ahead it does as long as the text fits.
+    // Without space to grow ahead, a file as long as the text is enough.
     bytes.resize(bytes.len().max(room as usize), 0);
     file.write_at(&bytes, 0).map_err(failed)?;
     if sync { file.sync().map_err(failed) } else { Ok(()) }
 }
 
-/// Puts a spare file in the place of the one in force.
+/// Exchanges the names of a spare file and the file in force.
 fn change_names(spare: &Path, path: &Path) -> Result<()> {
     match os::file::exchange(spare, path).map_err(failed)? {
         true => Ok(()),
@@ -664,7 +663,7 @@ fn join(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// `N` numbers with a space behind each but perhaps the last, and the rest of the line.
+/// `N` numbers, each followed by a space except perhaps the last, and the rest of the line.
 fn numbers<const N: usize>(line: &str) -> Option<([u64; N], &str)> {
     let (mut out, mut rest) = ([0; N], line);
     for n in &mut out {
@@ -734,7 +733,7 @@ fn parse_file(line: &str) -> Option<FileEntry> {
     Some(FileEntry { file, tablespace, blocks, blocks_max, step, created_rba, created_scn, is_offline, name })
 }
 
-/// A file and a checkpoint that concerns it.
+/// A file number and a checkpoint of that file.
 fn parse_moment(line: &str) -> Option<(u32, CheckpointEntry)> {
     let numbers: Vec<u64> = line.split(' ').map(|w| w.parse().ok()).collect::<Option<_>>()?;
     let [file, rba, scn, time_s] = numbers[..] else { return None };
@@ -873,7 +872,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("latchwork-control-{}", os::process::own_id()));
         std::fs::create_dir_all(&directory).unwrap();
         let path = directory.join(crate::CONTROL_FILE);
-        // As a reader meets it who is overtaken by two writers: torn, torn otherwise, whole.
+        // The reads of a reader that two writers overtake: torn, torn in another way, whole.
         let mut next = ["torn", "whole"].into_iter();
         std::fs::write(&path, "damaged").unwrap();
         let mut look = |bytes: &[u8]| {

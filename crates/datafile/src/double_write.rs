@@ -1,29 +1,29 @@
-//! The double-write area: copies of blocks that are on their way to their places.
+//! The double-write area: copies of blocks that are being written in place.
 //!
-//! A crash may tear a block while it is written in place. Redo says what changed in a block and needs the block to
-//! apply it to, so a torn block without a copy is lost. A writer therefore writes a batch of blocks to the area first,
-//! waits until the device has the copies, and then writes the blocks in place. A start after a crash puts the copies
-//! into the places of torn blocks before it rolls forward.
+//! A crash may tear a block while it is written in place. Redo describes changes to a block and needs the block to
+//! apply them to, so a torn block without a copy is lost. A writer therefore writes a batch of blocks to the area
+//! first, waits until the copies are on the device, and then writes the blocks in place. A start after a crash replaces
+//! torn blocks by their copies before it rolls forward.
 //!
-//! The area is a ring in one file. A position in the ring is a u64 that only grows; a batch lies in one piece. A batch
-//! is written over when the data files were synced after its blocks were in place.
+//! The area is a ring in one file. A position in the ring is a u64 that only grows; a batch is contiguous. A batch may
+//! be overwritten once the data files were synced after its blocks were written in place.
 //!
 //! | word | meaning | changes |
 //! |---|---|---|
 //! | `HEAD` | the next position | compare-and-swap by the writer of a batch |
-//! | `SAFE` | everything before is on the device in place | raised behind a sync of all data files |
-//! | `STUCK` | the oldest batch whose blocks could not be written in place, and how often that happened | by its writer; taken back by a checkpoint that began later |
-//! | `SLOTS` and on | by process slot: position + 1 of the batch that the process writes in place; 0: none | its process, or the process that cleans up behind it |
+//! | `SAFE` | all batches before it are on the device in place | raised after a sync of all data files |
+//! | `STUCK` | the oldest batch not written in place, and a count of failures | set by the writer; reset by a checkpoint that began later |
+//! | `SLOTS` and on | by process slot: position + 1 of the batch in progress; 0: none | its process or the cleaning process |
 //!
 //! A writer announces a position in its slot before it moves `HEAD`, so a process that reads `HEAD` first and the slots
-//! then misses no batch before that `HEAD`. No critical section is needed: a process that dies leaves its slot, and
-//! [`DataFiles::finish_cover`] puts the blocks whose writing was cut off in place before the slot is freed.
+//! afterwards misses no batch before that `HEAD`. No critical section is needed: the slot of a dead process stays, and
+//! [`DataFiles::finish_cover`] writes the interrupted blocks in place before the slot is freed.
 //!
-//! **Which copies count.** A batch names the database, the incarnation, the life of the area (a number that is new
-//! after each clean shutdown and stands in the control file too) and the newest checkpoint that was announced when its
-//! blocks had been copied from the cache. A checkpoint that is announced later waits for the blocks of the batch and
-//! syncs them. So a batch whose checkpoint is before that of the control file is dead. Of the copies of a block the
-//! newest counts; the ring is written over in order, so no newer copy goes before an older one.
+//! **Valid copies.** A batch names the database, the incarnation, the life of the area (a number that is new after each
+//! clean shutdown and is also in the control file) and the newest checkpoint that was announced when its blocks had
+//! been copied from the cache. A checkpoint announced later waits for the blocks of the batch and syncs them. So a
+//! batch whose checkpoint is before that of the control file is obsolete. Of several copies of a block the newest is
+//! valid; the ring is overwritten in order, so an older copy never outlives a newer one.
 //!
 //! Rejected: whole blocks in the redo ([decision 46](../../../docs/decisions/0046-a-double-write-area.md)).
 
@@ -41,10 +41,10 @@ use types::{Ora, Rdba, Result};
 /// The most blocks of a batch.
 pub const COVER_MAX: usize = 128;
 
-/// Batches of the greatest length that the smallest area has room for.
+/// Number of batches of maximum length for which the smallest area has room.
 const BATCHES_MIN: u64 = 8;
 
-/// The file's head, and that of a batch: whole blocks of any device.
+/// Bytes of the head of the file and of the head of a batch: a multiple of any device's block size.
 const HEAD_BYTES: usize = BLOCK_MAX;
 const FILE_MAGIC: u64 = u64::from_le_bytes(*b"LWDWFIL1");
 const BATCH_MAGIC: u64 = u64::from_le_bytes(*b"LWDWBAT1");
@@ -58,10 +58,10 @@ const SLOTS: usize = 8;
 const STUCK_SHIFT: u32 = 48;
 const STUCK_MASK: u64 = (1 << STUCK_SHIFT) - 1;
 
-/// Bytes read at a time while batches are looked for.
+/// Bytes per read when batches are searched for.
 const LOOK_BYTES: usize = 1 << 20;
 
-/// The area of a database, open in this process and those that it forks later.
+/// The area of a database, open in this process and in those that it forks later.
 pub(crate) struct DoubleWrite {
     path: PathBuf,
     file: BlockFile,
@@ -70,7 +70,7 @@ pub(crate) struct DoubleWrite {
     stamp: Stamp,
     block_size: usize,
     words: &'static [AtomicU64],
-    /// Memory that batches are put together in: one for each thread that writes.
+    /// Buffers in which batches are assembled: one for each writing thread.
     scratch: Mutex<Vec<Blocks>>,
 }
 
@@ -86,7 +86,7 @@ struct Stamp {
 struct BatchHead {
     stamp: Stamp,
     position: u64,
-    /// The newest announced checkpoint behind the copying of the blocks.
+    /// The newest checkpoint announced when the blocks had been copied.
     announced: u64,
     blocks: Vec<Rdba>,
 }
@@ -139,7 +139,7 @@ fn word(bytes: &[u8], n: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The last word of a head is the hash of the words before.
+/// The hash of a batch head, stored in its last word.
 fn hash(head: &[u8]) -> u64 {
     let words = head[..HEAD_BYTES - 8].chunks_exact(8);
     words.fold(0xCBF2_9CE4_8422_2325, |h, w| (h ^ word(w, 0)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29))
@@ -158,30 +158,30 @@ fn is_sealed(head: &[u8]) -> bool {
 #[derive(Clone, Copy)]
 struct Copy {
     rba: u64,
-    /// Where it begins in the file.
+    /// The offset of the copy in the file.
     at: u64,
 }
 
-/// The copies that a start found in the area.
+/// The blocks that a start wrote from their copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// Blocks that were torn, and are whole again.
+    /// Torn blocks that were restored.
     pub torn: u64,
-    /// Blocks that were written in place again because nobody knows whether the device has them.
+    /// Whole blocks that were written again, because it is unknown whether the device has them.
     pub again: u64,
     /// The newest redo address of a copy: the redo up to it was on disk before the copy was.
     pub newest: u64,
 }
 
-/// The right to write a batch of blocks in place: copies of them are on the device. Dropped before
-/// [`Cover::done`] was said, the copies are kept until a checkpoint that begins later has written the blocks.
+/// The right to write a batch of blocks in place: their copies are on the device. A cover that is dropped without
+/// [`Cover::done`] keeps the copies until a checkpoint that begins later has written the blocks.
 #[must_use]
 pub struct Cover<'a> {
     of: Option<(&'a DoubleWrite, usize)>,
 }
 
 impl Cover<'_> {
-    /// All blocks of the batch are in place.
+    /// Ends the cover when all blocks of the batch are in place.
     pub fn done(mut self) {
         os::crash::point("double-write-in-place");
         if let Some((area, slot)) = self.of.take() {
@@ -212,8 +212,8 @@ impl DoubleWrite {
         area_failed(&self.path, e)
     }
 
-    /// Where a batch of `len` bytes lies that is given out at `head`: a batch that would pass the end of the ring
-    /// begins at its start.
+    /// The position of a batch of `len` bytes reserved at `head`: a batch that would pass the end of the ring begins at
+    /// its start.
     fn place(&self, head: u64, len: u64) -> u64 {
         if head % self.ring + len > self.ring { head.next_multiple_of(self.ring) } else { head }
     }
@@ -222,7 +222,7 @@ impl DoubleWrite {
         HEAD_BYTES as u64 + position % self.ring
     }
 
-    /// Takes room for a batch; `None` when the data files have to be synced first.
+    /// Reserves space for a batch; `None` when the data files must be synced first.
     fn reserve(&self, slot: usize, len: u64) -> Option<u64> {
         let used = &self.words[SLOTS_USED];
         used.fetch_max(slot as u64 + 1, Ordering::SeqCst);
@@ -233,7 +233,7 @@ impl DoubleWrite {
                 self.slot(slot).store(0, Ordering::SeqCst);
                 return None;
             }
-            // First the slot, then the head: see the module's documentation.
+            // First the slot, then the head: see the module documentation.
             self.slot(slot).store(at + 1, Ordering::SeqCst);
             if self.words[HEAD].compare_exchange(head, at + len, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
                 return Some(at);
@@ -241,8 +241,8 @@ impl DoubleWrite {
         }
     }
 
-    /// The position before which every batch is in place, as far as the operating system knows. To be read before the
-    /// sync that puts all of it on the device.
+    /// The position before which every batch is in place according to the operating system. Must be read before the
+    /// sync that puts those blocks on the device.
     pub fn limit(&self) -> u64 {
         let head = self.words[HEAD].load(Ordering::SeqCst);
         let used = self.words[SLOTS_USED].load(Ordering::SeqCst) as usize;
@@ -251,7 +251,7 @@ impl DoubleWrite {
         busy.chain([stuck]).filter(|at| *at > 0).fold(head, |limit, at| limit.min(at - 1))
     }
 
-    /// Everything before `limit` is on the device in place.
+    /// Frees the ring up to `limit`: all batches before it are on the device in place.
     pub fn release(&self, limit: u64) {
         self.words[SAFE].fetch_max(limit, Ordering::SeqCst);
     }
@@ -260,7 +260,7 @@ impl DoubleWrite {
         self.words[SAFE].load(Ordering::SeqCst)
     }
 
-    /// The batch of a slot stays, though its process goes on to others.
+    /// Keeps the batch of a slot although its process continues with other batches.
     fn keep(&self, slot: usize) {
         let at = self.slot(slot).load(Ordering::SeqCst);
         let _ = self.words[STUCK].fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| {
@@ -273,7 +273,7 @@ impl DoubleWrite {
         self.slot(slot).store(0, Ordering::SeqCst);
     }
 
-    /// Writes a batch at `position` and waits until the device has it.
+    /// Writes a batch at `position` and waits until it is on the device.
     fn write(&self, head: &BatchHead, blocks: &[&[u8]], sync: bool) -> Result<()> {
         let len = BatchHead::len_bytes(blocks.len(), self.block_size) as usize;
         let kept = self.scratch.lock().ok().and_then(|mut kept| kept.pop());
@@ -297,14 +297,14 @@ impl DoubleWrite {
         Ok(())
     }
 
-    /// The batch at `position`, if it is there.
+    /// The batch at `position`; `None` when there is none.
     fn batch_at(&self, file: &File, position: u64) -> Option<BatchHead> {
         let mut bytes = [0; HEAD_BYTES];
         file.read_at(&mut bytes, self.offset(position)).ok()?;
         BatchHead::of(&bytes).filter(|head| head.position == position && head.stamp == self.stamp)
     }
 
-    /// All batches of this life, in no order.
+    /// All batches of this life, in no particular order.
     fn batches(&self, file: &File) -> os::OsResult<Vec<BatchHead>> {
         let (mut found, mut from) = (Vec::new(), HEAD_BYTES as u64);
         let end = HEAD_BYTES as u64 + self.ring;
@@ -340,7 +340,7 @@ impl DoubleWrite {
         BatchHead::len_bytes(head.blocks.len(), self.block_size)
     }
 
-    /// Where copy `n` of a batch begins in the file.
+    /// The offset of copy `n` of a batch in the file.
     fn copy_at(&self, head: &BatchHead, n: usize) -> u64 {
         self.offset(head.position) + (HEAD_BYTES + n * self.block_size) as u64
     }
@@ -351,7 +351,7 @@ fn area_failed(path: &Path, e: &os::OsError) -> Ora {
     Ora::from_text(types::Facility::Lwk, 63, text).because(io_error(27072, "File I/O error", e))
 }
 
-/// The head of the file: which database it is of, and which life.
+/// The head of the file: the database and the life of the area.
 fn file_head(stamp: &Stamp) -> Vec<u8> {
     let mut head = vec![0; HEAD_BYTES];
     put_words(&mut head, &[FILE_MAGIC, stamp.database, stamp.life]);
@@ -359,7 +359,7 @@ fn file_head(stamp: &Stamp) -> Vec<u8> {
     head
 }
 
-/// The life that the file says it is of, if it is whole and of this database.
+/// The life in the head of the file; `None` when the head is damaged or of another database.
 fn life_of(file: &File, database: u64) -> Option<u64> {
     let mut head = [0; HEAD_BYTES];
     file.read_at(&mut head, 0).ok()?;
@@ -367,16 +367,16 @@ fn life_of(file: &File, database: u64) -> Option<u64> {
 }
 
 impl DataFiles {
-    /// Opens the double-write area, or makes one of `bytes` bytes, for `slots` processes: from now on blocks are
-    /// covered by it, and redo has no whole blocks but of files that are being copied. To be said before the first
-    /// fork. `life` is a number that this database has not used before.
+    /// Opens the double-write area, or creates one of `bytes` bytes, for `slots` processes. From then on it covers
+    /// blocks, and redo contains whole blocks only for files in backup mode. Must be called before the first fork.
+    /// `life` is a number that this database has not used before.
     ///
-    /// An area whose life is not that of `control`, or that a database was closed with, is begun anew. The caller
-    /// stores the returned life in the control file before it covers anything. True when copies in the area may be
-    /// needed.
+    /// An area is started anew when its life differs from that of `control`, or when the database was closed with it.
+    /// The caller stores the returned life in the control file before it covers any block. Returns true when copies in
+    /// the area may be needed.
     ///
     /// # Errors
-    /// LWK-00063 when the area cannot be made or read.
+    /// LWK-00063 when the area cannot be created or read.
     pub fn open_double_write(
         &self,
         name: &str,
@@ -432,24 +432,24 @@ impl DataFiles {
         sync_directory(self.directory()).map_err(failed)
     }
 
-    /// The double-write area's file, and its bytes.
+    /// The path of the double-write area and its size in bytes.
     pub fn double_write_file(&self) -> Option<(&Path, u64)> {
         self.area.get().map(|a| (a.path.as_path(), a.ring + HEAD_BYTES as u64))
     }
 
-    /// Bytes of the ring that were given out so far, for tests and figures.
+    /// Bytes of the ring that were reserved so far, for tests and figures.
     pub fn double_write_used(&self) -> u64 {
         self.area.get().map_or(0, |a| a.words[HEAD].load(Ordering::Relaxed))
     }
 
-    /// Copies sealed blocks to the double-write area and waits until the device has them: they may be written in place
-    /// then. `slot` is the process's own, `announced` the newest checkpoint that was announced behind the moment at
-    /// which the blocks were copied from the cache. `pause` is called while other processes have to finish theirs.
-    /// Nothing happens where there is no area, or no block is given.
+    /// Copies sealed blocks to the double-write area and waits until the copies are on the device: then the blocks may
+    /// be written in place (R6). `slot` is the slot of the calling process; `announced` is the newest checkpoint that
+    /// was announced after the blocks were copied from the cache. `pause` is called while other processes must finish
+    /// their batches. Does nothing without an area or without blocks.
     ///
     /// # Errors
-    /// LWK-00063 when the area cannot be written: nothing may be written in place. Those of [`DataFiles::sync`] and of
-    /// `pause`.
+    /// LWK-00063 when the area cannot be written: the blocks must not be written in place. Those of [`DataFiles::sync`]
+    /// and of `pause`.
     pub fn cover(
         &self,
         slot: usize,
@@ -466,7 +466,7 @@ impl DataFiles {
             }
             self.make_room(area, pause)?;
         };
-        // Given up here, the batch is kept for longer than needed, and no harm is done.
+        // When the cover is dropped on an error below, the batch is only kept longer than needed.
         let cover = Cover { of: Some((area, slot)) };
         let blocks_at = blocks.iter().map(|b| BlockView::of_bytes(b).rdba()).collect();
         let head = BatchHead { stamp: area.stamp, position, announced, blocks: blocks_at };
@@ -474,7 +474,7 @@ impl DataFiles {
         Ok(cover)
     }
 
-    /// Has the oldest batches on the device in place, so that they may be written over.
+    /// Makes the ring reusable by syncing the data files, so that the oldest batches are on the device in place.
     fn make_room(&self, area: &DoubleWrite, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         os::crash::point("double-write-full");
         let before = area.safe();
@@ -489,13 +489,13 @@ impl DataFiles {
         pause()
     }
 
-    /// Batches that could not be written in place, as a checkpoint begins: see [`DataFiles::settle_covers`].
+    /// The failed batches as a checkpoint begins: see [`DataFiles::settle_covers`].
     pub fn covers_kept(&self) -> u64 {
         self.area.get().map_or(0, |a| a.words[STUCK].load(Ordering::SeqCst))
     }
 
-    /// A checkpoint has written every block that was dirty behind [`DataFiles::covers_kept`]: copies that were kept for
-    /// them need not be kept.
+    /// Ends the keeping of copies after a checkpoint has written every block that was dirty when
+    /// [`DataFiles::covers_kept`] returned `kept`.
     pub fn settle_covers(&self, kept: u64) {
         if let Some(area) = self.area.get().filter(|_| kept & STUCK_MASK != 0) {
             let none = kept & !STUCK_MASK;
@@ -503,9 +503,9 @@ impl DataFiles {
         }
     }
 
-    /// Frees the slot of a process that died while it wrote a batch in place. What it was writing may be torn as the
-    /// operating system has it, so blocks for which `was_cut_off` is true are written in place once more; nobody else
-    /// writes them meanwhile.
+    /// Frees the slot of a process that died while it wrote a batch in place. Its blocks may be torn in the files, so
+    /// blocks for which `was_cut_off` is true are written in place again. No other process writes these blocks
+    /// meanwhile.
     pub fn finish_cover(&self, slot: usize, was_cut_off: &mut dyn FnMut(Rdba) -> bool) {
         let Some(area) = self.area.get() else { return };
         let at = area.slot(slot).load(Ordering::SeqCst);
@@ -521,7 +521,7 @@ impl DataFiles {
     fn write_again(&self, area: &DoubleWrite, at: u64, was_cut_off: &mut dyn FnMut(Rdba) -> bool) -> Result<()> {
         let failed = |e: os::OsError| area.failed(&e);
         let file = File::open(&area.path, OpenMode::Read).map_err(failed)?;
-        // Without its head nothing of the batch was written in place.
+        // A batch without a valid head: none of its blocks was written in place.
         let Some(head) = area.batch_at(&file, at) else { return Ok(()) };
         if self.disk_sync() {
             area.file.sync().map_err(failed)?;
@@ -531,7 +531,7 @@ impl DataFiles {
             file.read_at(&mut block, area.copy_at(&head, n)).map_err(failed)?;
             if block::check(&block, *rdba).is_ok() && BlockView::of_bytes(&block).rba() > 0 {
                 match self.write_block(*rdba, &block) {
-                    // The file has gone meanwhile.
+                    // The file was dropped or taken offline meanwhile.
                     Err(e) if e.is(376) || e.is(1157) => {}
                     done => done?,
                 }
@@ -540,9 +540,9 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Puts copies into the places of blocks that a crash has torn, before anything is rolled forward. With `again`,
-    /// blocks are also written that are whole and not newer than their copy: the device may have lost what the
-    /// operating system still shows. Done again, it does the same.
+    /// Restores blocks that a crash has torn from their copies, before any redo is applied. With `again`, also writes
+    /// whole blocks that are not newer than their copy: the device may have lost writes that the operating system still
+    /// shows. Repeating the call gives the same result.
     ///
     /// # Errors
     /// LWK-00063 when the area cannot be read, ORA-01114 when a block cannot be written.
@@ -569,7 +569,7 @@ impl DataFiles {
         for entry in &control.files {
             let mut copies: Vec<(Rdba, Copy)> =
                 newest.iter().filter(|(at, _)| at.file() == entry.file).map(|(at, copy)| (*at, *copy)).collect();
-            // Redo and copies from before the file was made are of another file with its number.
+            // Redo and copies from before the creation of the file belong to an earlier file with its number.
             copies.retain(|(_, copy)| copy.rba > entry.created_rba);
             copies.sort_unstable_by_key(|(at, _)| *at);
             self.restore_file(control, entry, &reader, &copies, again, &mut restored)?;
@@ -589,7 +589,7 @@ impl DataFiles {
         if copies.is_empty() || self.is_temporary(entry.file) {
             return Ok(());
         }
-        // A file that is missing is told of elsewhere.
+        // Another check reports missing files.
         let Ok(file) = self.open_file(entry) else { return Ok(()) };
         let failed = |at: Rdba| {
             move |e: os::OsError| {
@@ -602,7 +602,8 @@ impl DataFiles {
         let mut is_changed = false;
         for (at, copy) in copies {
             let position = u64::from(at.block()) * self.block_size() as u64;
-            // A block behind the end is of a file that was longer once; redo that needs it lengthens the file.
+            // A block beyond the end belongs to a time when the file was longer; redo that needs the block extends the
+            // file.
             if file.read_at(&mut have, position).is_err() {
                 continue;
             }
@@ -617,7 +618,7 @@ impl DataFiles {
             is_changed = true;
             *(if is_torn { &mut restored.torn } else { &mut restored.again }) += 1;
         }
-        // No checkpoint waits for a file that stays away.
+        // No checkpoint will sync a file that stays offline or read-only.
         if is_changed && stays && self.disk_sync() {
             file.sync().map_err(failed(Rdba::new(entry.file, 0)))?;
         }

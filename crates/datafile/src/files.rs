@@ -1,4 +1,4 @@
-//! Data files: creating, opening, reading, writing, growing.
+//! Data files: create, open, read, write, extend.
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use crate::double_write::DoubleWrite;
@@ -15,26 +15,26 @@ use std::sync::{Arc, Mutex, OnceLock};
 use types::{Facility, Ora, Rdba, Result, Scn};
 use wait::Event;
 
-/// How a tablespace's first file is made.
+/// The definition of a new tablespace with one file.
 #[derive(Clone, Debug)]
 pub struct TablespaceSpec {
     /// Name of the tablespace, in upper case.
     pub name: String,
     /// Number of the tablespace.
     pub number: u32,
-    /// What it is for.
+    /// The contents of the tablespace.
     pub contents: Contents,
     /// Name of the file.
     pub file_name: String,
     /// Size in bytes at creation.
     pub bytes: u64,
-    /// Size in bytes up to which the file grows by itself; 0 when it does not.
+    /// Size in bytes up to which the file may grow automatically; 0 when it may not.
     pub bytes_max: u64,
-    /// How many bytes it grows by.
+    /// Bytes of one growth step.
     pub step_bytes: u64,
 }
 
-/// How a database is made.
+/// The definition of a new database.
 #[derive(Clone, Debug)]
 pub struct CreateDatabase {
     /// Its name.
@@ -45,12 +45,12 @@ pub struct CreateDatabase {
     pub block_size: usize,
     /// The tablespaces.
     pub tablespaces: Vec<TablespaceSpec>,
-    /// What the base tables of the dictionary look like.
+    /// A hash of the base tables of the dictionary.
     pub dictionary: u64,
 }
 
 impl CreateDatabase {
-    /// SYSTEM, UNDO, USERS and TEMP with files that start small and grow.
+    /// SYSTEM, UNDO, USERS and TEMP with small files that grow automatically.
     pub fn usual(name: &str, id: u64, block_size: usize) -> CreateDatabase {
         let spec = |number, name: &str, file: &str| TablespaceSpec {
             name: name.into(),
@@ -81,31 +81,31 @@ impl CreateDatabase {
 }
 
 /// The data files of a database, open in this process. Descriptors are inherited by `fork`; a file that was added later
-/// is opened when it is first used.
+/// is opened at its first use.
 pub struct DataFiles {
     directory: PathBuf,
     database: u64,
     block_size: usize,
     pub(crate) table: FileTable,
-    /// Writes are followed by syncs. Set before the first fork.
+    /// Writes are synced to the device. Set before the first fork.
     disk_sync: AtomicBool,
     /// The first change of a block behind a checkpoint is logged as the whole block. Set before the first fork.
     whole_blocks: AtomicBool,
     pub(crate) area: OnceLock<DoubleWrite>,
-    /// Nothing is written: files are opened for reading, and the control file stays as it is.
+    /// Opened read-only: files are opened for reading, and the control file is not changed.
     read_only: bool,
-    /// The control file of a database that has none on disk yet.
+    /// The control file of a database that has no control file on disk yet.
     listed: Option<ControlFile>,
-    /// The control file as this process has read it last: its bytes, and what they say.
+    /// The control file as this process read it last: its bytes and their contents.
     last: Mutex<Option<(Vec<u8>, ControlFile)>>,
 }
 
-/// The operating system's part of an error stack, as `ORA-270nn: text` with the system's own words behind it.
+/// The operating system's part of an error stack: `ORA-270nn: text`, followed by the text of the system's error.
 pub(crate) fn io_error(code: u32, text: &str, e: &os::OsError) -> Ora {
     Ora::from_text(Facility::Ora, code, format!("{text}\nLinux Error: {}: {e}", e.errno()))
 }
 
-/// The error that stands for a file that is not where it was.
+/// ENOENT: stands for a file that is no longer at its place.
 const GONE: i32 = 2;
 
 fn bad_block_size(size: usize) -> String {
@@ -156,9 +156,9 @@ impl DataFiles {
         Ok(files)
     }
 
-    /// Opens the database in `directory`; returns what its control file says too. A user's file that is missing, or not
-    /// itself, is an error of whoever needs it, until the next start: one that is put back meanwhile would be of
-    /// another moment.
+    /// Opens the database in `directory`; also returns the contents of its control file. A user's file that is missing
+    /// or foreign does not prevent the open: its use is an error until the next start. A file put back while the
+    /// instance runs would not match the redo.
     ///
     /// # Errors
     /// ORA-00205 for the control file; for files of the dictionary, of undo and of temporary data ORA-01157 when one is
@@ -181,18 +181,18 @@ impl DataFiles {
         Ok((files, control))
     }
 
-    /// The files that could not be opened when the database was.
+    /// The files that could not be opened with the database.
     pub fn missing(&self) -> Vec<u32> {
         self.table.present().filter(|(_, state)| state.is_missing()).map(|(n, _)| n).collect()
     }
 
-    /// What is wrong with a file that could not be opened; `None` when it can be opened now.
+    /// The error of a file that could not be opened; `None` when it can be opened now.
     pub fn why_missing(&self, entry: &FileEntry) -> Option<Ora> {
         self.open_file(entry).err()
     }
 
-    /// Opens the database in `directory` for looking only: nothing is ever written. Files are opened when they are
-    /// first used, so that a missing or foreign one is an error of whoever needs it.
+    /// Opens the database in `directory` read-only: nothing is ever written. Files are opened at their first use, so a
+    /// missing or foreign file is an error only for its users.
     ///
     /// # Errors
     /// ORA-00205 for the control file.
@@ -202,13 +202,13 @@ impl DataFiles {
         Ok((files, control))
     }
 
-    /// The data files of a database that is being put together: `control` says what it has, and is not in the directory
-    /// yet. Files are opened when they are first used.
+    /// The data files of a database that is being assembled: `control` lists them, and is not in the directory yet.
+    /// Files are opened at their first use.
     pub fn over_control(directory: &Path, control: &ControlFile) -> DataFiles {
         DataFiles { listed: Some(control.clone()), ..DataFiles::over(directory, control) }
     }
 
-    /// Makes a file of a database that is being put together, empty, as its entry describes it.
+    /// Creates an empty file of a database that is being assembled, as its entry describes it.
     ///
     /// # Errors
     /// As [`DataFiles::create`].
@@ -226,7 +226,7 @@ impl DataFiles {
         self.make_file(entry.file, &spec, false).map(drop)
     }
 
-    /// Whether the database was opened for looking only.
+    /// True when the database was opened read-only.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -289,7 +289,7 @@ impl DataFiles {
         let mode = if reuse { OpenMode::Truncate } else { OpenMode::CreateNew };
         let file = File::open(&path, mode).map_err(failed)?;
         if let Err(e) = self.fill_file(&file, &entry) {
-            // Nothing of a file that cannot be made is left: the disk may be full.
+            // Removes a file that could not be created completely: the disk may be full.
             let _ = os::file::remove(&path);
             let why = io_error(27044, "unable to write the header block of file", &e);
             return Err(Ora::with(1119, &[&path.display()]).because(why));
@@ -297,7 +297,7 @@ impl DataFiles {
         Ok(entry)
     }
 
-    /// Gives a new file its size, header and bitmaps.
+    /// Writes header and bitmaps of a new file and allocates its size.
     fn fill_file(&self, file: &File, entry: &FileEntry) -> std::result::Result<(), os::OsError> {
         let size = self.block_size as u64;
         file.allocate(u64::from(entry.blocks) * size)?;
@@ -357,7 +357,7 @@ impl DataFiles {
         Ok(file)
     }
 
-    /// Opens a file; the file of a temporary tablespace that is missing is made again.
+    /// Opens a file; a missing file of a temporary tablespace is created again.
     pub(crate) fn open_or_remake(&self, control: &ControlFile, entry: &FileEntry) -> Result<()> {
         let lost = self.table.state(entry.file).is_temporary() && !os::file::exists(&self.path(&entry.name));
         if lost && !self.read_only {
@@ -395,20 +395,20 @@ impl DataFiles {
         if !state.is_present()
             && let Some(tablespace) = control.tablespace(entry.tablespace)
         {
-            // Another opening of the database has added it.
+            // Another process that has opened the database added the file.
             self.table.set(entry, tablespace, control.is_copied(number));
         }
         Ok(self.table.keep(number, self.open_file(entry)?))
     }
 
-    /// ORA-00376 with the file's name, or ORA-01157 for one that was not there when the database was opened.
+    /// ORA-00376 with the file's name, or ORA-01157 for a file that was missing when the database was opened.
     fn offline(&self, number: u32) -> Ora {
         let code = if self.table.state(number).is_missing() { 1157 } else { 376 };
         let name = self.control().ok().and_then(|c| c.file(number).map(|f| self.path(&f.name).display().to_string()));
         Ora::with(code, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
     }
 
-    /// Whether blocks of the file may be changed.
+    /// Checks that blocks of the file may be changed.
     ///
     /// # Errors
     /// ORA-00372 for a file of a read-only tablespace, ORA-00376 for one that is offline.
@@ -427,19 +427,19 @@ impl DataFiles {
         Ora::with(372, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
     }
 
-    /// The temporary files, each with the number of its tablespace.
+    /// The temporary files and the numbers of their tablespaces.
     pub fn temporary_files(&self) -> Vec<(u32, u32)> {
         let temporary = self.table.present().filter(|(_, state)| state.is_temporary() && !state.is_offline());
         temporary.map(|(number, state)| (number, state.tablespace())).collect()
     }
 
-    /// Whether the file is of a temporary tablespace: what is in it needs no redo.
+    /// True for a file of a temporary tablespace: its contents need no redo.
     #[inline]
     pub fn is_temporary(&self, number: u32) -> bool {
         self.table.state(number).is_temporary()
     }
 
-    /// The number of the tablespace a file belongs to; None for one that is not there.
+    /// The number of the tablespace of a file; `None` when there is no such file.
     pub fn tablespace_of(&self, number: u32) -> Option<u32> {
         Some(self.table.state(number)).filter(|state| state.is_present()).map(|state| state.tablespace())
     }
@@ -459,7 +459,7 @@ impl DataFiles {
         &self.directory
     }
 
-    /// Reads the control file again.
+    /// Reads the control file again (R7).
     ///
     /// # Errors
     /// ORA-00205.
@@ -468,8 +468,8 @@ impl DataFiles {
             return Ok(listed.clone());
         }
         ControlFile::read_with(&self.directory, &mut |bytes| {
-            // Space is taken far more often than the file changes: the same bytes are not checked and taken apart
-            // again.
+            // Space is allocated far more often than the control file changes: the same bytes are not checked and
+            // parsed again.
             let Ok(mut last) = self.last.try_lock() else { return ControlFile::of_bytes(bytes) };
             if let Some((_, control)) = last.as_ref().filter(|(same, _)| same == bytes) {
                 return Ok(control.clone());
@@ -480,45 +480,45 @@ impl DataFiles {
         })
     }
 
-    /// Whether what is written is synced too. Without, a database outlives the death of its processes only. To be said
-    /// before the first fork.
+    /// Sets whether writes are synced to the device. Without syncs a database survives the death of its processes, but
+    /// not a crash of the machine. Must be called before the first fork.
     pub fn set_disk_sync(&self, sync: bool) {
         self.disk_sync.store(sync, Ordering::Relaxed);
     }
 
-    /// Whether what is written is synced too.
+    /// True when writes are synced to the device.
     pub fn disk_sync(&self) -> bool {
         self.disk_sync.load(Ordering::Relaxed)
     }
 
-    /// Says whether the first change of a block behind a checkpoint is logged as the whole block, whatever file it is
-    /// of: where no double-write area covers blocks that a crash may tear. A throw-away database needs neither. To be
-    /// said before the first fork.
+    /// Sets whether the first change of a block after a checkpoint logs the whole block, for every file. This is needed
+    /// when no double-write area protects against torn blocks. A throw-away database needs neither. Must be called
+    /// before the first fork.
     pub fn set_whole_blocks(&self, whole: bool) {
         self.whole_blocks.store(whole, Ordering::Relaxed);
     }
 
-    /// Whether the first change of a block of this file behind a checkpoint is logged as the whole block: always
-    /// without a double-write area, else while the file is in backup mode, because a copy of it may have torn blocks.
+    /// True when the first change of a block of this file after a checkpoint logs the whole block: always when set by
+    /// [`DataFiles::set_whole_blocks`], otherwise while the file is in backup mode, because its copy may contain torn
+    /// blocks.
     #[inline]
     pub fn logs_whole_blocks(&self, number: u32) -> bool {
         self.whole_blocks.load(Ordering::Relaxed) || self.table.state(number).is_copied()
     }
 
-    /// No file is in backup mode any more: for a start that has ended all of it.
+    /// Ends backup mode for all files, for a start that has ended the backups in the control file.
     pub fn end_copies(&self) {
         self.table.end_copies();
     }
 
-    /// Changes the control file: the one way to do so while several processes run. `f` changes what it is given; when
-    /// it fails or changes nothing, the file stays as it is. It must neither wait nor make redo, for LGWR waits for the
-    /// control file too.
+    /// Changes the control file; the only way to do so while several processes run. When `f` fails or changes nothing,
+    /// the file stays as it is. `f` must neither wait nor generate redo, because LGWR waits for the control file too.
     ///
     /// Waits: `enq: CF - contention`, `control file sequential read`, `control file parallel write`. Latches: none on
     /// entry or return.
     ///
     /// # Errors
-    /// ORA-00205, ORA-00200; ORA-00028 and ORA-01013 while waiting; what `f` says.
+    /// ORA-00205, ORA-00200; ORA-00028 and ORA-01013 while waiting; the error of `f`.
     pub fn change_control<R>(
         &self,
         p: &Process,
@@ -545,16 +545,16 @@ impl DataFiles {
         Ok(r)
     }
 
-    /// Lets go of the control file behind a process that died holding it, before its transaction is rolled back: that
-    /// makes redo, and LGWR may be waiting for the control file. What a statement in the middle of changing files had
-    /// fenced off is as the control file says again. Run once, by the supervisor, before it forks.
+    /// Registers a clean-up hook that releases the control file of a dead process before its transaction is rolled
+    /// back: the rollback generates redo, and LGWR may be waiting for the control file. The hook also lifts the fences
+    /// of an interrupted statement that changed files. Called once, by the supervisor, before it forks.
     pub fn register_with(files: &Arc<DataFiles>, all: &Processes, enqueues: &Enqueues) {
         let (files, enqueues) = (Arc::clone(files), *enqueues);
         all.on_death(CleanupOrder::Pins, "control file", move |by, dead| {
             enqueues.release_kind(by, dead, EnqueueType::Cf);
-            // It still has the enqueue, so nobody else has begun to change files.
+            // The dead process still owns the DD enqueue, so no other process has begun to change files.
             if enqueues.owns_any(dead, EnqueueType::Dd, LockMode::Exclusive) {
-                // A control file that cannot be read ends the instance elsewhere.
+                // Other code ends the instance when the control file cannot be read.
                 let _ = files.refresh();
             }
         });
@@ -570,12 +570,12 @@ impl DataFiles {
         control.write_as(&self.directory, self.disk_sync())
     }
 
-    /// How many bitmap blocks every file of this block size has, from block 1 on.
+    /// Number of bitmap blocks in every file of this block size, from block 1 on.
     pub fn bitmap_blocks_of(block_size: usize) -> u32 {
         (Rdba::MAX_BLOCK + 1).div_ceil(segment::UNIT_BLOCKS).div_ceil(segment::units_max(block_size))
     }
 
-    /// The first block of every file that is given to segments.
+    /// The first block of every file that can belong to a segment.
     pub fn first_data_block_of(block_size: usize) -> u32 {
         (1 + Self::bitmap_blocks_of(block_size)).next_multiple_of(segment::UNIT_BLOCKS)
     }
@@ -650,8 +650,7 @@ impl DataFiles {
         file.write_list_at(blocks, u64::from(at.block()) * self.block_size as u64).map_err(failed)
     }
 
-    /// As [`DataFiles::write_block_list`]; the blocks begin their way to the device at once, because they are going to
-    /// be waited for.
+    /// As [`DataFiles::write_block_list`], and starts the transfer to the device at once, because a sync follows soon.
     ///
     /// # Errors
     /// As [`DataFiles::write_blocks`].
@@ -664,7 +663,7 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Writes bytes that are no blocks of the cache: temporary data.
+    /// Writes bytes to a temporary file that are not blocks of the cache.
     ///
     /// # Errors
     /// As [`DataFiles::write_blocks`].
@@ -683,12 +682,12 @@ impl DataFiles {
         if self.disk_sync() { self.sync_file(number, &file) } else { Ok(()) }
     }
 
-    /// Waits until everything written to the file is on the device: the one way to do so while the database is open.
+    /// Waits until everything written to the file is on the device; the only way to do so while the database is open.
     ///
-    /// The system tells of writes that it has lost once, to whoever syncs first, perhaps a session that only wanted the
-    /// file to grow; the next sync succeeds. So the failure is noted where all processes see it, no sync succeeds from
-    /// then on, no checkpoint with it, and CKPT ends the instance. The redo that makes the lost blocks again is still
-    /// there at the next start, which makes each of them whole.
+    /// The operating system reports a lost write once, to the first process that syncs the file, perhaps a session that
+    /// only extends it; the next sync succeeds. So the failure is recorded in shared memory: from then on no sync and
+    /// no checkpoint succeeds, and CKPT ends the instance (R9). The next start still has the redo that restores the
+    /// lost blocks.
     ///
     /// # Errors
     /// ORA-01242, or ORA-01243 for a file of the dictionary, with ORA-01114 and the system's words below.
@@ -699,7 +698,7 @@ impl DataFiles {
         self.check_sound()
     }
 
-    /// Whether no file has lost what was written to it.
+    /// Checks that no write to a file was lost.
     ///
     /// # Errors
     /// As [`DataFiles::sync_file`]; ORA-01116 for a file that is no longer where it was.
@@ -718,9 +717,9 @@ impl DataFiles {
         Err(error.because(first).because(Ora::with(1110, &[&number, &path])).because(below))
     }
 
-    /// Looks whether the files are where they were when they were opened. One that was removed, or replaced by another,
-    /// goes with the last process that has it open, and nothing but the redo has what it had: so nothing of that may be
-    /// given up. Two system calls a file.
+    /// Checks that the files are still at the paths where they were opened. A file that was removed or replaced
+    /// disappears with the last process that has it open, and then only redo has its changes: that redo must not be
+    /// reused. Two system calls a file.
     ///
     /// # Errors
     /// As [`DataFiles::check_sound`].
@@ -729,7 +728,7 @@ impl DataFiles {
         for (number, state) in self.table.present() {
             let is_watched = !state.is_temporary() && !state.is_offline();
             let Some(file) = self.table.opened(number).filter(|_| is_watched) else { continue };
-            // One that has gone offline or was dropped meanwhile need not be there.
+            // A file that went offline or was dropped meanwhile need not be there.
             if !file.is_in_place().unwrap_or(true) && self.table.state(number) == state {
                 self.table.fail(number, GONE);
             }
@@ -737,8 +736,8 @@ impl DataFiles {
         self.check_sound()
     }
 
-    /// Makes a file at least `blocks` blocks long, with room that is really there. Its new length is on disk on return:
-    /// redo that speaks of it can only be there with it.
+    /// Extends a file to at least `blocks` blocks of allocated space (R5). On return the new length is on disk, so redo
+    /// that mentions it never precedes it.
     ///
     /// # Errors
     /// ORA-01237 when the file cannot grow (the system's words in ORA-27072 below it), ORA-01157 for an unknown file.
@@ -749,7 +748,7 @@ impl DataFiles {
         if self.disk_sync() { self.sync_file(number, &file) } else { Ok(()) }
     }
 
-    /// Size of a file in blocks, as the operating system sees it.
+    /// The size of a file in blocks according to the operating system.
     ///
     /// # Errors
     /// ORA-01157 for an unknown file.
@@ -758,8 +757,8 @@ impl DataFiles {
         Ok((len / self.block_size as u64).min(u64::from(Rdba::MAX_BLOCK) + 1) as u32)
     }
 
-    /// The stretches of a file that have been written: first blocks, and how many blocks. What was only allocated is
-    /// left out where the file system knows.
+    /// The ranges of a file that were written: first block and number of blocks. Ranges that are only allocated are
+    /// left out when the file system can tell them apart.
     ///
     /// # Errors
     /// ORA-01115 when the device fails, ORA-01157 for an unknown file.
@@ -796,17 +795,18 @@ impl DataFiles {
         if !self.disk_sync() {
             return Ok(());
         }
-        // All files, and not only those that this process has open: others write, too.
+        // All files, not only those that this process has open: other processes write too.
         for (number, mut state) in self.table.present() {
-            // Blocks written to a file before it went offline are synced as well, so that copies of it may be given up.
-            // A device that fails then is the reason why it went.
+            // Blocks written to a file before it went offline are synced as well, so that their copies in the
+            // double-write area can be given up. An error is ignored: a failing device may be the reason for going
+            // offline.
             if let Some(file) = self.table.opened(number).filter(|_| state.is_offline() && !state.is_missing()) {
                 let _ = file.sync();
             }
             while state.is_present() && !state.is_temporary() && !state.is_offline() {
                 match self.file(number).and_then(|file| self.sync_file(number, &file)) {
                     Ok(()) => break,
-                    // Taken offline meanwhile, and perhaps online again: what it is now counts.
+                    // The file was taken offline meanwhile, and may be online again: its present state decides.
                     Err(e) if e.is(376) || self.table.failed().is_none() && self.table.state(number) != state => {
                         state = self.table.state(number);
                     }

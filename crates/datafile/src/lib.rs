@@ -1,11 +1,11 @@
 //! The files of a database directory: control file and data files.
 //!
-//! A database is a directory. `control` says which database it is, which tablespaces and files it has and whether it
+//! A database is a directory. `control` identifies the database, lists its tablespaces and files, and notes whether it
 //! was shut down cleanly; it is replaced atomically (new file, sync, rename, sync of the directory). Every data file
-//! starts with a header block that repeats database, block size and numbers, so that a file of another database is
-//! refused.
+//! starts with a header block that repeats database, block size and numbers, so a file of another database is refused
+//! (R2).
 //!
-//! Blocks are checked when they are read: a wrong checksum or address is ORA-01578 with file and block.
+//! Blocks are checked when they are read: a wrong checksum or address is ORA-01578 with file and block (R3).
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +27,7 @@ pub use space::NewFile;
 
 /// Name of the control file in the database directory.
 pub const CONTROL_FILE: &str = "control";
-/// The name of its second copy.
+/// Name of the second copy of the control file.
 pub const CONTROL_COPY: &str = "control02";
 /// Name of the double-write area's file in the database directory.
 pub const DOUBLE_WRITE_FILE: &str = "double_write";

@@ -1,8 +1,8 @@
-//! Tablespaces and files that come, go and change while the database is open.
+//! Adds, drops and changes tablespaces and files while the database is open.
 //!
-//! The caller holds the DD enqueue, so one process at a time is here. A file is complete and on the device before the
-//! control file lists it, and is deleted only after the control file has stopped listing it: whatever is cut off leaves
-//! at most a file that nothing refers to.
+//! The caller holds the DD enqueue, so only one process at a time is here. A file is complete and on the device before
+//! the control file lists it, and is deleted only after the control file no longer lists it: an interruption leaves at
+//! most a file without references.
 
 use crate::control::{ControlFile, FileEntry, GoneEntry, TablespaceEntry};
 use crate::files::io_error;
@@ -12,22 +12,22 @@ use os::file::sync_directory;
 use process::Process;
 use types::{Facility, Ora, Rdba, Result, Scn};
 
-/// A file to be made.
+/// A file to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
     /// Its name: relative to the database directory, or an absolute path.
     pub name: String,
-    /// Size in bytes; `None` takes over a file that is there, as it is large.
+    /// Size in bytes; `None` reuses an existing file with its present size.
     pub bytes: Option<u64>,
-    /// A file of that name is overwritten.
+    /// REUSE: an existing file of that name is overwritten.
     pub reuse: bool,
-    /// Size in bytes up to which it grows by itself; 0 when it does not.
+    /// Size in bytes up to which it may grow automatically; 0 when it may not.
     pub bytes_max: u64,
-    /// How many bytes it grows by.
+    /// Bytes of one growth step.
     pub step_bytes: u64,
 }
 
-/// Notes dropped files and tablespaces, and forgets the oldest where there are too many.
+/// Notes dropped files and tablespaces, and removes the oldest notes when there are too many.
 fn remember(c: &mut ControlFile, gone: &[FileEntry], tablespaces: Vec<TablespaceEntry>, dropped_rba: u64) {
     c.gone_tablespaces.extend(tablespaces);
     c.gone.extend(gone.iter().map(|f| GoneEntry { dropped_rba, file: f.clone() }));
@@ -40,15 +40,15 @@ fn remember(c: &mut ControlFile, gone: &[FileEntry], tablespaces: Vec<Tablespace
 }
 
 impl DataFiles {
-    /// Makes files for a tablespace and lists them in the control file, the tablespace too unless it is there. Redo
-    /// that is older than `created` does not belong to them. Returns their numbers.
+    /// Creates files for a tablespace and lists them in the control file, together with the tablespace if it is new.
+    /// Redo before `created` does not belong to them. Returns their numbers.
     ///
     /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
     ///
     /// # Errors
-    /// ORA-01119 when a file cannot be made (ORA-27038 below it when it is there), ORA-01537 for one of the database's
-    /// own, ORA-03214 for one that is too small, ORA-00059 when all file numbers are taken; then none of the files is
-    /// left.
+    /// ORA-01119 when a file cannot be created (ORA-27038 below it when it exists), ORA-01537 for a file that the
+    /// database already has, ORA-03214 for one that is too small, ORA-00059 when all file numbers are taken; then none
+    /// of the new files is left.
     pub fn add_files(
         &self,
         p: &Process,
@@ -79,7 +79,8 @@ impl DataFiles {
                     if c.tablespace(tablespace.number).is_none() {
                         c.tablespaces.push(tablespace.clone());
                     }
-                    // No redo of theirs is before the last checkpoint, which they have not to be recovered from.
+                    // None of their redo is before the last checkpoint, so that checkpoint's redo is enough to recover
+                    // them.
                     for entry in &mut made {
                         entry.created_rba = entry.created_rba.max(c.checkpoint.rba);
                     }
@@ -108,7 +109,7 @@ impl DataFiles {
             return Err(Ora::with(1537, &[&path.display()]));
         }
         let taken = |n: &u32| control.files.iter().chain(made).any(|f| f.file == *n);
-        // A number that no dropped file has, while there is one: a restore then knows whose redo is whose.
+        // Prefers a number that no dropped file has: a restore can then assign redo to files by number.
         let fresh = |n: &u32| !taken(n) && control.gone.iter().all(|g| g.file.file != *n);
         let number = (1..=Rdba::MAX_FILE).find(fresh).or_else(|| (1..=Rdba::MAX_FILE).find(|n| !taken(n)));
         let number = number.ok_or_else(|| Ora::from_text(Facility::Ora, 59, "maximum number of DB_FILES exceeded"))?;
@@ -141,9 +142,9 @@ impl DataFiles {
         }
     }
 
-    /// Takes files, and with the last of them their tablespace, out of the control file. With `delete` their files are
-    /// deleted, too; what cannot be deleted is left. No buffer of theirs is in the cache. In ARCHIVELOG mode they are
-    /// remembered as dropped at `dropped_rba`, the position in the redo stream up to which all of their redo is.
+    /// Removes files from the control file, and their tablespace with its last file. With `delete` the operating
+    /// system's files are deleted too; a file that cannot be deleted is left. The cache holds no buffer of them. In
+    /// ARCHIVELOG mode they are noted as dropped at `dropped_rba`, a redo address behind all their redo.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`].
@@ -178,7 +179,7 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Changes the entry of a tablespace: its name, or whether it can be read or written.
+    /// Changes the entry of a tablespace: its name or its state.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`]; ORA-00959 for an unknown tablespace.
@@ -203,7 +204,7 @@ impl DataFiles {
         self.repeat_control()
     }
 
-    /// Changes the entry of a file: how it grows, or whether it is online.
+    /// Changes the entry of a file: its growth or its state.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`]; ORA-01157 for an unknown file.
@@ -222,20 +223,20 @@ impl DataFiles {
         self.repeat_control()
     }
 
-    /// Keeps blocks of a file from being changed, until [`DataFiles::refresh`].
+    /// Prevents changes of blocks of a file until [`DataFiles::refresh`].
     pub fn fence_writes(&self, number: u32) {
         self.table.fence(number, false);
         os::crash::point("file-fenced");
     }
 
-    /// As [`DataFiles::fence_writes`], and from being read in.
+    /// As [`DataFiles::fence_writes`]; also prevents reads of its blocks into the cache.
     pub fn fence_off(&self, number: u32) {
         self.table.fence(number, true);
         os::crash::point("file-fenced");
     }
 
-    /// Puts the states of all files back to what the control file says, and lifts fences: at the end of a statement
-    /// that changes files, or behind one that died.
+    /// Resets the states of all files to those in the control file and lifts fences, at the end of a statement that
+    /// changes files or after the death of its process.
     ///
     /// # Errors
     /// ORA-00205.
@@ -245,7 +246,7 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Repeats which files are in backup mode, and all else that the control file says of files.
+    /// Copies the states of all files, backup mode included, from the control file to shared memory.
     ///
     /// # Errors
     /// ORA-00205.
@@ -253,8 +254,9 @@ impl DataFiles {
         self.repeat_control()
     }
 
-    /// Repeats the control file as it is on disk. Who changes it does so first and repeats it then: that of another who
-    /// has changed it before the second look is repeated here, and one who does so later comes later.
+    /// Copies the control file on disk to the words in shared memory until both agree. Every process changes the
+    /// control file first and calls this afterwards. A change made before the second read is copied here; one made
+    /// later is copied by its own process.
     pub(crate) fn repeat_control(&self) -> Result<()> {
         let mut control = self.control()?;
         loop {
@@ -276,7 +278,7 @@ impl DataFiles {
         control.files.iter().filter(|f| f.tablespace == tablespace).try_for_each(|f| self.open_file(f).map(drop))
     }
 
-    /// Makes a file shorter. Its blocks beyond are free and no buffer of them is in the cache.
+    /// Shortens a file. The blocks beyond the new end are free and the cache holds no buffer of them.
     ///
     /// # Errors
     /// ORA-01157; ORA-01237 when the system refuses.

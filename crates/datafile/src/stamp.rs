@@ -1,8 +1,8 @@
-//! Checkpoints in the headers of data files: how far each file is, said by the file itself.
+//! Checkpoints in the headers of data files.
 //!
-//! A file that was restored from an older copy says so by its header, whatever the control file thinks; so does one
-//! that is newer than the control file. A header is written only when every change before its checkpoint is on the
-//! device, and before the control file says the same.
+//! The header of a file that was restored from an older copy shows its age, whatever the control file says; so does the
+//! header of a file that is newer than the control file. A header is written only when every change before its
+//! checkpoint is on the device, and before the control file gets the same checkpoint.
 
 use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry};
 use crate::files::DataFiles;
@@ -10,12 +10,12 @@ use block::Image;
 use block::file::FileCheckpoint;
 use types::{Ora, Rdba, Result};
 
-/// A file header's checkpoint is in its first sector, which the device writes whole.
+/// The checkpoint is in the first sector of the header, which the device writes atomically.
 const SECTOR_BYTES: usize = 512;
 
 impl ControlFile {
-    /// Whether a file's header goes with the checkpoints of the database: files that are offline, read-only, temporary
-    /// or being copied stay where they are.
+    /// True when the header of the file gets the checkpoints of the database. Files that are offline, read-only,
+    /// temporary or in backup mode keep their checkpoint.
     pub fn is_stamped(&self, f: &FileEntry) -> bool {
         let stays = |t: &crate::TablespaceEntry| t.is_offline || t.is_read_only || t.contents == Contents::Temporary;
         !f.is_offline && !self.is_copied(f.file) && !self.tablespace(f.tablespace).is_some_and(stays)
@@ -33,10 +33,10 @@ impl DataFiles {
         Ok(block::file::checkpoint(&image.view()))
     }
 
-    /// Notes a checkpoint in the headers of all files that go with the database's, and waits until that is on the
-    /// device. Every change before it is there already. A file that is missing is passed over. One process at a time:
-    /// the caller holds the control file. A file that the control file says has just come back is stamped, though it
-    /// cannot be used yet.
+    /// Writes a checkpoint into the headers of all files for which [`ControlFile::is_stamped`] holds, and waits until
+    /// they are on the device. Every change before the checkpoint is there already. Missing files are skipped. A file
+    /// that the control file lists as online again is stamped although it cannot be used yet. One process at a time:
+    /// the caller holds the control file.
     ///
     /// # Errors
     /// ORA-01114 when a header cannot be written, ORA-01578 when one is damaged.
@@ -51,8 +51,8 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Notes the control file's checkpoint in the headers of a tablespace whose files stayed where they were, because
-    /// it was offline or read-only, and go on with the others: nothing was changed in them meanwhile.
+    /// Writes the control file's checkpoint into the headers of a tablespace that was offline or read-only and becomes
+    /// usable again. Its files kept an old checkpoint, and nothing was changed in them meanwhile.
     ///
     /// # Errors
     /// Those of opening the files; as [`DataFiles::stamp`].
@@ -61,7 +61,7 @@ impl DataFiles {
         returning.into_iter().try_for_each(|f| self.stamp_closed(control, f, &control.checkpoint))
     }
 
-    /// Notes a checkpoint in the header of a file that is not in use.
+    /// Writes a checkpoint into the header of a file that is not in use.
     pub(crate) fn stamp_closed(&self, control: &ControlFile, f: &FileEntry, at: &CheckpointEntry) -> Result<()> {
         let file = self.open_file(f)?;
         let mut image = Image::new(self.block_size());
@@ -74,10 +74,11 @@ impl DataFiles {
         self.sync_file(f.file, &file)
     }
 
-    /// The checkpoint in the header of a file that need not be in use.
+    /// The checkpoint in the header of a file, in use or not.
     ///
     /// # Errors
-    /// ORA-01157 when it is not there, ORA-01122 and ORA-01200 when it is not itself; each with its name.
+    /// ORA-01157 when the file is missing, ORA-01122 and ORA-01200 when it is not the file of the control file; each
+    /// with its name.
     pub fn closed_checkpoint(&self, f: &FileEntry) -> Result<FileCheckpoint> {
         let file = self.open_file(f)?;
         let mut image = Image::new(self.block_size());
@@ -88,7 +89,7 @@ impl DataFiles {
         Ok(block::file::checkpoint(&image.view()))
     }
 
-    /// Notes a checkpoint in the header of one file, unless it has a later one of the same incarnation.
+    /// Writes a checkpoint into the header of one file, unless the header has a later one of the same incarnation.
     ///
     /// # Errors
     /// As [`DataFiles::stamp`]; ORA-01157 when it is missing.
@@ -126,7 +127,7 @@ mod tests {
         let at = |rba| CheckpointEntry { rba, scn: Scn(rba), time_s: 9 };
         files.stamp(&control, &at(1000)).unwrap();
         let rbas = || -> Vec<u64> { (1..=4).map(|f| files.file_checkpoint(f).unwrap().rba).collect() };
-        // The fourth is the temporary one.
+        // The fourth file is the temporary one.
         assert_eq!(rbas(), [1000, 1000, 1000, 0]);
         control.backups.push(BackupEntry { file: 3, checkpoint: at(1000) });
         files.stamp(&control, &at(2000)).unwrap();

@@ -1,10 +1,9 @@
-//! Which files there are, as every process of the instance sees it at once.
+//! The states of all files, visible to every process of the instance at once.
 //!
-//! A word a file number lies in memory that all processes share. Its low half says what the file is (there, temporary,
-//! offline, read only, fenced off by a statement), its high half counts how often the number was given to another file,
-//! or the file was away and came back, put back from a copy perhaps: a process that still has a descriptor of an
-//! earlier one opens the file anew. The control file stays the truth; the words repeat what reading it for each block
-//! would cost.
+//! Shared memory has one word for each file number. Its low half holds the state of the file (present, temporary,
+//! offline, read only, fenced by a statement). Its high half counts how often the number was given to another file or
+//! the file came back, perhaps restored from a copy: a process whose descriptor has an older count opens the file
+//! again. The control file is authoritative; the words save reading it for each block.
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use os::file::File;
@@ -16,25 +15,25 @@ const PRESENT: u64 = 1;
 const READ_ONLY: u64 = 2;
 const OFFLINE: u64 = 4;
 const TEMPORARY: u64 = 8;
-/// It was not there, or not itself, when the database was opened; that does not change before the next start.
+/// The file was missing or foreign when the database was opened; this lasts until the next start.
 const MISSING: u64 = 16;
-/// A statement keeps others from changing its blocks for the time being; the control file does not say so.
+/// A statement prevents changes of its blocks for the time being; the control file does not have this state.
 const FENCED: u64 = 32;
-/// And from reading them.
+/// The statement also prevents reads.
 const FENCED_OFF: u64 = 64;
-/// It is in backup mode: redo has whole blocks of it.
+/// The file is in backup mode: redo contains whole blocks of it.
 const COPIED: u64 = 128;
-/// The tablespace's number, as far as it fits.
+/// The number of the tablespace, as far as it fits.
 const TABLESPACE_SHIFT: u32 = 8;
 const TABLESPACE_MASK: u64 = 0xFFFF;
 const FLAGS: u64 = 0xFFFF_FFFF;
 const INCARNATION: u64 = FLAGS + 1;
-/// No file has this number: its word counts how often a file has come back.
+/// No file has number 0: its word counts how often files have come back.
 const RETURNS: usize = 0;
-/// Behind the words of the files: which file has lost what was written to it, and the system's error. Never taken back.
+/// The word behind those of the files: the file that lost a write, and the system's error. Never reset.
 const FAILED: usize = Rdba::MAX_FILE as usize + 1;
 
-/// What is known of a file number.
+/// The state of a file number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileState(u64);
 
@@ -42,7 +41,7 @@ impl FileState {
     pub fn is_present(self) -> bool {
         self.0 & PRESENT != 0
     }
-    /// Its blocks are not to be had.
+    /// Its blocks cannot be used.
     pub fn is_offline(self) -> bool {
         self.0 & (OFFLINE | MISSING | FENCED_OFF) != 0
     }
@@ -66,7 +65,7 @@ impl FileState {
     }
 }
 
-/// A descriptor of this process, and of which incarnation of the number it is.
+/// A descriptor of this process, and the incarnation of the file number for which it was opened.
 type Slot = RwLock<Option<(u64, Arc<File>)>>;
 
 /// The files of a database.
@@ -79,7 +78,7 @@ impl FileTable {
     /// A table without files.
     ///
     /// # Panics
-    /// There is no memory for it.
+    /// No memory is available.
     pub fn new() -> FileTable {
         let count = Rdba::MAX_FILE as usize + 1;
         let words = os::memory::shared_slice(count + 1).expect("memory for the table of files");
@@ -90,12 +89,12 @@ impl FileTable {
         FileState(self.words.get(number as usize).map_or(0, |w| w.load(Ordering::Acquire)))
     }
 
-    /// The numbers of the files that are there.
+    /// The numbers and states of the files that are present.
     pub fn present(&self) -> impl Iterator<Item = (u32, FileState)> {
         (1..=Rdba::MAX_FILE).map(|n| (n, self.state(n))).filter(|(_, s)| s.is_present())
     }
 
-    /// Repeats what the control file says of a file; a fence stays.
+    /// Sets the state of a file from the control file; a fence stays.
     pub fn set(&self, entry: &FileEntry, tablespace: &TablespaceEntry, is_copied: bool) {
         let mut says = PRESENT | (u64::from(tablespace.number) & TABLESPACE_MASK) << TABLESPACE_SHIFT;
         if tablespace.is_read_only {
@@ -120,24 +119,24 @@ impl FileTable {
         }
     }
 
-    /// Notes, for all processes, that what was written to the file may be lost. The first file counts.
+    /// Records for all processes that a write to the file may be lost. Only the first file is recorded.
     pub fn fail(&self, number: u32, errno: i32) {
         let word = (errno as u64) << 32 | u64::from(number);
         let _ = self.words[FAILED].compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// The file that has lost what was written to it, and the system's error.
+    /// The file that has lost a write, and the system's error.
     pub fn failed(&self) -> Option<(u32, i32)> {
         let word = self.words[FAILED].load(Ordering::Acquire);
         (word != 0).then_some((word as u32, (word >> 32) as i32))
     }
 
-    /// How often a file that was away has come back.
+    /// Number of times that an unusable file has come back.
     pub fn returns(&self) -> u64 {
         self.words[RETURNS].load(Ordering::Acquire)
     }
 
-    /// A file that was missing is what the control file says, from its next change on.
+    /// Ends the state MISSING of a file; it is offline until the control file sets its state.
     pub fn find(&self, number: u32) {
         if self.state(number).is_missing() {
             self.words[number as usize].fetch_or(OFFLINE, Ordering::AcqRel);
@@ -145,7 +144,7 @@ impl FileTable {
         }
     }
 
-    /// Repeats all of the control file: files it does not list are gone.
+    /// Sets the states of all files from the control file; files that it does not list are gone.
     pub fn set_all(&self, control: &ControlFile) {
         for (number, _) in self.present() {
             if control.file(number).is_none() {
@@ -159,19 +158,19 @@ impl FileTable {
         }
     }
 
-    /// From now on blocks of the file are not changed, and with `reads` not read in either.
+    /// Prevents changes of blocks of the file, and with `reads` also reads.
     pub fn fence(&self, number: u32, reads: bool) {
         self.words[number as usize].fetch_or(FENCED | if reads { FENCED_OFF } else { 0 }, Ordering::AcqRel);
     }
 
-    /// No file is in backup mode any more.
+    /// Ends backup mode for all files.
     pub fn end_copies(&self) {
         for (number, _) in self.present() {
             self.words[number as usize].fetch_and(!COPIED, Ordering::AcqRel);
         }
     }
 
-    /// What the control file says of the files holds again, and nothing else.
+    /// Lifts all fences.
     pub fn lift_fences(&self) {
         for (number, state) in self.present() {
             if state.0 & (FENCED | FENCED_OFF) != 0 {
@@ -180,12 +179,12 @@ impl FileTable {
         }
     }
 
-    /// The file cannot be used until the next start.
+    /// Marks the file as unusable until the next start.
     pub fn miss(&self, number: u32) {
         self.words[number as usize].fetch_or(MISSING, Ordering::AcqRel);
     }
 
-    /// The file is gone.
+    /// Removes the file.
     pub fn forget(&self, number: u32) {
         let old = self.state(number);
         self.words[number as usize].store(old.incarnation(), Ordering::Release);
@@ -199,7 +198,7 @@ impl FileTable {
         }
     }
 
-    /// This process's descriptor of the file that has the number now.
+    /// This process's descriptor, if it belongs to the file that has the number now.
     pub fn opened(&self, number: u32) -> Option<Arc<File>> {
         let state = self.state(number);
         let slot = self.open.get(number as usize)?.read().ok()?;

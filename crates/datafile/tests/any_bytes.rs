@@ -1,4 +1,4 @@
-//! Whatever the bytes of control file and data files are: a database opens or is refused, and nobody panics.
+//! A database with damaged control file or data files is opened or refused, and nothing panics (R4).
 //!
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
@@ -43,7 +43,7 @@ fn open(dir: &Path) -> bool {
     sound
 }
 
-/// Puts a number into the control file, which is text, and its checksum right.
+/// Replaces a number in the text of a control file and corrects its checksum.
 fn change_number(text: &str, r: &mut Random) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.pop();
@@ -92,7 +92,7 @@ fn damaged_files_open_or_are_refused() {
             let text = change_number(&String::from_utf8(bytes).unwrap(), &mut r);
             bytes = ControlFile::with_checksum(&text).into_bytes();
         } else {
-            // The first blocks of a data file; what lies behind is nobody's yet.
+            // The first blocks of a data file; the later ones belong to no segment yet.
             let len = bytes.len().min(6 * 2048) as u64;
             for _ in 0..=r.below(5) {
                 let at = r.below(len) as usize;

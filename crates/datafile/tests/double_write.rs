@@ -1,4 +1,4 @@
-//! The double-write area: which copies count after a crash, and when they may be written over.
+//! The double-write area: which copies are valid after a crash, and when they may be overwritten.
 
 use block::{BlockKind, Image};
 use datafile::{COVER_MAX, ControlFile, CreateDatabase, DOUBLE_WRITE_FILE, DataFiles, Restored};
@@ -30,7 +30,7 @@ impl Drop for Dir {
     }
 }
 
-/// A database that is open, and its control file.
+/// An open database and its control file.
 struct World {
     dir: Dir,
     files: DataFiles,
@@ -41,7 +41,7 @@ fn at(n: u32) -> Rdba {
     Rdba::new(3, 100 + n)
 }
 
-/// Block `n` as the redo up to `rba` makes it.
+/// Block `n` with the changes of the redo up to `rba`.
 fn image(n: u32, rba: u64) -> Image {
     let mut image = Image::new(SIZE);
     block::format(image.bytes_mut(), BlockKind::Temporary, at(n), ObjectId(1), Rdba(0));
@@ -63,7 +63,7 @@ impl World {
         World { dir, files, control }
     }
 
-    /// The next start, of which `life` would be the area's life if it began anew.
+    /// The next start; `life` is used if the area is started anew.
     fn start(&self, life: u64) -> (DataFiles, bool) {
         let files = DataFiles::over_control(&self.dir.0, &self.control);
         let (_, goes_on) = files.open_double_write(DOUBLE_WRITE_FILE, 0, SLOTS, &self.control, life).unwrap();
@@ -91,7 +91,7 @@ impl World {
         assert!(self.on_disk(n).is_none());
     }
 
-    /// The redo address of the block in its place; `None` when it is damaged.
+    /// The redo address of the block in its place; `None` when the block is damaged.
     fn on_disk(&self, n: u32) -> Option<u64> {
         let mut image = Image::new(SIZE);
         let (files, _) = (DataFiles::over_control(&self.dir.0, &self.control), ());
@@ -113,9 +113,9 @@ fn torn_blocks_get_their_newest_copy_and_whole_ones_stay() {
     for n in [1, 2] {
         w.tear(n);
     }
-    // A block that is newer than its copy: it needed none.
+    // A block that is newer than its copy is not restored.
     w.files.write_block(at(3), image(3, 2000).bytes()).unwrap();
-    // The device may have lost what the system shows: block 4 is written again, if that is asked for.
+    // The device may have lost a write that the system shows: with `again` block 4 is written again.
     assert_eq!(w.restore(false), Restored { torn: 2, again: 0, newest: 1310 });
     assert_eq!([1, 2, 3, 4].map(|n| w.on_disk(n)), [Some(1300), Some(1110), Some(2000), Some(1310)]);
     w.files.write_block(at(4), image(4, 1050).bytes()).unwrap();
@@ -134,10 +134,10 @@ fn a_block_that_has_no_good_copy_stays_torn() {
     for n in [1, 3] {
         w.tear(n);
     }
-    // The newest copy is torn: its block was not written in place, what is there has the version before.
+    // The newest copy is torn, so its block was not written in place: the block there has the previous version.
     assert_eq!(w.restore(false), Restored { torn: 1, again: 0, newest: 1110 });
     assert_eq!((w.on_disk(1), w.on_disk(3)), (Some(1100), None));
-    // Behind a checkpoint copies from before it was announced are worth nothing.
+    // After a checkpoint, copies from before its announcement are obsolete.
     w.control.checkpoint.rba = 1001;
     w.tear(1);
     assert_eq!(w.restore(true), Restored::default());
@@ -161,7 +161,7 @@ fn copies_of_another_life_incarnation_or_file_do_not_count() {
     w.control.double_write = 11;
     assert!(!w.start(14).1, "it is gone");
     assert_eq!(w.on_disk(1), None);
-    // One that was closed is begun anew, whatever is in it.
+    // An area that was closed is started anew, whatever it contains.
     let mut w = World::new();
     w.write(1000, &[(1, 1100)]);
     w.control.clean = true;
@@ -193,11 +193,11 @@ fn a_full_area_is_written_over_behind_a_sync_of_the_data_files_only() {
     for n in 0..3 * batches {
         w.write(1000, &batch(7000 + n));
     }
-    // The ring has been round three times; the newest copies count.
+    // The ring was written three times over; the newest copies are valid.
     w.tear(5);
     assert_eq!(w.restore(false).torn, 1);
     assert_eq!(w.on_disk(5), Some(7000 + 3 * batches - 1));
-    // A start goes on behind them, and syncs before it writes over them.
+    // A start continues behind them, and syncs before it overwrites them.
     let (files, goes_on) = w.start(99);
     assert!(goes_on);
     for _ in 0..2 * batches {
@@ -237,10 +237,10 @@ fn what_a_dead_process_was_writing_is_written_for_it() {
         w.files.write_block(at(n), image(n, 1050).bytes()).unwrap();
     }
     w.tear(1);
-    // Block 3 is not marked any more: somebody else may be writing it.
+    // Block 3 is not marked any more: another process may be writing it.
     w.files.finish_cover(2, &mut |rdba| rdba != at(3));
     assert_eq!([0, 1, 2, 3].map(|n| w.on_disk(n)), [Some(1100), Some(1100), Some(1100), Some(1050)]);
-    // The slot is free; done again it does nothing.
+    // The slot is free; a second call does nothing.
     w.files.write_block(at(0), image(0, 1200).bytes()).unwrap();
     w.files.finish_cover(2, &mut |_| true);
     assert_eq!(w.on_disk(0), Some(1200));

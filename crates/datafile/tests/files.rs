@@ -1,4 +1,4 @@
-//! Databases on disk: what was created is opened, and what does not belong together is refused.
+//! Databases on disk: a created database can be opened, and mismatched files are refused.
 
 use block::{BlockKind, Image};
 use datafile::{CONTROL_FILE, Contents, ControlFile, CreateDatabase, DataFiles, TablespaceSpec, tablespace};
@@ -83,7 +83,7 @@ fn bad_sizes_and_second_creations_are_refused() {
 fn missing_and_foreign_files_are_refused() {
     let (d, _) = create(2048, 1);
     let (other, _) = create(2048, 2);
-    // A file of users that is missing or not itself costs its own objects only; one of the system is needed.
+    // A missing or foreign user file makes only its own objects unusable; a system file is required.
     std::fs::copy(other.0.join("users01.dbf"), d.0.join("users01.dbf")).unwrap();
     let (files, control) = DataFiles::open(&d.0).unwrap();
     assert_eq!(files.missing(), [3]);
