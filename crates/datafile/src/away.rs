@@ -11,7 +11,8 @@
 //! not be written. A file may come back when its own header shows that it has everything up to the stop; this also
 //! detects an older copy of the file.
 
-use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry, OfflineEntry};
+use crate::CheckpointEntry;
+use crate::control::{Contents, ControlFile, FileEntry, OfflineEntry};
 use crate::files::DataFiles;
 use enqueue::Enqueues;
 use process::Process;

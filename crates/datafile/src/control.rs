@@ -33,6 +33,7 @@
 //! the first copy. A start reads both; when one is missing or damaged, the error names the copy to restore it from.
 
 use os::file::{File, OpenMode, sync_directory};
+use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
 use std::fmt::Write as _;
 use std::path::Path;
 use types::{Facility, Ora, Result, Scn};
@@ -115,67 +116,6 @@ pub struct FileEntry {
     /// The file alone was taken offline.
     pub is_offline: bool,
     /// Its name: relative to the database directory, or an absolute path.
-    pub name: String,
-}
-
-/// The last checkpoint: every change before it is in the data files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CheckpointEntry {
-    /// Position in the redo stream; recovery begins there.
-    pub rba: u64,
-    /// The highest SCN of the redo before it.
-    pub scn: Scn,
-    /// When the checkpoint began: seconds since 1970, UTC.
-    pub time_s: u32,
-}
-
-/// An incarnation of the database; OPEN RESETLOGS begins a new one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IncarnationEntry {
-    /// Its number, from 1.
-    pub number: u32,
-    /// The SCN and time (seconds since 1970, UTC) at which it began.
-    pub resetlogs_scn: Scn,
-    pub resetlogs_time_s: u32,
-}
-
-/// An online log group; it has one member.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogGroupEntry {
-    /// Its number, from 1.
-    pub group: u32,
-    /// The sequence number of its redo; 0 when it was never used.
-    pub sequence: u32,
-    /// The position in the redo stream at which its redo begins.
-    pub start: u64,
-    /// The newest SCN given out when it became the current group, and when that was (seconds since 1970, UTC).
-    pub first_scn: Scn,
-    pub first_time_s: u32,
-    /// Size of the file in bytes, its header included.
-    pub bytes: u64,
-    /// Its redo has been archived.
-    pub archived: bool,
-    /// Its name: relative to the database directory, or an absolute path.
-    pub name: String,
-}
-
-/// A complete log sequence: a row of `v$log_history`, and of `v$archived_log` when it was archived.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LoggedEntry {
-    /// Its sequence number and the incarnation that wrote it.
-    pub sequence: u32,
-    pub incarnation: u32,
-    /// The redo addresses at which it begins and ends.
-    pub start: u64,
-    pub end: u64,
-    /// SCN and time (seconds since 1970, UTC) when it became current, and when the next sequence did.
-    pub first_scn: Scn,
-    pub first_time_s: u32,
-    pub next_scn: Scn,
-    pub next_time_s: u32,
-    /// When its archived copy was complete; 0 without a copy.
-    pub completed_s: u32,
-    /// The archived copy: relative to the database directory, or an absolute path; empty without one.
     pub name: String,
 }
 
@@ -266,13 +206,13 @@ const READ_TRIES: u32 = 100;
 
 impl ControlFile {
     /// The most online log groups.
-    pub const LOGS_MAX: u32 = 32;
+    pub const LOGS_MAX: u32 = redo::LOGS_MAX;
     /// Number of dropped files that are kept.
     pub const GONE_MAX: usize = 500;
     /// Number of complete sequences that are kept.
-    pub const LOGGED_MAX: usize = 2000;
+    pub const LOGGED_MAX: usize = redo::LOGGED_MAX;
     /// Upper bound of redo addresses.
-    pub const RBA_LIMIT: u64 = 1 << 60;
+    pub const RBA_LIMIT: u64 = redo::RBA_LIMIT;
 
     /// The current online log: the one with the highest sequence number. `None` before the first log was opened.
     pub fn current_log(&self) -> Option<&LogGroupEntry> {

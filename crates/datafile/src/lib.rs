@@ -13,16 +13,16 @@ mod away;
 mod control;
 mod double_write;
 mod files;
+mod logs;
 mod space;
 mod stamp;
 mod table;
 
-pub use control::{
-    BackupEntry, CheckpointEntry, Contents, ControlFile, FileEntry, GoneEntry, IncarnationEntry, LogGroupEntry,
-    LoggedEntry, OfflineEntry, TablespaceEntry,
-};
+pub use control::{BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, OfflineEntry, TablespaceEntry};
 pub use double_write::{COVER_MAX, Cover, Restored};
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
+pub use logs::LogsOf;
+pub use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
 pub use space::NewFile;
 
 /// Name of the control file in the database directory.

@@ -4,7 +4,8 @@
 //! header of a file that is newer than the control file. A header is written only when every change before its
 //! checkpoint is on the device, and before the control file gets the same checkpoint.
 
-use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry};
+use crate::CheckpointEntry;
+use crate::control::{Contents, ControlFile, FileEntry};
 use crate::files::DataFiles;
 use block::Image;
 use block::file::FileCheckpoint;

@@ -6,11 +6,11 @@
 //! that of the clock.
 
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
-use datafile::{CreateDatabase, DataFiles, tablespace};
+use datafile::{CreateDatabase, DataFiles, LogsOf, tablespace};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, HeapTable};
 use process::{Process, Processes, testing};
-use redo::{ApplyTable, FIRST_RBA, LogConfig, LogLayout, RedoLog, RedoSink, create_logs};
+use redo::{ApplyTable, FIRST_RBA, LogConfig, LogFiles, LogLayout, RedoLog, RedoSink, create_logs};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 use txn::{LockWait, NoHook, Transactions, Txn, TxnConfig, TxnLayout};
@@ -35,7 +35,10 @@ fn database() -> Db {
     std::fs::create_dir_all(&directory).expect("a directory");
     let files = DataFiles::create(&directory, &CreateDatabase::usual("BENCH", 7, BLOCK)).expect("data files");
     files.set_disk_sync(false);
-    create_logs(&files, 3, 256 << 20, true).expect("logs");
+    let how = LogFiles { directory: &directory, sparse: true, sync: false };
+    let mut control = files.control().expect("a control file");
+    control.set_logs(create_logs(&how, 3, 256 << 20, Scn(1)).expect("logs"));
+    control.write(&directory).expect("a control file");
     let files = Arc::new(files);
     let config = CacheConfig::new(8000, BLOCK, PROCESSES as usize);
     let txn = TxnConfig { undo_segments: 16, ..TxnConfig::new(PROCESSES) };
@@ -46,7 +49,7 @@ fn database() -> Db {
     });
     let enqueues = Enqueues::create(all, &at.3);
     let log: &'static RedoLog =
-        Box::leak(Box::new(RedoLog::create(all, &at.2, &log, &files, &enqueues).expect("a log")));
+        Box::leak(Box::new(RedoLog::create(all, &at.2, &log, LogsOf::new(&files, &enqueues)).expect("a log")));
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
     Transactions::register_apply(&mut table);

@@ -6,7 +6,7 @@ use crate::startup::{self, Told};
 use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use cluster::Clusters;
-use datafile::{ControlFile, CreateDatabase, DataFiles};
+use datafile::{ControlFile, CreateDatabase, DataFiles, LogsOf};
 use dictionary::{DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictionary};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
@@ -176,7 +176,10 @@ fn create_logs(files: &DataFiles, init: &InitParams, ephemeral: bool) -> Result<
         }
         n => n,
     };
-    redo::create_logs(files, init.number(Param::LogFiles) as u32, bytes, ephemeral)
+    let how = redo::LogFiles { directory: files.directory(), sparse: ephemeral, sync: files.disk_sync() };
+    let mut control = files.control()?;
+    control.set_logs(redo::create_logs(&how, init.number(Param::LogFiles) as u32, bytes, control.scn)?);
+    control.write_as(files.directory(), files.disk_sync())
 }
 
 /// Files grow no larger than the parameters say. SYSTEM has room for the dictionary whatever they say.
@@ -319,7 +322,7 @@ impl Storage {
         let apply = apply_table();
         let (sga, files) = (processes.sga(), Arc::clone(&database.files));
         let enqueues = Box::leak(Box::new(Enqueues::create(processes, &layout.enqueues)));
-        let redo = RedoLog::create(processes, &layout.log, &layout.log_config, &files, enqueues)?;
+        let redo = RedoLog::create(processes, &layout.log, &layout.log_config, LogsOf::new(&files, enqueues))?;
         let redo: &'static RedoLog = Box::leak(Box::new(redo));
         let sink: Box<dyn RedoSink> = if files.is_read_only() { Box::new(NoRedo) } else { Box::new(redo) };
         let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, sink);

@@ -80,7 +80,7 @@ impl RedoLog {
     /// # Errors
     /// Those of the control file.
     pub fn set_archivelog(&self, p: &Process, on: bool) -> Result<()> {
-        self.files.change_control(p, &self.enqueues, &mut |control| {
+        self.control.change(p, &mut |control| {
             control.archivelog = on;
             Ok(())
         })?;
@@ -169,14 +169,14 @@ impl RedoLog {
         }
         (header.group, header.end) = (0, Rba(end));
         let name = self.archive_place().file(sequence, header.incarnation, header.database);
-        self.copy(p, &log.file, &header, &self.files.directory().join(&name))?;
+        self.copy(p, &log.file, &header, &self.control.directory().join(&name))?;
         os::crash::point("log_archived");
         let name = name.display().to_string();
-        self.files.change_control(p, &self.enqueues, &mut |control| {
+        self.control.change(p, &mut |control| {
             if let Some(log) = control.logs.iter_mut().find(|l| (l.group, l.sequence) == (number, sequence)) {
                 log.archived = true;
             }
-            let of = |l: &&mut datafile::LoggedEntry| (l.incarnation, l.sequence) == (header.incarnation, sequence);
+            let of = |l: &&mut crate::LoggedEntry| (l.incarnation, l.sequence) == (header.incarnation, sequence);
             if let Some(logged) = control.logged.iter_mut().find(of) {
                 (logged.name, logged.completed_s) = (name.clone(), now_s());
             }
@@ -211,11 +211,11 @@ impl RedoLog {
             p.count_write(1, bytes.len() as u64);
             at += bytes.len() as u64;
         }
-        if self.files.disk_sync() {
+        if self.control.disk_sync() {
             file.sync().map_err(failed)?;
         }
         os::file::rename(&new, path).map_err(failed)?;
-        if self.files.disk_sync() { sync_directory(directory).map_err(failed) } else { Ok(()) }
+        if self.control.disk_sync() { sync_directory(directory).map_err(failed) } else { Ok(()) }
     }
 
     /// Archives everything up to a sequence, waiting for another process that is at it.

@@ -139,8 +139,8 @@ impl LogHeader {
             && sum == hash(summed)
             && u32_at(52) == LOG_BLOCK_BYTES as u32
             && header.sequence > 0
-            && header.start.0 < datafile::ControlFile::RBA_LIMIT
-            && (header.end.0 == 0 || (header.start..Rba(datafile::ControlFile::RBA_LIMIT)).contains(&header.end));
+            && header.start.0 < crate::control::RBA_LIMIT
+            && (header.end.0 == 0 || (header.start..Rba(crate::control::RBA_LIMIT)).contains(&header.end));
         sound.then_some(header)
     }
 }

@@ -11,16 +11,18 @@
 //! | before the control file is replaced | recovery finds the new log by its header, without any record; the writer opens it again |
 //! | before `writing` moves | the same once more; nothing had been written to the new log |
 
+use crate::control::{
+    CheckpointEntry, IncarnationEntry, LOGGED_MAX, LOGS_MAX, LogControl, LogGroupEntry, LoggedEntry, RBA_LIMIT,
+};
 use crate::file::LOG_HEADER_BYTES;
 use crate::file::{LOG_BLOCK_BYTES, LogHeader, io_error, name};
 use crate::log::{FIRST_RBA, Line, now_s, room_of};
 use crate::{Rba, RedoLog};
-use datafile::{CheckpointEntry, ControlFile, DataFiles, LogGroupEntry, LoggedEntry};
 use os::blocks::BlockFile;
 use os::file::{File, OpenMode};
 use process::Process;
 use sga::sga_struct;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use types::{Ora, Result, Scn};
@@ -96,37 +98,50 @@ impl Groups {
     }
 }
 
-/// Makes the log files of a new database, which nobody else knows yet, and notes them in its control file. Sparse files
-/// have no room of their own before they are written.
+/// How log files are made.
+#[derive(Clone, Copy, Debug)]
+pub struct LogFiles<'a> {
+    /// The database directory.
+    pub directory: &'a Path,
+    /// They have no room of their own before they are written.
+    pub sparse: bool,
+    /// Wait until the device has them.
+    pub sync: bool,
+}
+
+/// Makes the log files of a new database, and returns what its control file has to say of them. `scn` is the SCN that
+/// the database begins with.
 ///
 /// # Errors
-/// ORA-00301 when a file cannot be made; ORA-00205, ORA-00200.
-pub fn create_logs(files: &DataFiles, count: u32, bytes: u64, sparse: bool) -> Result<()> {
-    let mut control = files.control()?;
-    for group in 1..=count.clamp(2, ControlFile::LOGS_MAX) {
-        let entry = LogGroupEntry {
-            group,
-            bytes: bytes.max(LOG_FILE_MIN),
-            name: format!("redo{group:02}.log"),
-            ..LogGroupEntry::default()
-        };
-        make_file(files, &entry, sparse)?;
-        control.logs.push(entry);
-    }
-    control.checkpoint = CheckpointEntry { rba: FIRST_RBA.0, scn: control.scn, time_s: now_s() };
-    control.incarnation = datafile::IncarnationEntry { number: 1, resetlogs_scn: Scn(1), resetlogs_time_s: now_s() };
-    control.write_as(files.directory(), files.disk_sync())
+/// ORA-00301 when a file cannot be made.
+pub fn create_logs(how: &LogFiles<'_>, count: u32, bytes: u64, scn: Scn) -> Result<LogControl> {
+    let entry = |group| LogGroupEntry {
+        group,
+        bytes: bytes.max(LOG_FILE_MIN),
+        name: format!("redo{group:02}.log"),
+        ..LogGroupEntry::default()
+    };
+    let logs: Vec<LogGroupEntry> = (1..=count.clamp(2, LOGS_MAX)).map(entry).collect();
+    logs.iter().try_for_each(|entry| make_file(how, entry))?;
+    Ok(LogControl {
+        scn,
+        checkpoint: CheckpointEntry { rba: FIRST_RBA.0, scn, time_s: now_s() },
+        incarnation: IncarnationEntry { number: 1, resetlogs_scn: Scn(1), resetlogs_time_s: now_s() },
+        archivelog: false,
+        logs,
+        logged: Vec::new(),
+    })
 }
 
 /// Makes the file of a group, empty: its space is given, and nothing is written. Without a header it holds no redo.
-fn make_file(files: &DataFiles, entry: &LogGroupEntry, sparse: bool) -> Result<()> {
-    let path = files.directory().join(&entry.name);
+fn make_file(how: &LogFiles<'_>, entry: &LogGroupEntry) -> Result<()> {
+    let path = how.directory.join(&entry.name);
     let failed = |e: os::OsError| Ora::with(301, &[&path.display()]).because(io_error(&e));
     let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
-    if sparse { file.set_len(entry.bytes) } else { file.allocate(entry.bytes) }.map_err(failed)?;
-    if files.disk_sync() {
+    if how.sparse { file.set_len(entry.bytes) } else { file.allocate(entry.bytes) }.map_err(failed)?;
+    if how.sync {
         file.sync().map_err(failed)?;
-        os::file::sync_directory(files.directory()).map_err(failed)?;
+        os::file::sync_directory(how.directory).map_err(failed)?;
     }
     Ok(())
 }
@@ -150,20 +165,20 @@ impl RedoLog {
     /// # Errors
     /// ORA-00336 for a small file, ORA-01185, ORA-01184, ORA-01577, ORA-00301; those of the control file.
     pub fn add_group(&self, p: &Process, group: Option<u32>, file: Option<&str>, bytes: Option<u64>) -> Result<()> {
-        let control = self.files.control()?;
+        let control = self.control.read()?;
         let first = control.logs.first().map_or(LOG_FILE_MIN, |l| l.bytes);
         let bytes = bytes.unwrap_or(first);
         if bytes < LOG_FILE_MIN {
             return Err(Ora::with(336, &[&(bytes / LOG_BLOCK_BYTES), &(LOG_FILE_MIN / LOG_BLOCK_BYTES)]));
         }
-        let free = (1..=ControlFile::LOGS_MAX).find(|n| control.logs.iter().all(|l| l.group != *n));
+        let free = (1..=LOGS_MAX).find(|n| control.logs.iter().all(|l| l.group != *n));
         let number = group.or(free).unwrap_or(0);
-        if !(1..=ControlFile::LOGS_MAX).contains(&number) {
+        if !(1..=LOGS_MAX).contains(&number) {
             return Err(Ora::with(1185, &[&number]));
         }
         let name = file.map_or_else(|| format!("redo{number:02}.log"), str::to_owned);
         let entry = LogGroupEntry { group: number, bytes, name, ..LogGroupEntry::default() };
-        let check = |control: &ControlFile| {
+        let check = |control: &LogControl| {
             if control.logs.iter().any(|l| l.group == number) {
                 return Err(Ora::with(1184, &[&number]));
             }
@@ -174,12 +189,13 @@ impl RedoLog {
         };
         check(&control)?;
         // A file that was left by a group dropped before, or by an attempt that died, is of no use to anybody.
-        let path = self.files.directory().join(&entry.name);
-        if LogHeader::read(&path).is_ok_and(|h| h.database == self.files.database()) {
+        let path = self.control.directory().join(&entry.name);
+        if LogHeader::read(&path).is_ok_and(|h| h.database == self.control.database()) {
             let _ = std::fs::remove_file(&path);
         }
-        make_file(&self.files, &entry, false)?;
-        self.files.change_control(p, &self.enqueues, &mut |control| {
+        let (directory, sync) = (self.control.directory(), self.control.disk_sync());
+        make_file(&LogFiles { directory, sparse: false, sync }, &entry)?;
+        self.control.change(p, &mut |control| {
             check(control)?;
             control.logs.push(entry.clone());
             Ok(())
@@ -203,7 +219,7 @@ impl RedoLog {
     /// ORA-01514, ORA-01567, ORA-01623, ORA-01624, ORA-00350; those of the control file.
     pub fn drop_group(&self, p: &Process, group: u32) -> Result<()> {
         self.forget_group(p, group)?;
-        self.files.change_control(p, &self.enqueues, &mut |control| {
+        self.control.change(p, &mut |control| {
             control.logs.retain(|l| l.group != group);
             Ok(())
         })
@@ -233,12 +249,12 @@ impl RedoLog {
     }
 
     /// Takes over what the control file says of the logs. The log is closed.
-    pub(crate) fn load(&self, control: &ControlFile) {
+    pub(crate) fn load(&self, control: &LogControl) {
         for (n, g) in self.groups.shared.iter().enumerate() {
             let entry = control.logs.get(n).cloned().unwrap_or_default();
             let next = control.logs.iter().filter(|l| l.sequence > entry.sequence).min_by_key(|l| l.sequence);
             // Of the newest log nobody knows the end yet.
-            let end = next.map_or(ControlFile::RBA_LIMIT, |l| l.start);
+            let end = next.map_or(RBA_LIMIT, |l| l.start);
             let words = [
                 (&g.sequence, u64::from(entry.sequence)),
                 (&g.start, entry.start),
@@ -337,10 +353,10 @@ impl RedoLog {
     }
 
     pub(crate) fn log_path(&self, number: u64) -> Result<PathBuf> {
-        let control = self.files.control()?;
+        let control = self.control.read()?;
         let entry = control.logs.iter().find(|l| u64::from(l.group) == number);
         let name = entry.map(|l| l.name.clone()).ok_or_else(|| Ora::with(313, &[&number, &1]))?;
-        Ok(self.files.directory().join(name))
+        Ok(self.control.directory().join(name))
     }
 
     /// The open file of a group.
@@ -358,7 +374,7 @@ impl RedoLog {
         let failed = |e: os::OsError| Ora::with(313, &[&number, &1]).because(name(&path)).because(io_error(&e));
         let file = File::open(&path, OpenMode::ReadWrite).map_err(failed)?;
         // Who waits for no disk is served sooner by the memory of the operating system.
-        let blocks = BlockFile::open(&path, self.files.disk_sync()).map_err(failed)?;
+        let blocks = BlockFile::open(&path, self.control.disk_sync()).map_err(failed)?;
         let log = Arc::new(LogFile { file, blocks });
         open[n] = Some((generation, Arc::clone(&log)));
         Ok(log)
@@ -406,7 +422,7 @@ impl RedoLog {
     fn header_of(&self, g: &Group, reach_bytes: u64) -> LogHeader {
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
         LogHeader {
-            database: self.files.database(),
+            database: self.control.database(),
             incarnation: word(&self.tail.incarnation) as u32,
             sequence: word(&g.sequence) as u32,
             group: word(&g.number) as u32,
@@ -429,7 +445,7 @@ impl RedoLog {
         let header = self.header_of(g, LogHeader::reach_for(used, room_of(g.bytes.load(Ordering::Relaxed))));
         self.prepare(g, &log.file, g.reach.load(Ordering::Relaxed), header.reach_bytes)?;
         header.write_over(&log.file)?;
-        if self.files.disk_sync() {
+        if self.control.disk_sync() {
             log.file.sync()?;
         }
         os::crash::point("redo_reach_written");
@@ -442,7 +458,7 @@ impl RedoLog {
     /// written there: a large log is made at once, and its writes cost the same as later ones. The caller syncs the
     /// file.
     fn prepare(&self, g: &Group, file: &File, from: u64, to: u64) -> os::OsResult<()> {
-        if g.fresh.load(Ordering::Relaxed) == 0 || !self.files.disk_sync() {
+        if g.fresh.load(Ordering::Relaxed) == 0 || !self.control.disk_sync() {
             return Ok(());
         }
         let to = (LOG_HEADER_BYTES + to).min(g.bytes.load(Ordering::Relaxed));
@@ -461,13 +477,13 @@ impl RedoLog {
         let failed = |e: os::OsError| Ora::with(345, &[&0, &1]).because(name(file.path())).because(io_error(&e));
         self.prepare(g, file, 0, header.reach_bytes).map_err(failed)?;
         file.write_at(&header.to_bytes(), 0).map_err(failed)?;
-        if self.files.disk_sync() {
+        if self.control.disk_sync() {
             file.sync().map_err(failed)?;
         }
         os::crash::point("redo_header_written");
         g.reach.store(header.reach_bytes, Ordering::Relaxed);
         (before.next_scn, before.next_time_s) = (header.first_scn, header.first_time_s);
-        self.files.change_control(p, &self.enqueues, &mut |control| {
+        self.control.change(p, &mut |control| {
             let Some(entry) = control.logs.iter_mut().find(|l| l.group == header.group) else {
                 return Err(Ora::with(313, &[&header.group, &1]));
             };
@@ -480,7 +496,7 @@ impl RedoLog {
                 control.logged.iter().any(|l| (l.incarnation, l.sequence) == (before.incarnation, before.sequence));
             if before.sequence > 0 && !known {
                 control.logged.push(before.clone());
-                let surplus = control.logged.len().saturating_sub(ControlFile::LOGGED_MAX);
+                let surplus = control.logged.len().saturating_sub(LOGGED_MAX);
                 control.logged.drain(..surplus);
             }
             Ok(())
@@ -533,14 +549,7 @@ impl RedoLog {
     /// Those of the control file and of writing the headers of data files.
     pub fn checkpointed(&self, p: &Process, rba: Rba) -> Result<()> {
         let done = self.announcement(self.line(p), rba);
-        self.files.change_control(p, &self.enqueues, &mut |control| {
-            if control.checkpoint.rba <= done.rba {
-                // Headers first: a file is never behind what the control file says of it.
-                self.files.stamp(control, &done)?;
-                control.checkpoint = done;
-            }
-            Ok(())
-        })?;
+        self.control.checkpointed(p, &done)?;
         os::crash::point("checkpoint_noted");
         let t = self.tail;
         if t.checkpoint.fetch_max(done.rba, Ordering::SeqCst) <= done.rba {

@@ -9,6 +9,7 @@
 
 mod ahead;
 mod archive;
+mod control;
 mod fields;
 mod file;
 mod groups;
@@ -20,9 +21,12 @@ mod record;
 mod write;
 
 pub use archive::{ArchivePlace, FindArchivePlace};
+pub use control::{
+    CheckpointEntry, Control, IncarnationEntry, LOGGED_MAX, LOGS_MAX, LogControl, LogGroupEntry, LoggedEntry, RBA_LIMIT,
+};
 pub use fields::Fields;
 pub use file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, LogHeader};
-pub use groups::{LOG_FILE_MIN, create_logs};
+pub use groups::{LOG_FILE_MIN, LogFiles, create_logs};
 pub use info::LogInfo;
 pub use log::{Checkpointer, FIRST_RBA, LogConfig, LogLayout, RedoLog};
 pub use reader::LogReader;

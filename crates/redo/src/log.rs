@@ -24,12 +24,11 @@
 //! | `pending` of a line | set in that section; cleared with one store | its process, or PMON |
 //! | `written`, `writing`, `carried` | while `writer` is held | who writes; see the module `write` |
 
+use crate::control::{Control, LOGS_MAX, RBA_LIMIT};
 use crate::file::LOG_HEADER_BYTES;
 use crate::groups::{Group, Groups};
 use crate::record::{RECORD_HEAD, void_record};
 use crate::{LogId, Place, Rba, RedoSink};
-use datafile::{ControlFile, DataFiles};
-use enqueue::Enqueues;
 use latch::{LatchName, Where};
 use os::blocks::{BLOCK_MAX, Blocks};
 use process::{CleanupOrder, Process, Processes, Section};
@@ -208,7 +207,7 @@ impl LogLayout {
             tail: sga.reserve("redo allocation", 1),
             asleep: sga.reserve("redo allocation", 1),
             lines: sga.reserve("redo lines", config.processes),
-            groups: sga.reserve("log groups", ControlFile::LOGS_MAX as usize),
+            groups: sga.reserve("log groups", LOGS_MAX as usize),
         }
     }
 }
@@ -226,8 +225,7 @@ pub struct RedoLog {
     pub(crate) lines: &'static [Line],
     pub(crate) groups: Groups,
     pub(crate) leader: bool,
-    pub(crate) files: Arc<DataFiles>,
-    pub(crate) enqueues: Enqueues,
+    pub(crate) control: Arc<dyn Control>,
     /// What is written is put together here; a process has its own copy.
     pub(crate) scratch: Mutex<Blocks>,
     pub(crate) checkpointer: OnceLock<Checkpointer>,
@@ -243,11 +241,10 @@ impl RedoLog {
         all: &'static Processes,
         layout: &LogLayout,
         config: &LogConfig,
-        files: &Arc<DataFiles>,
-        enqueues: &Enqueues,
+        control: Arc<dyn Control>,
     ) -> Result<RedoLog> {
         let sga = all.sga();
-        let control = files.control()?;
+        let known = control.read()?;
         let log = RedoLog {
             all,
             ring: sga.slice(layout.ring),
@@ -257,15 +254,14 @@ impl RedoLog {
             lines: sga.slice(layout.lines),
             groups: Groups::new(sga.slice(layout.groups)),
             leader: config.leader,
-            files: Arc::clone(files),
-            enqueues: *enqueues,
+            control,
             scratch: Mutex::default(),
             checkpointer: OnceLock::new(),
             archive_place: OnceLock::new(),
         };
         // Until the end of the redo is known nothing can be behind what is on disk.
-        log.tail.written.store(ControlFile::RBA_LIMIT, Ordering::Relaxed);
-        log.load(&control);
+        log.tail.written.store(RBA_LIMIT, Ordering::Relaxed);
+        log.load(&known);
         Ok(log)
     }
 

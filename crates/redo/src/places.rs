@@ -6,7 +6,7 @@
 //! on writing to the old one.
 
 use crate::RedoLog;
-use datafile::ControlFile;
+use crate::control::LOGS_MAX;
 use process::Process;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,19 +63,19 @@ impl RedoLog {
         if is_needed || self.is_group_current(number) {
             return Ok(None);
         }
-        let control = self.files.control()?;
-        let free = (1..=ControlFile::LOGS_MAX).find(|n| control.logs.iter().all(|l| l.group != *n));
-        let new = free.ok_or_else(|| Ora::with(1185, &[&(ControlFile::LOGS_MAX + 1)]))?;
+        let control = self.control.read()?;
+        let free = (1..=LOGS_MAX).find(|n| control.logs.iter().all(|l| l.group != *n));
+        let new = free.ok_or_else(|| Ora::with(1185, &[&(LOGS_MAX + 1)]))?;
         let names = (0u32..).map(|n| match n {
             0 => format!("redo{new:02}.log"),
             n => format!("redo{new:02}_{n}.log"),
         });
         let mut unused = names.filter(|name| {
-            !control.logs.iter().any(|l| l.name == *name) && !os::file::exists(&self.files.directory().join(name))
+            !control.logs.iter().any(|l| l.name == *name) && !os::file::exists(&self.control.directory().join(name))
         });
         let name = unused.next().unwrap_or_default();
         self.add_group(p, Some(new), Some(&name), Some(word(&g.bytes)))?;
         self.drop_group(p, number)?;
-        Ok(Some((new, self.files.directory().join(name))))
+        Ok(Some((new, self.control.directory().join(name))))
     }
 }

@@ -381,7 +381,7 @@ impl RedoLog {
         self.reach(group, &log, to).map_err(failed)?;
         let (requests, bytes) = self.write_blocks(&log.blocks, start, from, to).map_err(failed)?;
         os::crash::point("redo_written");
-        if self.files.disk_sync() {
+        if self.control.disk_sync() {
             log.blocks.sync().map_err(failed)?;
         }
         os::crash::point("redo_synced");

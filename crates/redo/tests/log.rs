@@ -1,12 +1,13 @@
 //! The log buffer and the log files against what was put in: random records of several threads, abandonment at every
 //! step, switches and archiving, children killed at any instruction. The reader must give back exactly what counted.
 
-use datafile::{ControlFile, CreateDatabase, DataFiles};
-use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+mod kept;
+
+use kept::Kept;
 use process::{CleanupOrder, Process, Processes, testing};
 use redo::{
-    ChangeVector, FIRST_RBA, LOG_FILE_MIN, Layer, LogConfig, LogHeader, LogLayout, LogReader, Rba, RecordWriter,
-    RedoLog, RedoSink, create_logs,
+    ChangeVector, FIRST_RBA, LOG_FILE_MIN, Layer, LogConfig, LogControl, LogFiles, LogHeader, LogLayout, LogReader,
+    Rba, RecordWriter, RedoLog, RedoSink, create_logs,
 };
 use sga::{SgaSlice, sga_struct};
 use std::collections::HashMap;
@@ -53,30 +54,27 @@ fn stage_with(name: &str, leader: bool, archivelog: bool, sync: bool) -> Stage {
     let dir = std::env::temp_dir().join(format!("lw-redo-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
-    let files = DataFiles::create(&dir, &CreateDatabase::usual("T", 77, 2048)).unwrap();
-    files.set_disk_sync(sync);
-    create_logs(&files, 3, LOG_FILE_MIN, !sync).unwrap();
-    let mut control = files.control().unwrap();
-    control.archivelog = archivelog;
-    control.write(&dir).unwrap();
-    start(dir, Arc::new(files), leader, FIRST_RBA)
+    let kept = new_logs(&dir, archivelog, sync);
+    start(dir, kept, leader, FIRST_RBA)
 }
 
-fn start(dir: PathBuf, files: Arc<DataFiles>, leader: bool, end: Rba) -> Stage {
-    start_for(PROCESSES, dir, files, leader, end)
+fn new_logs(dir: &Path, archivelog: bool, sync: bool) -> Kept {
+    let made = create_logs(&LogFiles { directory: dir, sparse: !sync, sync }, 3, LOG_FILE_MIN, Scn(1)).unwrap();
+    Kept::create(dir, &LogControl { archivelog, ..made }, sync)
 }
 
-fn start_for(processes: usize, dir: PathBuf, files: Arc<DataFiles>, leader: bool, end: Rba) -> Stage {
+fn start(dir: PathBuf, kept: Kept, leader: bool, end: Rba) -> Stage {
+    start_for(PROCESSES, dir, kept, leader, end)
+}
+
+fn start_for(processes: usize, dir: PathBuf, kept: Kept, leader: bool, end: Rba) -> Stage {
     let config = LogConfig { buffer_bytes: 64 << 10, processes, leader };
-    let enqueues = EnqueueConfig::for_processes(processes as u32);
-    let (all, (log, at, notes)) = testing::instance(processes as u32, |b| {
+    let (all, (log, notes)) = testing::instance(processes as u32, |b| {
         let notes: SgaSlice<Notes> = b.reserve("notes", 1);
-        (LogLayout::reserve(b, &config), EnqueueLayout::reserve(b, &enqueues), notes)
+        (LogLayout::reserve(b, &config), notes)
     });
-    let enqueues = Enqueues::create(all, &at);
-    let log: &'static RedoLog = Box::leak(Box::new(RedoLog::create(all, &log, &config, &files, &enqueues).unwrap()));
+    let log: &'static RedoLog = Box::leak(Box::new(RedoLog::create(all, &log, &config, Arc::new(kept)).unwrap()));
     let notes = &all.sga().slice(notes)[0];
-    DataFiles::register_with(&files, all, &enqueues);
     all.on_death(CleanupOrder::Pins, "groups", move |by, dead| {
         log.settle_dead(by, dead, notes.counts[dead as usize].load(Ordering::Acquire) == 1);
         notes.counts[dead as usize].store(0, Ordering::Release);
@@ -138,8 +136,8 @@ impl Stage {
         Rba(at.0 + len)
     }
 
-    fn control(&self) -> ControlFile {
-        ControlFile::read(&self.dir).unwrap()
+    fn control(&self) -> LogControl {
+        kept::read(&self.dir)
     }
 
     /// Every file that holds redo: archived copies and online logs.
@@ -291,10 +289,8 @@ fn nothing_behind_an_open_place_is_written_whatever_the_number_of_its_process() 
     let dir = std::env::temp_dir().join(format!("lw-redo-{}-many", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
-    let files = DataFiles::create(&dir, &CreateDatabase::usual("T", 77, 2048)).unwrap();
-    files.set_disk_sync(false);
-    create_logs(&files, 3, LOG_FILE_MIN, true).unwrap();
-    let s = start_for(600, dir, Arc::new(files), true, FIRST_RBA);
+    let kept = new_logs(&dir, false, false);
+    let s = start_for(600, dir, kept, true, FIRST_RBA);
     let all: Vec<Process> = (1..600).map(|_| testing::attach(s.all, "one of many")).collect();
     let mut record = RecordWriter::new();
     record.push(&ChangeVector { rdba: Rdba(1), layer: Layer::Test, op: 1, data: &[1; 16] });
@@ -379,9 +375,7 @@ fn a_crash_leaves_a_prefix_and_the_next_sequence_begins_behind_it() {
     }
     drop(p);
     // The next instance goes on behind the tenth; what lay behind it never comes back.
-    let (files, _) = DataFiles::open(&s.dir).unwrap();
-    files.set_disk_sync(false);
-    let again = start(s.dir.clone(), Arc::new(files), true, ends[9]);
+    let again = start(s.dir.clone(), Kept::open(&s.dir, false), true, ends[9]);
     let p = testing::attach(again.all, "two");
     let end = again.write(&p, 9, 500, 8, Life::Whole);
     again.log.force(&p, end).unwrap();
