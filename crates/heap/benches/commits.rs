@@ -11,6 +11,7 @@ use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, HeapTable};
 use process::{Process, Processes, testing};
 use redo::{ApplyTable, FIRST_RBA, LogConfig, LogFiles, LogLayout, RedoLog, RedoSink, create_logs};
+use space::{Space, SpaceLayout};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 use txn::{LockWait, NoHook, Transactions, Txn, TxnConfig, TxnLayout};
@@ -45,13 +46,15 @@ fn database() -> Db {
     let log = LogConfig { buffer_bytes: 8 << 20, processes: PROCESSES as usize, leader: true };
     let (all, at) = testing::instance(PROCESSES, |b| {
         let enqueues = EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(PROCESSES));
-        (CacheLayout::reserve(b, &config), TxnLayout::reserve(b, &txn), LogLayout::reserve(b, &log), enqueues)
+        let space = SpaceLayout::reserve(b, PROCESSES as usize);
+        (CacheLayout::reserve(b, &config), TxnLayout::reserve(b, &txn), LogLayout::reserve(b, &log), enqueues, space)
     });
     let enqueues = Enqueues::create(all, &at.3);
     let log: &'static RedoLog =
         Box::leak(Box::new(RedoLog::create(all, &at.2, &log, LogsOf::new(&files, &enqueues)).expect("a log")));
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
+    Space::register_apply(&mut table);
     Transactions::register_apply(&mut table);
     Heap::register_apply(&mut table);
     let cache = Arc::new(BufferCache::create(all.sga(), &at.0, &config, files, table, Box::new(log)));
@@ -66,11 +69,13 @@ fn database() -> Db {
             log.note_checkpoint(p, done.rba)
         }));
     }
-    let txns = Transactions::create(all.sga(), &at.1, &txn, &cache, &enqueues);
+    let space = Space::create(all.sga(), &at.4, &cache);
+    space.register_with(all);
+    let txns = Transactions::create(all.sga(), &at.1, &txn, &space, &enqueues);
     txns.create_undo_segments(&p).expect("undo");
     let heap = Heap::new(&txns);
     let scn = || txns.current_scn();
-    let header = cache.segments().create(&p, tablespace::USERS, block::SegmentKind::Table, ObjectId(90), &scn);
+    let header = txns.space().create_segment(&p, tablespace::USERS, block::SegmentKind::Table, ObjectId(90), &scn);
     let table = HeapTable {
         object: ObjectId(90),
         data_object: ObjectId(90),
