@@ -1,10 +1,10 @@
-//! The cost of enqueues: a transaction's TM and TX, a table with many owners, a hot row, a release that grants many.
+//! The cost of enqueues: TM and TX of a transaction, a table with many owners, a hot row, a release that grants many.
 //!
 //!     cargo bench -p enqueue
 //!     cargo bench -p enqueue -- --only row --milliseconds 500
 //!
-//! One line for each measure: its name, and what one operation took by the clock or in processor time of the whole
-//! program. Two builds are compared by running their programs in turn and dividing.
+//! Prints one line for each measure: its name and the time of one operation, elapsed or as processor time of the whole
+//! program. To compare two builds, run their programs in turn and divide the results.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,7 +23,7 @@ fn instance(sessions: usize) -> (&'static Processes, Enqueues) {
     (all, Enqueues::create(all, &layout))
 }
 
-/// The locks of a transaction that changes one table: taken and given back.
+/// The locks of a transaction that changes one table: gets and releases them.
 fn transaction(e: &Enqueues, p: &Process, id: u64) {
     let tm = e.get(p, EnqueueType::Tm, TABLE, 0, LockMode::SubExclusive, Timeout::Never).expect("a shared mode");
     let tx = e.get(p, EnqueueType::Tx, id, 1, LockMode::Exclusive, Timeout::Never).expect("its own name");
@@ -31,7 +31,7 @@ fn transaction(e: &Enqueues, p: &Process, id: u64) {
     e.release(p, tm);
 }
 
-/// The locks of a row that every session wants: taken when the turn comes, and given back.
+/// The lock of a row that every session wants: waits for it and releases it.
 fn row(e: &Enqueues, p: &Process) {
     let tx = e.get(p, EnqueueType::Tx, 1, 1, LockMode::Exclusive, Timeout::Never).expect("its turn");
     e.release(p, tx);
@@ -43,13 +43,14 @@ fn wait_for_waiters(e: &Enqueues, waiters: usize) {
     }
 }
 
-/// Operations of one session, in a line of their own.
+/// Operations of one session, on separate cache lines.
 #[repr(align(128))]
 #[derive(Default)]
 struct Count(AtomicU64);
 
-/// Runs `body` in so many sessions at once for `time`, after a fifth of it; nanoseconds an operation took by the clock,
-/// and in processor time of all sessions together. With `queued` the row is held until all wait for it.
+/// Runs `body` in `sessions` sessions at once for `time`, after a warm-up of a fifth of it; returns the nanoseconds of
+/// an operation, elapsed and as processor time of all sessions. With `queued` the row is held until all sessions wait
+/// for it.
 fn run(sessions: usize, queued: bool, time: Duration, body: impl Fn(&Enqueues, &Process, u64) + Sync) -> (f64, f64) {
     let (all, e) = instance(sessions);
     let holder = testing::attach(all, "holder");
@@ -92,7 +93,7 @@ fn run(sessions: usize, queued: bool, time: Duration, body: impl Fn(&Enqueues, &
     ((last.1 - first.1).as_nanos() as f64 / done, (last.2 - first.2) / done)
 }
 
-/// One session's transactions while so many others own the table.
+/// The transactions of one session while `owners` other sessions own the table.
 fn owned(owners: usize, time: Duration) -> f64 {
     let (all, e) = instance(owners + 1);
     let others: Vec<Process> = (0..owners).map(|_| testing::attach(all, "owner")).collect();
@@ -108,7 +109,7 @@ fn owned(owners: usize, time: Duration) -> f64 {
     begun.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// Processor time of a release that grants so many requests, and posts as many sessions: the fastest of some rounds.
+/// Processor time of a release that grants `waiters` requests and posts as many sessions: the fastest of some rounds.
 fn grants(waiters: usize, rounds: usize) -> f64 {
     let (all, e) = instance(waiters);
     let holder = testing::attach(all, "holder");
@@ -131,7 +132,7 @@ fn grants(waiters: usize, rounds: usize) -> f64 {
             let lock = e.get(&holder, EnqueueType::Tx, 1, 1, LockMode::Exclusive, Timeout::Never).expect("free");
             start.wait();
             wait_for_waiters(&e, waiters);
-            os::clock::sleep(Duration::from_millis(50)); // all of them sleep
+            os::clock::sleep(Duration::from_millis(50)); // until all of them sleep
             let begun = os::clock::thread_cpu_ns();
             e.release(&holder, lock);
             best = best.min((os::clock::thread_cpu_ns() - begun) as f64);

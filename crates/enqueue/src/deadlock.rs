@@ -1,18 +1,19 @@
-//! Finding deadlocks: circles of processes that wait for one another.
+//! Deadlock detection: circles of processes that wait for one another.
 //!
-//! The last wait of a circle closes it, and the process that adds it looks. Until then that process did not wait, so
-//! another one can only wait for a lock that it owns: where nobody waits for its locks, there is nothing to look for
-//! (`is_waited_for`). With hundreds of sessions in the queue of one row that is the common case.
+//! The last wait of a circle closes it, and the process that adds it searches. Before that it did not wait, so other
+//! processes can only wait for locks that it owns: when nobody waits for its locks, no search is needed
+//! (`is_waited_for`). With hundreds of sessions in the queue of one row this is the common case.
 //!
-//! A search goes from wait to wait in breadth, so the circle that it finds is a shortest one. It looks at each request
-//! once, and at the owners of a resource once for each mode that is asked of it: a request waits for everybody before
-//! it in its queue, so a search that has come to one request of a queue has come to all before it, and goes back only
-//! to where it has been.
+//! A search is breadth first, so the circle that it finds is a shortest one. It reads each request once, and the owners
+//! of a resource once for each requested mode. A request waits for all requests before it in its queue. A search that
+//! has reached one request of a queue has therefore reached all before it, and walks back only to the first one already
+//! seen.
 //!
-//! A search takes no latches, so what it sees may never have been true at one moment. But a process that waits releases
-//! nothing (invariant 9). If each wait (by serial number) and each hold of a circle is found again behind the search,
-//! then all of them were there at the moment between, and the circle is real. One process at a time does this, under
-//! the parent latch, and takes its request back before the next one searches: so one of the circle fails, not all.
+//! A search takes no latches, so the circle that it finds may never have existed at one moment. But a process that
+//! waits releases nothing (invariant 9). If each wait (by serial number) and each hold of a circle is found again after
+//! the search, all of them existed at the moment between search and check, and the circle is real. One process at a
+//! time does this, under the parent latch, and takes its request back before the next one searches: one process of the
+//! circle gets the error, not all.
 
 use std::collections::HashMap;
 use std::sync::atomic::{Ordering, fence};
@@ -24,7 +25,7 @@ use wait::Stat;
 use crate::slots::{Graph, GraphWait, Lock, Resource};
 use crate::{EnqueueType, Enqueues, LockMode};
 
-/// Waits of a deadlock that are kept.
+/// The most waits kept for a deadlock.
 const GRAPH_WAITS: usize = 8;
 
 /// One wait of a deadlock.
@@ -32,34 +33,34 @@ const GRAPH_WAITS: usize = 8;
 pub struct DeadlockWait {
     /// Number of the process.
     pub process: u32,
-    /// What it waits for.
+    /// The type of the resource that it waits for.
     pub kind: EnqueueType,
     /// ID1.
     pub id1: u64,
     /// ID2.
     pub id2: u64,
-    /// The mode it has already.
+    /// The mode in which it owns the resource.
     pub held: LockMode,
-    /// The mode it wants.
+    /// The requested mode.
     pub requested: LockMode,
 }
 
 /// One wait of a circle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
-    /// The lock that is asked for.
+    /// The request.
     pub(crate) lock: u32,
-    /// The number of the request among those with this slot.
+    /// The serial number of the request.
     serial: u64,
     pub(crate) process: u32,
-    /// A lock of the next process in the circle that keeps the request from being granted: owned, or asked for before.
+    /// A lock of the next process in the circle that blocks the request: owned, or queued before it.
     pub(crate) by: u32,
 }
 
 impl Enqueues {
-    /// True when `lock` waits in a circle; its request is taken back then.
+    /// True when `lock` waits in a circle; its request is then taken back.
     pub(crate) fn is_deadlocked(&self, p: &Process, lock: u32) -> bool {
-        // Of two processes that close a circle with two waits at the same time, one sees the wait of the other.
+        // When two processes close a circle with two waits at the same time, one of them sees the wait of the other.
         fence(Ordering::SeqCst);
         if !self.is_waited_for(p.number()) || self.circle(lock).is_none() {
             return false;
@@ -78,7 +79,7 @@ impl Enqueues {
         withdrawn
     }
 
-    /// Whether anybody waits for something that the process owns.
+    /// True when any request waits for a lock that the process owns.
     pub(crate) fn is_waited_for(&self, process: u32) -> bool {
         self.own(process).filter(|n| self.lock(*n).held() != LockMode::None).any(|n| {
             let resource = self.resource_of(n);
@@ -101,7 +102,7 @@ impl Enqueues {
         }
     }
 
-    /// Keeps a deadlock for the process that found it, in a free place or in the place of another one.
+    /// Keeps a deadlock for the process that found it, in a free slot or in the place of another deadlock.
     fn keep_graph(&self, p: &Process, waits: &[DeadlockWait]) {
         let free = self.graphs.iter().find(|g| g.finder.load(Ordering::Relaxed) == 0);
         let graph = free.unwrap_or(&self.graphs[p.number() as usize % self.graphs.len()]);
@@ -117,8 +118,8 @@ impl Enqueues {
         graph.finder.store(p.number(), Ordering::Release);
     }
 
-    /// The deadlocks that this process has found since it last asked: each wait is for what the next one's process has,
-    /// and the last one's for what the first one's has.
+    /// Returns the deadlocks that this process has found since its last call: each wait is blocked by the process of
+    /// the next wait, and the last one by the process of the first.
     #[must_use]
     pub fn take_graphs(&self, p: &Process) -> Vec<Vec<DeadlockWait>> {
         let mine = self.graphs.iter().filter(|g| g.finder.load(Ordering::Acquire) == p.number());
@@ -139,24 +140,24 @@ impl Enqueues {
         mine.map(read).collect()
     }
 
-    /// A shortest circle of waits from `lock` back to its process.
+    /// Returns a shortest circle of waits from `lock` back to its process.
     pub(crate) fn circle(&self, lock: u32) -> Option<Vec<Wait>> {
         Search::new(self, lock).circle()
     }
 
-    /// The same, and how many locks the search has looked at.
+    /// As [`Self::circle`], with the number of locks that the search has read.
     #[cfg(test)]
     pub(crate) fn circle_and_looks(&self, lock: u32) -> (Option<Vec<Wait>>, usize) {
         let mut search = Search::new(self, lock);
         (search.circle(), search.looks)
     }
 
-    /// Whether a circle that a search found holds still, wait by wait: each is kept from being granted, and goes on.
+    /// True when every wait of a circle is still blocked and still the same wait.
     pub(crate) fn is_real(&self, circle: &[Wait]) -> bool {
         let next = circle.iter().skip(1).chain(circle.first());
         circle.iter().zip(next).all(|(wait, next)| {
             let is_kept = self.is_kept_by(wait.lock, wait.by, next.process);
-            fence(Ordering::Acquire); // the wait goes on behind what has been read
+            fence(Ordering::Acquire); // read the serial number after the state checked above
             let slot = self.lock(wait.lock);
             is_kept
                 && slot.serial.load(Ordering::Acquire) == wait.serial
@@ -165,7 +166,7 @@ impl Enqueues {
         })
     }
 
-    /// Whether lock `by`, of `process`, keeps the request of `lock` from being granted.
+    /// True when lock `by` of `process` blocks the request of `lock`.
     fn is_kept_by(&self, lock: u32, by: u32, process: u32) -> bool {
         let (slot, other) = (self.lock(lock), self.lock(by));
         let Some(resource) = self.valid_resource(slot) else { return false };
@@ -174,14 +175,14 @@ impl Enqueues {
             && (!other.held().goes_with(slot.requested()) || self.before(resource, lock).any(|n| n == by))
     }
 
-    /// The resource of a lock that was reached without a latch.
+    /// The resource of a lock that was read without a latch.
     fn valid_resource(&self, slot: &Lock) -> Option<&'static Resource> {
         let n = slot.resource.load(Ordering::Relaxed);
         (n != 0 && n as usize <= self.resources.all.len()).then(|| self.resource(n))
     }
 
-    /// The requests before that of `lock` in the queues of its resource, the nearest first: a converter has converters
-    /// before it, a waiter the waiters before it and all converters.
+    /// The requests queued before that of `lock` on its resource, the nearest first: converters for a converter,
+    /// waiters and then all converters for a waiter.
     fn before(&self, resource: &'static Resource, lock: u32) -> impl Iterator<Item = u32> {
         let back = |n: &u32| self.valid_lock(&self.lock(*n).previous);
         let converters = (self.lock(lock).held() == LockMode::None).then(|| self.valid_lock(&resource.converters.last));
@@ -189,7 +190,7 @@ impl Enqueues {
         near.chain(std::iter::successors(converters.flatten(), back)).take(self.locks.all.len())
     }
 
-    /// The first session that keeps a request from being granted, 0 for none.
+    /// The first session that blocks a request, 0 for none.
     pub(crate) fn blocker_of(&self, lock: u32) -> u32 {
         let slot = self.lock(lock);
         let Some(resource) = self.valid_resource(slot) else { return 0 };
@@ -206,26 +207,25 @@ impl Enqueues {
     }
 }
 
-/// One wait that a search has come to.
+/// One wait reached by a search.
 struct Step {
     wait: Wait,
-    /// The step from which it was reached; its request is kept from being granted by `wait.by`. The first step has
-    /// none.
+    /// The step from which this one was reached; `wait.by` blocks the request of that step. The first step has none.
     from: usize,
 }
 
-/// A search in breadth for a circle.
+/// A breadth-first search for a circle.
 struct Search<'a> {
     enqueues: &'a Enqueues,
-    /// The process that the circle is to lead back to.
+    /// The process at which the circle must close.
     start: u32,
     steps: Vec<Step>,
-    /// By owner: it has been come to.
+    /// By owner: already reached.
     seen: Vec<bool>,
-    /// By resource and mode that is asked of it: its owners have been looked at, but for the lock of this converter, 0
-    /// for none, since nobody waits for a lock of his own.
+    /// By resource and requested mode: the owners were read, except the lock of this converter (0 for none), because a
+    /// process does not wait for its own lock.
     passed: HashMap<(u32, LockMode), u32>,
-    /// Locks looked at.
+    /// Number of locks read.
     looks: usize,
 }
 
@@ -249,8 +249,8 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The waits from the first step to step `at`, of which the last one is kept from being granted by `by`. In the
-    /// steps `by` is the lock of their own process; in the circle it is that of the next.
+    /// The waits from the first step to step `at`, whose request is blocked by `by`. In a step, `wait.by` is a lock of
+    /// the step's own process; in the circle it is a lock of the next process.
     fn way_to(&self, mut at: usize, mut by: u32) -> Vec<Wait> {
         let mut way = Vec::new();
         loop {
@@ -264,8 +264,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Comes to everybody that keeps the request of step `at` from being granted; a lock of the first process when that
-    /// is one of them.
+    /// Reaches every process that blocks the request of step `at`; returns a lock of the first process when it is one
+    /// of them.
     fn look_behind(&mut self, at: usize) -> Option<u32> {
         let (e, lock) = (self.enqueues, self.steps[at].wait.lock);
         let slot = e.lock(lock);
@@ -297,7 +297,7 @@ impl<'a> Search<'a> {
             self.looks += 1;
             let process = e.lock(other).process.load(Ordering::Relaxed);
             if self.seen.get(process as usize).is_none_or(|seen| *seen) && process != self.start {
-                break; // before it everything is seen, or will be from there
+                break; // earlier requests were seen, or will be reached from there
             }
             if self.come_to(other, at) {
                 return Some(other);
@@ -306,7 +306,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Comes to the process of a lock, and to its wait; true when it is the first process.
+    /// Reaches the process of a lock, and its wait; true when it is the first process.
     fn come_to(&mut self, by: u32, from: usize) -> bool {
         let process = self.enqueues.lock(by).process.load(Ordering::Relaxed);
         if process == self.start {

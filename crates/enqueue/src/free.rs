@@ -1,14 +1,14 @@
-//! Free resources and locks: each chain has its own, in batches that come from a pool and go back to it.
+//! Free resources and locks: each chain keeps some, in batches that it exchanges with a pool.
 //!
-//! A chain takes and puts under its own latch, which is held anyway; the latch `enqueues` of the pool is got for a
-//! whole batch. A chain has a batch in use and a whole one besides, so that neither getting nor releasing moves a batch
-//! each time (the magazines of Bonwick and Adams, "Magazines and Vmem", 2001). A batch moves by its first slot: what it
-//! costs does not depend on its length.
+//! A chain gets and releases slots under its own latch, which the caller holds anyway; the latch `enqueues` of the pool
+//! is got once for a whole batch. A chain has a batch in use and a whole one, so alternating gets and releases do not
+//! move a batch each time (the magazines of Bonwick and Adams, "Magazines and Vmem", 2001). A batch is moved by its
+//! first slot, so the cost does not depend on its length.
 //!
-//! A batch moves under both latches, and the move is final before anything else of the section is (invariant 12).
+//! A batch moves under both latches, and the move becomes final before any other change of the section (invariant 12).
 //!
-//! What lies with the chains is not lost to others: where the pool is empty, all chains give back what they have, and
-//! the request is tried again. Only where that brings nothing there is no room (invariant 14).
+//! Free slots of one chain are available to the others: when the pool is empty, all chains give their free slots back
+//! and the request is tried again. Only when this yields no slot is the error raised (invariant 14).
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -18,16 +18,16 @@ use process::{Process, Section};
 use crate::slots::{Chain, Lock, Pool, Resource, Slot, Stock};
 use crate::{EnqueueError, Enqueues};
 
-/// Of so many slots one at most lies with the chains while nobody uses it.
+/// At most one slot in so many is unused in a chain.
 pub(crate) const HELD_BACK: u32 = 2;
 
-/// Slots of one batch at most.
+/// The most slots of a batch.
 const BATCH_MOST: usize = 16;
 
-/// How often a request that finds no room has the chains give back what they have: others may be faster to take it.
+/// Attempts of a request to gather free slots from all chains: other processes may take them first.
 pub(crate) const GATHERINGS: u32 = 32;
 
-/// All slots of one sort, and the pool of the free ones.
+/// All slots of one kind and the pool of the free ones.
 #[derive(Debug)]
 pub(crate) struct Slots<T: 'static> {
     pub(crate) all: &'static [T],
@@ -55,7 +55,7 @@ fn unpacked(word: &AtomicU64) -> (u32, u32) {
 }
 
 impl<T: Slot> Slots<T> {
-    /// Batches are so short that two for each chain are no more than half of all slots.
+    /// Chooses the batch length so that two batches for each chain are at most half of all slots.
     pub(crate) fn new(all: &'static [T], pool: &'static Pool, chains: usize) -> Self {
         let room = all.len() / (chains * 2 * HELD_BACK as usize);
         Self { all, pool, batch: room.clamp(1, BATCH_MOST) as u32 }
@@ -65,7 +65,7 @@ impl<T: Slot> Slots<T> {
         &self.all[n as usize - 1]
     }
 
-    /// Never used numbers are above this one.
+    /// Slots above this number were never used.
     pub(crate) fn used(&self) -> u32 {
         self.pool.used.load(Ordering::Acquire).min(self.all.len() as u32)
     }
@@ -78,7 +78,7 @@ impl<T: Slot> Slots<T> {
         unpacked(&stock.open).0 >= self.batch && stock.whole.load(Ordering::Relaxed) != 0
     }
 
-    /// Moves a batch from the pool to a chain that has none; false when the pool has none either.
+    /// Moves a batch from the pool to a chain without one; false when the pool is empty.
     fn fetch(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) -> bool {
         let first = self.pool.batches.load(Ordering::Relaxed);
         if first != 0 {
@@ -112,7 +112,7 @@ impl<T: Slot> Slots<T> {
         chain.set32(&stock.whole, 0);
     }
 
-    /// Moves all that a chain has to the pool; how many.
+    /// Moves all free slots of a chain to the pool; returns their number.
     fn give_all_back(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) -> u32 {
         let (mut count, first) = unpacked(&stock.open);
         if count > 0 {
@@ -126,7 +126,7 @@ impl<T: Slot> Slots<T> {
         count
     }
 
-    /// Takes a free slot of a chain, which has one.
+    /// Takes a free slot from a chain that has one.
     pub(crate) fn take(&self, chain: &Section<'_>, stock: &Stock) -> u32 {
         let (mut count, mut first) = unpacked(&stock.open);
         if count == 0 {
@@ -137,7 +137,7 @@ impl<T: Slot> Slots<T> {
         first
     }
 
-    /// Puts a slot into the free ones of a chain, which has room.
+    /// Adds a slot to the free ones of a chain, which has room for it.
     pub(crate) fn put(&self, chain: &Section<'_>, stock: &Stock, n: u32) {
         let (mut count, mut first) = unpacked(&stock.open);
         if count >= self.batch {
@@ -187,11 +187,10 @@ impl<T: Slot> Slots<T> {
 }
 
 impl Enqueues {
-    /// Sees to it that the chain has a free lock, and a free resource where one is wanted. The section has changed
-    /// nothing yet.
+    /// Ensures that the chain has a free lock, and a free resource if one is wanted. The section has no changes yet.
     ///
     /// # Errors
-    /// No room in the pool.
+    /// The pool is empty.
     pub(crate) fn stock_up(
         &self,
         p: &Process,
@@ -216,8 +215,8 @@ impl Enqueues {
         }
     }
 
-    /// Sees to it that a lock and a resource can be put into the free ones of the chain. What the section has changed
-    /// is whole.
+    /// Ensures that the chain can take one more free lock and resource. The changes made by the section so far are
+    /// complete.
     pub(crate) fn make_room(&self, p: &Process, section: &Section<'_>, chain: &Chain, why: u64) {
         let locks = self.locks.has_no_room(&chain.locks);
         let resources = self.resources.has_no_room(&chain.resources);
@@ -234,8 +233,8 @@ impl Enqueues {
         section.checkpoint_with(pool);
     }
 
-    /// Has all chains give their free locks and resources back to the pool; how many there were of each. A chain that
-    /// has something has got it since the last time, so this costs no more than that did.
+    /// Moves the free locks and resources of all chains to the pool; returns their numbers. A chain with free slots has
+    /// got them since the last gathering, so the cost is at most that of those gets.
     pub(crate) fn gather(&self, p: &Process) -> (u32, u32) {
         let (mut locks, mut resources) = (0, 0);
         for (n, chain) in self.chains.iter().enumerate() {
@@ -253,17 +252,17 @@ impl Enqueues {
 }
 
 impl Enqueues {
-    /// The lock of a number, as lists keep it.
+    /// The lock with a number from a list.
     pub(crate) fn lock(&self, n: u32) -> &'static Lock {
         self.locks.slot(n)
     }
 
-    /// The resource of a number, as lists keep it.
+    /// The resource with a number from a list.
     pub(crate) fn resource(&self, n: u32) -> &'static Resource {
         self.resources.slot(n)
     }
 
-    /// The lock of a number that was read without the latch.
+    /// The lock with a number that was read without the latch.
     pub(crate) fn valid_lock(&self, n: &AtomicU32) -> Option<u32> {
         let n = n.load(Ordering::Relaxed);
         (n != 0 && n as usize <= self.locks.all.len()).then_some(n)

@@ -1,15 +1,15 @@
-//! Locks of owners that are no process: those of a transaction that lives without a session.
+//! Locks of owners that are not processes: transactions without a session.
 //!
-//! A holder owns locks and asks for none. Its list of locks is changed by one process at a time, which the caller sees
-//! to, as the list of a process is changed by that process; each lock changes its owner under the latch of its chain,
-//! so a death between two leaves each lock with one of the two owners.
+//! A holder owns locks and requests none (invariant 11). One process at a time changes its list of locks; the caller
+//! ensures this. Each lock changes its owner under the latch of its chain, so a death between two locks leaves each
+//! lock with one of the two owners.
 
 use latch::Where;
 use process::Process;
 
 use crate::{EnqueueType, Enqueues, LockId, LockMode};
 
-/// A lock as its owner has it.
+/// A lock as seen by its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnedLock {
     pub lock: LockId,
@@ -20,20 +20,21 @@ pub struct OwnedLock {
 }
 
 impl Enqueues {
-    /// The owner number of holder `n`; `None` when there are not so many.
+    /// The owner number of holder `n`; `None` beyond the last holder.
     #[must_use]
     pub fn holder(&self, n: usize) -> Option<u32> {
         let number = self.first_holder as usize + n + 1;
         (number <= self.owners.len()).then_some(number as u32)
     }
 
-    /// Whether an owner is a holder.
+    /// True when an owner is a holder.
     #[must_use]
     pub fn is_holder(&self, owner: u32) -> bool {
         owner > self.first_holder
     }
 
-    /// The locks that an owner has, of one type. For a process itself, or for who has the holder to itself.
+    /// The locks of an owner of one type. Only for the process itself, or for a caller with exclusive use of the
+    /// holder.
     #[must_use]
     pub fn locks_of(&self, owner: u32, kind: EnqueueType) -> Vec<OwnedLock> {
         let owned = |n: u32| {
@@ -44,8 +45,8 @@ impl Enqueues {
         self.own(owner).map(owned).filter(|owned| owned.kind == kind).collect()
     }
 
-    /// Gives all locks of a type to another owner, which has none on their resources. Who waits for them goes on
-    /// waiting. Latches: gets `enqueue hash chains`.
+    /// Gives all locks of a type to another owner, which has no lock on their resources. Waiters for them continue to
+    /// wait. Latches: gets `enqueue hash chains`.
     pub fn hand_over(&self, p: &Process, from: u32, to: u32, kind: EnqueueType) {
         for owned in self.locks_of(from, kind) {
             let LockId(lock) = owned.lock;

@@ -8,7 +8,7 @@ use wait::Event;
 pub enum LockMode {
     /// No lock, or no request.
     None = 0,
-    /// N: null. Keeps nobody out.
+    /// N: null. Blocks no other mode.
     Null = 1,
     /// SS: sub-share, row share.
     SubShare = 2,
@@ -91,7 +91,7 @@ types! {
 }
 
 impl EnqueueType {
-    /// How many types there are.
+    /// The number of types.
     pub(crate) const COUNT: usize = ROWS.len();
 
     /// All types.
@@ -121,7 +121,7 @@ impl EnqueueType {
         self.letters().bytes().fold(0, |code, b| code << 8 | u32::from(b))
     }
 
-    /// The event of waits for it.
+    /// The wait event of the type.
     #[must_use]
     pub fn event(self, mode: LockMode) -> Event {
         match (self, mode) {

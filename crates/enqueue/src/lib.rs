@@ -3,13 +3,13 @@
 //! A resource is a type and two numbers; a session owns it in a mode, waits for it, or owns it and waits for a stronger
 //! mode. Requests are granted first come, first served, converters before waiters. A waiter sleeps until its process is
 //! posted. All queues are linked lists in the SGA, changed under the `enqueue hash chains` latch of the resource
-//! through micro-undo, so a process that dies at any instruction leaves them whole; its locks are then released for it.
+//! through micro-undo. A process that dies at any instruction leaves them whole; PMON then releases its locks.
 //!
-//! A releaser grants a lock inside its section and posts after it. A waiter that sees its request granted gets the
-//! latch once before it believes it: the releaser may have died before its section ended, and the grant may be rolled
-//! back.
+//! A releaser grants a lock inside its section and posts after it. A waiter that finds its request granted gets the
+//! latch once before it relies on the grant (invariant 5): the releaser may have died before its section ended, and the
+//! grant may be rolled back.
 
-#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
+#![deny(unsafe_code)] // Needed by the code that `sga_struct!` generates.
 
 mod deadlock;
 mod free;
@@ -41,24 +41,24 @@ pub use views::{LockView, TypeFigures, Usage};
 /// How long a request may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// Not at all: ORA-00054 at once.
+    /// NOWAIT: ORA-00054 at once.
     NoWait,
-    /// This long: ORA-30006 afterwards.
+    /// WAIT: ORA-30006 after this time.
     After(Duration),
-    /// As long as it takes.
+    /// Without limit.
     Never,
 }
 
-/// Why a lock was not had.
+/// The reason why a lock was not obtained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnqueueError {
-    /// ORA-00054: somebody owns it, and the request was not to wait.
+    /// ORA-00054: another session owns it, and the request was NOWAIT.
     Busy,
-    /// ORA-30006: somebody owned it all the time.
+    /// ORA-30006: another session owned it for the whole time.
     TimedOut,
-    /// ORA-00060: waiting any longer would be for ever.
+    /// ORA-00060: the wait would never end.
     Deadlock,
-    /// ORA-00052: no resource is free of so many.
+    /// ORA-00052: none of this many resources is free.
     OutOfResources(u32),
     /// ORA-00053: no lock is free.
     OutOfLocks,
@@ -84,7 +84,7 @@ impl From<EnqueueError> for Ora {
 #[must_use = "the lock is kept until it is released"]
 pub struct LockId(u32);
 
-/// How many resources and locks there may be.
+/// The sizes of the arrays in the SGA.
 #[derive(Clone, Copy, Debug)]
 pub struct EnqueueConfig {
     /// `processes`.
@@ -95,25 +95,26 @@ pub struct EnqueueConfig {
     pub locks: u32,
     /// `_enqueue_hash_chain_latches`.
     pub chains: u32,
-    /// Owners that are no process: see [`Enqueues::holder`].
+    /// Number of owners that are not processes: see [`Enqueues::holder`].
     pub holders: u32,
 }
 
-/// Owners that are no process, as a rule: for each process one, and for what has no session.
+/// The default number of owners that are not processes: one for each process, and some for transactions without a
+/// session.
 #[must_use]
 pub const fn holders_for(processes: u32) -> u32 {
     512 + processes
 }
 
 impl EnqueueConfig {
-    /// The configuration that suits this number of processes, on this machine.
+    /// The configuration for this number of processes, on this machine.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
         let (locks, chains) = (1000 + processes * 40, chains_for(processes, os::cpu::count() as u32));
         Self { processes, resources: locks, locks, chains, holders: holders_for(processes) }.with_stock()
     }
 
-    /// With so many resources and locks at least that each chain may have free ones in batches of eight.
+    /// Raises resources and locks so that each chain may have free ones in batches of eight.
     #[must_use]
     pub fn with_stock(self) -> Self {
         let least = self.chains * 2 * free::HELD_BACK * 8;
@@ -121,8 +122,8 @@ impl EnqueueConfig {
     }
 }
 
-/// Hash chains, and latches of them, for so many processes on so many processors: so many that processors seldom meet
-/// in one, and that a chain is short while each process has some locks.
+/// The number of hash chains and their latches for `processes` on `processors`: processors seldom meet in one chain,
+/// and a chain is short while each process has some locks.
 const fn chains_for(processes: u32, processors: u32) -> u32 {
     let by_processors = if processors > CHAINS_MOST / 16 { CHAINS_MOST } else { processors * 16 };
     let chains = if processes > by_processors { processes } else { by_processors };
@@ -138,7 +139,7 @@ const fn chains_for(processes: u32, processors: u32) -> u32 {
 const CHAINS_LEAST: u32 = 64;
 const CHAINS_MOST: u32 = 1 << 14;
 
-/// Where the areas of enqueues lie.
+/// The places of the enqueue areas.
 #[derive(Clone, Copy, Debug)]
 pub struct EnqueueLayout {
     resources: SgaSlice<Resource>,
@@ -172,7 +173,7 @@ impl EnqueueLayout {
     }
 }
 
-/// Counts of one process: one for each type, in lines that no other process writes.
+/// Counts of one process: one for each type, on cache lines that only this process writes (invariant 15).
 const COUNTS: usize = EnqueueType::COUNT.next_multiple_of(2);
 
 /// The enqueues of an instance.
@@ -184,29 +185,29 @@ pub struct Enqueues {
     chains: &'static [Chain],
     /// By chain.
     latches: &'static [Latch],
-    /// By process; behind the processes, by holder.
+    /// By process; the holders follow the processes.
     owners: &'static [Owner],
-    /// The owners from here on are holders.
+    /// The index of the first holder in `owners`.
     first_holder: u32,
     /// By process and type.
     counts: &'static [TypeCount],
-    /// The deadlocks found last, for who found them.
+    /// The last deadlocks, each kept for the process that found it (invariant 10).
     graphs: &'static [Graph],
 }
 
-/// Deadlocks that are kept until who found them has written them down.
+/// Number of deadlocks kept until their finders have taken them.
 const GRAPHS: usize = 16;
 
-/// When a waiter looks for a deadlock: at once, since the last wait of a circle closes it, and after sleeps of a second
-/// each that nobody ended: the first, the second, the fourth, the eighth, and so on up to one in [`LOOKS_APART`]. These
-/// are for what a search missed because queues changed under it.
+/// The schedule of deadlock searches of a waiter. It searches at once, since the last wait of a circle closes it, and
+/// after sleeps of a second without a post: the first, the second, the fourth, the eighth, and so on, at least once in
+/// [`LOOKS_APART`]. The later searches find circles that an earlier one missed because queues changed during it.
 #[derive(Default)]
 struct Looks {
     sleeps: u32,
     next: u32,
 }
 
-/// Sleeps between two looks of a waiter that has waited for long.
+/// Sleeps between two searches of a waiter that has waited for long.
 const LOOKS_APART: u32 = 64;
 
 impl Looks {
@@ -223,11 +224,11 @@ impl Looks {
     }
 }
 
-/// How often a waiter looks for a deadlock that had not been there when it began to wait.
+/// The length of the sleeps between searches for a deadlock that did not exist when the wait began.
 const DEADLOCK_CHECK: Duration = Duration::from_secs(1);
 
 impl Enqueues {
-    /// Formats the areas and registers what to do when a process dies. Run once, by the supervisor.
+    /// Formats the areas and registers the clean-up hook for dead processes. Called once, by the supervisor.
     #[must_use]
     pub fn create(all: &'static Processes, layout: &EnqueueLayout) -> Self {
         let sga = all.sga();
@@ -252,7 +253,8 @@ impl Enqueues {
         enqueues
     }
 
-    /// Gets a lock. A process that owns the resource already gets its lock converted to the stronger of both modes.
+    /// Gets a lock. If the process already owns the resource, its lock is converted to the weakest mode as strong as
+    /// both (invariant 6).
     ///
     /// Latches: none held on entry or return; gets `enqueue hash chains`, and `enqueues` where the chain has no free
     /// lock. Waits: the event of the type.
@@ -330,7 +332,7 @@ impl Enqueues {
         if granted { Ok(()) } else { self.wait(p, lock.0, timeout, kind.event(mode)) }
     }
 
-    /// Releases a lock, and posts those whose turn it is.
+    /// Releases a lock, and posts the sessions whose requests this grants.
     ///
     /// # Panics
     /// The lock is not the process's own.
@@ -347,20 +349,20 @@ impl Enqueues {
         own.map_or(LockMode::None, |n| self.lock(n).held())
     }
 
-    /// Whether process `of`, a dead one perhaps, owns any resource of a type in `mode` or a stronger one.
+    /// True when process `of`, alive or dead, owns any resource of a type in `mode` or a stronger one.
     #[must_use]
     pub fn owns_any(&self, of: u32, kind: EnqueueType, mode: LockMode) -> bool {
         self.own(of).any(|n| self.resource_of(n).kind() == kind && self.lock(n).held() >= mode)
     }
 
-    /// Releases every lock of process `of`: its own at the end of its session, or a dead one's.
+    /// Releases every lock of process `of`: at the end of its session, or after its death.
     pub fn release_all(&self, p: &Process, of: u32) {
         while let Some(lock) = self.own(of).next() {
             self.take_out(p, self.resource_of(lock), lock, Where::KsqCleanup);
         }
     }
 
-    /// Releases the locks of one type that a dead process had, ahead of its others.
+    /// Releases the locks of one type of a dead process before its other locks.
     pub fn release_kind(&self, p: &Process, of: u32, kind: EnqueueType) {
         while let Some(lock) = self.own(of).find(|n| self.resource_of(*n).kind() == kind) {
             self.take_out(p, self.resource_of(lock), lock, Where::KsqCleanup);
@@ -416,7 +418,7 @@ impl Enqueues {
         }
     }
 
-    /// Looks at the request under the latch (invariant 5): a releaser that died in its section has granted nothing.
+    /// Reads the request under the latch (invariant 5): a releaser that died in its section has granted nothing.
     fn confirm(&self, p: &Process, lock: u32) -> bool {
         let _section = self.lock_chain(p, self.resource_of(lock), Where::KsqGetEnqueue);
         self.lock(lock).requested() == LockMode::None
@@ -447,13 +449,13 @@ impl Enqueues {
         numbers.iter().for_each(|n| self.all.post(*n));
     }
 
-    /// The resource of a lock that somebody owns or waits for.
+    /// The resource of a lock that is owned or requested.
     fn resource_of(&self, lock: u32) -> &'static Resource {
         self.resource(self.lock(lock).resource.load(Ordering::Relaxed))
     }
 }
 
-/// Adds to a figure of the process's own.
+/// Adds to a count of the calling process.
 fn count(word: &AtomicU64, n: u64) {
     word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
 }

@@ -1,10 +1,10 @@
-//! How often each mode of one resource is owned, packed into one word (invariant 3).
+//! The number of owners in each mode of one resource, packed into one word (invariant 3).
 
 use crate::LockMode;
 
-/// In how many locks each mode is owned. N is not counted: it goes with every mode.
+/// The number of locks owned in each mode. N is not counted: it is compatible with every mode.
 ///
-/// X and SSX have one owner at most, since neither goes with itself; the others have fewer than a million.
+/// X and SSX have at most one owner, since neither is compatible with itself; the others have fewer than a million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Modes(pub(crate) u64);
 
@@ -20,7 +20,7 @@ const SS: u64 = S << SUB_SHARE;
 const SSX: u64 = 3 << SHARE_SUB_EXCLUSIVE;
 const X: u64 = 3 << EXCLUSIVE;
 
-/// One lock in a mode.
+/// The count of one lock in a mode.
 fn one(mode: LockMode) -> u64 {
     match mode {
         LockMode::None | LockMode::Null => 0,
@@ -33,17 +33,17 @@ fn one(mode: LockMode) -> u64 {
 }
 
 impl Modes {
-    /// With another lock in this mode.
+    /// With one more lock in this mode.
     pub(crate) fn with(self, mode: LockMode) -> Self {
         Self(self.0.wrapping_add(one(mode)))
     }
 
-    /// Without a lock in this mode; a lock that is not owned yet has none.
+    /// With one lock less in this mode; mode none, of a lock that is not owned yet, is not counted.
     pub(crate) fn without(self, mode: LockMode) -> Self {
         Self(self.0.wrapping_sub(one(mode)))
     }
 
-    /// Whether `mode` goes with all of them.
+    /// True when `mode` is compatible with all of them.
     pub(crate) fn go_with(self, mode: LockMode) -> bool {
         let apart = match mode {
             LockMode::None | LockMode::Null => 0,

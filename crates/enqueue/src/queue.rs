@@ -1,4 +1,4 @@
-//! Requests, grants and releases: what changes the queues.
+//! Requests, grants and releases: all changes of the queues.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -10,8 +10,8 @@ use crate::slots::{Chain, List, Lock, Owner, Resource};
 use crate::{EnqueueError, EnqueueType, Enqueues, LockMode, Timeout};
 
 impl Enqueues {
-    /// Grants a request or queues it; the lock, and whether it is granted. Where no lock or resource is free, the
-    /// chains give back what they have, and the request is tried again.
+    /// Grants a request or queues it; returns the lock, and whether it was granted. When no lock or resource is free,
+    /// the chains give their free slots back to the pool, and the request is tried again.
     pub(crate) fn request(
         &self,
         p: &Process,
@@ -70,7 +70,7 @@ impl Enqueues {
         Ok((lock, at_once))
     }
 
-    /// Fills a new lock in and puts it into its two lists.
+    /// Fills in a new lock and puts it into its two lists.
     #[allow(clippy::too_many_arguments)]
     fn fill(
         &self,
@@ -84,7 +84,8 @@ impl Enqueues {
     ) {
         let slot = self.lock(lock);
         let (held, requested) = if granted { (mode, LockMode::None) } else { (LockMode::None, mode) };
-        // Not noted: these mean nothing in a free lock, which it is again when the section is put back (invariant 13).
+        // No undo is written: these words have no meaning in a free lock, and a rollback frees the lock again
+        // (invariant 13).
         put64(&slot.serial, slot.serial.load(Ordering::Relaxed).wrapping_add(1));
         put(&slot.resource, resource);
         put(&slot.held, held as u32);
@@ -102,7 +103,7 @@ impl Enqueues {
         self.link_own(section, lock, process);
     }
 
-    /// Asks for another mode of a lock that is owned; true when it is granted at once.
+    /// Requests another mode of a lock that is owned; true when it is granted at once.
     pub(crate) fn convert_in(
         &self,
         section: &Section<'_>,
@@ -135,11 +136,12 @@ impl Enqueues {
         Ok(false)
     }
 
-    /// Grants what can be granted now, converters first, each queue in order; the processes to post after the section.
+    /// Grants every request that can be granted now, converters first, each queue in order; returns the processes to
+    /// post after the section.
     ///
-    /// Each grant is final by itself (invariant 7), and so is what the section changed before: a queue has any length,
-    /// and the log of a section has not. Should the caller die between two grants, its own lock is still in its list,
-    /// and taking it out grants the rest.
+    /// Each grant is final by itself (invariant 7), and so are the earlier changes of the section: a queue has any
+    /// length, but the log of a section is limited. If the caller dies between two grants, its own lock is still in its
+    /// list, and taking it out grants the rest.
     pub(crate) fn grant(&self, section: &Section<'_>, resource: &Resource) -> Vec<u32> {
         let mut posts = Vec::new();
         if resource.has_no_queue() {
@@ -173,7 +175,8 @@ impl Enqueues {
         posts
     }
 
-    /// Takes a lock off its resource, whatever its state, and frees it; grants and posts what this makes possible.
+    /// Removes a lock from its resource, whatever its state, and frees it; grants and posts the requests that this
+    /// allows.
     pub(crate) fn take_out(&self, p: &Process, resource: &'static Resource, lock: u32, at: Where) {
         let section = self.lock_chain(p, resource, at);
         let posts = self.take_out_in(p, section, resource, lock);
@@ -187,7 +190,8 @@ impl Enqueues {
         let posts = if resource.has_no_queue() {
             Vec::new()
         } else {
-            // First the lock keeps nobody out; it leaves its lists when all that this makes possible is granted.
+            // First the lock blocks nobody any more; it leaves its lists after all requests that this allows are
+            // granted.
             self.to_owners(&section, resource, lock);
             section.set(&resource.modes, resource.modes().without(slot.held()).0);
             section.set32(&slot.held, 0);
@@ -229,7 +233,7 @@ impl Enqueues {
         true
     }
 
-    /// Takes the request of a lock back, which stays in the mode it has.
+    /// Takes back the request of a lock, which keeps its mode.
     fn to_owners(&self, section: &Section<'_>, resource: &Resource, lock: u32) {
         let slot = self.lock(lock);
         if slot.requested() != LockMode::None {
@@ -248,12 +252,13 @@ impl Enqueues {
         }
     }
 
-    /// True when a new request may be granted: it goes with every owner, and nobody is before it (invariants 3 and 4).
+    /// True when a new request may be granted: it is compatible with every owner, and no request is queued before it
+    /// (invariants 3 and 4).
     fn may_have(&self, resource: &Resource, mode: LockMode) -> bool {
         resource.has_no_queue() && resource.modes().go_with(mode)
     }
 
-    /// The locks of a list, first to last. Bounded: a reader without the latch may meet a list in change.
+    /// The locks of a list in order. Bounded, because a reader without the latch may follow a list that is changing.
     pub(crate) fn walk(&self, list: &List) -> impl Iterator<Item = u32> {
         let first = self.valid_lock(&list.first);
         std::iter::successors(first, |n| self.valid_lock(&self.lock(*n).next)).take(self.locks.all.len())
@@ -278,7 +283,7 @@ impl Enqueues {
     }
 
     /// The lock that a process owns on a resource (invariant 6). Walks the owners of the resource and the locks of the
-    /// process in step: the shorter list decides what it costs.
+    /// process in step, so the shorter list determines the cost.
     fn owned_by(&self, resource: u32, process: u32) -> Option<u32> {
         let mut own = self.own(process);
         for owner in self.walk(&self.resource(resource).owners) {
@@ -296,7 +301,7 @@ impl Enqueues {
 
     fn link_resource(&self, s: &Section<'_>, chain: &Chain, n: u32, kind: EnqueueType, id1: u64, id2: u64) -> u32 {
         let resource = self.resource(n);
-        // As in `fill`: of a free resource.
+        // As in `fill`, for a free resource.
         put64(&resource.id1, id1);
         put64(&resource.id2, id2);
         s.set32(&resource.kind, kind as u32 + 1);
@@ -354,12 +359,12 @@ impl Enqueues {
     }
 }
 
-/// Changes a word of a slot that is free until the section ends.
+/// Changes a word of a slot that is free until the section ends. A later Release store publishes the slot.
 fn put(word: &AtomicU32, new: u32) {
-    word.store(new, Ordering::Relaxed); // what makes the slot known is a Release
+    word.store(new, Ordering::Relaxed); // published by a later Release store
 }
 
 /// As [`put`].
 fn put64(word: &AtomicU64, new: u64) {
-    word.store(new, Ordering::Relaxed); // as above
+    word.store(new, Ordering::Relaxed); // published by a later Release store
 }

@@ -15,28 +15,28 @@ sga_struct! {
         pub(crate) last: AtomicU32,
     }
 
-    /// Something that can be locked, in a line of its own. Everything in it changes under the latch of its chain.
+    /// A resource, on one cache line. All its words change under the latch of its chain.
     #[derive(Debug)]
     pub struct Resource {
         /// The type + 1; 0 while it is free.
         pub(crate) kind: AtomicU32,
-        /// The next of its chain; of a free one, the next of its batch.
+        /// The next resource of the chain; when free, the next of the batch.
         pub(crate) next: AtomicU32,
-        /// Of the first of a free batch: see [`Slot::batch`].
+        /// In the first resource of a free batch: see [`Slot::batch`].
         pub(crate) id1: AtomicU64,
         pub(crate) id2: AtomicU64,
-        /// Locks that are owned and ask for nothing.
+        /// Locks that are owned and request no other mode.
         pub(crate) owners: List,
-        /// Locks that are owned and ask for another mode, first come first.
+        /// Locks that are owned and request another mode, in the order of the requests.
         pub(crate) converters: List,
-        /// Locks that are not owned yet, first come first.
+        /// Requests of locks that are not owned yet, in order.
         pub(crate) waiters: List,
-        /// In how many locks each mode is owned: see [`Modes`].
+        /// The number of locks owned in each mode: see [`Modes`].
         pub(crate) modes: AtomicU64,
         pub(crate) pad: AtomicU64,
     }
 
-    /// One session's lock on a resource, or request for one: a row of `v$lock`. In a line of its own.
+    /// One session's lock on a resource, or request for one: a row of `v$lock`. On one cache line.
     #[derive(Debug)]
     pub struct Lock {
         pub(crate) resource: AtomicU32,
@@ -44,41 +44,41 @@ sga_struct! {
         pub(crate) process: AtomicU32,
         pub(crate) held: AtomicU32,
         pub(crate) requested: AtomicU32,
-        /// Links in a list of the resource; of a free one, the next of its batch.
+        /// Links in a list of the resource; when free, the next of the batch.
         pub(crate) next: AtomicU32,
         pub(crate) previous: AtomicU32,
         /// Links in the list of the process.
         pub(crate) own_next: AtomicU32,
         pub(crate) own_previous: AtomicU32,
-        /// Monotonic nanoseconds when the mode was granted or asked for. Of the first of a free batch: see
+        /// Monotonic nanoseconds when the mode was granted or requested. In the first lock of a free batch: see
         /// [`Slot::batch`].
         pub(crate) since_ns: AtomicU64,
-        /// Counts the requests made with this slot, so that a walk tells one wait from the next.
+        /// Counts the requests made with this slot, so that a search can tell one wait from the next.
         pub(crate) serial: AtomicU64,
         pub(crate) pad: [AtomicU64; 2],
     }
 
-    /// A process, or a holder, in a line of its own: no other process writes it.
+    /// The locks of a process or a holder, on one cache line. Only that process writes it.
     #[derive(Debug)]
     pub struct Owner {
         /// Its first lock.
         pub(crate) first: AtomicU32,
-        /// The lock that it waits for: one at most, since it sleeps (invariant 8).
+        /// The request that it waits for: at most one, since it sleeps (invariant 8).
         pub(crate) request: AtomicU32,
         pub(crate) pad: [AtomicU64; 7],
     }
 
-    /// Free resources or locks of one chain: a batch in use and a whole one. See the module `free`.
+    /// The free resources or locks of one chain: a batch in use and a whole one. See the module `free`.
     #[derive(Debug)]
     pub struct Stock {
-        /// The batch in use: the low half its first, the high half how many.
+        /// The batch in use: its first slot in the low half, their number in the high half.
         pub(crate) open: AtomicU64,
-        /// The first of a whole batch.
+        /// The first slot of a whole batch.
         pub(crate) whole: AtomicU32,
         pub(crate) pad: AtomicU32,
     }
 
-    /// A hash chain, in a line of its own. Under its latch.
+    /// A hash chain, on one cache line. Protected by its latch.
     #[derive(Debug)]
     pub struct Chain {
         /// Its first resource.
@@ -89,14 +89,14 @@ sga_struct! {
         pub(crate) pads: [AtomicU64; 3],
     }
 
-    /// Free resources or locks that no chain has. Under the latch `enqueues`.
+    /// Free resources or locks that belong to no chain. Protected by the latch `enqueues`.
     #[derive(Debug)]
     pub struct Pool {
-        /// The first of the first batch.
+        /// The first slot of the first batch.
         pub(crate) batches: AtomicU32,
-        /// Never used so far: above this number everything is free and in no batch.
+        /// Slots above this number were never used: they are free and in no batch.
         pub(crate) used: AtomicU32,
-        /// The most that were seen in use.
+        /// The highest number in use that was seen.
         pub(crate) most: AtomicU64,
     }
 
@@ -130,7 +130,7 @@ sga_struct! {
     /// A deadlock that was found. Written under the parent of the `enqueue hash chains` latches.
     #[derive(Debug)]
     pub struct Graph {
-        /// The process that found it and has not asked for it yet; 0 for none.
+        /// The process that found it and has not taken it yet; 0 for none.
         pub(crate) finder: AtomicU32,
         pub(crate) count: AtomicU32,
         pub(crate) waits: [GraphWait; 8],
@@ -140,13 +140,13 @@ sga_struct! {
 const _: () = assert!(size_of::<Resource>() == 64 && size_of::<Lock>() == 64, "a line each");
 const _: () = assert!(size_of::<Owner>() == 64 && size_of::<Chain>() == 64, "a line each");
 
-/// The numbers of free structures in free lists.
+/// Access to the links of free slots.
 pub(crate) trait Slot {
-    /// The next of the batch.
+    /// The next slot of the batch.
     fn next(&self) -> &AtomicU32;
 
-    /// A word that means nothing while the slot is free. In the first of a batch that lies in the pool: the low half
-    /// the first of the next batch, the high half how many this batch has.
+    /// A word that is unused while the slot is free. In the first slot of a batch in the pool, its low half is the
+    /// first slot of the next batch, its high half the number of slots in this batch.
     fn batch(&self) -> &AtomicU64;
 }
 
@@ -187,12 +187,12 @@ impl Resource {
         self.kind.load(Ordering::Relaxed) == kind as u32 + 1 && self.id1() == id1 && self.id2() == id2
     }
 
-    /// The modes in which it is owned.
+    /// The modes in which the resource is owned.
     pub(crate) fn modes(&self) -> Modes {
         Modes(self.modes.load(Ordering::Relaxed))
     }
 
-    /// Nobody waits for it.
+    /// True when no request waits for the resource.
     pub(crate) fn has_no_queue(&self) -> bool {
         self.converters.is_empty() && self.waiters.is_empty()
     }

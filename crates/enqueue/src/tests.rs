@@ -228,7 +228,7 @@ fn a_waiter_that_is_killed_or_interrupted_leaves_the_queue() {
     e.release(&a, lock);
 }
 
-/// Every list is whole, and says the same as every other: invariants 1 to 3, 8, 12 and 13.
+/// Checks that every list is whole and that the lists agree: invariants 1 to 3, 8, 12 and 13.
 fn assert_invariants(e: &Enqueues) {
     let mut locks = Vec::new();
     let mut resources = Vec::new();
@@ -315,7 +315,7 @@ fn ask(e: &Enqueues, p: &Process, id: u64, mode: LockMode) -> (u32, bool) {
     e.request(p, EnqueueType::Tx, id, 0, mode, Timeout::Never).unwrap()
 }
 
-/// More than one section's changes of words could grant at once.
+/// More requests than the micro-undo log of one section could grant.
 const CROWD: u32 = 310;
 
 fn crowd(waiters: u32) -> (&'static Processes, Enqueues, Process, Vec<Process>) {
@@ -330,7 +330,7 @@ fn a_release_grants_any_number_of_requests() {
     let lock = get(&e, &holder, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
     let asked: Vec<_> = waiters.iter().map(|p| ask(&e, p, 1, LockMode::Share)).collect();
     assert!(asked.iter().all(|(_, granted)| !granted));
-    // One that converts to less lets them in, too.
+    // A conversion to a weaker mode also grants the waiting requests.
     e.convert(&holder, lock, LockMode::Share, Timeout::NoWait).unwrap();
     assert!(waiters.iter().all(|p| e.held(p, EnqueueType::Tx, 1, 0) == LockMode::Share));
     assert_invariants(&e);
@@ -345,7 +345,7 @@ fn a_release_grants_any_number_of_requests() {
 #[test]
 fn a_releaser_that_is_killed_between_two_grants_has_its_work_finished() {
     let (all, e, holder, waiters) = crowd(CROWD);
-    // The holder and the cleaner are others: it is a child that releases.
+    // The child releases; the holder and the cleaner are other processes.
     let before = || {
         waiters.iter().for_each(|p| e.release_all(p, p.number()));
         assert!(e.locks().is_empty());
@@ -369,7 +369,7 @@ fn a_releaser_that_is_killed_between_two_grants_has_its_work_finished() {
     assert_eq!(all.live().count() as u32, CROWD + 1);
 }
 
-/// What a child does with enqueues, step by step; the others' requests are in the queue before.
+/// Runs the enqueue calls of a child that is killed at each step; requests of other processes are queued before.
 #[test]
 fn a_process_killed_at_any_step_leaves_whole_queues() {
     let (all, e) = setup(12, 64);
@@ -441,7 +441,7 @@ fn a_process_killed_at_any_step_leaves_whole_queues() {
             |p, arm| body(p, arm),
             || {
                 assert_invariants(&e);
-                // The dead keep nobody out: who waits, waits for somebody who is there.
+                // The dead block nobody: every waiter waits for a live owner.
                 let is_held = |l: &LockView| e.locks().iter().any(|o| o.id1 == l.id1 && o.held != LockMode::None);
                 let waits = |l: &LockView| l.requested != LockMode::None;
                 assert!(e.locks().iter().filter(|l| waits(l)).all(is_held), "{what}: {:?}", e.locks());

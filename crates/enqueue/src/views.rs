@@ -1,4 +1,4 @@
-//! What `v$lock` shows.
+//! The rows of `v$lock` and the other enqueue views.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use crate::{COUNTS, EnqueueType, Enqueues, LockMode};
 pub struct LockView {
     /// ADDR.
     pub address: u64,
-    /// SID; 0 for a lock that no process has, but a transaction without a session.
+    /// SID; 0 for a lock of a transaction without a session.
     pub sid: u32,
     /// TYPE.
     pub kind: EnqueueType,
@@ -23,10 +23,9 @@ pub struct LockView {
     pub held: LockMode,
     /// REQUEST.
     pub requested: LockMode,
-    /// Monotonic nanoseconds when the mode was granted or asked for, to a tick of the clock: CTIME is the seconds
-    /// since.
+    /// Monotonic nanoseconds when the mode was granted or requested, by the coarse clock: CTIME is the seconds since.
     pub since_ns: u64,
-    /// BLOCK: it keeps a request from being granted.
+    /// BLOCK: it blocks a request.
     pub blocks: bool,
 }
 
@@ -40,7 +39,7 @@ impl Enqueues {
     fn view(&self, n: u32) -> Option<LockView> {
         let lock = self.lock(n);
         let serial = lock.serial.load(Ordering::Acquire);
-        let sid = lock.process.load(Ordering::Acquire); // pairs with the Release of what fills the lock in
+        let sid = lock.process.load(Ordering::Acquire); // pairs with the Release that fills the lock in
         let number = lock.resource.load(Ordering::Relaxed);
         if sid == 0 || number == 0 || number as usize > self.resources.all.len() {
             return None;
@@ -78,7 +77,7 @@ pub struct TypeFigures {
 }
 
 impl Enqueues {
-    /// What was asked of a type since the instance started.
+    /// The requests for a type since the instance started.
     #[must_use]
     pub fn figures(&self, kind: EnqueueType) -> TypeFigures {
         let mut sum = TypeFigures::default();
@@ -91,7 +90,7 @@ impl Enqueues {
         sum
     }
 
-    /// Who waits for whom: the request, and a lock that keeps it from being granted.
+    /// All waits: the request, and a lock that blocks it.
     #[must_use]
     pub fn waits(&self) -> Vec<(LockView, LockView)> {
         let all = self.locks();
@@ -109,17 +108,17 @@ impl Enqueues {
     }
 }
 
-/// How many there are of something: now, at most so far, and room for.
+/// Numbers of locks or resources: in use, the most in use so far, and the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub now: u64,
-    /// The most that [`Enqueues::note_usage`] has seen, or now.
+    /// The larger of the present number and the most that [`Enqueues::note_usage`] has seen.
     pub most: u64,
     pub limit: u64,
 }
 
 impl Enqueues {
-    /// Locks and resources in use, for `v$resource_limit`. Takes no latch: the numbers of now may be a moment old.
+    /// Locks and resources in use, for `v$resource_limit`. Takes no latch: the present numbers may be a moment old.
     #[must_use]
     pub fn usage(&self) -> (Usage, Usage) {
         let locks = (1..=self.locks.used()).filter(|n| self.lock(*n).process.load(Ordering::Relaxed) != 0).count();
@@ -135,7 +134,7 @@ impl Enqueues {
         )
     }
 
-    /// Notes how many locks and resources are in use. A background process does so every few seconds.
+    /// Notes how many locks and resources are in use. A background process calls this every few seconds.
     pub fn note_usage(&self) {
         let (locks, resources) = self.usage();
         self.locks.pool.most.fetch_max(locks.now, Ordering::Relaxed);

@@ -1,9 +1,10 @@
-//! Circles of waits: which there are, what a search looks at, and what it answers beside one that looks at everything.
+//! Circles of waits: which circles exist, how many locks a search reads, and its result compared with an exhaustive
+//! search.
 
 use super::*;
 use crate::deadlock::Wait;
 
-/// The requests and owners that keep a request from being granted, by the rule and lock by lock.
+/// The requests and owners that block a request, by the rule, lock by lock.
 fn blockers(e: &Enqueues, lock: u32) -> Vec<u32> {
     let (slot, resource) = (e.lock(lock), e.resource_of(lock));
     let mode = slot.requested();
@@ -21,12 +22,12 @@ fn process_of(e: &Enqueues, lock: u32) -> u32 {
     e.lock(lock).process.load(Ordering::Relaxed)
 }
 
-/// The request of a process, 0 for none, found among all its locks.
+/// The request of a process, found among all its locks; 0 for none.
 fn request_of(e: &Enqueues, process: u32) -> u32 {
     e.own(process).find(|n| e.lock(*n).requested() != LockMode::None).unwrap_or(0)
 }
 
-/// How many waits the shortest circle from `lock` back to its process has, by levels.
+/// The number of waits of the shortest circle from `lock` back to its process, searched by levels.
 fn shortest_circle(e: &Enqueues, lock: u32) -> Option<usize> {
     let start = process_of(e, lock);
     let (mut level, mut seen) = (vec![lock], vec![lock]);
@@ -127,7 +128,7 @@ fn two_that_convert_the_same_lock_wait_for_each_other() {
     assert_eq!(e.held(&a, EnqueueType::Tx, 1, 0), LockMode::Exclusive);
 }
 
-/// The owner waits for one that is in the queue only behind another that cannot be granted.
+/// The owner waits for a process that is queued behind another request that cannot be granted.
 #[test]
 fn a_place_in_a_queue_is_waited_for_too() {
     let (all, e) = setup(8, 32);
@@ -143,7 +144,7 @@ fn a_place_in_a_queue_is_waited_for_too() {
     assert!(e.is_deadlocked(&owner, last));
 }
 
-/// A circle that was found is not believed when a wait of it is another one by now, though it looks the same.
+/// A circle is not real when one of its waits has ended and a new, identical wait has begun.
 #[test]
 fn a_wait_that_ended_and_began_again_is_another_one() {
     let (all, e) = setup(4, 16);
@@ -160,8 +161,8 @@ fn a_wait_that_ended_and_began_again_is_another_one() {
     assert!(e.circle(of_b).is_some_and(|circle| e.is_real(&circle)));
 }
 
-/// A thousand in one queue, the last of which is waited for: a search looks at each of them once or twice. The first
-/// look of each costs nothing, since nobody waits for it.
+/// A queue of a thousand requests, with a wait for the last one: a search reads each request once or twice. The search
+/// of each new waiter costs nothing, since nobody waits for it.
 #[test]
 fn a_search_looks_at_each_request_of_a_queue_once_or_twice() {
     const QUEUE: u32 = 1000;
@@ -183,7 +184,7 @@ fn a_search_looks_at_each_request_of_a_queue_once_or_twice() {
     let (circle, looked_at) = e.circle_and_looks(request);
     assert!(circle.is_none());
     let queue_len = QUEUE as usize;
-    // Each of the queue, and from each the one before it, where everything has been seen.
+    // Each request of the queue, and from each the one before it, at which the walk stops.
     assert!((queue_len..2 * queue_len + 10).contains(&looked_at), "{looked_at} for {QUEUE} requests");
     // All of them are owners of the table, too.
     let most = 3 * queue_len + 10;

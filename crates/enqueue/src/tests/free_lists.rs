@@ -1,4 +1,4 @@
-//! Free locks and resources: with the chains, in the pool, and dead on the way between them.
+//! Free locks and resources: in the chains, in the pool, and after a death on the way between them.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn chains_are_as_many_as_processes_and_processors_ask_for() {
     }
 }
 
-/// A small instance on a large machine has many chains, and would have few slots for each.
+/// A small instance on a large machine has many chains, and few slots for each without the minimum.
 #[test]
 fn each_chain_may_have_batches_of_eight() {
     let small = EnqueueConfig { processes: 20, resources: 2048, locks: 4096, chains: 1024, holders: 2 };
@@ -62,7 +62,7 @@ fn the_latch_of_the_pool_is_got_once_a_batch() {
     assert_invariants(&e);
 }
 
-/// Wherever the number of locks of a chain lies, to and fro by less than a batch moves no batch each time.
+/// At any number of locks of a chain, gets and releases that vary by less than a batch do not move a batch each time.
 #[test]
 fn getting_and_releasing_around_any_number_leaves_the_pool_alone() {
     let (all, e) = setup_with(4, 1024, 1024, 4);
@@ -84,11 +84,11 @@ fn what_lies_with_the_chains_is_found_before_a_request_fails() {
     let (all, e) = setup_with(4, 128, 96, 4);
     let p = attach(all, "p");
     for round in 0..3 {
-        // Locks come back to every chain, and lie there.
+        // The locks return to every chain and stay there.
         let all_over: Vec<u64> = (1000..1090).collect();
         take(&e, &p, &all_over).iter().for_each(|lock| e.release(&p, *lock));
         assert!(e.chains.iter().all(|chain| !e.locks.of_chain(&chain.locks).is_empty()));
-        // One chain gets all there is: 96 resources.
+        // One chain gets all 96 resources.
         let ids = of_one_chain(&e, 97);
         let _ = take(&e, &p, &ids[..96]);
         let more = get(&e, &p, ids[96], LockMode::Exclusive, Timeout::NoWait);
@@ -97,7 +97,7 @@ fn what_lies_with_the_chains_is_found_before_a_request_fails() {
         e.release_all(&p, p.number());
         assert_invariants(&e);
     }
-    // And all locks: a resource may have many owners, and owners many resources.
+    // Also all locks: a resource may have many owners, and owners many resources.
     let others: Vec<_> = (0..2).map(|_| attach(all, "other")).collect();
     let ids = of_one_chain(&e, 64);
     for other in &others {
@@ -138,7 +138,7 @@ fn sessions_that_take_the_last_locks_from_one_another_lose_none() {
     assert!(e.locks().is_empty(), "refused {refused:?}");
 }
 
-/// Each step of what moves batches: to a chain, back to the pool, and all of them when there is no room.
+/// A death at each step of moving batches: to a chain, back to the pool, and all of them when there is no room.
 #[test]
 fn a_process_killed_while_it_moves_free_locks_loses_none() {
     let (all, e) = setup_with(4, 64, 64, 4);
