@@ -1,17 +1,17 @@
-//! ARC0: copies complete logs, so that they can be used again.
+//! ARC0: archives complete logs, so that they can be reused.
 
 use instance::Instance;
 use std::time::Duration;
 use types::Result;
 use wait::Event;
 
-/// How long ARC0 sleeps unless it is posted, and how soon it tries again what failed.
+/// The sleep of ARC0 unless it is posted, and the time after which it tries a failed archiving again.
 const SLEEP: Duration = Duration::from_secs(10);
 
 /// Runs ARC0 until it is asked to end. `log` writes to the alert log.
 ///
 /// # Errors
-/// None of archiving: what cannot be archived is tried again, and sessions wait for logs meanwhile.
+/// None of archiving: a log that cannot be archived is tried again, and sessions wait for logs meanwhile.
 pub fn arc0(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("ARC0")?;
     let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);
@@ -30,7 +30,7 @@ pub fn arc0(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
                 }
                 told.clear();
             }
-            // Once, not every ten seconds.
+            // Reported once, not every ten seconds.
             Err(e) if e.to_string() != told => {
                 told = e.to_string();
                 log(&format!("ARC0: Archival stopped, will retry\n{told}"));

@@ -1,4 +1,4 @@
-//! CKPT: makes checkpoints, when a log is full, when they are asked for, and when the last one is too long ago.
+//! CKPT: makes checkpoints when a log is full, on request, and when the last one is too long ago.
 
 use instance::Instance;
 use params::Param;
@@ -10,22 +10,22 @@ use wait::Event;
 /// How long CKPT sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
-/// How long CKPT waits before it tries again what failed.
+/// The time after which CKPT tries a failed action again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Online logs whose files were found missing, and are told of once.
+/// Online logs whose files are missing and were reported.
 #[derive(Default)]
 struct Logs {
     told: Vec<u32>,
 }
 
 impl Logs {
-    /// Replaces log groups whose files were removed: others write to such a file and do not notice, and a crash would
-    /// lose its redo.
+    /// Replaces log groups whose files were removed: processes continue to write to a removed file without an error,
+    /// and a crash would lose its redo.
     ///
     /// # Errors
-    /// Those of a checkpoint, of switching logs and of adding a group: the instance ends, since it cannot keep what is
-    /// committed.
+    /// Those of a checkpoint, of switching logs and of adding a group: the instance ends, since committed changes could
+    /// be lost.
     fn look(&mut self, instance: &'static Instance, p: &Process, log: &dyn Fn(&str)) -> Result<()> {
         let redo = instance.storage().redo;
         for (number, path) in redo.misplaced() {
@@ -38,7 +38,7 @@ impl Logs {
                 redo.switch(p)?;
                 instance.checkpoint(p)?;
             }
-            // What cannot be archived now is tried again.
+            // A log that cannot be archived now is tried again.
             let _ = redo.archive_all(p);
             if let Some((new, file)) = redo.replace_group(p, number)? {
                 log(&format!(
@@ -55,8 +55,8 @@ impl Logs {
 /// Runs CKPT until it is asked to end. `log` writes to the alert log.
 ///
 /// # Errors
-/// Blocks, log or control file cannot be written; a data file has lost what was written to it, or is gone. CKPT ends,
-/// and the instance with it, before the redo that has all of that is used again.
+/// Blocks, log or control file cannot be written; a data file has lost a write, or is gone. CKPT ends, and the instance
+/// with it, before the redo of these changes is overwritten.
 pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("CKPT")?;
     let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);
@@ -68,10 +68,10 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             redo.resign(&p);
             return Ok(());
         }
-        // Another process noted a failed sync: the note's documentation says why the instance ends.
+        // Another process recorded a failed sync (rule R9 of the crate `datafile`).
         instance.storage().cache.files().check_places()?;
         match logs.look(instance, &p, log) {
-            // As below: for want of room in the control file.
+            // As below: the control file has no space to grow.
             Err(e) if e.is(200) => crate::tell_once(log, &mut told, "CKPT cannot replace a log group, will retry", &e),
             done => done?,
         }
@@ -81,7 +81,7 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
                 log(&format!("Beginning log switch checkpoint up to RBA {}", redo.head()));
             }
             match instance.checkpoint(&p) {
-                // All blocks are on disk, the control file cannot say so: for want of room perhaps.
+                // All blocks are on disk, but the control file cannot be written, perhaps because the disk is full.
                 Err(e) if e.is(200) => {
                     crate::tell_once(log, &mut told, "CKPT cannot note the checkpoint, will retry", &e);
                     crate::idle(&p, Event::RdbmsIpcMessage, p.posts(), AGAIN);

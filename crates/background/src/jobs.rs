@@ -1,18 +1,18 @@
-//! The job queue: CJQ0 finds jobs that are due and gives them to slaves; a slave runs one job at a time.
+//! The job queue: CJQ0 finds due jobs and assigns them to slaves; a slave runs one job at a time.
 //!
-//! A job's row lives in `sys.job$`. CJQ0 looks there when it is posted (a commit that changed the table posts it), when
-//! the next job falls due, and every few seconds anyway. The slave that runs a job holds its JQ enqueue, so that
-//! `dbms_job.run` in a session and a slave exclude each other.
+//! The row of a job is in `sys.job$`. CJQ0 reads the table when it is posted (a commit that changed the table posts
+//! it), when the next job falls due, and every second. The slave that runs a job holds its JQ enqueue, so
+//! `dbms_job.run` in a session and a slave exclude each other (invariant 3).
 
 use instance::{Assigned, Assignment, Instance, Phase};
 use session::{JobOutcome, Session};
 use std::time::Duration;
 use types::{Ora, Result, Value};
 
-/// How often CJQ0 looks for due jobs unless it is posted or knows of an earlier one.
+/// The interval at which CJQ0 looks for due jobs unless it is posted or a job is due earlier.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How long a slave waits for another job before it ends.
+/// Idle time after which a slave ends.
 const IDLE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Failures after which a job is broken.
@@ -21,9 +21,9 @@ const FAILURES_MAX: u32 = 16;
 /// The jobs that may start now, oldest date first.
 const DUE_JOBS: &str = "select job from sys.job$ where next_date <= sysdate and (flag is null or bitand(flag, 1) = 0) order by next_date, job";
 
-/// Runs the coordinator until it is asked to end. `fork_wanted` wakes the supervisor. When the jobs cannot be read, a
-/// damaged block for one thing, that is told to `log` and tried again: no job starts meanwhile, and nothing else
-/// suffers.
+/// Runs the coordinator until it is asked to end. `fork_wanted` wakes the supervisor. When the jobs cannot be read, for
+/// example because of a damaged block, the error is written to `log` and the read is tried again; no job starts
+/// meanwhile.
 pub fn cjq0(instance: &'static Instance, fork_wanted: &dyn Fn(), log: &dyn Fn(&str)) -> Result<()> {
     let mut session = Session::background(instance, "CJQ0")?;
     let slot = session.slot();
@@ -67,10 +67,10 @@ fn assign_due(instance: &Instance, session: &mut Session, fork_wanted: &dyn Fn()
     Ok(())
 }
 
-/// Runs slave `n` until it has had nothing to do for a while.
+/// Runs slave `n` until it has been idle for a while.
 pub fn slave(instance: &'static Instance, n: u32, log: &dyn Fn(&str)) -> Result<()> {
     loop {
-        // Each job is a session of its own, as it is in Oracle: it has its own SID, NLS settings and package state.
+        // Each job gets a new session, as in Oracle, with its own SID, NLS settings and package state.
         let mut session = Session::slave(instance, &format!("J{n:03}"))?;
         let Some(job) = next_job(instance, &mut session, n) else {
             session.end();
@@ -102,13 +102,13 @@ fn next_job(instance: &Instance, session: &mut Session, n: u32) -> Option<u64> {
     }
 }
 
-/// Runs one job and keeps the books of it.
+/// Runs one job and updates its row in `sys.job$` (invariant 4).
 fn run_job(instance: &'static Instance, session: &mut Session, n: u32, job: u64) -> Result<()> {
     match session.run_job(job as i64)? {
         JobOutcome::Done | JobOutcome::NotDue => Ok(()),
         JobOutcome::Failed(e) => {
             if e.is(28) {
-                // A session that was killed does nothing more: another one keeps its books.
+                // A killed session executes nothing more: a new session updates the row.
                 let next = Session::slave(instance, &format!("J{n:03}"))?;
                 std::mem::replace(session, next).end();
             }
@@ -118,7 +118,8 @@ fn run_job(instance: &'static Instance, session: &mut Session, n: u32, job: u64)
     }
 }
 
-/// Counts a failure and sets when the job is tried again: after 1, 2, 4, … minutes; after 16 failures never.
+/// Counts a failure and sets the time of the next attempt: after 1, 2, 4, … minutes; after 16 failures the job is
+/// broken (invariant 5).
 fn note_failure(session: &mut Session, job: u64) -> Result<()> {
     let rows = session.recursive_query("select nvl(failures, 0) from sys.job$ where job = :1", &[job_value(job)])?;
     let Some(row) = rows.first() else { return Ok(()) };

@@ -27,7 +27,7 @@ use process::Process;
 use std::time::Duration;
 use wait::Event;
 
-/// Writes to the alert log what failed and is tried again: once, not at every attempt.
+/// Writes a failure that is tried again to the alert log: once, not at every attempt.
 fn tell_once(log: &dyn Fn(&str), told: &mut String, what: &str, e: &types::Ora) {
     let text = e.to_string();
     if *told != text {
@@ -36,7 +36,7 @@ fn tell_once(log: &dyn Fn(&str), told: &mut String, what: &str, e: &types::Ora) 
     }
 }
 
-/// Sleeps until posted since `posts`, or until the time is up; true when posted.
+/// Sleeps until a post after `posts` or until the time is up; true when posted.
 fn idle(p: &Process, event: Event, posts: u32, time: Duration) -> bool {
     let guard = p.wait(event, time.as_millis() as u64 / 10, 0, 0);
     let posted = p.sleep(posts, Some(time));

@@ -1,8 +1,8 @@
 //! LGWR: writes the log buffer, and opens the next log when one is full.
 //!
-//! In the `latchwork` design commits are written by those who wait for them; LGWR then writes what nobody waits for,
-//! and what fills the log buffer. A log that cannot be written ends LGWR, and with it the instance, before anything can
-//! be lost.
+//! In the `latchwork` design a committing session writes its own redo; LGWR then writes redo that no session waits for,
+//! and empties a full log buffer. When a log cannot be written, LGWR ends, and the instance with it, before any change
+//! can be lost (invariant 7).
 
 use instance::Instance;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use wait::Event;
 /// How long LGWR sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
-/// How long LGWR waits before it tries again to open the next log.
+/// The time after which LGWR tries again to open the next log.
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// Runs LGWR until it is asked to end. `log` writes to the alert log.
@@ -28,7 +28,8 @@ pub fn lgwr(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     loop {
         let posts = p.posts();
         match redo.write_out(&p) {
-            // The next log cannot be opened because the control file cannot be written. Who needs it waits.
+            // The next log cannot be opened because the control file cannot be written. Sessions that need the log
+            // wait.
             Err(e) if e.is(200) && !instance.state().is_asked_to_end(slot) => {
                 crate::tell_once(log, &mut told, "LGWR cannot open the next log, will retry", &e);
                 crate::idle(&p, Event::RdbmsIpcMessage, p.posts(), AGAIN);

@@ -1,8 +1,8 @@
-//! MMNL: samples the sessions that are active, once a second or as often as it is told, computes the metrics of each
-//! interval, and plays gets of blocks on a list, to tell what other sizes of the cache would have read. It also asks
-//! sessions in long calls to tell what their statements have done so far.
+//! MMNL: samples the active sessions, once a second or at the interval that is set, computes the metrics of each
+//! interval, and replays sampled block gets on a model list, to estimate the reads of other cache sizes. It also asks
+//! sessions in long calls to report the statistics of their statements.
 //!
-//! It runs no SQL: what is kept of the history on disk is saved with the snapshots, by whoever takes them.
+//! It runs no SQL (invariant 8): MMON saves the history on disk with the snapshots.
 
 use instance::Instance;
 use monitor::ash::Sampler;
@@ -12,10 +12,10 @@ use std::time::Duration;
 use types::Result;
 use wait::Event;
 
-/// How often a session in a long call is asked what its statements have done so far.
+/// The interval at which a session in a long call is asked for the statistics of its statements.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Asks the sessions that have been in a call for a while.
+/// Asks the sessions whose call began more than [`TELL_EVERY`] ago.
 fn ask_to_tell(instance: &Instance, now: u64) {
     let all = instance.processes();
     for session in all.live().filter_map(|(number, _)| all.session(number)) {
@@ -29,7 +29,7 @@ fn ask_to_tell(instance: &Instance, now: u64) {
 /// Runs MMNL until it is asked to end.
 ///
 /// # Errors
-/// ORA-00020 when there is no room for it.
+/// ORA-00020 when there is no process slot.
 pub fn mmnl(instance: &'static Instance) -> Result<()> {
     let p = instance.attach_background("MMNL")?;
     let slot = p.number() as usize - 1;

@@ -1,15 +1,15 @@
-//! MMON: takes snapshots of the workload repository when they are due, and drops those that are too old; saves the
-//! active session history when its ring is getting full before the next snapshot.
+//! MMON: takes the snapshots of the workload repository that are due and drops the old ones; saves the active session
+//! history when its ring is nearly full before the next snapshot.
 
 use instance::{Instance, Phase};
 use session::Session;
 use std::time::Duration;
 use types::{Result, Value};
 
-/// How often MMON looks at the clock.
+/// The interval at which MMON checks the time.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
-/// How long after a failure it tries again.
+/// Seconds after a failure until the next attempt.
 const TRY_AGAIN_S: i64 = 60;
 
 /// Seconds since the last snapshot of this instance, or since its start; and the settings in minutes.
@@ -32,7 +32,7 @@ fn number(v: &Value) -> Option<i64> {
 /// Runs MMON until it is asked to end. `log` writes to the alert log.
 ///
 /// # Errors
-/// ORA-00020 when there is no room for it. What a snapshot fails with is logged, and tried again after a minute.
+/// ORA-00020 when there is no process slot. A failed snapshot is logged and tried again after a minute.
 pub fn mmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let mut session = Session::background(instance, "MMON")?;
     let slot = session.slot();
@@ -58,12 +58,12 @@ pub fn mmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     Ok(())
 }
 
-/// When to look at the tables next: they are read seldom.
+/// The time of the next read of the repository tables, which are read seldom.
 #[derive(Default)]
 struct Look {
-    /// What the state said of the settings when they were read.
+    /// The change count of the settings at the last read.
     seen: Option<u64>,
-    /// Monotonic seconds when it was, and seconds after which to look again.
+    /// Monotonic seconds of the last read, and seconds until the next.
     at_s: i64,
     again_s: i64,
 }

@@ -1,7 +1,7 @@
 //! PMON: cleans up behind dead processes.
 //!
-//! The supervisor, which collects ended children, says who died and posts. Now and then PMON also looks by itself
-//! whether a slot's process still exists, so that a lost word costs seconds and not for ever.
+//! The supervisor collects ended children, reports the dead and posts PMON. PMON also checks at intervals whether the
+//! process of each slot still exists, so a lost report costs seconds only.
 
 use instance::Instance;
 use process::{Owner, Process, SessionStatus};
@@ -12,10 +12,10 @@ use wait::Event;
 /// How long PMON sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
-/// How long the process of a killed session may stay stopped by a signal.
+/// The time for which the process of a killed session may stay stopped by a signal.
 const STOPPED_LIMIT: Duration = Duration::from_secs(1);
 
-/// Runs PMON until it is asked to end and nothing is left to clean. `log` writes to the alert log.
+/// Runs PMON until it is asked to end and no dead process is left to clean up. `log` writes to the alert log.
 pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("PMON")?;
     let slot = p.number() as usize - 1;
@@ -24,7 +24,7 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let (mut swept, mut told, mut stopped) = (Instant::now(), String::new(), Stopped::default());
     loop {
         let posts = p.posts();
-        // What is asked is read before the dead are looked for: whoever asks has seen all others end before.
+        // The request to end is read before the search for the dead: it is made after all other processes have ended.
         let asked = instance.state().is_asked_to_end(slot);
         clean_dead(instance, &p);
         stopped.end(instance, log);
@@ -44,15 +44,15 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     }
 }
 
-/// Processes of killed sessions that were found stopped, and when. They cannot end by themselves, and others wait for
-/// what they hold.
+/// Processes of killed sessions that were found stopped, with the time. They cannot end by themselves, and other
+/// sessions wait for their locks (invariant 2).
 #[derive(Default)]
 struct Stopped {
     seen: Vec<(Owner, Instant)>,
 }
 
 impl Stopped {
-    /// Kills the processes that have been stopped for too long; what they held is freed when the supervisor has seen
+    /// Kills the processes that have been stopped for too long; their locks are freed after the supervisor has seen
     /// them end.
     fn end(&mut self, instance: &'static Instance, log: &dyn Fn(&str)) {
         let all = instance.processes();
@@ -64,7 +64,7 @@ impl Stopped {
         for owner in now {
             match self.seen.iter().find(|(seen, _)| *seen == owner) {
                 None => self.seen.push((owner, Instant::now())),
-                // A stopped process keeps its id: the signal reaches nobody else.
+                // A stopped process keeps its process id: the signal reaches no other process.
                 Some((_, since)) if since.elapsed() >= STOPPED_LIMIT && is_stopped(&owner) => {
                     log(&format!("Killing the stopped process of session {} (pid {})", owner.number(), owner.os_pid()));
                     let _ = os::process::kill(owner.os_pid(), os::signal::SIGKILL);
@@ -79,7 +79,7 @@ fn is_stopped(owner: &Owner) -> bool {
     os::process::run_state(owner.os_pid()) == Some('T')
 }
 
-/// Cleans up behind the processes that the supervisor saw end, and behind those found dead by the way.
+/// Cleans up behind the processes that the supervisor reported, and behind those that PMON found (invariant 1).
 fn clean_dead(instance: &'static Instance, p: &Process) {
     let dead: Vec<Owner> = instance.state().dead().collect();
     instance.processes().cleanup_all(p, &dead);

@@ -1,14 +1,14 @@
-//! A server of parallel queries: it does one coordinator's part after the other.
+//! A server of parallel queries: it executes its part for one coordinator after another.
 
 use instance::Instance;
 use session::Session;
 use std::time::{Duration, Instant};
 use types::Result;
 
-/// How long a server without work waits before it ends, unless it is one of `parallel_min_servers`.
+/// Idle time after which a server ends, unless it is one of `parallel_min_servers`.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs server `n` until it has had nothing to do for a while.
+/// Runs server `n` until it has been idle for a while (invariant 10).
 ///
 /// # Errors
 /// ORA-00020 when there is no process slot.
@@ -38,7 +38,7 @@ pub fn parallel_server(instance: &'static Instance, n: u32) -> Result<()> {
                     os::clock::sleep(Duration::from_millis(10));
                 }
             }
-            // Killed: nothing more is done in this session.
+            // The session was killed and executes nothing more.
             Err(_) => {
                 servers.may_leave(n);
                 session.end();

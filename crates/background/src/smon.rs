@@ -1,4 +1,4 @@
-//! SMON: housekeeping that nobody waits for.
+//! SMON: housekeeping that no session waits for.
 
 use instance::Instance;
 use std::rc::Rc;

@@ -1,10 +1,10 @@
-//! DBWn: writes dirty blocks, when a session needs free buffers, when a checkpoint is made, and, some time after their
-//! change, when nobody asks.
+//! DBWn: writes dirty blocks when a session needs free buffers, when a checkpoint is made, and otherwise some time
+//! after their change.
 //!
-//! The working sets of the buffer cache are divided among the writers: each writes for every n-th set and leaves the
-//! others alone. Buffers that a session was about to replace are written at once, and then what a checkpoint waits for.
-//! Other dirty buffers wait until they are two rounds old, so that a block that many transactions change is written once
-//! in a while and not by each of them, and yet little is left for a checkpoint to write.
+//! The working sets of the buffer cache are divided among the writers: writer `n` of `m` writes every `m`-th set
+//! (invariant 9). Buffers that a session was about to replace are written at once, and then the buffers that a
+//! checkpoint waits for. Other dirty buffers are written two rounds after their change: a block that many transactions
+//! change is then not written for each of them, and a checkpoint still finds few blocks to write.
 
 use instance::Instance;
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use wait::Event;
 /// How long DBWn sleeps unless it is posted.
 const SLEEP: Duration = Duration::from_secs(3);
 
-/// Runs writer `n` until it is asked to end; the first one then writes every dirty block.
+/// Runs writer `n` until it is asked to end; writer 0 then writes every dirty block (invariant 6).
 pub fn dbwn(instance: &'static Instance, n: usize) -> Result<()> {
     let p = instance.attach_background(&instance::writer_name(n))?;
     let slot = p.number() as usize - 1;
     instance.state().set_writer(n, slot);
     let (cache, redo, share) = (instance.storage().cache, instance.storage().redo, instance.share_of_writer(n));
-    // How far the redo was one and two rounds ago, and up to where checkpoints have had changes written.
+    // The redo addresses of one and two rounds ago, and the address up to which checkpoints have requested writes.
     let (mut rounds, mut written) = ([redo.head(); 2], 0);
     let mut began = Instant::now();
     loop {
@@ -34,7 +34,7 @@ pub fn dbwn(instance: &'static Instance, n: usize) -> Result<()> {
             instance.write_older(&p, share, wanted)?;
             written = wanted.0;
         }
-        // The blocks of a throw-away database need no disk: they are written only to make room.
+        // The blocks of a throw-away database need not be on disk: they are written only to free buffers.
         if began.elapsed() >= SLEEP && !instance.is_ephemeral() {
             instance.write_older(&p, share, rounds[0])?;
             rounds = [rounds[1], redo.head()];
