@@ -21,9 +21,9 @@
 //! extent is its space map, except that the very first extent of a segment has the segment header first and the space
 //! map second. The extents that have no room in the segment header are listed in a chain of extent maps.
 //!
-//! Free space is mapped on two levels. A space map has the state of each block of its extent. The block that lists the
-//! extent, its *list*, repeats what a search wants to know of the space map (a [`RoomClass`]), and always says the same
-//! as the space map: both change in one change group. The header names the first list that may have an extent with room.
+//! Free space is mapped on two levels (R8). A space map has the state of each block of its extent. The block that lists
+//! the extent, its *list*, repeats a summary of the space map for searches (a [`RoomClass`]). Both change in one change
+//! group and always agree. The header names the first list that may have an extent with room.
 
 use crate::data::Refused;
 use crate::header::{self, BlockKind, get32, put32, put64};
@@ -39,7 +39,7 @@ const AT_NEXT_MAP: usize = 52;
 const AT_ROOM_LIST: usize = 72;
 const AT_MAP_LIST: usize = 48;
 const AT_MAP_FREE: usize = 52;
-/// The entry of an extent in its list: what is not the number of blocks is its class.
+/// The bits of a list entry with the number of blocks; the bits above hold the class.
 const ENTRY_BLOCKS: u32 = (1 << ENTRY_CLASS_SHIFT) - 1;
 const ENTRY_CLASS_SHIFT: u32 = 30;
 const MAP_EXTENTS_BEGIN: usize = 48;
@@ -48,7 +48,7 @@ const EXTENTS_MAX: u32 = 1 << 22;
 const STATES_BEGIN: usize = 64;
 const BITS_BEGIN: usize = 64;
 
-/// What a segment is for.
+/// The kind of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum SegmentKind {
@@ -83,17 +83,17 @@ pub struct Extent {
     pub blocks: u32,
 }
 
-/// What there is in an extent for a search: the upper level of the map of free space.
+/// The free space of an extent as a search sees it: the upper level of the map of free space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoomClass(u8);
 
 impl RoomClass {
-    /// Nothing.
+    /// No free space.
     pub const NONE: RoomClass = RoomClass(0);
     /// Free blocks.
     pub const FREE: RoomClass = RoomClass(1);
-    /// Blocks for rows: free ones, or formatted ones with room. Whether it has formatted ones is not said: that changes
-    /// twice with each block that a lone inserter fills.
+    /// Blocks for rows: free ones, or formatted ones with room. The class does not tell whether there are formatted
+    /// ones, because that would change twice with each block that a single inserter fills.
     pub const ROOM: RoomClass = RoomClass(2);
 
     /// The class with this number on disk.
@@ -104,7 +104,7 @@ impl RoomClass {
     pub fn code(self) -> u8 {
         self.0
     }
-    /// Whether the extent has anything of what is wanted.
+    /// True when the extent has any of the wanted space.
     pub fn has(self, wanted: RoomClass) -> bool {
         self.0 & wanted.0 != 0
     }
@@ -125,7 +125,7 @@ pub enum BlockState {
 }
 
 impl BlockState {
-    /// The state with this number on disk; garbage reads as `Full`, which nobody touches.
+    /// The state with this number on disk; garbage reads as `Full`, so the block is left alone.
     pub fn from_code(code: u8) -> BlockState {
         match code {
             0 => BlockState::Free,
@@ -179,8 +179,8 @@ impl<'a> SegmentView<'a> {
     pub fn blocks(&self) -> u32 {
         self.view.u32(44)
     }
-    /// The list that a search for room begins with, and the number of its first extent: no list before it has an extent
-    /// with room. `header` is the segment header's own address, the first of the lists.
+    /// The list at which a search for room begins, and the number of its first extent: no earlier list has an extent
+    /// with room. `header` is the address of the segment header, the first of the lists.
     pub fn room_list(&self, header: Rdba) -> (Rdba, u32) {
         match (Rdba(self.view.u32(AT_ROOM_LIST)), self.view.u32(AT_ROOM_FROM)) {
             (list, from) if list.is_none() || from == 0 => (header, 0),
@@ -225,11 +225,11 @@ impl<'a> ExtentList<'a> {
             _ => None,
         }
     }
-    /// Number of the first extent.
+    /// Number of the first extent in the list.
     pub fn first(&self) -> u32 {
         self.first
     }
-    /// The list of the extents behind these; none in the last one.
+    /// The next list of extents; none for the last list.
     pub fn next(&self) -> Rdba {
         self.next
     }
@@ -238,15 +238,15 @@ impl<'a> ExtentList<'a> {
         let at = self.begin + i as usize * 8;
         Some((Rdba(self.view.u32(at)), self.view.u32(at + 4)))
     }
-    /// Extent number `n` of the segment, if it is listed here.
+    /// Extent number `n` of the segment; `None` when it is not in this list.
     pub fn extent(&self, n: u32) -> Option<Extent> {
         self.entry(n).map(|(start, entry)| Extent { start, blocks: entry & ENTRY_BLOCKS })
     }
-    /// What there is in extent number `n`, if it is listed here.
+    /// The class of extent number `n`; `None` when it is not in this list.
     pub fn class(&self, n: u32) -> Option<RoomClass> {
         self.entry(n).map(|(_, entry)| RoomClass((entry >> ENTRY_CLASS_SHIFT) as u8))
     }
-    /// The first extent that has anything of what is wanted, from the one with index `from` on, wrapping around.
+    /// The first extent with any of the wanted space, from index `from` on, wrapping around.
     pub fn find(&self, from: u32, wanted: RoomClass) -> Option<(u32, Extent)> {
         let from = from % self.listed.max(1);
         let number = |i: u32| self.first.wrapping_add(i);
@@ -271,7 +271,7 @@ pub fn begins_map(block_size: usize, n: u32) -> bool {
     n.checked_sub(extents_in_header(block_size)).is_some_and(|beyond| beyond % extents_in_map(block_size) == 0)
 }
 
-/// Number of the first extent in the list that extent number `n` is in.
+/// Number of the first extent in the list that contains extent number `n`.
 pub fn list_begin(block_size: usize, n: u32) -> u32 {
     let in_header = extents_in_header(block_size);
     n.checked_sub(in_header).map_or(0, |beyond| n - beyond % extents_in_map(block_size))
@@ -314,7 +314,7 @@ impl<'a> ExtentMapView<'a> {
     pub fn extent(&self, n: u32) -> Option<Extent> {
         self.list().extent(n)
     }
-    /// The extents that it lists.
+    /// The extents in the map.
     pub fn list(&self) -> ExtentList<'a> {
         let (first, listed, next) = (self.first(), self.listed(), self.next_map());
         ExtentList { view: self.view, begin: MAP_EXTENTS_BEGIN, first, listed, next }
@@ -352,7 +352,7 @@ pub fn add_to_map(block: &mut [u8], extent: Extent) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Notes what there is in extent number `n` in its list, a segment header or an extent map.
+/// Sets the class of extent number `n` in its list, a segment header or an extent map.
 ///
 /// # Errors
 /// [`Refused::NoSuch`] when the extent is not listed in the block.
@@ -364,7 +364,7 @@ pub fn set_class(block: &mut [u8], n: u32, class: RoomClass) -> Result<(), Refus
     Ok(())
 }
 
-/// Notes the list that a search for room begins with, in a segment header; `from` is its first extent.
+/// Sets the list at which a search for room begins, in a segment header; `from` is its first extent.
 pub fn set_room_list(block: &mut [u8], list: Rdba, from: u32) {
     put32(block, AT_ROOM_LIST, list.0);
     put32(block, AT_ROOM_FROM, from);
@@ -409,8 +409,8 @@ pub fn set_going(block: &mut [u8]) {
     block[AT_GOING] = 1;
 }
 
-/// Counts an extent, which has free blocks, in the segment header, and lists it there when there is room; else the caller lists it in an extent
-/// map.
+/// Counts an extent, which has free blocks, in the segment header, and lists it there when there is room; otherwise the
+/// caller lists it in an extent map.
 ///
 /// # Errors
 /// [`Refused::Full`] when the segment would have too many extents or blocks.
@@ -444,7 +444,7 @@ pub fn drop_extent(block: &mut [u8], size: u32) -> Result<(), Refused> {
     let blocks = get32(block, 44).saturating_sub(size);
     put32(block, 44, blocks);
     if get32(block, AT_ROOM_FROM) >= n - 1 {
-        // The room list goes with the extent: a search begins with the header again.
+        // The room list may belong to the dropped extent: searches begin at the header again.
         set_room_list(block, Rdba::NONE, 0);
     }
     Ok(())
@@ -478,7 +478,7 @@ impl<'a> MapView<'a> {
     pub fn segment(&self) -> Rdba {
         Rdba(self.view.u32(32))
     }
-    /// Which extent of the segment this is.
+    /// Number of the extent in the segment.
     pub fn extent(&self) -> u32 {
         self.view.u32(36)
     }
@@ -494,11 +494,11 @@ impl<'a> MapView<'a> {
     pub fn free(&self) -> u32 {
         self.view.u32(AT_MAP_FREE)
     }
-    /// The list that the extent is in: the segment header or an extent map.
+    /// The list that contains the extent: the segment header or an extent map.
     pub fn list(&self) -> Rdba {
         Rdba(self.view.u32(AT_MAP_LIST))
     }
-    /// What there is in the extent.
+    /// The class of the extent.
     pub fn class(&self) -> RoomClass {
         let (free, with_room) = (self.free(), self.with_room());
         let class = |has: bool, class: RoomClass| if has { class.0 } else { 0 };
@@ -554,22 +554,22 @@ fn put_state(block: &mut [u8], i: u32, state: BlockState) {
     block[at] = block[at] & !(3 << shift) | (state as u8) << shift;
 }
 
-/// What a new space map is told: where its extent belongs.
+/// The place of the extent of a new space map.
 #[derive(Clone, Copy, Debug)]
 pub struct NewMap {
     /// The segment's header block.
     pub segment: Rdba,
-    /// The list that the extent is in.
+    /// The list that contains the extent.
     pub list: Rdba,
     /// Number of the extent.
     pub extent: u32,
     /// Blocks of the extent.
     pub blocks: u32,
-    /// How many of them, from the first on, are in use.
+    /// Number of blocks in use, counted from the first.
     pub used: u32,
 }
 
-/// Makes `block` the space map of an extent, whose blocks are all free but the first ones.
+/// Makes `block` the space map of an extent whose blocks are free except the first `used`.
 pub fn format_map(block: &mut [u8], at: Rdba, obj: ObjectId, new: NewMap) {
     let NewMap { segment, list, extent, blocks, used } = new;
     assert!(blocks <= extent_blocks_max(block.len()) && used <= blocks, "extent too large for its map");
@@ -688,7 +688,7 @@ pub fn set_file_blocks(block: &mut [u8], blocks: u32) {
     put32(block, 40, blocks);
 }
 
-/// Whether the lists of a segment header, extent map, space map or file bitmap lie in the block.
+/// True when the lists of a segment header, extent map, space map or file bitmap lie in the block.
 pub(crate) fn is_sound(kind: BlockKind, block: &[u8]) -> bool {
     let view = BlockView::of_bytes(block);
     match kind {

@@ -12,8 +12,8 @@
 //! |---|---|---|
 //! | `HEAD` | the next position | compare-and-swap by the writer of a batch |
 //! | `SAFE` | all batches before it are on the device in place | raised after a sync of all data files |
-//! | `STUCK` | the oldest batch not written in place, and a count of failures | set by the writer; reset by a checkpoint that began later |
-//! | `SLOTS` and on | by process slot: position + 1 of the batch in progress; 0: none | its process or the cleaning process |
+//! | `STUCK` | the oldest batch not written in place, and a failure count | its writer; reset by a later checkpoint |
+//! | `SLOTS` and on | by process slot: position + 1 of its batch; 0: none | its process or the cleaning process |
 //!
 //! A writer announces a position in its slot before it moves `HEAD`, so a process that reads `HEAD` first and the slots
 //! afterwards misses no batch before that `HEAD`. No critical section is needed: the slot of a dead process stays, and
