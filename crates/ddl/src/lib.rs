@@ -109,6 +109,7 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::AlterTablespace(alter) => tablespace::alter(work, alter)?,
         Ddl::AlterFiles(alter) => tablespace::alter_files(work, alter)?,
         Ddl::DefaultTablespace(to) => tablespace::set_default(work, to)?,
+        Ddl::DefaultTablespaceType(to) => tablespace::set_default_type(work, *to)?,
     }
     Ok(Outcome::default())
 }

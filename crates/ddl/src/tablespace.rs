@@ -68,7 +68,12 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
     if files.is_empty() {
         return Err(Ora::new(2199).at(name.pos.0));
     }
-    if *bigfile && files.len() > 1 {
+    // A tablespace that does not say what it is has the default type; an undo or a temporary one, too.
+    let is_bigfile = match bigfile {
+        Some(said) => *said,
+        None => property(work, DEFAULT_TYPE)? == BIGFILE,
+    };
+    if is_bigfile && files.len() > 1 {
         return Err(Ora::new(32774).at(files[1].pos.0));
     }
     let contents = match create.contents {
@@ -83,7 +88,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         contents,
         is_offline: false,
         is_read_only: false,
-        is_bigfile: *bigfile,
+        is_bigfile,
         is_nologging: *nologging,
         deletes_files: false,
         guarantees_retention: retention.is_some_and(|(on, _)| on),
@@ -590,6 +595,20 @@ fn resize(work: &mut Work<'_>, file: FileEntry, bytes: u64) -> Result<()> {
     }
     let txns = parts.storage.heap.transactions();
     txns.space().resize_file(parts.p, file.file, blocks, &|| -> Scn { txns.current_scn() })
+}
+
+/// The property with the type of tablespaces that are created without BIGFILE or SMALLFILE.
+const DEFAULT_TYPE: &str = "DEFAULT_TBS_TYPE";
+const BIGFILE: &str = "BIGFILE";
+
+/// ALTER DATABASE SET DEFAULT BIGFILE or SMALLFILE TABLESPACE: the type of tablespaces to come.
+pub fn set_default_type(work: &mut Work<'_>, to: DefaultTablespaceType) -> Result<()> {
+    let DefaultTablespaceType { bigfile, pos } = to;
+    require(work, &[SystemPrivilege::AlterDatabase], pos)?;
+    let is_it = |row: &[types::Value]| as_text(&row[props::NAME]) == DEFAULT_TYPE;
+    let value = if bigfile { BIGFILE } else { "SMALLFILE" };
+    work.change().update(Base::Props, &is_it, &mut |row| row[props::VALUE] = text(value))?;
+    Ok(())
 }
 
 pub fn set_default(work: &mut Work<'_>, to: &DefaultTablespace) -> Result<()> {

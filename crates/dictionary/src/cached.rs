@@ -5,10 +5,9 @@
 //! those. SQL that changes a base table notes none: its commit closes the caches of the table.
 
 use crate::base::{BASE_INDEXES, Base, props};
-use crate::create::is_property_since_12_2;
+use crate::create::has_property;
 use crate::rows::{as_i64, as_text};
 use crate::shared::DictionaryShared;
-use latch::Generation;
 use process::Process;
 use row_cache::{Cache, CacheSet, Found, KEY_BYTES_MAX, Key, RowCache, RowValue};
 use std::sync::LazyLock;
@@ -162,10 +161,10 @@ impl DictionaryShared {
     pub fn properties(&self, p: &Process) -> Result<PropertyList> {
         // Before the snapshot: see `row_cache`'s module `commit`.
         let state = self.rows.map_or(1, |rows| rows.state(Cache::Props));
-        let is_old = p.all().domain().tunables().generation() < Generation::V12_2;
+        let generation = p.all().domain().tunables().generation();
         let mut rows = Vec::new();
         self.scan_once(p, Base::Props, &mut |_, row: &[Value]| {
-            if !is_old || !is_property_since_12_2(as_text(&row[props::NAME])) {
+            if has_property(generation, as_text(&row[props::NAME])) {
                 rows.push(property(row));
             }
             Ok(())

@@ -5,9 +5,10 @@ use crate::privilege::{CONNECT, RESOURCE};
 use crate::rows::{Row, blank, flag, int, text};
 use crate::*;
 use block::SegmentKind;
+use latch::Generation;
 use process::Process;
 use txn::{NoHook, Txn};
-use types::{Date, ObjectId, Ora, Rdba, Result, Value};
+use types::{Date, ObjectId, Ora, Rdba, Result, TimeZone, Value};
 
 /// What CREATE DATABASE is told.
 #[derive(Clone, Debug)]
@@ -52,90 +53,73 @@ const AUDIT_VIEWS: &[&str] = &[
 /// The first number of users that people make.
 pub const FIRST_USER: u32 = 101;
 
-/// Database properties, as NLS_DATABASE_PARAMETERS and DATABASE_PROPERTIES show them.
-const PROPERTIES: &[(&str, &str, &str)] = &[
-    ("DICT.BASE", "2", "dictionary base tables version #"),
-    ("DEFAULT_TEMP_TABLESPACE", "TEMP", "Name of default temporary tablespace"),
-    ("DEFAULT_PERMANENT_TABLESPACE", "USERS", "Name of default permanent tablespace"),
-    ("DBTIMEZONE", "00:00", "DB time zone"),
-    ("NLS_LANGUAGE", "AMERICAN", "Language"),
-    ("NLS_TERRITORY", "AMERICA", "Territory"),
-    ("NLS_CURRENCY", "$", "Local currency"),
-    ("NLS_ISO_CURRENCY", "AMERICA", "ISO currency"),
-    ("NLS_NUMERIC_CHARACTERS", ".,", "Numeric characters"),
-    ("NLS_CHARACTERSET", "AL32UTF8", "Character set"),
-    ("NLS_CALENDAR", "GREGORIAN", "Calendar system"),
-    ("NLS_DATE_FORMAT", "DD-MON-RR", "Date format"),
-    ("NLS_DATE_LANGUAGE", "AMERICAN", "Date language"),
-    ("NLS_SORT", "BINARY", "Linguistic definition"),
-    ("NLS_TIME_FORMAT", "HH.MI.SSXFF AM", "Time format"),
-    ("NLS_TIMESTAMP_FORMAT", "DD-MON-RR HH.MI.SSXFF AM", "Time stamp format"),
-    ("NLS_TIME_TZ_FORMAT", "HH.MI.SSXFF AM TZR", "Time with timezone format"),
-    ("NLS_TIMESTAMP_TZ_FORMAT", "DD-MON-RR HH.MI.SSXFF AM TZR", "Timestamp with timezone format"),
-    ("NLS_DUAL_CURRENCY", "$", "Dual currency symbol"),
-    ("NLS_COMP", "BINARY", "NLS comparison"),
-    ("NLS_LENGTH_SEMANTICS", "BYTE", "NLS length semantics"),
-    ("NLS_NCHAR_CONV_EXCP", "FALSE", "NLS conversion exception"),
-    ("NLS_NCHAR_CHARACTERSET", "AL16UTF16", "NCHAR Character set"),
-    ("NLS_RDBMS_VERSION", "19.0.0.0.0", "RDBMS version for NLS parameters"),
-    ("EXPORT_VIEWS_VERSION", "8", "Export views revision #"),
-    ("WORKLOAD_CAPTURE_MODE", "", "CAPTURE implies workload capture is in progress"),
-    ("NO_USERID_VERIFIER_SALT", "", ""),
-    ("DEFAULT_TBS_TYPE", "SMALLFILE", "Default tablespace type"),
-    ("DEFAULT_EDITION", "ORA$BASE", "Name of the database default edition"),
-    ("DEFAULT_PROFILE", "DEFAULT", "Profile of new users"),
-    ("DEFAULT_PCTFREE", "10", "PCTFREE of new segments"),
-    ("DEFAULT_INITRANS", "1", "INITRANS of new tables"),
-    ("DEFAULT_LOGGING", "LOGGING", "Logging of new segments"),
-    ("DEFAULT_COMPRESSION", "NONE", "Compression of new tables"),
-    ("DEFAULT_EXTENT_MANAGEMENT", "LOCAL", "Extent management of new tablespaces"),
-    ("DEFAULT_SEGMENT_SPACE_MANAGEMENT", "AUTO", "Segment space management of new tablespaces"),
-    ("DEFAULT_SEQUENCE_CACHE", "20", "Numbers that new sequences cache"),
-    ("Flashback Timestamp TimeZone", "GMT", "Flashback timestamp created in GMT"),
-    ("DST_UPGRADE_STATE", "NONE", "State of Day Light Saving Time Upgrade"),
-    ("DST_PRIMARY_TT_VERSION", "0", "Version of primary timezone data file"),
-    ("DST_SECONDARY_TT_VERSION", "0", "Version of secondary timezone data file"),
-    ("TDE_MASTER_KEY_ID", "", ""),
-    ("WORKLOAD_REPLAY_MODE", "", "PREPARE or REPLAY while a workload is replayed"),
-    ("MAX_STRING_SIZE", "STANDARD", "MAX_STRING_SIZE parameter used for dictionary metadata"),
-    ("MAX_NUMBER_DIGITS", "38", "Decimal digits of a NUMBER that are kept"),
-    ("MAX_STORAGE", "UNLIMITED", "Maximum space of the database's files"),
-    ("MAX_SHARED_TEMP_SIZE", "UNLIMITED", "Maximum space of shared temporary segments"),
-    ("MAX_DIAG_SIZE", "UNLIMITED", "Maximum space of diagnostic files"),
-    ("MAX_AUDIT_SIZE", "UNLIMITED", "Maximum space of audit records"),
-    ("OLS_OID_STATUS", "0", "OLS OID Status used for Label Security"),
-    ("ROWID_FORMAT", "EXTENDED", "Format of rowids"),
-    ("ENDIAN_FORMAT", "LITTLE", "Byte order of numbers in blocks"),
-    ("CATALOG_OWNER", "SYS", "Owner of the dictionary"),
-    ("CATALOG_TABLESPACE", "SYSTEM", "Tablespace of the dictionary"),
-    ("DATABASE_ROLE", "PRIMARY", "Role of the database when it was created"),
-    ("SCN_COMPATIBILITY", "1", "Scheme of system change numbers"),
-    ("READ_CONSISTENCY", "STATEMENT", "What a query sees of other transactions"),
-    ("RECYCLEBIN", "OFF", "Dropped tables are kept"),
-    ("SUPPLEMENTAL_LOG_DATA", "NO", "Redo has more than recovery needs"),
+/// Database properties, as NLS_DATABASE_PARAMETERS and DATABASE_PROPERTIES show them: name, value, description and the
+/// first generation that has it.
+///
+/// The list is that of a 19c database which is no container. A value that says what the program or the new database is,
+/// is made in [`own_properties`].
+///
+/// Sources: Database Reference, "DATABASE_PROPERTIES"; listings of the view that sites have published.
+const PROPERTIES: &[(&str, &str, &str, Generation)] = &[
+    ("DICT.BASE", "2", "dictionary base tables version #", ALWAYS),
+    ("DEFAULT_TEMP_TABLESPACE", "TEMP", "Name of default temporary tablespace", ALWAYS),
+    ("DEFAULT_PERMANENT_TABLESPACE", "USERS", "Name of default permanent tablespace", ALWAYS),
+    ("DEFAULT_EDITION", "ORA$BASE", "Name of the database default edition", ALWAYS),
+    ("Flashback Timestamp TimeZone", "GMT", "Flashback timestamp created in GMT", ALWAYS),
+    ("EXPORT_VIEWS_VERSION", "8", "Export views revision #", ALWAYS),
+    ("TDE_MASTER_KEY_ID", "", "", ALWAYS),
+    ("DST_UPGRADE_STATE", "NONE", "State of Day Light Saving Time Upgrade", ALWAYS),
+    ("DST_SECONDARY_TT_VERSION", "0", "Version of secondary timezone data file", ALWAYS),
+    ("DEFAULT_TBS_TYPE", "SMALLFILE", "Default tablespace type", ALWAYS),
+    ("NLS_LANGUAGE", "AMERICAN", "Language", ALWAYS),
+    ("NLS_TERRITORY", "AMERICA", "Territory", ALWAYS),
+    ("NLS_CURRENCY", "$", "Local currency", ALWAYS),
+    ("NLS_ISO_CURRENCY", "AMERICA", "ISO currency", ALWAYS),
+    ("NLS_CHARACTERSET", "AL32UTF8", "Character set", ALWAYS),
+    ("NLS_NCHAR_CHARACTERSET", "AL16UTF16", "NCHAR Character set", ALWAYS),
+    ("NLS_NUMERIC_CHARACTERS", ".,", "Numeric characters", ALWAYS),
+    ("NLS_CALENDAR", "GREGORIAN", "Calendar system", ALWAYS),
+    ("NLS_DATE_FORMAT", "DD-MON-RR", "Date format", ALWAYS),
+    ("NLS_DATE_LANGUAGE", "AMERICAN", "Date language", ALWAYS),
+    ("NLS_SORT", "BINARY", "Linguistic definition", ALWAYS),
+    ("NLS_TIME_FORMAT", "HH.MI.SSXFF AM", "Time format", ALWAYS),
+    ("NLS_TIMESTAMP_FORMAT", "DD-MON-RR HH.MI.SSXFF AM", "Time stamp format", ALWAYS),
+    ("NLS_TIME_TZ_FORMAT", "HH.MI.SSXFF AM TZR", "Time with timezone format", ALWAYS),
+    ("NLS_TIMESTAMP_TZ_FORMAT", "DD-MON-RR HH.MI.SSXFF AM TZR", "Timestamp with timezone format", ALWAYS),
+    ("NLS_DUAL_CURRENCY", "$", "Dual currency symbol", ALWAYS),
+    ("NLS_COMP", "BINARY", "NLS comparison", ALWAYS),
+    ("NLS_LENGTH_SEMANTICS", "BYTE", "NLS length semantics", ALWAYS),
+    ("NLS_NCHAR_CONV_EXCP", "FALSE", "NLS conversion exception", ALWAYS),
+    ("NLS_RDBMS_VERSION", "19.0.0.0.0", "RDBMS version for NLS parameters", ALWAYS),
+    ("WORKLOAD_CAPTURE_MODE", "", "CAPTURE implies workload capture is in progress", ALWAYS),
+    (
+        "WORKLOAD_REPLAY_MODE",
+        "",
+        "PREPARE implies external replay clients can connect; REPLAY implies workload replay is in progress",
+        ALWAYS,
+    ),
+    // Without a value: the key is in a file beside the control file, which no query reads.
+    ("NO_USERID_VERIFIER_SALT", "", "Per database random key for computing faux salt", ALWAYS),
+    ("MAX_STRING_SIZE", "STANDARD", "MAX_STRING_SIZE parameter used for dictionary metadata", Generation::V12_1),
+    ("DICTIONARY_ENDIAN_TYPE", "LITTLE", "Endian type of the data dictionary", Generation::V12_2),
+    ("MAX_PDB_SNAPSHOTS", "8", "maximum number of snapshots for a given PDB", Generation::Latchwork),
 ];
 
-/// Properties that 12.2 brought, and that an older generation does not show.
-const PROPERTIES_SINCE_12_2: &[(&str, &str, &str)] = &[
-    ("LOCAL_UNDO_ENABLED", "FALSE", "true if local undo is enabled"),
-    ("DEFAULT_COLLATION", "USING_NLS_COMP", "Collation of new schemas"),
-    ("DEFAULT_TEMP_TYPE", "SHARED", "Kind of the default temporary tablespace"),
-    ("DEFAULT_INDEX_COMPRESSION", "NONE", "Compression of new indexes"),
-    ("MAX_IDENTIFIER_BYTES", "128", "Longest identifier"),
-    ("MAX_IDLE_BLOCKER_TIME", "UNLIMITED", "How long an idle session may block others"),
-    ("MAX_SNAPSHOTS", "8", "Maximum number of snapshots kept"),
-    ("PASSWORD_FILE_FORMAT", "12.2", "Format of the password file"),
-    ("SHARED_OBJECT_LINKS", "NONE", "Objects shared with other databases"),
-    ("UPGRADE_STATE", "NONE", "State of an upgrade of the dictionary"),
-];
+/// Of what every generation has.
+const ALWAYS: Generation = Generation::V8_1_7;
 
-/// How many properties there are in generations before 12.2, and from it on.
-pub const PROPERTY_COUNTS: (usize, usize) = (PROPERTIES.len() + 1, PROPERTIES.len() + 1 + PROPERTIES_SINCE_12_2.len());
-const _: () = assert!(PROPERTY_COUNTS.0 == 60 && PROPERTY_COUNTS.1 == 70, "the published numbers of dc_props");
+/// The properties whose values the new database or the program decides: name, value and description.
+fn own_properties(new: &NewDictionary) -> [(&'static str, String, &'static str); 3] {
+    [
+        ("GLOBAL_DB_NAME", new.name.to_uppercase(), "Global database name"),
+        ("DBTIMEZONE", TimeZone::DATABASE.to_string(), "DB time zone"),
+        ("DST_PRIMARY_TT_VERSION", types::zones_version().to_string(), "Version of primary timezone data file"),
+    ]
+}
 
-/// Whether generations before 12.2 do not know a property.
-pub(crate) fn is_property_since_12_2(name: &str) -> bool {
-    PROPERTIES_SINCE_12_2.iter().any(|(known, ..)| *known == name)
+/// Whether a generation has a property. Properties that are not in the list belong to all of them.
+pub(crate) fn has_property(generation: Generation, name: &str) -> bool {
+    PROPERTIES.iter().all(|(known, .., since)| *known != name || generation >= *since)
 }
 
 impl DictionaryShared {
@@ -409,9 +393,9 @@ fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
 }
 
 fn fill_properties(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
-    let row = |(name, value, comment): &(&str, &str, &str)| vec![text(*name), text(*value), text(*comment)];
-    let mut rows: Vec<Row> = PROPERTIES.iter().map(row).collect();
-    rows.push(vec![text("GLOBAL_DB_NAME"), text(new.name.to_uppercase()), text("Global database name")]);
-    rows.extend(PROPERTIES_SINCE_12_2.iter().map(row));
+    let listed = PROPERTIES.iter().map(|(name, value, comment, _)| vec![text(*name), text(*value), text(*comment)]);
+    let own =
+        own_properties(new).into_iter().map(|(name, value, comment)| vec![text(name), text(value), text(comment)]);
+    let rows: Vec<Row> = listed.chain(own).collect();
     change.insert_many(Base::Props, &rows)
 }

@@ -45,7 +45,7 @@ pub use catalog::{Catalog, ObjectName};
 pub use catalog_views::{CATALOG_FIRST_OBJECT, catalog_view, catalog_views};
 pub use change::{By, Change};
 pub use column_use::ColumnUse;
-pub use create::{BASE_EDITION, NewDictionary, PROPERTY_COUNTS, ROLE_GATHER_SYSTEM_STATISTICS};
+pub use create::{BASE_EDITION, NewDictionary, ROLE_GATHER_SYSTEM_STATISTICS};
 pub use defs::*;
 pub use dropped::DroppedSegment;
 pub use fixed::{FixedCatalog, NoFixedTables};

@@ -366,7 +366,11 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
         Ddl::AlterTablespace(s) => return plain(&s.name.name),
         Ddl::AuditPolicy(s) => return plain(&s.name.name),
         Ddl::Rename { from, to: _, pos: _ } => return plain(&from.name),
-        Ddl::Audit(_) | Ddl::AlterFiles(_) | Ddl::DefaultTablespace(_) | Ddl::Purge(_) => return None,
+        Ddl::Audit(_)
+        | Ddl::AlterFiles(_)
+        | Ddl::DefaultTablespace(_)
+        | Ddl::DefaultTablespaceType(_)
+        | Ddl::Purge(_) => return None,
     };
     let names = core.names().ok()?;
     let schema = core.identity().schema;

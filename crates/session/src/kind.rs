@@ -95,7 +95,7 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
         Ddl::CreateStored(c) => create_stored(c.kind),
         Ddl::CreateTablespace(_) => StatementKind::CREATE_TABLESPACE,
         Ddl::AlterTablespace(_) => StatementKind::ALTER_TABLESPACE,
-        Ddl::AlterFiles(_) | Ddl::DefaultTablespace(_) => StatementKind::ALTER_DATABASE,
+        Ddl::AlterFiles(_) | Ddl::DefaultTablespace(_) | Ddl::DefaultTablespaceType(_) => StatementKind::ALTER_DATABASE,
         Ddl::Edition(sql::ast::EditionStatement::Create { name: _, parent: _, pos: _ }) => {
             StatementKind::CREATE_EDITION
         }

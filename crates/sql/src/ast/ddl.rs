@@ -1,8 +1,8 @@
 //! DDL statements, grants, ALTER SESSION and ALTER SYSTEM.
 
 use super::{
-    AlterFiles, AlterTablespace, CreateTablespace, DataTypeName, DefaultTablespace, Expr, Ident, Name, Pos, Query,
-    RecoverTarget,
+    AlterFiles, AlterTablespace, CreateTablespace, DataTypeName, DefaultTablespace, DefaultTablespaceType, Expr, Ident,
+    Name, Pos, Query, RecoverTarget,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,7 @@ pub enum Ddl {
     AlterTablespace(AlterTablespace),
     AlterFiles(AlterFiles),
     DefaultTablespace(DefaultTablespace),
+    DefaultTablespaceType(DefaultTablespaceType),
     CreateDirectory(CreateDirectory),
     Edition(EditionStatement),
     Drop(DropObject),

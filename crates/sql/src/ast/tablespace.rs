@@ -6,7 +6,8 @@ use super::{Ident, Pos};
 pub struct CreateTablespace {
     pub name: Ident,
     pub contents: TablespaceContents,
-    pub bigfile: bool,
+    /// BIGFILE (true) or SMALLFILE; the database's default without either.
+    pub bigfile: Option<bool>,
     pub files: Vec<FileSpec>,
     /// `UNIFORM [SIZE n]`: bytes of every extent, `Some(None)` without a size.
     pub uniform: Option<Option<u64>>,
@@ -137,6 +138,13 @@ pub enum RecoverTarget {
     Database,
     Tablespaces(Vec<Ident>),
     Files(Vec<FileRef>),
+}
+
+/// `ALTER DATABASE SET DEFAULT BIGFILE|SMALLFILE TABLESPACE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DefaultTablespaceType {
+    pub bigfile: bool,
+    pub pos: Pos,
 }
 
 /// `ALTER DATABASE DEFAULT [TEMPORARY] TABLESPACE name`.

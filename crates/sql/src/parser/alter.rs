@@ -63,6 +63,10 @@ impl Parser<'_> {
                 self.expect_end(922)?;
                 Ddl::Edition(EditionStatement::Default { name, pos })
             }
+            () if self.at_words(&["DATABASE", "SET", "DEFAULT"]) => {
+                self.bump();
+                self.alter_database_space(pos)?
+            }
             () if self.at_word("DATABASE")
                 && ["DATAFILE", "TEMPFILE", "DEFAULT", "CREATE", "RENAME"]
                     .iter()

@@ -7,11 +7,11 @@ use ::types::Result;
 
 impl Parser<'_> {
     pub(super) fn create_tablespace(&mut self, pos: Pos) -> Result<Ddl> {
-        let (mut contents, mut bigfile) = (TablespaceContents::Permanent, false);
+        let (mut contents, mut bigfile) = (TablespaceContents::Permanent, None);
         loop {
             match self.eat_any(&["BIGFILE", "SMALLFILE", "TEMPORARY", "UNDO", "TABLESPACE"]) {
-                Some(0) => bigfile = true,
-                Some(1) => bigfile = false,
+                Some(0) => bigfile = Some(true),
+                Some(1) => bigfile = Some(false),
                 Some(2) => contents = TablespaceContents::Temporary,
                 Some(3) => contents = TablespaceContents::Undo,
                 Some(_) => break,
@@ -166,8 +166,15 @@ impl Parser<'_> {
         }
     }
 
-    /// `ALTER DATABASE DATAFILE|TEMPFILE ...` and `ALTER DATABASE DEFAULT ... TABLESPACE`, after the word DATABASE.
+    /// `ALTER DATABASE DATAFILE|TEMPFILE ...`, `ALTER DATABASE DEFAULT ... TABLESPACE` and `ALTER DATABASE SET DEFAULT
+    /// ... TABLESPACE`, after the word DATABASE.
     pub(super) fn alter_database_space(&mut self, pos: Pos) -> Result<Ddl> {
+        if self.eat_words(&["SET", "DEFAULT"]) {
+            let Some(kind) = self.eat_any(&["SMALLFILE", "BIGFILE"]) else { return self.fail(2231) };
+            self.expect_word("TABLESPACE", 2231)?;
+            self.expect_end(2231)?;
+            return Ok(Ddl::DefaultTablespaceType(DefaultTablespaceType { bigfile: kind == 1, pos }));
+        }
         if self.eat_word("DEFAULT") {
             let temporary = self.eat_word("TEMPORARY");
             self.expect_word("TABLESPACE", 2231)?;
