@@ -14,6 +14,8 @@ struct Row {
     /// Two children may be held at once, the second with the higher number.
     two_children: bool,
     event: Event,
+    /// False for what no code gets: only `v$latchname` has the name.
+    is_got: bool,
 }
 
 macro_rules! since {
@@ -25,8 +27,17 @@ macro_rules! since {
     };
 }
 
+macro_rules! is_got {
+    () => {
+        true
+    };
+    (name_only) => {
+        false
+    };
+}
+
 macro_rules! latches {
-    ($( $id:ident | $name:literal | $level:literal | $since:ident | $two:literal | $event:ident; )*) => {
+    ($( $id:ident | $name:literal | $level:literal | $since:ident | $two:literal | $event:ident $( | $mark:ident )?; )*) => {
         /// The name of a latch or of a set of them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -34,75 +45,78 @@ macro_rules! latches {
 
         const ROWS: &[Row] = &[ $( Row {
             id: LatchName::$id, name: $name, level: $level, shared_since: since!($since), two_children: $two, event: Event::$event,
+            is_got: is_got!($( $mark )?),
         } ),* ];
     };
 }
 
-// A willing-to-wait get only goes up in level; two children of one name only where the fifth column allows it.
+// A willing-to-wait get only goes up in level; two children of one name only where the fifth column allows it. No code
+// gets a latch that is marked `name_only`: the name is there for scripts that look it up. A test of the workspace holds
+// the marks to the sources.
 latches! {
-    LatchWaitList | "latch wait list" | 16 | never | false | LatchFree;
+    LatchWaitList | "latch wait list" | 16 | never | false | LatchFree | name_only;
     ProcessAllocation | "process allocation" | 14 | never | false | LatchFree;
     SessionAllocation | "session allocation" | 13 | never | false | LatchSessionAllocation;
-    SessionSwitching | "session switching" | 12 | never | false | LatchFree;
-    ProcessGroupCreation | "process group creation" | 15 | never | false | LatchFree;
-    SessionIdleBit | "session idle bit" | 1 | never | false | LatchFree;
-    ClientApplicationInfo | "client/application info" | 2 | never | false | LatchFree;
-    CachedAttrList | "cached attr list" | 3 | never | false | LatchFree;
-    ObjectStatsModification | "object stats modification" | 5 | never | false | LatchFree;
-    PostWaitQueue | "post/wait queue" | 11 | V9_2 | false | LatchFree;
-    Messages | "messages" | 10 | never | false | LatchMessages;
+    SessionSwitching | "session switching" | 12 | never | false | LatchFree | name_only;
+    ProcessGroupCreation | "process group creation" | 15 | never | false | LatchFree | name_only;
+    SessionIdleBit | "session idle bit" | 1 | never | false | LatchFree | name_only;
+    ClientApplicationInfo | "client/application info" | 2 | never | false | LatchFree | name_only;
+    CachedAttrList | "cached attr list" | 3 | never | false | LatchFree | name_only;
+    ObjectStatsModification | "object stats modification" | 5 | never | false | LatchFree | name_only;
+    PostWaitQueue | "post/wait queue" | 11 | V9_2 | false | LatchFree | name_only;
+    Messages | "messages" | 10 | never | false | LatchMessages | name_only;
     Enqueues | "enqueues" | 9 | never | false | LatchFree;
     EnqueueHashChains | "enqueue hash chains" | 8 | never | true | LatchEnqueueHashChains;
-    DmlLockAllocation | "dml lock allocation" | 7 | never | false | LatchFree;
-    TransactionAllocation | "transaction allocation" | 6 | never | false | LatchFree;
-    TransactionBranchAllocation | "transaction branch allocation" | 6 | never | false | LatchFree;
-    UndoGlobalData | "undo global data" | 5 | V9_2 | false | LatchUndoGlobalData;
-    InMemoryUndo | "In memory undo latch" | 2 | never | false | LatchInMemoryUndoLatch;
+    DmlLockAllocation | "dml lock allocation" | 7 | never | false | LatchFree | name_only;
+    TransactionAllocation | "transaction allocation" | 6 | never | false | LatchFree | name_only;
+    TransactionBranchAllocation | "transaction branch allocation" | 6 | never | false | LatchFree | name_only;
+    UndoGlobalData | "undo global data" | 5 | V9_2 | false | LatchUndoGlobalData | name_only;
+    InMemoryUndo | "In memory undo latch" | 2 | never | false | LatchInMemoryUndoLatch | name_only;
     SequenceCache | "sequence cache" | 4 | never | false | LatchFree;
     RowCacheObjects | "row cache objects" | 4 | never | false | LatchRowCacheObjects;
     LibraryCache | "library cache" | 5 | never | true | LatchLibraryCache;
-    LibraryCacheLock | "library cache lock" | 6 | never | false | LatchLibraryCacheLock;
+    LibraryCacheLock | "library cache lock" | 6 | never | false | LatchLibraryCacheLock | name_only;
     LibraryCachePin | "library cache pin" | 6 | never | false | LatchLibraryCachePin;
-    LibraryCacheLoadLock | "library cache load lock" | 5 | never | false | LatchFree;
+    LibraryCacheLoadLock | "library cache load lock" | 5 | never | false | LatchFree | name_only;
     SharedPool | "shared pool" | 7 | never | false | LatchSharedPool;
-    SharedPoolSimulator | "shared pool simulator" | 8 | never | false | LatchFree;
+    SharedPoolSimulator | "shared pool simulator" | 8 | never | false | LatchFree | name_only;
     ResultCache | "Result Cache: RC Latch" | 2 | V11_2_0_1 | false | LatchFree;
     ResultCacheSo | "Result Cache: SO Latch" | 3 | never | false | LatchFree;
-    ResultCacheMb | "Result Cache: MB Latch" | 4 | never | false | LatchFree;
+    ResultCacheMb | "Result Cache: MB Latch" | 4 | never | false | LatchFree | name_only;
     CacheBuffersChains | "cache buffers chains" | 1 | V9_2 | true | LatchCacheBuffersChains;
     CacheBuffersLruChain | "cache buffers lru chain" | 2 | never | false | LatchCacheBuffersLruChain;
-    CacheBufferHandles | "cache buffer handles" | 3 | never | false | LatchCacheBufferHandles;
+    CacheBufferHandles | "cache buffer handles" | 3 | never | false | LatchCacheBufferHandles | name_only;
     CheckpointQueue | "checkpoint queue latch" | 4 | never | false | LatchCheckpointQueueLatch;
-    ActiveCheckpointQueue | "active checkpoint queue latch" | 5 | never | false | LatchFree;
-    ObjectQueueHeaderOperation | "object queue header operation" | 4 | never | false | LatchObjectQueueHeaderOperation;
-    ObjectQueueHeaderHeap | "object queue header heap" | 5 | never | false | LatchFree;
-    CacheTableScan | "cache table scan latch" | 5 | never | false | LatchCacheTableScanLatch;
-    MultiblockReadObjects | "multiblock read objects" | 3 | never | false | LatchFree;
-    SimulatorLru | "simulator lru latch" | 6 | never | false | LatchFree;
-    SimulatorHash | "simulator hash latch" | 5 | never | false | LatchFree;
-    RedoCopy | "redo copy" | 4 | never | false | LatchRedoCopy;
+    ActiveCheckpointQueue | "active checkpoint queue latch" | 5 | never | false | LatchFree | name_only;
+    ObjectQueueHeaderOperation | "object queue header operation" | 4 | never | false | LatchObjectQueueHeaderOperation | name_only;
+    ObjectQueueHeaderHeap | "object queue header heap" | 5 | never | false | LatchFree | name_only;
+    CacheTableScan | "cache table scan latch" | 5 | never | false | LatchCacheTableScanLatch | name_only;
+    MultiblockReadObjects | "multiblock read objects" | 3 | never | false | LatchFree | name_only;
+    SimulatorLru | "simulator lru latch" | 6 | never | false | LatchFree | name_only;
+    SimulatorHash | "simulator hash latch" | 5 | never | false | LatchFree | name_only;
+    RedoCopy | "redo copy" | 4 | never | false | LatchRedoCopy | name_only;
     RedoAllocation | "redo allocation" | 5 | never | false | LatchRedoAllocation;
-    RedoWriting | "redo writing" | 6 | never | false | LatchRedoWriting;
-    ArchiveControl | "archive control" | 7 | never | false | LatchFree;
-    LgwrNsWrite | "lgwr LWN SCN" | 7 | never | false | LatchFree;
-    MostlyLatchFreeScn | "mostly latch-free SCN" | 8 | never | false | LatchFree;
-    ConsistentRba | "Consistent RBA" | 7 | never | false | LatchFree;
-    JsQueueStateObj | "JS queue state obj latch" | 6 | never | false | LatchFree;
-    JobWorkqParentLatch | "job workq parent latch" | 7 | never | false | LatchFree;
-    SpaceBackgroundTask | "space background task latch" | 3 | never | false | LatchFree;
-    FileCacheLatch | "file cache latch" | 5 | never | false | LatchFree;
-    SortExtentPool | "sort extent pool" | 5 | never | false | LatchFree;
-    ListOfBlockAllocation | "list of block allocation" | 6 | never | false | LatchFree;
-    UserLock | "user lock" | 7 | never | false | LatchFree;
-    DmlStateObject | "state object free list" | 8 | never | false | LatchFree;
-    ParameterTableManagement | "parameter table management" | 3 | never | false | LatchFree;
-    ParameterList | "parameter list" | 4 | never | false | LatchFree;
-    ActiveServiceList | "active service list" | 5 | never | false | LatchFree;
-    OsProcessAllocation | "OS process allocation" | 15 | never | false | LatchFree;
-    OsProcess | "OS process" | 12 | never | false | LatchFree;
-    Statistics | "KSFS OFS ctx level parent latch" | 6 | never | false | LatchFree;
-    SqlAreaEviction | "SQL memory manager latch" | 5 | never | false | LatchFree;
-    SqlMemoryWorkarea | "SQL memory manager workarea list latch" | 6 | never | false | LatchFree;
+    RedoWriting | "redo writing" | 6 | never | false | LatchRedoWriting | name_only;
+    ArchiveControl | "archive control" | 7 | never | false | LatchFree | name_only;
+    LgwrNsWrite | "lgwr LWN SCN" | 7 | never | false | LatchFree | name_only;
+    MostlyLatchFreeScn | "mostly latch-free SCN" | 8 | never | false | LatchFree | name_only;
+    ConsistentRba | "Consistent RBA" | 7 | never | false | LatchFree | name_only;
+    JsQueueStateObj | "JS queue state obj latch" | 6 | never | false | LatchFree | name_only;
+    JobWorkqParentLatch | "job workq parent latch" | 7 | never | false | LatchFree | name_only;
+    SpaceBackgroundTask | "space background task latch" | 3 | never | false | LatchFree | name_only;
+    FileCacheLatch | "file cache latch" | 5 | never | false | LatchFree | name_only;
+    SortExtentPool | "sort extent pool" | 5 | never | false | LatchFree | name_only;
+    ListOfBlockAllocation | "list of block allocation" | 6 | never | false | LatchFree | name_only;
+    UserLock | "user lock" | 7 | never | false | LatchFree | name_only;
+    DmlStateObject | "state object free list" | 8 | never | false | LatchFree | name_only;
+    ParameterTableManagement | "parameter table management" | 3 | never | false | LatchFree | name_only;
+    ParameterList | "parameter list" | 4 | never | false | LatchFree | name_only;
+    ActiveServiceList | "active service list" | 5 | never | false | LatchFree | name_only;
+    OsProcessAllocation | "OS process allocation" | 15 | never | false | LatchFree | name_only;
+    OsProcess | "OS process" | 12 | never | false | LatchFree | name_only;
+    Statistics | "KSFS OFS ctx level parent latch" | 6 | never | false | LatchFree | name_only;
+    SqlAreaEviction | "SQL memory manager latch" | 5 | never | false | LatchFree | name_only;
+    SqlMemoryWorkarea | "SQL memory manager workarea list latch" | 6 | never | false | LatchFree | name_only;
     TestUnit | "ksuosstats global area" | 1 | never | true | LatchFree;
     TestShared | "shared server configuration" | 2 | V8_1_7 | true | LatchFree;
 }
@@ -171,6 +185,12 @@ impl LatchName {
             Self::TestUnit | Self::TestShared => false,
             _ => true,
         }
+    }
+
+    /// False for a name whose latches no code gets. `v$latchname` has it all the same, views with counts have not.
+    #[must_use]
+    pub fn is_got(self) -> bool {
+        self.row().is_got
     }
 
     /// The column LATCH#: published numbers where they are known, otherwise the place in the list.

@@ -396,7 +396,7 @@ fn a_get_against_the_levels_is_an_internal_error() {
     let low = Latch::new(LatchName::CacheBuffersChains, 1);
     let high = Latch::new(LatchName::CacheBuffersLruChain, 1);
     let sibling = Latch::new(LatchName::CacheBuffersChains, 2);
-    drop((c.get(&low, Where::KcbGetCurrent, 0), c.get(&high, Where::KcbLruMove, 0)));
+    drop((c.get(&low, Where::KcbGetCurrent, 0), c.get(&high, Where::KcbLruAllocate, 0)));
     assert_eq!(c.held_count(), 0);
     {
         let _first = c.get(&low, Where::KcbGetCurrent, 0);

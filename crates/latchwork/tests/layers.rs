@@ -3,9 +3,13 @@
 //! A crate may depend on crates of lower rows and, within its own row, on crates to its left. The test reads the table
 //! in the document; there is no second copy here.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use enqueue::{EnqueueType, LockMode};
+use latch::{Generation, LatchName, Owner, Where};
+use wait::Event;
 
 /// The workspace's root folder.
 fn root() -> PathBuf {
@@ -144,6 +148,95 @@ fn parameters_without_effect_are_those_that_nothing_reads() {
         let without_effect = params::WITHOUT_EFFECT.contains(&def.param);
         assert_eq!(without_effect, !is_read(&source, def.param), "{}: is it obeyed or not?", def.name);
     }
+}
+
+/// The variants of an enum of that name that code of the crates names, tests left out.
+fn named_in_code(of: &str, but: &[&str]) -> HashSet<String> {
+    fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) {
+        for entry in std::fs::read_dir(folder).expect("a folder of the workspace").flatten() {
+            let path = entry.path();
+            if path.is_dir() { walk(&path, visit) } else { visit(&path) }
+        }
+    }
+    let (mut found, prefix) = (HashSet::new(), format!("{of}::"));
+    let mut read = |path: &Path| {
+        let is_left_out = but.iter().any(|end| path.ends_with(end)) || path.ends_with("tests.rs");
+        if is_left_out || path.extension().is_none_or(|ext| ext != "rs") {
+            return;
+        }
+        let text = std::fs::read_to_string(path).expect("a source file");
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (at, _) in code.match_indices(&prefix) {
+            let is_whole = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let rest = &code[at + prefix.len()..];
+            let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+            if is_whole {
+                found.insert(rest[..end].to_owned());
+            }
+        }
+    };
+    for entry in std::fs::read_dir(root().join("crates")).expect("crates").flatten() {
+        let source = entry.path().join("src");
+        if source.is_dir() {
+            walk(&source, &mut read);
+        }
+    }
+    found
+}
+
+/// The names in backquotes of the paragraph of `docs/IMITATED_GETS.md` that begins so.
+fn names_on_the_page(beginning: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(root().join("docs/IMITATED_GETS.md")).expect("the page");
+    let paragraph = page.split("\n\n").find(|text| text.starts_with(beginning)).expect("the paragraph");
+    paragraph.split('`').skip(1).step_by(2).map(|name| name.replace('\n', " ")).collect()
+}
+
+const TEST_LATCHES: [LatchName; 2] = [LatchName::TestUnit, LatchName::TestShared];
+
+#[test]
+fn latches_that_are_only_names_are_those_that_no_code_gets() {
+    let named = named_in_code("LatchName", &["latch/src/list.rs", "latch/src/places.rs"]);
+    let mut only_names = Vec::new();
+    for name in LatchName::all().filter(|name| !TEST_LATCHES.contains(name)) {
+        assert_eq!(name.is_got(), named.contains(&format!("{name:?}")), "{name:?}: is it got or not?");
+        if !name.is_got() {
+            only_names.push(name.name());
+        }
+    }
+    assert_eq!(names_on_the_page("Latches:"), only_names);
+}
+
+#[test]
+fn every_place_is_one_that_some_code_gets_at() {
+    let named = named_in_code("Where", &["latch/src/places.rs"]);
+    let is_of_tests = |place: &Where| match place.owner() {
+        Owner::Latch(name) => TEST_LATCHES.contains(&name),
+        Owner::Mutex(_) => false,
+    };
+    for place in Where::all().filter(|place| !is_of_tests(place)) {
+        assert!(named.contains(&format!("{place:?}")), "{place:?}: no code gets anything there");
+    }
+}
+
+#[test]
+fn events_that_are_only_names_are_those_that_nothing_waits_for() {
+    let mut named = named_in_code("Event", &["wait/src/events.rs", "latch/src/list.rs", "enqueue/src/kinds.rs"]);
+    for name in LatchName::all().filter(|name| name.is_got()) {
+        named.extend(Generation::ALL.map(|generation| format!("{:?}", name.event(generation))));
+    }
+    let kinds = named_in_code("EnqueueType", &["enqueue/src/kinds.rs"]);
+    for kind in EnqueueType::all().filter(|kind| kinds.contains(&format!("{kind:?}"))) {
+        let modes = [LockMode::SubShare, LockMode::Share, LockMode::Exclusive];
+        named.extend(modes.map(|mode| format!("{:?}", kind.event(mode))));
+    }
+    let mut only_names = Vec::new();
+    for event in Event::all() {
+        assert_eq!(event.occurs(), named.contains(&format!("{event:?}")), "{event:?}: does it occur or not?");
+        if !event.occurs() {
+            only_names.push(event.name());
+        }
+    }
+    assert_eq!(names_on_the_page("Events:"), only_names);
 }
 
 /// A number without a text is reported as "Message … not found".

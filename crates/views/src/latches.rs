@@ -113,6 +113,11 @@ fn names(s: &Source<'_>) -> impl Iterator<Item = LatchName> + use<> {
     LatchName::all().filter(move |name| name.exists_in(generation))
 }
 
+/// The names that views with counts have: latches that nothing gets count nothing.
+fn got(s: &Source<'_>) -> impl Iterator<Item = LatchName> + use<> {
+    names(s).filter(|name| name.is_got())
+}
+
 pub fn latchname(s: &Source<'_>) -> Vec<Row> {
     let g = s.generation();
     names(s).map(|name| vec![n(name.number(g)), t(name.name_in(g)), n(name.hash(g))]).collect()
@@ -147,7 +152,7 @@ fn latch_row(s: &Source<'_>, latch: &Latch, child: Option<u32>, counts: &LatchCo
 }
 
 pub fn latch(s: &Source<'_>) -> Vec<Row> {
-    names(s).map(|name| latch_row(s, s.processes.latch(name), None, &s.processes.latch_counts(name))).collect()
+    got(s).map(|name| latch_row(s, s.processes.latch(name), None, &s.processes.latch_counts(name))).collect()
 }
 
 pub fn latch_parent(s: &Source<'_>) -> Vec<Row> {
@@ -159,12 +164,12 @@ pub fn latch_parent(s: &Source<'_>) -> Vec<Row> {
             s.processes.latch(name).counts()
         }
     };
-    names(s).map(|name| latch_row(s, s.processes.latch(name), None, &counts(name))).collect()
+    got(s).map(|name| latch_row(s, s.processes.latch(name), None, &counts(name))).collect()
 }
 
 pub fn latch_children(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
-    for name in names(s) {
+    for name in got(s) {
         for set in s.processes.children(name) {
             for child in set.iter() {
                 rows.push(latch_row(s, child, Some(child.child()), &child.counts()));
@@ -178,7 +183,10 @@ pub fn latch_misses(s: &Source<'_>) -> Vec<Row> {
     let g = s.generation();
     let mut rows = Vec::new();
     for counts in s.processes.domain().places() {
-        if let latch::Owner::Latch(name) = counts.place.owner() {
+        if let latch::Owner::Latch(name) = counts.place.owner()
+            && name.is_got()
+            && name.exists_in(g)
+        {
             rows.push(vec![
                 t(name.name_in(g)),
                 t(counts.place.name()),
@@ -241,8 +249,14 @@ pub fn ksuprlat(s: &Source<'_>) -> Vec<Row> {
         .collect()
 }
 
-pub fn ksllw(_: &Source<'_>) -> Vec<Row> {
-    let places = Where::all().enumerate();
+/// `x$ksllw`: the places that get latches of the generation, and those that get mutexes. INDX is the place's number.
+pub fn ksllw(s: &Source<'_>) -> Vec<Row> {
+    let g = s.generation();
+    let is_there = |place: Where| match place.owner() {
+        latch::Owner::Latch(name) => name.exists_in(g),
+        latch::Owner::Mutex(_) => true,
+    };
+    let places = Where::all().enumerate().filter(|(_, place)| is_there(*place));
     places.map(|(at, place)| vec![address(0), n(at as u64), n(1u64), t(place.name()), t(place.label())]).collect()
 }
 

@@ -210,7 +210,7 @@ pub fn session_event(s: &Source<'_>) -> Vec<Row> {
 
 pub fn system_event(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
-    for event in Event::all() {
+    for event in Event::all().filter(|event| event.occurs()) {
         let [all, users] = s.processes.system_event_sums(s.p, event);
         if all.waits == 0 {
             continue;
@@ -229,7 +229,7 @@ pub fn system_event(s: &Source<'_>) -> Vec<Row> {
 /// Waits by class, of all sessions and of users'.
 pub fn system_wait_class(s: &Source<'_>) -> Vec<Row> {
     let mut sums: Vec<(WaitClass, [u64; 4])> = Vec::new();
-    for event in Event::all() {
+    for event in Event::all().filter(|event| event.occurs()) {
         let [all, users] = s.processes.system_event_sums(s.p, event);
         let more = [all.waits, all.us, users.waits, users.us];
         match sums.iter_mut().find(|(class, _)| *class == event.class()) {
@@ -248,7 +248,7 @@ pub fn system_wait_class(s: &Source<'_>) -> Vec<Row> {
 
 pub fn event_histogram(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
-    for event in Event::all() {
+    for event in Event::all().filter(|event| event.occurs()) {
         let (_, histogram) = s.processes.system_event(s.p, event, Whose::All);
         // The buckets are powers of two of microseconds. A millisecond counts as 1024 of them here, as in Oracle's
         // view.
@@ -269,7 +269,7 @@ pub fn event_histogram(s: &Source<'_>) -> Vec<Row> {
 
 pub fn event_histogram_micro(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
-    for event in Event::all() {
+    for event in Event::all().filter(|event| event.occurs()) {
         let (_, histogram) = s.processes.system_event(s.p, event, Whose::All);
         for (power, count) in histogram.iter().enumerate().filter(|(_, count)| **count > 0) {
             rows.push(vec![n(event.number()), t(event.name()), n(1u64 << power), n(*count)]);

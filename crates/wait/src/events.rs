@@ -83,45 +83,58 @@ impl WaitClass {
     }
 }
 
+macro_rules! occurs {
+    () => {
+        true
+    };
+    (name_only) => {
+        false
+    };
+}
+
 macro_rules! events {
-    ($( $id:ident | $name:literal | $class:ident | $p1:literal | $p2:literal | $p3:literal; )*) => {
+    ($( $id:ident | $name:literal | $class:ident | $p1:literal | $p2:literal | $p3:literal $( | $mark:ident )?; )*) => {
         /// A wait event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum Event { $( #[doc = concat!("`", $name, "`")] $id ),* }
 
         const ROWS: &[(Event, &str, WaitClass, [&str; 3])] = &[ $( (Event::$id, $name, WaitClass::$class, [$p1, $p2, $p3]) ),* ];
+
+        const OCCURS: &[bool] = &[ $( occurs!($( $mark )?) ),* ];
     };
 }
 
+// Nothing waits for an event that is marked `name_only`: the name is there for scripts that look it up. A test of the
+// workspace holds the marks to the sources.
 events! {
-    NullEvent | "null event" | Other | "" | "" | "";
+    NullEvent | "null event" | Other | "" | "" | "" | name_only;
     LatchFree | "latch free" | Other | "address" | "number" | "tries";
     LatchCacheBuffersChains | "latch: cache buffers chains" | Concurrency | "address" | "number" | "tries";
     LatchCacheBuffersLruChain | "latch: cache buffers lru chain" | Other | "address" | "number" | "tries";
     LatchCheckpointQueueLatch | "latch: checkpoint queue latch" | Other | "address" | "number" | "tries";
-    LatchCacheBufferHandles | "latch: cache buffer handles" | Other | "address" | "number" | "tries";
-    LatchObjectQueueHeaderOperation | "latch: object queue header operation" | Other | "address" | "number" | "tries";
+    LatchCacheBufferHandles | "latch: cache buffer handles" | Other | "address" | "number" | "tries" | name_only;
+    LatchObjectQueueHeaderOperation | "latch: object queue header operation" | Other | "address" | "number" | "tries" | name_only;
     LatchRowCacheObjects | "latch: row cache objects" | Concurrency | "address" | "number" | "tries";
     LatchSharedPool | "latch: shared pool" | Concurrency | "address" | "number" | "tries";
     LatchLibraryCache | "latch: library cache" | Concurrency | "address" | "number" | "tries";
     LatchLibraryCachePin | "latch: library cache pin" | Concurrency | "address" | "number" | "tries";
-    LatchLibraryCacheLock | "latch: library cache lock" | Concurrency | "address" | "number" | "tries";
+    LatchLibraryCacheLock | "latch: library cache lock" | Concurrency | "address" | "number" | "tries" | name_only;
     LatchRedoAllocation | "latch: redo allocation" | Other | "address" | "number" | "tries";
-    LatchRedoCopy | "latch: redo copy" | Configuration | "address" | "number" | "tries";
-    LatchRedoWriting | "latch: redo writing" | Configuration | "address" | "number" | "tries";
+    LatchRedoCopy | "latch: redo copy" | Configuration | "address" | "number" | "tries" | name_only;
+    LatchRedoWriting | "latch: redo writing" | Configuration | "address" | "number" | "tries" | name_only;
     LatchEnqueueHashChains | "latch: enqueue hash chains" | Other | "address" | "number" | "tries";
-    LatchMessages | "latch: messages" | Other | "address" | "number" | "tries";
+    LatchMessages | "latch: messages" | Other | "address" | "number" | "tries" | name_only;
     LatchSessionAllocation | "latch: session allocation" | Other | "address" | "number" | "tries";
-    LatchUndoGlobalData | "latch: undo global data" | Concurrency | "address" | "number" | "tries";
-    LatchInMemoryUndoLatch | "latch: In memory undo latch" | Concurrency | "address" | "number" | "tries";
-    LatchCacheTableScanLatch | "latch: cache table scan latch" | Other | "address" | "number" | "tries";
-    LatchActivity | "latch activity" | Other | "address" | "number" | "process#";
+    LatchUndoGlobalData | "latch: undo global data" | Concurrency | "address" | "number" | "tries" | name_only;
+    LatchInMemoryUndoLatch | "latch: In memory undo latch" | Concurrency | "address" | "number" | "tries" | name_only;
+    LatchCacheTableScanLatch | "latch: cache table scan latch" | Other | "address" | "number" | "tries" | name_only;
+    LatchActivity | "latch activity" | Other | "address" | "number" | "process#" | name_only;
     LibraryCacheMutexX | "library cache: mutex X" | Concurrency | "idn" | "value" | "where";
     LibraryCacheMutexS | "library cache: mutex S" | Concurrency | "idn" | "value" | "where";
-    LibraryCacheLock | "library cache lock" | Concurrency | "handle address" | "lock address" | "100*mode+namespace";
+    LibraryCacheLock | "library cache lock" | Concurrency | "handle address" | "lock address" | "100*mode+namespace" | name_only;
     LibraryCachePin | "library cache pin" | Concurrency | "handle address" | "pin address" | "100*mode+namespace";
-    LibraryCacheLoadLock | "library cache load lock" | Concurrency | "object address" | "lock address" | "100*mask+namespace";
+    LibraryCacheLoadLock | "library cache load lock" | Concurrency | "object address" | "lock address" | "100*mask+namespace" | name_only;
     CursorPinS | "cursor: pin S" | Concurrency | "idn" | "value" | "where";
     CursorPinX | "cursor: pin X" | Concurrency | "idn" | "value" | "where";
     CursorPinSWaitOnX | "cursor: pin S wait on X" | Concurrency | "idn" | "value" | "where";
@@ -129,31 +142,31 @@ events! {
     CursorMutexX | "cursor: mutex X" | Concurrency | "idn" | "value" | "where";
     RowCacheMutex | "row cache mutex" | Concurrency | "cache id" | "where requested" | "";
     RowCacheLock | "row cache lock" | Concurrency | "cache id" | "mode" | "request";
-    RowCacheRead | "row cache read" | Concurrency | "cache id" | "address" | "times";
+    RowCacheRead | "row cache read" | Concurrency | "cache id" | "address" | "times" | name_only;
     DbFileSequentialRead | "db file sequential read" | UserIo | "file#" | "block#" | "blocks";
     DbFileScatteredRead | "db file scattered read" | UserIo | "file#" | "block#" | "blocks";
     DbFileParallelRead | "db file parallel read" | UserIo | "files" | "blocks" | "requests";
     DbFileParallelWrite | "db file parallel write" | SystemIo | "requests" | "interrupt" | "timeout";
-    DbFileSingleWrite | "db file single write" | UserIo | "file#" | "block#" | "blocks";
-    DbFileAsyncIoSubmit | "db file async I/O submit" | SystemIo | "requests" | "interrupt" | "timeout";
-    DirectPathRead | "direct path read" | UserIo | "file number" | "first dba" | "block cnt";
-    DirectPathWrite | "direct path write" | UserIo | "file number" | "first dba" | "block cnt";
+    DbFileSingleWrite | "db file single write" | UserIo | "file#" | "block#" | "blocks" | name_only;
+    DbFileAsyncIoSubmit | "db file async I/O submit" | SystemIo | "requests" | "interrupt" | "timeout" | name_only;
+    DirectPathRead | "direct path read" | UserIo | "file number" | "first dba" | "block cnt" | name_only;
+    DirectPathWrite | "direct path write" | UserIo | "file number" | "first dba" | "block cnt" | name_only;
     DirectPathReadTemp | "direct path read temp" | UserIo | "file number" | "first dba" | "block cnt";
     DirectPathWriteTemp | "direct path write temp" | UserIo | "file number" | "first dba" | "block cnt";
-    LocalWriteWait | "local write wait" | UserIo | "file#" | "block#" | "";
+    LocalWriteWait | "local write wait" | UserIo | "file#" | "block#" | "" | name_only;
     ReadByOtherSession | "read by other session" | UserIo | "file#" | "block#" | "class#";
     BufferBusyWaits | "buffer busy waits" | Concurrency | "file#" | "block#" | "class#";
-    BufferDeadlock | "buffer deadlock" | Other | "dba" | "class*10+mode" | "flag";
+    BufferDeadlock | "buffer deadlock" | Other | "dba" | "class*10+mode" | "flag" | name_only;
     FreeBufferWaits | "free buffer waits" | Configuration | "file#" | "block#" | "set-id#";
     WriteCompleteWaits | "write complete waits" | Configuration | "file#" | "block#" | "";
-    CheckpointCompleted | "checkpoint completed" | Configuration | "" | "" | "";
-    DataFileInitWrite | "Data file init write" | UserIo | "count" | "intr" | "timeout";
-    DatafileMoveCleanup | "Datafile move cleanup during resize" | Administrative | "" | "" | "";
+    CheckpointCompleted | "checkpoint completed" | Configuration | "" | "" | "" | name_only;
+    DataFileInitWrite | "Data file init write" | UserIo | "count" | "intr" | "timeout" | name_only;
+    DatafileMoveCleanup | "Datafile move cleanup during resize" | Administrative | "" | "" | "" | name_only;
     ControlFileSequentialRead | "control file sequential read" | SystemIo | "file#" | "block#" | "blocks";
     ControlFileParallelWrite | "control file parallel write" | SystemIo | "files" | "block#" | "requests";
     LogFileSync | "log file sync" | Commit | "buffer#" | "sync scn" | "";
     LogFileParallelWrite | "log file parallel write" | SystemIo | "files" | "blocks" | "requests";
-    LogFileSequentialRead | "log file sequential read" | SystemIo | "log#" | "block#" | "blocks";
+    LogFileSequentialRead | "log file sequential read" | SystemIo | "log#" | "block#" | "blocks" | name_only;
     LogFileSwitchCompletion | "log file switch completion" | Configuration | "" | "" | "";
     LogFileSwitchCheckpointIncomplete | "log file switch (checkpoint incomplete)" | Configuration | "" | "" | "";
     LogFileSwitchArchivingNeeded | "log file switch (archiving needed)" | Configuration | "" | "" | "";
@@ -161,70 +174,70 @@ events! {
     LogBufferSpace | "log buffer space" | Configuration | "" | "" | "";
     LgwrWaitForRedoCopy | "LGWR wait for redo copy" | Other | "copy latch #" | "" | "";
     RdbmsIpcReply | "rdbms ipc reply" | Other | "from_process" | "timeout" | "";
-    UndoSegmentExtension | "undo segment extension" | Configuration | "segment#" | "" | "";
-    WaitForUndoRecord | "wait for a undo record" | Other | "" | "" | "";
+    UndoSegmentExtension | "undo segment extension" | Configuration | "segment#" | "" | "" | name_only;
+    WaitForUndoRecord | "wait for a undo record" | Other | "" | "" | "" | name_only;
     TransactionEvent | "transaction" | Other | "undo seg#|slot#" | "wrap#" | "count";
     EnqTxRowLockContention | "enq: TX - row lock contention" | Application | "name|mode" | "usn<<16 | slot" | "sequence";
     EnqTxAllocateItlEntry | "enq: TX - allocate ITL entry" | Configuration | "name|mode" | "usn<<16 | slot" | "sequence";
-    EnqTxIndexContention | "enq: TX - index contention" | Concurrency | "name|mode" | "usn<<16 | slot" | "sequence";
+    EnqTxIndexContention | "enq: TX - index contention" | Concurrency | "name|mode" | "usn<<16 | slot" | "sequence" | name_only;
     EnqTxContention | "enq: TX - contention" | Other | "name|mode" | "usn<<16 | slot" | "sequence";
     EnqTmContention | "enq: TM - contention" | Application | "name|mode" | "object #" | "table/partition";
     EnqRcResultCacheContention | "enq: RC - Result Cache: Contention" | Application | "name|mode" | "chunkNo" | "blockNo";
     EnqUlContention | "enq: UL - contention" | Application | "name|mode" | "id" | "0";
     EnqJqContention | "enq: JQ - contention" | Other | "name|mode" | "0" | "0";
-    EnqJiContention | "enq: JI - contention" | Other | "name|mode" | "view object #" | "0";
+    EnqJiContention | "enq: JI - contention" | Other | "name|mode" | "view object #" | "0" | name_only;
     EnqSqContention | "enq: SQ - contention" | Configuration | "name|mode" | "object #" | "0";
-    EnqHwContention | "enq: HW - contention" | Configuration | "name|mode" | "table space #" | "block";
-    EnqStContention | "enq: ST - contention" | Configuration | "name|mode" | "0" | "0";
+    EnqHwContention | "enq: HW - contention" | Configuration | "name|mode" | "table space #" | "block" | name_only;
+    EnqStContention | "enq: ST - contention" | Configuration | "name|mode" | "0" | "0" | name_only;
     EnqToContention | "enq: TO - contention" | Other | "name|mode" | "object #" | "1";
-    EnqTsContention | "enq: TS - contention" | Other | "name|mode" | "tablespace ID" | "dba";
-    EnqUsContention | "enq: US - contention" | Other | "name|mode" | "undo segment #" | "0";
+    EnqTsContention | "enq: TS - contention" | Other | "name|mode" | "tablespace ID" | "dba" | name_only;
+    EnqUsContention | "enq: US - contention" | Other | "name|mode" | "undo segment #" | "0" | name_only;
     EnqCiContention | "enq: CI - contention" | Other | "name|mode" | "opcode" | "type";
     EnqCfContention | "enq: CF - contention" | Other | "name|mode" | "0" | "operation";
-    EnqRoFastObjectReuse | "enq: RO - fast object reuse" | Application | "name|mode" | "2" | "0";
-    EnqKoFastObjectCheckpoint | "enq: KO - fast object checkpoint" | Application | "name|mode" | "2" | "0";
+    EnqRoFastObjectReuse | "enq: RO - fast object reuse" | Application | "name|mode" | "2" | "0" | name_only;
+    EnqKoFastObjectCheckpoint | "enq: KO - fast object checkpoint" | Application | "name|mode" | "2" | "0" | name_only;
     EnqDxContention | "enq: DX - contention" | Other | "name|mode" | "transaction entry #" | "0";
     EnqDdContention | "enq: DD - contention" | Other | "name|mode" | "disk group" | "type";
     EnqOdContention | "enq: OD - Serializing DDLs" | Other | "name|mode" | "object #" | "0";
-    EnqPrContention | "enq: PR - contention" | Other | "name|mode" | "0" | "0";
+    EnqPrContention | "enq: PR - contention" | Other | "name|mode" | "0" | "0" | name_only;
     EnqMrContention | "enq: MR - contention" | Other | "name|mode" | "0 or file #" | "type";
-    EnqRtContention | "enq: RT - contention" | Other | "name|mode" | "redo thread" | "type";
-    EnqSsContention | "enq: SS - contention" | Configuration | "name|mode" | "tablespace #" | "dba";
+    EnqRtContention | "enq: RT - contention" | Other | "name|mode" | "redo thread" | "type" | name_only;
+    EnqSsContention | "enq: SS - contention" | Configuration | "name|mode" | "tablespace #" | "dba" | name_only;
     EnqTtContention | "enq: TT - contention" | Other | "name|mode" | "tablespace ID" | "operation";
-    EnqWfContention | "enq: WF - contention" | Other | "name|mode" | "0" | "0";
+    EnqWfContention | "enq: WF - contention" | Other | "name|mode" | "0" | "0" | name_only;
     SqlNetMessageFromClient | "SQL*Net message from client" | Idle | "driver id" | "#bytes" | "";
-    SqlNetMessageToClient | "SQL*Net message to client" | Network | "driver id" | "#bytes" | "";
+    SqlNetMessageToClient | "SQL*Net message to client" | Network | "driver id" | "#bytes" | "" | name_only;
     SqlNetMoreDataFromClient | "SQL*Net more data from client" | Network | "driver id" | "#bytes" | "";
-    SqlNetMoreDataToClient | "SQL*Net more data to client" | Network | "driver id" | "#bytes" | "";
-    SqlNetBreakResetToClient | "SQL*Net break/reset to client" | Application | "driver id" | "break?" | "";
-    SqlNetMessageFromDblink | "SQL*Net message from dblink" | Idle | "driver id" | "#bytes" | "";
+    SqlNetMoreDataToClient | "SQL*Net more data to client" | Network | "driver id" | "#bytes" | "" | name_only;
+    SqlNetBreakResetToClient | "SQL*Net break/reset to client" | Application | "driver id" | "break?" | "" | name_only;
+    SqlNetMessageFromDblink | "SQL*Net message from dblink" | Idle | "driver id" | "#bytes" | "" | name_only;
     RdbmsIpcMessage | "rdbms ipc message" | Idle | "timeout" | "" | "";
     PmonTimer | "pmon timer" | Idle | "duration" | "" | "";
     SmonTimer | "smon timer" | Idle | "sleep time" | "failed" | "";
-    DiagIdleWait | "DIAG idle wait" | Idle | "component" | "where" | "wait time(millisec)";
+    DiagIdleWait | "DIAG idle wait" | Idle | "component" | "where" | "wait time(millisec)" | name_only;
     PlSqlLockTimer | "PL/SQL lock timer" | Idle | "duration" | "" | "";
     JobqSlaveWait | "jobq slave wait" | Idle | "" | "" | "";
     JobqCoordinatorWait | "jobq coordinator wait" | Idle | "" | "" | "";
-    ClassSlaveWait | "class slave wait" | Idle | "slave id" | "" | "";
-    SpaceManagerIdleWait | "Space Manager: slave idle wait" | Idle | "Slave ID" | "" | "";
-    StreamsAqIdle | "Streams AQ: waiting for messages in the queue" | Idle | "queue id" | "process#" | "wait time";
-    PipeGet | "pipe get" | Idle | "handle address" | "buffer length" | "timeout";
-    PipePut | "pipe put" | Concurrency | "handle address" | "record length" | "timeout";
-    DispatcherTimer | "dispatcher timer" | Idle | "sleep time" | "" | "";
-    VirtualCircuitStatus | "virtual circuit status" | Idle | "circuit#" | "status" | "";
-    ProcessStartup | "os thread startup" | Concurrency | "" | "" | "";
-    ProcessTerminate | "process terminate" | Other | "" | "" | "";
-    InstanceStateChange | "instance state change" | Other | "layer" | "value" | "waited";
-    SharedPoolResizing | "SGA: allocation forcing component growth" | Other | "" | "" | "";
-    WaitListLatchFree | "wait list latch free" | Other | "address" | "number" | "tries";
-    KksfbcChildCompletion | "kksfbc child completion" | Concurrency | "" | "" | "";
-    ReliableMessage | "reliable message" | Other | "channel context" | "channel handle" | "broadcast message";
-    DiskFileOperations | "Disk file operations I/O" | UserIo | "FileOperation" | "fileno" | "filetype";
-    EventsInWaitclassOther | "events in waitclass Other" | Other | "" | "" | "";
+    ClassSlaveWait | "class slave wait" | Idle | "slave id" | "" | "" | name_only;
+    SpaceManagerIdleWait | "Space Manager: slave idle wait" | Idle | "Slave ID" | "" | "" | name_only;
+    StreamsAqIdle | "Streams AQ: waiting for messages in the queue" | Idle | "queue id" | "process#" | "wait time" | name_only;
+    PipeGet | "pipe get" | Idle | "handle address" | "buffer length" | "timeout" | name_only;
+    PipePut | "pipe put" | Concurrency | "handle address" | "record length" | "timeout" | name_only;
+    DispatcherTimer | "dispatcher timer" | Idle | "sleep time" | "" | "" | name_only;
+    VirtualCircuitStatus | "virtual circuit status" | Idle | "circuit#" | "status" | "" | name_only;
+    ProcessStartup | "os thread startup" | Concurrency | "" | "" | "" | name_only;
+    ProcessTerminate | "process terminate" | Other | "" | "" | "" | name_only;
+    InstanceStateChange | "instance state change" | Other | "layer" | "value" | "waited" | name_only;
+    SharedPoolResizing | "SGA: allocation forcing component growth" | Other | "" | "" | "" | name_only;
+    WaitListLatchFree | "wait list latch free" | Other | "address" | "number" | "tries" | name_only;
+    KksfbcChildCompletion | "kksfbc child completion" | Concurrency | "" | "" | "" | name_only;
+    ReliableMessage | "reliable message" | Other | "channel context" | "channel handle" | "broadcast message" | name_only;
+    DiskFileOperations | "Disk file operations I/O" | UserIo | "FileOperation" | "fileno" | "filetype" | name_only;
+    EventsInWaitclassOther | "events in waitclass Other" | Other | "" | "" | "" | name_only;
     AcknowledgeOverPgaLimit | "acknowledge over PGA limit" | Scheduler | "limit" | "margin" | "growth";
-    ResmgrCpuQuantum | "resmgr:cpu quantum" | Scheduler | "location" | "" | "";
-    SortSegmentRequest | "sort segment request" | Configuration | "" | "" | "";
-    UtlFileIo | "utl_file I/O" | UserIo | "" | "" | "";
+    ResmgrCpuQuantum | "resmgr:cpu quantum" | Scheduler | "location" | "" | "" | name_only;
+    SortSegmentRequest | "sort segment request" | Configuration | "" | "" | "" | name_only;
+    UtlFileIo | "utl_file I/O" | UserIo | "" | "" | "" | name_only;
     PxDeqExecuteReply | "PX Deq: Execute Reply" | Idle | "sleeptime/senderid" | "passes" | "";
     PxDeqExecutionMsg | "PX Deq: Execution Msg" | Idle | "sleeptime/senderid" | "passes" | "";
     PxDeqCreditSendBlkd | "PX Deq Credit: send blkd" | Other | "sleeptime/senderid" | "passes" | "qref";
@@ -262,6 +275,12 @@ impl Event {
     #[must_use]
     pub fn name(self) -> &'static str {
         ROWS[self as usize].1
+    }
+
+    /// False for an event that nothing here waits for. `v$event_name` has it all the same.
+    #[must_use]
+    pub fn occurs(self) -> bool {
+        OCCURS[self as usize]
     }
 
     /// The class of the event.
