@@ -5,6 +5,7 @@
 //! undo. `docs/format/block.md` has the pictures.
 #![deny(unsafe_code)] // Only `view` may use unsafe code.
 
+mod check;
 pub mod data;
 mod dump;
 pub mod file;
@@ -14,11 +15,12 @@ pub mod undo;
 #[allow(unsafe_code)] // Relaxed loads inside a slice.
 mod view;
 
+pub use check::{Damage, check, close_hole};
 pub use data::{Data, DataMut, Itl, Refused, RowAt, itl_flags};
 pub use dump::dump;
 pub use header::{
-    BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, BlockKind, Damage, FORMAT_VERSION, HEADER_BYTES, check,
-    checksum, close_hole, format, is_block_size, seal, spoil, stamp,
+    BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, BlockKind, FORMAT_VERSION, HEADER_BYTES, checksum, format,
+    is_block_size, seal, spoil, stamp,
 };
 pub use segment::{BlockState, Extent, SegmentKind};
 pub use view::{BlockView, Image, LINE_BYTES};

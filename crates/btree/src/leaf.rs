@@ -4,7 +4,7 @@
 //! searches the private image of a pinned leaf for many keys with plain loads. The image was checked when the block was
 //! read; an offset out of bounds reads as empty all the same.
 
-use crate::node::{XID, flags};
+use crate::node::{XID, first_word, flags};
 use block::data::{ITL_BEGIN, ITL_BYTES, ROW_HEADER_BYTES, SLOT_BYTES};
 use block::{BlockView, Data};
 use std::cmp::Ordering;
@@ -148,20 +148,6 @@ fn order_rest(a: &[u8], b: &[u8]) -> Ordering {
         8..=16 => word(a, n - 8).cmp(&word(b, n - 8)).then(a.len().cmp(&b.len())),
         _ => a[8..].cmp(&b[8..]),
     }
-}
-
-/// The first eight bytes as a big-endian number; shorter keys are padded with zeros.
-#[inline]
-pub(crate) fn first_word(key: &[u8]) -> u64 {
-    if let Some(eight) = key.first_chunk() {
-        return u64::from_be_bytes(*eight);
-    }
-    // Two loads cover four to seven bytes; the bytes they share are the same in both.
-    if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
-        let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
-        return u64::from(first) << 32 | u64::from(last) << (64 - 8 * key.len());
-    }
-    key.iter().enumerate().fold(0, |word, (i, byte)| word | u64::from(*byte) << (56 - 8 * i))
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@
 //! key, so a reader that still has its address goes on to the right. The low key of a reused block shows such a reader
 //! that the wanted key is not there, and the descent starts again at the root.
 
-use crate::leaf::first_word;
 use block::data::SLOT_BYTES;
 use block::{BlockKind, BlockView, Data, RowAt};
 use std::cmp::Ordering;
@@ -402,4 +401,18 @@ pub(crate) fn rowid_of(bytes: &[u8]) -> (Rdba, u16) {
 pub(crate) fn locator_of(rdba: Rdba, slot: u16) -> [u8; ROWID] {
     let ([a, b, c, d], [e, f]) = (rdba.0.to_be_bytes(), slot.to_be_bytes());
     [a, b, c, d, e, f]
+}
+
+/// The first eight bytes as a big-endian number; shorter keys are padded with zeros.
+#[inline]
+pub(crate) fn first_word(key: &[u8]) -> u64 {
+    if let Some(eight) = key.first_chunk() {
+        return u64::from_be_bytes(*eight);
+    }
+    // Two loads cover four to seven bytes; the bytes they share are the same in both.
+    if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
+        let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+        return u64::from(first) << 32 | u64::from(last) << (64 - 8 * key.len());
+    }
+    key.iter().enumerate().fold(0, |word, (i, byte)| word | u64::from(*byte) << (56 - 8 * i))
 }

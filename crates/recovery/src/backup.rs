@@ -5,7 +5,7 @@
 //! the whole block to the redo, so rolling the copy forward from there makes every block sound, whatever versions were
 //! copied.
 
-use crate::manifest::{FilePiece, LogPiece, Manifest, Moment, Sum};
+use crate::manifest::{FilePiece, LogPiece, Manifest, Moment, Sum, cannot_write};
 use datafile::{Contents, ControlFile, DataFiles, LoggedEntry};
 use os::file::{File, OpenMode, sync_directory};
 use std::path::{Path, PathBuf};
@@ -35,11 +35,6 @@ pub struct Backup<'a> {
     control: ControlFile,
     folder: PathBuf,
     manifest: Manifest,
-}
-
-pub(crate) fn cannot_write(path: &Path, e: &os::OsError) -> Ora {
-    let why = Ora::from_text(Facility::Ora, 27040, format!("file create error\nLinux Error: {}: {e}", e.errno()));
-    Ora::with(19504, &[&path.display()]).because(why)
 }
 
 fn cannot_read(path: &Path, e: &os::OsError) -> Ora {

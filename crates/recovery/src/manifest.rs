@@ -6,7 +6,7 @@ use datafile::ControlFile;
 use os::file::{File, OpenMode, sync_directory};
 use std::fmt::Write as _;
 use std::path::Path;
-use types::{Ora, Result, Scn};
+use types::{Facility, Ora, Result, Scn};
 
 /// The manifest's file name in the folder of a backup.
 pub const MANIFEST: &str = "manifest";
@@ -92,6 +92,12 @@ impl Sum {
     }
 }
 
+/// ORA-19504: a file of a backup cannot be written.
+pub(crate) fn cannot_write(path: &Path, e: &os::OsError) -> Ora {
+    let why = Ora::from_text(Facility::Ora, 27040, format!("file create error\nLinux Error: {}: {e}", e.errno()));
+    Ora::with(19504, &[&path.display()]).because(why)
+}
+
 impl Manifest {
     /// Reads the manifest of a backup.
     ///
@@ -115,7 +121,7 @@ impl Manifest {
     /// ORA-19504 when it cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(MANIFEST);
-        let failed = |e: os::OsError| crate::backup::cannot_write(&path, &e);
+        let failed = |e: os::OsError| cannot_write(&path, &e);
         let new = folder.join("manifest.new");
         let file = File::open(&new, OpenMode::Truncate).map_err(failed)?;
         file.write_at(self.print().as_bytes(), 0).map_err(failed)?;

@@ -257,7 +257,7 @@ fn drop_others(files: &DataFiles, control: &mut ControlFile, gone: &[GoneEntry],
     };
     let is_there = |f: &FileEntry| f.created_rba <= end.0 && !was_dropped(f);
     for f in control.files.iter().filter(|f| !is_there(f)) {
-        os::file::remove(&path(f)).map_err(|e| crate::backup::cannot_write(&path(f), &e))?;
+        os::file::remove(&path(f)).map_err(|e| crate::manifest::cannot_write(&path(f), &e))?;
     }
     control.files.retain(is_there);
     let used: HashSet<u32> = control.files.iter().map(|f| f.tablespace).collect();
@@ -357,12 +357,12 @@ fn logs(it: &Restore<'_>, manifest: &Manifest) -> Result<Vec<PathBuf>> {
 fn make_logs(folder: &Path, control: &ControlFile) -> Result<()> {
     for log in &control.logs {
         let path = folder.join(&log.name);
-        let failed = |e: os::OsError| crate::backup::cannot_write(&path, &e);
+        let failed = |e: os::OsError| crate::manifest::cannot_write(&path, &e);
         let file = File::open(&path, OpenMode::CreateNew).map_err(failed)?;
         file.allocate(log.bytes).map_err(failed)?;
         file.sync().map_err(failed)?;
     }
-    os::file::sync_directory(folder).map_err(|e| crate::backup::cannot_write(folder, &e))
+    os::file::sync_directory(folder).map_err(|e| crate::manifest::cannot_write(folder, &e))
 }
 
 /// Starts a new incarnation at this checkpoint: its logs are empty, nothing is archived, and it is closed cleanly.

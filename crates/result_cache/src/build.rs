@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use enqueue::{Enqueues, LockId};
 use types::{ObjectId, Scn};
 
-use crate::cache::{Key, push_frame};
+use crate::key::{Key, push_frame};
 use crate::layout::*;
 use crate::{ResultCache, Statistic};
 

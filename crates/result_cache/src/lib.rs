@@ -8,6 +8,7 @@
 mod build;
 mod cache;
 mod depend;
+mod key;
 mod layout;
 mod memory;
 mod view;
@@ -19,7 +20,8 @@ use process::{Process, Processes};
 use sga::{SgaBuilder, SgaSlice};
 
 pub use build::Build;
-pub use cache::{Description, Key, Opened, ResultBuffer};
+pub use cache::{Description, Opened, ResultBuffer};
+pub use key::Key;
 pub use layout::{
     BLOCK_SIZE_BYTES, BLOCKS_PER_CHUNK, DEPENDENCIES_MAX, KEY_BYTES_MAX, Kind, Namespace, RcBlock, RcControl,
     RcProcess, Status,

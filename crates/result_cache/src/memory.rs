@@ -12,7 +12,8 @@ use latch::word::LifeWord;
 use process::{Process, Section};
 use types::{ObjectId, Scn};
 
-use crate::cache::{Description, Key};
+use crate::cache::Description;
+use crate::key::Key;
 use crate::layout::*;
 use crate::{ResultCache, Statistic};
 

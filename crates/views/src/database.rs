@@ -3,7 +3,6 @@
 use types::Value;
 
 use crate::column::{Row, Type, Type::*, date, n, t};
-use crate::memory::Parts;
 use crate::source::Source;
 
 pub const INSTANCE: &[(&str, Type)] = &[
@@ -77,6 +76,21 @@ fn pool(area: &str) -> Option<&'static str> {
 pub fn sgastat(s: &Source<'_>) -> Vec<Row> {
     let areas = s.p.sga().areas().iter();
     areas.map(|area| vec![pool(area.name).map_or(Value::Null, t), t(area.name), n(area.bytes)]).collect()
+}
+
+/// The parts of the SGA in bytes.
+pub struct Parts {
+    pub buffers: u64,
+    pub pools: u64,
+    pub redo: u64,
+    pub total: u64,
+}
+
+impl Parts {
+    /// What is in neither: the fixed area, and what fills the last page.
+    pub fn fixed(&self) -> u64 {
+        self.total.saturating_sub(self.buffers + self.pools + self.redo)
+    }
 }
 
 /// How many bytes the parts of the SGA have.

@@ -90,21 +90,6 @@ pub const KSMPG: &[(&str, Type)] = &[
     ("LOCKED", V(3)),
 ];
 
-/// The parts of the SGA in bytes.
-pub struct Parts {
-    pub buffers: u64,
-    pub pools: u64,
-    pub redo: u64,
-    pub total: u64,
-}
-
-impl Parts {
-    /// What is in neither: the fixed area, and what fills the last page.
-    pub fn fixed(&self) -> u64 {
-        self.total.saturating_sub(self.buffers + self.pools + self.redo)
-    }
-}
-
 fn page_bytes(s: &Source<'_>) -> u64 {
     s.p.sga().page_report().pages.bytes() as u64
 }

@@ -3,7 +3,7 @@
 //! The rows are kept as bytes. They are checked once, when the packet is read, and decoded one by one when the
 //! statement is executed, so the rows never exist twice in memory.
 
-use super::packet::Bind;
+use super::bind::Bind;
 use super::value::{check_value, read_value_into, write_value};
 use super::wire::{Reader, WireError, WireResult, Writer};
 use types::Value;

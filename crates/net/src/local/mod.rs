@@ -5,15 +5,17 @@
 //! are a [`WireError`], never a panic. A text protocol was rejected because rows carry exact numbers and dates.
 
 pub mod array;
+pub mod bind;
 pub mod frame;
 pub mod packet;
 pub mod value;
 pub mod wire;
 
 pub use array::{ARRAY_ROWS_MAX, Array, BindRows};
+pub use bind::{Bind, Direction};
 pub use frame::{FrameBuffer, MAX_REPLY_LEN, MAX_REQUEST_LEN, write_frame};
 pub use packet::{
-    Bind, Column, Direction, Done, Execute, Executed, Failure, ListenerWord, Logon, PROTOCOL_VERSION, Reply, Request,
-    RowsWriter, TableBind, Welcome, encode_rows,
+    Column, Done, Execute, Executed, Failure, ListenerWord, Logon, PROTOCOL_VERSION, Reply, Request, RowsWriter,
+    TableBind, Welcome, encode_rows,
 };
 pub use wire::{WireError, WireResult};

@@ -17,6 +17,7 @@
 //! ORA-01013.
 
 use super::array::{Array, BindRows};
+use super::bind::{Bind, Direction};
 use super::value::{read_result, read_type, read_value, write_type, write_value};
 use super::wire::{Reader, WireError, WireResult, Writer};
 use crate::command::StatementKind;
@@ -41,37 +42,6 @@ pub struct Logon {
     pub terminal: String,
     pub os_user: String,
     pub process_id: u32,
-}
-
-/// The direction of a bind variable's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Direction {
-    #[default]
-    In,
-    Out,
-    InOut,
-}
-
-/// One bind variable of a call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bind {
-    /// Without the colon; `None` binds by position.
-    pub name: Option<String>,
-    pub direction: Direction,
-    pub data_type: DataType,
-    pub value: Value,
-}
-
-impl Bind {
-    /// An input bound by position.
-    pub fn input(data_type: DataType, value: Value) -> Self {
-        Self { name: None, direction: Direction::In, data_type, value }
-    }
-
-    /// An input and output bound by name.
-    pub fn named(name: impl Into<String>, data_type: DataType, value: Value) -> Self {
-        Self { name: Some(name.into()), direction: Direction::InOut, data_type, value }
-    }
 }
 
 /// A statement to run.

@@ -1,0 +1,34 @@
+//! Bind variables of a call.
+
+use types::{DataType, Value};
+
+/// The direction of a bind variable's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Direction {
+    #[default]
+    In,
+    Out,
+    InOut,
+}
+
+/// One bind variable of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bind {
+    /// Without the colon; `None` binds by position.
+    pub name: Option<String>,
+    pub direction: Direction,
+    pub data_type: DataType,
+    pub value: Value,
+}
+
+impl Bind {
+    /// An input bound by position.
+    pub fn input(data_type: DataType, value: Value) -> Self {
+        Self { name: None, direction: Direction::In, data_type, value }
+    }
+
+    /// An input and output bound by name.
+    pub fn named(name: impl Into<String>, data_type: DataType, value: Value) -> Self {
+        Self { name: Some(name.into()), direction: Direction::InOut, data_type, value }
+    }
+}
