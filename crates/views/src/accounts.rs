@@ -1,4 +1,4 @@
-//! `x$kzusr`, of which `dba_users` is made: what has become of accounts, by the rules that logons obey.
+//! `x$kzusr`, the base of `dba_users`: the state of accounts, by the rules for logons.
 
 use crate::column::{Row, Type, Type::*, n, t};
 use crate::source::Source;

@@ -1,8 +1,7 @@
-//! What other sizes of the caches would have read and loaded: `v$db_cache_advice`, `v$shared_pool_advice`,
+//! Estimates of reads and loads for other sizes of the caches: `v$db_cache_advice`, `v$shared_pool_advice`,
 //! `v$sga_target_advice`.
 //!
-//! Buffer cache and library cache are simulated by MMNL; what is here puts the results beside what was really read and
-//! loaded.
+//! MMNL simulates buffer cache and library cache; the views show the results together with the real reads and loads (V3).
 
 use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES};
 use params::Param;
@@ -66,7 +65,7 @@ pub fn java_pool_columns() -> Vec<(&'static str, Type)> {
     of_pool.iter().chain(&SHARED_POOL_ADVICE[2..]).copied().collect()
 }
 
-/// Parts of the SGA's size for which the target is estimated.
+/// Multiples of the SGA's size for which an estimate is made.
 const SGA_FACTORS: [f64; 8] = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0];
 
 const MB: f64 = 1_048_576.0;
@@ -75,12 +74,12 @@ pub fn real(value: f64, decimals: i32) -> Value {
     Number::from_f64(value).map_or(Value::Null, |value| Value::Number(value.round(decimals)))
 }
 
-/// No rows: of pools that are not there.
+/// No rows, for pools that do not exist.
 pub fn none(_: &Source<'_>) -> Result<Vec<Row>> {
     Ok(Vec::new())
 }
 
-/// A row for each size: nothing is estimated before something was read.
+/// A row for each size; no estimates before the first read.
 pub fn db_cache_advice(s: &Source<'_>) -> Vec<Row> {
     let cache = &s.instance.storage().cache;
     let (advice, buffers, block) = (cache.advice(), cache.buffers(), cache.block_size());
@@ -107,12 +106,12 @@ pub fn db_cache_advice(s: &Source<'_>) -> Vec<Row> {
     (0..ADVICE_SIZES).map(row).collect()
 }
 
-/// Whether anything is counted for advice.
+/// True when figures for advice are collected.
 pub fn is_counted(s: &Source<'_>) -> bool {
     !s.instance.params().get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC")
 }
 
-/// What the library cache did since the instance started: gets, loads, and seconds that hard parses took.
+/// Activity of the library cache since the instance started: gets, loads, and seconds of hard parses.
 struct Loaded {
     gets: f64,
     loads: f64,
@@ -125,18 +124,18 @@ impl Loaded {
         for row in s.shared.library.namespaces() {
             (gets, hits) = (gets + row.gets, hits + row.get_hits);
         }
-        // Loads are counted whoever made them.
+        // Loads by user and background sessions are counted.
         let hard_us: u64 = s.processes.times_of_both(s.p).map(|times| times[TimeStat::HardParse as usize]).iter().sum();
         Loaded { gets: gets as f64, loads: (gets.saturating_sub(hits)) as f64, seconds: hard_us as f64 / 1e6 }
     }
 
-    /// Loads with another size: those that were made, and what that size would have missed more, or less, than the
-    /// present one.
+    /// The loads with another size: the real loads, plus the simulated misses of that size, less those of the present
+    /// size.
     fn loads_with(&self, misses: f64, present: f64) -> f64 {
         (self.loads + misses - present).clamp(0.0, self.gets)
     }
 
-    /// Seconds that so many loads take.
+    /// Seconds for a number of loads.
     fn load_time(&self, loads: f64) -> f64 {
         if self.loads > 0.0 { self.seconds / self.loads * loads } else { 0.0 }
     }
@@ -146,7 +145,7 @@ fn ratio(value: f64, of: f64) -> Value {
     if of > 0.0 { real(value / of, 4) } else { Value::Null }
 }
 
-/// A row for each size; none while nothing is counted.
+/// A row for each size; no rows while nothing is counted.
 pub fn shared_pool_advice(s: &Source<'_>) -> Vec<Row> {
     if !is_counted(s) {
         return Vec::new();
@@ -177,7 +176,7 @@ pub fn shared_pool_advice(s: &Source<'_>) -> Vec<Row> {
     (0..library_cache::ADVICE_SIZES).map(row).collect()
 }
 
-/// Misses of a size among those that are simulated; `None` beyond them.
+/// Simulated misses of a size; `None` outside the simulated sizes.
 fn misses_at(advice: &Reused, sizes: &[usize], wanted: usize) -> Option<f64> {
     let misses = |n: usize| advice.misses[n] as f64;
     if let Ok(at) = sizes.binary_search(&wanted) {
@@ -189,14 +188,13 @@ fn misses_at(advice: &Reused, sizes: &[usize], wanted: usize) -> Option<f64> {
     Some(misses(above - 1) + (misses(above) - misses(above - 1)) * part)
 }
 
-/// Microseconds that users waited for blocks of the buffer cache.
+/// Microseconds that user sessions waited for reads into the buffer cache.
 fn waited_for_blocks_us(s: &Source<'_>) -> u64 {
     let reads = [Event::DbFileSequentialRead, Event::DbFileScatteredRead, Event::DbFileParallelRead];
     reads.map(|event| s.processes.system_event(s.p, event, Whose::Foreground).0.us).iter().sum()
 }
 
-/// A row for each size that says how much is in the caches: those that the buffer cache's simulation reaches. None
-/// without a target.
+/// A row for each size within the range of the buffer cache's simulation; no rows without a target.
 pub fn sga_target_advice(s: &Source<'_>) -> Vec<Row> {
     let target = s.instance.params().number(Param::SgaTarget) as u64;
     if target == 0 || !is_counted(s) {

@@ -1,5 +1,5 @@
-//! `v$backup`: which data files are in backup mode; `v$recover_file`: which cannot be used; `v$datafile_header`: what
-//! they say themselves.
+//! `v$backup`: data files in backup mode; `v$recover_file`: data files that cannot be used; `v$datafile_header`: the
+//! contents of their headers.
 
 use crate::column::{Row, Type, Type::*, date_of_seconds, n, t, yes};
 use crate::source::Source;
@@ -8,7 +8,7 @@ use types::{Ora, Result, Value};
 
 pub const BACKUP: &[(&str, Type)] = &[("FILE#", N), ("STATUS", V(18)), ("CHANGE#", N), ("TIME", D), ("CON_ID", N)];
 
-/// One row a data file that keeps anything; change and time are those at which its last backup began, while it goes on.
+/// One row for each permanent data file. CHANGE# and TIME are those of the begin of the present backup.
 pub fn backup(s: &Source<'_>) -> Result<Vec<Row>> {
     let control = s.instance.storage().cache.files().control()?;
     let kept = |tablespace: u32| control.tablespace(tablespace).is_none_or(|t| t.contents != Contents::Temporary);
@@ -35,7 +35,7 @@ pub const RECOVER_FILE: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// What is wrong with a file that cannot be used; empty when nothing is but that it lacks redo.
+/// The ERROR of a file that cannot be used; empty when the file only needs redo.
 fn trouble(e: &Ora) -> &'static str {
     match () {
         () if e.is(1157) => "FILE NOT FOUND",
@@ -45,9 +45,9 @@ fn trouble(e: &Ora) -> &'static str {
     }
 }
 
-/// One row a data file that cannot be used before it is recovered: taken offline by itself, or not there, or not
-/// itself, when the database was opened. One for each of a tablespace that is offline, too: those lack nothing. Change
-/// and time are how far the file is.
+/// One row for each data file that needs recovery before it can be used: it was taken offline alone, or was missing or
+/// foreign when the database was opened. Files of an offline tablespace have a row too, although they need no redo.
+/// CHANGE# and TIME are those of the file's checkpoint.
 pub fn recover_file(s: &Source<'_>) -> Result<Vec<Row>> {
     let files = s.instance.storage().cache.files();
     let (control, missing) = (files.control()?, files.missing());
@@ -91,7 +91,7 @@ pub const DATAFILE_HEADER: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// One row a data file that keeps anything, as its own header says it.
+/// One row for each permanent data file, from its own header.
 pub fn datafile_header(s: &Source<'_>) -> Result<Vec<Row>> {
     let files = s.instance.storage().cache.files();
     let control = files.control()?;

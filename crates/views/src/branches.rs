@@ -1,4 +1,4 @@
-//! Branches of global transactions: `v$global_transaction`, and what `dba_2pc_pending` is made of.
+//! Branches of global transactions: `v$global_transaction`, and the base of `dba_2pc_pending`.
 
 use txn::{BranchRow, BranchState};
 use types::{Value, Xid};
@@ -19,7 +19,7 @@ pub const GLOBAL_TRANSACTION: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Branches that have not ended, each for itself.
+/// Branches that have not ended, one row each.
 pub fn global_transaction(s: &Source<'_>) -> Vec<Row> {
     let state = |b: &BranchRow| match b.state {
         BranchState::Attached | BranchState::Idle => Some("ACTIVE"),
@@ -59,7 +59,7 @@ pub const K2GTE: &[(&str, Type)] = &[
     ("K2GTEFOR", D),
 ];
 
-/// Branches that wait for their outcome, or that were given one by force.
+/// Prepared branches, and those with a forced outcome.
 pub fn k2gte(s: &Source<'_>) -> Vec<Row> {
     let state = |b: &BranchRow| match b.state {
         BranchState::Prepared => Some(("prepared", false)),
@@ -88,7 +88,7 @@ fn identifier(b: &BranchRow) -> [Value; 3] {
     [n(b.id.format), Value::Raw(b.id.gtrid().to_vec()), Value::Raw(b.id.bqual().to_vec())]
 }
 
-/// A moment in the machine's local time.
+/// A time in the machine's local time zone.
 fn moment(wall_ns: u64) -> Value {
     let wall_s = (wall_ns / 1_000_000_000) as i64;
     let local = wall_s + i64::from(os::clock::utc_offset_seconds(wall_s));

@@ -1,8 +1,8 @@
-//! The buffer cache: `v$bh`, `x$bh`, `x$kcbwds`, `v$buffer_pool`, `v$buffer_pool_statistics`, `v$waitstat`, `v$filestat`,
-//! `v$sess_io`.
+//! The buffer cache: `v$bh`, `x$bh`, `x$kcbwds`, `v$buffer_pool`, `v$buffer_pool_statistics`, `v$waitstat`,
+//! `v$filestat`, `v$sess_io`.
 //!
-//! Headers are read without latches: a row is what its words said while it was made. Consistent-read clones are private
-//! memory of the process that reads, so no buffer is ever in the state CR.
+//! Headers are read without latches: a row shows the words of its header at the moment it was made. Consistent-read
+//! clones are private memory of the reading process, so no buffer is ever in the state CR.
 
 use buffer_cache::{BufferInfo, FileIo, SetInfo};
 use std::collections::HashMap;
@@ -139,7 +139,7 @@ const FLAG_TEMP: u64 = 16;
 const LRU_WRITE_LIST: u64 = 4;
 const LRU_HOT: u64 = 8;
 
-/// Tablespaces by file, with whether they are temporary.
+/// Tablespaces by file, and whether they are temporary.
 type Files = HashMap<u32, (u32, bool)>;
 
 fn files(s: &Source<'_>) -> Result<Files> {
@@ -148,7 +148,7 @@ fn files(s: &Source<'_>) -> Result<Files> {
     Ok(control.files.iter().map(|f| (f.file, (f.tablespace, temporary(f.tablespace)))).collect())
 }
 
-/// What a row says of a buffer's block; zeros for a free one.
+/// The columns about a buffer's block; zeros for a free buffer.
 struct Block {
     file: u64,
     number: u64,

@@ -1,4 +1,4 @@
-//! The list of views, and the faces that the dictionary and the executor see of it.
+//! The list of views, and its interfaces for the dictionary and the executor.
 
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -24,7 +24,7 @@ pub(crate) struct View {
     rows: fn(&Source<'_>) -> Result<Vec<Row>>,
 }
 
-/// What a view's function gives: rows, or, where they come from disk, an error in place of rows that would be missing.
+/// The result of a view's function: rows, or an error when rows on disk cannot be read.
 trait IntoRows {
     fn into_rows(self) -> Result<Vec<Row>>;
 }
@@ -43,7 +43,7 @@ impl IntoRows for Result<Vec<Row>> {
 
 macro_rules! views {
     ($( $name:literal | $columns:expr => $rows:expr; )*) => {
-        /// Every view. Aliases repeat the entry under another name.
+        /// Every view. An alias repeats the entry under another name.
         pub(crate) const LIST: &[View] = &[ $( View { name: $name, columns: || $columns.to_vec(), rows: |s| $rows(s).into_rows() } ),* ];
     };
 }
@@ -221,7 +221,7 @@ views! {
     "V$FIXED_TABLE" | database::FIXED_TABLE => database::fixed_table;
 }
 
-/// Of tables that are read row by row: they have a scan of their own.
+/// For tables that are read row by row, which have their own scan.
 fn read_by_row(_: &Source<'_>) -> Result<Vec<Row>> {
     Err(types::Ora::internal("[a table that is read row by row]"))
 }
@@ -235,7 +235,7 @@ fn shape(name: &str) -> Option<Shape> {
     }
 }
 
-/// What the views of one session read from.
+/// The sources of the views of one session.
 struct Roots {
     face: SessionFace,
     facts: InstanceFacts,
@@ -247,7 +247,7 @@ struct Table {
     roots: Rc<Roots>,
     view: &'static View,
     shape: Option<Shape>,
-    /// As a GV$ view: with INST_ID before the rest.
+    /// True for a GV$ view, with INST_ID as the first column.
     global: bool,
 }
 
@@ -257,11 +257,11 @@ pub struct Views {
     catalog: Rc<Names>,
 }
 
-/// Names and columns, as the dictionary sees them.
+/// Names and columns for the dictionary.
 struct Names;
 
-/// The columns of all views, the GV$ ones behind the others: the same for all sessions. Made by the supervisor before
-/// it forks the first process, they are memory that all processes share.
+/// The columns of all views, followed by those of the GV$ views; the same for all sessions. The supervisor builds them
+/// before it forks the first process, so all processes share the memory.
 fn columns() -> &'static [Vec<ColumnDef>] {
     static COLUMNS: OnceLock<Vec<Vec<ColumnDef>>> = OnceLock::new();
     COLUMNS.get_or_init(|| {
@@ -274,17 +274,17 @@ fn columns() -> &'static [Vec<ColumnDef>] {
     })
 }
 
-/// The views, and behind them the same as GV$ views.
+/// The views, followed by the same views as GV$ views.
 fn forms() -> impl Iterator<Item = (&'static View, bool)> {
     [false, true].into_iter().flat_map(|global| LIST.iter().map(move |view| (view, global)))
 }
 
-/// Makes what is the same for all sessions.
+/// Builds the data that all sessions share.
 pub fn prepare() {
     columns();
 }
 
-/// Makes the views of a session.
+/// Creates the views of a session.
 pub fn make(face: SessionFace) -> Rc<dyn FixedTables> {
     let facts = InstanceFacts::of(face.instance);
     let roots = Rc::new(Roots { face, facts, properties: Remembered::default() });
@@ -308,8 +308,7 @@ impl FixedTables for Views {
     }
 }
 
-/// The place of a name in the list; `V_$X` is `V$X`. Behind the last are the same views as GV$ views, which have
-/// INST_ID, too.
+/// The index of a name in the list; `V_$X` is `V$X`. The GV$ views, with INST_ID, have the indexes after the last view.
 fn place(name: &str) -> Option<usize> {
     if let Some(rest) = name.strip_prefix("GV$").or_else(|| name.strip_prefix("GV_$")) {
         return place(&format!("V${rest}")).map(|at| LIST.len() + at);
@@ -364,7 +363,7 @@ impl FixedTable for Table {
     }
 }
 
-/// The rows of one reading.
+/// The rows of one opening of a view.
 struct Scan {
     rows: std::vec::IntoIter<Row>,
     global: bool,

@@ -18,7 +18,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// The type as SQL has it.
+    /// The SQL data type.
     pub fn data_type(self) -> DataType {
         match self {
             Type::N => DataType::NUMBER,
@@ -57,7 +57,7 @@ pub fn date(wall_ns: u64) -> Value {
     date_of_seconds(wall_ns / 1_000_000_000)
 }
 
-/// A time of the database's clock from nanoseconds since 1970.
+/// A time in the database's time zone, from nanoseconds since 1970.
 pub fn time(wall_ns: u64) -> Value {
     let utc = (wall_ns / 1_000_000_000) as i64;
     match Date::UNIX_EPOCH.add_seconds(utc + i64::from(os::clock::utc_offset_seconds(utc))) {

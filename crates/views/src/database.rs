@@ -67,7 +67,7 @@ pub fn version(s: &Source<'_>) -> Vec<Row> {
     vec![vec![t(&s.facts.banner), t(&s.facts.banner), n(0u64)]]
 }
 
-/// The pool an area of the SGA belongs to, as `v$sgastat` groups them; `None` for what is outside of the pools.
+/// The pool of an area of the SGA in `v$sgastat`; `None` for an area outside the pools.
 fn pool(area: &str) -> Option<&'static str> {
     let buffers = area.starts_with("db_block") || area.starts_with("buffer") || area.starts_with("log_buffer");
     if buffers || area.starts_with("fixed") { None } else { Some("shared pool") }
@@ -87,13 +87,13 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// What is in neither: the fixed area, and what fills the last page.
+    /// The size outside all of these: the fixed area and the padding of the last page.
     pub fn fixed(&self) -> u64 {
         self.total.saturating_sub(self.buffers + self.pools + self.redo)
     }
 }
 
-/// How many bytes the parts of the SGA have.
+/// The sizes of the parts of the SGA.
 pub fn parts(s: &Source<'_>) -> Parts {
     let redo = s.instance.storage().redo.buffer_bytes();
     let mut parts = Parts { buffers: 0, pools: 0, redo, total: s.p.sga().len_bytes() };
@@ -135,7 +135,7 @@ fn parameters(s: &Source<'_>, hidden: bool) -> Vec<Row> {
     .collect()
 }
 
-/// Parameters, without underscore names that nobody has set.
+/// Parameters, without hidden ones that were not set.
 pub fn parameter(s: &Source<'_>) -> Vec<Row> {
     parameters(s, false)
 }
@@ -143,7 +143,7 @@ pub fn parameter(s: &Source<'_>) -> Vec<Row> {
 pub const KSPPI: &[(&str, Type)] =
     &[("INDX", N), ("KSPPINM", V(80)), ("KSPPITY", N), ("KSPPDESC", V(255)), ("KSPPSTVL", V(4000)), ("KSPPSTDF", V(9))];
 
-/// All parameters, those with an underscore too.
+/// All parameters, including hidden ones.
 pub fn ksppi(s: &Source<'_>) -> Vec<Row> {
     let rows = parameters(s, true).into_iter();
     rows.map(|mut r| {
@@ -184,7 +184,7 @@ pub fn nls_session(s: &Source<'_>) -> Vec<Row> {
 
 pub const FIXED_TABLE: &[(&str, Type)] = &[("NAME", V(128)), ("OBJECT_ID", N), ("TYPE", V(5)), ("TABLE_NUM", N)];
 
-/// The views themselves.
+/// The names of all views.
 pub fn fixed_table(_: &Source<'_>) -> Vec<Row> {
     let all = crate::catalog::LIST.iter().enumerate();
     all.map(|(at, view)| {

@@ -1,8 +1,8 @@
-//! `x$kkdep`, of which `dba_dependencies` is made: the objects that views, units and synonyms name.
+//! `x$kkdep`, the base of `dba_dependencies`: the objects that views, units and synonyms refer to.
 //!
-//! The dictionary keeps no rows of dependencies (decision 27). They are read from the texts: a name stands for what its
-//! owner finds under it, where a statement or a unit can use such an object. A local variable or an alias that is
-//! called as an object and used as one would be taken for it.
+//! The dictionary has no rows of dependencies (decision 27). They are derived from the texts: a name refers to the
+//! object that its owner would find, if a statement or unit can use such an object at that place. A local variable or
+//! an alias that has the name of an object and is used like one is taken for the object.
 
 use crate::column::{Row, Type, Type::*, n, t};
 use crate::source::Source;
@@ -14,21 +14,21 @@ use types::Result;
 pub const DEPENDENCIES: &[(&str, Type)] =
     &[("OBJ#", N), ("R_OWNER", V(128)), ("R_NAME", V(128)), ("R_TYPE", V(23)), ("R_LINK", V(128))];
 
-/// Something that is named: owner, name and kind.
+/// A referenced object: owner, name and kind.
 type Named = (String, String, &'static str);
 
-/// What may stand at a place of a text.
+/// The kinds of objects possible at a place of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Behind FROM and the like: a table or a view.
+    /// After FROM and similar words: a table or a view.
     Relation,
-    /// Before `.NEXTVAL`, `%TYPE`, `(` and anywhere in code: all but relations, which need more to be meant.
+    /// Before `.NEXTVAL`, `%TYPE`, `(` and anywhere else in code: everything except relations.
     Other,
     /// Before `%`: anything that has a type.
     Typed,
 }
 
-/// A row for each object that another one names.
+/// A row for each referenced object of each object.
 pub fn dependencies(s: &Source<'_>) -> Result<Vec<Row>> {
     use ObjectKind::{Function, Package, PackageBody, Procedure, Synonym, Trigger, Type, TypeBody, View};
     let image = s.instance.storage().dictionary.picture(s.p);
@@ -73,11 +73,11 @@ fn row(def: &ObjectDef, other: &Named, link: Option<&str>) -> Row {
     vec![n(def.object.0), t(&other.0), t(&other.1), t(other.2), t(link.unwrap_or_default())]
 }
 
-/// The objects that a text names, as its owner sees them.
+/// The objects that a text refers to, as its owner sees them.
 fn read(image: &Image, owner: UserId, text: &str, named: &mut BTreeSet<Named>) {
     let lexed = lex(text);
     let tokens = &lexed.tokens;
-    // Whether the innermost parentheses are in a list of tables.
+    // For each open parenthesis, whether the text is in a list of tables.
     let mut lists = vec![false];
     let mut at = 0;
     while at < tokens.len() {
@@ -91,7 +91,7 @@ fn read(image: &Image, owner: UserId, text: &str, named: &mut BTreeSet<Named>) {
                 let turn = match word.as_str() {
                     _ if tokens[at].kind != TokenKind::Word => None,
                     "FROM" | "JOIN" | "UPDATE" | "USING" => Some(true),
-                    // Of INSERT INTO and MERGE INTO; the variables of SELECT INTO are no tables.
+                    // INSERT INTO and MERGE INTO only; SELECT INTO names variables.
                     "INTO" => {
                         let verb = at.checked_sub(1).map(|b| name_of(&tokens[b], text)).unwrap_or_default();
                         matches!(verb.as_str(), "INSERT" | "MERGE").then_some(true)
@@ -129,7 +129,7 @@ fn read(image: &Image, owner: UserId, text: &str, named: &mut BTreeSet<Named>) {
     }
 }
 
-/// A name as the dictionary has it; empty for what is none.
+/// A name in the spelling of the dictionary; empty for a token that is no name.
 fn name_of(token: &Token, text: &str) -> String {
     let source = text.get(token.start as usize..token.end as usize).unwrap_or_default();
     match token.kind {
@@ -139,7 +139,7 @@ fn name_of(token: &Token, text: &str) -> String {
     }
 }
 
-/// The names that points join from a place on, and the place behind them.
+/// The names joined by points from a place on, and the place after them.
 fn chain(tokens: &[Token], mut at: usize, text: &str) -> (Vec<String>, usize) {
     let mut names = vec![name_of(&tokens[at], text)];
     while tokens.get(at + 1).is_some_and(|point| point.kind == TokenKind::Dot)
@@ -151,7 +151,7 @@ fn chain(tokens: &[Token], mut at: usize, text: &str) -> (Vec<String>, usize) {
     (names, at + 1)
 }
 
-/// Adds what a chain of names stands for, and the synonyms on the way.
+/// Adds the object that a chain of names refers to, and the synonyms on the way.
 fn resolve(image: &Image, owner: UserId, names: &[String], place: Place, named: &mut BTreeSet<Named>) {
     let wanted = |kind: &str| match place {
         Place::Typed => true,
@@ -167,7 +167,7 @@ fn resolve(image: &Image, owner: UserId, names: &[String], place: Place, named: 
     };
     let of_sys = || of_schema(image, UserId::SYS, &names[0]).filter(|(_, name, kind)| is_public(name, kind));
     let Some(first) = own.or_else(common).or_else(of_other).or_else(of_sys) else { return };
-    // Synonyms for synonyms: no chain is longer than the dictionary follows.
+    // Synonyms of synonyms, up to the length that the dictionary follows.
     let mut followed = vec![first];
     while followed.len() < 16
         && let Some(next) = followed.last().and_then(|last| target_of(image, last))
@@ -188,13 +188,13 @@ fn target_of(image: &Image, (owner, name, kind): &Named) -> Option<Named> {
     of_schema(image, image.user_named(&synonym.target_owner)?.id, &synonym.target_name)
 }
 
-/// The object of that name in a schema, in the name space of tables and units.
+/// The object with this name in a schema, in the name space of tables and units.
 fn of_schema(image: &Image, owner: UserId, name: &str) -> Option<Named> {
     let def = image.object_named(owner, ObjectKind::Table.namespace(), name)?;
     Some((image.user_name(owner), def.name.clone(), def.kind.name()))
 }
 
-/// What everybody finds without a schema, of what SYS has.
+/// True for objects of SYS that every user finds without a schema.
 fn is_public(name: &str, kind: &str) -> bool {
     match Base::named(name) {
         Some(base) => base.is_public(),

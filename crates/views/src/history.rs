@@ -1,7 +1,7 @@
 //! The active session history: `v$active_session_history`, `v$ash_info`.
 //!
-//! What a sample did not see is NULL. Of a session that was on a processor, EVENT and WAIT_CLASS are NULL and P1 to P3,
-//! SEQ# and WAIT_TIME are those of its last wait, as Oracle has it.
+//! Values that the sampler cannot see are NULL. For a session on a processor, EVENT and WAIT_CLASS are NULL, and P1 to
+//! P3, SEQ# and WAIT_TIME are those of its last wait, as in Oracle.
 
 use instance::ash::{Sample, Text, bit, command_name};
 use types::{Date, Rdba, Result, Timestamp, Value};
@@ -10,8 +10,8 @@ use wait::Event;
 use crate::column::{Row, Type, Type::*, address, date, n, t, time};
 use crate::source::Source;
 
-/// The columns of `v$active_session_history`, in the order of 19c. What this database does not know, and nothing but
-/// NULL can be said of, is there, too, so that statements that name it run.
+/// The columns of `v$active_session_history`, in the order of 19c. Columns that are always NULL here are included, so
+/// that statements with them run.
 pub const HISTORY: &[(&str, Type)] = &[
     ("SAMPLE_ID", N),
     ("SAMPLE_TIME", S),
@@ -146,7 +146,7 @@ pub const INFO: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Bits of TIME_MODEL that are known, those of KSUSSTMBV of `x$ksuse`.
+/// The bits of TIME_MODEL that are set here: those of KSUSSTMBV of `x$ksuse`.
 const TIME_MODEL: &[(u64, u64)] = &[
     (bit::BACKGROUND, 1 << 2),
     (bit::CONNECTION, 1 << 3),
@@ -157,7 +157,7 @@ const TIME_MODEL: &[(u64, u64)] = &[
 ];
 const DB_TIME: u64 = 1 << 1;
 
-/// A value where it means something.
+/// The value, or NULL when it has no meaning.
 fn if_so(is_so: bool, value: impl FnOnce() -> Value) -> Value {
     if is_so { value() } else { Value::Null }
 }
@@ -189,7 +189,7 @@ fn row(s: &Sample, dbid: u64) -> Row {
     row.extend([Value::Null, n(s.user)]);
     statement(s, &mut row);
     row.extend([s.entry, s.subprogram].into_iter().flat_map(|what| [known(what >> 32), known(what & 0xFFFF_FFFF)]));
-    row.extend((0..4).map(|_| Value::Null)); // nothing runs in parallel
+    row.extend((0..4).map(|_| Value::Null)); // no parallel execution
     wait(s, &mut row);
     blocker(s, &mut row);
     place(s, &mut row);
@@ -211,7 +211,7 @@ fn statement(s: &Sample, row: &mut Row) {
     row.extend([if_so(s.sql != 0, || n(s.child)), n(s.opcode), if_so(s.opcode != 0, || t(command_name(s.opcode)))]);
     row.extend([Value::Null, t(Sample::sql_id(s.top_sql).unwrap_or_default()), known(s.top_opcode)]);
     row.push(if_so(s.is(bit::PLAN), || n(s.plan_hash)));
-    row.extend((0..5).map(|_| Value::Null)); // the line of the plan that is being run is not told
+    row.extend((0..5).map(|_| Value::Null)); // the running line of the plan is not sampled
     row.extend([known(s.execution), date(s.execution_wall_ns)]);
 }
 
@@ -229,8 +229,8 @@ fn wait(s: &Sample, row: &mut Row) {
     row.push(waiting.map_or(Value::Null, |e| n(e.class().id())));
     row.push(n(if waiting.is_some() { 0 } else { s.wait_us / 10_000 }));
     row.push(t(if waiting.is_some() { "WAITING" } else { "ON CPU" }));
-    // Zero where there is no wait, or a later sample of the same one; NULL while it goes on, and of one that could not
-    // be caught.
+    // Zero without a wait or for a later sample of the same wait; NULL while the wait lasts, and for a wait whose
+    // length was not recorded.
     row.push(if_so(waiting.is_none() || s.waited_us != 0, || n(s.waited_us.saturating_sub(1))));
 }
 
@@ -259,8 +259,8 @@ fn activity(s: &Sample, row: &mut Row) {
     row.push(letter(s.is(bit::CONNECTION)));
     row.extend([bit::PARSE, bit::HARD_PARSE].map(|flag| letter(s.is(flag))));
     row.extend([letter(s.is(bit::SQL)), letter(s.is(bit::PLSQL)), letter(false), Value::Null, letter(false)]);
-    row.extend((0..3).map(|_| Value::Null)); // binding, closing and loading of sequences are not told
-    row.extend((0..11).map(|_| letter(false))); // what is not there is not done
+    row.extend((0..3).map(|_| Value::Null)); // binding, closing and sequence loads are not sampled
+    row.extend((0..11).map(|_| letter(false))); // features that do not exist here
 }
 
 fn deltas(s: &Sample, row: &mut Row) {

@@ -1,7 +1,7 @@
-//! Latches and mutexes: `v$latch` and its relatives, who holds what, and where it was waited for.
+//! Latches and mutexes: `v$latch` and its relatives, the holders, and the places of waits.
 //!
-//! Source of the columns: Database Reference, "V$LATCH" and the views it names; X$KSUPRLAT as the sampling scripts use
-//! it.
+//! Source of the columns: Database Reference, "V$LATCH" and the views named there; X$KSUPRLAT as used by latch sampling
+//! scripts.
 
 use latch::{Latch, LatchCounts, LatchName, Where};
 
@@ -113,7 +113,7 @@ fn names(s: &Source<'_>) -> impl Iterator<Item = LatchName> + use<> {
     LatchName::all().filter(move |name| name.exists_in(generation))
 }
 
-/// The names that views with counts have: latches that nothing gets count nothing.
+/// The latch names in views with counts: without latches that nothing gets.
 fn got(s: &Source<'_>) -> impl Iterator<Item = LatchName> + use<> {
     names(s).filter(|name| name.is_got())
 }
@@ -135,7 +135,7 @@ fn figures(counts: &LatchCounts) -> Vec<Row> {
         n(counts.waits_holding_latch),
         n(counts.spin_gets),
     ];
-    // SLEEP1 … SLEEP11 read 0 since 10.2; the event's histogram has what they had.
+    // SLEEP1 … SLEEP11 are 0 since 10.2; the histogram of the event replaces them.
     row.extend((0..11).map(|_| n(0u64)));
     row.push(n(counts.wait_ns / 1000));
     vec![row]
@@ -157,7 +157,7 @@ pub fn latch(s: &Source<'_>) -> Vec<Row> {
 
 pub fn latch_parent(s: &Source<'_>) -> Vec<Row> {
     let counts = |name: LatchName| {
-        // A latch without children has all counts of its name; the parent of children is rarely got itself.
+        // A latch without children has all counts of its name; a parent latch is rarely got itself.
         if s.processes.children(name).is_empty() {
             s.processes.latch_counts(name)
         } else {
@@ -249,7 +249,7 @@ pub fn ksuprlat(s: &Source<'_>) -> Vec<Row> {
         .collect()
 }
 
-/// `x$ksllw`: the places that get latches of the generation, and those that get mutexes. INDX is the place's number.
+/// `x$ksllw`: the code locations that get latches of the generation or mutexes. INDX is the number of the location.
 pub fn ksllw(s: &Source<'_>) -> Vec<Row> {
     let g = s.generation();
     let is_there = |place: Where| match place.owner() {
@@ -279,7 +279,7 @@ pub const MUTEX_SLEEP_HISTORY: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// `v$mutex_sleep_history`: the last waits that slept, a row each.
+/// `v$mutex_sleep_history`: the last waits with sleeps, one row each.
 pub fn mutex_sleep_history(s: &Source<'_>) -> Vec<Row> {
     let kind = |place: Where| match place.owner() {
         latch::Owner::Mutex(kind) => t(kind.name()),
@@ -321,7 +321,7 @@ pub const X_MUTEX_SLEEP: &[(&str, Type)] = &[
     ("WAIT_TIME", N),
 ];
 
-/// `x$mutex_sleep`: every place that gets mutexes, also those that nobody has slept at.
+/// `x$mutex_sleep`: every code location that gets mutexes, including those without sleeps.
 pub fn x_mutex_sleep(s: &Source<'_>) -> Vec<Row> {
     let domain = s.processes.domain();
     let places = domain.places().filter_map(|counts| match counts.place.owner() {

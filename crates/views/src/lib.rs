@@ -1,7 +1,7 @@
 //! The X$ and V$ views: rows made by code from the shared structures, at the moment they are read.
 //!
-//! Each view is one entry in a list: name, columns, and a function that makes its rows. Nothing is latched to make them
-//! and nothing is kept: a query that opens a view again sees it anew, which is what sampling by nested loops relies on.
+//! Each view is one entry in a list: name, columns, and a function that makes its rows. The function takes no latch and
+//! keeps nothing: a query that opens a view again gets new rows, on which sampling by nested loops relies (V1, V2).
 #![forbid(unsafe_code)]
 
 mod accounts;

@@ -1,8 +1,8 @@
-//! What there is a limit for: `v$resource_limit`.
+//! Resources with a limit: `v$resource_limit`.
 //!
-//! The most that was ever used is what the slots know by themselves: they are taken in the order of their numbers,
-//! those that were used before first, so that as many were in use at once as were ever used. Of transactions, locks and
-//! resources SMON looks every few seconds, and the most that it saw is told, of transactions that of four days.
+//! The maximum of slots in use follows from the slots: a process takes a used slot with the lowest number first, so the
+//! number of slots ever used is the maximum used at once. For transactions, locks and resources SMON notes the number
+//! every few seconds; the view shows the highest number noted, for transactions that of the last four days.
 
 use enqueue::Usage;
 use params::Param;
@@ -20,7 +20,7 @@ pub const RESOURCE_LIMIT: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Numbers as this view has them: texts, set to the right.
+/// Numbers in the format of this view: right-aligned texts.
 fn limit(value: u64) -> Value {
     t(format!("{value:>10}"))
 }

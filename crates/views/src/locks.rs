@@ -16,7 +16,7 @@ pub const LOCK: &[(&str, Type)] = &[
     ("BLOCK", N),
 ];
 
-/// Held and wanted enqueues.
+/// Enqueues that are held or requested.
 pub fn lock(s: &Source<'_>) -> Vec<Row> {
     let now = os::clock::coarse_ns();
     let rows = s.shared.enqueues.locks().into_iter();

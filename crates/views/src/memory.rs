@@ -1,9 +1,8 @@
-//! Memory: how the SGA is divided and on which pages it lies, what each process has, and how long its connection took.
+//! Memory: the division and the pages of the SGA, the memory of each process, and the times of its connection.
 //!
-//! The heap of a process is counted by its allocator, and that is what `v$process` and the limits go by. What the
-//! operating system knows of it beyond that (`x$ksmpp`) is read from `/proc` at the moment of the query. `x$ksmpw`
-//! walks over every page of every process, which takes seconds for many gigabytes on small pages; the others cost some
-//! microseconds a process.
+//! The allocator of a process counts its heap; `v$process` and the limits use that count. The operating system's
+//! figures (`x$ksmpp`) are read from `/proc` at the moment of the query. `x$ksmpw` walks over every page of every
+//! process, which takes seconds for many gigabytes on small pages; the others cost some microseconds a process.
 
 use os::proc::{ProcessMemory, memory_of, walk_pages_of};
 use params::Param;
@@ -39,7 +38,7 @@ pub const PROCESS_MEMORY: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// The columns before those of each table of processes.
+/// The first columns of each table of processes.
 const OF_PROCESS: [(&str, Type); 6] =
     [("ADDR", R(8)), ("INDX", N), ("INST_ID", N), ("CON_ID", N), ("SPID", V(24)), ("SERIAL#", N)];
 
@@ -59,12 +58,12 @@ pub fn ksmpp_columns() -> Vec<(&'static str, Type)> {
     ])
 }
 
-/// The columns of `x$ksmpw`: what a walk over the pages tells, in bytes.
+/// The columns of `x$ksmpw`: results of a walk over the pages, in bytes.
 pub fn ksmpw_columns() -> Vec<(&'static str, Type)> {
     with_process(&[("PROPORTIONAL", N), ("TRANSPARENT", N), ("PRIVATE_DIRTY", N)])
 }
 
-/// The columns of `x$ksuct`: how long the parts of a connection took, in microseconds.
+/// The columns of `x$ksuct`: times of the parts of a connection, in microseconds.
 pub fn ksuct_columns() -> Vec<(&'static str, Type)> {
     with_process(&[
         ("FORK_US", N),
@@ -136,7 +135,7 @@ pub fn sga_dynamic_components(s: &Source<'_>) -> Vec<Row> {
     components.into_iter().map(row).collect()
 }
 
-/// The processes that the operating system still knows, with what `read` finds of each.
+/// The processes that still exist, each with the result of `read`.
 fn of_each<T>(s: &Source<'_>, read: fn(i32) -> Option<T>) -> Vec<(u32, &'static ProcessSlot, T)> {
     let live = s.processes.live();
     live.filter_map(|(number, slot)| Some((number, slot, read(slot.state().1)?))).collect()
@@ -151,20 +150,19 @@ fn kb(kilobytes: u64) -> Value {
     n(kilobytes << 10)
 }
 
-/// Used and allocated memory of a process's own, what of it can be given back, and the most there was: the last four
-/// columns of `v$process`.
+/// Private memory of a process: used, allocated, freeable, and the maximum: the last four columns of `v$process`.
 pub fn pga_of(s: &Source<'_>, number: u32) -> [Value; 4] {
     tell_own(s);
     let pga = s.processes.pga(number);
     [n(pga.used), n(pga.used), n(0u64), n(pga.most)]
 }
 
-/// Others tell what they have when it changes; the process that asks tells it now.
+/// Publishes the heap size of the reading process; other processes publish theirs when it changes.
 fn tell_own(s: &Source<'_>) {
     s.p.tell_heap();
 }
 
-/// Memory of all processes in bytes, now and at the highest, and how many processes there are.
+/// Memory of all processes in bytes, present and maximum, and the number of processes.
 pub fn private_memory(s: &Source<'_>) -> (Pga, u64) {
     tell_own(s);
     (s.processes.pga_total(), s.processes.live().count() as u64)
@@ -210,7 +208,7 @@ pub fn ksuct(s: &Source<'_>) -> Vec<Row> {
         let mut row = process_head(s, number, slot);
         let parts = [c.fork_ns, c.set_up_ns, c.attach_ns, c.pre_page_ns, c.authenticate_ns];
         row.extend(parts.map(|ns| n(ns / 1000)));
-        // Null until the call is over.
+        // NULL until the call has ended.
         row.push(if c.first_call_ns == 0 { Value::Null } else { n(c.first_call_ns / 1000) });
         rows.push(row);
     }

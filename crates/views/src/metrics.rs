@@ -78,7 +78,7 @@ pub const WAITCLASSMETRIC: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// The groups: name, intervals that are kept.
+/// The groups: name, and number of intervals kept.
 const GROUPS: [(Group, &str, u64); 2] =
     [(Group::Long, "System Metrics Long Duration", 60), (Group::Short, "System Metrics Short Duration", 12)];
 
@@ -86,7 +86,7 @@ fn real(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// A moment by the database's clock.
+/// A time in the database's time zone.
 fn moment(wall_ns: u64) -> Value {
     let utc = (wall_ns / 1_000_000_000) as i64;
     date_of_seconds(u64::try_from(utc + i64::from(os::clock::utc_offset_seconds(utc))).unwrap_or(0))
@@ -97,7 +97,7 @@ fn times(begin_ns: u64, end_ns: u64) -> Row {
     vec![moment(begin_ns), moment(end_ns), n(end_ns.saturating_sub(begin_ns) / 10_000_000)]
 }
 
-/// The metrics that a group has, with their places in an interval.
+/// The metrics of a group, with their index in an interval.
 fn of_group(group: Group) -> impl Iterator<Item = (usize, &'static Metric)> {
     METRICS.iter().enumerate().filter(move |(_, metric)| group == Group::Long || metric.is_short)
 }
@@ -122,7 +122,7 @@ pub fn sysmetric(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// All intervals that are kept, newest first.
+/// All intervals kept, newest first.
 pub fn sysmetric_history(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (group, ..) in GROUPS {
@@ -131,7 +131,7 @@ pub fn sysmetric_history(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// The long intervals of the last hour in one.
+/// The long intervals of the last hour combined.
 pub fn sysmetric_summary(s: &Source<'_>) -> Vec<Row> {
     let all = s.instance.metrics().intervals(Group::Long);
     let (Some(last), Some(first)) = (all.first(), all.last()) else { return Vec::new() };
@@ -166,7 +166,7 @@ pub fn metricgroup(s: &Source<'_>) -> Vec<Row> {
     GROUPS.iter().map(row).collect()
 }
 
-/// Events that were waited for in the last long interval, or are.
+/// Events with waits in the last long interval or in progress.
 pub fn eventmetric(s: &Source<'_>) -> Vec<Row> {
     let Some((begin, end, events)) = s.instance.metrics().events() else { return Vec::new() };
     let seen = Event::all().zip(events).filter(|(_, m)| m.waits > 0 || m.waiting > 0);
@@ -179,7 +179,7 @@ pub fn eventmetric(s: &Source<'_>) -> Vec<Row> {
     .collect()
 }
 
-/// Microseconds in hundredths of a second, with their fraction.
+/// Microseconds as hundredths of a second, with a fraction.
 fn cs(us: u64) -> Value {
     real(us as f64 / 1e4)
 }
@@ -202,7 +202,7 @@ pub fn waitclassmetric(s: &Source<'_>) -> Vec<Row> {
             waiting: sum.waiting + m.waiting,
         };
     }
-    // What a class is of DB time is of the sessions of users.
+    // The share of a class in DB time counts the waits of user sessions only.
     let long = s.instance.metrics().intervals(Group::Long);
     let at = METRICS.iter().position(|m| m.name == "Database Time Per Sec");
     let rate = at.and_then(|at| long.first()?.values.get(at).copied()).unwrap_or(0.0);

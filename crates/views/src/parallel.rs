@@ -1,4 +1,4 @@
-//! Parallel queries: their servers, and what they came to.
+//! Parallel queries: their servers and their statistics.
 
 use ::parallel::Seen;
 use types::Value;
@@ -74,7 +74,7 @@ fn serial(s: &Source<'_>, sid: u32) -> Value {
     s.processes.session(sid).map_or(Value::Null, |session| n(session.serial()))
 }
 
-/// A row for each server whose process is there.
+/// A row for each live server.
 pub fn process(s: &Source<'_>) -> Vec<Row> {
     let row = |seen: Seen| {
         let os_pid = s.processes.slot(seen.process).map_or(0, |slot| slot.state().1);
@@ -92,7 +92,7 @@ pub fn process(s: &Source<'_>) -> Vec<Row> {
     s.shared.servers.list().into_iter().map(row).collect()
 }
 
-/// The columns that sessions of parallel queries have in common: the coordinators, and their servers.
+/// The common columns of the sessions of parallel queries: coordinators and servers.
 fn sessions(s: &Source<'_>) -> Vec<(u32, Row)> {
     let busy: Vec<(Seen, u32)> =
         s.shared.servers.list().into_iter().filter_map(|seen| Some((seen, seen.coordinator?))).collect();
@@ -104,7 +104,7 @@ fn sessions(s: &Source<'_>) -> Vec<(u32, Row)> {
     };
     let of_coordinator = |sid: &u32| {
         let mut row = head(*sid, *sid);
-        // Nothing else is known of a coordinator, as in Oracle.
+        // The other columns are NULL for a coordinator, as in Oracle.
         row.extend((0..6).map(|_| Value::Null));
         (*sid, row)
     };
@@ -181,7 +181,7 @@ pub fn pq_sysstat(s: &Source<'_>) -> Vec<Row> {
     ])
 }
 
-/// Of the reading session.
+/// Statistics of the reading session.
 pub fn pq_sesstat(s: &Source<'_>) -> Vec<Row> {
     let (last, all) = (&s.queries.last, &s.queries.all);
     let rows = [
@@ -196,7 +196,7 @@ pub fn pq_sesstat(s: &Source<'_>) -> Vec<Row> {
     rows.iter().map(|(name, last, all)| vec![t(*name), n(*last), n(*all), n(0u32)]).collect()
 }
 
-/// Of the last parallel query of the reading session.
+/// Statistics of the last parallel query of the reading session.
 pub fn pq_tqstat(s: &Source<'_>) -> Vec<Row> {
     let row = |line: &exec::parallel::QueueLine| {
         vec![

@@ -1,4 +1,4 @@
-//! The connection pool: `v$cpool_stats` and its neighbours. While no pool is active they have no rows.
+//! The connection pool: `v$cpool_stats` and related views. They have no rows while no pool is active.
 
 use dictionary::connection_pool::DEFAULT_POOL;
 use instance::connection_pool::{ConnectionStatus, class_figure, figure};

@@ -1,7 +1,7 @@
 //! The redo log: `v$log`, `v$logfile`, `v$log_history`, `v$archived_log`, `v$archive_dest`, `v$thread`,
 //! `v$instance_recovery`, `v$database`, `v$database_incarnation`.
 //!
-//! What runs is read from the SGA, what has been from the control file.
+//! Present figures are read from the SGA, past ones from the control file.
 
 use datafile::{ControlFile, LoggedEntry};
 use params::Param;
@@ -12,7 +12,7 @@ use types::{Result, Value};
 use crate::column::{Row, Type, Type::*, date, date_of_seconds, n, t, yes};
 use crate::source::Source;
 
-/// NEXT_CHANGE# of a log that is still written to.
+/// NEXT_CHANGE# of the current log.
 const FOREVER: u64 = u64::MAX >> 1;
 
 pub const LOG: &[(&str, Type)] = &[
@@ -49,7 +49,7 @@ pub const CONTROLFILE: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// The control file is text; its size is told in blocks of so many bytes.
+/// The control file is text; its size is shown in blocks of this many bytes.
 const CONTROL_BLOCK: u64 = 512;
 
 pub const LOG_HISTORY: &[(&str, Type)] = &[
@@ -171,7 +171,7 @@ fn redo(s: &Source<'_>) -> &'static RedoLog {
     s.instance.storage().redo
 }
 
-/// The control file: what it would have said is not left out where it cannot be read.
+/// The control file; an error when it cannot be read, since rows would be missing.
 fn control(s: &Source<'_>) -> Result<ControlFile> {
     s.instance.storage().cache.files().control()
 }
@@ -221,7 +221,7 @@ pub fn logfile(s: &Source<'_>) -> Result<Vec<Row>> {
     Ok(control.logs.iter().map(row).collect())
 }
 
-/// Both copies of the control file. STATUS is INVALID for one that is not there.
+/// Both copies of the control file. STATUS is INVALID for a missing one.
 pub fn controlfile(s: &Source<'_>) -> Vec<Row> {
     let row = |name: &str| {
         let file = os::file::File::open(&s.instance.dir().join(name), os::file::OpenMode::Read);
@@ -233,7 +233,7 @@ pub fn controlfile(s: &Source<'_>) -> Vec<Row> {
     [datafile::CONTROL_FILE, datafile::CONTROL_COPY].map(row).into()
 }
 
-/// RECID and STAMP of a complete sequence: its number, and the time at which it was complete.
+/// RECID and STAMP of a complete sequence: its number and the time of its completion.
 fn record(l: &LoggedEntry) -> [Value; 2] {
     [n(l.sequence), n(l.next_time_s)]
 }
@@ -338,7 +338,7 @@ pub fn instance_recovery(s: &Source<'_>) -> Vec<Row> {
     let blocks = |bytes: u64| n(bytes.div_ceil(LOG_BLOCK_BYTES));
     let target = s.instance.params().number(Param::LogCheckpointInterval);
     let cache = &s.instance.storage().cache;
-    // By the lengths of the checkpoint queues: a look at each buffer would take the longer the larger the cache is.
+    // From the lengths of the checkpoint queues: reading each buffer would take time in proportion to the cache.
     let dirty = cache.queue_length();
     vec![vec![
         n(dirty),
@@ -349,7 +349,7 @@ pub fn instance_recovery(s: &Source<'_>) -> Vec<Row> {
         if target > 0 { n(target as u64) } else { Value::Null },
         Value::Null,
         n(0u64),
-        // At a hundred megabytes a second.
+        // The redo to apply, at a hundred megabytes a second.
         n(redo.redo_since_checkpoint() / (100 << 20)),
         Value::Null,
         redo.optimal_log_bytes().map_or(Value::Null, |bytes| n(bytes.div_ceil(1 << 20))),
@@ -364,7 +364,7 @@ pub fn database(s: &Source<'_>) -> Result<Vec<Row>> {
     Ok(vec![vec![
         n(control.database & 0xFFFF_FFFF),
         t(s.instance.params().get(Param::DbName).to_uppercase()),
-        // A database's identifier is the moment at which it was made.
+        // The identifier of a database is the time of its creation.
         date(control.database),
         n(control.incarnation.resetlogs_scn.0),
         seconds(control.incarnation.resetlogs_time_s),

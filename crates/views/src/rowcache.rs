@@ -1,5 +1,5 @@
-//! The row cache: `v$rowcache` and what it shows, `x$kqrst`, and the two tables that are read row by row through
-//! `dc_props`.
+//! The row cache: `v$rowcache` and the views of its contents, `x$kqrst`, and the two tables that are read row by row
+//! through `dc_props`.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -103,7 +103,7 @@ pub const PROPS: &[(&str, Type)] = &[
 
 pub const NLS_DATABASE: &[(&str, Type)] = &[("PARAMETER", V(128)), ("VALUE", V(64))];
 
-/// The caches of the generation, with their figures.
+/// The caches of the present generation, with their figures.
 fn caches(s: &Source<'_>) -> Vec<row_cache::CacheRow> {
     let g = s.generation();
     s.instance.storage().rows.cache_rows().into_iter().filter(|row| row.cache.exists_in(g)).collect()
@@ -184,7 +184,7 @@ fn existent(o: &ObjectRow) -> Value {
     t(if o.existent { "Y" } else { "N" })
 }
 
-/// EXCLUSIVE, as the column has it.
+/// The value of MODE for an exclusive lock.
 const MODE_EXCLUSIVE: u64 = 5;
 
 pub fn rowcache_parent(s: &Source<'_>) -> Vec<Row> {
@@ -234,7 +234,7 @@ pub fn rowcache_subordinate(s: &Source<'_>) -> Vec<Row> {
         .collect()
 }
 
-/// Which of the two tables is read.
+/// The table that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// `x$props`.
@@ -243,10 +243,10 @@ pub(crate) enum Shape {
     Nls,
 }
 
-/// What a session remembers of PROPS$ between readings: names, so that it knows what to look up.
+/// The names in PROPS$, which a session keeps between readings to look the properties up.
 pub(crate) type Remembered = RefCell<Option<Rc<PropertyList>>>;
 
-/// One reading: each property is looked up in `dc_props`, also where a filter or the table does not want it.
+/// A scan: each property is looked up in `dc_props`, even when a filter or the table excludes it.
 pub(crate) struct PropsScan {
     dictionary: &'static DictionaryShared,
     list: Rc<PropertyList>,
@@ -276,7 +276,7 @@ impl PropsScan {
     }
 }
 
-/// Puts a text into a value whose buffer is used again.
+/// Stores a text in a value, reusing its buffer.
 fn put(value: &mut Value, bytes: &[u8]) -> Result<()> {
     let text = std::str::from_utf8(bytes).map_err(|_| Ora::internal("[a property that is no text]"))?;
     put_text(value, text);
@@ -294,7 +294,7 @@ fn put_text(value: &mut Value, text: &str) {
     }
 }
 
-/// The first 64 bytes of a text, cut at a character.
+/// The first 64 bytes of a text, cut at a character boundary.
 fn first_64(bytes: &[u8]) -> &[u8] {
     if bytes.len() <= 64 {
         return bytes;

@@ -1,7 +1,7 @@
-//! What was counted by segment: `v$segstat`, `v$segment_statistics`, `v$segstat_name`.
+//! Figures by segment: `v$segstat`, `v$segment_statistics`, `v$segstat_name`.
 //!
-//! Figures belong to a segment by its data object. A segment that is moved, truncated or rebuilt begins anew, and those
-//! of one that is gone are not shown.
+//! Figures belong to the data object of a segment. They begin anew when a segment is moved, truncated or rebuilt, and
+//! those of a dropped segment are not shown.
 
 use dictionary::ObjectKind;
 use dictionary::base::{Base, obj, user};
@@ -41,7 +41,7 @@ pub const SEGMENT_STATISTICS: &[(&str, Type)] = &[
 
 pub const SEGSTAT_NAME: &[(&str, Type)] = &[("STATISTIC#", N), ("NAME", V(64)), ("SAMPLED", V(3)), ("CON_ID", N)];
 
-/// A segment for which something was counted.
+/// A segment with figures.
 struct Counted {
     tablespace: u32,
     object: u32,

@@ -1,4 +1,4 @@
-//! Sessions and processes: `v$session`, `v$process`, jobs that run.
+//! Sessions and processes: `v$session`, `v$process`, running jobs.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ use crate::memory;
 use crate::source::Source;
 use crate::waits;
 
-/// The columns of `v$session` before those of its wait.
+/// The columns of `v$session` before the wait columns.
 const SESSION_HEAD: &[(&str, Type)] = &[
     ("SADDR", R(8)),
     ("SID", N),
@@ -83,7 +83,7 @@ const SESSION_HEAD: &[(&str, Type)] = &[
     ("FINAL_BLOCKING_SESSION", N),
 ];
 
-/// Those after it.
+/// The columns of `v$session` after the wait columns.
 const SESSION_TAIL: &[(&str, Type)] = &[
     ("SERVICE_NAME", V(64)),
     ("SQL_TRACE", V(8)),
@@ -113,7 +113,7 @@ pub fn session_columns() -> Vec<(&'static str, Type)> {
     all
 }
 
-/// Columns of `x$ksuse`, those that scripts ask for.
+/// Columns of `x$ksuse` that are used by common scripts.
 pub const KSUSE: &[(&str, Type)] = &[
     ("ADDR", R(8)),
     ("INDX", N),
@@ -170,14 +170,14 @@ pub const PROCESS_POOL: &[(&str, Type)] = &[
 
 pub const RUNNING_JOBS: &[(&str, Type)] = &[("SID", N), ("JOB", N), ("SLAVE", N), ("THIS_DATE", D)];
 
-/// What a session executes, and what it executed last; between calls it executes nothing.
+/// The present cursor of a session and its previous one; between calls there is no present one.
 fn cursors(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> (Option<SessionCursor>, Option<SessionCursor>) {
     let (now, before) = s.shared.library.session_cursors(sid);
     if slot.status() == SessionStatus::Active { (now, before) } else { (None, now.or(before)) }
 }
 
-/// Address, hash value, id and child number of a statement. Of none: an address and a hash value of zero, as Oracle has
-/// it.
+/// Address, hash value, id and child number of a statement. Without a statement, address and hash value are zero, as in
+/// Oracle.
 fn statement(cursor: Option<&SessionCursor>) -> [Value; 4] {
     match cursor {
         Some(c) => [address(c.address), n(c.digest.hash_value()), t(c.digest.sql_id()), n(c.child)],
@@ -185,12 +185,12 @@ fn statement(cursor: Option<&SessionCursor>) -> [Value; 4] {
     }
 }
 
-/// Whether a cursor is a block of PL/SQL, or CALL.
+/// True for a PL/SQL block or CALL.
 fn is_block(cursor: &SessionCursor) -> bool {
     matches!(cursor.command, 47 | 170)
 }
 
-/// When the execution of a statement began, and its number.
+/// The start time and number of a statement's execution.
 fn execution(cursor: Option<&SessionCursor>) -> [Value; 2] {
     let Some([number, began_ns]) = cursor.map(|c| c.execution).filter(|execution| execution[0] != 0) else {
         return [Value::Null, Value::Null];
@@ -199,7 +199,7 @@ fn execution(cursor: Option<&SessionCursor>) -> [Value; 2] {
     [date(os::clock::wall_ns().saturating_sub(ago_ns)), n(number)]
 }
 
-/// The session that a session waits for, and the last of the chain; a circle has no last.
+/// The session that blocks a session, and the last blocker of the chain; a circle has no last one.
 fn blockers(s: &Source<'_>, slot: &SessionSlot) -> (Option<u64>, Option<u64>) {
     let blocker_of = |slot: &SessionSlot| Some(slot.blocking_session.load(Relaxed)).filter(|sid| *sid != 0);
     let first = blocker_of(slot);
@@ -280,7 +280,7 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
     row
 }
 
-/// Object, file, block and row that a session waits for.
+/// Object, file, block and row of the row that a session waits for.
 fn row_wait(slot: &SessionSlot) -> [Value; 4] {
     let object = slot.row_wait_object.load(Relaxed);
     if object == 0 {
@@ -322,7 +322,7 @@ pub fn session(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// Bits of KSUSSTMBV that are known: in a call, a background process, executing SQL or PL/SQL.
+/// The bits of KSUSSTMBV that are set here: in a call, a background process, executing SQL or PL/SQL.
 const DB_TIME: u64 = 1 << 1;
 const BACKGROUND_TIME: u64 = 1 << 2;
 const SQL_EXECUTION: u64 = 1 << 10;
@@ -373,8 +373,8 @@ pub const CONNECT_INFO: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// A row for each session, and none for background processes. A connection over TCP has one for each service of the
-/// network that works for it: the adapter, TLS where that is spoken, and native encryption and checksums.
+/// Rows for each session except background processes. A connection over TCP has one row for each network service in
+/// use: the adapter, TLS, and native encryption and checksums.
 pub fn connect_info(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (sid, _) in s.processes.live() {
@@ -428,7 +428,8 @@ pub fn connect_info(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// A version as clients of 18c and later pack it; older ones have another layout, which is told by the major number.
+/// A version number as packed by clients of 18c and later. Older clients use another layout; the major number tells the
+/// two apart.
 fn version_text(v: u64) -> String {
     let major = v >> 24 & 0xff;
     if major >= 18 {
@@ -455,12 +456,12 @@ pub const SERVICES: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// 32 bits that tell names apart: FNV-1a.
+/// A 32-bit hash of a name: FNV-1a.
 fn name_hash(name: &str) -> u32 {
     name.bytes().fold(0x811C_9DC5, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193))
 }
 
-/// The services that the listener knows, behind the two that the instance has for its own sessions.
+/// The services known to the listener, after the two services of the instance's own sessions.
 pub fn services(s: &Source<'_>) -> Vec<Row> {
     let own = ["SYS$BACKGROUND", "SYS$USERS"].map(str::to_owned);
     let started = s.facts.started_wall_ns;
@@ -486,7 +487,7 @@ pub fn services(s: &Source<'_>) -> Vec<Row> {
     own.into_iter().chain(s.instance.params().services()).enumerate().map(row).collect()
 }
 
-/// Columns of `v$sql_monitor`, those that say which database operations run.
+/// Columns of `v$sql_monitor` that show running database operations.
 pub const SQL_MONITOR: &[(&str, Type)] = &[
     ("KEY", N),
     ("STATUS", V(19)),
@@ -506,7 +507,7 @@ pub const SQL_MONITOR: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// A row for each database operation that a client has named and not ended. Single statements are not monitored.
+/// A row for each database operation that a client has begun and not ended. Single statements are not monitored.
 pub fn sql_monitor(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (sid, _) in s.processes.live() {
@@ -593,7 +594,8 @@ pub fn bgprocess(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// V$PROCESS_POOL: the server processes that wait for a client. They are no rows of V$PROCESS, for they have no slot.
+/// `v$process_pool`: the server processes that wait for a client. They have no process slot and so no row in
+/// `v$process`.
 pub fn process_pool(s: &Source<'_>) -> Vec<Row> {
     let waiting = s.instance.state().spares();
     let count = |param| s.instance.params().number(param).max(0) as u64;

@@ -1,4 +1,4 @@
-//! What the views read.
+//! The sources of the views.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,13 +9,13 @@ use params::{Param, SessionParams};
 use process::{Process, Processes};
 use types::Nls;
 
-/// Facts of the instance that no shared structure below it has.
+/// Facts of the instance that no other shared structure contains.
 #[derive(Clone, Debug)]
 pub struct InstanceFacts {
     /// INSTANCE_NAME, and NAME of `v$database`.
     pub name: String,
     pub host: String,
-    /// VERSION: the release whose behaviour is promised, `19.0.0.0.0`.
+    /// VERSION: the Oracle release that Latchwork follows, `19.0.0.0.0`.
     pub version: String,
     /// BANNER of `v$version`.
     pub banner: String,
@@ -24,7 +24,7 @@ pub struct InstanceFacts {
 }
 
 impl InstanceFacts {
-    /// Gathers them.
+    /// Collects the facts of an instance.
     pub fn of(instance: &Instance) -> InstanceFacts {
         InstanceFacts {
             name: instance.params().get(Param::InstanceName),
@@ -40,7 +40,7 @@ impl InstanceFacts {
     }
 }
 
-/// The shared structures, and who reads.
+/// The shared structures and the reading process.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     pub p: &'a Rc<Process>,
@@ -57,7 +57,7 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The generation whose names and figures the views show.
+    /// The generation whose names and figures the views show (V4).
     pub fn generation(&self) -> latch::Generation {
         self.processes.domain().tunables().generation()
     }

@@ -1,5 +1,5 @@
-//! Tablespaces, files, segments and extents: `v$tablespace`, `v$datafile`, `v$tempfile`, and the `x$` tables that the
-//! catalog views `dba_tablespaces`, `dba_data_files`, `dba_free_space`, `dba_segments` and `dba_extents` are made of.
+//! Tablespaces, files, segments and extents: `v$tablespace`, `v$datafile`, `v$tempfile`, and the `x$` tables under the
+//! catalog views `dba_tablespaces`, `dba_data_files`, `dba_free_space`, `dba_segments` and `dba_extents`.
 
 use datafile::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use dictionary::base::{Base, clu, ind, tab};
@@ -39,7 +39,7 @@ pub const DATAFILE: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// The control file's tablespaces.
+/// The tablespaces of the control file.
 pub const KCCTS: &[(&str, Type)] = &[
     ("TS#", N),
     ("NAME", V(30)),
@@ -52,7 +52,7 @@ pub const KCCTS: &[(&str, Type)] = &[
     ("RETENTION", V(11)),
 ];
 
-/// The control file's files, with their present sizes.
+/// The files of the control file, with their present sizes.
 pub const KCCFE: &[(&str, Type)] = &[
     ("FILE#", N),
     ("TS#", N),
@@ -74,7 +74,7 @@ pub const KCCFE: &[(&str, Type)] = &[
 pub const KTFBFE: &[(&str, Type)] =
     &[("TS#", N), ("TABLESPACE_NAME", V(30)), ("FILE#", N), ("BLOCK#", N), ("BLOCKS", N), ("BYTES", N)];
 
-/// Segments, with what their headers say. OBJ# is 0 and NAME is there for undo segments.
+/// Segments with the contents of their headers. OBJ# is 0 and NAME is set for undo segments.
 pub const KTSEG: &[(&str, Type)] = &[
     ("OBJ#", N),
     ("DATAOBJ#", N),
@@ -149,7 +149,7 @@ pub fn kccts(s: &Source<'_>) -> Result<Vec<Row>> {
     Ok(control.tablespaces.iter().map(row).collect())
 }
 
-/// A file with its tablespace and its present size in blocks; `None` for the size of one that is offline.
+/// A file with its tablespace and its present size in blocks; the size is `None` when the file is offline.
 struct OpenFile<'c> {
     file: &'c FileEntry,
     tablespace: &'c TablespaceEntry,
@@ -176,7 +176,7 @@ fn full_name(s: &Source<'_>, file: &FileEntry) -> Value {
     t(s.shared.txns.cache().files().directory().join(&file.name).display().to_string())
 }
 
-/// Whether a file can be used, and if not, whether media recovery has to come first.
+/// The state of a file, and whether it needs media recovery.
 pub(crate) fn online_status(
     s: &Source<'_>,
     control: &ControlFile,
@@ -198,7 +198,7 @@ fn v_file(s: &Source<'_>, temporary: bool) -> Result<Vec<Row>> {
     let control = control(s)?;
     let size = control.block_size as u64;
     let row = |f: &OpenFile<'_>| {
-        // A file that does not go with the checkpoints says itself how far it is.
+        // A file that does not get the checkpoints of the database has its own in its header.
         let own = if control.is_stamped(f.file) {
             None
         } else {
@@ -292,7 +292,7 @@ pub fn ktfbfe(s: &Source<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A segment that the dictionary, or the transaction system, knows.
+/// A segment of the dictionary or of the transaction system.
 pub(crate) struct Known {
     pub object: u32,
     pub tablespace: u32,
@@ -314,7 +314,7 @@ pub(crate) fn known(s: &Source<'_>) -> Result<Vec<Known>> {
     ];
     for (base, object, tablespace, file, block) in tables {
         dictionary.scan_once(s.p, base, &mut |_, row| {
-            // Rows in a cluster, or in the primary key's index, have no segment of their own.
+            // A table in a cluster or in the index of its primary key has no segment of its own.
             let elsewhere = base == Base::Tab
                 && (!row[tab::BOBJ].is_null()
                     || as_u32(&row[tab::PROPERTY]) & property::TAB_INDEX_ORGANIZED as u32 != 0);
@@ -337,11 +337,11 @@ pub(crate) fn known(s: &Source<'_>) -> Result<Vec<Known>> {
     Ok(list)
 }
 
-/// Calls `f` with every segment and its extents, but for those that were dropped meanwhile and those whose file is
-/// offline or missing.
+/// Calls `f` with every segment and its extents. Skips segments that were dropped meanwhile or whose file is offline or
+/// missing.
 ///
 /// # Errors
-/// ORA-01578 for a damaged header: sums over the others would be wrong.
+/// ORA-01578 for a damaged header: sums without the segment would be wrong.
 fn with_extents(s: &Source<'_>, mut f: impl FnMut(&Known, ObjectId, &[block::Extent])) -> Result<()> {
     let segments = s.shared.txns.space();
     for k in known(s)? {
@@ -353,8 +353,7 @@ fn with_extents(s: &Source<'_>, mut f: impl FnMut(&Known, ObjectId, &[block::Ext
     Ok(())
 }
 
-/// `None` for what is not there for a reason that other views tell: a dropped segment, a file that is offline or
-/// missing.
+/// `None` for an error that other views report: a dropped segment, a file that is offline or missing.
 pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Err(e) if [8103, 376, 1157].into_iter().any(|code| e.is(code)) => Ok(None),

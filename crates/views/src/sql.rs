@@ -1,4 +1,4 @@
-//! Statements and the library cache: `v$sql`, `v$sqlarea`, `v$sqltext`, `v$librarycache` and what belongs to them.
+//! Statements and the library cache: `v$sql`, `v$sqlarea`, `v$sqltext`, `v$librarycache` and related views.
 
 use exec::plan_rows::PlanRow;
 use library_cache::{AreaCounts, ChildRow, Delta, LeftOut, LineCounts, LineFigures, Mismatch, Namespace, ParentRow};
@@ -7,7 +7,7 @@ use types::Value;
 use crate::column::{Row, Type, Type::*, address, date_of_seconds, n, t};
 use crate::source::Source;
 
-/// The figures, as all views of statements show them.
+/// The figures that all statement views show.
 const FIGURES: [(&str, Type); 11] = [
     ("EXECUTIONS", N),
     ("PARSE_CALLS", N),
@@ -156,7 +156,7 @@ pub const CS_STATISTICS: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// The columns of `v$sql_plan`, and more behind them.
+/// The columns of `v$sql_plan`, followed by additional ones.
 macro_rules! plan_columns {
     ($($more:expr),* $(,)?) => {
         &[
@@ -333,7 +333,7 @@ fn short(text: &str) -> Value {
     t(text.chars().take(1000).collect::<String>())
 }
 
-/// A moment as the views of statements have it.
+/// A time in the format of the statement views.
 fn moment(seconds: u64) -> Value {
     let Value::Date(date) = date_of_seconds(seconds) else { return Value::Null };
     let mut text = String::new();
@@ -437,7 +437,7 @@ pub fn sqlarea(s: &Source<'_>) -> Vec<Row> {
     s.shared.library.statements().filter_map(row).collect()
 }
 
-/// The text in pieces; with line breaks as they are, or as blanks.
+/// The text in pieces, with line breaks kept or replaced by blanks.
 fn pieces(s: &Source<'_>, newlines: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for sql in s.shared.library.statements().filter(|sql| sql.copy == 0) {
@@ -496,7 +496,7 @@ pub fn shared_cursor(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// Rows of the children that `rows` makes some of, behind the columns that all `v$sql_cs_` views begin with.
+/// The rows that `rows` makes for each child, after the columns with which all `v$sql_cs_` views begin.
 fn of_children(s: &Source<'_>, rows: impl Fn(&ChildRow) -> Vec<Row>) -> Vec<Row> {
     let mut all = Vec::new();
     for sql in s.shared.library.statements() {
@@ -508,7 +508,7 @@ fn of_children(s: &Source<'_>, rows: impl Fn(&ChildRow) -> Vec<Row>) -> Vec<Row>
     all
 }
 
-/// The buckets of executions of cursors that are sensitive to values of binds.
+/// The execution buckets of bind-sensitive cursors.
 pub fn cs_histogram(s: &Source<'_>) -> Vec<Row> {
     of_children(s, |child| {
         let buckets = child.sharing.buckets.iter().enumerate();
@@ -517,7 +517,7 @@ pub fn cs_histogram(s: &Source<'_>) -> Vec<Row> {
     })
 }
 
-/// The ranges of cursors that are shared by selectivity.
+/// The selectivity ranges of bind-aware cursors.
 pub fn cs_selectivity(s: &Source<'_>) -> Vec<Row> {
     of_children(s, |child| {
         let share = |share: f64| t(format!("{share:.6}"));
@@ -526,7 +526,7 @@ pub fn cs_selectivity(s: &Source<'_>) -> Vec<Row> {
     })
 }
 
-/// The first executions of cursors that are sensitive to values of binds. Processor time is not measured apart.
+/// The first executions of bind-sensitive cursors. Processor time is not measured separately.
 pub fn cs_statistics(s: &Source<'_>) -> Vec<Row> {
     of_children(s, |child| {
         let row = |(set, rows, gets)| vec![n(set), yn(true), n(1u64), n(rows), n(gets), Value::Null];
@@ -534,7 +534,6 @@ pub fn cs_statistics(s: &Source<'_>) -> Vec<Row> {
     })
 }
 
-/// The plans of the cursors. No costs are kept.
 /// The plans of the cursors.
 pub fn sql_plan(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -550,7 +549,7 @@ pub fn sql_plan(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// What the operations of cursors did, where it was counted; the statement itself aside.
+/// Execution statistics of plan operations where they were collected, without the statement itself.
 pub fn sql_plan_statistics(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for sql in s.shared.library.statements() {
@@ -574,7 +573,7 @@ pub fn sql_plan_statistics(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// Plans with what their operations did and the memory of their work areas.
+/// Plans with their execution statistics and the memory of their work areas.
 pub fn sql_plan_statistics_all(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for sql in s.shared.library.statements() {
@@ -592,7 +591,7 @@ pub fn sql_plan_statistics_all(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// EXECUTIONS to ELAPSED_TIME; null where nothing was counted.
+/// EXECUTIONS to ELAPSED_TIME; NULL when nothing was counted.
 fn counts(figures: Option<&LineFigures>) -> Vec<Value> {
     let Some(LineFigures { executions, total, last, area: _ }) = figures else { return vec![Value::Null; 15] };
     let of = |get: fn(&LineCounts) -> u64| [n(get(last)), n(get(total))];
@@ -608,7 +607,7 @@ fn counts(figures: Option<&LineFigures>) -> Vec<Value> {
     std::iter::once(n(*executions)).chain(pairs.into_iter().flatten()).collect()
 }
 
-/// POLICY to LAST_TEMPSEG_SIZE; null where there was no work area.
+/// POLICY to LAST_TEMPSEG_SIZE; NULL without a work area.
 fn area(area: Option<&AreaCounts>) -> Vec<Value> {
     let Some(area) = area else { return vec![Value::Null; 13] };
     let some = |bytes: u64| if bytes > 0 { n(bytes) } else { Value::Null };
@@ -633,7 +632,7 @@ fn area(area: Option<&AreaCounts>) -> Vec<Value> {
     ]
 }
 
-/// The columns that views of plans have in common.
+/// The columns that all plan views share.
 fn plan_row(sql: &ParentRow, child: &ChildRow, plan: &PlanRow) -> Row {
     let known = |figure: Option<u64>| figure.map_or(Value::Null, n);
     vec![
@@ -655,11 +654,11 @@ fn plan_row(sql: &ParentRow, child: &ChildRow, plan: &PlanRow) -> Row {
         n(plan.id),
         plan.parent.map_or(Value::Null, n),
         n(plan.depth),
-        // The first row has the cost there.
+        // In the first row, POSITION is the cost, as in Oracle.
         if plan.id == 0 { known(plan.cost) } else { n(plan.position) },
         Value::Null,
         known(plan.cost),
-        // What the first row of a cursor gives is what the one below it gives.
+        // In the first row CARDINALITY and BYTES are NULL, as in Oracle: they are those of the row below.
         if plan.id == 0 { Value::Null } else { known(plan.cardinality) },
         if plan.id == 0 { Value::Null } else { known(plan.bytes) },
         t(&plan.tag),
@@ -765,7 +764,7 @@ pub fn librarycache(s: &Source<'_>) -> Vec<Row> {
     s.shared.library.namespaces().into_iter().map(row).collect()
 }
 
-/// Columns of `x$kglob`, those that scripts ask for.
+/// Columns of `x$kglob` that are used by common scripts.
 pub const KGLOB: &[(&str, Type)] = &[
     ("ADDR", R(8)),
     ("INDX", N),
@@ -791,11 +790,11 @@ pub const KGLOB: &[(&str, Type)] = &[
     ("KGLOBT46", N),
 ];
 
-/// KGLOBT09 of what is no child.
+/// KGLOBT09 of an object that is not a child.
 const NO_CHILD: u64 = 65535;
 
 /// `x$kglob`: every object of the library cache, a parent before its children. The hash of a statement without its
-/// literals and the hash of releases before 10g are not made.
+/// literals and the hash of releases before 10g are not computed.
 pub fn kglob(s: &Source<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for object in s.shared.library.rows() {

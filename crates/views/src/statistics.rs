@@ -1,4 +1,4 @@
-//! Statistics: `v$statname`, `v$mystat`, `v$sesstat`, `v$sysstat`, and the clock they are measured by.
+//! Statistics: `v$statname`, `v$mystat`, `v$sesstat`, `v$sysstat`, and the time model.
 
 use params::Param;
 use types::Value;
@@ -60,7 +60,7 @@ pub fn sys_time_model(s: &Source<'_>) -> Vec<Row> {
     TimeStat::all().zip(times).map(|(stat, us)| vec![n(stat.id()), t(stat.name()), n(us)]).collect()
 }
 
-/// The time model of each session there is.
+/// The time model of each live session.
 pub fn sess_time_model(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (sid, _) in s.processes.live() {
@@ -70,8 +70,7 @@ pub fn sess_time_model(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// What the operating system says of the machine: times of all processors in hundredths of a second since it started,
-/// memory in bytes.
+/// Figures of the operating system: times of all processors in hundredths of a second since boot, memory in bytes.
 pub fn osstat(_: &Source<'_>) -> Vec<Row> {
     let Some(m) = os::proc::machine() else { return Vec::new() };
     let [user, nice, system, idle, io_wait, rest] =
@@ -117,8 +116,8 @@ pub const STATISTICS_LEVEL: &[(&str, Type)] = &[
     ("SESSION_SETTABLE", V(3)),
 ];
 
-/// What `statistics_level` turns on and off: only what there is. Counts cost nothing shared and are kept at every
-/// level, those of plans' operations apart.
+/// The features that `statistics_level` turns on and off, as far as they exist here. Counters cost no shared write and
+/// are kept at every level, except the execution statistics of plans.
 pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
     let params = s.session_params.borrow();
     let status = |level: &str, timed: bool, is_default: bool| {

@@ -1,5 +1,5 @@
-//! Transactions, what they hold and wait for, and undo: `v$transaction`, `v$locked_object`, `dba_waiters`, `v$rollstat`
-//! and others.
+//! Transactions, their locks, their waits and undo: `v$transaction`, `v$locked_object`, `dba_waiters`, `v$rollstat` and
+//! others.
 
 use datafile::ControlFile;
 use enqueue::{EnqueueType, LockMode};
@@ -38,10 +38,10 @@ pub const TRANSACTION: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// In FLAG.
+/// The bit of FLAG for a serializable transaction.
 const SERIALIZABLE: u64 = 1 << 28;
 
-/// Transactions that have changed something.
+/// Transactions with changes.
 pub fn transaction(s: &Source<'_>) -> Vec<Row> {
     let rows = s.shared.txns.transactions().into_iter();
     rows.map(|x| {
@@ -103,7 +103,7 @@ pub const LOCKED_OBJECT: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Tables that transactions hold.
+/// Tables locked by transactions.
 pub fn locked_object(s: &Source<'_>) -> Vec<Row> {
     let open = s.shared.txns.transactions();
     let held = s.shared.enqueues.locks().into_iter().filter(|l| l.kind == EnqueueType::Tm && l.held != LockMode::None);
@@ -148,7 +148,7 @@ fn mode_name(mode: LockMode) -> &'static str {
     }
 }
 
-/// Who waits for a lock that whom has.
+/// Waiting sessions, each with a session that blocks it.
 pub fn waiters(s: &Source<'_>) -> Vec<Row> {
     let rows = s.shared.enqueues.waits().into_iter();
     rows.map(|(w, h)| {
@@ -165,7 +165,7 @@ pub fn waiters(s: &Source<'_>) -> Vec<Row> {
 
 pub const BLOCKERS: &[(&str, Type)] = &[("HOLDING_SESSION", N), ("CON_ID", N)];
 
-/// Sessions that somebody waits for and that wait for nobody themselves.
+/// Sessions that block others and do not wait themselves.
 pub fn blockers(s: &Source<'_>) -> Vec<Row> {
     let waits = s.shared.enqueues.waits();
     let mut holders: Vec<u32> = waits.iter().map(|(_, h)| h.sid).collect();
@@ -185,7 +185,7 @@ pub const LOCK_TYPE: &[(&str, Type)] = &[
     ("DESCRIPTION", V(4000)),
 ];
 
-/// What the two numbers of a lock are, and what it is for.
+/// The meaning of the two numbers of a lock, and the purpose of its type.
 fn tags(kind: EnqueueType) -> (&'static str, &'static str, &'static str) {
     match kind {
         EnqueueType::Tx => {
@@ -222,9 +222,8 @@ pub const ENQUEUE_STATISTICS: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Types of enqueues with the reasons that they are waited for, each an event. Requests are counted by type: where a
-/// type has several reasons they cannot be told apart and are NULL; its waits and their milliseconds are those of the
-/// event.
+/// Types of enqueues by the reason of the wait, which is an event. Requests are counted by type: when a type has
+/// several reasons, the figures of requests are NULL. Waits and their milliseconds are those of the event.
 pub fn enqueue_statistics(s: &Source<'_>) -> Vec<Row> {
     let reasons = |kind: EnqueueType| {
         let start = format!("enq: {} - ", kind.letters());
@@ -271,7 +270,7 @@ pub const ENQUEUE_STAT: &[(&str, Type)] = &[
     ("CUM_WAIT_TIME", N),
 ];
 
-/// What was asked of each type of enqueue; CUM_WAIT_TIME is in milliseconds.
+/// Requests by type of enqueue; CUM_WAIT_TIME is in milliseconds.
 pub fn enqueue_stat(s: &Source<'_>) -> Vec<Row> {
     let figures = EnqueueType::all().map(|kind| (kind, s.shared.enqueues.figures(kind)));
     figures
@@ -292,7 +291,7 @@ pub fn enqueue_stat(s: &Source<'_>) -> Vec<Row> {
 
 pub const ROLLNAME: &[(&str, Type)] = &[("USN", N), ("NAME", V(30)), ("CON_ID", N)];
 
-/// Undo segments that transactions begin in, or have not ended in.
+/// Undo segments in which transactions begin or are still open.
 fn online(s: &Source<'_>) -> impl Iterator<Item = UndoSegment> + use<> {
     s.shared.txns.undo_segments().into_iter().filter(|segment| segment.status() != "OFFLINE")
 }
@@ -316,7 +315,7 @@ pub const ROLLSTAT: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Undo segments that are online. What nobody counts by segment is 0.
+/// Undo segments that are online. Figures that are not counted by segment are 0.
 pub fn rollstat(s: &Source<'_>) -> Vec<Row> {
     let txns = s.shared.txns;
     let block = txns.cache().block_size() as u64;
@@ -371,7 +370,7 @@ pub fn rollback_segs(s: &Source<'_>) -> Vec<Row> {
             n(segment.usn),
             n(segment.header.file()),
             n(segment.header.block()),
-            // One that the last transactions are in counts as online.
+            // A segment going offline, with open transactions, counts as online.
             t(if segment.status() == "OFFLINE" { "OFFLINE" } else { "ONLINE" }),
             Value::Null,
             n(segment.header.file()),
@@ -393,8 +392,8 @@ pub const UNDO_EXTENTS: &[(&str, Type)] = &[
     ("STATUS", V(9)),
 ];
 
-/// Extents of undo. One of a segment with open transactions is ACTIVE; of the others nobody knows whether all in it has
-/// expired.
+/// Extents of undo segments. Those of a segment with open transactions are ACTIVE. The expiry of other extents is not
+/// tracked by extent.
 pub fn undo_extents(s: &Source<'_>) -> Vec<Row> {
     let txns = s.shared.txns;
     let block = txns.cache().block_size() as u64;
@@ -471,7 +470,7 @@ pub const SESSION_BLOCKERS: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Each session that waits for a lock, with each session that it waits for.
+/// Each session that waits for a lock, with each session that blocks it.
 pub fn session_blockers(s: &Source<'_>) -> Vec<Row> {
     let rows = s.shared.enqueues.waits().into_iter();
     rows.filter_map(|(w, h)| {

@@ -1,8 +1,8 @@
-//! `x$kkproc` and `x$kkarg`, of which `dba_procedures` and `dba_arguments` are made: the subprograms of units and their
-//! parameters. `x$kkdcol`, of which `dict_columns` is made.
+//! `x$kkproc` and `x$kkarg`, the bases of `dba_procedures` and `dba_arguments`: the subprograms of units and their
+//! parameters. `x$kkdcol`, the base of `dict_columns`.
 //!
-//! They are read from the units' sources, those of the built-in packages included. A source that cannot be parsed has a
-//! row for the unit.
+//! The rows are read from the sources of the units, including the built-in packages. A unit whose source cannot be
+//! parsed has one row.
 
 use crate::column::{Row, Type, Type::*, n, t, yes};
 use crate::source::Source;
@@ -38,8 +38,8 @@ pub const ARGUMENTS: &[(&str, Type)] = &[
     ("IN_OUT", V(9)),
 ];
 
-/// The subprograms of a unit that others can call; `overload` counts those of one name from 1, and is 0 where there is
-/// one.
+/// The subprograms of a unit that other units can call; `overload` counts those of one name from 1, and is 0 when there
+/// is only one.
 struct Shown {
     subprogram: Subprogram,
     id: u32,
@@ -68,7 +68,7 @@ fn shown(source: &str) -> Vec<Shown> {
     }
 }
 
-/// The units that can be called, with their sources: those of users, and the built-in packages.
+/// The callable units with their sources: those of users, and the built-in packages.
 fn units(s: &Source<'_>) -> Result<Vec<(ObjectId, bool, String)>> {
     let image = s.instance.storage().dictionary.picture(s.p);
     let mut list = Vec::new();
@@ -88,7 +88,7 @@ fn overload(of: &Shown) -> Value {
     if of.overload == 0 { Value::Null } else { t(of.overload.to_string()) }
 }
 
-/// A row for each subprogram, and for a package one more with neither name nor number.
+/// A row for each subprogram, and for a package one more without name and number.
 pub fn procedures(s: &Source<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (object, is_package, source) in units(s)? {
@@ -115,7 +115,7 @@ pub fn procedures(s: &Source<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A row for each parameter, and before them one for the result of a function.
+/// A row for each parameter, preceded by one for the result of a function.
 pub fn arguments(s: &Source<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (object, _, source) in units(s)? {
@@ -157,8 +157,7 @@ pub fn arguments(s: &Source<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A type as ALL_ARGUMENTS has it: DATA_TYPE, PLS_TYPE, TYPE_NAME and TYPE_SUBNAME. What a name with %TYPE stands for
-/// is not looked up.
+/// A type as in ALL_ARGUMENTS: DATA_TYPE, PLS_TYPE, TYPE_NAME and TYPE_SUBNAME. The type behind %TYPE is not looked up.
 fn named(ty: &TypeRef) -> (String, String, String, String) {
     let none = String::new;
     match &ty.kind {
@@ -218,7 +217,7 @@ fn data_type(name: &str) -> Option<&'static str> {
 
 pub const DICT_COLUMNS: &[(&str, Type)] = &[("TABLE_NAME", V(128)), ("COLUMN_NAME", V(128))];
 
-/// A row for each column of those views of the dictionary that the session may read.
+/// A row for each column of the dictionary views that the session may read.
 pub fn dict_columns(cx: &mut ExecCtx<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (view, _) in dictionary::catalog_views() {

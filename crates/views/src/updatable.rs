@@ -1,4 +1,4 @@
-//! `x$kkvcol`, of which `dba_updatable_columns` is made: which columns of views may be changed.
+//! `x$kkvcol`, the base of `dba_updatable_columns`: the columns of views that DML may change.
 
 use crate::column::{Row, Type, Type::*, n, t, yes};
 use dictionary::base::{Base, obj};
@@ -10,8 +10,8 @@ use types::Result;
 pub const COLUMNS: &[(&str, Type)] =
     &[("OBJ#", N), ("NAME", V(128)), ("UPDATABLE", V(3)), ("INSERTABLE", V(3)), ("DELETABLE", V(3))];
 
-/// A row for each column of a user's view. A view is compiled for it as for a statement that changes it; one that
-/// cannot be has none.
+/// A row for each column of a user's view. The view is compiled as for a DML statement on it; a view that does not
+/// compile has no rows.
 pub fn columns(cx: &mut ExecCtx<'_>, dictionary: &DictionaryShared) -> Result<Vec<Row>> {
     let mut views = Vec::new();
     dictionary.scan_once(cx.p, Base::Obj, &mut |_, row| {

@@ -19,7 +19,7 @@ pub const EVENT_NAME: &[(&str, Type)] = &[
     ("DISPLAY_NAME", V(64)),
 ];
 
-/// What `v$session_wait` has, and `v$session` repeats.
+/// The columns of `v$session_wait`, which `v$session` repeats.
 pub const SESSION_WAIT: &[(&str, Type)] = &[
     ("SID", N),
     ("SEQ#", N),
@@ -128,7 +128,7 @@ pub fn event_name(_: &Source<'_>) -> Vec<Row> {
         .collect()
 }
 
-/// The columns of [`SESSION_WAIT`] after SID; NULLs before a session's first wait.
+/// The columns of [`SESSION_WAIT`] after SID; NULL before the first wait of a session.
 pub fn wait_columns(s: &Source<'_>, sid: u32) -> Row {
     let seen = s.processes.wait_slot(sid).and_then(|slot| slot.view(os::clock::now_ns()));
     let Some(w) = seen else {
@@ -157,7 +157,7 @@ pub fn session_wait(s: &Source<'_>) -> Vec<Row> {
     live.map(|(sid, _)| std::iter::once(n(sid)).chain(wait_columns(s, sid)).collect()).collect()
 }
 
-/// `v$session_wait_history`: the last ten waits of each session that have ended, the latest first.
+/// `v$session_wait_history`: the last ten ended waits of each session, the latest first.
 pub fn session_wait_history(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (sid, _) in s.processes.live() {
@@ -226,7 +226,7 @@ pub fn system_event(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// Waits by class, of all sessions and of users'.
+/// Waits by class, of all sessions and of user sessions.
 pub fn system_wait_class(s: &Source<'_>) -> Vec<Row> {
     let mut sums: Vec<(WaitClass, [u64; 4])> = Vec::new();
     for event in Event::all().filter(|event| event.occurs()) {

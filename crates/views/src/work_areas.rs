@@ -1,4 +1,4 @@
-//! Memory of work areas: what they needed, and what another `pga_aggregate_target` would have made of it.
+//! Memory of work areas: their needs, and estimates for other values of `pga_aggregate_target`.
 
 use exec::work_area::{CLASSES, class_bounds, limit_of};
 use params::Param;
@@ -46,13 +46,13 @@ pub const HISTOGRAM: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Of all bytes that went through work areas the share that did so in memory, in percent; all when there were none.
+/// The percentage of the bytes processed in work areas that needed no extra pass; 100 when there were none.
 fn hit_percentage(bytes: u64, extra: u64) -> Value {
     let all = bytes as f64 + extra as f64;
     real(if all > 0.0 { 100.0 * bytes as f64 / all } else { 100.0 }, 2)
 }
 
-/// What is counted, and nothing else.
+/// Only figures that are counted.
 pub fn pgastat(s: &Source<'_>) -> Vec<Row> {
     let target = s.instance.params().number(Param::PgaAggregateTarget) as u64;
     let totals = s.shared.areas.totals();
@@ -72,7 +72,7 @@ pub fn pgastat(s: &Source<'_>) -> Vec<Row> {
     rows.into_iter().map(|(name, value, unit)| vec![t(name), value, t(unit), n(0u32)]).collect()
 }
 
-/// A row for each target; none while nothing is counted.
+/// A row for each target; no rows while nothing is counted.
 pub fn target_advice(s: &Source<'_>) -> Vec<Row> {
     let (bytes, estimates) = s.shared.areas.estimates();
     let row = |e: exec::work_area::TargetEstimate| {

@@ -9,7 +9,7 @@ pub const NAMES: &[(&str, Type)] = &[("TZNAME", V(64)), ("TZABBREV", V(64)), ("C
 
 pub const FILE: &[(&str, Type)] = &[("FILENAME", V(20)), ("VERSION", N), ("CON_ID", N)];
 
-/// Each region with each abbreviation of its times.
+/// Each region with each abbreviation of its offsets.
 pub fn names(_: &Source<'_>) -> Vec<Row> {
     let rows = |region: Region| {
         let row = move |abbreviation: &str| vec![t(region.name()), t(abbreviation), n(0u64)];
@@ -18,7 +18,7 @@ pub fn names(_: &Source<'_>) -> Vec<Row> {
     Region::all().flat_map(rows).collect()
 }
 
-/// The release of the IANA data that is in the program: 2026a is 202601.
+/// The release of the built-in IANA data: 2026a is 202601.
 pub fn file(_: &Source<'_>) -> Vec<Row> {
     vec![vec![t(format!("tzdata{ZONES_RELEASE}")), n(zones_version()), n(0u64)]]
 }
