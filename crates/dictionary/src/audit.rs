@@ -1,7 +1,7 @@
-//! Auditing: what is to be audited, as the dictionary has it, and the trail, AUD$.
+//! Auditing: the settings in the dictionary, and the trail, AUD$.
 //!
-//! The rows of the trail are written without DDL, each event in a transaction of its own: the rollback of what was
-//! audited does not touch it.
+//! The rows of the trail are written without DDL, each event in a separate transaction, so the rollback of an audited
+//! statement does not remove them (D12).
 
 use crate::base::{Base, aud, aud_policy, aud_policy_option, aud_policy_user, audit_option, dam_last_arch_ts};
 use crate::change::Change;
@@ -13,15 +13,15 @@ use std::rc::Rc;
 use txn::{LockWait, NoHook, Txn};
 use types::{Result, Timestamp, Value};
 
-/// ACTION# of a logon and a logoff.
+/// ACTION# of a logon.
 pub const LOGON: u16 = 100;
 /// ACTION# of a logoff.
 pub const LOGOFF: u16 = 101;
 
-/// ACTION# of the call of a procedure.
+/// ACTION# of a procedure call.
 pub const EXECUTE: u16 = 116;
 
-/// What a rule is about.
+/// The subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RuleKind {
@@ -44,7 +44,7 @@ impl RuleKind {
     }
 }
 
-/// For whom a rule is.
+/// The users of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Whom {
     All,
@@ -53,7 +53,7 @@ pub enum Whom {
 }
 
 impl Whom {
-    /// Whether it is for this user; `None` is a name that nobody has.
+    /// True when the rule applies to the user; `None` is a name without a user.
     pub fn is(&self, user: Option<u32>) -> bool {
         match self {
             Whom::All => true,
@@ -63,22 +63,22 @@ impl Whom {
     }
 }
 
-/// Something to be audited.
+/// An audit rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditRule {
     pub kind: RuleKind,
     /// An action, a privilege, or ALL.
     pub option: Rc<str>,
-    /// For [`RuleKind::Object`].
+    /// The object, for [`RuleKind::Object`].
     pub object: u32,
-    /// The policy that says so; none for the statement AUDIT.
+    /// The policy of the rule; `None` for a rule of the statement AUDIT.
     pub policy: Option<Rc<str>>,
     pub whom: Whom,
     pub success: bool,
     pub failure: bool,
 }
 
-/// The parts of rules, as they are read.
+/// Collects the parts of rules while they are read.
 #[derive(Debug, Default)]
 pub(crate) struct AuditReader {
     rules: Vec<AuditRule>,
@@ -163,7 +163,7 @@ impl AuditReader {
     }
 }
 
-/// The statements and objects to audit.
+/// The audit settings of statements and objects.
 #[derive(Debug, Default)]
 pub struct AuditSettings {
     rules: Vec<AuditRule>,
@@ -180,7 +180,7 @@ impl AuditSettings {
         self.policies.iter().find(|(have, _)| &**have == name).map(|(_, number)| *number)
     }
 
-    /// A number that no policy has.
+    /// An unused policy number.
     pub fn next_policy(&self) -> u32 {
         self.policies.iter().map(|(_, number)| *number).max().unwrap_or(0) + 1
     }
@@ -191,7 +191,7 @@ impl AuditSettings {
 pub struct AuditRecord {
     pub session: i64,
     pub entry: i64,
-    /// When the instance started, in seconds since 1970: with the session's number it names the session.
+    /// Start time of the instance in seconds since 1970: identifies the session together with its number.
     pub startup: i64,
     pub sid: u32,
     pub at: Option<Timestamp>,
@@ -212,15 +212,15 @@ pub struct AuditRecord {
     pub privilege: String,
     pub policies: String,
     pub info: String,
-    /// The user who has opened the session for its user; empty for none.
+    /// The proxy user of the session; empty for none.
     pub proxy: String,
-    /// Whether the statement AUDIT, too, asked for it.
+    /// True when the statement AUDIT requires the row too.
     pub by_option: bool,
-    /// Of a logoff: logical reads, physical reads, logical writes, processor time in hundredths of a second.
+    /// For a logoff: logical reads, physical reads, logical writes, processor time in hundredths of a second.
     pub figures: Option<[u64; 4]>,
 }
 
-/// As many bytes of a text as fit, at a character's end.
+/// The longest prefix of a text that fits, cut at a character boundary.
 fn cut(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
@@ -271,8 +271,8 @@ impl AuditRecord {
 }
 
 impl DictionaryShared {
-    /// Writes a row of the audit trail, and commits it. `outer` is the transaction that the process has open, whose
-    /// locks on the trail serve here, too. Whether the commit is waited for is the caller's to say.
+    /// Writes a row of the audit trail and commits it. `outer` is the open transaction of the process; its locks on the
+    /// trail also protect this one. The caller decides whether to wait for the commit.
     ///
     /// # Errors
     /// Those of inserting a row.
@@ -288,11 +288,11 @@ impl DictionaryShared {
     }
 }
 
-/// Rows of the trail that one transaction deletes.
+/// Rows of the trail deleted by one transaction.
 const CLEANED_AT_ONCE: usize = 1000;
 
 impl DictionaryShared {
-    /// Up to when the trail of that type was said to be archived.
+    /// The time up to which the trail of this type was archived.
     ///
     /// # Errors
     /// Those of reading.
@@ -309,7 +309,7 @@ impl DictionaryShared {
         Ok(found)
     }
 
-    /// Notes up to when the trail of that type has been archived, or forgets it, in a transaction of its own.
+    /// Stores or deletes the time up to which the trail of this type was archived, in a separate transaction.
     ///
     /// # Errors
     /// Those of changing a row.
@@ -330,9 +330,8 @@ impl DictionaryShared {
         }
     }
 
-    /// Deletes the rows of the trail from before a moment, or all of them, in transactions of its own. Rows that
-    /// another session is
-    /// just deleting are left to it. Gives how many it has deleted.
+    /// Deletes the rows of the trail before a time, or all rows, in separate transactions. Skips rows that another
+    /// session is deleting. Returns the number of deleted rows.
     ///
     /// # Errors
     /// Those of changing rows; ORA-01013 and ORA-00028 between two transactions.
@@ -378,7 +377,7 @@ impl DictionaryShared {
     }
 }
 
-/// The actions of an option of the statement AUDIT; none for a word that is no option.
+/// The actions of an option of the statement AUDIT; `None` for an unknown option.
 pub fn actions_of(option: &str) -> Option<&'static [&'static str]> {
     const GROUPS: &[(&str, &[&str])] = &[
         ("SESSION", &["LOGON", "LOGOFF"]),
@@ -427,7 +426,7 @@ pub fn actions_of(option: &str) -> Option<&'static [&'static str]> {
     GROUPS.iter().find(|(name, _)| *name == option).map(|(_, actions)| *actions)
 }
 
-/// Actions that policies can name, and objects be audited for.
+/// Actions that policies and object auditing accept.
 pub const ACTIONS: &[&str] = &[
     "ALL",
     "LOGON",
@@ -506,11 +505,11 @@ pub const ACTIONS: &[&str] = &[
     "PURGE",
 ];
 
-/// Actions of which an object can be audited.
+/// Actions that can be audited on an object.
 pub const OBJECT_ACTIONS: &[&str] =
     &["ALL", "SELECT", "INSERT", "UPDATE", "DELETE", "LOCK", "GRANT", "ALTER", "AUDIT", "COMMENT", "INDEX", "RENAME"];
 
-/// The action that uses a privilege, and whether it uses it only on what another owns; none for one whose use is not
+/// The action that uses a privilege, and whether it uses it only on objects of other users; `None` when its use is not
 /// audited.
 pub fn action_of_privilege(privilege: &str) -> Option<(String, bool)> {
     let fixed = match privilege {

@@ -1,8 +1,8 @@
-//! The base tables: what the dictionary is made of.
+//! The base tables of the dictionary.
 //!
-//! They have Oracle's names and, where they matter to queries that people write, Oracle's columns. All of them are heap
-//! tables in SYSTEM, created in the order of this list when the database is created; their definitions are in the code,
-//! everything else is read from them.
+//! They have Oracle's names and, where users query them, Oracle's columns. All are heap tables in SYSTEM, created in
+//! the order of this list with the database. Their definitions are in the code; all other definitions are read from
+//! them.
 
 use crate::{ColumnDef, UserId};
 use std::sync::LazyLock;
@@ -43,7 +43,7 @@ pub struct BaseTable {
     pub columns: &'static [(&'static str, BaseType)],
 }
 
-/// A column's name: that of its constant unless the list says another, which is no word of Rust.
+/// The name of a column: that of its constant, unless the list gives another, which is not a Rust identifier.
 macro_rules! column_name {
     ($column:ident) => {
         stringify!($column)
@@ -61,7 +61,7 @@ macro_rules! base_tables {
         pub enum Base { $($(#[$doc])* $variant),* }
 
         impl Base {
-            /// All of them, in the order in which they are created.
+            /// All base tables in the order of their creation.
             pub const ALL: &'static [Base] = &[$(Base::$variant),*];
         }
 
@@ -84,9 +84,9 @@ macro_rules! base_tables {
 }
 
 base_tables! {
-    /// Where the base tables are: the first segment of SYSTEM, so that it can be found without the dictionary.
+    /// The places of the base tables. It is the first segment of SYSTEM, so it can be found without the dictionary.
     Bootstrap "BOOTSTRAP$" 59 bootstrap { OBJ "OBJ#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, NAME V(128) }
-    /// Objects. SPARE1 is the SCN at the object's last DDL, which tells its states apart where MTIME does not.
+    /// Objects. SPARE1 is the SCN of the object's last DDL, which distinguishes states with the same MTIME.
     Obj "OBJ$" 18 obj {
         OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, OWNER "OWNER#" N, NAME V(128), NAMESPACE N, SUBNAME V(128),
         TYPE "TYPE#" N, CTIME D, MTIME D, STIME D, STATUS N, FLAGS N,
@@ -104,8 +104,8 @@ base_tables! {
         NULLS "NULL$" N, DEFAULT "DEFAULT$" V(4000), CHARSETFORM N, CHARLENGTH N, PROPERTY N,
         VIRTUAL "VIRTUAL$" V(4000), SEQ "SEQ#" N,
     }
-    /// Statistics of columns, and from INTCOL# 1001 on of column groups. LOWVAL and HIVAL are stored values, MINIMUM and
-    /// MAXIMUM their places. FLAGS: the kind of histogram and [`crate::statistics::flags`].
+    /// Statistics of columns and, from INTCOL# 1001 on, of column groups. LOWVAL and HIVAL are stored values, MINIMUM
+    /// and MAXIMUM their numbers for interpolation. FLAGS: the kind of histogram and [`crate::statistics::flags`].
     HistHead "HIST_HEAD$" 225 hist_head {
         OBJ "OBJ#" N, COL "INTCOL#" N, BUCKETS "BUCKET_CNT" N, NULLCNT "NULL_CNT" N, TIMESTAMP "TIMESTAMP#" D,
         SAMPLE "SAMPLE_SIZE" N, MINIMUM N, MAXIMUM N, DISTCNT N, LOWVAL R(1000), HIVAL R(1000), DENSITY N, AVGCLN N,
@@ -116,48 +116,48 @@ base_tables! {
         OBJ "OBJ#" N, COL "INTCOL#" N, BUCKET N, ENDPOINT N, EPVALUE V(1000), EPVALUE_RAW R(1000),
         REPEATS "EP_REPEAT_COUNT" N,
     }
-    /// Column groups: COLUMNS are numbers of columns with commas between them, INTCOL# is where HIST_HEAD$ has the
-    /// group's statistics.
+    /// Column groups: COLUMNS are column numbers separated by commas, INTCOL# is the number of the group in HIST_HEAD$.
     StatsExtension "STATS_EXTENSION$" 227 stats_extension {
         OBJ "OBJ#" N, COL "INTCOL#" N, NAME V(128), COLUMNS V(4000), CREATOR V(8),
     }
-    /// Rows changed since a table's statistics were gathered. FLAGS 1: the table was truncated. Not in the picture, so
-    /// changed without moving the epoch.
+    /// Rows changed since a table's statistics were gathered. FLAGS 1: the table was truncated. No picture contains it,
+    /// so it is changed without moving the epoch (D15).
     ModsAll "MON_MODS_ALL$" 228 mods_all {
         OBJ "OBJ#" N, INSERTS N, UPDATES N, DELETES N, TIMESTAMP D, FLAGS N,
     }
-    /// Statistics of the dictionary's own tables and of fixed tables, which have no row in TAB$. HIST_HEAD$ has those
-    /// of their columns by OBJ#. A fixed table is found by its name: its number here is one of its own.
+    /// Statistics of dictionary tables and fixed tables, which have no row in TAB$. HIST_HEAD$ holds those of their
+    /// columns by OBJ#. A fixed table is found by name; its number here is used only for its statistics (D14).
     TabStats "TAB_STATS$" 236 tab_stats {
         OBJ "OBJ#" N, NAME V(128), ROWCNT N, BLKCNT N, AVGRLN N, SAMPLESIZE N, ANALYZETIME D, STATFLAGS N,
     }
     /// System statistics: SYSSTATS_INFO (STATUS, DSTART, DSTOP) and SYSSTATS_MAIN have Oracle's names; SYSSTATS_TEMP
-    /// has the counts of reads at the start of a workload.
+    /// holds the counts of reads at the start of a workload.
     AuxStats "AUX_STATS$" 235 aux_stats { SNAME V(30), PNAME V(30), PVAL1 N, PVAL2 V(255) }
-    /// Uses of columns in predicates, one a hard parse and kind. Not in the picture, as MON_MODS_ALL$.
+    /// Uses of columns in predicates, one per hard parse and kind. No picture contains it, like MON_MODS_ALL$.
     ColUsage "COL_USAGE$" 234 col_usage {
         OBJ "OBJ#" N, COL "INTCOL#" N, EQUALITY "EQUALITY_PREDS" N, EQUIJOIN "EQUIJOIN_PREDS" N,
         NONEQUIJOIN "NONEQUIJOIN_PREDS" N, RANGE "RANGE_PREDS" N, LIKE "LIKE_PREDS" N, NULL "NULL_PREDS" N,
         TIMESTAMP D, FLAGS N,
     }
-    /// Preferences of DBMS_STATS; OBJ# 0 has those of the database.
+    /// Preferences of DBMS_STATS; those of the database have OBJ# 0.
     StatPref "OPTSTAT_USER_PREFS$" 229 stat_pref { OBJ "OBJ#" N, PNAME V(30), VALUE "VALCHAR" V(4000), CHANGED "CHGTIME" D }
-    /// Statistics that tables had until SAVTIME; all figures are null where there were none. FLAGS are STATFLAGS.
+    /// Earlier statistics of tables, in force until SAVTIME; all figures are NULL when there were none. FLAGS are
+    /// STATFLAGS.
     TabHistory "WRI$_OPTSTAT_TAB_HISTORY" 230 tab_history {
         OBJ "OBJ#" N, SAVTIME T, FLAGS N, ROWCNT N, BLKCNT N, AVGRLN N, SAMPLESIZE N, ANALYZETIME D,
     }
-    /// The same of indexes; BO# is the table.
+    /// Earlier statistics of indexes; BO# is the table.
     IndHistory "WRI$_OPTSTAT_IND_HISTORY" 231 ind_history {
         OBJ "OBJ#" N, BO "BO#" N, SAVTIME T, FLAGS N, ROWCNT N, BLEVEL N, LEAFCNT N, DISTKEY N, LBLKKEY N, DBLKKEY N, CLUFAC N,
         SAMPLESIZE N, ANALYZETIME D,
     }
-    /// The same of columns: SAVTIME behind the columns of HIST_HEAD$.
+    /// Earlier statistics of columns: the columns of HIST_HEAD$ and SAVTIME.
     HeadHistory "WRI$_OPTSTAT_HISTHEAD_HISTORY" 232 head_history {
         OBJ "OBJ#" N, COL "INTCOL#" N, BUCKETS "BUCKET_CNT" N, NULLCNT "NULL_CNT" N, TIMESTAMP "TIMESTAMP#" D,
         SAMPLE "SAMPLE_SIZE" N, MINIMUM N, MAXIMUM N, DISTCNT N, LOWVAL R(1000), HIVAL R(1000), DENSITY N, AVGCLN N,
         FLAGS N, SAVTIME T,
     }
-    /// The same of endpoints: SAVTIME behind the columns of HISTGRM$.
+    /// Earlier endpoints: the columns of HISTGRM$ and SAVTIME.
     HistgrmHistory "WRI$_OPTSTAT_HISTGRM_HISTORY" 233 histgrm_history {
         OBJ "OBJ#" N, COL "INTCOL#" N, BUCKET N, ENDPOINT N, EPVALUE V(1000), EPVALUE_RAW R(1000),
         REPEATS "EP_REPEAT_COUNT" N, SAVTIME T,
@@ -180,8 +180,8 @@ base_tables! {
     }
     /// Names of constraints.
     Con "CON$" 28 con { OWNER "OWNER#" N, NAME V(128), CON "CON#" N }
-    /// Constraints: TYPE# 1 check, 2 primary key, 3 unique, 4 foreign key, 7 not null. ENABLED is the index's number
-    /// for keys.
+    /// Constraints: TYPE# 1 check, 2 primary key, 3 unique, 4 foreign key, 7 not null. For keys, ENABLED is the number
+    /// of the index.
     Cdef "CDEF$" 31 cdef {
         CON "CON#" N, OBJ "OBJ#" N, TYPE "TYPE#" N, ROBJ "ROBJ#" N, RCON "RCON#" N, CONDITION V(4000), REFACT N,
         ENABLED N, DEFER N, MTIME D, INDEX "INDEX#" N,
@@ -190,41 +190,41 @@ base_tables! {
     Ccol "CCOL$" 32 ccol { CON "CON#" N, OBJ "OBJ#" N, COL "COL#" N, POS "POS#" N }
     /// Views.
     View "VIEW$" 69 view { OBJ "OBJ#" N, COLS N, PROPERTY N, TEXTLENGTH N, TEXT V(32767) }
-    /// Sequences. HIGHWATER is the first number not yet given to a cache, STARTWITH that of START WITH.
+    /// Sequences. HIGHWATER is the first number not yet given to a cache; STARTWITH is the value of START WITH.
     Seq "SEQ$" 80 seq {
         OBJ "OBJ#" N, INCREMENT "INCREMENT$" N, MINVALUE N, MAXVALUE N, CYCLE "CYCLE#" N, ORDER "ORDER$" N,
         CACHE N, HIGHWATER N, STARTWITH N,
     }
-    /// Source of stored units, a row a line.
+    /// Source of stored units, one row per line.
     Source "SOURCE$" 95 source { OBJ "OBJ#" N, LINE N, SOURCE V(4000) }
     /// Compilation errors.
     Error "ERROR$" 96 error {
         OBJ "OBJ#" N, SEQUENCE "SEQUENCE#" N, LINE N, POSITION "POSITION#" N, TEXT V(4000), ATTRIBUTE "PROPERTY" N,
     }
-    /// Users (TYPE# 1) and roles (0). SPARE4 is the verifier. ASTATUS: 0 open, 1 expired, 8 locked; what logons add is
-    /// in USER_LOGON$, whose row is void when its LSEQ# is not this one. LTIME is when the account was locked by ALTER
-    /// USER. DEFROLE says which roles a session begins with: 0 none, 1 all, 2 those of DEFROLE$, 3 all but those.
+    /// Users (TYPE# 1) and roles (0). SPARE4 is the verifier. ASTATUS: 0 open, 1 expired, 8 locked; the logon state is
+    /// in USER_LOGON$, in a row that is void when its LSEQ# differs. LTIME is the time of the lock by ALTER USER.
+    /// DEFROLE tells the roles that a session begins with: 0 none, 1 all, 2 those in DEFROLE$, 3 all except those.
     User "USER$" 22 user {
         USER "USER#" N, NAME V(128), TYPE "TYPE#" N, PASSWORD V(4000), DATATS "DATATS#" N, TEMPTS "TEMPTS#" N,
         CTIME D, PTIME D, ASTATUS N, PROFILE V(128), SPARE4 V(1000), LTIME D, LSEQ "LSEQ#" N,
         DEFROLE N,
     }
-    /// What logons leave behind, one row a user and one for all names that nobody has (USER# 4294967295): failures in a
-    /// row, when the account was locked for them, when the grace of the password set at GRACE_OF ends, the last logon.
-    /// Changed without DDL.
+    /// The logon state of each user, and of all names without a user (USER# 4294967295): consecutive failures, the time
+    /// of the lock for them, the end of the grace period of the password set at GRACE_OF, the last logon. Changed
+    /// without DDL (D11).
     UserLogon "USER_LOGON$" 210 user_logon {
         USER "USER#" N, LSEQ "LSEQ#" N, LCOUNT N, LTIME D, GRACE_END D, GRACE_OF D, LAST T,
     }
-    /// Passwords that users had, as verifiers.
+    /// Earlier passwords of users, as verifiers.
     UserHistory "USER_HISTORY$" 211 user_history { USER "USER#" N, PASSWORD V(4000), PASSWORD_DATE D }
     /// Names of profiles; DEFAULT is number 0.
     Profname "PROFNAME$" 212 profname { PROFILE "PROFILE#" N, NAME V(128) }
     /// Limits of profiles: LIMIT# -1 is DEFAULT, 2147483647 UNLIMITED; times are in seconds. TYPE# 0 kernel, 1
-    /// password. FUNCTION is the name of a password's verify function, whose number LIMIT# is.
+    /// password. For a password verify function, FUNCTION is its name and LIMIT# its number.
     Profile "PROFILE$" 213 profile { PROFILE "PROFILE#" N, RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, LIMIT "LIMIT#" N, FUNCTION "FUNCTION" V(128) }
     /// Names of the resources that profiles limit.
     ResourceMap "RESOURCE_MAP" 214 resource_map { RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, NAME V(32) }
-    /// The audit trail. ACTION# is the statement's command; LOGOFF rows have the session's figures.
+    /// The audit trail. ACTION# is the command number of the statement; LOGOFF rows have the session's figures.
     Aud "AUD$" 215 aud {
         SESSIONID N, ENTRYID N, STARTUP N, SID N, EVENT_TIMESTAMP T, DBUSERNAME V(128), CURRENT_USER V(128), OS_USERNAME V(128),
         USERHOST V(128), TERMINAL V(64), OS_PROCESS V(24), CLIENT_PROGRAM_NAME V(84), AUTHENTICATION V(40), ACTION "ACTION#" N, ACTION_NAME V(64),
@@ -232,39 +232,39 @@ base_tables! {
         POLICIES V(1000), INFO V(400), OPTIONS N,
         LOGOFF_LREAD N, LOGOFF_PREAD N, LOGOFF_LWRITE N, SESSION_CPU N, DBPROXY "DBPROXY_USERNAME" V(128),
     }
-    /// Options of AUDIT: KIND 0 statements, 1 a privilege, 2 actions on the object OBJ#. USER# is null for everybody.
-    /// SUCCESS and FAILURE are 1 where they are audited.
+    /// Options of AUDIT: KIND 0 statements, 1 a privilege, 2 actions on the object OBJ#. USER# is NULL for all users.
+    /// SUCCESS and FAILURE are 1 for the outcomes that are audited.
     AuditOption "AUDIT$" 216 audit_option {
         USER "USER#" N, KIND N, OPTION "OPTION$" V(128), OBJ "OBJ#" N, SUCCESS N, FAILURE N,
     }
     /// Audit policies.
     AudPolicy "AUD_POLICY$" 217 aud_policy { POLICY "POLICY#" N, NAME V(128), BUILTIN N, CTIME D }
-    /// What they audit: KIND 0 an action, 1 a privilege, 2 an action on the object OBJ#.
+    /// The options of audit policies: KIND 0 an action, 1 a privilege, 2 an action on the object OBJ#.
     AudPolicyOption "AUD_POLICY_OPTION$" 218 aud_policy_option { POLICY "POLICY#" N, KIND N, OPTION "OPTION$" V(128), OBJ "OBJ#" N }
-    /// For whom policies are enabled: MODE 0 everybody (USER# null), 1 BY, 2 EXCEPT.
+    /// The users for whom policies are enabled: MODE 0 all users (USER# NULL), 1 BY, 2 EXCEPT.
     AudPolicyUser "AUD_POLICY_USER$" 219 aud_policy_user { POLICY "POLICY#" N, MODE "MODE$" N, USER "USER#" N, SUCCESS N, FAILURE N }
-    /// System privileges (negative numbers) and roles (user numbers) granted.
+    /// Grants of system privileges (negative numbers) and roles (user numbers).
     Sysauth "SYSAUTH$" 98 sysauth { GRANTEE "GRANTEE#" N, PRIVILEGE "PRIVILEGE#" N, SEQUENCE "SEQUENCE#" N, OPTION "OPTION$" N }
-    /// Object privileges granted.
+    /// Grants of object privileges.
     Objauth "OBJAUTH$" 99 objauth {
         OBJ "OBJ#" N, GRANTOR "GRANTOR#" N, GRANTEE "GRANTEE#" N, PRIVILEGE "PRIVILEGE#" N, SEQUENCE "SEQUENCE#" N, COL "COL#" N,
         OPTION "OPTION$" N,
     }
-    /// Who may connect as whom: FLAGS 1 with all roles of the client, 2 with none, 4 with those of PROXY_ROLE_INFO$, 8
-    /// with all but those. CREDENTIAL_TYPE# 5 asks for the client's password besides.
+    /// Proxy users: FLAGS 1 with all roles of the client, 2 with none, 4 with those in PROXY_ROLE_INFO$, 8 with all
+    /// except those. CREDENTIAL_TYPE# 5 requires the client's password too.
     Proxy "PROXY_INFO$" 221 proxy { CLIENT "CLIENT#" N, PROXY "PROXY#" N, CREDENTIAL "CREDENTIAL_TYPE#" N, FLAGS N }
-    /// Roles that CONNECT THROUGH lists.
+    /// Roles listed by CONNECT THROUGH.
     ProxyRole "PROXY_ROLE_INFO$" 222 proxy_role { CLIENT "CLIENT#" N, PROXY "PROXY#" N, ROLE "ROLE#" N }
-    /// Editions, and the edition that each is a child of; the first is nobody's.
+    /// Editions and their parent editions; the first has none.
     Edition "EDITION$" 223 edition { OBJ "OBJ#" N, PARENT "P_OBJ#" N }
-    /// Pools of server processes, and whether each is to be there: STATUS 1 when it was started.
+    /// Connection pools; STATUS 1 for a pool that was started.
     Cpool "CPOOL$" 224 cpool {
         POOL "CONNECTION_POOL" V(128), STATUS N, MINSIZE N, MAXSIZE N, INCRSIZE N, CACHED "SESSION_CACHED_CURSORS" N,
         INACTIVITY "INACTIVITY_TIMEOUT" N, THINK "MAX_THINK_TIME" N, USES "MAX_USE_SESSION" N,
         LIFETIME "MAX_LIFETIME_SESSION" N, BROKERS "NUM_CBROK" N, CONNECTIONS "MAXCONN_CBROK" N,
         TXN_THINK "MAX_TXN_THINK_TIME" N,
     }
-    /// Roles that ALTER USER ... DEFAULT ROLE lists.
+    /// Roles listed by ALTER USER ... DEFAULT ROLE.
     Defrole "DEFROLE$" 100 defrole { USER "USER#" N, ROLE "ROLE#" N }
     /// INHERIT PRIVILEGES granted on users.
     Userauth "USERAUTH$" 101 userauth { USER "USER#" N, GRANTOR "GRANTOR#" N, GRANTEE "GRANTEE#" N }
@@ -282,7 +282,7 @@ base_tables! {
         THIS_DATE D, NEXT_DATE D, TOTAL N, INTERVAL "INTERVAL#" V(200), FAILURES N, FLAG N,
         WHAT V(4000), NLSENV V(4000), FIELD1 N, SID N,
     }
-    /// Up to when the audit trail has been archived, by the type of the trail.
+    /// The times up to which the audit trails have been archived, by type of trail.
     DamLastArchTs "DAM_LAST_ARCH_TS$" 220 dam_last_arch_ts { TRAIL "AUDIT_TRAIL_TYPE#" N, LAST_ARCHIVE_TIMESTAMP T }
     /// Database properties.
     Props "PROPS$" 115 props { NAME V(128), VALUE "VALUE$" V(4000), COMMENT "COMMENT$" V(4000) }
@@ -290,9 +290,9 @@ base_tables! {
     Ts "TS$" 16 ts { TS "TS#" N, NAME V(30), CONTENTS "CONTENTS$" N, BLOCKSIZE N, STATUS "ONLINE$" N }
     /// Quotas of users on tablespaces, in blocks; -1 is unlimited.
     Tsq "TSQ$" 23 tsq { TS "TS#" N, USER "USER#" N, MAXBLOCKS N }
-    /// Segments that were dropped and whose blocks are still to be given back.
+    /// Dropped segments whose blocks are not freed yet.
     DroppedSegment "DROPPED_SEGMENT$" 17 dropped_segment { FILE "FILE#" N, BLOCK "BLOCK#" N, DATAOBJ "DATAOBJ#" N }
-    /// Which SCN was when.
+    /// The mapping of SCNs to times.
     ScnTime "SMON_SCN_TIME" 146 scn_time {
         THREAD N, TIME_MP N, TIME_DP D, SCN_WRP N, SCN_BAS N, NUM_MAPPINGS N,
         TIM_SCN_MAP V(4000), SCN N, ORIG_THREAD N,
@@ -305,7 +305,7 @@ base_tables! {
     ObjectTypeMap "OBJECT_TYPE_MAP" 124 object_type_map { TYPE "TYPE#" N, NAME V(30) }
     /// The table of one row.
     Dual "DUAL" 142 dual { DUMMY V(1) }
-    /// EXPLAIN PLAN's default table: temporary, its rows are the session's own.
+    /// The default table of EXPLAIN PLAN: temporary, each session sees its own rows.
     PlanTable "PLAN_TABLE$" 144 plan_table {
         STATEMENT_ID V(30), PLAN_ID N, TIMESTAMP D, REMARKS V(4000), OPERATION V(30),
         OPTIONS V(255), OBJECT_NODE V(128), OBJECT_OWNER V(128), OBJECT_NAME V(128),
@@ -316,7 +316,7 @@ base_tables! {
         CPU_COST N, IO_COST N, TEMP_SPACE N, ACCESS_PREDICATES V(4000),
         FILTER_PREDICATES V(4000), PROJECTION V(4000), TIME N, QBLOCK_NAME V(128), OTHER_XML V(4000),
     }
-    /// Snapshots of the workload repository. The `WRH$_` tables have their figures, by snapshot.
+    /// Snapshots of the workload repository. The `WRH$_` tables hold their figures, by snapshot.
     Snapshot "WRM$_SNAPSHOT" 160 snapshot {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, STARTUP_TIME D,
         BEGIN_INTERVAL_TIME T, END_INTERVAL_TIME T, FLUSH_ELAPSED N,
@@ -335,7 +335,7 @@ base_tables! {
         LEVEL "LEVEL#" N, GETS N, MISSES N, SLEEPS N, IMMEDIATE_GETS N,
         IMMEDIATE_MISSES N, SPIN_GETS N, WAIT_TIME N,
     }
-    /// Sleeps for mutexes by kind and place.
+    /// Sleeps for mutexes by kind and location.
     HistMutexSleep "WRH$_MUTEX_SLEEP" 163 hist_mutex_sleep {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, MUTEX_TYPE V(32), LOCATION V(80),
         SLEEPS N, WAIT_TIME N,
@@ -346,7 +346,7 @@ base_tables! {
         USAGE N, GETS N, GETMISSES N, SCANS N, SCANMISSES N,
         SCANCOMPLETES N, MODIFICATIONS N, FLUSHES N,
     }
-    /// Statements: totals, and what was added since the snapshot before.
+    /// Statements: totals, and the increase since the previous snapshot.
     HistSqlstat "WRH$_SQLSTAT" 165 hist_sqlstat {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, SQL_ID V(13), PLAN_HASH_VALUE N,
         COMMAND_TYPE N, PARSING_SCHEMA_NAME V(128), EXECUTIONS_TOTAL N,
@@ -358,7 +358,7 @@ base_tables! {
         MODULE V(64), ACTION V(64), VERSION_COUNT N,
         IOWAIT_TOTAL N, IOWAIT_DELTA N, SHARABLE_MEM N,
     }
-    /// Texts of the statements in it.
+    /// Texts of these statements.
     HistSqltext "WRH$_SQLTEXT" 166 hist_sqltext {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, SQL_ID V(13), COMMAND_TYPE N,
         SQL_TEXT V(4000),
@@ -373,7 +373,7 @@ base_tables! {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N,
         STAT_ID N, STAT_NAME V(64), VALUE N,
     }
-    /// What the operating system says of the machine.
+    /// Statistics of the operating system.
     HistOsstat "WRH$_OSSTAT" 169 hist_osstat {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N,
         STAT_ID N, STAT_NAME V(64), VALUE N,
@@ -393,7 +393,7 @@ base_tables! {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N,
         NAME V(64), VALUE N,
     }
-    /// Misses of latches by place.
+    /// Misses of latches by location.
     HistLatchMisses "WRH$_LATCH_MISSES_SUMMARY" 173 hist_latch_misses {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N,
         PARENT_NAME V(64), WHERE_IN_CODE V(64), NWFAIL_COUNT N, SLEEP_COUNT N,
@@ -444,39 +444,39 @@ base_tables! {
         SINGLEBLKRDS N, READTIM N, WRITETIM N, SINGLEBLKRDTIM N, PHYBLKRD N,
         PHYBLKWRT N,
     }
-    /// Waits by how long they took: up to so many microseconds, a power of two.
+    /// Waits by duration: up to a number of microseconds that is a power of two.
     HistEventHistogram "WRH$_EVENT_HISTOGRAM" 181 hist_event_histogram {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N,
         EVENT_ID N, EVENT_NAME V(64), WAIT_CLASS V(64), WAIT_TIME_MICRO N,
         WAIT_COUNT N,
     }
-    /// Undo by intervals of ten minutes; SNAP_ID is the first snapshot that saw it whole.
+    /// Undo by intervals of ten minutes; SNAP_ID is the first snapshot after the end of the interval.
     HistUndostat "WRH$_UNDOSTAT" 182 hist_undostat {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N,
         BEGIN_TIME D, END_TIME D, UNDOTSN N, UNDOBLKS N, TXNCOUNT N,
         MAXCONCURRENCY N, UNXPSTEALCNT N, EXPSTEALCNT N, SSOLDERRCNT N,
         NOSPACEERRCNT N, TUNED_UNDORETENTION N,
     }
-    /// How often snapshots are taken and how long they are kept, in minutes; one row.
+    /// Interval and retention of snapshots in minutes; one row.
     WrControl "WRM$_WR_CONTROL" 183 wr_control {
         DBID N, SNAP_INTERVAL "SNAP_INTERVAL_MIN" N, RETENTION "RETENTION_MIN" N, TOPNSQL N,
         MOST_RECENT_SNAP_ID N,
     }
-    /// Memory of processes by what it is for, in bytes.
+    /// Memory of processes by category, in bytes.
     HistProcessMemory "WRH$_PROCESS_MEM_SUMMARY" 191 hist_process_memory {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, CATEGORY V(15), NUM_PROCESSES N,
         NON_ZERO_ALLOCS N, USED_TOTAL N, ALLOCATED_TOTAL N,
         ALLOCATED_AVG N, ALLOCATED_STDDEV N, ALLOCATED_MAX N,
         MAX_ALLOCATED_MAX N,
     }
-    /// Components of the SGA that could have other sizes.
+    /// Components of the SGA that can be resized.
     HistDynamicComponents "WRH$_MEM_DYNAMIC_COMP" 192 hist_dynamic_components {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, COMPONENT V(64), CURRENT_SIZE N,
         MIN_SIZE N, MAX_SIZE N, USER_SPECIFIED_SIZE N, OPER_COUNT N,
         LAST_OPER_TYPE V(13), LAST_OPER_MODE V(9),
     }
-    /// The totals of all cursors as the last snapshot saw them, and what had been added since the one before: one
-    /// generation of rows.
+    /// The totals of all cursors at the last snapshot, and their increase since the previous one; only the rows of the
+    /// last snapshot are kept.
     SqlstatSeen "WRM$_SQLSTAT_SEEN" 190 sqlstat_seen {
         SEEN N, STARTUP_TIME D, SQL_ID V(13), PLAN_HASH_VALUE N,
         COMMAND_TYPE N, PARSING_SCHEMA_NAME V(128), EXECUTIONS_TOTAL N,
@@ -488,17 +488,17 @@ base_tables! {
         MODULE V(64), ACTION V(64), VERSION_COUNT N,
         IOWAIT_TOTAL N, IOWAIT_DELTA N, SHARABLE_MEM N,
     }
-    /// Snapshots to be kept and compared with.
+    /// Baselines: snapshots that are kept for comparison.
     Baseline "WRM$_BASELINE" 184 baseline {
         DBID N, BASELINE_ID N, BASELINE_NAME V(128), START_SNAP_ID N,
         END_SNAP_ID N, CREATION_TIME D,
     }
-    /// The instances that snapshots were taken of, by when they were started.
+    /// The instances with snapshots, by start time.
     DatabaseInstance "WRM$_DATABASE_INSTANCE" 185 database_instance {
         DBID N, INSTANCE "INSTANCE_NUMBER" N, STARTUP_TIME D, VERSION V(17), DB_NAME V(9),
         INSTANCE_NAME V(16), HOST_NAME V(64), PLATFORM_NAME V(101), BANNER V(160),
     }
-    /// What active sessions did: one sample in ten.
+    /// Samples of active sessions: one in ten.
     HistAsh "WRH$_ACTIVE_SESSION_HISTORY" 196 hist_ash {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, SAMPLE_ID N, SAMPLE_TIME T,
         SAMPLE_TIME_UTC T, USECS_PER_ROW N, SESSION_ID N,
@@ -519,7 +519,7 @@ base_tables! {
         DELTA_TIME N, DELTA_READS "DELTA_READ_IO_REQUESTS" N, DELTA_WRITES "DELTA_WRITE_IO_REQUESTS" N,
         DELTA_READ_BYTES "DELTA_READ_IO_BYTES" N, DELTA_WRITE_BYTES "DELTA_WRITE_IO_BYTES" N,
     }
-    /// Segments that did something: totals, and what was added since the snapshot before.
+    /// Active segments: totals, and the increase since the previous snapshot.
     HistSegStat "WRH$_SEG_STAT" 197 hist_seg_stat {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, TS "TS#" N, OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N,
         LOGICAL_READS_TOTAL N, LOGICAL_READS_DELTA N, BUFFER_BUSY_WAITS_TOTAL N, BUFFER_BUSY_WAITS_DELTA N,
@@ -528,13 +528,13 @@ base_tables! {
         PHYSICAL_WRITE_REQUESTS_TOTAL N, PHYSICAL_WRITE_REQUESTS_DELTA N, ITL_WAITS_TOTAL N, ITL_WAITS_DELTA N,
         ROW_LOCK_WAITS_TOTAL N, ROW_LOCK_WAITS_DELTA N, TABLE_SCANS_TOTAL N, TABLE_SCANS_DELTA N,
     }
-    /// Names of the segments in it; SNAP_ID is the first snapshot that saw them.
+    /// Names of these segments; SNAP_ID is the first snapshot with the segment.
     HistSegStatObj "WRH$_SEG_STAT_OBJ" 198 hist_seg_stat_obj {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, TS "TS#" N, OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, OWNER V(128),
         OBJECT_NAME V(128), SUBOBJECT_NAME V(128), OBJECT_TYPE V(18),
         TABLESPACE_NAME V(30),
     }
-    /// The totals of all segments as the last snapshot saw them: one generation of rows.
+    /// The totals of all segments at the last snapshot; only the rows of the last snapshot are kept.
     SegStatSeen "WRM$_SEG_STAT_SEEN" 199 seg_stat_seen {
         SEEN N, STARTUP_TIME D, TS "TS#" N, OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, OWNER V(128),
         OBJECT_NAME V(128), SUBOBJECT_NAME V(128), OBJECT_TYPE V(18),
@@ -545,13 +545,13 @@ base_tables! {
         PHYSICAL_WRITE_REQUESTS_TOTAL N, PHYSICAL_WRITE_REQUESTS_DELTA N, ITL_WAITS_TOTAL N, ITL_WAITS_DELTA N,
         ROW_LOCK_WAITS_TOTAL N, ROW_LOCK_WAITS_DELTA N, TABLE_SCANS_TOTAL N, TABLE_SCANS_DELTA N,
     }
-    /// What there is a limit for: how much of it is used, and the most there ever was.
+    /// Resources with a limit: the present and the highest use.
     HistResourceLimit "WRH$_RESOURCE_LIMIT" 200 hist_resource_limit {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, RESOURCE_NAME V(30),
         CURRENT_UTILIZATION N, MAX_UTILIZATION N, INITIAL_ALLOCATION V(10),
         LIMIT_VALUE V(10),
     }
-    /// What a crash would leave to do.
+    /// The estimated work of a recovery after a crash.
     HistInstanceRecovery "WRH$_INSTANCE_RECOVERY" 201 hist_instance_recovery {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, RECOVERY_ESTIMATED_IOS N,
         ACTUAL_REDO_BLKS N, TARGET_REDO_BLKS N, LOG_FILE_SIZE_REDO_BLKS N,
@@ -559,28 +559,28 @@ base_tables! {
         FAST_START_IO_TARGET_REDO_BLKS N, TARGET_MTTR N, ESTIMATED_MTTR N,
         CKPT_BLOCK_WRITES N,
     }
-    /// What other sizes of the buffer cache would have read.
+    /// Estimated reads with other sizes of the buffer cache.
     HistDbCacheAdvice "WRH$_DB_CACHE_ADVICE" 202 hist_db_cache_advice {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, BPID N, NAME V(20), BLOCK_SIZE N,
         ADVICE_STATUS V(3), SIZE_FOR_ESTIMATE N, SIZE_FACTOR N,
         BUFFERS_FOR_ESTIMATE N, PHYSICAL_READS N, BASE_PHYSICAL_READS N,
         ACTUAL_PHYSICAL_READS N,
     }
-    /// Metrics of the minutes since the snapshot before.
+    /// Metrics of the minutes since the previous snapshot.
     HistSysmetricSummary "WRH$_SYSMETRIC_SUMMARY" 203 hist_sysmetric_summary {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, BEGIN_TIME D, END_TIME D, INTSIZE N,
         GROUP_ID N, METRIC_ID N, METRIC_NAME V(64), METRIC_UNIT V(64),
         NUM_INTERVAL N, MINVAL N, MAXVAL N, AVERAGE N, STANDARD_DEVIATION N,
         SUM_SQUARES N,
     }
-    /// What other targets would have made of the memory of work areas.
+    /// Estimated memory of work areas with other targets.
     HistPgaTargetAdvice "WRH$_PGA_TARGET_ADVICE" 204 hist_pga_target_advice {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, PGA_TARGET "PGA_TARGET_FOR_ESTIMATE" N,
         PGA_TARGET_FACTOR N, ADVICE_STATUS V(3), BYTES_PROCESSED N,
         ESTD_TIME N, ESTD_EXTRA_BYTES_RW N, ESTD_HIT_PERCENTAGE "ESTD_PGA_CACHE_HIT_PERCENTAGE" N,
         ESTD_OVERALLOC_COUNT N,
     }
-    /// What other sizes of the shared pool would have loaded.
+    /// Estimated loads with other sizes of the shared pool.
     HistSharedPoolAdvice "WRH$_SHARED_POOL_ADVICE" 205 hist_shared_pool_advice {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, SIZE_FOR_ESTIMATE "SHARED_POOL_SIZE_FOR_ESTIMATE" N,
         SIZE_FACTOR "SHARED_POOL_SIZE_FACTOR" N, ESTD_LC_SIZE N, ESTD_LC_MEMORY_OBJECTS N,
@@ -588,7 +588,7 @@ base_tables! {
         ESTD_LC_LOAD_TIME N, ESTD_LC_LOAD_TIME_FACTOR N,
         ESTD_LC_MEMORY_OBJECT_HITS N,
     }
-    /// What other sizes of the SGA would have read.
+    /// Estimated reads with other sizes of the SGA.
     HistSgaTargetAdvice "WRH$_SGA_TARGET_ADVICE" 206 hist_sga_target_advice {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, SGA_SIZE N, SGA_SIZE_FACTOR N,
         ESTD_DB_TIME N, ESTD_PHYSICAL_READS N,
@@ -597,7 +597,7 @@ base_tables! {
     HistPgastat "WRH$_PGASTAT" 207 hist_pgastat {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, NAME V(64), VALUE N,
     }
-    /// Work areas by what they needed.
+    /// Work areas by the memory that they needed.
     HistWorkareas "WRH$_SQL_WORKAREA_HISTOGRAM" 208 hist_workareas {
         SNAP_ID N, DBID N, INSTANCE "INSTANCE_NUMBER" N, LOW_OPTIMAL_SIZE N,
         HIGH_OPTIMAL_SIZE N, OPTIMAL_EXECUTIONS N, ONEPASS_EXECUTIONS N,
@@ -605,7 +605,8 @@ base_tables! {
     }
 }
 
-/// An index on a base table. SQL and [`crate::Change`] keep its entries, and nothing else changes a table that has one.
+/// An index on a base table. SQL and [`crate::Change`] maintain its entries, and no other code changes a table that has
+/// one (D10).
 #[derive(Debug)]
 pub struct BaseIndex {
     pub name: &'static str,
@@ -618,9 +619,9 @@ const fn index(name: &'static str, object: u32, table: Base, columns: &'static [
     BaseIndex { name, object: ObjectId(object), table, columns }
 }
 
-/// The indexes on base tables. A definition is read by the numbers and names of objects, however many there are; a
-/// report reads the rows of two snapshots. None is unique: a rollback may leave a key twice for a while, and rows are
-/// compared with the key anyway.
+/// The indexes on base tables. Definitions are read by the numbers and names of objects, at a cost that does not depend
+/// on the size of the dictionary; a report reads the rows of two snapshots. None is unique: after a rollback a key may
+/// be present twice for a while, and rows are compared with the key anyway.
 pub const BASE_INDEXES: &[BaseIndex] = &[
     index("WRH$_SYSTEM_EVENT_SNAP", 401, Base::HistSystemEvent, &["SNAP_ID"]),
     index("WRH$_LATCH_SNAP", 402, Base::HistLatch, &["SNAP_ID"]),
@@ -710,23 +711,23 @@ static INDEX_COLUMNS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
     BASE_INDEXES.iter().map(|index| index.columns.iter().map(|column| position(index, column)).collect()).collect()
 });
 
-/// The places in [`BASE_INDEXES`] of the indexes of each base table.
+/// The positions in [`BASE_INDEXES`] of the indexes of each base table.
 static INDEXES_OF: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
     let of = |base: &Base| (0..BASE_INDEXES.len()).filter(|n| BASE_INDEXES[*n].table == *base).collect();
     Base::ALL.iter().map(of).collect()
 });
 
-/// The positions of the columns of an index, by its place in [`BASE_INDEXES`].
+/// The column positions of an index, by its position in [`BASE_INDEXES`].
 pub(crate) fn index_columns(index: usize) -> &'static [usize] {
     &INDEX_COLUMNS[index]
 }
 
-/// The first object number that the database gives to objects of users.
+/// The first object number of users' objects.
 pub const FIRST_USER_OBJECT: u32 = 20_000;
 
 impl Base {
-    /// A number that says what all base tables look like: a database whose dictionary was made with another one cannot
-    /// be used. FNV-1a, 64 bits, over names, object numbers, columns and their types.
+    /// A hash of the definitions of all base tables: a database whose dictionary was created with another hash is
+    /// refused. FNV-1a, 64 bits, over names, object numbers, columns and their types.
     pub fn shape() -> u64 {
         let mut all = String::new();
         for table in TABLES {
@@ -735,8 +736,8 @@ impl Base {
         for index in BASE_INDEXES {
             all.push_str(&format!("{} {} {:?} {:?}\n", index.name, index.object.0, index.table, index.columns));
         }
-        // Privileges depend on the objects and roles that a new database is filled with, and name them by number: a
-        // view of the catalog has the number of its place among them.
+        // Privileges refer to the predefined objects and roles by number, and the number of a catalog view is its
+        // position in the list. So the hash covers these too.
         for (name, _) in crate::catalog_views() {
             all.push_str(name);
             all.push('\n');
@@ -751,26 +752,26 @@ impl Base {
         &TABLES[self as usize]
     }
 
-    /// The base table of that name.
+    /// The base table with this name.
     pub fn named(name: &str) -> Option<Base> {
         Base::ALL.iter().copied().find(|base| base.table().name == name)
     }
 
-    /// The base table of that object number.
+    /// The base table with this object number.
     pub fn of_object(object: ObjectId) -> Option<Base> {
-        // Asked of every table by number.
+        // A fast path: this is called for every table by number.
         if object.0 >= FIRST_USER_OBJECT {
             return None;
         }
         Base::ALL.iter().copied().find(|base| base.table().object == object)
     }
 
-    /// The places of its indexes in [`BASE_INDEXES`].
+    /// The positions of its indexes in [`BASE_INDEXES`].
     pub(crate) fn indexes(self) -> &'static [usize] {
         &INDEXES_OF[self as usize]
     }
 
-    /// The place in [`BASE_INDEXES`] of the index whose key begins with these columns.
+    /// The position in [`BASE_INDEXES`] of the index whose key begins with these columns.
     pub(crate) fn index_on(self, columns: &[usize]) -> Option<usize> {
         self.indexes().iter().copied().find(|n| index_columns(*n).starts_with(columns))
     }
@@ -779,12 +780,12 @@ impl Base {
         self.table().columns.iter().map(|(name, kind)| ColumnDef::new(*name, kind.data_type())).collect()
     }
 
-    /// Base tables belong to SYS.
+    /// The owner of all base tables: SYS.
     pub fn owner(self) -> UserId {
         UserId::SYS
     }
 
-    /// Whether everybody may read it: DUAL and the maps of privileges.
+    /// True when every user may read it: DUAL and the privilege maps.
     pub fn is_public(self) -> bool {
         use Base::*;
         matches!(self, Dual | SystemPrivilegeMap | TablePrivilegeMap)

@@ -1,8 +1,8 @@
 //! The dictionary's rows in the row cache: which keys and caches a commit closes, and database properties.
 //!
-//! The row cache has the stored rows of base tables by the keys of their indexes: all rows of a key are one value. A
-//! change of the dictionary notes the keys of every row that it inserts, changes or deletes, and its commit closes
-//! those. SQL that changes a base table notes none: its commit closes the caches of the table.
+//! The row cache holds the stored rows of base tables by the keys of their indexes: all rows of a key are one value
+//! (D8). A change of the dictionary records the keys of every row that it inserts, changes or deletes, and its commit
+//! closes these keys. SQL that changes a base table records none: its commit closes the caches of the table (D9).
 
 use crate::base::{BASE_INDEXES, Base, props};
 use crate::create::has_property;
@@ -13,7 +13,7 @@ use row_cache::{Cache, CacheSet, Found, KEY_BYTES_MAX, Key, RowCache, RowValue};
 use std::sync::LazyLock;
 use types::{ObjectId, Ora, Result, Value};
 
-/// The caches whose rows come from any of these tables: what a transaction closes that has changed them.
+/// The caches with rows of any of these tables: the caches that a transaction with changes in them must close.
 pub fn caches_of(objects: &[ObjectId]) -> CacheSet {
     let own = objects.iter().filter(|object| object.0 < crate::FIRST_USER_OBJECT);
     let bases = own.filter_map(|object| Base::of_object(*object));
@@ -40,9 +40,9 @@ fn caches_of_base(base: Base) -> &'static [Cache] {
     }
 }
 
-/// The cache that has the rows of a base table by the key of one of its indexes, and whether the keys begin with the
-/// place of the index: where the cache has rows by other indexes, too, and where a key could begin with the mark of
-/// pieces (numbers of fixed tables).
+/// The cache with the rows of a base table by the key of one of its indexes, and whether the keys begin with the
+/// position of the index. They do so if the cache has rows by other indexes too, or if a key could begin with the mark
+/// of long values (numbers of fixed tables).
 fn cache_of_index(index: usize) -> Option<(Cache, bool)> {
     Some(match BASE_INDEXES[index].name {
         "I_OBJ2" => (Cache::Objects, false),
@@ -63,12 +63,12 @@ fn cache_of_index(index: usize) -> Option<(Cache, bool)> {
     })
 }
 
-/// [`cache_of_index`] of all.
+/// [`cache_of_index`] for all indexes.
 static CACHES: LazyLock<Vec<Option<(Cache, bool)>>> =
     LazyLock::new(|| (0..BASE_INDEXES.len()).map(cache_of_index).collect());
 
-/// The cache and the key that rows have by an index: the place of the index ([`cache_of_index`]), numbers with their
-/// most significant byte first, a name. `None` where no cache has them.
+/// The cache and the key of rows by an index: the position of the index ([`cache_of_index`]), numbers with their most
+/// significant byte first, a name. `None` when no cache holds them.
 pub(crate) fn row_key<'v>(index: usize, values: impl Iterator<Item = &'v Value>) -> Option<(Cache, Vec<u8>)> {
     let (cache, has_place) = CACHES[index]?;
     let mut key = Vec::with_capacity(16);
@@ -103,19 +103,19 @@ pub(crate) fn each_row(mut rows: &[u8], f: &mut dyn FnMut(&[u8]) -> Result<()>) 
     Ok(())
 }
 
-/// A row of PROPS$ as a session remembers it: its key in `dc_props`, and what to store when the cache has lost it.
+/// A row of PROPS$ as kept by a session: its key in `dc_props`, and the value to store when the cache has lost it.
 #[derive(Clone, Debug)]
 pub struct Property {
     pub name: String,
     hash: u64,
-    /// The length of the value, the value, the comment: what the cache keeps.
+    /// The cached value: the length of the property's value, the value, the comment.
     kept: Vec<u8>,
 }
 
 /// The names of the database's properties in the order of PROPS$.
 #[derive(Clone, Debug)]
 pub struct PropertyList {
-    /// The state of `dc_props` before they were read.
+    /// The state of `dc_props` before the list was read.
     state: u64,
     rows: Vec<Property>,
 }
@@ -125,13 +125,13 @@ impl PropertyList {
         &self.rows
     }
 
-    /// Whether no commit has changed PROPS$ since.
+    /// True when no commit has changed PROPS$ since.
     pub fn is_current(&self, rows: &RowCache) -> bool {
         RowCache::is_settled(self.state) && rows.state(Cache::Props) == self.state
     }
 }
 
-/// The value and the comment in what the cache keeps of a property.
+/// Splits the cached value of a property into value and comment.
 #[inline]
 pub fn split_property(kept: &[u8]) -> (&[u8], &[u8]) {
     let Some((low, rest)) = kept.split_first_chunk::<2>() else { return (&[], &[]) };
@@ -149,17 +149,17 @@ fn property(row: &[Value]) -> Property {
 }
 
 impl DictionaryShared {
-    /// The row cache that look-ups go through.
+    /// The row cache used by look-ups.
     pub fn row_cache(&self) -> Option<&'static RowCache> {
         self.rows
     }
 
-    /// Reads PROPS$: what the generation knows of it.
+    /// Reads the properties in PROPS$ that the generation has.
     ///
     /// # Errors
     /// Those of reading.
     pub fn properties(&self, p: &Process) -> Result<PropertyList> {
-        // Before the snapshot: see `row_cache`'s module `commit`.
+        // Read before the snapshot is taken: see the module `commit` of `row_cache`.
         let state = self.rows.map_or(1, |rows| rows.state(Cache::Props));
         let generation = p.all().domain().tunables().generation();
         let mut rows = Vec::new();
@@ -172,8 +172,8 @@ impl DictionaryShared {
         Ok(PropertyList { state, rows })
     }
 
-    /// Looks a property up in `dc_props`: one get. A row that the cache does not have is stored from the list, if
-    /// nothing has changed since that was read.
+    /// Looks a property up in `dc_props`: one get. A row missing in the cache is stored from the list, if nothing has
+    /// changed since the list was read.
     ///
     /// Waits: those of the row cache.
     #[inline]

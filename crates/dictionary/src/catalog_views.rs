@@ -1,8 +1,8 @@
 //! USER_, ALL_ and DBA_ views, as SQL over the base tables.
 //!
-//! Each family is one query with a place for its filter and its first column: USER_ views show what the session's user
-//! owns and have no OWNER, ALL_ views what it may see, DBA_ views everything. The texts are parsed when a view is first
-//! used.
+//! Each family is one query with placeholders for its filter and its first column: USER_ views show the objects of the
+//! session's user and have no OWNER, ALL_ views the visible objects, DBA_ views all objects. The texts are parsed when
+//! a view is first used.
 
 use crate::{object_views, statistics_views};
 use std::sync::OnceLock;
@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 /// The first object number of catalog views.
 pub const CATALOG_FIRST_OBJECT: u32 = 2_000;
 
-/// A family of views. In `query`, `{owner}` becomes `u.name owner, ` or nothing, `{filter}` the condition that limits
-/// what is shown; the query must join `user$ u` and have `{object}` name the expression of the object's number.
+/// A family of views. In `query`, `{owner}` is replaced by `u.name owner, ` or nothing, and `{filter}` by the condition
+/// that limits the rows; the query must join `user$ u`, and `{object}` is the expression of the object's number.
 struct Family {
     name: &'static str,
     query: &'static str,
@@ -32,7 +32,7 @@ enum Member {
 use Member::*;
 const EVERY: &[Member] = &[User, All, Dba];
 
-/// The type's name as DATA_TYPE shows it.
+/// The type's name in DATA_TYPE.
 const DATA_TYPE: &str = "decode(c.type#, 1, decode(c.charsetform, 2, 'NVARCHAR2', 'VARCHAR2'), 2, decode(c.scale, -127, 'FLOAT', 'NUMBER'), \
     8, 'LONG', 12, 'DATE', 23, 'RAW', 24, 'LONG RAW', 69, 'ROWID', 96, decode(c.charsetform, 2, 'NCHAR', 'CHAR'), 100, 'BINARY_FLOAT', \
     101, 'BINARY_DOUBLE', 112, decode(c.charsetform, 2, 'NCLOB', 'CLOB'), 121, (select y.name from obj$ y where y.obj# = c.precision#), 113, 'BLOB', 114, 'BFILE', 180, 'TIMESTAMP(' || c.scale || ')', \
@@ -281,7 +281,7 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Times are kept in seconds and shown in days.
+/// Times are stored in seconds and shown in days.
 const PROFILES: &str = "select n.name profile, m.name resource_name, decode(p.type#, 0, 'KERNEL', 'PASSWORD') resource_type, \
     decode(p.limit#, -1, 'DEFAULT', 2147483647, decode(m.name, 'PASSWORD_VERIFY_FUNCTION', 'NULL', 'PASSWORD_ROLLOVER_TIME', '0', 'UNLIMITED'), \
     decode(p.type# * 10 + p.resource#, 11, to_char(trunc(p.limit# / 86400, 4)), 12, to_char(trunc(p.limit# / 86400, 4)), \
@@ -290,7 +290,7 @@ const PROFILES: &str = "select n.name profile, m.name resource_name, decode(p.ty
     to_char(p.limit#))) limit, 'NO' common, 'NO' inherited, 'NO' implicit \
     from profile$ p, profname$ n, resource_map m where n.profile# = p.profile# and m.resource# = p.resource# and m.type# = p.type#";
 
-/// Views of the audit trail and of what is audited.
+/// Views of the audit trail and of the audit settings.
 const AUDIT: &[(&str, &str)] = &[
     (
         "UNIFIED_AUDIT_TRAIL",
@@ -351,7 +351,7 @@ const AUDIT_TRAIL: &str = "select a.os_username os_username, a.dbusername userna
     a.sessionid sessionid, a.entryid entryid, a.return_code returncode, a.privilege priv_used, a.event_timestamp extended_timestamp, \
     a.sql_text sql_text, a.info comment_text from aud$ a";
 
-/// A row for each logon; what its session did stands in the row of its logoff.
+/// A row for each logon; the figures of the session are in the row of its logoff.
 const AUDIT_SESSION: &str = "select a.os_username os_username, a.dbusername username, a.userhost userhost, a.terminal terminal, \
     cast(a.event_timestamp as date) timestamp, nvl2(e.sessionid, 'LOGOFF', 'LOGON') action_name, \
     cast(e.event_timestamp as date) logoff_time, e.logoff_lread logoff_lread, e.logoff_pread logoff_pread, \
@@ -359,7 +359,7 @@ const AUDIT_SESSION: &str = "select a.os_username os_username, a.dbusername user
     a.event_timestamp extended_timestamp from aud$ a, aud$ e where a.action# = 100 and e.action# (+) = 101 \
     and e.sessionid (+) = a.sessionid and e.startup (+) = a.startup";
 
-/// Transactions that are prepared, and those that were ended by force and not forgotten.
+/// Prepared transactions, and those with a forced outcome that are not forgotten.
 const TWO_PHASE_PENDING: &str = "select g.k2gteloc local_tran_id, \
     cast(g.k2gtifmt || '.' || g.k2gtitid_ext || '.' || g.k2gtibid as varchar2(300)) global_tran_id, g.k2gtesta state, \
     cast('no' as varchar2(3)) mixed, cast(null as varchar2(1)) advice, cast(null as varchar2(2000)) tran_comment, \
@@ -367,15 +367,15 @@ const TWO_PHASE_PENDING: &str = "select g.k2gteloc local_tran_id, \
     cast(null as varchar2(255)) os_terminal, cast(null as varchar2(128)) host, u.name db_user, \
     cast(null as varchar2(16)) commit# from x$k2gte g, user$ u where u.user# (+) = g.k2gteusr";
 
-/// The prepared ones, as transaction managers ask for what they are to recover.
+/// Prepared transactions only, in the form that transaction managers read for recovery.
 const PENDING_TRANSACTIONS: &str = "select g.k2gtifmt formatid, g.k2gtitid_ext globalid, g.k2gtibid branchid \
     from x$k2gte g where g.k2gtesta = 'prepared'";
 
-/// The editions; which of them a session may use is not told.
+/// The editions; the privilege to use them is not shown.
 const EDITIONS: &str = "select o.name edition_name, p.name parent_edition_name, 'YES' usable from edition$ e, obj$ o, obj$ p \
     where o.obj# = e.obj# and p.obj# (+) = e.p_obj#";
 
-/// The services of the instance; none is of a database that is closed.
+/// The services of the instance, which are those of the open database.
 const SERVICES: &str = "select s.service_id service_id, s.name name, s.name_hash name_hash, s.network_name network_name, \
     s.creation_date creation_date, s.creation_date_hash creation_date_hash, cast(null as varchar2(30)) failover_method, \
     cast(null as varchar2(30)) failover_type, cast(null as number) failover_retries, cast(null as number) failover_delay, \
@@ -386,16 +386,16 @@ const SERVICES: &str = "select s.service_id service_id, s.name name, s.name_hash
     cast(null as varchar2(30)) sql_translation_profile, cast(null as varchar2(15)) max_lag_time, 'NO' gsm_flags \
     from v$services s";
 
-/// Views that are not for everybody, beside DBA_ views.
+/// Restricted views other than DBA_ views.
 const RESTRICTED: &[&str] =
     &["AUDIT_UNIFIED_ENABLED_POLICIES", "AUDIT_UNIFIED_POLICIES", "PROXY_USERS", "UNIFIED_AUDIT_TRAIL"];
 
-/// Whether a view is not for everybody.
+/// True for a view that not every user may read.
 pub fn is_restricted(name: &str) -> bool {
     name.starts_with("DBA_") || RESTRICTED.contains(&name)
 }
 
-/// Views that are no family.
+/// Views without a family.
 const SINGLE: &[(&str, &str)] = &[
     (
         "DBA_USERS",
@@ -695,7 +695,7 @@ const SINGLE: &[(&str, &str)] = &[
     ),
     (
         "DBA_JOBS_RUNNING",
-        // A job that was removed while it runs is still running.
+        // A job that was removed while it runs is still shown as running.
         "select v.sid sid, v.id2 job, j.failures failures, j.last_date last_date, to_char(j.last_date, 'HH24:MI:SS') last_sec, \
             j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, nvl(j.field1, 0) instance from v$lock v, job$ j \
             where v.type = 'JQ' and j.job(+) = v.id2",
@@ -766,13 +766,13 @@ const SHORT: &[(&str, &str)] = &[
     ("RECYCLEBIN", "USER_RECYCLEBIN"),
 ];
 
-/// A role that a session has enabled, as a condition on a grantee `{g}`.
+/// Condition on a grantee `{g}`: a role that the session has enabled, the user, or PUBLIC.
 const ENABLED: &str = "({g} in (uid, 1) or {g} in (select e.user# from user$ e where e.type# = 0 \
     and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE'))";
 
-/// What the session's user may see of another's objects. Of what SYS has, everybody sees the views for everybody, DUAL
-/// and the like; who may read the dictionary sees all of its tables and views; units are seen by grants alone. A
-/// privilege on everybody's objects shows those of its kind, and none of SYS.
+/// The visible objects of other users. Objects of SYS: every user sees the public views, DUAL and the like; a user who
+/// may read the dictionary sees all of its tables and views; units are visible only by grants. An ANY privilege makes
+/// the objects of its kind visible, except those of SYS.
 const SEEN: &str = " and (o.owner# in (uid, 1) or uid = 0 or {object} in (select g.obj# from objauth$ g where \
     {g.grantee#}) or (o.owner# = 0 and o.obj# < 20000 and o.type# in (2, 4) and (o.name in ('DUAL', \
     'SYSTEM_PRIVILEGE_MAP', 'TABLE_PRIVILEGE_MAP', 'PLAN_TABLE$') or (o.type# = 4 and ((o.name not like 'DBA!_%' \
@@ -787,8 +787,8 @@ const SEEN: &str = " and (o.owner# in (uid, 1) or uid = 0 or {object} in (select
     -182, -183, -184, -241) and {a.grantee#})) or (o.type# = 5 and exists (select null from sysauth$ a where \
     a.privilege# in (-81, -82) and {a.grantee#})))))";
 
-/// As [`SEEN`], of what is inside a unit: who may execute it sees its specification; a body takes DEBUG, on the
-/// specification, or a privilege to change or debug any.
+/// As [`SEEN`], for the contents of units: the EXECUTE privilege makes the specification visible; the body needs DEBUG
+/// on the specification, or a privilege to change or debug any unit.
 const SEEN_INSIDE: &str = " and (o.owner# = uid or uid = 0 or (o.owner# <> 0 and exists (select null from sysauth$ a \
     where (a.privilege# in (-141, -142, -241) or (a.privilege# = -144 and o.type# not in (11, 12, 14))) and (a.grantee# in (uid, 1) \
     or a.grantee# in (select e.user# from user$ e where e.type# = 0 \
@@ -828,11 +828,11 @@ fn expand(family: &Family, member: Member) -> String {
         .replace("{own}", if member == Dba { statistics_views::OWN_TAB_STATISTICS } else { "" })
 }
 
-/// Every catalog view: its name and the query it stands for, which resolves names as SYS. Sorted by name.
+/// Every catalog view: its name and its query, which resolves names as SYS. Sorted by name.
 pub fn catalog_views() -> &'static [(&'static str, &'static str)] {
     static VIEWS: OnceLock<Vec<(&'static str, &'static str)>> = OnceLock::new();
     VIEWS.get_or_init(|| {
-        // Expanded once a process and kept for its life.
+        // Expanded once per process and never freed.
         fn keep(text: String) -> &'static str {
             Box::leak(text.into_boxed_str())
         }
@@ -861,7 +861,7 @@ pub fn catalog_views() -> &'static [(&'static str, &'static str)] {
     })
 }
 
-/// The index in [`catalog_views`] of the view of that name.
+/// The index in [`catalog_views`] of the view with this name.
 pub fn catalog_view(name: &str) -> Option<usize> {
     catalog_views().binary_search_by_key(&name, |(have, _)| have).ok()
 }

@@ -1,4 +1,4 @@
-//! Changing the base tables: DML in the caller's transaction.
+//! Changes of the base tables: DML in the caller's transaction.
 
 use crate::base::{Base, index_columns};
 use crate::cached::row_key;
@@ -11,10 +11,10 @@ use row_cache::{Cache, Changed};
 use txn::{CommitHook, LockWait, Txn};
 use types::{Ora, Result, Rowid, Scn, Value};
 
-/// Whether a row is meant.
+/// A condition on a row.
 type Test<'f> = &'f dyn Fn(&[Value]) -> bool;
 
-/// Rows by the number in one of their columns: by an index, where the table has one that begins with it.
+/// Selects rows by the number in one column, through an index that begins with the column if there is one.
 #[derive(Clone, Copy)]
 pub struct By<'f> {
     pub column: usize,
@@ -28,7 +28,7 @@ impl<'f> By<'f> {
         By { column, number, also: None }
     }
 
-    /// Of those, the rows that `also` picks.
+    /// Adds the condition `also`.
     #[must_use]
     pub fn and(self, also: Test<'f>) -> By<'f> {
         By { also: Some(also), ..self }
@@ -57,8 +57,8 @@ impl Which<'_> {
     }
 }
 
-/// A change of the dictionary. Nothing is visible to others before [`Change::commit`]; the caller rolls the transaction
-/// back when it fails before.
+/// A change of the dictionary. Nothing is visible to other sessions before [`Change::commit`]; when a step before it
+/// fails, the caller rolls the transaction back (D1).
 pub struct Change<'a> {
     shared: &'a DictionaryShared,
     p: &'a Process,
@@ -82,7 +82,7 @@ impl<'a> Change<'a> {
         self.shared
     }
 
-    /// Inserts a row, and its entries in the indexes of the table; missing columns at the end are NULL.
+    /// Inserts a row and its index entries; missing columns at the end are NULL.
     ///
     /// # Errors
     /// Those of [`heap::Heap::insert`] and [`btree::Btree::insert`].
@@ -126,7 +126,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Notes the keys by which the row cache has a row.
+    /// Records the keys under which the row cache holds a row (D9).
     fn note_keys(&mut self, base: Base, row: &[Value]) {
         const MISSING: &Value = &Value::Null;
         for index in base.indexes() {
@@ -156,7 +156,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// The rows that `which` picks, own changes included.
+    /// The rows that `which` selects, including the transaction's own changes.
     fn pick(&mut self, base: Base, which: Which<'_>) -> Result<(txn::Snapshot, Vec<(Rowid, Row)>)> {
         let snapshot = self.shared.txns().statement_snapshot(self.p, self.txn);
         let mut found = Vec::new();
@@ -176,7 +176,7 @@ impl<'a> Change<'a> {
         done.map(|()| (snapshot, found))
     }
 
-    /// Rows as this transaction sees them.
+    /// The selected rows as this transaction sees them.
     ///
     /// # Errors
     /// Those of reading.
@@ -184,7 +184,7 @@ impl<'a> Change<'a> {
         self.select_rows(base, Which::All(chosen))
     }
 
-    /// As [`Self::select`], by an index where there is one.
+    /// As [`Self::select`], through an index if there is one.
     ///
     /// # Errors
     /// Those of reading.
@@ -196,8 +196,8 @@ impl<'a> Change<'a> {
         Ok(self.pick(base, which)?.1.into_iter().map(|(_, row)| row).collect())
     }
 
-    /// Deletes the rows that `chosen` picks; returns how many. Another DDL cannot have changed them: the caller holds
-    /// the DD enqueue.
+    /// Deletes the rows for which `chosen` is true; returns their number. The caller holds the DD enqueue, so no other
+    /// DDL can have changed them.
     ///
     /// # Errors
     /// Those of [`heap::Heap::delete`].
@@ -205,7 +205,7 @@ impl<'a> Change<'a> {
         self.delete_rows(base, Which::All(chosen))
     }
 
-    /// As [`Self::delete`], by an index where there is one.
+    /// As [`Self::delete`], through an index if there is one.
     ///
     /// # Errors
     /// As [`Self::delete`].
@@ -227,7 +227,7 @@ impl<'a> Change<'a> {
         Ok(rows.len())
     }
 
-    /// Changes the rows that `chosen` picks by `set`; returns how many.
+    /// Applies `set` to the rows for which `chosen` is true; returns their number.
     ///
     /// # Errors
     /// Those of [`heap::Heap::update`].
@@ -240,7 +240,7 @@ impl<'a> Change<'a> {
         self.update_rows(base, Which::All(chosen), set)
     }
 
-    /// As [`Self::update`], by an index where there is one.
+    /// As [`Self::update`], through an index if there is one.
     ///
     /// # Errors
     /// As [`Self::update`].
@@ -272,7 +272,8 @@ impl<'a> Change<'a> {
         Ok(rows.len())
     }
 
-    /// Commits, and makes every process read the dictionary again. The caller holds the DD enqueue.
+    /// Commits and moves the epoch on, so that every process reads the dictionary again (D3). The caller holds the DD
+    /// enqueue.
     ///
     /// # Errors
     /// Those of the commit; the transaction is then still open.
@@ -291,7 +292,7 @@ impl<'a> Change<'a> {
         os::crash::point("dictionary-announced");
         let done = self.shared.txns().commit(self.p, self.txn, hook);
         os::crash::point("dictionary-committed");
-        // The hook has done so, where there is one and the commit came so far.
+        // A commit hook has already called this if the commit came that far; the second call is harmless.
         if let Some(rows) = rows {
             rows.after(self.p);
         }
@@ -300,8 +301,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// A row that changed under a change of the dictionary is a broken invariant of DDL, or two sessions refilling one
-/// sequence.
+/// Fails for a row that changed meanwhile: DDL has broken an invariant, or two sessions refilled one sequence.
 fn unchanged(done: RowOutcome, base: Base) -> Result<()> {
     match done {
         RowOutcome::Done => Ok(()),

@@ -1,7 +1,7 @@
-//! Uses of columns in predicates, counted in shared memory until they are added up in COL_USAGE$.
+//! Uses of columns in predicates, counted in shared memory until a flush adds them to COL_USAGE$.
 //!
-//! A hard parse counts each kind of use of a column once. [`tally`] says how far the counts can be relied on; a count
-//! that is lost delays a histogram.
+//! A hard parse counts each kind of use of a column once. See [`tally`] for the accuracy of the counts; a lost count
+//! delays a histogram.
 
 use crate::base::{Base, col_usage};
 use crate::rows::{Row, as_i64, as_u32, blank, int};
@@ -10,18 +10,18 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Date, ObjectId, Result, Value};
 
-/// Words of an entry: the column, and two counts of 32 bits in each of the others.
+/// Words of an entry: the column, and two 32-bit counts in each of the other words.
 const ENTRY_WORDS: usize = 1 + ColumnUse::ALL.len() / 2;
 pub(crate) const WORDS: usize = tally::ENTRIES * ENTRY_WORDS;
 
-/// How a predicate uses a column.
+/// The kind of use of a column in a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnUse {
     /// Compared with a value by `=` or IN.
     Equality,
     /// Compared with a column of another table by `=`.
     Equijoin,
-    /// Compared with a column of another table otherwise.
+    /// Compared with a column of another table by another operator.
     NonEquijoin,
     /// Compared with a value by `<`, `<=`, `>`, `>=` or BETWEEN.
     Range,
@@ -40,7 +40,7 @@ impl ColumnUse {
         ColumnUse::Null,
     ];
 
-    /// Whether a histogram can help to estimate it.
+    /// True when a histogram can improve the estimate.
     pub fn wants_histogram(self) -> bool {
         self != ColumnUse::Null
     }
@@ -59,7 +59,7 @@ pub const COUNTS: [usize; 6] = [
 type Counts = [u64; ColumnUse::ALL.len()];
 
 impl DictionaryShared {
-    /// Counts a use of the column of that number (from 1). Tables of the dictionary are not counted.
+    /// Counts a use of the column with this number (from 1). Tables of the dictionary are not counted.
     pub fn note_column_use(&self, table: ObjectId, column: u32, how: ColumnUse) {
         if table.0 < FIRST_USER_OBJECT {
             return;
@@ -70,12 +70,12 @@ impl DictionaryShared {
         entry[1 + at / 2].fetch_add(1 << (32 * (at % 2)), Relaxed);
     }
 
-    /// Takes what has been counted since the last call.
+    /// Takes the counts since the last call.
     fn take_column_uses(&self) -> HashMap<(u32, u32), Counts> {
         tally::take(self.column_use_words()).into_iter().map(uses).collect()
     }
 
-    /// The uses of a table's columns that are not in COL_USAGE$ yet, by the number of the column. They stay counted.
+    /// The uses of a table's columns that are not in COL_USAGE$ yet, by column number. They stay counted.
     pub fn pending_column_uses(&self, table: ObjectId) -> Vec<(u32, [u64; ColumnUse::ALL.len()])> {
         let pending = tally::pending(self.column_use_words()).into_iter().map(uses);
         pending.filter(|((of, _), _)| *of == table.0).map(|((_, column), counts)| (column, counts)).collect()
@@ -89,7 +89,7 @@ fn uses((key, words): (u64, [u64; ENTRY_WORDS - 1])) -> ((u32, u32), Counts) {
 }
 
 impl Change<'_> {
-    /// Adds what has been counted to COL_USAGE$. The caller holds the DD enqueue; what it rolls back is lost.
+    /// Adds the counts to COL_USAGE$. The caller holds the DD enqueue; if it rolls back, the counts are lost.
     ///
     /// # Errors
     /// Those of changing the table.

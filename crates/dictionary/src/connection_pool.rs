@@ -1,9 +1,9 @@
-//! The settings of a connection pool: the columns of CPOOL$ behind its name and status.
+//! The settings of a connection pool: the columns of CPOOL$ after its name and status.
 
 /// The only pool.
 pub const DEFAULT_POOL: &str = "SYS_DEFAULT_CONNECTION_POOL";
 
-/// A setting: its name, by which ALTER_PARAM and DBA_CPOOL_INFO know it, its default and what it may be.
+/// A setting: its name in ALTER_PARAM and DBA_CPOOL_INFO, its default and its range.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     pub name: &'static str,
@@ -33,7 +33,7 @@ pub const SETTINGS: [Setting; 11] = [
     setting("MAX_TXN_THINK_TIME", 0, 0, MOST),
 ];
 
-/// Places in [`SETTINGS`].
+/// Positions in [`SETTINGS`].
 pub mod place {
     pub const MINSIZE: usize = 0;
     pub const MAXSIZE: usize = 1;

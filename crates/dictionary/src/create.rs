@@ -10,7 +10,7 @@ use process::Process;
 use txn::{NoHook, Txn};
 use types::{Date, ObjectId, Ora, Rdba, Result, TimeZone, Value};
 
-/// What CREATE DATABASE is told.
+/// The arguments of CREATE DATABASE.
 #[derive(Clone, Debug)]
 pub struct NewDictionary {
     /// The database's name, also its global name.
@@ -25,7 +25,7 @@ pub struct NewDictionary {
     pub system: Option<Verifier>,
     /// The verifier of SYS's password, for logons as SYSDBA over the network.
     pub sys: Option<Verifier>,
-    /// The time that created objects show.
+    /// The creation time of the created objects.
     pub now: Date,
 }
 
@@ -36,9 +36,9 @@ pub(crate) const ROLE_SELECT_CATALOG: UserId = UserId(6);
 pub(crate) const ROLE_EXECUTE_CATALOG: UserId = UserId(7);
 pub(crate) const ROLE_AUDIT_ADMIN: UserId = UserId(20);
 const ROLE_AUDIT_VIEWER: UserId = UserId(21);
-/// Its users may gather, set and delete system statistics.
+/// Users with this role may gather, set and delete system statistics.
 pub const ROLE_GATHER_SYSTEM_STATISTICS: UserId = UserId(22);
-/// What the roles AUDIT_ADMIN and AUDIT_VIEWER may read.
+/// The views that the roles AUDIT_ADMIN and AUDIT_VIEWER may read.
 const AUDIT_VIEWS: &[&str] = &[
     "UNIFIED_AUDIT_TRAIL",
     "AUDIT_UNIFIED_POLICIES",
@@ -50,16 +50,16 @@ const AUDIT_VIEWS: &[&str] = &[
     "DBA_OBJ_AUDIT_OPTS",
     "DBA_AUDIT_MGMT_LAST_ARCH_TS",
 ];
-/// The first number of users that people make.
+/// The first user number for CREATE USER.
 pub const FIRST_USER: u32 = 101;
 
 /// Database properties, as NLS_DATABASE_PARAMETERS and DATABASE_PROPERTIES show them: name, value, description and the
 /// first generation that has it.
 ///
-/// The list is that of a 19c database which is no container. A value that says what the program or the new database is,
-/// is made in [`own_properties`].
+/// The list is that of a 19c non-container database. Values that depend on the program or the new database are in
+/// [`own_properties`].
 ///
-/// Sources: Database Reference, "DATABASE_PROPERTIES"; listings of the view that sites have published.
+/// Sources: Database Reference, "DATABASE_PROPERTIES"; published listings of the view.
 const PROPERTIES: &[(&str, &str, &str, Generation)] = &[
     ("DICT.BASE", "2", "dictionary base tables version #", ALWAYS),
     ("DEFAULT_TEMP_TABLESPACE", "TEMP", "Name of default temporary tablespace", ALWAYS),
@@ -105,10 +105,10 @@ const PROPERTIES: &[(&str, &str, &str, Generation)] = &[
     ("MAX_PDB_SNAPSHOTS", "8", "maximum number of snapshots for a given PDB", Generation::Latchwork),
 ];
 
-/// Of what every generation has.
+/// For properties of every generation.
 const ALWAYS: Generation = Generation::V8_1_7;
 
-/// The properties whose values the new database or the program decides: name, value and description.
+/// The properties whose values depend on the new database or the program: name, value and description.
 fn own_properties(new: &NewDictionary) -> [(&'static str, String, &'static str); 3] {
     [
         ("GLOBAL_DB_NAME", new.name.to_uppercase(), "Global database name"),
@@ -117,7 +117,7 @@ fn own_properties(new: &NewDictionary) -> [(&'static str, String, &'static str);
     ]
 }
 
-/// Whether a generation has a property. Properties that are not in the list belong to all of them.
+/// True when a generation has a property. Properties that are not in the list belong to all generations.
 pub(crate) fn has_property(generation: Generation, name: &str) -> bool {
     PROPERTIES.iter().all(|(known, .., since)| *known != name || generation >= *since)
 }
@@ -129,7 +129,7 @@ impl DictionaryShared {
     /// Run once, in a database whose SYSTEM tablespace is empty.
     ///
     /// # Errors
-    /// ORA-01501 around what went wrong.
+    /// ORA-01501, with the cause below it.
     pub fn create_database(&self, p: &Process, new: &NewDictionary) -> Result<()> {
         self.create_base_tables(p, new).map_err(|e| Ora::new(1501).because(e))
     }
@@ -146,7 +146,7 @@ impl DictionaryShared {
             }
         }
         let mut txn = Txn::new();
-        // Before the first row.
+        // Before the first row is inserted.
         for (n, index) in BASE_INDEXES.iter().enumerate() {
             let segment = self.trees.create_in(p, &mut txn, SYSTEM_TABLESPACE, index.object)?;
             self.open_tree(p, n, segment)?;
@@ -167,7 +167,7 @@ fn bootstrap_row(object: ObjectId, name: &str, header: Rdba) -> Row {
     vec![int(object.0), int(header.file()), int(header.block()), text(name)]
 }
 
-/// SYSTEM's number.
+/// The number of the tablespace SYSTEM.
 const SYSTEM_TABLESPACE: u32 = 0;
 
 fn fill(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
@@ -203,7 +203,7 @@ fn fill_bootstrap(change: &mut Change<'_>) -> Result<()> {
     change.insert_many(Base::Bootstrap, &rows)
 }
 
-/// A row of OBJ$ for something of SYS's that is defined in the code.
+/// A row of OBJ$ for an object of SYS that is defined in the code.
 fn object_row(object: ObjectId, name: &str, kind: ObjectKind, now: Date) -> Row {
     let mut row = blank(Base::Obj);
     row[obj::OBJ] = int(object.0);
@@ -307,7 +307,7 @@ fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     add(ROLE_GATHER_SYSTEM_STATISTICS, "GATHER_SYSTEM_STATISTICS", true, None, true)
 }
 
-/// The profile DEFAULT, and a row of USER_LOGON$ for each who can be named at a logon.
+/// Inserts the profile DEFAULT, and a row of USER_LOGON$ for each user that can log on and for unknown names.
 fn fill_profiles(change: &mut Change<'_>) -> Result<()> {
     change.insert(Base::Profname, &[int(0), text(crate::profile::DEFAULT)])?;
     for resource in Resource::ALL {
@@ -321,7 +321,7 @@ fn fill_profiles(change: &mut Change<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The policies that are there from the beginning: refused logons, and what changes who may do what.
+/// Inserts the predefined audit policies: failed logons, and changes of privileges and security settings.
 fn fill_audit(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     let (privileges, actions) = crate::audit::SECURECONFIG;
     for (number, name) in [(1, "ORA_LOGON_FAILURES"), (2, "ORA_SECURECONFIG")] {

@@ -1,8 +1,7 @@
 //! Definitions of schema objects, as a process keeps them.
 //!
-//! A definition is immutable and shared by `Rc`: whoever holds one holds the object as it was at one dictionary epoch.
-//! A plan keeps the definitions it was made from and is made again when the dictionary says that the epoch has moved on
-//! for one of them.
+//! A definition is immutable and shared by `Rc`: it describes the object at one dictionary epoch (D2). A plan keeps the
+//! definitions it was made from, and is made again when the epoch has moved on and one of them has changed.
 
 use crate::statistics::{ColumnStatistics, IndexStatistics, TableStatistics};
 use std::rc::Rc;
@@ -20,13 +19,13 @@ impl UserId {
     pub const SYSTEM: UserId = UserId(5);
 }
 
-/// Where an object's blocks are.
+/// The place of an object's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SegmentRef {
     pub tablespace: u32,
     /// The segment header block.
     pub header: Rdba,
-    /// The segment's object number, which rowids carry. TRUNCATE changes it.
+    /// The data object number of the segment, which is part of rowids. TRUNCATE changes it.
     pub data_object: ObjectId,
     /// Percentage of a block kept free for updates.
     pub pctfree: u8,
@@ -41,8 +40,8 @@ pub struct TableDef {
     pub owner_id: UserId,
     pub owner: String,
     pub name: String,
-    /// In the order of the row's pieces (`position` of each is its index). Dropped columns stay, hidden, until the
-    /// table is moved.
+    /// The columns in stored order (`position` of each is its index). Dropped columns stay, hidden, until the table is
+    /// moved.
     pub columns: Vec<ColumnDef>,
     pub organization: Organization,
     pub indexes: Vec<Rc<IndexDef>>,
@@ -57,25 +56,25 @@ pub struct TableDef {
 }
 
 impl TableDef {
-    /// The column of that (dictionary-form) name, unless it is hidden.
+    /// The column with this (dictionary-form) name, unless it is hidden.
     pub fn column(&self, name: &str) -> Option<(usize, &ColumnDef)> {
         self.columns.iter().enumerate().find(|(_, column)| column.name == name && !column.hidden)
     }
-    /// Columns that `SELECT *` shows, with their positions, in its order.
+    /// The columns of `SELECT *` in their order, with their positions.
     pub fn visible_columns(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
         let is_seen = |column: &ColumnDef| !column.hidden && !column.invisible;
         let mut list: Vec<_> = self.columns.iter().enumerate().filter(|(_, column)| is_seen(column)).collect();
-        // Those that have moved stand behind all others.
+        // Moved columns come after all others.
         list.sort_by_key(|(_, column)| column.moved);
         list.into_iter()
     }
-    /// The value of [`ColumnDef::moved`] of a column that becomes the last, though it may be stored elsewhere.
+    /// The value of [`ColumnDef::moved`] that makes a column the last one shown, wherever it is stored.
     pub fn last_place(&self) -> u16 {
         let seen =
             self.visible_columns().map(|(at, column)| if column.moved > 0 { column.moved } else { at as u16 + 1 });
         seen.max().unwrap_or(0) + 1
     }
-    /// The heap segment, if the table is an ordinary one.
+    /// The heap segment of an ordinary table.
     pub fn heap(&self) -> Option<&SegmentRef> {
         match &self.organization {
             Organization::Heap(segment) => Some(segment),
@@ -86,7 +85,7 @@ impl TableDef {
     pub fn row_index(&self) -> Option<&Rc<IndexDef>> {
         self.indexes.iter().find(|index| index.kind == IndexKind::IotTop)
     }
-    /// The table as the heap access method wants it, if it is an ordinary one.
+    /// The table in the form of the heap access method; `None` unless it is an ordinary table.
     pub fn heap_table(&self) -> Option<heap::HeapTable> {
         match &self.organization {
             Organization::Heap(segment) => Some(heap::HeapTable {
@@ -104,17 +103,17 @@ impl TableDef {
     }
 }
 
-/// How a table's rows are kept.
+/// The organization of a table's rows.
 #[derive(Clone, Debug)]
 pub enum Organization {
     Heap(SegmentRef),
-    /// The only table of a hash cluster; `key_positions` are the table's columns that make the cluster key, in its
-    /// order.
+    /// The only table of a hash cluster; `key_positions` are the table's columns of the cluster key, in the order of
+    /// the key.
     HashCluster {
         cluster: Rc<ClusterDef>,
         key_positions: Vec<usize>,
     },
-    /// An index-organised table: its rows are in its primary key's index, which has this segment.
+    /// An index-organised table: its rows are in the index of its primary key, which has this segment.
     Index(SegmentRef),
     /// Rows made by code: V$ and X$.
     Fixed(FixedId),
@@ -130,7 +129,7 @@ pub enum TemporaryKind {
     PreserveRows,
 }
 
-/// Table properties that only views and a few code paths look at.
+/// Table properties that only views and a few code paths use.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct TableOptions {
     /// `RESULT_CACHE (MODE FORCE)`.
@@ -144,7 +143,7 @@ pub struct TableOptions {
     pub minimize_records: bool,
     /// `ENABLE ROW MOVEMENT`: SHRINK SPACE may change rowids.
     pub row_movement: bool,
-    /// Columns given by CREATE TABLE ... ORGANIZATION INDEX.
+    /// The table was created with ORGANIZATION INDEX.
     pub index_organized: bool,
 }
 
@@ -157,16 +156,16 @@ pub struct ColumnDef {
     pub default_text: Option<String>,
     /// `DEFAULT ON NULL`.
     pub default_on_null: bool,
-    /// The text of a virtual column's expression; such a column has no place in the row.
+    /// The text of a virtual column's expression; such a column is not stored in the row.
     pub virtual_text: Option<String>,
     /// The sequence of an identity column.
     pub identity: Option<Identity>,
-    /// A dropped column: its piece stays in old rows and nobody sees it.
+    /// A dropped column: its value stays in old rows and is not visible.
     pub hidden: bool,
-    /// `INVISIBLE`: named explicitly only.
+    /// `INVISIBLE`: visible only when named explicitly.
     pub invisible: bool,
-    /// Where it stands for those who see it, from 1, if that is not where it is stored: a column that is made visible
-    /// again is the last, and so are those that come later. 0 for the stored place.
+    /// The column's place in the visible order, from 1, if it differs from the stored place; 0 otherwise. A column that
+    /// is made visible again is shown last, before columns added later.
     pub moved: u16,
     pub statistics: Option<ColumnStatistics>,
 }
@@ -230,24 +229,24 @@ pub struct IndexDef {
     pub columns: Vec<IndexColumnDef>,
     pub invisible: bool,
     pub unusable: bool,
-    /// Being built while the table is in use: unusable for queries, and every change of a row is entered.
+    /// Being built online: queries do not use it, but every change of a row is entered.
     pub building: bool,
-    /// A function that the key calls has been replaced or dropped: no query uses the index, and no row is changed until
-    /// it is rebuilt, enabled or dropped.
+    /// A function in the key was replaced or dropped: queries do not use the index, and no row can be changed until the
+    /// index is rebuilt, enabled or dropped.
     pub disabled: bool,
-    /// Made for a key, with which it goes, whatever the two are called.
+    /// Created for a key constraint, with which it is dropped, whatever the names of the two.
     pub of_key: bool,
     pub kind: IndexKind,
     pub statistics: Option<IndexStatistics>,
 }
 
 impl IndexDef {
-    /// Whether its entries are those of the table's rows.
+    /// True when its entries agree with the table's rows.
     pub fn is_usable(&self) -> bool {
         !self.unusable && !self.disabled
     }
 
-    /// Appends a column's stored bytes as this index's keys have them.
+    /// Appends a column's stored bytes in the form of this index's keys.
     pub fn push_key_part(&self, stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
         match self.kind {
             IndexKind::Reverse => types::codec::push_reversed_key_part(stored, descending, out),
@@ -290,12 +289,12 @@ pub struct ConstraintDef {
     pub validated: bool,
     pub deferrable: bool,
     pub initially_deferred: bool,
-    /// `RELY`: said to hold, whether it is validated or not.
+    /// `RELY`: assumed to hold, even when it is not validated.
     pub rely: bool,
 }
 
 impl ConstraintDef {
-    /// Whether it is a key that this index enforces.
+    /// True for a key constraint enforced by the index `of`.
     pub fn is_key_in(&self, of: ObjectId) -> bool {
         match self.kind {
             ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. } => index == of,
@@ -306,7 +305,7 @@ impl ConstraintDef {
 
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub enum ConstraintKindDef {
-    /// Positions of the columns; the index that enforces it.
+    /// Positions of the columns, and the enforcing index.
     PrimaryKey {
         columns: Vec<usize>,
         index: ObjectId,
@@ -315,11 +314,11 @@ pub enum ConstraintKindDef {
         columns: Vec<usize>,
         index: ObjectId,
     },
-    /// `text` is the condition as written.
+    /// `text` is the condition in its original form.
     Check {
         text: String,
     },
-    /// A NOT NULL is a check of its own, kept apart because the column's `nullable` enforces it.
+    /// A NOT NULL constraint, separate from checks because the column's `nullable` enforces it.
     NotNull {
         column: usize,
     },
@@ -341,7 +340,7 @@ pub enum OnDeleteDef {
 /// A foreign key of another table that refers to this one.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ForeignKeyTo {
-    /// The constraint referred to.
+    /// The referenced constraint.
     pub key: u32,
     pub from_table: ObjectId,
     pub constraint: u32,
@@ -361,23 +360,24 @@ pub struct ViewDef {
     pub columns: Vec<String>,
     pub read_only: bool,
     pub check_option: bool,
-    /// BEQUEATH CURRENT_USER: invoker's functions in it run for who reads it, others for its owner.
+    /// BEQUEATH CURRENT_USER: invoker's rights functions in it run with the rights of the reader, otherwise of the
+    /// owner.
     pub bequeaths: bool,
     /// One of the catalog views: its query resolves names as SYS.
     pub catalog: bool,
-    /// STATUS is VALID. Without it, a statement that uses the view says how compiling it went.
+    /// STATUS is VALID. If it is not, a statement that uses the view stores the result of compiling it.
     pub valid: bool,
     pub epoch: u64,
 }
 
-/// Which roles a session of a user begins with, of those granted to the user.
+/// The roles, of those granted to a user, that a new session of the user enables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultRoles {
     None,
     All,
-    /// Those of DEFROLE$.
+    /// The roles in DEFROLE$.
     Listed,
-    /// All but those.
+    /// All roles except those in DEFROLE$.
     AllExcept,
 }
 
@@ -426,7 +426,7 @@ pub struct ProcedureDef {
     pub owner: String,
     pub name: String,
     pub kind: UnitKind,
-    /// From the kind's keyword to the end.
+    /// The text from the keyword of the kind to the end.
     pub source: String,
     pub valid: bool,
     pub epoch: u64,
@@ -457,30 +457,30 @@ pub struct SynonymDef {
 pub struct UserDef {
     pub id: UserId,
     pub name: String,
-    /// A role owns nothing, and has a password only where SET ROLE is to ask for one.
+    /// A role owns nothing, and has a password only if SET ROLE must ask for one.
     pub is_role: bool,
     pub default_roles: DefaultRoles,
     pub verifier: Option<crate::Verifier>,
-    /// The package that alone may enable the role.
+    /// The only package that may enable the role.
     pub enabled_by: Option<EnabledBy>,
-    /// ACCOUNT LOCK was said, and when.
+    /// ACCOUNT LOCK is in force, and since when.
     pub locked: bool,
     pub locked_at: Option<types::Date>,
-    /// PASSWORD EXPIRE was said.
+    /// PASSWORD EXPIRE is in force.
     pub expired: bool,
     pub created: Option<types::Date>,
-    /// When the password was set.
+    /// The time at which the password was set.
     pub password_time: Option<types::Date>,
     /// The name of the profile.
     pub profile: String,
-    /// What logons have noted of the account counts only if it was noted under this number.
+    /// Stored logon state of the account is valid only if it has this number.
     pub logon_seq: i64,
     pub default_tablespace: u32,
-    /// Where what the user's statements have no memory for goes; 0 when none is named.
+    /// The tablespace of temporary segments for the user's statements; 0 when none is set.
     pub temporary_tablespace: u32,
 }
 
-/// The package of a role IDENTIFIED USING it.
+/// The package of a role IDENTIFIED USING a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnabledBy {
     pub owner: String,
@@ -488,10 +488,10 @@ pub struct EnabledBy {
 }
 
 impl EnabledBy {
-    /// What SPARE4 begins with, where others have a verifier.
+    /// The first characters of SPARE4 for such a role; other users have a verifier there.
     const MARK: &str = "USING \"";
 
-    /// As USER$ has it; there is no quotation mark in a name.
+    /// The text in USER$; a name contains no quotation mark.
     pub fn to_text(&self) -> String {
         format!("{}{}\".\"{}\"", EnabledBy::MARK, self.owner, self.name)
     }
@@ -511,7 +511,7 @@ pub struct ObjectDef {
     pub name: String,
     pub kind: ObjectKind,
     pub valid: bool,
-    /// The SCN at its last DDL.
+    /// The SCN of its last DDL.
     pub changed: u64,
 }
 
@@ -555,7 +555,7 @@ impl ObjectKind {
         ObjectKind::Edition,
     ];
 
-    /// The kind of that TYPE#.
+    /// The kind with this TYPE#.
     pub fn from_code(code: u8) -> Option<ObjectKind> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == code)
     }
@@ -581,7 +581,7 @@ impl ObjectKind {
         }
     }
 
-    /// The name space: objects of one schema and space have different names.
+    /// The name space: objects of one schema and name space have different names.
     pub fn namespace(self) -> u8 {
         match self {
             ObjectKind::Index => 4,
@@ -595,7 +595,7 @@ impl ObjectKind {
     }
 }
 
-/// What a name in a statement turned out to be.
+/// The object that a name in a statement resolves to.
 #[derive(Clone, Debug)]
 pub enum Resolved {
     Table(Rc<TableDef>),
@@ -605,7 +605,7 @@ pub enum Resolved {
     Unit(Rc<ProcedureDef>),
 }
 
-/// A privilege on an object, needed where a name is resolved.
+/// A privilege on an object, checked when a name is resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ObjectPrivilege {

@@ -1,9 +1,9 @@
-//! Segments that a DDL has dropped and whose blocks are still to be given back.
+//! Segments that a DDL has dropped and whose blocks are not freed yet.
 //!
-//! A statement that drops a segment notes it here in its own transaction and gives the blocks back once it has
-//! committed; then the note goes. A session that dies in between leaves the note, and SMON, or the next start, does the
-//! rest. Whoever drops by these notes holds the DD enqueue; as object numbers are not used twice while a note has them,
-//! a segment that took the place of a dropped one is never mistaken for it.
+//! A statement that drops a segment inserts a note into DROPPED_SEGMENT$ in its own transaction, frees the blocks after
+//! its commit, and deletes the note. If the session dies in between, the note stays, and SMON or the next start frees
+//! the blocks. Freeing by these notes requires the DD enqueue. Object numbers are not reused while a note contains
+//! them, so a segment in the place of a dropped one is never mistaken for it.
 
 use crate::base::{Base, dropped_segment as column};
 use crate::rows::{as_u32, int};
@@ -28,7 +28,7 @@ impl DroppedSegment {
 }
 
 impl Change<'_> {
-    /// Notes that the segment is to be dropped once the transaction has committed.
+    /// Notes that the segment is to be dropped after the transaction has committed.
     ///
     /// # Errors
     /// As [`Change::insert`]; those of reading the segment's header.
@@ -40,8 +40,8 @@ impl Change<'_> {
 }
 
 impl DictionaryShared {
-    /// Gives back the blocks of dropped segments, and forgets the notes of those. The caller holds the DD enqueue and
-    /// has no transaction open. What cannot be dropped now stays noted.
+    /// Frees the blocks of dropped segments and deletes their notes. The caller holds the DD enqueue and has no
+    /// transaction open. Segments that cannot be dropped now stay noted.
     ///
     /// # Errors
     /// Those of changing the notes.
@@ -53,7 +53,7 @@ impl DictionaryShared {
             .copied()
             .filter(|dropped| match segments.object(p, dropped.header) {
                 Ok(object) if object == dropped.object => segments.drop_segment(p, dropped.header, &scn).is_ok(),
-                // Another segment begins there, or none: it was dropped before.
+                // Another segment begins there, or none: the segment was dropped before.
                 Ok(_) => true,
                 Err(e) => e.is(8103),
             })
@@ -70,7 +70,7 @@ impl DictionaryShared {
         }
     }
 
-    /// Drops what sessions that died had left to drop: SMON, and the start of the instance.
+    /// Drops the segments that dead sessions have left. Called by SMON and at the start of the instance.
     ///
     /// # Errors
     /// Those of reading the notes and of [`Self::finish_drops`].
@@ -81,14 +81,14 @@ impl DictionaryShared {
         let enqueues = self.enqueues();
         let lock = match enqueues.get(p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::NoWait) {
             Ok(lock) => lock,
-            Err(_) => return Ok(()), // A DDL is under way: another time.
+            Err(_) => return Ok(()), // a DDL is in progress: try again later
         };
         let done = self.noted_drops(p).and_then(|noted| self.finish_drops(p, &noted));
         enqueues.release(p, lock);
         done
     }
 
-    /// What is noted, as of now.
+    /// The notes, as of now.
     pub(crate) fn noted_drops(&self, p: &Process) -> Result<Vec<DroppedSegment>> {
         let mut noted = Vec::new();
         self.scan_once(p, Base::DroppedSegment, &mut |_, row| {

@@ -1,11 +1,11 @@
-//! USER_, ALL_ and DBA_ views of what a database here cannot have: materialized views, queues, partitions, object types
-//! with attributes. They have the columns of 19c and no rows, so that a tool that asks finds none of them.
+//! USER_, ALL_ and DBA_ views of objects that do not exist here: materialized views, queues, partitions, object types
+//! with attributes. They have the columns of 19c and no rows, so that tools find no such objects.
 //!
 //! A column is a name and a type: a number is the length of a VARCHAR2, `n` NUMBER, `d` DATE, `t` TIMESTAMP, `z`
 //! TIMESTAMP WITH TIME ZONE, `i` INTERVAL DAY TO SECOND, `l` LONG, `c` CLOB, `r16` RAW(16). A name without a type is
-//! VARCHAR2(128), that of other objects. The USER_ view leaves out what begins with `-`.
+//! VARCHAR2(128), the type of object names. The USER_ view omits columns that begin with `-`.
 
-/// Families with USER_, ALL_ and DBA_ views, unless a prefix says otherwise.
+/// Families with USER_, ALL_ and DBA_ views, unless a prefix limits them.
 const FAMILIES: &[(&str, &str, &str)] = &[
     (
         "UAD",
@@ -440,7 +440,7 @@ const FAMILIES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The type of a column, as CAST has it.
+/// The type of a column in the syntax of CAST.
 fn data_type(kind: &str) -> String {
     match kind {
         "n" => "number".into(),
@@ -469,7 +469,7 @@ fn query(columns: &str, user: bool) -> String {
     format!("select {} from sys.dual where 1 = 0", items.join(", "))
 }
 
-/// Name and query of each.
+/// Names and queries of all views.
 pub(crate) fn views() -> impl Iterator<Item = (String, String)> {
     FAMILIES.iter().flat_map(|(members, name, columns)| {
         members.chars().map(move |member| {

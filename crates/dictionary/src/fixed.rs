@@ -2,12 +2,12 @@
 
 use crate::{ColumnDef, FixedId};
 
-/// What the dictionary must know of fixed tables; `views` gives it.
+/// The fixed tables as the dictionary needs them; implemented by `views`.
 pub trait FixedCatalog {
-    /// The number and columns of the fixed table of that name, in upper case (`V$LATCH` and `V_$LATCH` are the same; so
-    /// is `GV$LATCH`, which has INST_ID before the rest).
+    /// The number and columns of the fixed table with this name, in upper case (`V$LATCH` and `V_$LATCH` are the same;
+    /// `GV$LATCH` has INST_ID as an additional first column).
     fn find(&self, name: &str) -> Option<(FixedId, &[ColumnDef])>;
-    /// Every name, for ALL_OBJECTS and DICT.
+    /// All names, for ALL_OBJECTS and DICT.
     fn names(&self) -> Vec<String>;
 }
 

@@ -2,9 +2,9 @@
 
 use crate::base::Base;
 
-/// Name and query. The names of the figures are those of the tables, so that a column added there needs one here. The
-/// number of the snapshot is the snapshot's own: a query that names some of them finds these first, and then the
-/// figures of each.
+/// Name and query. The figures have the names of the tables' columns, so a column added there must be added here. The
+/// snapshot number comes from the snapshot table: a query for some snapshots finds these first, and then the figures of
+/// each.
 pub(crate) const VIEWS: &[(&str, &str)] = &[
     (
         "DBA_HIST_SNAPSHOT",
@@ -111,7 +111,7 @@ pub(crate) const VIEWS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Tables that a view shows as they are: the name after `DBA_HIST_`, and the table.
+/// Tables shown without changes: the name after `DBA_HIST_`, and the table.
 const PLAIN: &[(&str, Base)] = &[
     ("SYS_TIME_MODEL", Base::HistTimeModel),
     ("OSSTAT", Base::HistOsstat),
@@ -124,7 +124,7 @@ const PLAIN: &[(&str, Base)] = &[
     ("LIBRARYCACHE", Base::HistLibrarycache),
     ("ENQUEUE_STAT", Base::HistEnqueue),
     ("WAITSTAT", Base::HistWaitstat),
-    // Oracle has the histogram in milliseconds only.
+    // Oracle's view has the histogram in milliseconds only.
     ("EVENT_HISTOGRAM_MICRO", Base::HistEventHistogram),
     ("BUFFER_POOL_STAT", Base::HistBufferPool),
     ("FILESTATXS", Base::HistFilestat),

@@ -1,13 +1,13 @@
-//! A picture of the dictionary as of one moment, read by object when it is asked for.
+//! A picture of the dictionary as of one moment, read object by object on demand.
 //!
-//! A picture never changes: what it has read stays, and what it reads later is of the same moment ([`BaseReader`]).
-//! When the dictionary's epoch has moved, a statement gets a new picture, which has read nothing yet. So the memory of
-//! a session and the time of a statement behind DDL depend on the objects that the session uses, not on those there
-//! are.
+//! A picture never changes: it keeps the rows it has read, and reads further rows as of the same moment
+//! ([`BaseReader`]). When the dictionary's epoch has moved, a statement gets a new, empty picture. So the memory of a
+//! session, and the time of a statement after DDL, depend on the objects that the session uses, not on the size of the
+//! dictionary.
 //!
-//! Look-ups of a picture give an answer or none. An error of reading is a fault of the picture: from then on
-//! [`Image::checked`] refuses whatever was made by it, and the next statement gets another one. Errors in each of some
-//! two hundred look-ups were rejected; a definition is made by many of them, and is refused as a whole.
+//! Look-ups return a result or `None`. A read error becomes a fault of the picture: from then on [`Image::checked`]
+//! refuses every definition made from it, and the next statement gets another picture (D17). Rejected: a `Result` from
+//! each of some two hundred look-ups; a definition needs many of them and is refused as a whole.
 
 use crate::audit::{AuditReader, AuditSettings};
 use crate::base::*;
@@ -39,30 +39,31 @@ pub mod property {
     pub const COL_DEFAULT_ON_NULL: i64 = 4;
     pub const COL_IDENTITY_ALWAYS: i64 = 8;
     pub const COL_IDENTITY_ON_NULL: i64 = 16;
-    /// From this bit on: where a column stands that has moved.
+    /// From this bit on: the place of a moved column.
     pub const COL_MOVED_SHIFT: u32 = 16;
     pub const IND_UNIQUE: i64 = 1;
     pub const IND_REVERSE: i64 = 4;
     pub const IND_FUNCTION_BASED: i64 = 16;
     pub const IND_TEMPORARY: i64 = 32;
-    /// Made for a key, with which it goes.
+    /// Created for a key constraint, with which it is dropped.
     pub const IND_OF_KEY: i64 = 4096;
-    /// FLAGS of TAB$: the table has or had virtual columns. NULL for all others, which no index has an entry of.
+    /// FLAGS of TAB$: the table has or had virtual columns. NULL for all other tables, so that the index has no entry
+    /// for them.
     pub const HAS_VIRTUALS: i64 = 1;
-    /// In FLAGS of IND$.
+    /// Bits of FLAGS of IND$.
     pub const IND_UNUSABLE: i64 = 1;
     pub const IND_INVISIBLE: i64 = 2;
-    /// Being built by CREATE INDEX … ONLINE: changes of rows are entered, queries pass it over.
+    /// Being built by CREATE INDEX … ONLINE: changes of rows are entered, queries do not use it.
     pub const IND_BUILDING: i64 = 4;
-    /// A function that its key calls has been replaced or dropped, or ALTER INDEX … DISABLE.
+    /// A function in its key was replaced or dropped, or ALTER INDEX … DISABLE was executed.
     pub const IND_DISABLED: i64 = 8;
-    /// The values of FLAGS of IND$ of indexes that are being built.
+    /// The values of FLAGS of IND$ for indexes that are being built.
     pub fn building_flags() -> impl Iterator<Item = i64> {
         const ALL: i64 = IND_UNUSABLE | IND_INVISIBLE | IND_BUILDING | IND_DISABLED;
         (0..=ALL).filter(|flags| flags & IND_BUILDING != 0)
     }
 
-    /// In DEFER of CDEF$.
+    /// Bits of DEFER of CDEF$.
     pub const CON_DEFERRABLE: i64 = 1;
     pub const CON_INITIALLY_DEFERRED: i64 = 2;
     pub const CON_VALIDATED: i64 = 4;
@@ -88,36 +89,36 @@ pub(crate) trait BaseReader {
         f: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
 
-    /// The number in a column of the row that has these values in these columns.
+    /// The number in column `wanted` of the row that has these values in these columns.
     fn number_by(&self, base: Base, columns: &[usize], values: &[Value], wanted: usize) -> Result<Option<u32>>;
 
-    /// Where a base table is.
+    /// The segment header of a base table.
     fn header(&self, base: Base) -> Rdba;
 }
 
-/// Keys whose rows a picture reads before a statement gets another one: the memory of a session that goes through
-/// thousands of tables stays bounded.
+/// Reads by key after which a statement gets a new picture, so that the memory of a session that uses thousands of
+/// tables stays bounded.
 const READS_MAX: usize = 30_000;
 
-/// The picture.
+/// A picture of the dictionary; see the module documentation.
 pub struct Image {
     moment: Rc<Moment>,
-    /// The first error of reading.
+    /// The first read error.
     fault: RefCell<Option<Ora>>,
-    /// Where it is told to those who have decided by what was read.
+    /// A copy of the first read error for callers that have used a result (`Dictionary::checked`).
     told: Rc<RefCell<Option<Ora>>>,
-    /// Reads by key so far.
+    /// Number of reads by key so far.
     reads: Cell<usize>,
     objects: FrozenMap<u32, Box<Option<ObjectDef>>>,
     users: FrozenMap<u32, Box<Option<Rc<UserDef>>>>,
-    /// Grantee to privileges (negative) and roles, each with whether it has the admin option.
+    /// Grantee to privileges (negative) and roles, each with its admin option.
     granted: FrozenMap<u32, Vec<(i64, bool)>>,
     object_grants: FrozenMap<u32, Vec<ObjectGrant>>,
     /// Object to the statistics of its columns and column groups, by INTCOL#.
     column_statistics: FrozenMap<u32, Vec<(u32, ColumnStatistics)>>,
     /// Table to its column groups: INTCOL#, name, positions of columns.
     column_groups: FrozenMap<u32, Vec<(u32, String, Vec<usize>)>>,
-    /// Name to the number and the statistics of a table that has no row in TAB$.
+    /// Name to the number and statistics of a table without a row in TAB$.
     own_statistics: FrozenMap<String, Box<Option<(u32, TableStatistics)>>>,
     system_statistics: OnceCell<SystemStatistics>,
     tablespaces: OnceCell<Vec<(u32, String)>>,
@@ -138,11 +139,11 @@ pub struct ObjectGrant {
     pub grantable: bool,
 }
 
-/// Definitions already made.
+/// Definitions made so far.
 #[derive(Default)]
 struct Made {
     tables: HashMap<u32, Rc<TableDef>>,
-    /// The tables of the indexes of those.
+    /// The tables of the indexes among them.
     index_tables: HashMap<u32, u32>,
     clusters: HashMap<u32, Rc<ClusterDef>>,
     views: HashMap<u32, Rc<ViewDef>>,
@@ -151,7 +152,7 @@ struct Made {
 }
 
 impl Image {
-    /// A picture of that moment.
+    /// A picture of the moment.
     pub(crate) fn new(moment: Rc<Moment>, told: Rc<RefCell<Option<Ora>>>) -> Image {
         Image {
             moment,
@@ -177,15 +178,15 @@ impl Image {
         &self.moment
     }
 
-    /// Whether it has not read so much that a new one is to be begun.
+    /// False when the picture has read so much that a new one should be used.
     pub(crate) fn is_small(&self) -> bool {
         self.reads.get() < READS_MAX
     }
 
-    /// That all that was read of the picture so far could be read.
+    /// Checks that every read of the picture so far has succeeded.
     ///
     /// # Errors
-    /// The first error of reading; no answer of the picture may be used then.
+    /// The first read error; no result of the picture may be used then.
     pub fn checked(&self) -> Result<()> {
         match &*self.fault.borrow() {
             None => Ok(()),
@@ -219,7 +220,7 @@ impl Image {
         rows
     }
 
-    /// The number in a column of the row of a base table that has these values in these columns.
+    /// The number in column `wanted` of the row of a base table that has these values in these columns.
     fn find_number(&self, base: Base, columns: &[usize], values: &[Value], wanted: usize) -> Option<u32> {
         let found = self.moment.number_by(base, columns, values, wanted);
         found.unwrap_or_else(|e| {
@@ -228,12 +229,12 @@ impl Image {
         })
     }
 
-    /// The rows of a base table that belong to an object, a user or a constraint: by the number in that column.
+    /// The rows of a base table that belong to an object, user or constraint, selected by the number in `column`.
     fn rows(&self, base: Base, column: usize, number: u32) -> Vec<Row> {
         self.find_rows(base, &[column], &[int(number)])
     }
 
-    /// The text of a unit or view, or the target of a synonym, in pieces: the rows of that base table for the object.
+    /// The rows of a base table for an object: the text of a unit or view in pieces, or the target of a synonym.
     pub(crate) fn rows_of(&self, base: Base, column: usize, object: ObjectId) -> Vec<Row> {
         self.rows(base, column, object.0)
     }
@@ -262,8 +263,8 @@ impl Image {
         self.column_statistics.insert(object, statistics)
     }
 
-    /// The statistics of a table of the dictionary's own or of a fixed table, and the number by which its columns have
-    /// theirs.
+    /// The statistics of a dictionary table or fixed table, and the number under which its columns have their
+    /// statistics.
     pub fn own_statistics(&self, name: &str) -> Option<&(u32, TableStatistics)> {
         if let Some(known) = self.own_statistics.get(name) {
             return known.as_ref();
@@ -278,7 +279,7 @@ impl Image {
         self.own_statistics.insert(name.to_owned(), Box::new(row.map(of_row))).as_ref()
     }
 
-    /// Puts the statistics of such a table into its definition.
+    /// Adds the statistics of such a table to its definition.
     fn with_own_statistics(&self, name: &str, columns: &mut [ColumnDef]) -> Option<TableStatistics> {
         let (object, statistics) = self.own_statistics(name)?;
         for (number, column) in (1..).zip(columns) {
@@ -287,7 +288,7 @@ impl Image {
         Some(statistics.clone())
     }
 
-    /// Puts the statistics of a fixed table into its definition. `V_$X` is `V$X`, and `GV$X` has a column before the
+    /// Adds the statistics of a fixed table to its definition. `V_$X` is `V$X`, and `GV$X` has one column before the
     /// others.
     pub(crate) fn with_fixed_statistics(&self, name: &str, columns: &mut [ColumnDef]) -> Option<TableStatistics> {
         let name = name.replacen("V_$", "V$", 1);
@@ -299,7 +300,7 @@ impl Image {
         }
     }
 
-    /// The system statistics that have been gathered or set.
+    /// The system statistics that were gathered or set.
     pub fn system_statistics(&self) -> SystemStatistics {
         *self.system_statistics.get_or_init(|| {
             let mut statistics = SystemStatistics::default();
@@ -344,7 +345,7 @@ impl Image {
         audit.finish()
     }
 
-    /// The statements and objects to audit.
+    /// The audit settings of statements and objects.
     pub fn audit(&self) -> &AuditSettings {
         self.audit.get_or_init(|| self.read_audit())
     }
@@ -376,7 +377,7 @@ impl Image {
         self.users.insert(id.0, Box::new(row.map(|row| Rc::new(user_of(&row))))).as_ref()
     }
 
-    /// The user or role of that name, which is asked of the row cache each time.
+    /// The user or role with this name, looked up in the row cache each time.
     pub fn user_named(&self, name: &str) -> Option<&Rc<UserDef>> {
         self.user(UserId(self.find_number(Base::User, &[user::NAME], &[text(name)], user::USER)?))
     }
@@ -403,12 +404,13 @@ impl Image {
 
     // Privileges.
 
-    /// The user, PUBLIC, and every role that reaches the user, enabled or not.
+    /// The numbers of the user, of PUBLIC, and of every role granted to the user directly or indirectly, enabled or
+    /// not.
     pub fn grantees(&self, user: UserId) -> Vec<u32> {
         self.reached(&[user.0, UserId::PUBLIC.0])
     }
 
-    /// Privileges (negative) and roles of a grantee, each with whether it has the admin option.
+    /// Privileges (negative) and roles of a grantee, each with its admin option.
     fn granted_to(&self, grantee: u32) -> &[(i64, bool)] {
         if let Some(known) = self.granted.get(&grantee) {
             return known;
@@ -419,14 +421,14 @@ impl Image {
         self.granted.insert(grantee, rows.iter().map(granted).collect())
     }
 
-    /// The roles granted to a user or role itself.
+    /// The roles granted directly to a user or role.
     pub fn direct_roles(&self, grantee: UserId) -> impl Iterator<Item = UserId> {
         self.granted_to(grantee.0)
             .iter()
             .filter_map(|(privilege, _)| u32::try_from(*privilege).ok().filter(|role| *role > 0).map(UserId))
     }
 
-    /// Users or roles with every role that is granted to one of them, directly or through another.
+    /// The users or roles in `from`, and every role granted to one of them directly or indirectly.
     pub fn reached(&self, from: &[u32]) -> Vec<u32> {
         let mut list = from.to_vec();
         let mut at = 0;
@@ -441,24 +443,24 @@ impl Image {
         list
     }
 
-    /// Whether one of the grantees has the system privilege or role of that number in SYSAUTH$. `admin` asks for the
-    /// admin option.
+    /// True when one of the grantees has the system privilege or role with this number in SYSAUTH$. `admin` requires
+    /// the admin option.
     pub fn has_granted(&self, grantees: &[u32], number: i64, admin: bool) -> bool {
         let is_it = |(have, option): &(i64, bool)| *have == number && (*option || !admin);
         grantees.iter().any(|grantee| self.granted_to(*grantee).iter().any(is_it))
     }
 
-    /// Whether one of the grantees has the system privilege.
+    /// True when one of the grantees has the system privilege.
     pub fn is_granted(&self, grantees: &[u32], privilege: SystemPrivilege) -> bool {
         self.has_granted(grantees, privilege.number(), false)
     }
 
-    /// Whether a system privilege or role has been granted to the user itself.
+    /// True when a system privilege or role was granted directly to the user.
     pub fn is_granted_directly(&self, user: UserId, number: i64) -> bool {
         self.has_granted(&[user.0], number, false)
     }
 
-    /// What has been granted on an object, by whom and to whom.
+    /// The grants on an object.
     pub fn object_grants(&self, object: ObjectId) -> &[ObjectGrant] {
         if let Some(known) = self.object_grants.get(&object.0) {
             return known;
@@ -467,7 +469,7 @@ impl Image {
         self.object_grants.insert(object.0, rows.iter().map(|row| grant_of(row)).collect())
     }
 
-    /// The roles that a session of the user begins with, those granted to them included.
+    /// The roles enabled in a new session of the user, including the roles granted to them.
     pub fn default_roles(&self, user: UserId) -> Vec<u32> {
         let Some(def) = self.user(user) else { return Vec::new() };
         let lists = matches!(def.default_roles, DefaultRoles::Listed | DefaultRoles::AllExcept);
@@ -479,7 +481,7 @@ impl Image {
             DefaultRoles::Listed => listed(role),
             DefaultRoles::AllExcept => !listed(role),
         };
-        // One that asks for a password, or for its package, is enabled by SET ROLE alone.
+        // A role with a password or a package is enabled only by SET ROLE.
         let asks =
             |role: &UserId| self.user(*role).is_some_and(|def| def.verifier.is_some() || def.enabled_by.is_some());
         let own = self.direct_roles(user).filter(is_default);
@@ -488,8 +490,8 @@ impl Image {
         self.reached(&roles)
     }
 
-    /// Whether one of the grantees has the privilege on a column of the object, by its position from 1; 0 is the whole.
-    /// `grantable` asks for the option.
+    /// True when one of the grantees has the privilege on a column of the object, by its position from 1; 0 is the
+    /// whole object. `grantable` requires the grant option.
     pub fn is_granted_on(
         &self,
         grantees: &[u32],
@@ -506,12 +508,12 @@ impl Image {
         })
     }
 
-    /// Whether one of the grantees has anything on the object.
+    /// True when one of the grantees has any privilege on the object.
     pub fn is_granted_any_on(&self, grantees: &[u32], object: ObjectId) -> bool {
         self.object_grants(object).iter().any(|grant| grantees.contains(&grant.grantee.0))
     }
 
-    /// Whether the user, or PUBLIC, has been granted the privilege on the whole object. Roles do not count: see
+    /// True when the user or PUBLIC has the privilege on the whole object. Roles do not count: see
     /// [`Image::is_granted_on`].
     pub fn has_object_grant(
         &self,
@@ -535,8 +537,8 @@ impl Image {
         self.is_granted_on(&[user.0, UserId::PUBLIC.0], object, privilege, column, grantable)
     }
 
-    /// Whether units of `owner` with the rights of their caller may run for `invoker`: INHERIT PRIVILEGES, granted to
-    /// the owner or to PUBLIC, or INHERIT ANY PRIVILEGES.
+    /// True when invoker's rights units of `owner` may run for `invoker`: INHERIT PRIVILEGES was granted to the owner
+    /// or to PUBLIC, or the owner has INHERIT ANY PRIVILEGES.
     pub fn may_inherit(&self, owner: UserId, invoker: UserId) -> bool {
         let grantees = [owner.0, UserId::PUBLIC.0];
         let inherited = || {
@@ -560,13 +562,13 @@ impl Image {
         self.objects.insert(object.0, Box::new(def)).as_ref()
     }
 
-    /// The object of a row of OBJ$; a fault where no release has written its type.
+    /// The object of a row of OBJ$; sets a fault for a type that no release has written.
     fn object_of(&self, row: &[Value]) -> Option<ObjectDef> {
         let def = object_of(row);
         def.map_err(|e| self.note(Err(e))).ok()
     }
 
-    /// All objects of a user, in the order of their numbers.
+    /// All objects of a user by ascending number.
     pub fn objects_of(&self, owner: UserId) -> Vec<ObjectDef> {
         let rows = self.find_rows(Base::Obj, &[obj::OWNER], &[int(owner.0)]);
         let mut all: Vec<ObjectDef> = rows.iter().filter_map(|row| self.object_of(row)).collect();
@@ -574,11 +576,11 @@ impl Image {
         all
     }
 
-    /// The objects of these kinds that were not there with the database, in the order of their numbers.
+    /// The objects of these kinds that were not created with the database, by ascending number.
     pub fn objects_of_kinds(&self, kinds: &[ObjectKind]) -> Vec<ObjectDef> {
         let mut all = Vec::new();
         for kind in kinds {
-            // Views of the catalog are objects of SYS with small numbers: few beside those of users, or all there are.
+            // Objects that were created with the database have small numbers, which are filtered out.
             let rows = self.find_rows(Base::Obj, &[obj::TYPE], &[int(*kind as u8)]);
             let own = rows.iter().filter(|row| as_u32(&row[obj::OBJ]) >= FIRST_USER_OBJECT);
             all.extend(own.filter_map(|row| self.object_of(row)));
@@ -587,26 +589,26 @@ impl Image {
         all
     }
 
-    /// Owner and name of the object whose segment has that data object number.
+    /// Owner and name of the object with this data object number.
     pub fn segment_name(&self, data: ObjectId) -> Option<(String, String)> {
         let row = self.rows(Base::Obj, obj::DATAOBJ, data.0).pop().filter(|_| data.0 != 0)?;
         let of_user = self.object_of(&row)?;
         Some((self.user_name(of_user.owner_id), of_user.name))
     }
 
-    /// The object of that owner, name space and name, which are asked of the row cache each time.
+    /// The object with this owner, name space and name, looked up in the row cache each time.
     pub fn object_named(&self, owner: UserId, namespace: u8, name: &str) -> Option<&ObjectDef> {
         let values = [int(owner.0), int(namespace), text(name)];
         let columns = [obj::OWNER, obj::NAMESPACE, obj::NAME];
         self.object(ObjectId(self.find_number(Base::Obj, &columns, &values, obj::OBJ)?))
     }
 
-    /// The object of that kind.
+    /// The object with this owner, kind and name.
     pub fn find(&self, owner: UserId, kind: ObjectKind, name: &str) -> Option<&ObjectDef> {
         self.object_named(owner, kind.namespace(), name).filter(|object| object.kind == kind)
     }
 
-    /// The constraint of that owner and name.
+    /// The number of the constraint with this owner and name.
     pub fn constraint_named(&self, owner: UserId, name: &str) -> Option<u32> {
         let row = self.find_rows(Base::Con, &[con::OWNER, con::NAME], &[int(owner.0), text(name)]).pop();
         row.map(|row| as_u32(&row[con::CON]))
@@ -617,13 +619,13 @@ impl Image {
         row.map_or_else(String::new, |row| as_text(&row[con::NAME]).to_owned())
     }
 
-    /// The table that a constraint is on.
+    /// The table of a constraint.
     pub fn constraint_table(&self, constraint: u32) -> Option<ObjectId> {
         let row = self.rows(Base::Cdef, cdef::CON, constraint).pop();
         row.map(|row| ObjectId(as_u32(&row[cdef::OBJ])))
     }
 
-    /// Positions of the columns that a constraint is on, in its order.
+    /// Positions of the columns of a constraint, in its order.
     pub fn constraint_columns(&self, constraint: u32) -> Vec<usize> {
         let mut columns: Vec<(i64, usize)> = self
             .rows(Base::Ccol, ccol::CON, constraint)
@@ -650,7 +652,7 @@ impl Image {
         })
     }
 
-    /// Triggers on a table: number and whether enabled.
+    /// Triggers on a table: number, and whether enabled.
     pub fn triggers_on(&self, table: ObjectId) -> Vec<(ObjectId, bool)> {
         let rows = self.rows(Base::Trigger, trigger::BASEOBJECT, table.0);
         let trigger = |row: &Row| (ObjectId(as_u32(&row[trigger::OBJ])), as_i64(&row[trigger::ENABLED]) == Some(1));
@@ -661,10 +663,10 @@ impl Image {
 
     // Definitions.
 
-    /// The definition of a base table, with its indexes: none of those that the dictionary itself changes.
+    /// The definition of a base table, with its indexes.
     ///
     /// # Errors
-    /// ORA-00600 for an index whose rows cannot be understood.
+    /// ORA-00600 for an index whose rows cannot be decoded.
     pub fn base_table(&self, base: Base) -> Result<Rc<TableDef>> {
         let table = base.table();
         if let Some(def) = self.made.borrow().tables.get(&table.object.0) {
@@ -700,7 +702,7 @@ impl Image {
         Ok(def)
     }
 
-    /// The table of that number.
+    /// The table with this number.
     pub fn table(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>> {
         if let Some(base) = Base::of_object(object) {
             return Ok(Some(self.base_table(base)?));
@@ -736,7 +738,7 @@ impl Image {
         let organization = if cluster != 0 {
             let missing = || Ora::internal(format_args!("[cluster {cluster}]"));
             let cluster = self.cluster(ObjectId(cluster))?.ok_or_else(missing)?;
-            // CLUCOLS holds the table's column positions of the cluster key, four decimal digits each, from 1.
+            // CLUCOLS holds the positions of the cluster key's columns in the table, four decimal digits each, from 1.
             let key_positions = as_text_digits(&row[tab::CLUCOLS]);
             Organization::HashCluster { cluster, key_positions }
         } else if on(property::TAB_INDEX_ORGANIZED) {
@@ -781,7 +783,7 @@ impl Image {
         })
     }
 
-    /// The columns of a table, cluster or view, in their order.
+    /// The columns of a table, cluster or view, in order.
     pub fn columns(&self, object: ObjectId) -> Result<Vec<ColumnDef>> {
         let mut rows = self.rows(Base::Col, col::OBJ, object.0);
         rows.sort_by_key(|row| as_i64(&row[col::COL]));
@@ -848,7 +850,7 @@ impl Image {
         })
     }
 
-    /// The index of that number, with the table it is on.
+    /// The index with this number, and its table.
     pub fn index(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
         let known = self.made.borrow().index_tables.get(&object.0).copied();
         let of = || self.rows(Base::Ind, ind::OBJ, object.0).pop().map(|row| as_u32(&row[ind::BO]));
@@ -857,7 +859,7 @@ impl Image {
         Ok(table.and_then(|table| table.indexes.iter().find(|i| i.object == object).cloned()))
     }
 
-    /// Tables with virtual columns: keys of indexes on expressions among them.
+    /// Tables with virtual columns, including the hidden ones for index expressions.
     pub fn tables_with_virtuals(&self) -> Vec<ObjectId> {
         let rows = self.find_rows(Base::Tab, &[tab::FLAGS], &[int(property::HAS_VIRTUALS)]);
         let mut tables: Vec<ObjectId> = rows.iter().map(|row| ObjectId(as_u32(&row[tab::OBJ]))).collect();
@@ -865,9 +867,9 @@ impl Image {
         tables
     }
 
-    /// The objects that a call in a definition of a user's may lead to: the synonyms that are followed, and the stored
-    /// unit, a function or a package. Its name is the user's own or a public one, or has a schema; a name that may be
-    /// read both ways leads to both.
+    /// The objects that a call in a definition of `owner` may refer to: the synonyms followed, and the stored function
+    /// or package. The name is the owner's own, public, or qualified by a schema; all objects of an ambiguous name are
+    /// returned.
     pub fn called_units(&self, owner: UserId, path: &[&str]) -> Vec<ObjectId> {
         let space = ObjectKind::Function.namespace();
         let [first, rest @ ..] = path else { return Vec::new() };
@@ -1012,7 +1014,7 @@ impl Image {
         Ok(Some(view))
     }
 
-    /// The stored unit of that number, with its source.
+    /// The stored unit with this number, and its source.
     pub fn unit(&self, object: ObjectId) -> Option<Rc<ProcedureDef>> {
         if let Some(def) = self.made.borrow().units.get(&object.0) {
             return Some(def.clone());
@@ -1128,7 +1130,7 @@ fn segment_header(row: &Row, file: usize, block: usize) -> Rdba {
     if file == 0 || file > Rdba::MAX_FILE || block > Rdba::MAX_BLOCK { Rdba::NONE } else { Rdba::new(file, block) }
 }
 
-/// The decimal digits of CLUCOLS, four a column, as positions from 0.
+/// The positions from 0 in the decimal digits of CLUCOLS, four per column.
 fn as_text_digits(value: &Value) -> Vec<usize> {
     let Value::Number(n) = value else {
         return Vec::new();
@@ -1143,7 +1145,7 @@ fn as_text_digits(value: &Value) -> Vec<usize> {
     list
 }
 
-/// The number that CLUCOLS holds for the positions (from 0) of a cluster key's columns.
+/// The number for CLUCOLS from the positions (from 0) of a cluster key's columns.
 pub fn cluster_columns(positions: &[usize]) -> Value {
     let packed = positions.iter().fold(0i128, |n, position| n * 10_000 + *position as i128 + 1);
     Value::Number(Number::from_i128(packed))
@@ -1156,7 +1158,7 @@ fn big(value: &Value) -> i128 {
     }
 }
 
-/// A whole number of up to 38 digits.
+/// An integer of up to 38 digits.
 pub fn big_number(n: &Number) -> i128 {
     match n.as_i64() {
         Some(small) => i128::from(small),

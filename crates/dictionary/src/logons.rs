@@ -1,10 +1,10 @@
-//! What logons leave behind: failures in a row, the lock that comes of them, the grace of an old password, the last
-//! logon.
+//! The state of accounts that logons change: consecutive failures, the resulting lock, the grace period of an old
+//! password, the last logon.
 //!
-//! The rows of USER_LOGON$ are changed without the DD enqueue and without moving the epoch, each in a transaction of
-//! its own that waits for the row: concurrent failures are all counted, and a million of them make no process read the
-//! dictionary again. DDL never changes such a row. ALTER USER ... ACCOUNT UNLOCK raises the user's LSEQ#, which voids
-//! the count, and a new password has a new PTIME, which voids the grace.
+//! Logons change the rows of USER_LOGON$ without the DD enqueue and without moving the epoch, each in a separate
+//! transaction that waits for the row lock (D11). Concurrent failures are all counted, and many of them make no process
+//! read the dictionary again. DDL never changes such a row. ALTER USER ... ACCOUNT UNLOCK raises the user's LSEQ#,
+//! which voids the count, and a new password has a new PTIME, which voids the grace period.
 
 use crate::base::{Base, user_logon};
 use crate::change::Change;
@@ -16,10 +16,10 @@ use process::Process;
 use txn::{LockWait, NoHook, Txn};
 use types::{Date, Ora, Result, Rowid, Timestamp, Value};
 
-/// The row of all names that nobody has.
+/// The USER# of the row for all names without a user.
 pub const NOBODY: UserId = UserId(u32::MAX);
 
-/// Bits of an account's status, as ASTATUS has them.
+/// Bits of an account's status, as in ASTATUS.
 pub mod status {
     pub const EXPIRED: i64 = 1;
     pub const GRACE: i64 = 2;
@@ -27,14 +27,14 @@ pub mod status {
     pub const LOCKED: i64 = 8;
 }
 
-/// The state of an account that logons keep.
+/// The state of an account as stored by logons.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LogonState {
-    /// Wrong passwords since the last right one.
+    /// Wrong passwords since the last correct one.
     pub failures: i64,
-    /// When there were too many of them.
+    /// The time at which the account was locked for too many failures.
     pub locked_at: Option<Date>,
-    /// Until when the password may still be used after its life.
+    /// The end of the grace period of an expiring password.
     pub grace_end: Option<Date>,
     pub last: Option<Timestamp>,
 }
@@ -43,7 +43,7 @@ fn after(date: Date, seconds: i64) -> i64 {
     date.to_unix().saturating_add(seconds)
 }
 
-/// An account at a moment.
+/// An account at a given time.
 #[derive(Clone, Copy, Debug)]
 pub struct Account<'a> {
     pub user: &'a UserDef,
@@ -57,37 +57,39 @@ impl Account<'_> {
         self.now.to_unix() >= after(date, seconds)
     }
 
-    /// Whether the account is locked for its failures. Without PASSWORD_LOCK_TIME that lasts until it is unlocked.
+    /// True when the account is locked for its failures. Without PASSWORD_LOCK_TIME the lock lasts until the account is
+    /// unlocked.
     pub fn is_locked_for_failures(&self) -> bool {
         let time = self.profile.limit(Resource::PasswordLockTime);
         self.state.locked_at.is_some_and(|at| time.is_none_or(|time| !self.is_past(at, time)))
     }
 
-    /// Whether INACTIVE_ACCOUNT_TIME has passed since the last logon, or since the password was set when there was
-    /// none.
+    /// True when INACTIVE_ACCOUNT_TIME has passed since the last logon, or since the password was set if there was no
+    /// logon.
     fn is_inactive(&self) -> bool {
         let since = self.state.last.map(|last| last.own_date()).max(self.user.password_time);
         let limit = self.profile.limit(Resource::InactiveAccountTime);
         limit.zip(since).is_some_and(|(limit, since)| self.is_past(since, limit))
     }
 
-    /// Whether nobody can log on with any password.
+    /// True when no password allows a logon.
     pub fn is_locked(&self) -> bool {
         self.user.locked || self.is_locked_for_failures() || self.is_inactive()
     }
 
-    /// Whether somebody with the right password is told that the account is locked. Once more wrong passwords have come
-    /// than lock it, the right one may have been found by trying behind the lock: then nobody is told.
+    /// True when a user with the correct password may be told that the account is locked (ORA-28000). After more
+    /// failures than the limit, an attacker may have found the password by trying behind the lock, so the error does
+    /// not reveal it.
     pub fn tells_of_lock(&self) -> bool {
         self.profile.limit(Resource::FailedLoginAttempts).is_none_or(|limit| self.state.failures <= limit)
     }
 
-    /// Whether the password has expired: by ALTER USER, or because its grace has ended.
+    /// True when the password has expired: by ALTER USER, or because the grace period has ended.
     pub fn has_expired(&self) -> bool {
         self.user.expired || self.state.grace_end.is_some_and(|end| self.is_past(end, 0))
     }
 
-    /// Bits of [`status`].
+    /// The status as bits of [`status`].
     pub fn status(&self) -> i64 {
         let expiry = if self.has_expired() {
             status::EXPIRED
@@ -130,13 +132,13 @@ impl Account<'_> {
         self.state.grace_end.or_else(|| Date::from_unix(after(set?, life?)).ok())
     }
 
-    /// What a right password comes to, for an account that is not locked: the end of the grace, if it is in force or
-    /// begins now.
+    /// The result of a correct password for an account that is not locked: the end of the grace period, if one is in
+    /// force or begins now.
     ///
     /// # Errors
     /// ORA-28001 when the password has expired.
     pub fn password_age(&self) -> Result<Option<Date>> {
-        // The password of SYS opens the database to whoever is to mend it: it does not expire by age.
+        // The password of SYS does not expire by age, because SYS must be able to log on to repair the database.
         if self.user.id == UserId::SYS && !self.user.expired {
             return Ok(None);
         }
@@ -150,7 +152,7 @@ impl Account<'_> {
         let is_old = life.zip(self.user.password_time).is_some_and(|(life, set)| self.is_past(set, life));
         match self.profile.limit(Resource::PasswordGraceTime) {
             _ if !is_old => Ok(None),
-            // Without an end the password goes on with a warning.
+            // Without an end of the grace period the password stays valid, with a warning.
             None => Ok(None),
             Some(0) => Err(Ora::new(28001)),
             Some(grace) => Ok(Date::from_unix(after(self.now, grace)).ok()),
@@ -173,7 +175,7 @@ pub fn status_text(bits: i64) -> &'static str {
     }
 }
 
-/// What the row says of a user: void where it was written under another number, or for another password.
+/// The state in a row for a user: void when the row was written for another LSEQ#, or for another password.
 pub fn state_of(row: &[Value], user: Option<&UserDef>) -> LogonState {
     let seq = user.map_or(0, |user| user.logon_seq);
     let counts = as_i64(&row[user_logon::LSEQ]).unwrap_or(0) == seq;
@@ -202,7 +204,7 @@ fn row_of(id: UserId, user: Option<&UserDef>, state: &LogonState) -> Row {
     row
 }
 
-/// The row of a user that nobody has logged on as.
+/// The row of a user without logons.
 pub fn new_row(id: UserId) -> Row {
     let mut row = blank(Base::UserLogon);
     row[user_logon::USER] = int(id.0);
@@ -211,17 +213,17 @@ pub fn new_row(id: UserId) -> Row {
     row
 }
 
-/// The result of reading the row.
+/// The result of an attempt to change the row.
 enum Tried {
     Done(LogonState),
-    /// Somebody changed the row meanwhile.
+    /// Another session changed the row meanwhile.
     Again,
-    /// Somebody has it locked, and it is not waited for.
+    /// Another session holds the row lock, and the caller does not wait.
     Skipped,
 }
 
 impl DictionaryShared {
-    /// What logons have noted of a user, or of the names that nobody has.
+    /// The state stored for a user, or for the names without a user.
     ///
     /// # Errors
     /// Those of reading.
@@ -237,11 +239,10 @@ impl DictionaryShared {
         Ok(found)
     }
 
-    /// Changes what is noted of a user, in a transaction of its own, and says what is noted then. Without `waits`
-    /// nothing is done where another session is just noting something (`None`). `set` may be asked several times; the
-    /// last one counts.
+    /// Changes the state stored for a user in a separate transaction, and returns the new state. Without `waits`,
+    /// returns `None` when another session holds the row lock. `set` may be called several times; the last call counts.
     ///
-    /// Waits: for the row's lock. Whether the commit is waited for is the caller's to say.
+    /// Waits: for the row lock. The caller decides whether to wait for the commit.
     /// # Errors
     /// Those of changing a row.
     pub fn note_logon(
@@ -308,7 +309,7 @@ impl DictionaryShared {
         })
     }
 
-    /// Forgets a user that is being dropped.
+    /// Deletes the state of a user that is being dropped.
     ///
     /// # Errors
     /// Those of changing a row.

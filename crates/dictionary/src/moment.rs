@@ -1,16 +1,16 @@
-//! A moment of the dictionary: what a picture reads its rows as of.
+//! A moment of the dictionary: the snapshot as of which a picture reads its rows.
 //!
-//! A picture reads a definition when it is first asked for, and all that it reads is of one moment. Whoever uses the
-//! picture has a lease of the moment: as long as there is one, a noted snapshot keeps the undo and the entries of
-//! indexes that the moment needs. Without a lease nothing is kept. As long as nothing has been defined, a snapshot of
-//! now shows the same rows, so the next lease takes a new one; a moment that has passed cannot be leased again.
+//! A picture reads a definition on demand, and all its reads are of one moment (D2). The user of a picture holds a
+//! lease of the moment. While there is a lease, a registered snapshot keeps the undo and the index entries that the
+//! moment needs; without a lease nothing is kept. As long as no object has been defined since, a present snapshot shows
+//! the same rows, so the next lease takes a new snapshot. A moment that has passed cannot be leased again.
 //!
-//! Rows by the keys of indexes come from the row cache as long as nothing has been defined since: DDL moves the epoch
-//! before its rows leave the cache, and again behind it; a commit of SQL that changes base tables closes caches, which
-//! the row cache counts.
+//! Rows by the keys of indexes come from the row cache as long as no object has been defined since. DDL moves the epoch
+//! before its rows are removed from the cache, and again afterwards. A commit of SQL that changes base tables closes
+//! caches, which the row cache counts (D8).
 //!
-//! Rejected: a noted snapshot for the life of a picture, or of a call. A session that is idle for a day, or a call that
-//! commits for hours, would keep a day's undo and the deleted entries of all indexes.
+//! Rejected: a registered snapshot for the life of a picture or of a call. A session that is idle for a day, or a call
+//! that commits for hours, would keep the undo and the deleted index entries of that time.
 
 use crate::base::{Base, index_columns};
 use crate::cached::{each_row, push_row, row_key};
@@ -25,20 +25,20 @@ use txn::{Snapshot, Txn};
 use types::row::{Column, RowReader};
 use types::{DataType, Ora, Result, Value, codec};
 
-/// See the module.
+/// A moment; see the module documentation.
 pub(crate) struct Moment {
     shared: DictionaryShared,
     p: Rc<Process>,
     epoch: u64,
-    /// The caches that had been closed as a whole before.
+    /// The count of whole caches closed so far.
     closings: u64,
     leases: Cell<usize>,
     snapshot: Cell<Option<Snapshot>>,
-    /// Memory for what the row cache has.
+    /// A buffer for rows from the row cache.
     stored: RefCell<Vec<u8>>,
 }
 
-/// The right to read as of a moment. See the module.
+/// The right to read as of a moment; see the module documentation.
 pub(crate) struct Lease(Rc<Moment>);
 
 impl Clone for Lease {
@@ -61,7 +61,7 @@ impl Drop for Lease {
 }
 
 impl Moment {
-    /// This moment.
+    /// The present moment, and a lease of it.
     pub fn now(shared: &DictionaryShared, p: &Rc<Process>) -> (Rc<Moment>, Lease) {
         let (epoch, closings) = (shared.epoch(), shared.row_cache().map_or(0, RowCache::closings));
         let snapshot = shared.txns().statement_snapshot(p, &Txn::new());
@@ -77,19 +77,19 @@ impl Moment {
         (Rc::clone(&moment), Lease(moment))
     }
 
-    /// The epoch before the snapshot.
+    /// The epoch, read before the snapshot was taken.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Whether nothing has been defined since.
+    /// True when no object has been defined since.
     fn is_now(&self) -> bool {
         self.shared.epoch() == self.epoch
             && DictionaryShared::is_settled(self.epoch)
             && self.shared.row_cache().map_or(0, RowCache::closings) == self.closings
     }
 
-    /// A lease, where the moment has not passed.
+    /// A lease; `None` when the moment has passed.
     pub fn lease(self: &Rc<Moment>) -> Option<Lease> {
         if !self.is_now() {
             return None;
@@ -99,11 +99,11 @@ impl Moment {
         }
         self.leases.set(self.leases.get() + 1);
         let lease = Lease(Rc::clone(self));
-        // DDL that has committed before the snapshot has moved the epoch, or is about to.
+        // A DDL that committed before the snapshot has moved the epoch already, or has marked it as changing.
         self.is_now().then_some(lease)
     }
 
-    /// Calls `f` with the snapshot to read by: that of the leases, or one for this reading.
+    /// Calls `f` with the snapshot of the leases, or with a temporary one.
     fn with_snapshot<R>(&self, f: impl FnOnce(&Snapshot) -> Result<R>) -> Result<R> {
         if let Some(snapshot) = self.snapshot.get() {
             return f(&snapshot);
@@ -133,16 +133,16 @@ impl Moment {
                 self.shared.scan_stored_by(&self.p, snapshot, base, columns, values, &mut |_, bytes| f(bytes))
             })
         };
-        // Rows of all its columns are what an index has a key of.
+        // The row cache has a key only for all columns of an index.
         let index = base.index_on(columns).filter(|index| index_columns(*index).len() == columns.len());
         let key = index.and_then(|index| row_key(index, values.iter()));
         let Some((rows, (cache, key))) = self.shared.row_cache().zip(key) else { return read(f) };
         let (key, mut stored) = (Key::new(cache, &key), self.stored.take());
         let done = match rows.get_long(&self.p, &key, &mut stored) {
-            // The rows in the cache are of now.
+            // The rows in the cache are present ones.
             Found::Hit if self.is_now() => each_row(&stored, f),
-            // A commit between the look and this question has moved the epoch or the count: what is read as of the
-            // moment is of now.
+            // A commit between the cache look-up and this check would have changed the epoch or the count. So rows read
+            // as of the moment are present ones and may be stored.
             Found::Miss(load) if self.is_now() => {
                 let mut any = false;
                 stored.clear();

@@ -1,7 +1,7 @@
-//! Rows changed by table, counted in shared memory until they are added up in MON_MODS_ALL$.
+//! Changed rows by table, counted in shared memory until a flush adds them to MON_MODS_ALL$.
 //!
-//! A statement adds its rows when it ends, whether it is rolled back later or not, as Oracle counts them. [`tally`]
-//! says how far the counts can be relied on.
+//! A statement adds its rows when it ends, whether or not it is rolled back later, as in Oracle. See [`tally`] for the
+//! accuracy of the counts.
 
 use crate::base::{Base, mods_all};
 use crate::rows::{Row, as_i64, as_u32, blank, int};
@@ -14,7 +14,7 @@ use types::{Date, ObjectId, Result, Value};
 const ENTRY_WORDS: usize = 5;
 pub(crate) const WORDS: usize = tally::ENTRIES * ENTRY_WORDS;
 
-/// Rows changed of a table.
+/// Changed rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     pub inserted: u64,
@@ -30,7 +30,7 @@ impl Changes {
 }
 
 impl DictionaryShared {
-    /// Counts rows changed of a table. Tables of the dictionary are not counted.
+    /// Counts changed rows of a table. Tables of the dictionary are not counted.
     pub fn note_changes(&self, table: ObjectId, changes: Changes) {
         if table.0 < FIRST_USER_OBJECT || changes.is_none() {
             return;
@@ -44,7 +44,7 @@ impl DictionaryShared {
         }
     }
 
-    /// Takes what has been counted since the last call.
+    /// Takes the counts since the last call.
     fn take_changes(&self) -> HashMap<u32, Changes> {
         let one = |(table, counts): (u64, [u64; ENTRY_WORDS - 1])| {
             let [inserted, updated, deleted, truncated] = counts;
@@ -55,7 +55,7 @@ impl DictionaryShared {
 }
 
 impl Change<'_> {
-    /// Adds what has been counted to MON_MODS_ALL$. The caller holds the DD enqueue; what it rolls back is lost.
+    /// Adds the counts to MON_MODS_ALL$. The caller holds the DD enqueue; if it rolls back, the counts are lost.
     ///
     /// # Errors
     /// Those of changing the table.
@@ -96,7 +96,7 @@ impl Change<'_> {
         self.insert_many(Base::ModsAll, &rows)
     }
 
-    /// Forgets what a table's rows have changed: its statistics are new.
+    /// Deletes the counts of a table, whose statistics are new.
     ///
     /// # Errors
     /// Those of changing the table.

@@ -1,4 +1,4 @@
-//! Names as one session resolves them, over a picture of the dictionary.
+//! Name resolution for one session, over a picture of the dictionary.
 
 use crate::moment::Lease;
 use crate::*;
@@ -6,84 +6,85 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 
-/// Longest chain of synonyms; a longer one is a loop to Oracle (ORA-01775).
+/// Longest chain of synonyms; a longer one is treated as a loop, as in Oracle (ORA-01775).
 pub(crate) const SYNONYM_CHAIN_MAX: usize = 16;
 
-/// Synonyms that are remembered until somebody asks.
+/// Most followed synonyms kept until [`Catalog::take_followed`].
 const FOLLOWED_MAX: usize = 64;
 
 /// The first object number of fixed tables.
 pub const FIXED_FIRST_OBJECT: u32 = 4_294_900_000;
 
-/// Whose names and privileges count: a user with enabled roles, and the schema that names belong to.
+/// The user whose privileges count, with its enabled roles, and the schema of unqualified names.
 #[derive(Clone, Debug)]
 pub struct Who {
     pub user: UserId,
     pub schema: UserId,
-    /// Every privilege.
+    /// Connected AS SYSDBA: every privilege.
     pub sysdba: bool,
-    /// The roles in force, those granted to them included.
+    /// The enabled roles, including the roles granted to them.
     pub roles: Rc<[u32]>,
 }
 
 impl Who {
-    /// Who gives the user privileges: the user, PUBLIC, the roles in force.
+    /// The grantees whose privileges count: the user, PUBLIC, the enabled roles.
     pub fn grantees(&self) -> Vec<u32> {
         [self.user.0, UserId::PUBLIC.0].iter().chain(&*self.roles).copied().collect()
     }
 
-    /// A user with what was granted to the user itself and to PUBLIC: what units and views of definer's rights have.
+    /// A user with the privileges granted directly to it and to PUBLIC: those of definer's rights units and of views.
     pub fn owner(user: UserId) -> Who {
         Who { user, schema: user, sysdba: user == UserId::SYS, roles: Rc::default() }
     }
 }
 
-/// Names as one session resolves them. Cheap to make: a picture, two users and the roles in force.
+/// Name resolution for one session. Cheap to make: a picture, two users and the enabled roles.
 #[derive(Clone)]
 pub struct SessionCatalog {
     image: Rc<Image>,
-    /// Keeps what the picture may yet read.
+    /// Allows the picture to read further rows.
     _lease: Option<Lease>,
     fixed: Rc<dyn FixedCatalog>,
     user: UserId,
     schema: UserId,
-    /// SYSDBA, or the owner of a catalog view: no privilege is asked for.
+    /// SYSDBA, or the owner of a catalog view: privileges are not checked.
     all_powerful: bool,
-    /// The roles in force, those granted to them included.
+    /// The enabled roles, including the roles granted to them.
     roles: Rc<[u32]>,
-    /// A definition that is not in the dictionary yet, and stands for what is there.
+    /// A definition that is not in the dictionary yet; it hides the present definition.
     ahead: Option<Rc<TableDef>>,
-    /// The owner of a view, whose text somebody else uses: what it may do counts only where it may give that away.
+    /// Resolves for the owner of a view that another user reads: the owner's privileges count only with the grant
+    /// option.
     for_other: bool,
-    /// Synonyms that were followed and not yet asked for; the same for all that see the same names as others.
+    /// Followed synonyms that were not taken yet; shared by all copies with the same names.
     followed: Rc<RefCell<Vec<ObjectId>>>,
-    /// While it is noted: the objects of others that a privilege was asked for.
+    /// Between `note_uses` and `take_uses`: the objects of other users whose privileges were checked.
     uses: Rc<RefCell<Option<Vec<ObjectId>>>>,
-    /// How compiling views went.
+    /// The results of compiling views.
     verdicts: Verdicts,
 }
 
-/// Whether a unit may be executed.
+/// The result of a check of EXECUTE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Yes,
-    /// It may be seen, and no more.
+    /// The unit is visible, but may not be executed.
     Visible,
-    /// It does not exist for the session.
+    /// The unit is not visible to the session.
     Hidden,
 }
 
-/// What a name of GRANT and REVOKE stands for.
+/// The object of a name in GRANT and REVOKE.
 #[derive(Clone, Debug)]
 pub enum Named {
     Object(ObjectDef),
-    /// A view V_$ or GV_$ on which nothing has been granted yet, so that OBJ$ has no row of it.
+    /// A view V_$ or GV_$ without grants, and so without a row in OBJ$.
     FixedView(String),
-    /// A fixed table, on which nothing can be granted.
+    /// A fixed table, on which no privilege can be granted.
     Fixed,
 }
 
-/// What an unqualified or qualified name stands for before its kind is looked at.
+/// The object of a name, before its kind is checked.
 enum Found {
     Object(ObjectId),
     Base(Base),
@@ -112,35 +113,35 @@ impl SessionCatalog {
         }
     }
 
-    /// The same names, with a lease of their picture's moment.
+    /// The same names, with a lease of the picture's moment.
     pub(crate) fn leased(&self, lease: Lease) -> SessionCatalog {
         SessionCatalog { _lease: Some(lease), ..self.clone() }
     }
 
-    /// The same names to be kept, which read nothing more: see [`Dictionary::names_again`].
+    /// The same names without a lease, to be kept; they cannot read further rows. See [`Dictionary::names_again`].
     #[must_use]
     pub fn kept(&self) -> SessionCatalog {
         SessionCatalog { _lease: None, ..self.clone() }
     }
 
-    /// A look-up's answer, where all that it needed could be read.
+    /// Returns the result of a look-up, or the error if one of its reads failed.
     fn checked<T>(&self, answer: T) -> Result<T> {
         self.image.checked().map(|()| answer)
     }
 
-    /// The same names; how compiling views goes is noted there.
+    /// The same names, storing the results of compiling views in `verdicts`.
     pub(crate) fn noting(self, verdicts: Verdicts) -> SessionCatalog {
         SessionCatalog { verdicts, ..self }
     }
 
-    /// The same names, and a table as it will be once the statement that defines it has committed. What can be named
+    /// The same names, with the definition of a table after the commit of the present statement. Every resolved object
     /// may be read.
     #[must_use]
     pub fn ahead(&self, table: Rc<TableDef>) -> SessionCatalog {
         SessionCatalog { ahead: Some(table), all_powerful: true, ..self.clone() }
     }
 
-    /// The object of that owner, name space and name.
+    /// The object with this owner, name space and name.
     fn object_named(&self, owner: UserId, space: u8, name: &str) -> Option<&ObjectDef> {
         self.image.object_named(owner, space, name)
     }
@@ -153,7 +154,7 @@ impl SessionCatalog {
         self.image.user_name(user)
     }
 
-    /// The grantees that give the user privileges whatever roles are in force.
+    /// The grantees that count for the user without any roles.
     fn own(&self) -> [u32; 2] {
         [self.user.0, UserId::PUBLIC.0]
     }
@@ -172,7 +173,7 @@ impl SessionCatalog {
         granted(&self.own()) || granted(&self.roles)
     }
 
-    /// The picture that names are resolved in.
+    /// The picture in which names are resolved.
     pub fn image(&self) -> &Rc<Image> {
         &self.image
     }
@@ -181,7 +182,7 @@ impl SessionCatalog {
         self.all_powerful
     }
 
-    /// Whether the session has the system privilege.
+    /// True when the session has the system privilege.
     pub fn has(&self, privilege: SystemPrivilege) -> bool {
         self.all_powerful || self.has_privilege(privilege)
     }
@@ -233,7 +234,7 @@ impl SessionCatalog {
         }
     }
 
-    /// Whether the session may know that the object exists.
+    /// True when the object is visible to the session (D7).
     fn sees(&self, object: &ObjectDef) -> bool {
         use SystemPrivilege::*;
         if self.all_powerful || object.owner_id == self.user || self.has_any_object_grant(object.object) {
@@ -264,7 +265,8 @@ impl SessionCatalog {
             _ => &[ExecuteAnyProcedure, CreateAnyProcedure, AlterAnyProcedure, DropAnyProcedure, DebugAnyProcedure],
         };
         if object.owner_id == UserId::SYS {
-            // Privileges on what ANY user has do not reach SYS. What holds data is seen, units are not.
+            // ANY privileges do not apply to objects of SYS. SELECT ANY DICTIONARY shows its tables and views, not its
+            // units.
             let is_unit = any.contains(&ExecuteAnyProcedure);
             return !is_unit && self.has(SelectAnyDictionary);
         }
@@ -275,13 +277,13 @@ impl SessionCatalog {
         self.image.object(object).filter(|def| self.sees(def))
     }
 
-    /// As [`Self::has`]; the owner of a view that somebody else uses needs the admin option.
+    /// As [`Self::has`]; the owner of a view that another user reads needs the admin option.
     fn has_to_use(&self, privilege: SystemPrivilege) -> bool {
         let gives = !self.for_other || self.image.has_granted(&self.own(), privilege.number(), true);
         gives && self.has(privilege)
     }
 
-    /// As [`Self::has_object_grant`], of the whole object or one column; the owner of a view that somebody else uses
+    /// As [`Self::has_object_grant`], for the whole object or one column; the owner of a view that another user reads
     /// needs the grant option.
     fn granted_to_use(&self, object: ObjectId, privilege: ObjectPrivilege, column: u32) -> bool {
         if self.for_other {
@@ -294,20 +296,20 @@ impl SessionCatalog {
             || self.image.is_granted_on(&self.roles, object, privilege, column, false)
     }
 
-    /// Whether reading has been granted on something of SYS, which OBJ$ has by that name if anything has been.
+    /// True when reading was granted on an object of SYS; OBJ$ has a row with this name if there are grants.
     fn reads_by_grant(&self, name: &str) -> bool {
         let Some(def) = self.image.object_named(UserId::SYS, ObjectKind::Table.namespace(), name) else { return false };
         let read = [ObjectPrivilege::Select, ObjectPrivilege::Read];
         read.iter().any(|privilege| self.granted_to_use(def.object, *privilege, 0))
     }
 
-    /// SELECT ANY DICTIONARY, or the role SELECT_CATALOG_ROLE: for views of SYS.
+    /// True with SELECT ANY DICTIONARY or the role SELECT_CATALOG_ROLE: views of SYS may be read.
     fn reads_catalog(&self) -> bool {
         let role = crate::create::ROLE_SELECT_CATALOG.0;
         self.has_to_use(SystemPrivilege::SelectAnyDictionary) || self.roles.contains(&role)
     }
 
-    /// Whether the session knows of an object of SYS: SELECT_CATALOG_ROLE reaches nothing that was not there with the
+    /// True when an object of SYS is visible: SELECT_CATALOG_ROLE covers only the objects that were created with the
     /// database.
     fn knows_of_sys(&self, object: ObjectId) -> bool {
         let is_of_dictionary = object.0 < FIRST_USER_OBJECT;
@@ -328,7 +330,7 @@ impl SessionCatalog {
         self.all_powerful || !restricted || self.reads_catalog() || self.reads_by_grant(name)
     }
 
-    /// A fixed table belongs to SYS alone; of a fixed view, SYS has the view V_$ that may be granted.
+    /// Only SYS may read a fixed table; a fixed view is read through the view V_$ of SYS, which can be granted.
     fn reads_fixed(&self, name: &str) -> bool {
         if self.all_powerful || is_public_fixed(name) {
             return true;
@@ -339,7 +341,7 @@ impl SessionCatalog {
         }
     }
 
-    /// Whether the session may do that to the object, or to one of its columns (by position from 1).
+    /// True when the session has the privilege on the object, or on one of its columns (by position from 1) (D7).
     fn may(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege, column: u32) -> bool {
         use ObjectPrivilege as P;
         use SystemPrivilege as S;
@@ -357,17 +359,18 @@ impl SessionCatalog {
         }
         if owner == UserId::SYS && of_dictionary {
             return match privilege {
-                // SELECT ANY DICTIONARY reads, and locks neither rows nor tables that every definition waits for.
+                // SELECT ANY DICTIONARY allows reading only: SELECT on base tables would also allow row and table
+                // locks.
                 P::Select if !self.for_other && Base::of_object(object).is_some_and(|base| base != Base::PlanTable) => {
                     self.granted_to_use(object, P::Select, 0)
                 }
                 P::Select | P::Read => match Base::of_object(object) {
                     Some(base) => self.reads_base(base),
-                    // A view that could be resolved may be read.
+                    // A view that was resolved may be read.
                     None => !self.for_other || self.may_view(object),
                 },
                 P::Execute => self.granted_to_use(object, P::Execute, 0),
-                // Everybody has a table of plans of the own.
+                // Every session has private rows in PLAN_TABLE.
                 P::Insert | P::Update | P::Delete => {
                     object == Base::PlanTable.table().object || self.granted_to_use(object, privilege, 0)
                 }
@@ -405,7 +408,7 @@ impl SessionCatalog {
         any.iter().any(|privilege| self.has_to_use(*privilege))
     }
 
-    /// Whether a view of the dictionary, or a fixed one, may be read by those who use a view of this user.
+    /// True when a dictionary view or fixed view may be read by users of a view of this user.
     fn may_view(&self, object: ObjectId) -> bool {
         let at = object.0.wrapping_sub(CATALOG_FIRST_OBJECT) as usize;
         match catalog_views().get(at) {
@@ -414,7 +417,7 @@ impl SessionCatalog {
         }
     }
 
-    /// Whether a stored or built-in unit may be executed; `owner` is empty for what is built in.
+    /// Checks EXECUTE on a stored or built-in unit; `owner` is empty for a built-in unit.
     pub fn may_execute(&self, owner: &str, name: &str) -> Access {
         let space = ObjectKind::Procedure.namespace();
         let owner_id = match owner {
@@ -430,9 +433,10 @@ impl SessionCatalog {
         }
     }
 
-    /// Whether `user` may give away the privilege on an object of somebody else: it has it itself, with the option.
+    /// True when `user` may pass on the privilege on an object of another user: it has the privilege with the grant
+    /// option.
     pub fn may_give(&self, user: UserId, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> bool {
-        // Through a view nobody gets more of a unit than everybody has.
+        // EXECUTE needs no grant option when every user has it.
         let for_all = [UserId::PUBLIC.0];
         if privilege == ObjectPrivilege::Execute && self.image.is_granted_on(&for_all, object, privilege, 0, false) {
             return true;
@@ -442,17 +446,17 @@ impl SessionCatalog {
         names.may(object, owner, privilege, 0)
     }
 
-    /// Notes from now on which objects of others are used.
+    /// Begins to record the used objects of other users.
     pub fn note_uses(&self) {
         *self.uses.borrow_mut() = Some(Vec::new());
     }
 
-    /// Ends [`Self::note_uses`], and gives what was used.
+    /// Ends [`Self::note_uses`] and returns the recorded objects.
     pub fn take_uses(&self) -> Vec<ObjectId> {
         self.uses.borrow_mut().take().unwrap_or_default()
     }
 
-    /// What a name of GRANT and REVOKE stands for, if the session may know of it: synonyms are followed.
+    /// The object of a name in GRANT and REVOKE, if it is visible to the session; synonyms are followed.
     ///
     /// # Errors
     /// ORA-01775, ORA-02019.
@@ -501,7 +505,7 @@ impl SessionCatalog {
         Err(Ora::new(1775))
     }
 
-    /// The names of all fixed tables but those of all instances, and their definitions, whoever may read them.
+    /// The definitions of all fixed tables except GV$ views, without a privilege check.
     pub fn fixed_tables(&self) -> impl Iterator<Item = Rc<TableDef>> {
         let names = self.fixed.names().into_iter().filter(|name| !name.starts_with("GV$"));
         names.filter_map(|name| {
@@ -529,7 +533,7 @@ impl SessionCatalog {
         })
     }
 
-    /// The stored units of that name: both parts of a package or type.
+    /// The stored units with this name: both parts of a package or type.
     pub fn units(&self, schema: Option<&str>, name: &str) -> Result<Vec<Rc<ProcedureDef>>> {
         let mut list = Vec::new();
         if let Some(unit) = self.unit(schema, name)? {
@@ -546,28 +550,27 @@ impl SessionCatalog {
         self.checked(list)
     }
 
-    /// The rows of `obj$` of a stored unit: it, and the body of a package or type. Nothing is looked up in the row
-    /// cache.
+    /// The rows of `obj$` of a stored unit, including the body of a package or type. Does not use the row cache.
     pub fn parts_of_unit(&self, owner: &str, name: &str) -> Vec<ObjectDef> {
         let Some(owner) = self.image.user_named(owner) else { return Vec::new() };
         let spaces = [ObjectKind::Procedure.namespace(), ObjectKind::PackageBody.namespace()];
         spaces.iter().filter_map(|space| self.image.object_named(owner.id, *space, name).cloned()).collect()
     }
 
-    /// The number of a unit's specification, of a procedure or a function.
+    /// The object number of a package specification, procedure or function.
     pub fn unit_number(&self, owner: &str, name: &str) -> Option<u32> {
         let owner = self.image.user_named(owner)?;
         let def = self.image.object_named(owner.id, ObjectKind::Procedure.namespace(), name)?;
         Some(def.object.0)
     }
 
-    /// The table, view, sequence or unit that a name of DDL means: own schema unless qualified, synonyms not followed.
+    /// The table, view, sequence or unit with this name in DDL: own schema unless qualified, synonyms not followed.
     pub fn object(&self, schema: Option<&str>, name: &str, space: u8) -> Option<&ObjectDef> {
         self.object_in(schema, name, space).filter(|def| self.sees(def))
     }
 
-    /// As [`Self::object`], for a statement that `any` allows on everybody's objects: that privilege is enough to know
-    /// of them.
+    /// As [`Self::object`], for a statement that the ANY privilege `any` allows on objects of all users: the privilege
+    /// also makes them visible.
     pub fn object_for(&self, schema: Option<&str>, name: &str, space: u8, any: SystemPrivilege) -> Option<&ObjectDef> {
         self.object_in(schema, name, space).filter(|def| self.sees(def) || self.reaches(def, any))
     }
@@ -580,20 +583,20 @@ impl SessionCatalog {
         self.object_named(owner, space, name)
     }
 
-    /// Whether a privilege on everybody's objects is there and reaches this one: those of SYS it does not, directories
-    /// aside.
+    /// True when the session has the ANY privilege and it covers this object: objects of SYS are excluded, except
+    /// directories and editions.
     fn reaches(&self, def: &ObjectDef, any: SystemPrivilege) -> bool {
         let is_nobodys = matches!(def.kind, ObjectKind::Directory | ObjectKind::Edition);
         (def.owner_id != UserId::SYS || is_nobodys) && self.has(any)
     }
 }
 
-/// Catalog views have rows in OBJ$ for ALL_OBJECTS, yet are found by name.
+/// Catalog views have rows in OBJ$ for ALL_OBJECTS, but are resolved by name.
 fn not_catalog(found: &Found) -> bool {
     !matches!(found, Found::Object(object) if object.0 < FIRST_USER_OBJECT)
 }
 
-/// What SYS owns without a row that says more than its name.
+/// The objects of SYS that are defined in the code.
 fn sys_name(name: &str, fixed: &dyn FixedCatalog) -> Option<Found> {
     if let Some(base) = Base::named(name) {
         return Some(Found::Base(base));
@@ -601,7 +604,7 @@ fn sys_name(name: &str, fixed: &dyn FixedCatalog) -> Option<Found> {
     public_name(name, fixed)
 }
 
-/// What everybody can name without a schema.
+/// The objects of SYS in the code that every user can name without a schema.
 fn public_name(name: &str, fixed: &dyn FixedCatalog) -> Option<Found> {
     if let Some(base) = Base::named(name).filter(|base| base.is_public()) {
         return Some(Found::Base(base));
@@ -612,16 +615,16 @@ fn public_name(name: &str, fixed: &dyn FixedCatalog) -> Option<Found> {
     if let Some(at) = catalog_view(name) {
         return Some(Found::CatalogView(at));
     }
-    // The views V_$ have no public synonyms; those that everybody names are V$.
+    // The views V_$ have no public synonyms; the public names are V$.
     fixed.find(name).map(|(id, columns)| Found::Fixed(id, name.to_owned(), columns.to_vec()))
 }
 
-/// Dictionary tables that SELECT ANY DICTIONARY leaves out: what is in them could be turned into a logon.
+/// Dictionary tables excluded from SELECT ANY DICTIONARY, because their contents could be used for a logon.
 fn is_secret(base: &str) -> bool {
     matches!(base, "USER$" | "USER_HISTORY$" | "LINK$" | "ENC$" | "DEFAULT_PWD$" | "XS$VERIFIERS")
 }
 
-/// What everybody can name without a schema: what SYS has but its base tables.
+/// True for an object that every user can name without a schema: the objects of SYS except its base tables.
 fn is_public_name(def: &ObjectDef) -> bool {
     def.object.0 < FIRST_USER_OBJECT
         && match Base::of_object(def.object) {
@@ -630,12 +633,12 @@ fn is_public_name(def: &ObjectDef) -> bool {
         }
 }
 
-/// Whether it is the name of a view that SYS has over a fixed one.
+/// True for the name of a view of SYS over a fixed view.
 fn is_grantable_name(name: &str) -> bool {
     name.starts_with("V_$") || name.starts_with("GV_$")
 }
 
-/// The view of SYS that stands for a fixed view where something is granted: V_$SESSION for V$SESSION.
+/// The view of SYS on which privileges for a fixed view are granted: V_$SESSION for V$SESSION.
 fn grantable_name(name: &str) -> Option<String> {
     match name {
         name if is_grantable_name(name) => Some(name.to_owned()),
@@ -658,7 +661,7 @@ impl SessionCatalog {
         Ok(match self.find(schema, name, ObjectKind::Table.namespace())? {
             None => None,
             Some(Found::Base(base)) => {
-                // What SELECT ANY DICTIONARY leaves out is seen, and refused.
+                // The tables that SELECT ANY DICTIONARY excludes are visible, and access is refused later.
                 let open = self.reads_base(base) || self.has(SystemPrivilege::SelectAnyDictionary);
                 open.then(|| self.image.base_table(base)).transpose()?.map(Resolved::Table)
             }
@@ -763,7 +766,7 @@ impl Catalog for SessionCatalog {
 
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>> {
         let (all_powerful, for_other) = (owner == UserId::SYS, owner != self.user);
-        // What an own view uses is used by the views over it as well.
+        // Objects used by an own view count as used by the views over it.
         let uses = if for_other { Rc::default() } else { Rc::clone(&self.uses) };
         let roles = Rc::default();
         Ok(Box::new(SessionCatalog {
@@ -791,7 +794,7 @@ impl Catalog for SessionCatalog {
     }
 
     fn view_compiled(&self, view: &ViewDef, error: Option<&Ora>) {
-        // An error for another user may come from a privilege that the owner has without the grant option.
+        // An error for another user may be caused by a privilege that the owner has without the grant option.
         if error.is_some() && self.user != view.owner_id {
             return;
         }
@@ -808,7 +811,7 @@ impl Catalog for SessionCatalog {
     }
 }
 
-/// The few V$ views that Oracle grants to everybody.
+/// The few V$ views that Oracle grants to PUBLIC.
 fn is_public_fixed(name: &str) -> bool {
     let name = name.strip_prefix('G').unwrap_or(name);
     let view = name.strip_prefix("V$").or_else(|| name.strip_prefix("V_$"));

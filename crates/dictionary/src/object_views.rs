@@ -1,4 +1,4 @@
-//! The queries of views that tools read to learn of tables and units: all columns of 19c, for `catalog_views`.
+//! The queries of views with which tools explore tables and units: all columns of 19c, for `catalog_views`.
 
 pub(crate) const CONSTRAINTS: &str = "select u.name owner, n.name constraint_name, decode(c.type#, 1, 'C', 2, 'P', \
     3, 'U', 4, 'R', 7, 'C', '?') constraint_type, o.name table_name, c.condition search_condition, c.condition \
@@ -191,7 +191,7 @@ pub(crate) const VIEWS: &str = "select {owner}o.name view_name, v.textlength tex
     extended_data_link_map, 'NO' has_sensitive_column, 'NO' admit_null, 'NO' pdb_local_only from view$ v, obj$ o, \
     user$ u where o.obj# = v.obj# and u.user# = o.owner#{filter}";
 
-/// A column in descending order is an expression, as in Oracle: its name in quotes.
+/// A descending column is an expression, as in Oracle: its name in quotes.
 pub(crate) const IND_EXPRESSIONS: &str = "select {index_owner}o.name index_name, {table_owner}b.name table_name, \
     nvl(c.virtual$, '\"' || c.name || '\"') column_expression, ic.pos# column_position from icol$ ic, obj$ o, user$ \
     u, obj$ b, user$ tu, col$ c where o.obj# = ic.obj# and u.user# = o.owner# and b.obj# = ic.bo# and tu.user# = \

@@ -1,4 +1,4 @@
-//! The built-in packages as objects of SYS, and who may execute them in a new database.
+//! The built-in packages as objects of SYS, and their grants in a new database.
 
 use crate::UserId;
 use crate::create::{ROLE_AUDIT_ADMIN, ROLE_DBA, ROLE_EXECUTE_CATALOG};
@@ -7,7 +7,7 @@ use types::ObjectId;
 /// The first object number of built-in packages.
 pub const PACKAGE_FIRST_OBJECT: u32 = 1_000;
 
-/// Name and grantees of EXECUTE, by name. Oracle grants the same.
+/// Name and grantees of EXECUTE, sorted by name. The grants are those of Oracle.
 const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_APPLICATION_INFO", &[UserId::PUBLIC]),
     ("DBMS_AUDIT_MGMT", &[ROLE_AUDIT_ADMIN]),
@@ -34,12 +34,12 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("UTL_RAW", &[UserId::PUBLIC]),
 ];
 
-/// The names of the built-in packages, their numbers in a new database, and who may execute them.
+/// The names of the built-in packages, their numbers in a new database, and the grantees of EXECUTE.
 pub fn built_in_packages() -> impl Iterator<Item = (ObjectId, &'static str, &'static [UserId])> {
     PACKAGES.iter().enumerate().map(|(at, (name, to))| (ObjectId(PACKAGE_FIRST_OBJECT + at as u32), *name, *to))
 }
 
-/// Whether SYS has a built-in package of that name.
+/// True when SYS has a built-in package with this name.
 pub fn is_built_in_package(name: &str) -> bool {
     PACKAGES.binary_search_by_key(&name, |(have, _)| have).is_ok()
 }

@@ -13,7 +13,7 @@ macro_rules! system_privileges {
         impl SystemPrivilege {
             pub const ALL: &'static [SystemPrivilege] = &[$(SystemPrivilege::$variant),*];
 
-            /// The words of GRANT.
+            /// The name in GRANT.
             pub fn name(self) -> &'static str {
                 match self { $(SystemPrivilege::$variant => $name),* }
             }
@@ -67,19 +67,19 @@ impl SystemPrivilege {
         Self::ALL.iter().copied().find(|privilege| privilege.name() == name)
     }
 
-    /// ORA-01031 for whoever lacks it.
+    /// ORA-01031 for a missing privilege.
     pub fn missing(self) -> Ora {
         Ora::new(1031)
     }
 }
 
-/// What the role RESOURCE has.
+/// The privileges of the role RESOURCE.
 pub const RESOURCE: &[SystemPrivilege] = {
     use SystemPrivilege::*;
     &[CreateTable, CreateCluster, CreateSequence, CreateProcedure, CreateTrigger, CreateType, UnlimitedTablespace]
 };
 
-/// What the role CONNECT has.
+/// The privileges of the role CONNECT.
 pub const CONNECT: &[SystemPrivilege] = &[SystemPrivilege::CreateSession];
 
 #[cfg(test)]

@@ -1,34 +1,34 @@
-//! Profiles: what a user's sessions and password may do.
+//! Profiles: limits of a user's sessions and password.
 
 use crate::base::profile;
 use crate::rows::{as_i64, as_optional_text, as_u32};
 use std::collections::HashMap;
 use types::Value;
 
-/// The profile that limits of others refer to, and that users have who are given none.
+/// The profile of users without another one; limits of other profiles may refer to it.
 pub const DEFAULT: &str = "DEFAULT";
-/// LIMIT# of a limit that is the profile DEFAULT's.
+/// LIMIT# of a limit that refers to the profile DEFAULT.
 pub const AS_DEFAULT: i64 = -1;
-/// LIMIT# of no limit.
+/// LIMIT# of UNLIMITED.
 pub const UNLIMITED: i64 = i32::MAX as i64;
 
-/// In what a limit is written.
+/// The unit of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Count,
-    /// Days, kept in seconds.
+    /// Days, stored in seconds.
     Days,
     /// Hundredths of a second.
     Centiseconds,
-    /// A function of SYS, kept as the number of its object.
+    /// A function of SYS, stored as its object number.
     Function,
-    /// Nothing obeys it: only UNLIMITED and DEFAULT can be said.
+    /// A limit that is not enforced: only UNLIMITED and DEFAULT are accepted.
     NotObeyed,
 }
 
 macro_rules! resources {
     ($($variant:ident $number:literal $kind:literal $name:literal $unit:ident $default:expr),* $(,)?) => {
-        /// A resource that a profile limits.
+        /// A resource limited by profiles.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
         pub enum Resource { $($variant),* }
@@ -86,12 +86,12 @@ impl Resource {
     }
 }
 
-/// A profile's limits, each a number or [`UNLIMITED`].
+/// The limits of a profile, each a number or [`UNLIMITED`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile([i64; Resource::ALL.len()]);
 
 impl Profile {
-    /// The limit; `None` for none.
+    /// The limit of a resource; `None` when unlimited.
     pub fn limit(&self, resource: Resource) -> Option<i64> {
         Some(self.0[resource as usize]).filter(|limit| *limit != UNLIMITED)
     }
@@ -101,9 +101,9 @@ impl Profile {
 #[derive(Debug, Default)]
 pub struct Profiles {
     names: HashMap<String, u32>,
-    /// By number and the limit's place in the list.
+    /// By profile number and index of the resource.
     limits: HashMap<(u32, usize), i64>,
-    /// By number, the name of the function that verifies passwords.
+    /// By profile number, the name of the password verify function.
     functions: HashMap<u32, String>,
 }
 
@@ -125,18 +125,17 @@ impl Profiles {
         }
     }
 
-    /// The number of the profile of that name.
+    /// The number of the profile with this name.
     pub fn number(&self, name: &str) -> Option<u32> {
         self.names.get(name).copied()
     }
 
-    /// The largest number.
+    /// The largest profile number.
     pub fn last(&self) -> u32 {
         self.names.values().copied().max().unwrap_or(0)
     }
 
-    /// The name of the function of a profile that verifies passwords, where the profile has it from a release that
-    /// notes it.
+    /// The name of a profile's password verify function, if the release that set it stored the name.
     pub fn verify_function(&self, name: &str) -> Option<&str> {
         let number = self.number(name).unwrap_or(0);
         let own = self.limits.get(&(number, Resource::PasswordVerifyFunction as usize));
@@ -144,7 +143,7 @@ impl Profiles {
         self.functions.get(&of).map(String::as_str)
     }
 
-    /// The limits of a profile; those of DEFAULT for a profile that there is not.
+    /// The limits of a profile; those of DEFAULT for an unknown profile.
     pub fn profile(&self, name: &str) -> Profile {
         let number = self.number(name).unwrap_or(0);
         let of = |number: u32, resource: Resource| {

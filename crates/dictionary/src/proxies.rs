@@ -1,5 +1,5 @@
-//! What rows of PROXY_INFO$, and the default edition in PROPS$, say. Both are read when they are asked for, which is
-//! seldom: no picture of the dictionary holds them.
+//! The rows of PROXY_INFO$, and the default edition in PROPS$. Both are used seldom and read on demand: no picture of
+//! the dictionary contains them.
 
 use crate::base::{Base, props, proxy, proxy_role};
 use crate::rows::{as_i64, as_text, as_u32};
@@ -7,18 +7,18 @@ use crate::{DefaultRoles, DictionaryShared, Image, UserId};
 use process::Process;
 use types::Result;
 
-/// What a user may do as another one.
+/// The rights of a proxy user.
 #[derive(Clone, Debug)]
 pub struct ProxyDef {
-    /// Which of the client's roles may be enabled.
+    /// The roles of the client that may be enabled.
     roles: DefaultRoles,
     listed: Vec<u32>,
-    /// The client's own password is asked for as well.
+    /// The client's own password is required too.
     pub authenticated: bool,
 }
 
 impl ProxyDef {
-    /// Whether the proxy's session of the client may enable a role.
+    /// True when a proxy session of the client may enable a role.
     pub fn may_enable(&self, image: &Image, role: u32) -> bool {
         match self.roles {
             DefaultRoles::All => true,
@@ -30,7 +30,7 @@ impl ProxyDef {
 }
 
 impl DictionaryShared {
-    /// What `by` may do as `client`; `None` where that is nothing.
+    /// The rights of `by` as a proxy of `client`; `None` when it has none.
     ///
     /// # Errors
     /// Those of reading.
@@ -60,7 +60,7 @@ impl DictionaryShared {
         Ok(found)
     }
 
-    /// The name of the edition that sessions begin in.
+    /// The name of the default edition.
     ///
     /// # Errors
     /// Those of reading.

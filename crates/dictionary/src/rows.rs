@@ -7,7 +7,7 @@ use types::{DataType, LenUnit, Number, Ora, Result, RowReader, RowWriter, Value,
 /// A row of a base table.
 pub type Row = Vec<Value>;
 
-/// Reads a stored row. Columns that a later release added are NULL in older rows.
+/// Decodes a stored row. Columns that a later release has added are NULL in older rows.
 pub fn decode(base: Base, bytes: &[u8], row: &mut Row) -> Result<()> {
     let damaged = || Ora::internal(format_args!("[damaged row of {}]", base.table().name));
     let columns = base.table().columns;
@@ -15,7 +15,7 @@ pub fn decode(base: Base, bytes: &[u8], row: &mut Row) -> Result<()> {
     let mut reader = RowReader::new(bytes).ok_or_else(damaged)?;
     let mut left = reader.count();
     for (value, (_, kind)) in row.iter_mut().zip(columns) {
-        // A database made before a column was added has rows without it.
+        // In a database created before a column was added, old rows lack it.
         if left == 0 {
             *value = Value::Null;
             continue;
@@ -29,7 +29,7 @@ pub fn decode(base: Base, bytes: &[u8], row: &mut Row) -> Result<()> {
     Ok(())
 }
 
-/// Writes a row; missing columns at the end are NULL.
+/// Encodes a row; missing columns at the end are NULL.
 pub fn encode(base: Base, row: &[Value], out: &mut Vec<u8>) {
     let count = base.table().columns.len();
     assert!(row.len() <= count, "{} values for {}", row.len(), base.table().name);
@@ -42,12 +42,12 @@ pub fn encode(base: Base, row: &[Value], out: &mut Vec<u8>) {
     }
 }
 
-/// A row of NULLs, to be filled by position.
+/// A row of NULLs, to be filled in by position.
 pub fn blank(base: Base) -> Row {
     vec![Value::Null; base.table().columns.len()]
 }
 
-/// A whole number as a value.
+/// An integer as a value.
 pub fn int(n: impl Into<i64>) -> Value {
     Value::Number(Number::from_i64(n.into()))
 }
@@ -58,12 +58,12 @@ pub fn text(s: impl Into<String>) -> Value {
     if s.is_empty() { Value::Null } else { Value::Text(s) }
 }
 
-/// A yes or no as 1 or 0.
+/// A boolean as 1 or 0.
 pub fn flag(on: bool) -> Value {
     int(i64::from(on))
 }
 
-/// The whole number in a column, `None` for NULL or a fraction.
+/// The integer in a column; `None` for NULL or a fraction.
 pub fn as_i64(value: &Value) -> Option<i64> {
     match value {
         Value::Number(n) => n.to_i64().ok(),
@@ -96,8 +96,8 @@ pub fn as_date(value: &Value) -> Option<types::Date> {
     }
 }
 
-/// A data type as six columns have it: TYPE#, LENGTH, PRECISION#, SCALE, CHARSETFORM, CHARLENGTH. CHARLENGTH is set for
-/// lengths in characters.
+/// A data type as six columns: TYPE#, LENGTH, PRECISION#, SCALE, CHARSETFORM, CHARLENGTH. CHARLENGTH is set for lengths
+/// in characters.
 pub fn type_columns(ty: &DataType) -> [Value; 6] {
     let columns = |code: i64, length: u32| [int(code), int(length), Value::Null, Value::Null, Value::Null, Value::Null];
     let optional = |n: Option<i64>| n.map_or(Value::Null, int);
@@ -137,7 +137,7 @@ pub fn type_columns(ty: &DataType) -> [Value; 6] {
             c[3] = int(-127);
         }
         DataType::Timestamp { digits, .. } => c[3] = int(*digits),
-        // The number of the type's object.
+        // The object number of the type.
         DataType::Named(id) => c[2] = int(id.0),
         DataType::IntervalYm { years } => c[2] = int(*years),
         DataType::IntervalDs { days, digits } => {
@@ -155,7 +155,7 @@ pub fn type_columns(ty: &DataType) -> [Value; 6] {
     c
 }
 
-/// Reads [`type_columns`] back. ORA-00600 for a number no release has written.
+/// Decodes [`type_columns`]. ORA-00600 for a number that no release has written.
 pub fn type_of_columns(c: &[Value]) -> Result<DataType> {
     let code = as_i64(&c[0]).unwrap_or(-1);
     let len = as_u32(&c[1]);

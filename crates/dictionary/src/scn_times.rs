@@ -1,8 +1,8 @@
-//! SMON_SCN_TIME: which SCN was when, as far as it is to survive a restart.
+//! SMON_SCN_TIME: the mapping of SCNs to times that survives a restart.
 //!
-//! A row holds up to a hundred moments: the first as numbers, all of them in TIM_SCN_MAP as pairs of differences from
-//! it in microseconds and SCNs, hexadecimal. What was sampled after the last row was written is lost when the instance
-//! dies; a time in that gap then belongs to the SCN before it.
+//! A row holds up to a hundred pairs of time and SCN. The first pair is stored as numbers. TIM_SCN_MAP holds all pairs
+//! as hexadecimal differences from the first, in microseconds and SCNs. Pairs sampled after the last row was written
+//! are lost when the instance dies; a time in that gap then maps to the SCN before it.
 
 use crate::base::{Base, scn_time};
 use crate::change::Change;
@@ -12,7 +12,7 @@ use process::Process;
 use txn::{Moment, NoHook, Txn};
 use types::{Date, Number, Result, Scn, Value};
 
-/// Most moments in a row.
+/// Most pairs in a row.
 const ROW_MOMENTS: usize = 100;
 
 fn number(n: u64) -> Value {
@@ -44,7 +44,7 @@ fn row_of(moments: &[Moment]) -> Result<Vec<Value>> {
     ])
 }
 
-/// The moments of a row; what cannot be read ends them.
+/// Adds the pairs of a row; a pair that cannot be decoded ends them.
 fn moments_of(row: &[Value], to: &mut Vec<Moment>) {
     let (time_us, scn) = (unsigned(&row[scn_time::TIME_MP]), unsigned(&row[scn_time::SCN]));
     let Value::Text(map) = &row[scn_time::TIM_SCN_MAP] else { return };
@@ -57,7 +57,7 @@ fn moments_of(row: &[Value], to: &mut Vec<Moment>) {
 }
 
 impl DictionaryShared {
-    /// Enters the moments that were saved in the instance's map, in order. At start-up.
+    /// Adds the saved pairs to the instance's map, in order. Called at start-up.
     ///
     /// # Errors
     /// Those of reading.
@@ -75,7 +75,7 @@ impl DictionaryShared {
         Ok(())
     }
 
-    /// Saves moments, which are in order, and forgets those before `forget_us`. Returns the SCN afterwards.
+    /// Saves pairs in ascending order and deletes those before `forget_us`. Returns the SCN afterwards.
     ///
     /// # Errors
     /// Those of inserting rows.

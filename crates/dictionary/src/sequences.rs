@@ -1,9 +1,9 @@
-//! NEXTVAL: numbers given out from shared memory, refilled from SEQ$.
+//! NEXTVAL: numbers from shared memory, refilled from SEQ$.
 //!
-//! A sequence that is in use has an entry of a few words in the SGA: the next number and how many are left, under the
-//! latch `sequence cache`. When none is left, one process refills it under the SQ enqueue, in a transaction of its own
-//! whose redo is on disk before the first number of the batch is given out: numbers do not come back when the caller
-//! rolls back or the instance dies. An entry that is pushed out loses its numbers, as Oracle's does.
+//! A sequence in use has an entry of a few words in the SGA, under the latch `sequence cache`: the next number and how
+//! many are left. When none is left, one process refills the entry under the SQ enqueue, in a separate transaction
+//! whose redo is on disk before the first number of the batch is returned. No number is returned twice (D5), even when
+//! the caller rolls back or the instance dies. A replaced entry loses its numbers, as in Oracle.
 
 use crate::base::{Base, seq};
 use crate::image::big_number;
@@ -21,7 +21,7 @@ const OBJECT: usize = 0;
 const NEXT: usize = 1;
 const LEFT: usize = 3;
 const STEP: usize = 4;
-/// How far from its place an entry may lie.
+/// The maximum distance of an entry from its hash position.
 const PROBE_MAX: usize = 8;
 
 type Entry = [AtomicU64];
@@ -37,7 +37,7 @@ fn set_wide(section: &Section<'_>, entry: &Entry, at: usize, value: i128) {
 }
 
 impl DictionaryShared {
-    /// The places where the sequence's entry may be.
+    /// The possible positions of the sequence's entry.
     fn places(&self, object: ObjectId) -> impl Iterator<Item = &'static Entry> + use<> {
         let words = self.sequence_words();
         let entries = words.len() / ENTRY_WORDS;
@@ -52,7 +52,7 @@ impl DictionaryShared {
         self.places(object).find(|entry| entry[OBJECT].load(Ordering::Relaxed) == u64::from(object.0))
     }
 
-    /// The next cached number, if there is one.
+    /// Takes the next cached number; `None` when there is none.
     fn cached(&self, p: &Process, object: ObjectId) -> Option<i128> {
         let section = p.lock(p.all().latch(LatchName::SequenceCache), Where::KdnNext, u64::from(object.0));
         let entry = self.entry(object)?;
@@ -78,13 +78,13 @@ impl DictionaryShared {
         set_wide(&section, entry, STEP, step);
     }
 
-    /// The next number in the cache, without taking it; `None` when the sequence has none there.
+    /// The next cached number, without taking it; `None` when there is none.
     pub fn peek_sequence(&self, p: &Process, object: ObjectId) -> Option<i128> {
         let _section = p.lock(p.all().latch(LatchName::SequenceCache), Where::KdnNext, u64::from(object.0));
         self.entry(object).map(|entry| wide(entry, NEXT))
     }
 
-    /// Forgets the cached numbers: the sequence was altered or dropped, or the shared pool flushed.
+    /// Drops the cached numbers: the sequence was altered or dropped, or the shared pool was flushed.
     pub fn forget_sequence(&self, p: &Process, object: ObjectId) {
         let section = p.lock(p.all().latch(LatchName::SequenceCache), Where::KdnStore, u64::from(object.0));
         if let Some(entry) = self.entry(object) {
@@ -125,13 +125,13 @@ impl DictionaryShared {
                 row[seq::HIGHWATER] = Value::Number(Number::from_i128(batch.highwater));
             }
         });
-        // A sequence that has run out changes nothing; the transaction is rolled back all the same.
+        // An exhausted sequence changes nothing; the transaction is rolled back nevertheless.
         let ended = updated.and(batch);
         match ended {
             Ok(batch) => {
                 self.txns().commit(p, &mut txn, &NoHook)?;
-                // Before anybody gets one of the numbers: who takes them from the cache has no commit of its own to
-                // wait for.
+                // Before any number is returned: a session that takes a number from the cache has no commit to wait
+                // for.
                 self.txns().sync_commits(p)?;
                 self.store(
                     p,
@@ -150,7 +150,7 @@ impl DictionaryShared {
     }
 }
 
-/// Numbers taken from SEQ$ at once.
+/// Numbers taken from SEQ$ by one refill.
 #[derive(Debug, PartialEq)]
 struct Batch {
     first: i128,

@@ -1,10 +1,10 @@
-//! What the instance shares of the dictionary, and a process's own handle on it.
+//! The shared part of the dictionary, and a process's handle on the dictionary.
 //!
-//! Shared are a handful of words: the epoch, the next numbers, where the base tables are, and the sequence cache. The
-//! epoch word has a counter above and, in its low 16 bits, the number of the process whose DDL is being committed just
-//! now, or 0. A picture read while it is not 0 is used for one statement and not kept, because nobody can say on which
-//! side of that commit it was taken. So a statement that finds its picture's epoch unchanged, after it holds its TM
-//! locks, cannot run on a definition that has changed.
+//! The shared part is a handful of words: the epoch, the next numbers, the places of the base tables, and the sequence
+//! cache. The epoch word holds a counter in its high bits and, in its low 16 bits, the number of the process whose DDL
+//! is being committed, or 0. A picture read while the number is not 0 is used for one statement and not kept, because
+//! it is unknown on which side of the commit it was taken. So a statement that holds its TM locks and finds the epoch
+//! of its picture unchanged uses current definitions (D3).
 
 use crate::base::{BASE_INDEXES, Base, BaseIndex, bootstrap, index_columns};
 use crate::image::BASE_PCTFREE;
@@ -33,19 +33,19 @@ const HEADERS: usize = 4;
 const HEADERS_MAX: usize = 128;
 const TREES: usize = HEADERS + HEADERS_MAX;
 const TREES_MAX: usize = 128;
-/// Of each tree: its segment, its root, the SCN at which it was made.
+/// Of each tree: its segment, its root, the SCN of its creation.
 const TREE_WORDS: usize = 3;
 const MONITORING: usize = TREES + TREES_MAX * TREE_WORDS;
 const COLUMN_USES: usize = MONITORING + crate::monitoring::WORDS;
 const SEQUENCES: usize = COLUMN_USES + crate::column_use::WORDS;
-/// The part of the epoch word that names the process whose DDL is being committed.
+/// The bits of the epoch word with the number of the process whose DDL is being committed.
 const CHANGING: u64 = 0xFFFF;
 
-/// How large the shared part is.
+/// The size of the shared part.
 #[derive(Clone, Copy, Debug)]
 pub struct DictionaryConfig {
-    /// Sequences whose cached numbers the instance can hold at once (`_sequence_cache_entries`). One that does not fit
-    /// loses its cached numbers, as at a shutdown.
+    /// Number of sequences with cached numbers (`_sequence_cache_entries`). A sequence that does not fit loses its
+    /// cached numbers, as at a shutdown.
     pub sequences: usize,
 }
 
@@ -55,7 +55,7 @@ impl Default for DictionaryConfig {
     }
 }
 
-/// Where the dictionary's words lie in the SGA.
+/// The place of the dictionary's words in the SGA.
 #[derive(Clone, Copy, Debug)]
 pub struct DictionaryLayout {
     words: SgaSlice<AtomicU64>,
@@ -68,7 +68,7 @@ impl DictionaryLayout {
     }
 }
 
-/// The dictionary's shared part. Clones share everything; inherited by `fork`.
+/// The shared part of the dictionary. Clones share everything; inherited by `fork`.
 #[derive(Clone)]
 pub struct DictionaryShared {
     words: &'static [AtomicU64],
@@ -79,7 +79,7 @@ pub struct DictionaryShared {
 }
 
 impl DictionaryShared {
-    /// Makes the face of the words. Run once by the supervisor; then either [`Self::create_database`] or
+    /// Makes the handle of the words. Called once by the supervisor, followed by [`Self::create_database`] or
     /// [`Self::open`].
     pub fn create(
         sga: &'static Sga,
@@ -97,27 +97,26 @@ impl DictionaryShared {
         shared
     }
 
-    /// Look-ups go through this row cache. Without one, as in tests of what lies below, they go to the dictionary
-    /// itself.
+    /// Adds a row cache for look-ups. Without one, as in tests of lower layers, look-ups read the base tables.
     #[must_use]
     pub fn with_row_cache(self, rows: &'static RowCache) -> DictionaryShared {
         DictionaryShared { rows: Some(rows), ..self }
     }
 
-    /// Lets PMON end the commit of a DDL whose process died in it.
+    /// Registers the clean-up hook that ends the commit of a DDL whose process died during it.
     pub fn register_with(&self, all: &Processes) {
         let words = self.words;
         all.on_death(CleanupOrder::Enqueues, "dictionary epoch", move |_, dead| {
             let epoch = words[EPOCH].load(Ordering::Acquire);
             if epoch & CHANGING == u64::from(dead) {
                 let next = (epoch & !CHANGING) + CHANGING + 1;
-                // Unless the next DDL has begun: that moves it on.
+                // Fails if the next DDL has begun, which will move the epoch on itself.
                 let _ = words[EPOCH].compare_exchange(epoch, next, Ordering::AcqRel, Ordering::Relaxed);
             }
         });
     }
 
-    /// Reads where the base tables are and which numbers are taken. `SYSTEM`'s first file is number 1.
+    /// Reads the places of the base tables and the numbers in use. The first file of SYSTEM has number 1.
     ///
     /// # Errors
     /// ORA-00704 when the database has no dictionary or lacks a base table; those of reading.
@@ -149,7 +148,7 @@ impl DictionaryShared {
         self.seed_numbers(p)
     }
 
-    /// The block where the first segment of SYSTEM begins.
+    /// The header block of the first segment of SYSTEM.
     pub(crate) fn bootstrap_header(&self) -> Rdba {
         Rdba::new(1, datafile::DataFiles::first_data_block_of(self.txns().cache().block_size()))
     }
@@ -173,7 +172,7 @@ impl DictionaryShared {
         Ok(())
     }
 
-    /// Reads where the tree of an index of [`BASE_INDEXES`] has its root.
+    /// Reads the root of an index of [`BASE_INDEXES`].
     pub(crate) fn open_tree(&self, p: &Process, index: usize, segment: Rdba) -> Result<()> {
         let table = BASE_INDEXES[index].table.table().object;
         let tree = self.trees.open(p, segment, table, false)?;
@@ -184,7 +183,7 @@ impl DictionaryShared {
         Ok(())
     }
 
-    /// The tree of an index of [`BASE_INDEXES`].
+    /// The B-tree of an index of [`BASE_INDEXES`].
     pub(crate) fn tree(&self, index: usize) -> btree::Index {
         let word = |n: usize| self.words[TREES + index * TREE_WORDS + n].load(Ordering::Relaxed);
         let BaseIndex { object, table, .. } = &BASE_INDEXES[index];
@@ -225,37 +224,37 @@ impl DictionaryShared {
         self.heap.transactions()
     }
 
-    /// The epoch word: one load. A picture is current when its epoch is this and [`Self::is_settled`] says so.
+    /// The epoch word: one load. A picture is current when it has this epoch and [`Self::is_settled`] holds.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.words[EPOCH].load(Ordering::Acquire)
     }
 
-    /// Whether no DDL was being committed at that epoch.
+    /// True when no DDL was being committed at this epoch.
     #[inline]
     pub fn is_settled(epoch: u64) -> bool {
         epoch & CHANGING == 0
     }
 
-    /// A number for the dictionary of that epoch; none while DDL was being committed. It comes again after 2^32 changes.
+    /// The number of an epoch; `None` while DDL was being committed. Numbers repeat after 2^32 changes.
     #[inline]
     pub fn number_of(epoch: u64) -> Option<u32> {
         DictionaryShared::is_settled(epoch).then_some((epoch / (CHANGING + 1)) as u32)
     }
 
-    /// Before DDL commits: from here until [`Self::end_change`] no picture is kept. The caller holds the DD enqueue.
+    /// Announces the commit of a DDL: until [`Self::end_change`] no picture is kept. The caller holds the DD enqueue.
     pub(crate) fn begin_change(&self, p: &Process) {
         let epoch = self.words[EPOCH].load(Ordering::Relaxed) & !CHANGING;
         self.words[EPOCH].store(epoch | u64::from(p.number()), Ordering::Release);
     }
 
-    /// After DDL has committed or failed: pictures of the epochs before are stale.
+    /// Ends the commit of a DDL, successful or not: pictures of earlier epochs are stale.
     pub(crate) fn end_change(&self) {
         let epoch = self.words[EPOCH].load(Ordering::Relaxed) & !CHANGING;
         self.words[EPOCH].store(epoch + CHANGING + 1, Ordering::Release);
     }
 
-    /// A new object or data object number.
+    /// A new object or data object number (D4).
     pub fn next_object(&self) -> ObjectId {
         ObjectId(self.words[NEXT_OBJECT].fetch_add(1, Ordering::Relaxed) as u32)
     }
@@ -300,11 +299,11 @@ impl DictionaryShared {
         Ok(())
     }
 
-    /// Calls `f` with the rows of a base table that have these values in these columns, as of a `snapshot` that is
-    /// noted: by an index whose key begins with the columns.
+    /// Calls `f` with the rows of a base table that have these values in these columns, as of a registered `snapshot`,
+    /// by an index whose key begins with the columns.
     ///
     /// # Errors
-    /// Those of reading. ORA-00600 where no index begins with the columns.
+    /// Those of reading. ORA-00600 when no index begins with the columns.
     pub(crate) fn scan_by(
         &self,
         p: &Process,
@@ -321,7 +320,7 @@ impl DictionaryShared {
         })
     }
 
-    /// As [`Self::scan_by`]; `f` gets the rows as they are stored.
+    /// As [`Self::scan_by`]; `f` gets the rows in stored form.
     pub(crate) fn scan_stored_by(
         &self,
         p: &Process,
@@ -344,12 +343,12 @@ impl DictionaryShared {
                 continue;
             }
             decode(base, &bytes, &mut row)?;
-            // An entry may be that of another version of the row.
+            // The entry may belong to another version of the row.
             if columns.iter().zip(values).all(|(column, value)| row[*column] == *value) {
                 f(rowid, &bytes)?;
             }
         }
-        // Entries of rows that a snapshot needs go only where the snapshot is not noted.
+        // Entries that a snapshot needs can be purged only when the snapshot is not registered.
         if scan.purged() > snapshot.scn { Err(Ora::new(1555)) } else { Ok(()) }
     }
 
@@ -379,8 +378,8 @@ impl DictionaryShared {
         done
     }
 
-    /// Whether an object is what it was at `scn`: it was there, with the same segment, and no DDL has changed it since.
-    /// The dictionary's own tables always are.
+    /// True when an object is unchanged since `scn`: it existed with the same segment, and no DDL has changed it since.
+    /// Always true for base tables.
     ///
     /// # Errors
     /// Those of reading; ORA-01555.
@@ -408,14 +407,14 @@ impl DictionaryShared {
 }
 
 impl DictionaryShared {
-    /// A picture of the dictionary as it is now.
+    /// A picture of the present dictionary.
     pub fn picture(&self, p: &Rc<Process>) -> Picture {
         let (moment, lease) = Moment::now(self, p);
         Picture { image: Rc::new(Image::new(moment, Rc::default())), _lease: lease }
     }
 }
 
-/// Appends the key that an index has of values: empty where all of them are NULL, which no index has an entry of.
+/// Appends the index key of the values; nothing when all of them are NULL, because an index has no entry for these.
 pub(crate) fn push_key<'v>(values: impl Iterator<Item = &'v Value> + Clone, to: &mut Vec<u8>) {
     if values.clone().all(Value::is_null) {
         return;
@@ -432,13 +431,13 @@ pub(crate) fn push_key<'v>(values: impl Iterator<Item = &'v Value> + Clone, to: 
     }
 }
 
-/// The key that an index of [`BASE_INDEXES`] has of a row.
+/// Appends the key of a row in an index of [`BASE_INDEXES`].
 pub(crate) fn key_of(index: usize, row: &[Value], to: &mut Vec<u8>) {
     const MISSING: &Value = &Value::Null;
     push_key(index_columns(index).iter().map(|column| row.get(*column).unwrap_or(MISSING)), to);
 }
 
-/// A process's dictionary: the shared part, and the picture that it uses.
+/// A process's dictionary: the shared part, and the current picture.
 pub struct Dictionary {
     shared: DictionaryShared,
     fixed: Rc<dyn FixedCatalog>,
@@ -448,7 +447,7 @@ pub struct Dictionary {
     verdicts: Verdicts,
 }
 
-/// A picture, and the lease of its moment.
+/// A picture with a lease of its moment.
 #[derive(Clone)]
 pub struct Picture {
     image: Rc<Image>,
@@ -477,13 +476,13 @@ impl Dictionary {
         &self.fixed
     }
 
-    /// Whether something made at `epoch` is still good: one load.
+    /// True when an object made at `epoch` is still valid: one load.
     #[inline]
     pub fn is_current(&self, epoch: u64) -> bool {
         self.shared.epoch() == epoch && DictionaryShared::is_settled(epoch)
     }
 
-    /// The picture of the dictionary as it is now. It shows this moment, whatever others define.
+    /// A picture of the present dictionary. It keeps showing this moment, whatever other sessions define later.
     ///
     /// # Errors
     /// As [`Self::checked`].
@@ -510,15 +509,15 @@ impl Dictionary {
         is_good.then(|| image.moment().lease()).flatten()
     }
 
-    /// The same names once more, as long as their picture shows the dictionary as it is now.
+    /// The same names with a new lease; `None` when their picture is no longer current.
     pub fn names_again(&self, names: &SessionCatalog) -> Option<SessionCatalog> {
         self.lease(names.image()).map(|lease| names.leased(lease))
     }
 
-    /// That everything that was asked of this dictionary's pictures could be read.
+    /// Checks that every read of this dictionary's pictures has succeeded (D17).
     ///
     /// # Errors
-    /// The first error of reading, until [`Self::take_fault`]. What was decided since may be wrong.
+    /// The first read error, until [`Self::take_fault`]. Decisions made since may be wrong.
     pub fn checked(&self) -> Result<()> {
         match &*self.fault.borrow() {
             None => Ok(()),
@@ -526,12 +525,12 @@ impl Dictionary {
         }
     }
 
-    /// Ends a call: its first error of reading.
+    /// Takes the first read error at the end of a call.
     pub fn take_fault(&self) -> Option<Ora> {
         self.fault.borrow_mut().take()
     }
 
-    /// Names as they resolve for somebody.
+    /// Name resolution for a user.
     ///
     /// # Errors
     /// As [`Self::image`].
@@ -546,7 +545,7 @@ impl Dictionary {
         &self.verdicts
     }
 
-    /// The user of that (dictionary-form) name.
+    /// The user with this (dictionary-form) name.
     ///
     /// # Errors
     /// As [`Self::image`].
@@ -558,7 +557,7 @@ impl Dictionary {
         Ok(found)
     }
 
-    /// Whether a user may log on.
+    /// Checks that a user may log on.
     ///
     /// # Errors
     /// ORA-01045 without CREATE SESSION; as [`Self::image`].
@@ -569,7 +568,7 @@ impl Dictionary {
         }
     }
 
-    /// Whether a user may log on while the instance is in restricted mode.
+    /// True when a user may log on while the instance is in restricted mode.
     ///
     /// # Errors
     /// As [`Self::image`].

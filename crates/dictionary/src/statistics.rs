@@ -1,11 +1,11 @@
-//! Optimizer statistics, as a table's definition has them and as the base tables keep them.
+//! Optimizer statistics in a table's definition and in the base tables.
 //!
-//! TAB$ and IND$ have the figures of tables and indexes, HIST_HEAD$ those of columns and column groups, HISTGRM$ the
-//! endpoints of histograms. A value is kept as its stored bytes, which order as the values do, and as a place on a line
-//! (`place_of`), with which ranges are interpolated.
+//! TAB$ and IND$ hold the figures of tables and indexes, HIST_HEAD$ those of columns and column groups, HISTGRM$ the
+//! endpoints of histograms. A value is kept as its stored bytes, which sort like the values, and as a number
+//! (`place_of`) for interpolation in ranges.
 //!
-//! A picture of the dictionary holds the histograms of all tables, so a histogram is a few flat arrays (about 25 bytes
-//! an endpoint) behind an `Arc`: definitions share it with the picture.
+//! A picture of the dictionary holds the histograms of many tables, so a histogram is a few flat arrays (about 25 bytes
+//! per endpoint) behind an `Arc` that definitions share with the picture (D14).
 
 use crate::base::{hist_head, histgrm};
 use crate::rows::{Row, as_i64, as_text, as_u32, blank, int};
@@ -14,22 +14,22 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use types::{Number, ObjectId, Value};
 
-/// Bytes of a value that an endpoint of a histogram keeps. Longer values are told apart by their first bytes only.
+/// Bytes of a value that a histogram endpoint keeps. Longer values with the same first bytes are not distinguished.
 pub const ENDPOINT_BYTES: usize = 64;
-/// INTCOL# of the first column group of a table in HIST_HEAD$ and HISTGRM$; columns are below it.
+/// INTCOL# of the first column group of a table in HIST_HEAD$ and HISTGRM$; columns have smaller numbers.
 pub const FIRST_GROUP: u32 = 1001;
 /// Most buckets of a histogram.
 pub const BUCKETS_MAX: u32 = 2048;
 
 /// Bits of STATFLAGS in TAB$ and IND$, and of FLAGS in HIST_HEAD$ (whose low byte is the kind of histogram).
 pub mod flags {
-    /// Statistics may be changed by force only.
+    /// LOCKED: only FORCE may change the statistics.
     pub const LOCKED: i64 = 1;
-    /// The figures were set, not counted.
+    /// The figures were set by the user, not gathered.
     pub const USER: i64 = 256;
-    /// The statistics were gathered by the statement that made the object or loaded it.
+    /// The statistics were gathered by the statement that created or loaded the object.
     pub const ONLINE: i64 = 512;
-    /// The low byte of FLAGS of HIST_HEAD$.
+    /// The kind of histogram: the low byte of FLAGS of HIST_HEAD$.
     pub const HISTOGRAM_KIND: i64 = 255;
 }
 
@@ -40,7 +40,7 @@ pub struct TableStatistics {
     /// Formatted blocks below the high-water mark.
     pub blocks: u64,
     pub average_row_bytes: u32,
-    /// The column groups that have statistics.
+    /// The column groups with statistics.
     pub groups: Vec<ColumnGroup>,
 }
 
@@ -50,24 +50,24 @@ impl TableStatistics {
         TableStatistics { rows, blocks, average_row_bytes, groups: Vec::new() }
     }
 
-    /// The group of exactly these columns, in whatever order.
+    /// The group of exactly these columns, in any order.
     pub fn group_of(&self, columns: &[usize]) -> Option<&ColumnGroup> {
         self.groups.iter().find(|g| g.columns.len() == columns.len() && columns.iter().all(|c| g.columns.contains(c)))
     }
 }
 
-/// A column group: what `dbms_stats.create_extended_stats` defines. Its values are the combinations of values of its
+/// A column group, defined by `dbms_stats.create_extended_stats`. Its values are the combinations of values of its
 /// columns; combinations with a NULL count like others.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ColumnGroup {
-    /// `SYS_STU…`.
+    /// The name, `SYS_STU…`.
     pub name: String,
     /// Positions of the columns in the table.
     pub columns: Vec<usize>,
     pub statistics: ColumnStatistics,
 }
 
-/// The lowest and the highest value as they are stored, cut as endpoints of histograms are.
+/// The lowest and the highest value in stored form, cut like histogram endpoints.
 pub type Ends = (Box<[u8]>, Box<[u8]>);
 
 /// Statistics of a column.
@@ -77,15 +77,15 @@ pub struct ColumnStatistics {
     pub distinct: u64,
     /// Rows in which the column is NULL.
     pub nulls: u64,
-    /// The lowest and the highest value, as [`place_of`] has them.
+    /// The lowest and the highest value, by [`place_of`].
     pub range: Option<(f64, f64)>,
-    /// The share of rows, of those with a value, that one value has that no histogram knows to be frequent.
+    /// The fraction of the non-null rows that have one given value, for values that no histogram lists as frequent.
     pub density: f64,
     /// Average bytes of the column in a row, length byte included; NULLs count 0.
     pub average_bytes: u32,
-    /// The lowest and the highest value as stored, each cut to [`ENDPOINT_BYTES`].
+    /// The lowest and the highest value in stored form, each cut to [`ENDPOINT_BYTES`].
     pub ends: Option<Ends>,
-    /// Rows that the statistics were counted from.
+    /// Rows in the sample.
     pub sample: u64,
     pub histogram: Option<Arc<Histogram>>,
 }
@@ -118,11 +118,11 @@ pub enum HistogramKind {
     None = 0,
     /// A bucket for each value.
     Frequency = 1,
-    /// A bucket for each of the most frequent values, which nearly all rows have.
+    /// A bucket for each of the most frequent values, which cover nearly all rows.
     TopFrequency = 2,
-    /// Buckets of about the same height that do not split a value; each knows how often its endpoint occurs.
+    /// Buckets of about equal height that do not split a value, with the frequency of each endpoint.
     Hybrid = 3,
-    /// Buckets of the same height; a value that ends more than one of them is popular.
+    /// Buckets of equal height; a value that ends more than one of them is popular.
     HeightBalanced = 4,
 }
 
@@ -135,7 +135,7 @@ impl HistogramKind {
         HistogramKind::HeightBalanced,
     ];
 
-    /// As HISTOGRAM of *_TAB_COLUMNS has it.
+    /// The name in HISTOGRAM of *_TAB_COLUMNS.
     pub fn name(self) -> &'static str {
         match self {
             HistogramKind::None => "NONE",
@@ -151,30 +151,30 @@ impl HistogramKind {
     }
 }
 
-/// A histogram: endpoints in the order of their values, none twice.
+/// A histogram: endpoints in ascending order of values, without duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     pub kind: HistogramKind,
-    /// The stored bytes of all endpoints, one behind the other.
+    /// The stored bytes of all endpoints, concatenated.
     bytes: Box<[u8]>,
-    /// Where each ends in `bytes`.
+    /// The end of each endpoint in `bytes`.
     ends: Box<[u32]>,
     places: Box<[f64]>,
     cumulative: Box<[u64]>,
-    /// Empty but for hybrid histograms.
+    /// Empty except for hybrid histograms.
     repeats: Box<[u64]>,
 }
 
 /// One endpoint of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Endpoint<'a> {
-    /// The value's stored bytes, cut to [`ENDPOINT_BYTES`].
+    /// The value in stored form, cut to [`ENDPOINT_BYTES`].
     pub value: &'a [u8],
-    /// The value as [`place_of`] has it.
+    /// The value as a number, by [`place_of`].
     pub place: f64,
-    /// Rows of the sample up to and with this endpoint; with height-balanced histograms, buckets.
+    /// Rows of the sample up to and including this endpoint; buckets in a height-balanced histogram.
     pub cumulative: u64,
-    /// Rows of the sample with exactly this value; 0 where the kind of histogram does not know.
+    /// Rows of the sample with exactly this value; 0 when the kind of histogram does not record it.
     pub repeats: u64,
 }
 
@@ -187,7 +187,7 @@ impl Hash for Histogram {
 }
 
 impl Histogram {
-    /// Makes a histogram of endpoints in the order of their values.
+    /// Makes a histogram from endpoints in ascending order of values.
     pub fn new<'a>(kind: HistogramKind, endpoints: impl IntoIterator<Item = Endpoint<'a>>) -> Histogram {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         let (mut places, mut cumulative, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
@@ -210,7 +210,7 @@ impl Histogram {
         }
     }
 
-    /// How many endpoints there are.
+    /// The number of endpoints.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -220,7 +220,7 @@ impl Histogram {
     }
 
     /// # Panics
-    /// When there is no such endpoint.
+    /// There is no such endpoint.
     pub fn endpoint(&self, at: usize) -> Endpoint<'_> {
         let from = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         let cumulative = self.cumulative[at];
@@ -238,10 +238,10 @@ impl Histogram {
         (0..self.len()).map(|at| self.endpoint(at))
     }
 
-    /// The endpoint with this value, or else the first that is above it.
+    /// The position of the endpoint with this value.
     ///
     /// # Errors
-    /// The position of the first endpoint above the value, `len()` where there is none.
+    /// The position of the first endpoint above the value, `len()` when there is none.
     pub fn find(&self, value: &[u8]) -> Result<usize, usize> {
         let value = cut(value);
         let (mut low, mut high) = (0, self.len());
@@ -256,7 +256,7 @@ impl Histogram {
         Err(low)
     }
 
-    /// Rows of the sample, or buckets with height-balanced histograms.
+    /// Rows of the sample; buckets in a height-balanced histogram.
     pub fn total(&self) -> u64 {
         self.cumulative.last().copied().unwrap_or(0)
     }
@@ -276,12 +276,12 @@ pub struct IndexStatistics {
     pub levels: u32,
     /// Entries.
     pub rows: u64,
-    /// How often the table's block changes from one entry to the next; 0 where the entries have no rowids.
+    /// The number of changes of the table's block from one entry to the next; 0 for entries without rowids.
     pub clustering_factor: u64,
 }
 
-/// Where a value lies among the others of its type, as a number: for guesses at how many rows a range has. `None` for
-/// types without such a place.
+/// A number that sorts like the value among values of its type, to estimate the rows in a range. `None` for types
+/// without such a number.
 pub fn place_of(value: &Value) -> Option<f64> {
     match value {
         Value::Number(n) => Some(n.to_f64()),
@@ -291,25 +291,25 @@ pub fn place_of(value: &Value) -> Option<f64> {
         Value::Timestamp(t) => Some(t.utc().instant() as f64 + f64::from(t.nanos) / 1e9),
         Value::IntervalYm(i) => Some(f64::from(i.months)),
         Value::IntervalDs(i) => Some(i.seconds as f64 + f64::from(i.nanos) / 1e9),
-        // The first bytes as digits of a number.
+        // The first bytes, read as digits of a number.
         Value::Text(s) => Some(place_of_bytes(s.as_bytes())),
         Value::Raw(bytes) => Some(place_of_bytes(bytes)),
         _ => None,
     }
 }
 
-/// The place of a text or RAW: its first seven bytes, which a double holds without loss.
+/// The number of a text or RAW: its first seven bytes, which a double represents exactly.
 pub fn place_of_bytes(bytes: &[u8]) -> f64 {
     bytes.iter().copied().chain(std::iter::repeat(0)).take(7).fold(0.0, |n, b| n * 256.0 + f64::from(b))
 }
 
-/// The value that a column group has in a row, in the stored form of a number: what histograms of groups are made of.
-/// It is a hash of the columns' values, as these are stored; equal rows have equal values, and nothing follows from
-/// their order.
+/// The value of a column group in a row, in the stored form of a number, for histograms of groups. It is a hash of the
+/// stored values of the columns: equal rows have equal values, and the order has no meaning.
 pub fn group_value(columns: &[Option<&[u8]>]) -> Vec<u8> {
     let mut key = Vec::new();
     columns.iter().for_each(|stored| types::codec::push_key_part(*stored, false, &mut key));
-    // FNV-1a, of which a double holds 48 bits without loss. The hash is stored: it must stay what it is.
+    // FNV-1a, cut to 48 bits, which a double represents exactly. The hash is stored in the dictionary and must never
+    // change.
     let hash = key
         .iter()
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
@@ -318,7 +318,7 @@ pub fn group_value(columns: &[Option<&[u8]>]) -> Vec<u8> {
     value
 }
 
-/// The place of a value as stored, by the type of its column.
+/// The number of a value in stored form, by the type of its column.
 pub fn place_of_stored(bytes: &[u8], column: &ColumnDef) -> Option<f64> {
     let mut value = Value::Null;
     match types::codec::decode_into(bytes, &column.data_type, &mut value) {
@@ -389,7 +389,7 @@ pub fn head_row(
     row
 }
 
-/// Reads a row of HIST_HEAD$; the histogram is what HISTGRM$ has.
+/// Reads a row of HIST_HEAD$; `histogram` comes from HISTGRM$.
 pub fn from_head(row: &[Value], histogram: Option<Arc<Histogram>>) -> ColumnStatistics {
     ColumnStatistics {
         distinct: as_u64(&row[hist_head::DISTCNT]),
@@ -422,7 +422,7 @@ pub fn histogram_rows(object: ObjectId, column: u32, histogram: &Histogram, text
     histogram.endpoints().map(row).collect()
 }
 
-/// Endpoints of one column as HISTGRM$ has them, before they are a histogram.
+/// Endpoints of one column in the form of HISTGRM$, before they are made into a histogram.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints(Vec<OwnedEndpoint>);
 
@@ -449,7 +449,7 @@ impl Endpoints {
         self.0.push(OwnedEndpoint { value: cut(value).into(), place, cumulative, repeats });
     }
 
-    /// The histogram; rows of a heap come in any order.
+    /// Makes the histogram; the rows may have been added in any order.
     pub fn finish(mut self, kind: HistogramKind) -> Option<Arc<Histogram>> {
         if kind == HistogramKind::None || self.0.is_empty() {
             return None;
@@ -465,7 +465,7 @@ impl Endpoints {
     }
 }
 
-/// The positions in a row of STATS_EXTENSION$'s COLUMNS, numbers from 1 with commas between them.
+/// The positions in COLUMNS of STATS_EXTENSION$, column numbers from 1 separated by commas.
 pub fn group_columns(list: &Value) -> Vec<usize> {
     let numbers = as_text(list).split(',').filter_map(|n| n.trim().parse::<usize>().ok());
     numbers.filter_map(|n| n.checked_sub(1)).collect()

@@ -1,4 +1,4 @@
-//! What DBMS_STATS asks for: the language of the package on one side, and of what changes the dictionary on the other.
+//! Requests of DBMS_STATS: the interface between the package and the code that changes the dictionary.
 
 use crate::{ColumnStatistics, HistogramKind};
 use types::Timestamp;
@@ -10,32 +10,32 @@ pub struct TableNamed {
     pub table: String,
 }
 
-/// How statistics are gathered.
+/// The options of gathering statistics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gather {
-    /// Of 100; 0 is AUTO_SAMPLE_SIZE, `None` the preference.
+    /// Percentage; 0 is AUTO_SAMPLE_SIZE, `None` the preference.
     pub percent: Option<f64>,
-    /// Whole blocks are chosen, not rows.
+    /// The sample consists of whole blocks, not of rows.
     pub block_sample: bool,
-    /// METHOD_OPT as given; `None` is the preference.
+    /// METHOD_OPT in its original form; `None` is the preference.
     pub method: Option<String>,
     /// Indexes as well; `None` is the preference.
     pub cascade: Option<bool>,
     pub force: bool,
 }
 
-/// Statistics of a column as SET_COLUMN_STATS gives them; what is `None` stays as it is.
+/// Statistics of a column from SET_COLUMN_STATS; a `None` field stays unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnFigures {
     pub distinct: Option<f64>,
     pub density: Option<f64>,
     pub nulls: Option<f64>,
     pub average_bytes: Option<f64>,
-    /// The ends and the histogram; what is there is replaced by both.
+    /// The lowest and highest value and the histogram, which replace the present ones.
     pub histogram: Option<HistogramFigures>,
 }
 
-/// The ends of a column and its histogram as SET_COLUMN_STATS gives them. Values are as stored, cut to
+/// The lowest and highest value of a column and its histogram from SET_COLUMN_STATS. Values are in stored form, cut to
 /// [`crate::statistics::ENDPOINT_BYTES`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramFigures {
@@ -43,7 +43,7 @@ pub struct HistogramFigures {
     pub ends: (Vec<u8>, Vec<u8>),
     /// `None` is a column without a histogram.
     pub kind: HistogramKind,
-    /// In the order of their values, none twice.
+    /// In ascending order of values, without duplicates.
     pub endpoints: Vec<EndpointFigures>,
 }
 
@@ -51,23 +51,24 @@ pub struct HistogramFigures {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointFigures {
     pub value: Vec<u8>,
-    /// Rows up to and with it; buckets in a height-balanced histogram.
+    /// Rows up to and including it; buckets in a height-balanced histogram.
     pub cumulative: u64,
-    /// Rows of exactly this value, in a hybrid one.
+    /// Rows with exactly this value, in a hybrid histogram.
     pub repeats: u64,
 }
 
-/// The statistics of a table in a table of statistics.
+/// The statistics of a table, read from a user's statistics table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Rows, blocks, average length, sample.
     pub table: Option<[Option<f64>; 4]>,
-    /// Columns and column groups by name. Ranges follow from the ends.
+    /// Columns and column groups by name. Ranges are computed from the lowest and highest value.
     pub columns: Vec<(String, ColumnStatistics)>,
     pub indexes: Vec<ImportedIndex>,
 }
 
-/// The statistics of an index in a table of statistics; the figures are those of [`StatisticsRequest::SetIndex`].
+/// The statistics of an index, read from a user's statistics table; the figures are those of
+/// [`StatisticsRequest::SetIndex`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedIndex {
     pub owner: String,
@@ -75,25 +76,25 @@ pub struct ImportedIndex {
     pub figures: [Option<f64>; 7],
 }
 
-/// Tables that have no row in TAB$.
+/// The tables without a row in TAB$.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnTables {
     Dictionary,
     Fixed,
 }
 
-/// How system statistics are gathered.
+/// The modes of gathering system statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemGathering {
-    /// The device and the processor are measured now: NOWORKLOAD.
+    /// NOWORKLOAD: measures device and processor now.
     Device,
-    /// The counting of reads begins.
+    /// Begins to count reads.
     Start,
-    /// It ends, and what was counted becomes the statistics.
+    /// Ends the counting and stores the result as the statistics.
     Stop,
 }
 
-/// What DBMS_STATS asks for.
+/// A request of DBMS_STATS.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatisticsRequest {
     Gather(TableNamed, Gather),
@@ -133,7 +134,7 @@ pub enum StatisticsRequest {
         figures: ColumnFigures,
         force: bool,
     },
-    /// Rows, leaf blocks, distinct keys, leaf and data blocks a key, clustering factor, levels.
+    /// Rows, leaf blocks, distinct keys, leaf and data blocks per key, clustering factor, levels.
     SetIndex {
         owner: String,
         index: String,
@@ -147,13 +148,13 @@ pub enum StatisticsRequest {
         as_of: Timestamp,
         force: bool,
     },
-    /// Replaces statistics by those of a table of statistics.
+    /// Replaces statistics by those of a user's statistics table.
     Import {
         table: TableNamed,
         imported: Imported,
         force: bool,
     },
-    /// The name of a column group, which is made where `create` says so.
+    /// The name of a column group, which is created if `create` is set.
     Extension {
         table: TableNamed,
         columns: String,
@@ -163,39 +164,40 @@ pub enum StatisticsRequest {
         table: TableNamed,
         columns: String,
     },
-    /// Sets a preference of a table, or of the database; `None` takes it away.
+    /// Sets a preference of a table or of the database; `None` deletes it.
     SetPreference {
         table: Option<TableNamed>,
         name: String,
         value: Option<String>,
     },
-    /// The value of a preference that counts for a table, or for the database.
+    /// The value of a preference in force for a table or for the database.
     Preference {
         table: Option<TableNamed>,
         name: String,
     },
-    /// Adds up the rows changed since the last time; `asked` for by its name, which takes a privilege.
+    /// Adds the counts of changed rows to MON_MODS_ALL$. With `asked`, the procedure was called by name, which needs a
+    /// privilege.
     Flush {
         asked: bool,
     },
-    /// The uses of a table's columns in predicates as lines of REPORT_COL_USAGE; NULL where there are none.
+    /// The uses of a table's columns in predicates, as lines of REPORT_COL_USAGE; NULL when there are none.
     ColumnUses(TableNamed),
-    /// Deletes the history from before a moment; without one, what is older than the retention.
+    /// Deletes the history before a time, or before the retention period when no time is given.
     Purge(Option<Timestamp>),
-    /// Since when statistics can be restored.
+    /// The time since when statistics can be restored.
     Availability,
-    /// Days that statistics can be restored for.
+    /// The days for which statistics can be restored.
     Retention,
-    /// Sets them: 0 keeps no history, -1 all of it.
+    /// Sets these days: 0 keeps no history, -1 all of it.
     SetRetention(i64),
-    /// Gathers the statistics of the dictionary's own tables, or of fixed tables.
+    /// Gathers the statistics of dictionary tables or of fixed tables.
     GatherOwn {
         tables: OwnTables,
-        /// Passes over those that have statistics.
+        /// Skips tables that have statistics.
         empty_only: bool,
         gather: Gather,
     },
-    /// Deletes those statistics.
+    /// Deletes the statistics of dictionary tables or of fixed tables.
     DeleteOwn(OwnTables),
     GatherSystem(SystemGathering),
     /// Sets a system statistic.
@@ -205,10 +207,10 @@ pub enum StatisticsRequest {
     },
     /// A system statistic, or STATUS, DSTART or DSTOP.
     System(String),
-    /// Goes back to the values of a new database.
+    /// Restores the values of a new database.
     DeleteSystem,
-    /// A request with NO_INVALIDATE: true leaves the cursors that depend on what changes, false makes them invalid at
-    /// once, `None` is the preference.
+    /// A request with NO_INVALIDATE: true keeps the dependent cursors, false invalidates them at once, `None` is the
+    /// preference.
     Invalidating {
         no_invalidate: Option<bool>,
         request: Box<StatisticsRequest>,
@@ -216,7 +218,7 @@ pub enum StatisticsRequest {
 }
 
 impl StatisticsRequest {
-    /// Whether it changes nothing.
+    /// True for a request that changes nothing.
     pub fn only_asks(&self) -> bool {
         use StatisticsRequest::*;
         if let Invalidating { request, .. } = self {

@@ -1,4 +1,4 @@
-//! The queries of views of optimizer statistics: all columns of 19c, for `catalog_views`.
+//! The queries of the optimizer statistics views: all columns of 19c, for `catalog_views`.
 
 /// HISTOGRAM of a column, by FLAGS of HIST_HEAD$ `h`.
 pub(crate) const HISTOGRAM: &str = "decode(bitand(h.flags, 255), 1, 'FREQUENCY', 2, 'TOP-FREQUENCY', 3, 'HYBRID', 4, \
@@ -7,7 +7,7 @@ pub(crate) const HISTOGRAM: &str = "decode(bitand(h.flags, 255), 1, 'FREQUENCY',
 /// USER_STATS of a column, by FLAGS of HIST_HEAD$ `h`.
 pub(crate) const USER_STATS: &str = "decode(bitand(h.flags, 256), 256, 'YES', 'NO')";
 
-/// A column group is a column here, under the name that DBMS_STATS gave it.
+/// A column group appears as a column with the name that DBMS_STATS gave it.
 pub(crate) const TAB_COL_STATISTICS: &str = "select {owner}o.name table_name, c.name column_name, h.distcnt num_distinct, \
     h.lowval low_value, h.hival high_value, h.density density, h.null_cnt num_nulls, h.bucket_cnt num_buckets, \
     h.timestamp# last_analyzed, h.sample_size sample_size, 'YES' global_stats, {user_stats} user_stats, cast(null as \
@@ -16,7 +16,7 @@ pub(crate) const TAB_COL_STATISTICS: &str = "select {owner}o.name table_name, c.
     stats_extension$ x) c, obj$ o, user$ u where h.obj# = c.obj# and h.intcol# = c.col# and o.obj# = c.obj# and o.type# in \
     (2, 3, 4) and u.user# = o.owner#{filter}";
 
-/// Endpoints of histograms; where a column has none, its lowest and its highest value.
+/// Endpoints of histograms; for a column without a histogram, its lowest and highest value.
 pub(crate) const HISTOGRAMS: &str = "select {owner}o.name table_name, c.name column_name, e.n endpoint_number, e.v \
     endpoint_value, e.a endpoint_actual_value, e.r endpoint_actual_value_raw, e.c endpoint_repeat_count, 'SHARED' scope \
     from (select b.obj#, b.col#, b.name from col$ b where bitand(b.property, 3) = 0 union all select x.obj#, x.intcol#, \
@@ -41,7 +41,7 @@ pub(crate) const TAB_STATISTICS: &str = "select {owner}o.name table_name, cast(n
     q.obj#, q.valchar from optstat_user_prefs$ q where q.pname = 'STALE_PERCENT') p where o.obj# = t.obj# and u.user# = \
     o.owner# and m.obj# (+) = t.obj# and p.obj# (+) = t.obj#{filter}{own}";
 
-/// Dictionary and fixed tables in DBA_TAB_STATISTICS: those that have statistics. Whether these are old is not known.
+/// Dictionary and fixed tables with statistics, for DBA_TAB_STATISTICS. Their staleness is not known.
 pub(crate) const OWN_TAB_STATISTICS: &str = " union all select 'SYS', t.name, null, null, null, null, case when \
     regexp_like(t.name, '^[VX]\\$') then 'FIXED TABLE' else 'TABLE' end, t.rowcnt, t.blkcnt, 0, 0, 0, t.avgrln, 0, 0, \
     null, null, null, null, null, null, t.samplesize, t.analyzetime, 'YES', 'NO', null, null, null, 'SHARED' from \
@@ -62,7 +62,7 @@ pub(crate) const IND_STATISTICS: &str = "select {owner}o.name index_name, tu.nam
     and b.obj# = i.bo# and tu.user# = b.owner# and t.obj# (+) = i.bo# and m.obj# (+) = i.bo# and p.obj# (+) = \
     i.bo#{filter}";
 
-/// What is counted since the last flush of the monitoring information is not here yet.
+/// Changes counted since the last flush of the monitoring information are not included.
 pub(crate) const TAB_MODIFICATIONS: &str = "select {modified_owner}o.name table_name, cast(null as varchar2(128)) \
     partition_name, cast(null as varchar2(128)) subpartition_name, m.inserts inserts, m.updates updates, m.deletes \
     deletes, m.timestamp timestamp, decode(bitand(m.flags, 1), 1, 'YES', 'NO') truncated, 0 drop_segments from \

@@ -1,27 +1,27 @@
-//! System statistics: the times of reads that AUX_STATS$ has, which weigh blocks of a scan against single ones.
+//! System statistics from AUX_STATS$: times of reads, to weigh blocks read by a scan against single blocks.
 
 use crate::base::aux_stats;
 use crate::rows::as_text;
 use types::Value;
 
-/// Oracle's values without system statistics: milliseconds of a seek, bytes a millisecond, blocks of a read.
+/// Oracle's defaults: seek time in milliseconds, bytes per millisecond, blocks per read.
 const SEEK_MS: f64 = 10.0;
 const BYTES_PER_MS: f64 = 4096.0;
 const READ_BLOCKS: f64 = 8.0;
 const BLOCK_BYTES: f64 = 8192.0;
 
-/// The system statistics that have been gathered or set.
+/// The system statistics that were gathered or set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SystemStatistics {
     values: [Option<f64>; SystemStatistics::NAMES.len()],
 }
 
 impl SystemStatistics {
-    /// In the order in which AUX_STATS$ lists them.
+    /// In the order of AUX_STATS$.
     pub const NAMES: [&'static str; 9] =
         ["CPUSPEED", "CPUSPEEDNW", "IOSEEKTIM", "IOTFRSPEED", "MAXTHR", "MBRC", "MREADTIM", "SLAVETHR", "SREADTIM"];
 
-    /// Takes a row of AUX_STATS$.
+    /// Adds a row of AUX_STATS$.
     pub(crate) fn take(&mut self, row: &[Value]) {
         let known = as_text(&row[aux_stats::SNAME]) == "SYSSTATS_MAIN";
         let at = SystemStatistics::NAMES.iter().position(|name| known && *name == as_text(&row[aux_stats::PNAME]));
@@ -30,15 +30,15 @@ impl SystemStatistics {
         }
     }
 
-    /// A value that is more than nothing.
+    /// A positive value.
     fn get(&self, name: &str) -> Option<f64> {
         let at = SystemStatistics::NAMES.iter().position(|known| *known == name)?;
         self.values[at].filter(|value| *value > 0.0)
     }
 
-    /// The time of a block in a scan as a share of that of a single block; `None` when nothing has been set that says
-    /// so. Workload statistics count where the times of both kinds of reads are there and that of many blocks is the
-    /// longer, else the seek and the transfer of the device do.
+    /// The time per block of a scan as a fraction of the time of a single-block read; `None` without statistics for it.
+    /// Workload statistics are used when both read times are known and a multiblock read takes longer; otherwise seek
+    /// time and transfer speed of the device are used.
     pub fn scan_share(&self) -> Option<f64> {
         if let (Some(single), Some(many)) = (self.get("SREADTIM"), self.get("MREADTIM"))
             && many > single
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(of(&[]).scan_share(), None);
         assert_eq!(of(&[("SREADTIM", 5.0)]).scan_share(), None);
         assert_eq!(of(&[("SREADTIM", 5.0), ("MREADTIM", 10.0), ("MBRC", 16.0)]).scan_share(), Some(0.125));
-        // The times make no sense: the device counts.
+        // The read times are implausible, so the figures of the device are used.
         let odd = of(&[("SREADTIM", 10.0), ("MREADTIM", 5.0), ("IOSEEKTIM", 10.0)]).scan_share().expect("a share");
         assert!((odd - 26.0 / 12.0 / 8.0).abs() < 1e-9);
         let quick = of(&[("IOSEEKTIM", 0.1), ("IOTFRSPEED", 8192.0)]).scan_share().expect("a share");

@@ -1,8 +1,8 @@
-//! Counts in shared memory by a key, until a flush adds them up in a table of the dictionary.
+//! Counts by key in shared memory, until a flush adds them to a table of the dictionary.
 //!
-//! An entry is a key and its counts, found by open addressing. It belongs to its key until a flush finds it unused since
-//! the flush before. A count that meets such a flush may go to another key, and one that finds no entry is lost:
-//! the figures only say when and how statistics are gathered. There is nothing to clean up when a process dies.
+//! An entry is a key and its counts, found by open addressing. It belongs to its key until a flush finds no counts in
+//! it. A count made during such a flush may go to another key, and a count that finds no free entry is lost: the
+//! figures only influence when and how statistics are gathered (D15). The death of a process needs no clean-up.
 
 use crate::base::{Base, tab};
 use crate::{By, Change};
@@ -10,17 +10,17 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use types::Result;
 
-/// Entries of a kind of counts.
+/// Number of entries of one kind of counts.
 pub(crate) const ENTRIES: usize = 2048;
-/// How far from its place an entry may lie.
+/// The maximum distance of an entry from its hash position.
 const PROBE_MAX: usize = 32;
 
-/// A key, 0 for none, and its counts.
+/// A key (0: free) and its counts.
 pub(crate) type Entry = [AtomicU64];
 
-/// The entry of a key among entries of so many words, taken if nobody has it; `None` where there is no room.
+/// The entry of a key among entries of `entry_words` words, allocated if needed; `None` when there is no free entry.
 pub(crate) fn entry_of(words: &'static [AtomicU64], entry_words: usize, key: u64) -> Option<&'static Entry> {
-    // Neighbouring numbers are tables made together, and used together.
+    // Neighbouring numbers are often tables that were created together and are used together.
     let first = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % ENTRIES;
     for n in 0..PROBE_MAX {
         let at = (first + n) % ENTRIES * entry_words;
@@ -38,7 +38,7 @@ pub(crate) fn entry_of(words: &'static [AtomicU64], entry_words: usize, key: u64
     None
 }
 
-/// Takes the counts of all entries; entries without any are free again.
+/// Takes the counts of all entries; entries without counts become free.
 pub(crate) fn take<const N: usize>(words: &'static [AtomicU64]) -> Vec<(u64, [u64; N])> {
     let mut taken = Vec::new();
     for entry in words.chunks_exact(1 + N) {
@@ -59,14 +59,14 @@ pub(crate) fn take<const N: usize>(words: &'static [AtomicU64]) -> Vec<(u64, [u6
     taken
 }
 
-/// The counts of all entries, which stay there.
+/// The counts of all entries, without taking them.
 pub(crate) fn pending<const N: usize>(words: &'static [AtomicU64]) -> Vec<(u64, [u64; N])> {
     let one = |entry: &Entry| (entry[0].load(Relaxed), std::array::from_fn(|at| entry[1 + at].load(Relaxed)));
     words.chunks_exact(1 + N).map(one).filter(|(key, counts)| *key != 0 && *counts != [0; N]).collect()
 }
 
 impl Change<'_> {
-    /// Those of these numbers that are tables now: others have been dropped since they were counted.
+    /// Those of `numbers` that are tables now: other tables were dropped after their changes were counted.
     ///
     /// # Errors
     /// Those of reading the dictionary.

@@ -1,8 +1,8 @@
-//! STATUS of units and views: the objects that a change may hurt, and the result of compiling one again.
+//! STATUS of units and views: the objects that a change may invalidate, and the results of compiling them again.
 //!
 //! The dictionary keeps no rows of dependencies. The candidates of a change are the valid units and views whose text
-//! has the name of what changes, or the name of another candidate. That is more than Oracle's dependents; DDL compiles
-//! the candidates after its commit, and those without errors are valid again.
+//! contains the name of a changed object or of another candidate. These are more than Oracle's dependents; DDL compiles
+//! the candidates after its commit, and those without errors become valid again (D13).
 
 use crate::base::{Base, error, obj, source, syn, view};
 use crate::change::{By, Change};
@@ -17,11 +17,11 @@ use std::rc::Rc;
 use txn::{CommitHook, Txn};
 use types::{ObjectId, Result, Value};
 
-/// STATUS in OBJ$.
+/// VALID in STATUS of OBJ$.
 pub const VALID: i64 = 1;
 /// Compiled, with errors.
 pub const WITH_ERRORS: i64 = 3;
-/// Something that its text names has changed since it was compiled.
+/// An object named in its text has changed since it was compiled.
 pub const STALE: i64 = 5;
 
 /// A line of USER_ERRORS.
@@ -32,7 +32,7 @@ pub struct ErrorLine {
     pub text: String,
 }
 
-/// The result of compiling a unit or view: no errors, or those that USER_ERRORS is to list.
+/// The result of compiling a unit or view: no errors, or the errors for USER_ERRORS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub object: ObjectId,
@@ -41,10 +41,10 @@ pub struct Verdict {
     pub errors: Vec<ErrorLine>,
 }
 
-/// Verdicts that a session has come to and not yet stored.
+/// The verdicts of a session that are not stored yet.
 pub type Verdicts = Rc<RefCell<Vec<Verdict>>>;
 
-/// Whether a text has one of the names as a word.
+/// True when a text contains one of the names as a word.
 fn mentions(text: &str, names: &[String]) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#');
     let (plain, odd): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| {
@@ -59,15 +59,15 @@ fn mentions(text: &str, names: &[String]) -> bool {
 }
 
 impl Image {
-    /// The valid units and views that a change of `changed` may hurt, in the order in which they build on one another:
-    /// their text has the name of one of these objects, of a synonym for it, or of one found before. A view is not hurt
-    /// by columns that a table in `grown` has been given.
+    /// The valid units and views that a change of `changed` may invalidate, in order of their dependencies: their text
+    /// contains the name of one of these objects, of a synonym for it, or of an object found before. Columns added to a
+    /// table in `grown` invalidate units, but not views.
     pub fn hurt_by(&self, changed: &[ObjectId], grown: &[ObjectId]) -> Vec<ObjectId> {
         let names_of = |list: &[ObjectId]| -> Vec<String> {
             let named = list.iter().filter_map(|object| self.object(*object)).filter(|def| names_something(def.kind));
             named.map(|def| def.name.clone()).collect()
         };
-        // The names that hurt all, and those that hurt units only.
+        // The names that invalidate units and views, and those that invalidate units only.
         let (mut names, mut of_grown) = (names_of(changed), names_of(grown));
         if names.is_empty() && of_grown.is_empty() {
             return Vec::new();
@@ -100,7 +100,7 @@ impl Image {
         found
     }
 
-    /// The text that a unit or view is compiled from.
+    /// The source text of a unit or view.
     fn text_of(&self, def: &ObjectDef) -> String {
         let pieces = |base, column, object| {
             let rows = self.rows_of(base, object, def.object);
@@ -112,7 +112,7 @@ impl Image {
         }
     }
 
-    /// The synonyms for objects of that name, whoever owns them.
+    /// The synonyms of all owners for objects with this name.
     fn synonyms_for(&self, name: &str) -> Vec<ObjectDef> {
         let rows = self.find_rows(Base::Syn, &[syn::NAME], &[text(name)]);
         rows.iter().filter_map(|row| self.object(ObjectId(as_u32(&row[syn::OBJ]))).cloned()).collect()
@@ -120,8 +120,8 @@ impl Image {
 }
 
 impl Image {
-    /// The functions, procedures and packages whose text names an object, or one of them: by its name where the owner
-    /// is the same, else with the owner's name or by a synonym that leads to it. Without the bodies of packages.
+    /// The functions, procedures and packages whose text refers to an object: by its name if they have the same owner,
+    /// otherwise with the owner's name or by a synonym for it. Package bodies are not included.
     pub fn units_naming(&self, object: ObjectId) -> Vec<ObjectId> {
         use ObjectKind::{Function, Package, Procedure};
         let units = self.objects_of_kinds(&[Procedure, Function, Package]).into_iter();
@@ -161,13 +161,13 @@ impl Image {
     }
 }
 
-/// Whether others can name an object of that kind in their text.
+/// True when a text can refer to objects of this kind.
 fn names_something(kind: ObjectKind) -> bool {
     use ObjectKind::*;
     matches!(kind, Table | View | Sequence | Synonym | Procedure | Function | Package | Type)
 }
 
-/// The kinds of objects that are compiled from a text.
+/// The kinds of objects that have a source text.
 const WITH_TEXT: &[ObjectKind] = {
     use ObjectKind::*;
     &[View, Procedure, Function, Package, PackageBody, Type, TypeBody]
@@ -201,7 +201,7 @@ impl Change<'_> {
         if rows.is_empty() { Ok(()) } else { self.insert_many(Base::Error, &rows) }
     }
 
-    /// Sets STATUS of an object, and its errors.
+    /// Stores STATUS and the errors of an object.
     ///
     /// # Errors
     /// Those of changing rows.
@@ -210,7 +210,7 @@ impl Change<'_> {
         self.replace_errors(verdict.object, &verdict.errors)
     }
 
-    /// Sets STATUS of objects, and nothing else of them.
+    /// Sets STATUS of objects, without their errors.
     ///
     /// # Errors
     /// Those of changing rows.
@@ -223,8 +223,8 @@ impl Change<'_> {
 }
 
 impl DictionaryShared {
-    /// The verdicts that say something else than the dictionary does now, the last of each object. Those of another
-    /// epoch are to be come to again.
+    /// The verdicts that differ from the dictionary, the last one of each object. A verdict of another epoch must be
+    /// made again by its caller.
     ///
     /// # Errors
     /// Those of reading.
@@ -263,8 +263,8 @@ impl DictionaryShared {
         Ok(latest.into_iter().filter(|verdict| is_news(verdict)).collect())
     }
 
-    /// Stores verdicts and commits them, where the dictionary is still the one that they were come to with. The caller
-    /// holds the DD enqueue, and rolls `txn` back when this fails.
+    /// Stores verdicts and commits them, if the dictionary has not changed since they were made. The caller holds the
+    /// DD enqueue, and rolls `txn` back when this fails.
     ///
     /// # Errors
     /// Those of changing rows and of the commit.

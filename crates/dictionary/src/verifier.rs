@@ -1,22 +1,23 @@
-//! Password verifiers: what the dictionary stores instead of a password.
+//! Password verifiers, stored instead of passwords (D6).
 //!
-//! SPARE4 has `T:` and the hexadecimal digits of 64 bytes and a salt of 16, as Oracle's 12C verifier has them, and
-//! before that, where the database makes or was given one, `S:` and those of 20 bytes and a salt of 10, the 11G
-//! verifier. A logon over the network proves the password against one of them. Databases made before the network was
-//! served have another hash in the shape of the 12C verifier: its passwords go on being accepted where they are sent,
-//! on the local socket, until they are set anew.
+//! SPARE4 contains `T:` and the hexadecimal digits of 64 bytes and a 16-byte salt, as in Oracle's 12C verifier. If the
+//! database makes or was given one, an 11G verifier precedes it: `S:` and the digits of 20 bytes and a 10-byte salt. A
+//! logon over the network proves the password against one of them. Databases created before the network was supported
+//! have another hash in the format of the 12C verifier. Their passwords are accepted where the client sends the
+//! password itself, on the local socket, until they are set again.
 
 use net::oracle::o5logon::{self, Verifier as Stored};
 use pbkdf2::pbkdf2_hmac;
 use sha2::Sha512;
 
-/// Bytes of the salts of a password that is set.
+/// Bytes of the salt of a new password.
 pub const SALT_BYTES: usize = o5logon::SALT_LEN;
-/// Digits of what Oracle writes beside the two kinds, which are of no use here: the digest of HTTP, and a 10G verifier.
+/// Digits of the verifiers that Oracle stores in addition, which are ignored here: the HTTP digest and the 10G
+/// verifier.
 const DIGEST_DIGITS: usize = 32;
 const VERIFIER_10G_DIGITS: usize = 16;
 
-/// Salted hashes of a password, one at least. The password itself is nowhere stored.
+/// Salted hashes of a password, at least one. The password itself is never stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
     sha512: Option<Stored>,
@@ -30,20 +31,20 @@ impl std::fmt::Debug for Verifier {
 }
 
 impl Verifier {
-    /// The 12C verifier of `password` with a salt that the caller drew at random.
+    /// The 12C verifier of `password` with a random salt from the caller.
     pub fn new(password: &str, salt: [u8; SALT_BYTES]) -> Verifier {
         let key = o5logon::verifier(&o5logon::speedy_key(password.as_bytes(), &salt), &salt);
         Verifier { sha512: Some(Stored::Sha512 { key, salt }), sha1: None }
     }
 
-    /// The same with an 11G verifier beside it. The first ten bytes of `salt` are that one's.
+    /// Adds an 11G verifier, with the first ten bytes of `salt` as its salt.
     pub fn with_11g(self, password: &str, salt: [u8; SALT_BYTES]) -> Verifier {
         let salt: [u8; o5logon::SHA1_SALT_LEN] = std::array::from_fn(|i| salt[i]);
         let key = o5logon::sha1_verifier(password.as_bytes(), &salt);
         Verifier { sha1: Some(Stored::Sha1 { key, salt }), ..self }
     }
 
-    /// A verifier that no password is known to have. A user who does not exist is asked to prove it.
+    /// A verifier without a known password, with which a logon as an unknown user is asked for a proof.
     pub fn nobody(stored: Stored) -> Verifier {
         match stored {
             Stored::Sha512 { .. } => Verifier { sha512: Some(stored), sha1: None },
@@ -51,12 +52,12 @@ impl Verifier {
         }
     }
 
-    /// The verifiers that a logon may use: none for an account with an 11G verifier alone, unless those are accepted.
+    /// The verifiers that a logon may use: `None` for an account with only an 11G verifier, unless 11G is accepted.
     pub fn accepted(&self, accepts_11g: bool) -> Option<Verifier> {
         (accepts_11g || self.sha512.is_some()).then(|| self.clone())
     }
 
-    /// Whether `password` is the one this was made from. Every password that is not takes the same time, and so does
+    /// True when `password` is the password of this verifier. Every wrong password takes the same time with
     /// every verifier.
     pub fn matches(&self, password: &str) -> bool {
         let nobodys = Stored::Sha512 { key: [0; o5logon::KEY_LEN], salt: [0; SALT_BYTES] };
@@ -68,12 +69,12 @@ impl Verifier {
         }
     }
 
-    /// The one that a password is proved against: the 12C verifier, where there is one.
+    /// The verifier against which a password is proved: the 12C verifier if there is one.
     pub fn stored(&self) -> Option<&Stored> {
         self.sha512.as_ref().or(self.sha1.as_ref())
     }
 
-    /// `S:` and `T:`, each with its bytes in hexadecimal, as SPARE4 of USER$ has them.
+    /// `S:` and `T:`, each with its bytes in hexadecimal, as in SPARE4 of USER$.
     pub fn to_text(&self) -> String {
         let part = |stored: &Stored| match stored {
             Stored::Sha512 { key, salt } => format!("T:{}{}", o5logon::to_hex(key), o5logon::to_hex(salt)),
@@ -82,13 +83,14 @@ impl Verifier {
         self.sha1.iter().chain(&self.sha512).map(part).collect::<Vec<_>>().join(";")
     }
 
-    /// The same for the history of passwords: the strongest one alone.
+    /// The text for the password history: the strongest verifier only.
     pub fn to_history(&self) -> String {
         let sha1 = self.sha1.clone().filter(|_| self.sha512.is_none());
         Verifier { sha1, sha512: self.sha512.clone() }.to_text()
     }
 
-    /// Reads [`Verifier::to_text`], and that with what Oracle writes beside it; `None` for anything else.
+    /// Parses the text of [`Verifier::to_text`], with or without Oracle's additional verifiers; `None` for anything
+    /// else.
     pub fn from_text(text: &str) -> Option<Verifier> {
         let mut found = Verifier { sha512: None, sha1: None };
         for part in text.split(';') {
@@ -114,7 +116,7 @@ fn is_hex(digits: &str, len: usize) -> bool {
     digits.len() == len && digits.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// The two parts of hexadecimal digits.
+/// The two parts of the hexadecimal digits.
 fn bytes_of<const K: usize, const S: usize>(digits: &str) -> Option<([u8; K], [u8; S])> {
     if !is_hex(digits, 2 * (K + S)) {
         return None;
@@ -123,13 +125,13 @@ fn bytes_of<const K: usize, const S: usize>(digits: &str) -> Option<([u8; K], [u
     Some((std::array::from_fn(byte), std::array::from_fn(|i| byte(K + i))))
 }
 
-/// Whether the password is that of the hash that databases had before.
+/// True when the password matches the hash of earlier databases.
 fn is_earlier(stored: &Stored, password: &str) -> bool {
     let Stored::Sha512 { key, salt } = stored else { return false };
     o5logon::are_equal(&earlier(password, salt), key)
 }
 
-/// The hash that databases had before.
+/// The hash of earlier databases.
 fn earlier(password: &str, salt: &[u8]) -> [u8; o5logon::KEY_LEN] {
     let mut key = [0; o5logon::KEY_LEN];
     pbkdf2_hmac::<Sha512>(password.as_bytes(), salt, o5logon::ROUNDS, &mut key);

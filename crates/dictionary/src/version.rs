@@ -1,9 +1,9 @@
-//! Definitions in images, and what tells two states of one apart.
+//! Definitions in images, and the state number of a definition.
 //!
-//! A plan in shared memory names its tables by number and says which state of each it was made from: a number over all
-//! that a definition has. A counter of changes was rejected: an index and a foreign key of another table are parts of a
-//! table's definition and changes of other rows of the dictionary. Statistics are no part of a state: a plan that was
-//! made with other statistics stays right, and DBMS_STATS says when the cursors become invalid.
+//! A plan in shared memory names its tables by number, with a state number for each: a hash of everything in the
+//! definition. A counter of changes was rejected: an index, or a foreign key of another table, is part of a table's
+//! definition but changes other rows of the dictionary. Statistics are not part of the state: a plan made with other
+//! statistics stays correct, and DBMS_STATS decides when the cursors become invalid (D16).
 
 use crate::{ClusterDef, ColumnDef, IndexDef, ObjectKind, Organization, Resolved, SequenceDef, TableDef, ViewDef};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use types::image::{Damaged, Kind, Reader, SharedImage, Writer};
 
 impl SharedImage for TableDef {
     fn put_shared(of: &Rc<TableDef>, w: &mut Writer) {
-        // A table that is made up when it is named has no number to find it by.
+        // A fixed table is built when it is named; it has no number by which it can be found.
         if of.is_fixed() {
             w.fail();
         }
@@ -42,15 +42,15 @@ impl SharedImage for SequenceDef {
     }
 }
 
-/// A number over parts of a definition, by their bytes. Printing them was rejected: a table's histograms have thousands
-/// of endpoints.
+/// A hash of parts of a definition, by their bytes. Hashing printed text was rejected: the histograms of a table have
+/// thousands of endpoints.
 fn over(parts: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     parts.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A number over the statistics of a table, its columns and its indexes, which are no part of its state.
+/// A hash of the statistics of a table, its columns and its indexes, which are not part of its state.
 pub fn statistics_of(table: &TableDef) -> u64 {
     over((
         &table.statistics,
@@ -59,7 +59,7 @@ pub fn statistics_of(table: &TableDef) -> u64 {
     ))
 }
 
-/// A number that differs, but for chance, between two states of an object.
+/// A number that differs, except by chance, between two states of an object.
 pub trait State {
     fn state(&self) -> u64;
 }
@@ -81,7 +81,7 @@ impl State for TableDef {
             options,
             epoch: _,
         } = self;
-        // A cluster has an epoch, which is none of its state.
+        // The epoch of a cluster's definition is not part of its state.
         let organization = match organization {
             Organization::Heap(segment) => over((0, segment)),
             Organization::HashCluster { cluster, key_positions } => over((1, cluster.state(), key_positions)),
@@ -97,7 +97,7 @@ impl State for TableDef {
     }
 }
 
-/// A number over a column as defined.
+/// A hash of the definition of a column.
 fn shape(column: &ColumnDef) -> u64 {
     let ColumnDef {
         name,
@@ -144,7 +144,7 @@ impl State for ClusterDef {
 
 impl State for ViewDef {
     fn state(&self) -> u64 {
-        // Whether it is valid is noted by those who compile it.
+        // The validity of a view is not part of its state: it is stored by the sessions that compile it.
         let ViewDef {
             object,
             owner_id,
@@ -204,7 +204,7 @@ impl State for IndexDef {
     }
 }
 
-/// The states of definitions, each worked out once an epoch.
+/// The state numbers of definitions, each computed once per epoch.
 #[derive(Default)]
 pub struct States {
     epoch: u64,
@@ -212,9 +212,9 @@ pub struct States {
 }
 
 impl States {
-    /// The state of a definition that was read at a dictionary epoch.
+    /// The state number of a definition that was read at a dictionary epoch.
     fn of(&mut self, kind: ObjectKind, number: u32, epoch: u64, def: &dyn State) -> u64 {
-        // What is read while DDL commits may be read again with another result.
+        // A definition read while DDL commits may be read again with another result, so it is not kept.
         if !crate::DictionaryShared::is_settled(epoch) {
             return def.state();
         }
@@ -225,7 +225,7 @@ impl States {
         *self.known.entry((kind, number)).or_insert_with(|| def.state())
     }
 
-    /// The state of what a name stands for, in a dictionary of that epoch. What is built in has one.
+    /// The state number of a resolved name in a dictionary of this epoch. Built-in objects have a constant one.
     pub fn of_resolved(&mut self, resolved: &Resolved, epoch: u64) -> u64 {
         match resolved {
             Resolved::Table(def) if def.is_fixed() => def.object.0.into(),
@@ -237,7 +237,7 @@ impl States {
         }
     }
 
-    /// The state of an index.
+    /// The state number of an index.
     pub fn of_index(&mut self, def: &IndexDef, epoch: u64) -> u64 {
         self.of(ObjectKind::Index, def.object.0, epoch, def)
     }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
 use types::{Date, ObjectId, Rowid, Value};
 
-/// A database directory that goes away with the test.
+/// A database directory that is deleted with the test.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -39,7 +39,7 @@ impl Drop for Directory {
 
 const BLOCK: usize = 8192;
 
-/// An instance over `directory`; the database is created when it is not there.
+/// An instance over `directory`; creates the database if it does not exist.
 fn instance(directory: &Directory) -> (&'static process::Processes, DictionaryShared, Arc<BufferCache>) {
     let config = CacheConfig::new(2000, BLOCK, 16);
     let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(16) };
@@ -122,7 +122,7 @@ fn add_user(dict: &Dictionary, p: &Process, name: &str) -> UserId {
     id
 }
 
-/// Names as a session of the user begins with them: with the default roles.
+/// Names as a new session of the user sees them: with the default roles.
 fn names_of(dict: &mut Dictionary, user: UserId) -> types::Result<SessionCatalog> {
     let roles = dict.image()?.default_roles(user).into();
     dict.names(&Who { user, schema: user, sysdba: false, roles })
@@ -203,7 +203,7 @@ fn a_picture_shows_its_moment_for_as_long_as_it_is_leased() {
     let names = names_of(&mut theirs, UserId::SYSTEM).expect("names");
     let (before, kept) = (Rc::clone(names.image()), names.kept());
     add_user(&mine, &p, "SCOTT");
-    // A definition that nobody had asked for before is read as of the same moment.
+    // A definition that was not read before is read as of the same moment.
     assert!(before.user_named("SCOTT").is_none());
     assert!(before.user(UserId::SYSTEM).is_some());
     before.checked().expect("all was readable");
@@ -213,12 +213,12 @@ fn a_picture_shows_its_moment_for_as_long_as_it_is_leased() {
     assert!(before.user(UserId::SYSTEM).is_some(), "this was read");
     assert!(before.user(UserId::SYS).is_none());
     assert_eq!(before.checked().unwrap_err().code(), 8176);
-    // Whoever uses the dictionary is told, once.
+    // The user of the dictionary gets the error once.
     assert_eq!(theirs.image().map(drop).unwrap_err().code(), 8176);
     assert_eq!(theirs.take_fault().map(|e| e.code()), Some(8176));
     let names = names_of(&mut theirs, UserId::SYSTEM).expect("names");
     assert!(names.image().user_named("SCOTT").is_some() && names.image().user_named("SYS").is_some());
-    // One that is current is leased again, and reads on.
+    // A current picture is leased again, and reads further rows.
     let (kept, image) = (names.kept(), Rc::clone(names.image()));
     drop(names);
     let again = theirs.names_again(&kept).expect("nothing has been defined");
@@ -275,7 +275,7 @@ fn rows_are_found_by_their_indexes_through_changes_and_a_rollback() {
         found
     };
     assert_eq!((numbers("A"), numbers("B"), numbers("C")), (vec![first.0], vec![second.0], vec![]));
-    // A change that is rolled back leaves rows and entries as they were.
+    // A change that is rolled back leaves rows and entries unchanged.
     let mut txn = Txn::new();
     let mut change = dict.change(&p, &mut txn);
     let rename = |row: &mut Vec<Value>| row[obj::NAME] = text("C");
