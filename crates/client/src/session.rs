@@ -93,6 +93,8 @@ pub struct Client {
     schema: String,
     /// The number of breaks that handles have sent or tried to send.
     breaks: Arc<AtomicU64>,
+    /// Number of the call that was sent last over the local socket.
+    calls: Arc<AtomicU64>,
 }
 
 impl Client {
@@ -170,6 +172,7 @@ impl Client {
             closed: false,
             in_transaction: false,
             breaks: Arc::default(),
+            calls: Arc::default(),
         }
     }
 
@@ -326,6 +329,7 @@ impl Client {
                     sid: self.welcome.sid,
                     serial: self.welcome.serial,
                     key: self.welcome.cancel_key,
+                    calls: self.calls.clone(),
                 },
                 Line::Net(remote) => BreakWay::Net(remote.breaks()),
             },
@@ -372,6 +376,7 @@ impl Client {
                 };
             }
         };
+        self.calls.fetch_add(1, Ordering::Relaxed);
         if let Err(e) = connection.send(request) {
             // A server that ended the session sends the reason before it closes the connection.
             return Err(connection.last_word().unwrap_or(e));
@@ -478,7 +483,7 @@ pub struct BreakHandle {
 #[derive(Clone, Debug)]
 enum BreakWay {
     /// By another connection, which names the session.
-    Local { dir: PathBuf, sid: u32, serial: u32, key: u64 },
+    Local { dir: PathBuf, sid: u32, serial: u32, key: u64, calls: Arc<AtomicU64> },
     /// By the session's own connection.
     Net(Arc<Breaks>),
 }
@@ -492,9 +497,11 @@ impl BreakHandle {
     pub fn send(&self) -> ClientResult<()> {
         self.breaks.fetch_add(1, Ordering::Relaxed);
         match &self.way {
-            BreakWay::Local { dir, sid, serial, key } => {
+            BreakWay::Local { dir, sid, serial, key, calls } => {
+                // The call that is meant is the present one, not the one that runs when the connection is open.
+                let call = calls.load(Ordering::Relaxed);
                 let mut connection = Connection::open(dir)?;
-                connection.send(&Request::Cancel { sid: *sid, serial: *serial, key: *key })?;
+                connection.send(&Request::Cancel { sid: *sid, serial: *serial, key: *key, call })?;
                 connection.wait_for_end()
             }
             BreakWay::Net(breaks) => breaks.send(),

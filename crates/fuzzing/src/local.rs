@@ -67,7 +67,7 @@ fn frame_seeds() -> Vec<Vec<u8>> {
     let logon = Logon { version: PROTOCOL_VERSION, as_sysdba: true, program: "fuzz".into(), ..Logon::default() };
     let mut all: Vec<Vec<u8>> = requests().iter().map(encoded).collect();
     all.push(encoded(&Request::Logon(Box::new(logon))));
-    all.push(encoded(&Request::Cancel { sid: 1, serial: 2, key: 3 }));
+    all.push(encoded(&Request::Cancel { sid: 1, serial: 2, key: 3, call: 4 }));
     let mut framed = Vec::new();
     for request in requests() {
         write_frame(&mut framed, |o| request.encode(o));

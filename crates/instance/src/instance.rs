@@ -280,10 +280,17 @@ impl Instance {
         }
     }
 
-    /// Breaks the call of a session, if `key` is the one its logon got.
+    /// Breaks the call that a session runs, if `key` is the one its logon got.
     pub fn cancel(&self, sid: u32, serial: u32, key: u64) {
         if sid > 0 && self.state.is_cancel_key(sid as usize - 1, key) {
             self.processes.cancel(sid, serial.into(), Cancel::Break);
+        }
+    }
+
+    /// As [`Self::cancel`], if the session still runs call number `call` of its client.
+    pub fn cancel_call(&self, sid: u32, serial: u32, key: u64, call: u64) {
+        if sid > 0 && self.state.is_cancel_key(sid as usize - 1, key) {
+            self.processes.break_call(sid, serial.into(), call);
         }
     }
 

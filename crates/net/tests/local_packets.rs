@@ -174,7 +174,12 @@ fn request() -> impl Strategy<Value = Request> {
         (any::<u32>(), any::<u32>()).prop_map(|(cursor, rows)| Request::Fetch { cursor, rows }),
         any::<u32>().prop_map(|cursor| Request::CloseCursor { cursor }),
         any::<bool>().prop_map(|commit| Request::Logoff { commit }),
-        (any::<u32>(), any::<u32>(), any::<u64>()).prop_map(|(sid, serial, key)| Request::Cancel { sid, serial, key }),
+        (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>()).prop_map(|(sid, serial, key, call)| Request::Cancel {
+            sid,
+            serial,
+            key,
+            call
+        }),
     ]
 }
 

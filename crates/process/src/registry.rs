@@ -246,10 +246,19 @@ impl Processes {
     /// Asks a session to stop: it sees so at its next [`crate::Process::check_cancel`]. False when there is no such
     /// session.
     pub fn cancel(&self, sid: u32, serial: u64, why: Cancel) -> bool {
+        self.cancel_call(sid, serial, why, crate::session::EVERY_CALL)
+    }
+
+    /// As [`Self::cancel`], for call number `call` of the session's client alone.
+    pub fn break_call(&self, sid: u32, serial: u64, call: u64) -> bool {
+        self.cancel_call(sid, serial, Cancel::Break, call)
+    }
+
+    fn cancel_call(&self, sid: u32, serial: u64, why: Cancel, call: u64) -> bool {
         let live = self.slot(sid).is_some_and(|s| s.state().0 == ProcessState::Active);
         match self.session(sid) {
             Some(session) if live && session.serial() == serial => {
-                session.request(why);
+                session.request(why, call);
                 self.post(sid);
                 true
             }

@@ -39,6 +39,9 @@ pub enum Cancel {
     Memory,
 }
 
+/// The call that a break is meant for, where the break does not name one.
+pub(crate) const EVERY_CALL: u64 = u64::MAX;
+
 const KILLED: u32 = 1;
 const BREAK: u32 = 2;
 const MEMORY: u32 = 4;
@@ -152,6 +155,11 @@ sga_struct! {
         /// PQ_STATUS: 0 enabled, 1 disabled, 2 forced.
         pub parallel_query: AtomicU32,
         pub(crate) pad: AtomicU32,
+        /// Number of the client's call that runs, or ran last, counted from the logon over the local socket; 0 before the
+        /// first one and in sessions whose clients do not count.
+        pub(crate) client_call: AtomicU64,
+        /// Number of the call that a break is meant for: [`EVERY_CALL`] where the break does not say.
+        pub(crate) break_call: AtomicU64,
         /// ECID.
         pub execution_context: SgaText<8>,
         /// The name of the database operation that the client says it runs; empty for none.
@@ -233,8 +241,18 @@ impl SessionSlot {
         self.last_call_ns.store(os::clock::coarse_ns(), Ordering::Relaxed);
     }
 
-    /// Asks the session to stop. The caller also posts its process.
-    pub(crate) fn request(&self, cancel: Cancel) {
+    /// Begins a call of a client that counts its calls.
+    pub fn begin_client_call(&self) {
+        let n = self.client_call.load(Ordering::Relaxed);
+        self.client_call.store(n + 1, Ordering::Relaxed);
+    }
+
+    /// Asks the session to stop: to break off call `call` or, with [`EVERY_CALL`], whatever it does. The caller also posts
+    /// its process.
+    pub(crate) fn request(&self, cancel: Cancel, call: u64) {
+        if cancel == Cancel::Break {
+            self.break_call.store(call, Ordering::Relaxed);
+        }
         let bit = match cancel {
             Cancel::Killed => KILLED,
             Cancel::Break => BREAK,
@@ -307,11 +325,17 @@ impl SessionSlot {
         self.cancel.load(Ordering::Relaxed) & TELL != 0 && self.cancel.fetch_and(!TELL, Ordering::Relaxed) & TELL != 0
     }
 
+    fn is_broken_call(&self) -> bool {
+        let meant = self.break_call.load(Ordering::Relaxed);
+        meant == EVERY_CALL || meant == self.client_call.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn take_request(&self) -> Option<Cancel> {
         let asked = self.cancel.fetch_and(!(BREAK | MEMORY), Ordering::Acquire); // pairs with the Release in `request`
         match asked {
             _ if asked & KILLED != 0 => Some(Cancel::Killed),
-            _ if asked & BREAK != 0 => Some(Cancel::Break),
+            // A break that was on its way while its call ended is not meant for the call that runs now.
+            _ if asked & BREAK != 0 && self.is_broken_call() => Some(Cancel::Break),
             _ if asked & MEMORY != 0 => Some(Cancel::Memory),
             _ => None,
         }
@@ -344,6 +368,8 @@ impl SessionSlot {
             &self.job,
             &self.client_version,
             &self.encrypted,
+            &self.client_call,
+            &self.break_call,
         ] {
             word.store(0, Ordering::Relaxed);
         }

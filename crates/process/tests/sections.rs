@@ -192,6 +192,21 @@ fn a_session_is_stopped_by_the_right_error() {
 }
 
 #[test]
+fn a_break_that_comes_behind_the_end_of_its_call_does_not_reach_the_next_call() {
+    let (all, ..) = setup();
+    let p = attach(all, "p");
+    p.session().begin_client_call();
+    // The break of call 1 is on its way while the call ends and the next one begins.
+    p.session().begin_client_call();
+    p.session().clear_break();
+    assert!(all.break_call(p.sid(), p.serial(), 1));
+    assert!(p.check_cancel().is_ok(), "call 2 goes on");
+    assert!(all.break_call(p.sid(), p.serial(), 2));
+    assert_eq!(p.check_cancel().unwrap_err().code(), 1013);
+    assert!(p.check_cancel().is_ok(), "a break is taken once");
+}
+
+#[test]
 fn hooks_run_in_order_and_after_the_latches_are_free() {
     let (all, _, _, latches) = setup();
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -102,8 +102,8 @@ impl Line {
     ) -> Option<Session> {
         let logon = match self.hear(Some(LOGON_LIMIT)) {
             Heard::Packet(Request::Logon(l)) => l,
-            Heard::Packet(Request::Cancel { sid, serial, key }) => {
-                instance.cancel(sid, serial, key);
+            Heard::Packet(Request::Cancel { sid, serial, key, call }) => {
+                instance.cancel_call(sid, serial, key, call);
                 return None;
             }
             Heard::Packet(Request::Diagnose) => {

@@ -189,6 +189,7 @@ impl Session {
     /// Runs one call and appends the packets that answer it. What it committed is on disk when it returns, unless it
     /// was not to be waited for.
     pub fn call(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
+        self.core.p.session().begin_client_call();
         self.call_with(out, |core, cx, calls, out| answer(core, cx, calls, request, out))
     }
 

@@ -24,7 +24,7 @@ use crate::command::StatementKind;
 use types::{DataType, Value};
 
 /// The version that both sides must have.
-pub const PROTOCOL_VERSION: u16 = 6;
+pub const PROTOCOL_VERSION: u16 = 7;
 
 /// A request to log on.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -92,11 +92,13 @@ pub enum Request {
     Logoff {
         commit: bool,
     },
-    /// Breaks the call of session `sid` if `key` is that of its `Welcome`.
+    /// Breaks call number `call` of session `sid`, counted from 1 after the logon, if `key` is that of its `Welcome` and
+    /// the call still runs.
     Cancel {
         sid: u32,
         serial: u32,
         key: u64,
+        call: u64,
     },
     /// Reports the waiting sessions of an instance that may be stuck; no session is opened for it.
     Diagnose,
@@ -294,11 +296,12 @@ impl Request {
                 w.u8(tag::LOGOFF);
                 w.bool(*commit);
             }
-            Request::Cancel { sid, serial, key } => {
+            Request::Cancel { sid, serial, key, call } => {
                 w.u8(tag::CANCEL);
                 w.u32(*sid);
                 w.u32(*serial);
                 w.u64(*key);
+                w.u64(*call);
             }
             Request::Diagnose => w.u8(tag::DIAGNOSE),
             Request::Listener(word) => {
@@ -344,7 +347,7 @@ impl Request {
                 let known = ListenerWord::ALL.into_iter().find(|known| *known as u8 == word);
                 Request::Listener(known.ok_or(WireError::UnknownTag(word))?)
             }
-            tag::CANCEL => Request::Cancel { sid: r.u32()?, serial: r.u32()?, key: r.u64()? },
+            tag::CANCEL => Request::Cancel { sid: r.u32()?, serial: r.u32()?, key: r.u64()?, call: r.u64()? },
             t => return Err(WireError::UnknownTag(t)),
         };
         r.finish()?;

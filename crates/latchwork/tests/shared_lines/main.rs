@@ -1,0 +1,229 @@
+//! The cache lines of the SGA that each hot operation writes, counted store by store.
+//!
+//! The instance and its sessions are in this process. Two sessions run the same operation on rows of their own, one
+//! after the other, while `tracer` notes every instruction that touches the SGA. A line is shared when one of the two
+//! writes it and the other one reads or writes it. A line of which only one of them knows (its statistics, its micro-undo
+//! log, its row) may be in the cache of one processor for good, and costs nobody else anything.
+//!
+//! The rule of the design: in the generation `latchwork` no read path writes a shared line; a commit writes a bounded
+//! number. `docs/PERFORMANCE.md` has the table, which `LATCHWORK_PRINT=1 cargo test -p latchwork --test shared_lines --
+//! --nocapture` prints.
+#![cfg(target_arch = "x86_64")]
+
+#[allow(unsafe_code)] // Page protection and signal handlers.
+mod tracer;
+
+use net::local::{Execute, FrameBuffer, Reply, Request};
+use session::{InProcess, Session};
+use std::collections::{BTreeMap, BTreeSet};
+use tracer::{Access, Tracer};
+
+/// What an operation may do to shared lines in the generation `latchwork`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Writes none.
+    Read,
+    /// Writes so many at most.
+    Change(usize),
+}
+
+struct Operation {
+    name: &'static str,
+    /// The statement; `{n}` is the number of the session, 1 or 2.
+    sql: &'static str,
+    kind: Kind,
+}
+
+/// Each is one call of a session whose cursor is cached; the loops look up a hundred times in one call.
+const OPERATIONS: &[Operation] = &[
+    Operation { name: "row by primary key", sql: "select amount from rows_{n} where id = 7", kind: Kind::Read },
+    Operation {
+        name: "row by primary key, both sessions the same one",
+        sql: "select amount from common where id = 7",
+        kind: Kind::Read,
+    },
+    Operation {
+        name: "range of 200 keys of a common table",
+        sql: "select count(text) from common where id between 100 and 300",
+        kind: Kind::Read,
+    },
+    Operation { name: "full scan of a common table", sql: "select sum(amount) from common", kind: Kind::Read },
+    Operation {
+        name: "100 hash-cluster look-ups in PL/SQL",
+        sql: "declare r varchar2(200); begin for i in 1 .. 100 loop \
+              for c in (select text from clustered where id = i) loop r := c.text; end loop; end loop; end;",
+        kind: Kind::Read,
+    },
+    Operation {
+        name: "100 hits of the result cache in PL/SQL",
+        sql: "declare r number; begin for i in 1 .. 100 loop \
+              for c in (select /*+ result_cache */ amount from common where id = i) loop r := c.amount; end loop; \
+              end loop; end;",
+        kind: Kind::Read,
+    },
+    Operation {
+        name: "nls_database_parameters: the row cache",
+        sql: "select value from nls_database_parameters where parameter = 'NLS_SORT'",
+        kind: Kind::Read,
+    },
+    Operation {
+        name: "update of a row of one's own",
+        sql: "update rows_{n} set amount = amount + 1 where id = 7",
+        kind: Kind::Change(40),
+    },
+    Operation {
+        name: "update of a row of one's own, and commit",
+        sql: "begin update rows_{n} set amount = amount + 1 where id = 7; commit; end;",
+        kind: Kind::Change(60),
+    },
+    Operation {
+        name: "insert into a table of one's own, and commit",
+        sql: "begin insert into log_{n} values (1, 'x'); commit; end;",
+        kind: Kind::Change(60),
+    },
+];
+
+fn run(s: &mut Session, text: &str) {
+    s.run(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+}
+
+/// A call as a client makes it.
+fn call(s: &mut Session, sql: &str) -> Vec<u8> {
+    let execute =
+        Execute { sql: sql.to_string(), binds: Vec::new(), prefetch: 10, want_output: false, tables: Vec::new() };
+    let mut out = Vec::new();
+    let _ = s.call(&Request::Execute(Box::new(execute)), &mut out);
+    out
+}
+
+/// Panics when the answer is an error.
+fn check(out: &[u8]) {
+    let mut frames = FrameBuffer::new(usize::MAX);
+    frames.extend(out);
+    while let Some(frame) = frames.next_frame().expect("a frame") {
+        if let Reply::Error(failure) = Reply::decode(frame).expect("a reply") {
+            panic!("{}", failure.text);
+        }
+    }
+}
+
+/// The lines of one operation: which each session has read and written.
+struct Lines {
+    shared_written: BTreeSet<usize>,
+    own_written: usize,
+    shared_read: usize,
+    stores: usize,
+}
+
+/// Lines of 64 bytes by what was done to them.
+fn lines(accesses: &[Access], written: bool) -> BTreeSet<usize> {
+    accesses.iter().filter(|a| a.is_store || !written).map(|a| a.address / 64).collect()
+}
+
+fn measure(tracer: &Tracer, sessions: &mut [Session; 2], operation: &Operation) -> Lines {
+    let is_read = operation.kind == Kind::Read;
+    let texts: Vec<String> = (1..=2).map(|n| operation.sql.replace("{n}", &n.to_string())).collect();
+    // The cursor is in the session's own cache behind the third parse call, its blocks and results are in memory.
+    for _ in 0..6 {
+        for (s, text) in sessions.iter_mut().zip(&texts) {
+            check(&call(s, text));
+        }
+    }
+    let mut traces: Vec<Vec<Access>> = Vec::new();
+    for (s, text) in sessions.iter_mut().zip(&texts) {
+        // The kernel writes redo from the log buffer, and cannot where reading is forbidden.
+        let (out, trace) = tracer.trace(is_read, || call(s, text));
+        check(&out);
+        traces.push(trace);
+        if !is_read {
+            run(s, "commit");
+        }
+    }
+    let [a, b] = &traces[..] else { unreachable!("two sessions") };
+    let (written_a, written_b) = (lines(a, true), lines(b, true));
+    let (touched_a, touched_b) = (lines(a, false), lines(b, false));
+    let mut shared_written: BTreeSet<usize> = written_a.intersection(&touched_b).copied().collect();
+    shared_written.extend(written_b.intersection(&touched_a));
+    Lines {
+        own_written: written_a.difference(&shared_written).count(),
+        shared_read: touched_a.intersection(&touched_b).count(),
+        stores: a.iter().filter(|a| a.is_store).count(),
+        shared_written,
+    }
+}
+
+/// Names of the SGA's areas with the number of lines in each.
+fn by_area(home: &InProcess, lines: &BTreeSet<usize>) -> String {
+    let sga = home.instance().sga();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in lines {
+        let offset = (line * 64 - sga.base_address()) as u64;
+        let area = sga.areas().iter().filter(|area| area.offset <= offset).max_by_key(|area| area.offset);
+        *counts.entry(area.map_or("?", |area| area.name)).or_default() += 1;
+    }
+    counts.iter().map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
+}
+
+fn prepare(s: &mut Session) {
+    for text in [
+        "create table common (id number primary key, amount number, text varchar2(100))",
+        "insert into common select level, level * 7, rpad('x', 100, 'x') from dual connect by level <= 2000",
+        "create cluster c_hash (id number) size 220 single table hashkeys 200",
+        "create table clustered (id number, text varchar2(200)) cluster c_hash (id)",
+        "insert into clustered select level, rpad('x', 200, 'x') from dual connect by level <= 100",
+    ] {
+        run(s, text);
+    }
+    for n in 1..=2 {
+        for text in [
+            format!("create table rows_{n} (id number primary key, amount number, text varchar2(100))"),
+            format!("insert into rows_{n} select level, 0, rpad('x', 100, 'x') from dual connect by level <= 100"),
+            format!("create table log_{n} (n number, text varchar2(100))"),
+        ] {
+            run(s, &text);
+        }
+    }
+    run(s, "commit");
+}
+
+/// Prints the table of a generation and returns the operations that break the rule of the design.
+fn table(generation: &str) -> Vec<String> {
+    let home = InProcess::start(&[("latch_generation", generation), ("db_cache_size", "32M")]).expect("an instance");
+    home.instance().set_fixed_tables(views::make);
+    let mut sessions = [(); 2].map(|()| Session::in_process(home.instance()).expect("a session"));
+    prepare(&mut sessions[0]);
+    let sga = home.instance().sga();
+    let tracer = Tracer::new(sga.base_address(), sga.len_bytes() as usize);
+    let mut broken = Vec::new();
+    let prints = std::env::var_os("LATCHWORK_PRINT").is_some();
+    if prints {
+        println!("\ngeneration {generation}: operation | stores | own lines written | shared lines written | where");
+    }
+    for operation in OPERATIONS {
+        let found = measure(&tracer, &mut sessions, operation);
+        let (shared, areas) = (found.shared_written.len(), by_area(&home, &found.shared_written));
+        if prints {
+            let read = if operation.kind == Kind::Read { found.shared_read.to_string() } else { "-".to_string() };
+            println!("| {} | {} | {} | {read} | {shared} | {areas} |", operation.name, found.stores, found.own_written);
+        }
+        assert!(found.stores > 0, "{}: the session counts what it does", operation.name);
+        let most = if let Kind::Change(most) = operation.kind { most } else { 0 };
+        if shared > most {
+            broken.push(format!("{}: {shared} shared lines written, {most} allowed: {areas}", operation.name));
+        }
+    }
+    for s in sessions {
+        s.end();
+    }
+    home.instance().close().expect("closes");
+    broken
+}
+
+#[test]
+fn reads_write_no_shared_line_and_changes_a_bounded_number() {
+    let broken = table("latchwork");
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    // The tracer sees shared lines where there are some: a latch of the period is one.
+    let older = table("11.1");
+    assert!(older.iter().any(|line| line.starts_with("row by primary key")), "{}", older.join("\n"));
+}
