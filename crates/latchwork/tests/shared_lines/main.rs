@@ -13,8 +13,9 @@
 #[allow(unsafe_code)] // Page protection and signal handlers.
 mod tracer;
 
+use instance::InProcess;
 use net::local::{Execute, FrameBuffer, Reply, Request};
-use session::{InProcess, Session};
+use session::Session;
 use std::collections::{BTreeMap, BTreeSet};
 use tracer::{Access, Tracer};
 
