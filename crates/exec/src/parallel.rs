@@ -683,7 +683,7 @@ impl Job {
         let p = cx.p;
         let before = Work::of(p);
         let sent = self.send_rows(&mut sender, cx);
-        cx.shared.library.add(Handle::of_numbers(self.cursor), &before.until_now(p, cx.session.options.timing));
+        cx.shared.library.add(p, Handle::of_numbers(self.cursor), &before.until_now(p, cx.session.options.timing));
         match sent {
             Ok(Some(counted)) => sender.end(&counted, p),
             Ok(None) => assignment.send(p, &[REFUSED]),

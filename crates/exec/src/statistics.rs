@@ -191,7 +191,7 @@ impl Figure {
     }
 
     /// Adds the counts to the shared cursor and resets them.
-    fn tell(&mut self, library: &LibraryCache) {
+    fn tell(&mut self, p: &Process, library: &LibraryCache) {
         let whole = |ns: &mut f64| {
             let us = (*ns / 1000.0).floor().max(0.0);
             *ns -= us * 1000.0;
@@ -200,7 +200,7 @@ impl Figure {
         self.delta.elapsed_us += whole(&mut self.elapsed_ns);
         self.delta.cpu_us += whole(&mut self.cpu_ns);
         if self.delta != Delta::default() {
-            self.stale |= !library.add(self.handle, &self.delta);
+            self.stale |= !library.add(p, self.handle, &self.delta);
             self.delta = Delta::default();
         }
     }
@@ -445,11 +445,11 @@ impl Figures {
         figure.delta.add_waits(own.waits_us);
     }
 
-    fn tell_noted(&mut self, library: &LibraryCache) {
+    fn tell_noted(&mut self, p: &Process, library: &LibraryCache) {
         for at in self.noted.drain(..) {
             if let Some(figure) = self.list.get_mut(at as usize) {
                 figure.is_noted = false;
-                figure.tell(library);
+                figure.tell(p, library);
             }
         }
     }
@@ -469,7 +469,7 @@ impl Figures {
         self.progress_ns = os::clock::now_ns() + PROGRESS_NS;
         self.settle_open(p, true);
         self.share_out(p);
-        self.tell_noted(library);
+        self.tell_noted(p, library);
     }
 
     /// Adds all counts to the shared cursors. Must be called at the end of a call and before the session ends.
@@ -478,7 +478,7 @@ impl Figures {
             self.settle_open(p, false);
         }
         self.share_out(p);
-        self.tell_noted(library);
+        self.tell_noted(p, library);
         // The client's time between two fetches does not belong to the statement.
         self.meter.began_ns = 0;
         self.meter.current = NOBODY;
@@ -506,7 +506,7 @@ impl Figures {
         if self.list.len() >= 2 * STATEMENTS_MOST {
             self.settle_open(p, false);
             self.share_out(p);
-            self.tell_noted(library);
+            self.tell_noted(p, library);
             self.start_anew();
         }
         let key = StatementKey { index: self.list.len() as u32, generation: self.generation + 1 };
@@ -872,7 +872,7 @@ impl Place {
     fn tell(&self, cx: &mut ExecCtx<'_>) {
         let library = cx.shared.library;
         if let Some(figure) = cx.session.figures.slot(&self.key) {
-            figure.tell(library);
+            figure.tell(cx.p, library);
         }
     }
 

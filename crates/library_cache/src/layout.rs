@@ -138,7 +138,7 @@ pub(crate) mod state {
     pub const UNSHARED: u64 = 4;
 }
 
-/// The figures of a cursor; sessions add to them now and then by atomic additions.
+/// The figures of a cursor, without those that stand in the ledgers of processes ([`crate::ledger`]).
 #[repr(C, align(64))]
 pub struct Figures {
     words: [AtomicU64; Delta::WORDS],
@@ -212,6 +212,8 @@ mod shared {
     unsafe impl SgaLayout for Bucket {}
     // SAFETY: as above.
     unsafe impl SgaLayout for Line {}
+    // SAFETY: as above.
+    unsafe impl SgaLayout for crate::ledger::Entry {}
 }
 
 /// Where the library cache lies in the SGA.
@@ -224,6 +226,7 @@ pub struct Layout {
     pub(crate) latches: SgaSlice<Versioned>,
     pub(crate) pin_latches: SgaSlice<latch::Latch>,
     pub(crate) lines: SgaSlice<Line>,
+    pub(crate) ledgers: SgaSlice<crate::ledger::Entry>,
     pub(crate) cursors: SgaSlice<AtomicU64>,
     pub(crate) advice: process::ReuseLayout,
 }
@@ -243,6 +246,7 @@ impl Layout {
             latches: builder.reserve("library cache: latches", latches),
             pin_latches: builder.reserve("library cache: pin latches", latches),
             lines: builder.reserve("library cache: processes", processes),
+            ledgers: builder.reserve("library cache: figures of processes", processes * crate::ledger::ENTRIES),
             cursors: builder.reserve("library cache: open cursors", processes * config.cursors.max(8) as usize),
             advice: process::ReuseLayout::reserve(builder, "simulator of the shared pool", processes),
         }

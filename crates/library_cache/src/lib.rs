@@ -30,6 +30,7 @@ mod change;
 mod find;
 mod image;
 mod layout;
+mod ledger;
 mod load;
 mod object;
 mod pin;
@@ -309,6 +310,7 @@ pub struct LibraryCache {
     pub(crate) pin_latches: &'static [Latch],
     pub(crate) pool: &'static Latch,
     pub(crate) lines: &'static [Line],
+    pub(crate) ledgers: &'static [ledger::Entry],
     /// The cursor words of all processes, process by process.
     pub(crate) cursors: &'static [AtomicU64],
     pub(crate) cursors_each: usize,
@@ -342,6 +344,7 @@ impl LibraryCache {
             pin_latches,
             pool: all.latch(LatchName::SharedPool),
             lines: sga.slice(layout.lines),
+            ledgers: sga.slice(layout.ledgers),
             cursors: sga.slice(layout.cursors),
             advice: process::Reuse::create(sga, &layout.advice),
             cursors_each: config.cursors.max(8) as usize,
@@ -357,23 +360,6 @@ impl LibraryCache {
     /// The design in force.
     pub fn design(&self) -> Design {
         self.design
-    }
-
-    /// Adds a session's figures to the child (L4). False when the child has been replaced or removed: parse again.
-    ///
-    /// Writes shared lines, so it is called at intervals and at the end of a call, never per execution.
-    pub fn add(&self, handle: Handle, delta: &Delta) -> bool {
-        let Some(child) = self.children.get(handle.child as usize) else { return true };
-        if child.life.load(Ordering::Acquire) != handle.life {
-            return false;
-        }
-        child.figures.add(delta);
-        let now = layout::now_s();
-        child.last_active_s.store(now, Ordering::Relaxed);
-        if let Some(parent) = self.parents.get(child.parent.load(Ordering::Relaxed) as usize) {
-            parent.last_active_s.store(now, Ordering::Relaxed);
-        }
-        true
     }
 
     pub(crate) fn line(&self, p: &Process) -> &'static Line {

@@ -302,6 +302,7 @@ impl LibraryCache {
     /// Ends the pins of a dead process.
     pub(crate) fn clean_up(&self, p: &Process, dead: u32) {
         self.forget_running(p, dead);
+        self.settle_ledger(dead);
         for word in self.cursors_of(dead) {
             let Some(seen) = Seen::of(word.load(Ordering::Acquire)) else { continue };
             let Some(child) = self.children.get(seen.child).filter(|_| seen.stage != 0) else {

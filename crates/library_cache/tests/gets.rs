@@ -162,12 +162,15 @@ fn the_oldest_are_evicted_and_the_kept_and_pinned_stay() {
         for n in 10..500 {
             let (handle, soft) = f.parse(&p, n, &env(n % 3));
             assert!(!soft && handle != Handle::NONE, "{design:?} {n}");
-            assert!(f.cache.add(handle, &Delta { executions: 1, ..Delta::default() }));
+            assert!(f.cache.add(&p, handle, &Delta { executions: 1, ..Delta::default() }));
         }
         f.cache.assert_invariants().unwrap();
         assert!(f.parse(&p, 2, &env(1)).1, "{design:?}: a kept statement");
         if design != Design::Versioned {
-            assert!(f.cache.add(pinned, &Delta { executions: 1, ..Delta::default() }), "{design:?}: a pinned cursor");
+            assert!(
+                f.cache.add(&p, pinned, &Delta { executions: 1, ..Delta::default() }),
+                "{design:?}: a pinned cursor"
+            );
         }
         f.cache.unpin(&p, &slot);
         assert!(f.cache.flush(&p) > 20);
@@ -179,7 +182,7 @@ fn the_oldest_are_evicted_and_the_kept_and_pinned_stay() {
             f.cache.set_kept(&p, digest(n), true);
         }
         assert_eq!(f.parse(&p, 5000, &env(1)).0, Handle::NONE);
-        assert!(f.cache.add(Handle::NONE, &Delta::default()));
+        assert!(f.cache.add(&p, Handle::NONE, &Delta::default()));
         f.cache.assert_invariants().unwrap();
     }
 }

@@ -4,6 +4,7 @@
 //! The plan of a cursor names its statement: a session that finds a child and sees it unchanged afterwards must find
 //! the plan of its own statement. While a cursor is pinned, its child is not reused.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use latch::Generation;
@@ -178,7 +179,7 @@ impl Fixture {
         if self.cache.design() != Design::Versioned && found.is_some() {
             assert!(self.cache.identify(handle).is_some(), "a pinned child went");
         }
-        let counted = self.cache.add(handle, &Delta { executions: 1, ..Delta::default() });
+        let counted = self.cache.add(p, handle, &Delta { executions: 1, ..Delta::default() });
         match outer {
             Some(outer) => self.cache.unpin_block(p, &slot, outer),
             None => self.cache.unpin(p, &slot),
@@ -236,6 +237,37 @@ fn concurrent_sessions_leave_a_consistent_cache() {
     }
 }
 
+/// More cursors than a process has entries for figures, so that entries are replaced while a reader adds all up.
+#[test]
+fn figures_are_all_counted_and_never_seen_to_fall() {
+    const CURSORS: u64 = 20;
+    const TURNS: u64 = 3_000;
+    for design in DESIGNS {
+        let f = fixture(design);
+        let env = Env { user: 1, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
+        let total = || f.cache.statements().map(|row| row.figures().executions).sum::<u64>();
+        let ended = std::sync::atomic::AtomicU64::new(0);
+        testing::run_threads(f.all, 4, |p, thread| {
+            if thread == 0 {
+                let mut last = 0;
+                while ended.load(Ordering::SeqCst) < 3 {
+                    let now = total();
+                    assert!(now >= last && now <= 3 * TURNS, "{design:?}: {now} executions behind {last}");
+                    last = now;
+                }
+                return;
+            }
+            let handles: Vec<Handle> = (0..CURSORS).map(|n| f.handle(p, n, &env)).collect();
+            let turn = |n: u64| handles[(n * 7 % CURSORS) as usize];
+            let counted = (0..TURNS).filter(|n| f.cache.add(p, turn(*n), &Delta { executions: 1, ..Delta::default() }));
+            let counted = counted.count() as u64;
+            ended.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(counted, TURNS, "{design:?}");
+        });
+        assert_eq!(total(), 3 * TURNS, "{design:?}");
+    }
+}
+
 #[test]
 fn executions_of_one_hot_cursor_are_all_counted() {
     for design in DESIGNS {
@@ -247,7 +279,7 @@ fn executions_of_one_hot_cursor_are_all_counted() {
             let slot = f.cache.open(p, handle);
             for _ in 0..each {
                 f.cache.pin(p, &slot, handle);
-                f.cache.add(handle, &Delta { executions: 1, ..Delta::default() });
+                f.cache.add(p, handle, &Delta { executions: 1, ..Delta::default() });
                 f.cache.unpin(p, &slot);
             }
         });

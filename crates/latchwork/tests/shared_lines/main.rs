@@ -3,7 +3,12 @@
 //! The instance and its sessions are in this process. Two sessions run the same operation on rows of their own, one
 //! after the other, while `tracer` notes every instruction that touches the SGA. A line is shared when one of the two
 //! writes it and the other one reads or writes it. A line of which only one of them knows (its statistics, its micro-undo
-//! log, its row) may be in the cache of one processor for good, and costs nobody else anything.
+//! log, its row) may stay in the cache of one processor and costs the others nothing. Each session is traced three times in
+//! a row, and a line counts as written when each of the three runs writes it: the touch of a buffer and the time of a
+//! cursor's last use are written once in some seconds by design.
+//!
+//! Not counted is the heap of this process, `process memory`: in an instance each session's server process has a line of
+//! its own there, but the sessions of this test are in one process.
 //!
 //! The rule of the design: in the generation `latchwork` no read path writes a shared line; a commit writes a bounded
 //! number. `docs/PERFORMANCE.md` has the table, which `LATCHWORK_PRINT=1 cargo test -p latchwork --test shared_lines --
@@ -113,7 +118,6 @@ struct Lines {
     shared_written: BTreeSet<usize>,
     own_written: usize,
     shared_read: usize,
-    stores: usize,
 }
 
 /// Lines of 64 bytes by what was done to them.
@@ -121,7 +125,7 @@ fn lines(accesses: &[Access], written: bool) -> BTreeSet<usize> {
     accesses.iter().filter(|a| a.is_store || !written).map(|a| a.address / 64).collect()
 }
 
-fn measure(tracer: &Tracer, sessions: &mut [Session; 2], operation: &Operation) -> Lines {
+fn measure(home: &InProcess, tracer: &Tracer, sessions: &mut [Session; 2], operation: &Operation) -> Lines {
     let is_read = operation.kind == Kind::Read;
     let texts: Vec<String> = (1..=2).map(|n| operation.sql.replace("{n}", &n.to_string())).collect();
     // The cursor is in the session's own cache behind the third parse call, its blocks and results are in memory.
@@ -132,36 +136,44 @@ fn measure(tracer: &Tracer, sessions: &mut [Session; 2], operation: &Operation) 
     }
     let mut traces: Vec<Vec<Access>> = Vec::new();
     for (s, text) in sessions.iter_mut().zip(&texts) {
-        // The kernel writes redo from the log buffer, and cannot where reading is forbidden.
-        let (out, trace) = tracer.trace(is_read, || call(s, text));
-        check(&out);
-        traces.push(trace);
-        if !is_read {
-            run(s, "commit");
+        for _ in 0..3 {
+            // The kernel writes redo from the log buffer, and cannot where reading is forbidden.
+            let (out, trace) = tracer.trace(is_read, || call(s, text));
+            check(&out);
+            traces.push(trace);
+            if !is_read {
+                run(s, "commit");
+            }
         }
     }
-    let [a, b] = &traces[..] else { unreachable!("two sessions") };
-    let (written_a, written_b) = (lines(a, true), lines(b, true));
-    let (touched_a, touched_b) = (lines(a, false), lines(b, false));
+    let each_time = |runs: &[Vec<Access>], written: bool| {
+        let all = runs.iter().map(|run| lines(run, written));
+        all.reduce(|a, b| a.intersection(&b).copied().collect()).expect("three runs")
+    };
+    let (a, b) = traces.split_at(3);
+    let (written_a, written_b) = (each_time(a, true), each_time(b, true));
+    let (touched_a, touched_b) = (each_time(a, false), each_time(b, false));
     let mut shared_written: BTreeSet<usize> = written_a.intersection(&touched_b).copied().collect();
     shared_written.extend(written_b.intersection(&touched_a));
     Lines {
         own_written: written_a.difference(&shared_written).count(),
         shared_read: touched_a.intersection(&touched_b).count(),
-        stores: a.iter().filter(|a| a.is_store).count(),
-        shared_written,
+        shared_written: shared_written.into_iter().filter(|line| area_of(home, *line) != "process memory").collect(),
     }
+}
+
+/// The name of the SGA's area that a line lies in.
+fn area_of(home: &InProcess, line: usize) -> &'static str {
+    let sga = home.instance().sga();
+    let offset = (line * 64 - sga.base_address()) as u64;
+    let before = sga.areas().iter().filter(|area| area.offset <= offset);
+    before.max_by_key(|area| area.offset).expect("the first area begins the SGA").name
 }
 
 /// Names of the SGA's areas with the number of lines in each.
 fn by_area(home: &InProcess, lines: &BTreeSet<usize>) -> String {
-    let sga = home.instance().sga();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for line in lines {
-        let offset = (line * 64 - sga.base_address()) as u64;
-        let area = sga.areas().iter().filter(|area| area.offset <= offset).max_by_key(|area| area.offset);
-        *counts.entry(area.map_or("?", |area| area.name)).or_default() += 1;
-    }
+    lines.iter().for_each(|line| *counts.entry(area_of(home, *line)).or_default() += 1);
     counts.iter().map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
 }
 
@@ -198,16 +210,18 @@ fn table(generation: &str) -> Vec<String> {
     let mut broken = Vec::new();
     let prints = std::env::var_os("LATCHWORK_PRINT").is_some();
     if prints {
-        println!("\ngeneration {generation}: operation | stores | own lines written | shared lines written | where");
+        println!(
+            "\ngeneration {generation}: operation | own lines written | shared lines read | shared lines written | where"
+        );
     }
     for operation in OPERATIONS {
-        let found = measure(&tracer, &mut sessions, operation);
+        let found = measure(&home, &tracer, &mut sessions, operation);
         let (shared, areas) = (found.shared_written.len(), by_area(&home, &found.shared_written));
         if prints {
             let read = if operation.kind == Kind::Read { found.shared_read.to_string() } else { "-".to_string() };
-            println!("| {} | {} | {} | {read} | {shared} | {areas} |", operation.name, found.stores, found.own_written);
+            println!("| {} | {} | {read} | {shared} | {areas} |", operation.name, found.own_written);
         }
-        assert!(found.stores > 0, "{}: the session counts what it does", operation.name);
+        assert!(found.own_written > 0, "{}: a session counts what it does", operation.name);
         let most = if let Kind::Change(most) = operation.kind { most } else { 0 };
         if shared > most {
             broken.push(format!("{}: {shared} shared lines written, {most} allowed: {areas}", operation.name));

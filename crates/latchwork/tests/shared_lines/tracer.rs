@@ -14,9 +14,10 @@ const TRAP_FLAG: i64 = 0x100;
 /// Bit 1 of the page fault's error code: the access was a write.
 const IS_WRITE: i64 = 2;
 
-/// One instruction's access.
+/// An access to a line of 64 bytes.
 #[derive(Clone, Copy)]
 pub struct Access {
+    /// The address of the line.
     pub address: usize,
     pub is_store: bool,
 }
@@ -27,13 +28,15 @@ static LEN: AtomicUsize = AtomicUsize::new(0);
 static CLOSED: AtomicUsize = AtomicUsize::new(0);
 static IS_ON: AtomicBool = AtomicBool::new(false);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The address of the instruction that is being executed.
+static INSTRUCTION: AtomicUsize = AtomicUsize::new(0);
 /// Pages that the present instruction has opened; an instruction touches few.
 static OPENED: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
 
 struct Notes(UnsafeCell<[usize; NOTES]>);
 // SAFETY: written by the handler of the one thread that traces, read by it afterwards.
 unsafe impl Sync for Notes {}
-/// Address and, in bit 63, whether it was a store.
+/// Address of the line and, in bit 63, whether the access was a store.
 static TRACE: Notes = Notes(UnsafeCell::new([0; NOTES]));
 const STORE: usize = 1 << 63;
 
@@ -41,6 +44,24 @@ fn protect(at: usize, len: usize, protection: i32) {
     // SAFETY: the range lies in the mapping that `Tracer::new` was given.
     let rc = unsafe { libc::mprotect(at as *mut libc::c_void, len, protection) };
     assert_eq!(rc, 0, "mprotect");
+}
+
+/// Notes an access, if it is one to the range and not to the line of the last note.
+fn note(address: usize, is_store: bool) {
+    let (base, n) = (BASE.load(Ordering::Relaxed), COUNT.load(Ordering::Relaxed));
+    if address < base || address >= base + LEN.load(Ordering::Relaxed) {
+        return;
+    }
+    let what = (address & !63) | if is_store { STORE } else { 0 };
+    // SAFETY: only the thread that traces comes here, one handler at a time.
+    let notes = unsafe { &mut *TRACE.0.get() };
+    if n > 0 && n <= NOTES && notes[n - 1] == what {
+        return;
+    }
+    if let Some(free) = notes.get_mut(n) {
+        *free = what;
+    }
+    COUNT.store(n + 1, Ordering::Relaxed);
 }
 
 extern "C" fn on_fault(_: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -56,11 +77,8 @@ extern "C" fn on_fault(_: i32, info: *mut libc::siginfo_t, context: *mut libc::c
         return;
     };
     let is_store = context.uc_mcontext.gregs[libc::REG_ERR as usize] & IS_WRITE != 0;
-    let n = COUNT.fetch_add(1, Ordering::Relaxed);
-    if n < NOTES {
-        // SAFETY: only this thread traces.
-        unsafe { (*TRACE.0.get())[n] = address | if is_store { STORE } else { 0 } };
-    }
+    note(address, is_store);
+    INSTRUCTION.store(context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize, Ordering::Relaxed);
     let page = address & !(PAGE - 1);
     // A read-only access opens the page for reading, so that an instruction that reads and then writes is noted twice.
     let open = if is_store { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
@@ -70,6 +88,15 @@ extern "C" fn on_fault(_: i32, info: *mut libc::siginfo_t, context: *mut libc::c
 }
 
 extern "C" fn on_step(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid structure.
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    let register = |n: i32| context.uc_mcontext.gregs[n as usize] as usize;
+    if register(libc::REG_RIP) == INSTRUCTION.load(Ordering::Relaxed) {
+        // A string instruction between two of its steps: its pages stay open.
+        note(register(libc::REG_RDI), true);
+        note(register(libc::REG_RSI), false);
+        return;
+    }
     let closed = CLOSED.load(Ordering::Relaxed) as i32;
     for opened in &OPENED {
         let page = opened.swap(0, Ordering::Relaxed);
@@ -77,8 +104,6 @@ extern "C" fn on_step(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_voi
             protect(page, PAGE, closed);
         }
     }
-    // SAFETY: the kernel passes a valid structure.
-    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
     context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !TRAP_FLAG;
 }
 
