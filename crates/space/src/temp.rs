@@ -287,7 +287,7 @@ impl TempSpace {
         } else {
             // The numbers of processes are neighbours; their places are not.
             let spread = u64::from(p.number().wrapping_mul(0x9E37_79B9));
-            among.start + (spread * among.len() as u64 >> 32) as u32
+            among.start + ((spread * among.len() as u64) >> 32) as u32
         };
         let number = self.take_between(p, file, from..among.end, mark).or_else(|| {
             // From the beginning.

@@ -75,17 +75,17 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         name: "update of a row of one's own",
         sql: "update rows_{n} set amount = amount + 1 where id = 7",
-        kind: Kind::Change(40),
+        kind: Kind::Change(4),
     },
     Operation {
         name: "update of a row of one's own, and commit",
         sql: "begin update rows_{n} set amount = amount + 1 where id = 7; commit; end;",
-        kind: Kind::Change(60),
+        kind: Kind::Change(12),
     },
     Operation {
         name: "insert into a table of one's own, and commit",
         sql: "begin insert into log_{n} values (1, 'x'); commit; end;",
-        kind: Kind::Change(60),
+        kind: Kind::Change(12),
     },
 ];
 
