@@ -83,7 +83,7 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             match instance.checkpoint(&p) {
                 // All blocks are on disk, but the control file cannot be written, perhaps because the disk is full.
                 Err(e) if e.is(200) => {
-                    crate::tell_once(log, &mut told, "CKPT cannot note the checkpoint, will retry", &e);
+                    crate::tell_once(log, &mut told, "CKPT cannot write the control file, will retry", &e);
                     crate::idle(&p, Event::RdbmsIpcMessage, p.posts(), AGAIN);
                     continue;
                 }

@@ -291,7 +291,7 @@ impl ControlFile {
                 let (a, b) = (shown(crate::CONTROL_FILE), shown(crate::CONTROL_COPY));
                 let text = match one.database == two.database {
                     true => format!(
-                        "'{a}' is an earlier one. To go on where the database is: cp {b} {a}; to go back, restore a backup"
+                        "'{a}' is older than '{b}'. To continue with the newer one: cp {b} {a}; to go back, restore a backup"
                     ),
                     false => {
                         format!("'{a}' and '{b}' are of different databases: remove the one that does not belong here")

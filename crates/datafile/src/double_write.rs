@@ -483,7 +483,7 @@ impl DataFiles {
             return Ok(());
         }
         if area.words[STUCK].load(Ordering::SeqCst) & STUCK_MASK == area.safe() + 1 {
-            let text = "blocks whose writing failed have not been written since, and no copy of them may be given up";
+            let text = "it is full of copies of blocks that could not be written in place: check the data files";
             return Err(Ora::from_text(types::Facility::Lwk, 63, text));
         }
         pause()

@@ -1,4 +1,4 @@
-//! The control file as the log needs it.
+//! The part of the control file that the redo log uses.
 
 use crate::{ControlFile, DataFiles};
 use enqueue::Enqueues;
@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 use types::Result;
 
-/// The log's part of a database's control file, which the CF enqueue guards.
+/// Access to the log's part of the control file, under the CF enqueue.
 pub struct LogsOf {
     files: Arc<DataFiles>,
     enqueues: Enqueues,
 }
 
 impl LogsOf {
-    /// Of these files.
+    /// The log's part of the control file of `files`.
     #[must_use]
     pub fn new(files: &Arc<DataFiles>, enqueues: &Enqueues) -> Arc<LogsOf> {
         Arc::new(LogsOf { files: Arc::clone(files), enqueues: *enqueues })
@@ -36,7 +36,7 @@ impl ControlFile {
         }
     }
 
-    /// Puts the log's part in its place.
+    /// Replaces the log's part.
     pub fn set_logs(&mut self, is: LogControl) {
         let LogControl { scn, checkpoint, incarnation, archivelog, logs, logged } = is;
         (self.scn, self.checkpoint, self.incarnation) = (scn, checkpoint, incarnation);
@@ -61,7 +61,7 @@ impl Control for LogsOf {
     fn checkpointed(&self, p: &Process, done: &CheckpointEntry) -> Result<()> {
         self.files.change_control(p, &self.enqueues, &mut |control| {
             if control.checkpoint.rba <= done.rba {
-                // Headers first: a file is never behind what the control file says of it.
+                // Headers first: the checkpoint in a header is never older than the control file's.
                 self.files.stamp(control, done)?;
                 control.checkpoint = *done;
             }

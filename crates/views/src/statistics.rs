@@ -87,7 +87,7 @@ pub fn osstat(_: &Source<'_>) -> Vec<Row> {
         ("NUM_CPU_CORES", m.cores, 16, "Number of CPU cores", "NO"),
         ("NUM_CPU_SOCKETS", m.sockets, 17, "Number of physical CPU sockets", "NO"),
         ("PHYSICAL_MEMORY_BYTES", m.memory_kb * 1024, 1008, "Physical memory size in bytes", "NO"),
-        ("FREE_MEMORY_BYTES", m.free_kb * 1024, 1005, "Physical memory that can be had, in bytes", "NO"),
+        ("FREE_MEMORY_BYTES", m.free_kb * 1024, 1005, "Physical memory available, in bytes", "NO"),
     ];
     let row = |(name, value, id, comment, cumulative): (&str, u64, u64, &str, &str)| {
         vec![t(name), n(value), n(id), t(comment), t(cumulative)]
@@ -138,7 +138,7 @@ pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
         ],
         vec![
             t("Plan Execution Statistics"),
-            t("What the operations of plans do"),
+            t("Enables collection of plan execution statistics"),
             t(if params.get(level) == "ALL" { "ENABLED" } else { "DISABLED" }),
             t(if system.get(level) == "ALL" { "ENABLED" } else { "DISABLED" }),
             t("ALL"),
@@ -147,7 +147,7 @@ pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
         ],
         vec![
             t("Active Session History"),
-            t("What active sessions do, sampled by MMNL"),
+            t("Monitors active session activity using MMNL"),
             t(if instance::ash::is_on(s.instance.params()) { "ENABLED" } else { "DISABLED" }),
             t(if instance::ash::is_on(s.instance.params()) { "ENABLED" } else { "DISABLED" }),
             t("TYPICAL"),
