@@ -17,7 +17,7 @@ const DUE: &str = "select (sysdate - greatest(i.startup_time, nvl((select max(ca
      where s.startup_time = i.startup_time), i.startup_time))) * 86400, c.snap_interval_min, c.retention_min \
      from v$instance i, v$database d, sys.wrm$_wr_control c where c.dbid(+) = d.dbid";
 
-/// The newest snapshot that is older than so many minutes.
+/// The newest and the oldest snapshot that are older than a number of minutes and in no baseline.
 const OLD: &str = "select max(s.snap_id), min(s.snap_id) from sys.wrm$_snapshot s \
      where s.end_interval_time < localtimestamp - numtodsinterval(:1, 'MINUTE') and not exists \
      (select null from sys.wrm$_baseline k where s.snap_id between k.start_snap_id and k.end_snap_id)";

@@ -408,8 +408,8 @@ impl<'a> DataMut<'a> {
     /// Puts a row into directory entry `slot`, which must be empty or the first behind the directory.
     ///
     /// # Errors
-    /// [`Refused::Full`] without room, [`Refused::NoSuch`] when the entry has a row or lies beyond the first free entry
-    /// number.
+    /// [`Refused::Full`] without room, [`Refused::NoSuch`] when the entry has a row or is further behind the
+    /// directory.
     pub fn insert(&mut self, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> Result<(), Refused> {
         let (slot, slots) = (usize::from(slot), self.slots());
         let new_entry = slot == slots;

@@ -1,8 +1,8 @@
 //! The formats of Latchwork's blocks: bytes in, values out.
 //!
-//! Readers go through [`BlockView`], which tolerates any bytes and any race; mutators work on private images (`&mut
-//! [u8]`). The crate keeps the layout and the space in a block. The access layers define the meaning of rows, locks and
-//! undo. `docs/format/block.md` has the pictures.
+//! Readers go through [`BlockView`], which tolerates any bytes and any race; mutators work on private images
+//! (`&mut [u8]`). The crate keeps the layout and the space in a block. The access layers define the meaning of rows,
+//! locks and undo. `docs/format/block.md` has the pictures.
 #![deny(unsafe_code)] // Only `view` may use unsafe code.
 
 mod check;

@@ -17,7 +17,7 @@
 //! entry: blocks, 30 bits; bit 30: the extent has free blocks; bit 31: it has blocks that are free or have room
 //! ```
 //!
-//! The file is given out in units of [`UNIT_BLOCKS`] blocks; an extent is a run of units. The first block of every
+//! The file is allocated in units of [`UNIT_BLOCKS`] blocks; an extent is a run of units. The first block of every
 //! extent is its space map, except that the very first extent of a segment has the segment header first and the space
 //! map second. The extents that have no room in the segment header are listed in a chain of extent maps.
 //!

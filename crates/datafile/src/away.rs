@@ -2,7 +2,7 @@
 //!
 //! | control file | words in shared memory | what may be trusted |
 //! |---|---|---|
-//! | online | usable | the file goes with the checkpoints of the database |
+//! | online | usable | its header gets the checkpoints of the database |
 //! | offline, no stop | offline | no block is read or changed; buffers may be left; redo may extend to the end |
 //! | offline, a stop | offline | the cache holds no buffer of it, and no redo behind the stop belongs to it |
 //! | online again | offline, for a moment | the file has all its redo, and its header says so |

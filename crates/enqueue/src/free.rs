@@ -18,7 +18,7 @@ use process::{Process, Section};
 use crate::slots::{Chain, Lock, Pool, Resource, Slot, Stock};
 use crate::{EnqueueError, Enqueues};
 
-/// At most one slot in so many is unused in a chain.
+/// Chains hold at most one of `HELD_BACK` slots unused.
 pub(crate) const HELD_BACK: u32 = 2;
 
 /// The most slots of a batch.

@@ -50,26 +50,26 @@ pub enum SgaError {
     Refused(os::OsError),
     /// ORA-27102: larger than the address range kept for it.
     TooLarge {
-        /// The size that was asked for, in bytes.
+        /// The requested size, in bytes.
         bytes: u64,
     },
     /// ORA-27102: more than the machine, or this program's share of it, has.
     NoMemory {
-        /// The size that was asked for, in bytes.
+        /// The requested size, in bytes.
         bytes: u64,
         /// Memory of the machine or of the control group, in bytes.
         memory: u64,
     },
     /// ORA-27102: every page is to be touched or locked at once, and less memory than that is available now.
     NotAvailable {
-        /// The size that was asked for, in bytes.
+        /// The requested size, in bytes.
         bytes: u64,
         /// Bytes available now.
         available: u64,
     },
     /// ORA-27102: `lock_sga` is set, and the memory could not be locked.
     NotLocked {
-        /// The size that was asked for, in bytes.
+        /// The requested size, in bytes.
         bytes: u64,
         /// Bytes that a process may lock; `None` when the limit is not the reason.
         limit: Option<u64>,
