@@ -1,10 +1,10 @@
 //! Nanoseconds for each operation, one thread at first, then two: `cargo bench -p latch`.
 //!
-//! `cargo bench -p latch -- N` makes N exclusive gets and releases and nothing else, for counting instructions: the
-//! difference of two counts is that of the gets between.
+//! `cargo bench -p latch -- N` makes N exclusive gets and releases and nothing else. The difference of the instruction
+//! counts of two such runs is that of the additional gets.
 //!
-//! Plain figures on standard output, the baselines of the standard library beside them. Every figure is the best of
-//! several runs, because on a shared machine the others measure the neighbours.
+//! Prints plain figures, the baselines of the standard library beside them. Every figure is the best of several runs,
+//! because other load on the machine only makes a run slower.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Latches without a database: threads, then forked processes, on one latch, and what their gets came to.
+//! Latches without a database: threads, then forked processes, on one latch, and the statistics of their gets.
 //!
 //! `cargo run --release -p latch --example contention [processes] [milliseconds]`
 

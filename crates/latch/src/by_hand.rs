@@ -1,7 +1,7 @@
-//! Latches held by hand: got in one call and freed in a later one, for an administrator who wants to see who stops.
+//! Latches held by hand: got in one call and freed in a later one. An administrator sees this way which sessions stop.
 //!
-//! A hold is the same as any other, in the same place, so that views show it and a dead holder's latch is freed; only
-//! its guard is forgotten, and made again when the latch is to be freed.
+//! The hold is noted like any other, so the views show it and recovery frees it when the holder dies. Only the guard is
+//! forgotten; `free_by_hand` makes it again.
 
 use std::sync::atomic::Ordering;
 
@@ -12,13 +12,13 @@ use crate::{Client, Latch, Where};
 /// Why a latch was not got by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByHandError {
-    /// Not willing to wait, and somebody has it.
+    /// The get was no-wait, and another process holds the latch.
     Busy,
-    /// It is held by this process already, or a latch of the same or a higher level is: ORA-00600 `[504]`.
+    /// This process already holds the latch, or one of the same or a higher level: ORA-00600 `[504]`.
     Order,
     /// A shared get of a latch that cannot be shared: ORA-00600 `[545]`.
     NotShared,
-    /// As many latches are held as can be.
+    /// The process already holds the largest number of latches.
     Full,
 }
 

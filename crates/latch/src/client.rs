@@ -1,8 +1,8 @@
-//! How one process gets and frees latches.
+//! Getting and freeing latches, for one process.
 //!
-//! The order of stores is what makes a get safe against `kill -9`: the hold is noted before the word is taken and
-//! forgotten after the word is free. An exclusive word carries its holder's number, so an intent that did not succeed
-//! is told from a hold by looking at the word. A shared count has no names in it; see [`crate::recover`].
+//! The order of stores makes a get safe against `kill -9`: the hold is noted before the lock word is taken and
+//! forgotten after the word is free (invariant 5). An exclusive word carries its holder's number, so recovery reads
+//! from the word whether the get had succeeded. A shared count names no holders; see [`crate::recover`].
 
 use std::cell::{Cell, OnceCell};
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::latch::{add, child_of};
 use crate::word::MutexWord;
 use crate::{Latch, LatchName, Versioned, Where};
 
-/// How something is held.
+/// The mode of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mode {
@@ -55,12 +55,13 @@ pub(crate) const FREEING: u32 = 3 << 16;
 pub(crate) const WAITING: u32 = 4 << 16;
 pub(crate) const STAGE: u32 = 0xf << 16;
 
-/// One process's (or thread's) use of the latches of a domain. One at a time for each slot; not shared between threads.
+/// The access of one process (or thread) to the latches of a domain: one client per slot at a time, not shared between
+/// threads.
 #[derive(Debug)]
 pub struct Client {
     pub(crate) domain: Domain,
     pub(crate) slot: &'static LatchSlot,
-    /// The slot's place + 1: the process number that lock words carry.
+    /// Index of the slot + 1: the process number that lock words carry.
     number: u32,
     /// Holds in use, a bit each.
     held: Cell<u16>,
@@ -69,7 +70,7 @@ pub struct Client {
     watch: OnceCell<Watch>,
 }
 
-/// What a process does whenever a sleep has ended without a post.
+/// Runs whenever a sleep has ended without a post.
 struct Watch(Box<dyn Fn() + Send>);
 
 impl std::fmt::Debug for Watch {
@@ -79,7 +80,7 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Client {
-    /// Takes slot `number - 1` of the domain. The caller sees to it that nobody else uses the slot at the time.
+    /// Takes slot `number - 1` of the domain. The caller ensures that the slot has no other user.
     ///
     /// # Panics
     /// There is no such slot.
@@ -103,7 +104,7 @@ impl Client {
     #[must_use]
     pub fn join_any(domain: Domain, waiter: Waiter) -> Option<Self> {
         let free = |slot: &LatchSlot| {
-            // Acquire pairs with the Release in `drop`: the next owner comes after the last.
+            // Acquire pairs with the Release in `drop`: this owner comes after the previous one.
             slot.claimed.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
         };
         let n = domain.slots.iter().position(free)?;
@@ -130,10 +131,10 @@ impl Client {
         self.waiter
     }
 
-    /// Says what to do whenever a sleep for a latch or mutex has ended without a post: the process that cleans up
-    /// behind others looks whether the holder is dead, since nobody else would free it. Only the first call counts.
+    /// Sets a function that runs whenever a sleep for a latch or mutex has ended without a post. PMON checks there
+    /// whether the holder is dead, since no other process would free the latch. Only the first call counts.
     ///
-    /// `watch` runs in the middle of a get: it must get nothing itself.
+    /// `watch` runs in the middle of a get, so it must not get any latch.
     pub fn set_watch(&self, watch: impl Fn() + Send + 'static) {
         let _ = self.watch.set(Watch(Box::new(watch)));
     }
@@ -227,7 +228,7 @@ impl Client {
         }
         let name = latch.name();
         let noted = self.note(latch.address(), Mode::Shared, latch.identity(), at, why);
-        // A count that moved is not a holder in the way: look again.
+        // A failed try whose count has only changed means no conflicting holder: try again.
         while !latch.word.try_shared() {
             if latch.word.peek() & (crate::word::EXCLUSIVE | crate::word::BLOCKING) != 0 {
                 self.forget(noted.hold);
@@ -265,7 +266,7 @@ impl Client {
         Some(begin_write(held, versioned))
     }
 
-    /// Notes the intent to get; the address goes last, so that a hold with an address is whole.
+    /// Notes the intent to get. The address is stored last, so a hold with an address is complete.
     #[inline]
     pub(crate) fn note(&self, address: u64, mode: Mode, identity: u32, at: Where, why: u64) -> Noted {
         let n = self.held.get().trailing_ones() as usize;
@@ -293,7 +294,7 @@ impl Client {
         self.held.set(self.held.get() | 1 << noted.hold);
     }
 
-    /// One try at a shared hold of a mutex that is noted; nothing is written while the word says that it cannot be had.
+    /// One try at a shared hold of a mutex that is noted. Writes nothing while the word shows that the try would fail.
     #[inline]
     pub(crate) fn try_noted(&self, noted: Noted, word: &MutexWord) -> bool {
         let place = &self.slot.holds[noted.hold as usize % HOLDS].place;
@@ -310,7 +311,7 @@ impl Client {
         false
     }
 
-    /// Marks a shared hold as being on its way out.
+    /// Marks a shared hold as being freed.
     #[inline]
     pub(crate) fn mark_freeing(&self, noted: Noted) {
         self.slot.holds[noted.hold as usize % HOLDS].place.store(noted.place | FREEING, Ordering::Relaxed);
@@ -319,7 +320,7 @@ impl Client {
     /// Forgets a hold, after its word is free.
     #[inline]
     pub(crate) fn forget(&self, n: u32) {
-        // Release: the note goes only after the word was freed, for whoever cleans up.
+        // Release: recovery must not see the note gone before the word is free.
         self.slot.holds[n as usize % HOLDS].address.store(0, Ordering::Release);
         self.held.set(self.held.get() & !(1 << n));
     }
@@ -358,7 +359,7 @@ impl Client {
         self.held.get()
     }
 
-    /// The latch held, by name and child, that forbids to wait for this one.
+    /// The held latch, by name and child, that forbids waiting for this one (invariant 3).
     pub(crate) fn conflict(&self, latch: &Latch) -> Option<(LatchName, u32)> {
         let name = latch.name();
         for n in (0..HOLDS).filter(|n| self.held.get() & 1 << n != 0) {
@@ -414,10 +415,11 @@ pub struct Held<'a> {
     pub(crate) noted: Noted,
 }
 
-/// A note of intent: which hold, and what was noted, but for the stage.
+/// A note of intent: the index of the hold, and the noted word without the stage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Noted {
-    /// Whole words, here and below: a handle is moved about, and what was stored in pieces is slow to load whole.
+    /// Whole words, here and below: the handle is copied often, and narrow stores followed by one wide load defeat
+    /// store forwarding.
     pub hold: u32,
     pub mode: Mode,
     pub(crate) place: u32,

@@ -1,21 +1,21 @@
-//! What the latches of one instance have in common.
+//! The shared data of the latches of one instance.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::{Generation, LatchName, Where};
 
-/// Holds a process may have at a time.
+/// The most holds that a process has at a time.
 pub(crate) const HOLDS: usize = 16;
 
-/// How a process sleeps that spun in vain.
+/// How a process sleeps after spinning without success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub enum SleepAlgorithm {
     /// Join a first-in first-out list of waiters and sleep until posted: 9.2 and later.
     #[default]
     WaitList,
-    /// Sleep longer and longer, and look: 8i.
+    /// Sleep for growing intervals and try after each: 8i.
     ExponentialBackOff,
 }
 
@@ -61,9 +61,9 @@ impl Tunables {
         max_sleep_holding_latch_cs, set_max_sleep_holding_latch_cs;
         /// `_latch_wait_posting` (1): 0 never posts with back-off, 1 for library cache and shared pool, 2 for all.
         latch_wait_posting, set_latch_wait_posting;
-        /// Milliseconds after which a sleeper looks by itself (100), whatever became of its post.
+        /// Milliseconds after which a sleeper wakes without a post (100).
         watchdog_ms, set_watchdog_ms;
-        /// Failed checks after which a versioned read makes a real get (8).
+        /// Failed checks after which a versioned read gets the latch (8).
         versioned_tries, set_versioned_tries;
         /// `_mutex_spin_count` (255).
         mutex_spin_count, set_mutex_spin_count;
@@ -89,7 +89,7 @@ impl Tunables {
         });
     }
 
-    /// How spinners in vain sleep.
+    /// How a process sleeps after spinning without success.
     #[must_use]
     pub fn sleep_algorithm(&self) -> SleepAlgorithm {
         match self.sleep_algorithm.load(Ordering::Relaxed) {
@@ -98,7 +98,7 @@ impl Tunables {
         }
     }
 
-    /// Chooses how to sleep, at any time: sleepers of the other kind find out by themselves.
+    /// Chooses the sleep algorithm, at any time: a process that sleeps by the other one notices when it wakes.
     pub fn set_sleep_algorithm(&self, algorithm: SleepAlgorithm) {
         self.sleep_algorithm.store(algorithm as u32, Ordering::Relaxed);
     }
@@ -153,12 +153,13 @@ pub struct LatchShared {
     /// One more than the highest slot ever used.
     pub(crate) high: AtomicU32,
     pub(crate) places: [PlaceLine; Where::COUNT],
-    /// Mutex waits so far that slept: the next goes to the line of this number, modulo their count.
+    /// Number of mutex waits that slept so far: the next is written to the line of this number, modulo the count of
+    /// lines.
     pub(crate) mutex_waits: AtomicU64,
     pub(crate) mutex_history: [MutexWaitLine; MUTEX_HISTORY],
 }
 
-/// Mutex waits that are remembered.
+/// Mutex waits kept in the history.
 pub(crate) const MUTEX_HISTORY: usize = 256;
 
 /// A mutex wait that slept. Written once a wait, after it.
@@ -171,7 +172,7 @@ pub(crate) struct MutexWaitLine {
     pub place: AtomicU64,
     pub gets: AtomicU64,
     pub sleeps: AtomicU64,
-    /// The process that waited, above; the one that held it exclusively, below.
+    /// The waiting process in the high half; the exclusive holder in the low half.
     pub processes: AtomicU64,
     pub value: AtomicU64,
     pub idn: AtomicU64,
@@ -179,14 +180,14 @@ pub(crate) struct MutexWaitLine {
     pad: [AtomicU64; 7],
 }
 
-/// One latch or mutex that a process holds, or is about to: written by that process alone.
+/// One latch or mutex that a process holds or is about to get. Written by that process only.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Hold {
     /// The address; 0 when there is none. Stored last and cleared first.
     pub address: AtomicU64,
     pub why: AtomicU64,
-    /// Gets of the latch when it was got.
+    /// GETS of the latch when this hold began.
     pub gets: AtomicU64,
     /// Bits 0–11 the place, 12–15 the mode, 16–19 the stage, 24–31 the latch name.
     pub place: AtomicU32,
@@ -194,7 +195,7 @@ pub(crate) struct Hold {
     pub child: AtomicU32,
 }
 
-/// What one process counts by latch name: the gets that leave no mark in the latch.
+/// The counts of one process for one latch name: gets that are not counted in the latch.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct NameLine {
@@ -210,8 +211,8 @@ pub(crate) struct NameLine {
     pub fallbacks: AtomicU64,
 }
 
-/// What one process shows of its latches: holds, the wait it is in, its counts. The counts go on from one owner of the
-/// slot to the next, so that totals need no folding.
+/// The latch data of one process: holds, current wait, counts. The counts continue across owners of the slot, so totals
+/// need no folding.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct LatchSlot {
@@ -233,14 +234,14 @@ unsafe impl os::SharedLayout for LatchShared {}
 #[allow(unsafe_code)]
 unsafe impl os::SharedLayout for LatchSlot {}
 
-/// The latches of one instance: shared tunables and one slot for every process. A cheap copy; every process has the
+/// The latches of one instance: shared tunables and one slot for every process. Cheap to copy; all processes use the
 /// same.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain {
     pub(crate) shared: &'static LatchShared,
     pub(crate) slots: &'static [LatchSlot],
-    /// By slot: the address of the latch that the process waits for, or 0. Apart from the slots, so that a releaser
-    /// looks at eight processes in one cache line.
+    /// By slot: the address of the latch that the process waits for, or 0. Kept outside the slots, so that a releaser
+    /// reads the words of eight processes in one cache line.
     pub(crate) waiting: &'static [AtomicU64],
 }
 
@@ -264,10 +265,10 @@ impl Domain {
         Self { shared, slots, waiting }
     }
 
-    /// A domain for `processes` threads, and processes forked later, in new memory that is kept for good.
+    /// A domain for `processes` threads and forked children, in new memory that is never unmapped.
     ///
     /// # Errors
-    /// The memory cannot be had.
+    /// The memory cannot be allocated.
     pub fn anonymous(processes: usize, generation: Generation) -> os::OsResult<Self> {
         let head = os::memory::shared_slice::<LatchShared>(1)?;
         let slots = os::memory::shared_slice(processes)?;
@@ -280,13 +281,13 @@ impl Domain {
         &self.shared.tunables
     }
 
-    /// Slots there are: the most processes at a time.
+    /// Number of slots: the most processes at a time.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.slots.len()
     }
 
-    /// Slots in use so far: all others are untouched.
+    /// The slots used so far. The others were never written.
     pub(crate) fn used(&self) -> &'static [LatchSlot] {
         let high = self.shared.high.load(Ordering::Acquire) as usize; // pairs with the Release in `raise_high`
         &self.slots[..high.min(self.slots.len())]

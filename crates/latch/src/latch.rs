@@ -7,10 +7,10 @@ use crate::{Generation, LatchName};
 
 /// A latch: exclusive, or shared-capable. Zero-filled memory is a free latch of the first name until it is formatted.
 ///
-/// The counters of exclusive gets are changed under the latch, so they are exact. A shared get of a child counts here
-/// as well, by an atomic addition while it is held: the line is in the getter's cache by then, and which child is hot
-/// is what one wants to know. Other shared gets, and versioned ones, count in the line of the process that makes them,
-/// because a counter here would be a shared write.
+/// The counters of exclusive gets change under the latch, so they are exact. A shared get of a child also counts here,
+/// by an atomic addition while it is held: the line is in the getter's cache at that moment, and the counts by child
+/// show the hot one. Other shared gets and versioned reads count in the line of their process, because a counter here
+/// would be a shared write.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Latch {
@@ -42,7 +42,7 @@ pub(crate) fn child_of(identity: u32) -> u32 {
 
 #[inline]
 pub(crate) fn add(word: &AtomicU64, n: u64) {
-    // Under the latch, or in a line of one's own: no other writer, so a plain load and store lose nothing.
+    // Under the latch, or in a line of this process: no other writer, so a plain load and store lose nothing.
     word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
 }
 
@@ -94,7 +94,7 @@ impl Latch {
         child_of(self.identity())
     }
 
-    /// True when shared gets are shared here.
+    /// True when shared gets of this latch are shared.
     #[inline]
     #[must_use]
     pub fn is_shared_capable(&self) -> bool {
@@ -114,13 +114,13 @@ impl Latch {
         std::ptr::from_ref(self) as u64
     }
 
-    /// True while it is held, exclusively or shared; a glance that may be over at once.
+    /// True while it is held, exclusively or shared; the answer may be outdated at once.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.word.peek() & !crate::word::BLOCKING != 0
     }
 
-    /// Whether anybody waits, asked behind freeing it.
+    /// Whether any process waits; for the caller that has just freed the latch.
     pub(crate) fn has_waiters(&self) -> bool {
         self.identity.may_have_waiters() && self.identity.has_waiters()
     }

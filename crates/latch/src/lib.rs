@@ -1,8 +1,8 @@
 //! Latches, mutexes and versioned reads with the full statistics of Oracle latches.
 //!
-//! A [`Latch`] is one cache line in memory that processes share: a lock word and the counters that its exclusive
-//! holders keep. A [`Domain`] is what the latches of one instance have in common: tunables, one slot for every process,
-//! misses by place. A [`Client`] is one process's (or thread's) way to use them.
+//! A [`Latch`] is one cache line in shared memory: a lock word and the counters of exclusive gets. A [`Domain`] holds
+//! the data common to the latches of one instance: tunables, one slot for every process, misses by place. A [`Client`]
+//! is the access of one process (or thread).
 //!
 //! | kind | readers write | used for |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //! | [`Mutex`] | its own word | one object |
 //! | [`Versioned`] read | nothing shared | Latchwork's own design |
 //!
-//! The crate knows no SGA and no database: any memory that all parties map at one address will do, threads of one
-//! process included. See `examples/`.
+//! The crate knows no SGA and no database. It works in any memory that all parties map at one address, also between
+//! threads of one process. See `examples/`.
 #![deny(unsafe_code)] // The layouts of the lock words, and one address that recovery looks behind.
 
 mod by_hand;

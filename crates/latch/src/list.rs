@@ -9,12 +9,12 @@ struct Row {
     id: LatchName,
     name: &'static str,
     level: u8,
-    /// The first generation with shared gets, if any has them.
+    /// The first generation with shared gets; `None` when the latch is never shared.
     shared_since: Option<Generation>,
     /// Two children may be held at once, the second with the higher number.
     two_children: bool,
     event: Event,
-    /// False for what no code gets: only `v$latchname` has the name.
+    /// False for a name that no code gets: it appears only in `v$latchname`.
     is_got: bool,
 }
 
@@ -134,13 +134,13 @@ impl LatchName {
         &ROWS[self as usize]
     }
 
-    /// The name of this number in the list, as [`Self`] `as usize` gives it.
+    /// The name of this number in the list, the inverse of [`Self`] `as usize`.
     #[must_use]
     pub fn from_index(index: usize) -> Option<Self> {
         ROWS.get(index).map(|row| row.id)
     }
 
-    /// The name whose number is in the low seven bits of a latch's identity; the first name for a number that is none.
+    /// The name whose number is in the low seven bits of a latch's identity; the first name for an unknown number.
     #[inline]
     pub(crate) fn of_identity(identity: u32) -> Self {
         const NAMES: [LatchName; 128] = {
@@ -187,13 +187,13 @@ impl LatchName {
         }
     }
 
-    /// False for a name whose latches no code gets. `v$latchname` has it all the same, views with counts have not.
+    /// False for a name whose latches no code gets: `v$latchname` lists it, the views with counts do not.
     #[must_use]
     pub fn is_got(self) -> bool {
         self.row().is_got
     }
 
-    /// The column LATCH#: published numbers where they are known, otherwise the place in the list.
+    /// The column LATCH#: the published number where one is known, otherwise the index in the list.
     #[must_use]
     pub fn number(self, generation: Generation) -> u32 {
         match (self, generation) {
@@ -249,7 +249,7 @@ impl LatchName {
     }
 }
 
-/// The hash of a latch name: the published ones, and for the others a stable hash of our own.
+/// The hash of a latch name: the published one where known, otherwise a stable hash of the project.
 #[must_use]
 pub fn latch_hash(name: &str) -> u32 {
     match name {

@@ -11,7 +11,7 @@ use crate::latch::add;
 use crate::word::MutexWord;
 use crate::{Client, Where};
 
-/// What a mutex belongs to: MUTEX_TYPE, and which events its waits are.
+/// The kind of object that a mutex belongs to: MUTEX_TYPE, and the events of its waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MutexKind {
     /// The parent of cursors.
@@ -63,19 +63,19 @@ impl MutexKind {
     }
 }
 
-/// A mutex: one exclusive holder, or any number of shared ones. Zero is free. Waiters spin and then sleep by the clock;
-/// nobody posts them.
+/// A mutex: one exclusive holder, or any number of shared ones. Zero is free. Waiters spin and then sleep for a time;
+/// they are not posted.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Mutex {
     word: MutexWord,
     /// Gets.
     gets: AtomicU64,
-    /// Sleeps of those who have got it.
+    /// Sleeps of the gets that have succeeded.
     sleeps: AtomicU64,
 }
 
-/// Puts one more get on the account of a mutex that others may be counting on too.
+/// Counts one get of a mutex that other processes may be counting at the same time.
 pub(crate) fn count_shared(mutex: &Mutex) {
     mutex.gets.fetch_add(1, Ordering::Relaxed);
 }
@@ -90,7 +90,7 @@ impl Default for MutexWord {
     }
 }
 
-/// The name of holds that are mutexes.
+/// The latch name in the holds of mutexes.
 pub(crate) const NO_NAME: u32 = 0xff;
 
 /// The longest fixed sleep of scheme 0 and the first of scheme 2.
@@ -99,7 +99,7 @@ const SHORT_SLEEP: Duration = Duration::from_micros(1000);
 const YIELDS: u64 = 100;
 
 impl Mutex {
-    /// The word: the holder in the upper half, references in the lower. MUTEX_VALUE and P2.
+    /// The word: the holder in the upper half, the number of references in the lower. MUTEX_VALUE and P2.
     #[must_use]
     pub fn value(&self) -> u64 {
         self.word.peek() & !crate::word::MUTEX_BLOCKING
@@ -165,7 +165,7 @@ impl Client {
         MutexHeld { client: self, mutex, noted }
     }
 
-    /// Looks at an object while nobody holds its mutex exclusively: true when nobody does now (examine mode).
+    /// True when no process holds the mutex of an object exclusively now (examine mode).
     #[inline]
     #[must_use]
     pub fn examine(&self, mutex: &Mutex) -> bool {
@@ -209,7 +209,7 @@ impl Client {
         let shared = self.domain().shared;
         let n = shared.mutex_waits.fetch_add(1, Ordering::Relaxed);
         let line = &shared.mutex_history[n as usize % MUTEX_HISTORY];
-        // A line in another's hands, or of one that was killed there, is left alone.
+        // Skips a line that another process is writing, or was writing when it was killed.
         let seen = line.sequence.load(Ordering::Relaxed);
         let is_free = seen.is_multiple_of(2) && seen <= 2 * n;
         let writing = 2 * n + 1;

@@ -2,7 +2,7 @@
 
 use crate::{LatchName, MutexKind};
 
-/// What a place gets.
+/// The latch or mutex that a place gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// A latch of this name.
@@ -29,7 +29,7 @@ macro_rules! places {
     };
 }
 
-// name | meaning of "why" | what is got. Every place is one that some code gets at: a test of the workspace holds it.
+// name | meaning of "why" | latch or mutex. Some code gets at every place: a test of the workspace verifies it.
 places! {
     latch {
         NoLatch | "No latch" | "" | LatchWaitList;
@@ -110,7 +110,7 @@ places! {
 }
 
 impl Where {
-    /// How many there are.
+    /// Number of places.
     pub const COUNT: usize = ROWS.len();
 
     /// All places in order of number.
@@ -130,14 +130,14 @@ impl Where {
         ROWS[self as usize].1
     }
 
-    /// What the number "why" means here; empty where it means nothing.
+    /// The meaning of the number "why" at this place; empty where it has none.
     #[must_use]
     pub fn label(self) -> &'static str {
         ROWS[self as usize].2
     }
 
-    /// The number that waits for a mutex show of the place: the published one where the name begins with it, in
-    /// brackets, or ends with it.
+    /// The number of the place in waits for a mutex: the published number where the name begins with it in brackets or
+    /// ends with it.
     #[must_use]
     pub fn location(self) -> u64 {
         let name = self.name();
@@ -147,7 +147,7 @@ impl Where {
         published.and_then(|number| number.parse().ok()).unwrap_or(self as u64)
     }
 
-    /// What is got here.
+    /// The latch or mutex that is got here.
     #[must_use]
     pub fn owner(self) -> Owner {
         ROWS[self as usize].3

@@ -1,5 +1,5 @@
-//! Where the lock words get their atomics and orderings from. The model tests give [`crate::word`] another module of
-//! this shape, with loom's atomics, and with one ordering weakened at a time.
+//! The atomics and orderings of the lock words. The model tests replace this module below [`crate::word`] by one with
+//! loom's atomics and one ordering weakened at a time.
 
 pub use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
@@ -7,9 +7,9 @@ pub use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 pub mod order {
     use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-    /// An exclusive get that succeeds. Acquire pairs with [`FREE_EXCLUSIVE`] and [`FREE_SHARED`]: the holder sees what
-    /// earlier holders wrote. Release keeps the note of intent before the get, for whoever cleans up behind a killed
-    /// process.
+    /// An exclusive get that succeeds. Acquire pairs with [`FREE_EXCLUSIVE`] and [`FREE_SHARED`]: the holder sees the
+    /// writes of earlier holders. Release keeps the note of intent before the get; recovery after `kill -9` depends on
+    /// it.
     pub const GET_EXCLUSIVE: Ordering = AcqRel;
     /// Freeing an exclusive hold. Pairs with [`GET_EXCLUSIVE`] and [`GET_SHARED`].
     pub const FREE_EXCLUSIVE: Ordering = Release;
@@ -18,10 +18,10 @@ pub mod order {
     /// Freeing a shared hold. Release pairs with [`GET_EXCLUSIVE`]: the next writer comes after this reader's last
     /// read. Acquire keeps the end of the note of intent behind it.
     pub const FREE_SHARED: Ordering = AcqRel;
-    /// The fence after a version became odd. Pairs with [`READ_CHECK`]: who sees one of the writes sees the odd
-    /// version.
+    /// The fence after a version became odd. Pairs with [`READ_CHECK`]: a reader that sees one of the writes sees the
+    /// odd version.
     pub const VERSION_ODD: Ordering = Release;
-    /// A version becoming even. Pairs with [`READ_BEGIN`]: who sees the version sees the writes.
+    /// A version becoming even. Pairs with [`READ_BEGIN`]: a reader that sees the version sees the writes.
     pub const VERSION_EVEN: Ordering = Release;
     /// Reading the version before the data. Pairs with [`VERSION_EVEN`].
     pub const READ_BEGIN: Ordering = Acquire;
@@ -29,13 +29,13 @@ pub mod order {
     pub const READ_CHECK: Ordering = Acquire;
     /// Reading the life of an object before its words. Pairs with [`LIFE_LINKED`].
     pub const LIFE_BEGIN: Ordering = Acquire;
-    /// A life that begins: who sees it sees the words of the object. Pairs with [`LIFE_BEGIN`].
+    /// The beginning of a life: a reader that sees it sees the words of the object. Pairs with [`LIFE_BEGIN`].
     pub const LIFE_LINKED: Ordering = Release;
-    /// The fence behind a life that ended, before the words of the next. Pairs with [`LIFE_CHECK`].
+    /// The fence after the end of a life, before the words of the next. Pairs with [`LIFE_CHECK`].
     pub const LIFE_ENDED: Ordering = Release;
     /// The fence between the words and the second look at the life. Pairs with [`LIFE_ENDED`].
     pub const LIFE_CHECK: Ordering = Acquire;
-    /// A note that says that the count includes a reference, or no longer does: not before the count.
+    /// The note that the count includes a reference, or no longer does. Not visible before the change of the count.
     pub const NOTED: Ordering = Release;
     /// Getting a mutex, shared or exclusive. Pairs with [`MUTEX_FREE`].
     pub const MUTEX_GET: Ordering = AcqRel;
@@ -47,12 +47,12 @@ pub mod order {
     pub const FREED: Ordering = SeqCst;
     /// The fence between a waiter's mark and its last look at the word. Pairs with [`FREED`].
     pub const JOINED: Ordering = SeqCst;
-    /// A failed try learns nothing that it relies on.
+    /// A failed try. The caller relies on nothing it read.
     pub const FAILED: Ordering = Relaxed;
 }
 
-/// The releaser's side of the asymmetric fence between freeing a latch and looking at its marks: it only keeps the
-/// compiler from swapping the two. The other side is the barrier that the first waiter of a latch runs on all
+/// The releaser's side of the asymmetric fence between freeing a latch and reading its marks: it only keeps the
+/// compiler from exchanging the two. The other side is the barrier that the first waiter of a latch runs on all
 /// processors.
 #[inline]
 pub fn light_barrier() {

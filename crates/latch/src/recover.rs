@@ -1,10 +1,9 @@
-//! Freeing what a dead process held.
+//! Freeing the latches and mutexes of a dead process.
 //!
-//! The data come first: whoever calls this has rolled the dead process's changes back. Exclusive words carry the
-//! holder's number, so there is never a doubt. A shared count does not: a process killed between noting its intent and
-//! counting itself (or the other way round on the way out) leaves it open whether the count includes it. Then new
-//! shared gets are stopped, and once no living process is on its way in or out, what the count has over the living
-//! holders is the dead one's.
+//! The caller has rolled back the dead process's changes. An exclusive word carries the holder's number, so there is no
+//! doubt. A shared count carries none: when a process was killed between its note and the change of the count, the
+//! count may or may not include it. Recovery then stops new shared gets; once no living process is entering or leaving,
+//! the count beyond the certain holders belongs to dead processes.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,13 +23,13 @@ pub struct Recovered {
     pub versions: u32,
 }
 
-/// Looks for shared memory at addresses: the caller knows which addresses are good.
+/// Whether that many bytes at an address are shared memory.
 pub type IsShared<'a> = &'a dyn Fn(u64, usize) -> bool;
 
-/// What the caller knows about memory and processes.
+/// The caller's knowledge about memory and processes.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    /// Whether that many bytes at an address lie in the memory of the domain; other addresses are not touched.
+    /// Whether that many bytes at an address lie in the memory of the domain. Other addresses are not read.
     pub is_shared: IsShared<'a>,
     /// Whether a process still runs.
     pub is_alive: &'a dyn Fn(u32) -> bool,
@@ -107,8 +106,9 @@ impl Domain {
         }
     }
 
-    /// Processes that certainly hold the address shared, dead ones too, or `None` while a living one is on its way in
-    /// or out. Another dead one in doubt is not counted: it goes with the one being cleaned up behind.
+    /// Counts the processes that certainly hold the address shared, dead ones included; `None` while a living process
+    /// is entering or leaving. Another dead process in doubt is not counted: its hold is removed with the one being
+    /// recovered.
     fn certain_holders(&self, dead: u32, address: u64, known: Known<'_>) -> Option<u32> {
         let mut count = 0;
         for (number, hold) in self.shared_holds(address).filter(|(number, _)| *number != dead) {
@@ -123,7 +123,7 @@ impl Domain {
         Some(count)
     }
 
-    /// The holds of an address in a shared mode, whatever their stage, with their processes.
+    /// The holds of an address in a shared mode, at any stage, with their processes.
     fn shared_holds(&self, address: u64) -> impl Iterator<Item = (u32, &'static Hold)> {
         self.used().iter().enumerate().flat_map(move |(n, slot)| {
             let here = slot.holds.iter().filter(move |h| h.address.load(Ordering::Acquire) == address);
@@ -150,7 +150,7 @@ impl Domain {
             if seen & EXCLUSIVE != 0 || seen & LOW == 0 {
                 return 0;
             }
-            // The blocking mark keeps the count from rising, so an unchanged word means that nobody left either.
+            // The blocking mark keeps the count from rising, so an unchanged word means that no holder left either.
             if latch.word.block()
                 && let before = latch.word.peek()
                 && before & EXCLUSIVE == 0
@@ -168,15 +168,16 @@ impl Domain {
         }
     }
 
-    /// The blocking mark keeps new holds out, so the count can only fall: if the word is unchanged after the holders
-    /// were counted, nobody has come or gone meanwhile.
+    /// The blocking mark keeps new holds out, so the count can only fall. If the word is unchanged after the holders
+    /// were counted, no holder has come or gone.
     fn recover_mutex_count(&self, dead: u32, mutex: &Mutex, address: u64, known: Known<'_>) -> u32 {
         loop {
-            // The word with the mark, which `value` leaves out: the mark must not stay behind when the last hold goes.
+            // `peek` includes the mark, which `value` leaves out: the mark must not remain when the last hold goes.
             if mutex.word().peek() == 0 {
                 return 0;
             }
-            // Held exclusively: there are no shared holds, and a process on its way in or out is not counted.
+            // `None`: held exclusively, so there are no shared holds, and a process that is entering or leaving is not
+            // counted.
             let Some(before) = mutex.word().block() else { return 0 };
             if let Some(living) = self.certain_holders(dead, address, known)
                 && mutex.word().settle(before, living)
@@ -188,7 +189,7 @@ impl Domain {
         }
     }
 
-    /// A dead waiter may have been the one that was posted, or the one that set the blocking mark.
+    /// The dead waiter may have been the one that was posted, or the one that set the blocking mark.
     fn recover_wait(&self, number: u32, is_shared: IsShared) {
         let n = number as usize - 1;
         let address = self.waiting[n].swap(0, Ordering::AcqRel);
@@ -214,8 +215,8 @@ fn at<T: os::SharedLayout>(address: u64, is_shared: IsShared) -> Option<&'static
     if address == 0 || !address.is_multiple_of(align_of::<T>() as u64) || !is_shared(address, size_of::<T>()) {
         return None;
     }
-    // SAFETY: aligned, and in the shared memory of the domain, which is mapped for good, as the caller vouches; any bit
-    // pattern there is a valid `T`, because `T` is `SharedLayout`.
+    // SAFETY: aligned, and in the shared memory of the domain, which is never unmapped (contract of `is_shared`); any
+    // bit pattern there is a valid `T`, because `T` is `SharedLayout`.
     Some(unsafe { &*(address as *const T) })
 }
 

@@ -1,4 +1,4 @@
-//! Tests of what is counted, who waits for whom, and what a dead holder leaves.
+//! Tests of the counts, of the order of waiters and of recovery after a dead holder.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,19 +20,19 @@ fn place(domain: Domain, at: Where) -> PlaceCounts {
     domain.places().find(|p| p.place == at).expect("every place is listed")
 }
 
-/// Waits until so many processes sleep on the latch.
+/// Waits until `count` processes sleep on the latch.
 fn until_asleep(domain: Domain, latch: &Latch, count: usize) {
     let lies_down =
         |number: u32| domain.used()[number as usize - 1].sleeping.load(Ordering::SeqCst) == crate::waiting::ASLEEP;
     while domain.latch_waits().filter(|w| w.1 == latch.address() && lies_down(w.0)).count() != count {
         std::thread::yield_now();
     }
-    // Who lies down is a few instructions from sleeping.
+    // A process that has announced its wait is a few instructions from sleeping.
     os::clock::sleep(Duration::from_millis(40));
 }
 
-/// Has somebody meet a latch that is held for a while. On a busy machine he may come when it is free again: then it is
-/// held for longer, until `meets` says that he met it.
+/// Lets another thread meet a latch that is held for a while. On a busy machine the thread may arrive when the latch is
+/// free again; the hold is then repeated for longer, until `meets` returns true.
 fn until_met(mut meets: impl FnMut(Duration) -> bool) {
     assert!((5..13).any(|n| meets(Duration::from_millis(1 << n))), "nobody came while it was held");
 }
@@ -190,7 +190,7 @@ fn a_shared_waiter_at_the_front_does_not_keep_a_blocking_writer_asleep() {
         until_asleep(d, &latch, 1);
         let writer = scope.spawn(|| drop(client(d).get(&latch, Where::TestExclusive, 0)));
         until_asleep(d, &latch, 2);
-        // As if a third process had slipped in between the release and the reader's waking up, and the writer had
+        // As if a third process had got the latch between the release and the reader's waking, and the writer had
         // looked at that moment: the oldest waiter is shared, and the word is blocking.
         latch.word.0.store(1 | crate::word::BLOCKING, Ordering::SeqCst);
         std::mem::forget(held);
@@ -218,7 +218,7 @@ fn a_latch_that_was_slept_on_is_settled_and_stays_what_it_is() {
             drop(held);
             waiter.join().unwrap();
         });
-        drop(a.get(&latch, Where::TestExclusive, 0)); // finds that nobody waits, and says so
+        drop(a.get(&latch, Where::TestExclusive, 0)); // finds no waiter and clears the mark
         let marks = latch.identity() & (crate::word::SLEPT_ON | crate::word::SETTLED);
         let settled = if os::cpu::barrier_in_all() { crate::word::SETTLED } else { 0 };
         assert_eq!(marks, crate::word::SLEPT_ON | settled);
@@ -351,7 +351,7 @@ fn mutexes_count_sleeps_and_show_their_holder() {
     until_met(|time| mutex_met(time) > 0);
 }
 
-/// A mutex is held for so long, and another process wants it; how often that one slept.
+/// The sleeps of a process that wants a mutex while another holds it for `time`.
 fn mutex_met(time: Duration) -> u64 {
     let d = domain(Generation::default());
     let a = client(d);
@@ -419,7 +419,7 @@ fn a_get_against_the_levels_is_an_internal_error() {
 fn what_a_dead_process_held_is_freed_and_the_next_goes_on() {
     let d = domain(Generation::default());
     let (survivor, dead) = (client(d), client(d));
-    // In leaked memory, so that cleaning up may look at it.
+    // In leaked memory, so that recovery may read it.
     let v: &'static Versioned = Box::leak(Box::new(Versioned::new(LatchName::TestShared, 1)));
     let latch: &'static Latch = Box::leak(Box::new(Latch::new(LatchName::TestUnit, 1)));
     let mutex: &'static Mutex = Box::leak(Box::default());
@@ -506,7 +506,7 @@ fn the_blocking_mark_of_a_dead_writer_goes_with_it() {
     let latch: &'static Latch = Box::leak(Box::new(Latch::new(LatchName::TestShared, 1)));
     let (reader, dead) = (client(d), client(d));
     let held = reader.get_shared(latch, Where::TestShare, 0);
-    // What `sleep_once` has done when the process is killed in its sleep.
+    // The state that `sleep_once` leaves when the process is killed in its sleep.
     d.waiting[dead.number() as usize - 1].store(latch.address(), Ordering::Release);
     assert!(latch.word.block());
     let known = Known { is_shared: &|_, _| true, is_alive: &|_| false };

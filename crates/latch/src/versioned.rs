@@ -1,4 +1,4 @@
-//! Versioned reads: look at the version, read, look again.
+//! Versioned reads: read the version, the data, and the version again.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -6,12 +6,12 @@ use crate::latch::add;
 use crate::word::VersionWord;
 use crate::{Client, Generation, Latch, LatchName, Where};
 
-/// A latch with a version beside it: readers take nothing and write nothing shared; writers hold the latch exclusively
-/// and keep the version odd while they change things.
+/// A latch with a version beside it. Readers get no latch and write nothing shared; writers hold the latch exclusively
+/// and keep the version odd while they change the data.
 ///
-/// What is read so must be atomics, and may be torn until the check: a reader clamps every offset, bounds every loop,
-/// and believes nothing before [`Client::read`] returns. The version lies on another cache line than the latch, so that
-/// waiting writers do not disturb readers.
+/// The data must be atomics and may be torn until the check: a reader clamps every offset, bounds every loop, and
+/// relies on nothing before [`Client::read`] returns (invariant 6). The version lies on another cache line than the
+/// latch, so that waiting writers do not disturb readers.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Versioned {
@@ -26,7 +26,7 @@ const _: () = assert!(size_of::<Versioned>() == 128);
 unsafe impl os::SharedLayout for Versioned {}
 
 impl Versioned {
-    /// One outside shared memory.
+    /// A versioned structure outside shared memory.
     #[must_use]
     pub fn new(name: LatchName, child: u32) -> Self {
         Self { version: VersionWord(AtomicU64::new(0)), latch: Latch::new(name, child) }
@@ -37,14 +37,14 @@ impl Versioned {
         self.latch.format(name, child, generation);
     }
 
-    /// The latch, for holding writers off without changing anything, and for the latched designs on the same structure.
+    /// The latch, for keeping writers out without a change, and for the latched designs on the same structure.
     #[inline]
     #[must_use]
     pub fn latch(&self) -> &Latch {
         &self.latch
     }
 
-    /// The version word, for readers that keep their own account and check several structures at once.
+    /// The version word, for readers that check several structures at once and count their reads themselves.
     #[inline]
     #[must_use]
     pub fn version(&self) -> &VersionWord {
@@ -53,10 +53,10 @@ impl Versioned {
 }
 
 impl Client {
-    /// Runs `f` over data that `versioned` stands for until it has seen them whole, and returns what it made of them.
+    /// Runs `f` over the data of `versioned` until one run has seen a consistent state, and returns its result.
     ///
-    /// Counts as one get in this process's own line. A failed check is a miss; after a number of them the latch is
-    /// really got, shared where it can be, and `f` runs under it. `f` may run several times and see torn data.
+    /// Counts as one get in the line of this process. A failed check is a miss; after `versioned_tries` of them the
+    /// latch is got, shared where possible, and `f` runs under it. `f` may run several times and see torn data.
     #[inline]
     pub fn read<R>(&self, versioned: &Versioned, at: Where, mut f: impl FnMut() -> R) -> R {
         let before = versioned.version.read_begin();
@@ -70,8 +70,8 @@ impl Client {
         self.read_again(versioned, at, &mut f)
     }
 
-    /// Counts a get of `name` for a reader that keeps versions of its own and took no latch; a check that failed before
-    /// is a miss.
+    /// Counts a get of `name` for a reader that checks versions itself and got no latch; an earlier failed check counts
+    /// as a miss.
     #[inline]
     pub fn count_read(&self, name: LatchName, missed: bool) {
         let line = self.line(name);
@@ -107,7 +107,7 @@ impl Client {
         let before = misses();
         let _held = self.get_shared(&versioned.latch, at, 0);
         if misses() == before {
-            // The get itself went through at once; the read as a whole did not.
+            // The get itself succeeded at once, but the read had failed checks before.
             add(&line.spin_gets, 1);
             fence(Ordering::Release);
             add(&line.misses, 1);
@@ -115,13 +115,14 @@ impl Client {
         f()
     }
 
-    /// Counts a read that keeps versions of its own, whose checks failed, and that goes on with a get of the latch.
+    /// Counts a read by a reader that checks versions itself, when its checks failed and it goes on with a get of the
+    /// latch.
     #[cold]
     pub fn count_fallback(&self, name: LatchName) {
         add(&self.line(name).fallbacks, 1);
     }
 
-    /// Spins while a writer is at work; false when that takes too long.
+    /// Spins while the version is odd; false after too many turns.
     fn spin_while_odd(&self, versioned: &Versioned) -> bool {
         for _ in 0..self.domain.tunables().spin_count() {
             if !versioned.version.is_odd() {

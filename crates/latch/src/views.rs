@@ -1,4 +1,4 @@
-//! What views show of latches.
+//! The data behind the latch views.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -27,7 +27,7 @@ pub struct LatchCounts {
     pub waiters_woken: u64,
     /// WAITS_HOLDING_LATCH; views show 0 from 10.2 on.
     pub waits_holding_latch: u64,
-    /// Versioned reads that ended in a real get.
+    /// Versioned reads that ended in a get of the latch.
     pub fallbacks: u64,
 }
 
@@ -47,7 +47,7 @@ impl std::ops::AddAssign for LatchCounts {
 }
 
 impl Latch {
-    /// What its exclusive gets counted.
+    /// The counts of its exclusive gets.
     #[must_use]
     pub fn counts(&self) -> LatchCounts {
         // In this order: pairs with the fences of `Slow::count`.
@@ -84,18 +84,18 @@ fn counts_of(line: &NameLine) -> LatchCounts {
     }
 }
 
-/// What happened at one place: a row of `v$latch_misses` or `v$mutex_sleep`.
+/// The counts of one place: a row of `v$latch_misses` or `v$mutex_sleep`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceCounts {
     /// The place.
     pub place: Where,
     /// NWFAIL_COUNT: no-wait gets that failed here.
     pub no_wait_failures: u64,
-    /// SLEEP_COUNT: sleeps on a latch that was held from here.
+    /// SLEEP_COUNT: sleeps on a latch that was held by a get at this place.
     pub sleeps: u64,
-    /// WTR_SLP_COUNT: sleeps of those who asked from here.
+    /// WTR_SLP_COUNT: sleeps of gets at this place.
     pub waiter_sleeps: u64,
-    /// LONGHOLD_COUNT: held from here for the whole of somebody's sleep.
+    /// LONGHOLD_COUNT: holds from this place that lasted for the whole of another process's sleep.
     pub long_holds: u64,
     /// SLEEPS of `v$mutex_sleep`.
     pub mutex_sleeps: u64,
@@ -115,7 +115,7 @@ pub struct MutexWait {
     pub sleeps: u64,
     /// The process that waited.
     pub requester: u32,
-    /// The one that held the mutex exclusively when it last slept; 0 for none.
+    /// The exclusive holder at the last sleep; 0 for none.
     pub blocker: u32,
     /// The mutex's word then.
     pub value: u64,
@@ -145,8 +145,8 @@ pub struct HolderView {
 }
 
 impl Domain {
-    /// What the gets of this name counted that leave no mark in the latch: shared and versioned ones, by all processes
-    /// ever.
+    /// The counts of gets of this name that are not counted in the latch: shared gets and versioned reads, by all
+    /// processes ever.
     #[must_use]
     pub fn unmarked_counts(&self, name: LatchName) -> LatchCounts {
         let mut sum = LatchCounts::default();
@@ -161,7 +161,7 @@ impl Domain {
         sum
     }
 
-    /// What happened at every place.
+    /// The counts of every place.
     pub fn places(&self) -> impl Iterator<Item = PlaceCounts> {
         Where::all().map(|at| {
             let line = self.place(at);
@@ -177,7 +177,7 @@ impl Domain {
         })
     }
 
-    /// The last mutex waits that slept, oldest first. One that is being written is left out.
+    /// The last mutex waits that slept, oldest first. A wait that is being written is left out.
     #[must_use]
     pub fn mutex_history(&self) -> Vec<MutexWait> {
         let mut rows: Vec<(u64, MutexWait)> = self.shared.mutex_history.iter().filter_map(seen_wait).collect();
@@ -185,8 +185,8 @@ impl Domain {
         rows.into_iter().map(|(_, wait)| wait).collect()
     }
 
-    /// Latches and mutexes held at this moment, by process. Takes nothing and allocates nothing: it may run without end
-    /// beside the busiest latch.
+    /// The latches and mutexes held at this moment, by process. Gets no latch and allocates nothing, so it may run
+    /// repeatedly beside the busiest latch.
     pub fn holders(&self) -> impl Iterator<Item = HolderView> {
         self.used().iter().enumerate().flat_map(|(n, slot)| {
             slot.holds.iter().filter_map(move |hold| {

@@ -1,17 +1,17 @@
 //! Spinning and sleeping.
 //!
 //! 9.2 and later: try, spin once, join the list of waiters, sleep until posted, try, sleep again. 8i: try, spin, sleep
-//! a while, spin, sleep longer. In both, nothing is counted before the get succeeds, and the time asleep excludes
+//! for a while, spin, sleep longer. In both, nothing is counted before the get succeeds, and the time asleep excludes
 //! spinning.
 //!
-//! The list of waiters is no list: each process has one word that says which latch it waits for, and notes since when.
-//! A releaser looks at these words only when the latch's waiters bit is set, and posts the process that has waited
-//! longest. So a killed waiter leaves no broken link behind, and a post is lost at worst until the watchdog's time is
-//! up.
+//! The list of waiters is not linked: each process has one word with the address of the latch it waits for, and notes
+//! the time when it began to wait. A releaser reads these words only when the latch's waiters bit is set, and posts the
+//! process that has waited longest. A killed waiter therefore leaves no broken link, and a lost post delays its waiter
+//! by the watchdog's time at most.
 //!
-//! A releaser stores the free word and then looks at the waiters bit without a fence between the two. The first waiter
-//! of a latch sets the bit and then runs a barrier on all processors before its last look at the word; from then on
-//! releasers of that latch run a fence of their own, and later waiters run no barrier. See [`crate::word::IdentityWord`].
+//! A releaser stores the free word and then reads the waiters bit without a fence between the two. The first waiter of
+//! a latch sets the bit and then runs a barrier on all processors before its last look at the word; from then on
+//! releasers of that latch run a fence, and later waiters run no barrier. See [`crate::word::IdentityWord`].
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) const POSTED: u32 = 2;
 /// Spins between two hints to the processor: a hint takes as long as tens of looks.
 const SPINS_A_HINT: u32 = 4;
 
-/// What one slow get came to.
+/// The result of one slow get.
 #[derive(Default)]
 struct Slow {
     sleeps: u64,
@@ -39,8 +39,8 @@ struct Slow {
 }
 
 impl Slow {
-    /// Counts the get. A reader of MISSES first, WAIT_TIME next and the others last sees no miss without its get and
-    /// without the spin or the sleep that it came to, and no time without a sleep.
+    /// Counts the get. The order of stores ensures that a reader that reads MISSES first, WAIT_TIME next and the others
+    /// last sees no miss without its get and its spin or sleep, and no time without a sleep (invariant 1).
     fn count(&self, [gets, sleeps, spin_gets, wait_ns, misses]: [&AtomicU64; 5], add: impl Fn(&AtomicU64, u64)) {
         add(gets, 1);
         add(sleeps, self.sleeps);
@@ -73,7 +73,7 @@ impl Client {
     #[cold]
     #[inline(never)]
     pub(crate) fn get_shared_slowly(&self, latch: &Latch, at: Where, why: u64) {
-        // A count that moved is tried again; a holder or a requester in the way is slept on at once.
+        // A count that has changed is tried again; a holder or an exclusive requester means a sleep at once.
         let mut try_it = || loop {
             if latch.word.try_shared() {
                 return true;
@@ -133,7 +133,7 @@ impl Client {
         self.slot.wait_place.store(at as u32, Ordering::Relaxed);
         self.slot.wait_why.store(why, Ordering::Relaxed);
         self.slot.wait_since_ns.store(os::clock::now_ns(), Ordering::Relaxed);
-        // Release pairs with the Acquire in `first_waiter`: who sees the address sees since when.
+        // Release pairs with the Acquire in `first_waiter`: a reader that sees the address sees the time.
         self.domain.waiting[self.number() as usize - 1].store(latch.address(), Ordering::Release);
     }
 
@@ -154,7 +154,7 @@ impl Client {
         Duration::from_millis(u64::from(cs) * 10)
     }
 
-    /// One sleep; true when the latch was got without one after all, or after it.
+    /// One sleep. True when the latch was got before or after it.
     #[allow(clippy::too_many_arguments)]
     fn sleep_once(
         &self,
@@ -170,11 +170,11 @@ impl Client {
         let generation = self.domain.tunables().generation();
         let event = latch.name().event(generation);
         self.slot.sleeping.store(ASLEEP, Ordering::SeqCst);
-        // Without the barrier a releaser may have missed the bit for as long as its store took to arrive: look again
+        // Without the barrier a releaser may have missed the bit for as long as its store was on its way: look again
         // soon.
         let time = if join(latch) { time } else { time.min(Duration::from_millis(1)) };
-        // An exclusive requester that shared holders keep out stops new ones; where nobody is left to stop, it tries
-        // again.
+        // An exclusive requester kept out by shared holders marks the latch as blocking. When there are no shared
+        // holders left, it tries again.
         loop {
             if try_it() {
                 return true;
@@ -217,7 +217,7 @@ impl Client {
         word.load(Ordering::Acquire) == POSTED // pairs with the Release in `post_one`
     }
 
-    /// A sleep counts at the waiter's place, and at the place of the holder that was slept on.
+    /// A sleep counts at the waiter's place, and at the place of the holder (invariant 2).
     fn charge_places(&self, latch: &Latch, at: Where, holder: Option<(Where, u32, u64)>) {
         self.domain.place(at).waiter_sleeps.fetch_add(1, Ordering::Relaxed);
         let Some((place, number, gets)) = holder else { return };
@@ -228,21 +228,21 @@ impl Client {
         }
     }
 
-    /// Wakes those whose turn it is: the process that has waited longest, and with a shared requester every other
-    /// shared one that came before the first exclusive one. Clears the waiters bit when nobody waits.
+    /// Wakes the process that has waited longest; when it is a shared requester, also the other shared requesters that
+    /// came before the first exclusive one. Clears the waiters bit when no process waits.
     #[cold]
     #[inline(never)]
     pub(crate) fn post_waiters(&self, latch: &Latch) {
         if !latch.identity.has_waiters() {
-            return; // it was slept on, and nobody waits now
+            return; // slept on earlier, but no process waits now
         }
         let posted = self.domain.post_waiters(latch);
         add(&self.line(latch.name()).waiters_woken, u64::from(posted));
     }
 }
 
-/// Marks that a process waits, so that from then on whoever frees the latch sees the mark, or the process sees the free
-/// word. False where the kernel cannot run the barrier that the first waiter needs.
+/// Sets the waiters mark. From then on a process that frees the latch sees the mark, or the caller sees the free word.
+/// False where the kernel cannot run the barrier that the first waiter needs.
 fn join(latch: &Latch) -> bool {
     if latch.identity.join_waiters() {
         return true;
@@ -254,7 +254,7 @@ fn join(latch: &Latch) -> bool {
     fenced
 }
 
-/// Tries up to `spins` times whenever the latch looks free of what is in `busy`.
+/// Tries up to `spins` times, whenever the word has none of the bits in `busy`.
 fn spin(spins: u32, latch: &Latch, busy: u32, try_it: &mut dyn FnMut() -> bool) -> bool {
     for n in 0..spins {
         if latch.word.peek() & busy == 0 && try_it() {
@@ -277,7 +277,8 @@ impl Domain {
             }
         }
         let address = latch.address();
-        // While the word is blocking only an exclusive requester can get in, however long a shared one has waited.
+        // While the word is blocking only an exclusive requester can get the latch, even if a shared one has waited
+        // longer.
         let blocking = latch.word.peek() & BLOCKING != 0;
         let may = |slot: &LatchSlot| !blocking || slot.wait_mode.load(Ordering::Relaxed) == Mode::Exclusive as u32;
         let mut first = self.first_waiter(address, may);
@@ -291,7 +292,7 @@ impl Domain {
         }
         let Some((slot, _)) = first else { return 0 };
         if latch.word.peek() & EXCLUSIVE != 0 {
-            return 0; // somebody got it meanwhile and will look at the bit when freeing it
+            return 0; // another process has got it and will read the bit when it frees the latch
         }
         let mut posted = post_one(slot);
         if slot.wait_mode.load(Ordering::Relaxed) == Mode::Shared as u32 {
@@ -322,7 +323,7 @@ impl Domain {
         self.waiters_of(address).filter(|(slot, _)| which(slot)).min_by_key(|(_, since)| *since)
     }
 
-    /// The exclusive holder of a latch, or some shared one: its place, its number and the gets it counted.
+    /// The exclusive holder of a latch, or one of the shared holders: its place, its number and its GETS.
     pub(crate) fn holder_of(&self, latch: &Latch) -> Option<(Where, u32, u64)> {
         let word = latch.word.peek();
         let address = latch.address();
@@ -338,7 +339,7 @@ impl Domain {
         Some((place, n as u32 + 1, hold.gets.load(Ordering::Relaxed)))
     }
 
-    /// The latch that each process waits for: its number, the address, where, why and since when.
+    /// The waits for latches: process number, address, place, why, and start in nanoseconds.
     pub fn latch_waits(&self) -> impl Iterator<Item = (u32, u64, Where, u64, u64)> {
         let slots = self.used();
         slots.iter().enumerate().filter_map(move |(n, slot)| {

@@ -5,54 +5,55 @@
 use super::primitive::{AtomicU32, AtomicU64, fence, order};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// What a latch is, and the marks of those who wait for it.
+/// The identity of a latch, and the marks of its waiters.
 ///
 /// | bits | meaning |
 /// |---|---|
 /// | 31 | a process waits |
 /// | 30 | shared-capable |
-/// | 29 | settled: a barrier has run on all processors behind bit 7 |
+/// | 29 | settled: a barrier has run on all processors after bit 7 was set |
 /// | 8–28 | the child number |
 /// | 7 | slept on: some process has waited, now or earlier |
 /// | 0–6 | the name |
 ///
-/// A process that frees the latch stores the free word and then reads the marks, without a fence between the two; a
-/// process that is going to sleep sets its mark and then reads the word. One of the two has to see the other. The first
-/// waiter of a latch sees to that with a barrier on all processors, and marks the latch as slept on before it and as
-/// settled behind it. Whoever frees a latch that is slept on runs a fence of its own before it decides that nobody
-/// waits, so later waiters need no barrier: a look at the marks that came before the barrier has its free word before
-/// the barrier, too, which a waiter that finds the latch settled sees; a look behind the barrier finds bit 7.
+/// A process that frees the latch stores the free word and then reads the marks, without a fence between the two. A
+/// process that is going to sleep sets its mark and then reads the word. One of the two must see the other (invariant
+/// 7). The first waiter of a latch runs a barrier on all processors between its two steps; it marks the latch as slept
+/// on before the barrier and as settled after it. A process that frees a latch marked as slept on runs a fence before
+/// it reads the marks, so later waiters need no barrier. A releaser that read the marks before the barrier has also
+/// stored its free word before the barrier, so a waiter that finds the latch settled sees that word; a releaser that
+/// reads the marks after the barrier finds bit 7.
 ///
-/// Bits 7 and 29 stay set: a waiter could set bit 29 late, behind a barrier that ran before bit 7 was cleared and set
-/// again. Rejected: freeing by an exchange, always, which is most of the price of a get; a barrier for every sleep,
-/// which interrupts all processors while they are busiest.
+/// Bits 7 and 29 stay set: otherwise a waiter could set bit 29 late, for a barrier that ran before bit 7 was cleared
+/// and set again. Rejected: freeing by an atomic exchange, which is most of the cost of a get; a barrier for every
+/// sleep, which interrupts all processors while they are busiest.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct IdentityWord(pub AtomicU32);
 
 /// A process waits.
 pub const WAITERS: u32 = 1 << 31;
-/// A barrier has run behind [`SLEPT_ON`].
+/// A barrier has run after [`SLEPT_ON`] was set.
 pub const SETTLED: u32 = 1 << 29;
 /// A process has waited.
 pub const SLEPT_ON: u32 = 1 << 7;
 
 impl IdentityWord {
-    /// Whether anybody may wait. For the process that has just freed the latch.
+    /// Whether a process may wait. For the process that has just freed the latch.
     #[inline]
     pub fn may_have_waiters(&self) -> bool {
         self.0.load(Relaxed) & (WAITERS | SLEPT_ON) != 0
     }
 
-    /// Whether anybody waits, once [`Self::may_have_waiters`] says so.
+    /// Whether a process waits; called when [`Self::may_have_waiters`] is true.
     #[inline]
     pub fn has_waiters(&self) -> bool {
         fence(order::FREED);
         self.0.load(Relaxed) & WAITERS != 0
     }
 
-    /// Marks that a process waits; true when it may look at the word at once, and otherwise has to run a barrier on all
-    /// processors first.
+    /// Marks that a process waits. True when it may read the lock word at once; otherwise it has to run a barrier on
+    /// all processors first.
     #[inline]
     pub fn join_waiters(&self) -> bool {
         let before = self.0.fetch_or(WAITERS | SLEPT_ON, SeqCst);
@@ -60,13 +61,13 @@ impl IdentityWord {
         before & SETTLED != 0
     }
 
-    /// Notes that the barrier behind [`Self::join_waiters`] has run.
+    /// Notes that the barrier after [`Self::join_waiters`] has run.
     #[inline]
     pub fn settle(&self) {
         self.0.fetch_or(SETTLED, SeqCst);
     }
 
-    /// Takes the mark of waiters away. The caller looks for waiters behind this, and puts it back when there is one.
+    /// Clears the mark of waiters. The caller looks for waiters afterwards, and sets the mark again when there is one.
     #[inline]
     pub fn clear_waiters(&self) {
         self.0.fetch_and(!WAITERS, SeqCst);
@@ -88,7 +89,7 @@ impl IdentityWord {
 /// | 30 | blocking: an exclusive requester waits, so no new shared get succeeds |
 /// | 0–15 | the exclusive holder, or the number of shared holders |
 ///
-/// Zero is free. While bit 31 is set nobody but the holder writes the word, so that freeing is a plain store.
+/// Zero is free. While bit 31 is set only the holder writes the word, so freeing is a plain store (invariant 4).
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct LatchWord(pub AtomicU32);
@@ -124,7 +125,7 @@ impl LatchWord {
         self.0.store(0, order::FREE_EXCLUSIVE);
     }
 
-    /// One try at a shared get: one look and one exchange. A count that moved in between is a failure too.
+    /// One try at a shared get: one load and one exchange. A count that changed in between is a failure too.
     #[inline]
     pub fn try_shared(&self) -> bool {
         let seen = self.0.load(Relaxed);
@@ -157,7 +158,7 @@ impl LatchWord {
         }
     }
 
-    /// Takes the blocking mark away, when whoever set it is gone. Waiters that still want it set it again.
+    /// Clears the blocking mark of a requester that is gone. Waiters that still want it set it again.
     pub fn unblock(&self) {
         let mut seen = self.0.load(Relaxed);
         while seen & EXCLUSIVE == 0 && seen & BLOCKING != 0 {
@@ -168,13 +169,13 @@ impl LatchWord {
         }
     }
 
-    /// Takes `count` shared holds away at once, if the word still is `seen`: the holds of a dead process.
+    /// Removes `count` shared holds of dead processes at once, if the word still is `seen`.
     pub fn take_away_shared(&self, seen: u32, count: u32) -> bool {
         self.0.compare_exchange(seen, seen - count, order::FREE_SHARED, order::FAILED).is_ok()
     }
 }
 
-/// A version: even while the data it stands for are whole, odd while they change.
+/// A version: even while its data are consistent, odd while they change.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct VersionWord(pub AtomicU64);
@@ -193,7 +194,7 @@ impl VersionWord {
         self.0.load(Relaxed) == before
     }
 
-    /// Makes the version odd. Only the exclusive holder of the latch that goes with it may call this.
+    /// Makes the version odd. Only the exclusive holder of its latch may call this.
     #[inline]
     pub fn write_begin(&self) {
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Relaxed);
@@ -206,18 +207,18 @@ impl VersionWord {
         self.0.store(self.0.load(Relaxed).wrapping_add(1), order::VERSION_EVEN);
     }
 
-    /// True while a writer is at work, or was when it died.
+    /// True while a writer is at work, or when one died at work.
     #[inline]
     pub fn is_odd(&self) -> bool {
         self.0.load(Relaxed) % 2 == 1
     }
 }
 
-/// The life of an object that comes and goes: `lives so far << 2 | mark`. A reader without a latch that finds the same
-/// word after copying has read one life, whatever the object is used for by then.
+/// The life of a reusable object: `lives so far << 2 | mark`. A reader without a latch that finds the same word after
+/// copying has read one life, even if the object has been reused since.
 ///
-/// Changed by whoever holds what protects the object's list, with [`Self::next`] and a store that releases, as
-/// [`Self::change`] does and a section's.
+/// Changed only by the holder of the latch of the object's list, with [`Self::next`] and a Release store, as
+/// [`Self::change`] and a section do.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct LifeWord(pub AtomicU64);
@@ -227,7 +228,7 @@ impl LifeWord {
     pub const NONE: u64 = 0;
     /// In its list.
     pub const LINKED: u64 = 1;
-    /// Out of its list, and free when its last pin goes.
+    /// Out of its list; becomes free when its last pin ends.
     pub const RETIRED: u64 = 2;
 
     /// The mark in a life.
@@ -236,13 +237,13 @@ impl LifeWord {
         life & 3
     }
 
-    /// The mark now, for whoever may change it.
+    /// The mark now, for a caller that may change it.
     #[inline]
     pub fn mark(&self) -> u64 {
         Self::mark_of(self.now())
     }
 
-    /// The word now, for whoever may change it.
+    /// The word now, for a caller that may change it.
     #[inline]
     pub fn now(&self) -> u64 {
         self.0.load(Relaxed)
@@ -254,7 +255,7 @@ impl LifeWord {
         (self.now() & !3).wrapping_add(4) | mark
     }
 
-    /// Changes the mark where nothing is to be taken back.
+    /// Changes the mark where no roll back can be needed.
     #[inline]
     pub fn change(&self, mark: u64) {
         self.0.store(self.next(mark), order::LIFE_LINKED);
@@ -266,32 +267,32 @@ impl LifeWord {
         self.0.load(order::LIFE_BEGIN)
     }
 
-    /// True when the words read since [`Self::read_begin`] gave `before` are of that life. They must have been read by
-    /// atomics.
+    /// True when the words read since [`Self::read_begin`] returned `before` belong to that life. They must have been
+    /// read by atomics.
     #[inline]
     pub fn read_check(&self, before: u64) -> bool {
         fence(order::LIFE_CHECK);
         self.0.load(Relaxed) == before
     }
 
-    /// To be called when a life has ended, before any word is written for the next one by anybody.
+    /// Must be called after the end of a life, before any process writes a word of the next one.
     #[inline]
     pub fn ended() {
         fence(order::LIFE_ENDED);
     }
 }
 
-/// The bits of a reference's note that say its stage; the others are the caller's.
+/// The bits of a reference's note that hold its stage; the others belong to the caller.
 pub const STAGE: u64 = 3 << 62;
-/// The count is about to include the reference, or not.
+/// The count may include the reference: it is being added.
 pub const TRYING: u64 = 1 << 62;
 /// The count includes it.
 pub const HELD: u64 = 2 << 62;
-/// The count includes it no longer, or still does.
+/// The count may still include it: it is being removed.
 pub const FREEING: u64 = 3 << 62;
 
-/// The word of a mutex: the exclusive holder in the upper half, the number of references in the lower. Bit 31: no new
-/// references, while their number is being put right behind a dead process.
+/// The word of a mutex: the exclusive holder in the upper half, the number of references in the lower. Bit 31 keeps new
+/// references out while their number is set after the death of a process.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct MutexWord(pub AtomicU64);
@@ -300,7 +301,7 @@ pub struct MutexWord(pub AtomicU64);
 pub const MUTEX_BLOCKING: u64 = 1 << 31;
 
 impl MutexWord {
-    /// The word now; what P2 of a mutex wait shows.
+    /// The word now: P2 of a mutex wait.
     #[inline]
     pub fn peek(&self) -> u64 {
         self.0.load(Relaxed)
@@ -318,7 +319,7 @@ impl MutexWord {
         self.0.store(0, order::MUTEX_FREE_EXCLUSIVE);
     }
 
-    /// One try at a shared get: a count that moves in between is a failure too, as it is for `cursor: pin S`.
+    /// One try at a shared get: a count that changes in between is a failure too, as for `cursor: pin S`.
     #[inline]
     pub fn try_shared(&self) -> bool {
         let seen = self.0.load(Relaxed);
@@ -337,11 +338,11 @@ impl MutexWord {
         self.0.fetch_sub(1, order::MUTEX_FREE);
     }
 
-    /// One try at a reference that `note` tells of, stage by stage; `what` is what it says besides.
+    /// One try at a reference. `note` carries its stage, and `what` besides.
     #[inline]
     pub fn try_reference(&self, note: &AtomicU64, what: u64) -> bool {
         note.store(what & !STAGE | TRYING, Relaxed);
-        // The exchange releases: the note is there before it.
+        // The exchange releases: the note is visible before it.
         if self.try_shared() {
             note.store(what & !STAGE | HELD, order::NOTED); // not before the exchange, which acquires
             return true;
@@ -350,7 +351,7 @@ impl MutexWord {
         false
     }
 
-    /// Ends a reference; `note` keeps what it says besides the stage.
+    /// Ends a reference; the content of `note` besides the stage is kept.
     #[inline]
     pub fn end_reference(&self, note: &AtomicU64) {
         let what = note.load(Relaxed) & !STAGE;
@@ -359,15 +360,16 @@ impl MutexWord {
         note.store(what, order::NOTED);
     }
 
-    /// One try at putting the number of references right. `certain` counts the notes whose stage is [`HELD`]; it gives
+    /// One try at setting the number of references. `certain` counts the notes whose stage is [`HELD`]; it returns
     /// `None` while the note of a living process is at another stage.
     pub fn try_settle(&self, certain: &mut dyn FnMut() -> Option<u32>) -> bool {
-        // Held exclusively: there are none, and whoever was on the way in or out is not counted.
+        // `None`: held exclusively, so there are no references, and a process that is entering or leaving is not
+        // counted.
         let Some(before) = self.block() else { return true };
         certain().is_some_and(|count| self.settle(before, count))
     }
 
-    /// Lets no new references in and gives the word as it is then: from here on it can only fall. `None` while it is
+    /// Keeps new references out and returns the word; from then on the number can only fall. `None` while the mutex is
     /// held exclusively: then there are no references.
     pub fn block(&self) -> Option<u64> {
         let mut seen = self.0.load(Relaxed);
@@ -382,7 +384,8 @@ impl MutexWord {
         }
     }
 
-    /// Makes the number of references `count`, and lets new ones in, if the word still is what [`Self::block`] gave.
+    /// Sets the number of references to `count` and lets new ones in, if the word still is the result of
+    /// [`Self::block`].
     pub fn settle(&self, seen: u64, count: u32) -> bool {
         self.0.compare_exchange(seen, count.into(), order::MUTEX_FREE, order::FAILED).is_ok()
     }

@@ -33,7 +33,7 @@ macro_rules! words {
     };
 }
 
-/// The orderings of `primitive.rs`, read from that file.
+/// The orderings of `primitive.rs`, taken from that file.
 mod sound_orders {
     pub use super::sound_primitive::order::*;
 }
@@ -73,7 +73,7 @@ macro_rules! exclusive_model {
                 while !latch.0.try_exclusive(number) {
                     thread::yield_now();
                 }
-                // SAFETY: the model itself checks that nobody else is in here.
+                // SAFETY: the model itself checks that no other thread is in here.
                 latch.1.with_mut(|data| unsafe { *data += 1 });
                 latch.0.free_exclusive();
             };
@@ -128,7 +128,7 @@ macro_rules! shared_model {
     };
 }
 
-/// An exclusive requester stops new shared gets, and is let in by the last reader.
+/// An exclusive requester stops new shared gets; the last reader lets it in.
 macro_rules! blocking_model {
     ($words:ident) => {
         check(|| {
@@ -153,10 +153,10 @@ macro_rules! blocking_model {
     };
 }
 
-/// A versioned write of two words, and a reader that believes what it saw when the version did not change.
+/// A versioned write of two words, and a reader that accepts its values when the version did not change.
 ///
 /// The writer runs in the first thread: loom remembers only the last access to a word when it looks for interleavings,
-/// and a writer that loads its own version first would hide the reader's look from it.
+/// and a writer that loads its own version first would hide the reader's load.
 macro_rules! versioned_model {
     ($words:ident) => {
         check(|| {
@@ -193,7 +193,7 @@ macro_rules! mutex_model {
                 let mutex = Arc::clone(&mutex);
                 move || {
                     if mutex.0.try_exclusive(1) {
-                        // SAFETY: the model itself checks that nobody else is in here.
+                        // SAFETY: the model itself checks that no other thread is in here.
                         mutex.1.with_mut(|data| unsafe { *data += 1 });
                         mutex.0.free_exclusive();
                     }
@@ -214,8 +214,8 @@ macro_rules! mutex_model {
     };
 }
 
-/// An object of the row cache or the result cache is freed and becomes another one, while a reader without a latch
-/// copies its two words.
+/// An object of the row cache or the result cache is freed and reused while a reader without a latch copies its two
+/// words.
 macro_rules! life_model {
     ($words:ident) => {
         check(|| {
@@ -245,10 +245,11 @@ macro_rules! life_model {
     };
 }
 
-/// Where a process dies on its way into a reference and out of it: after so many of its steps.
+/// The number of steps into a reference and out of it; the process dies after each of them in turn.
 const STEPS: u32 = 6;
 
-/// Cursor pins: one process dies on its way, one goes in and out, and PMON puts the count right from the notes of both.
+/// Cursor pins: one process dies on its way, one adds and ends a reference, and PMON sets the count from the notes of
+/// both.
 macro_rules! reference_model {
     ($words:ident) => {
         for dies_after in 0..STEPS {
@@ -281,7 +282,7 @@ macro_rules! reference_model {
                     }
                 });
                 let stage = |n: usize| shared.1[n].load(Ordering::Acquire) & STAGE;
-                // As PMON does it: one held for certain is taken away; behind a doubt all are counted.
+                // As PMON does it: one certain reference is removed; when one is in doubt, all are counted.
                 match stage(0) {
                     0 => {}
                     HELD => shared.0.free_shared(),
@@ -410,10 +411,9 @@ fn without_release_at_the_end_of_a_pin_it_is_counted_again() {
     reference_model!(weak_reference_free);
 }
 
-/// A commit and a cached row or result. The commit is announced, then its SCN can be seen, then what it changed is out
-/// of date; a reader takes its snapshot, then looks whether anything is announced, then at what is out of date. The
-/// order is that of `row_cache::commit` and `result_cache::depend`; whoever stores and loads there does it with these
-/// orderings at least.
+/// A commit and a cached row or result. The commit is announced, its SCN becomes visible, and then the changed objects
+/// are marked as out of date. A reader takes its snapshot, looks for announced commits, and then at the marks.
+/// `row_cache::commit` and `result_cache::depend` use this order, with these orderings or stronger ones.
 mod commits {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicU64, Ordering};
@@ -421,7 +421,8 @@ mod commits {
 
     fn model(announced_first: bool, see: Ordering) {
         super::check(move || {
-            // Announced, the SCN, what is out of date since which SCN. What is cached was built at SCN 1.
+            // Commits announced; the SCN; the SCN since which the object is out of date. The cached object was built at
+            // SCN 1.
             let shared = Arc::new([AtomicU64::new(0), AtomicU64::new(1), AtomicU64::new(0)]);
             let commit = thread::spawn({
                 let shared = Arc::clone(&shared);
@@ -463,7 +464,7 @@ mod commits {
     }
 }
 
-/// The fences of a version, taken out one at a time: loom has no relaxed fence, so these copies leave them away.
+/// The fences of a version, removed one at a time: loom has no relaxed fence, so these copies omit them.
 mod without_fences {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -514,7 +515,7 @@ mod without_fences {
     }
 }
 
-/// A latch that is settled is freed while a process goes to sleep for it, without a barrier.
+/// A settled latch is freed while a process goes to sleep for it, without a barrier.
 macro_rules! settled_model {
     ($words:ident) => {
         check(|| {
@@ -539,9 +540,9 @@ macro_rules! settled_model {
     };
 }
 
-/// A latch is freed while it gets its first waiter, which settles it, gets in or gives up, and a second one, which goes
-/// to sleep. The barrier of the first interrupts the releaser before its step `at`: the waiter asks for it and waits,
-/// the releaser answers with a full fence.
+/// A latch is freed while its first waiter settles it and gets in or gives up, and a second one goes to sleep. The
+/// barrier of the first interrupts the releaser before its step `at`: the waiter requests it and waits, the releaser
+/// answers with a full fence.
 fn settling_model(at: u32, barrier: bool) {
     check(move || {
         use sound::word::IdentityWord;
@@ -614,8 +615,8 @@ fn a_latch_that_is_settled_without_a_barrier_loses_a_post() {
     settling_model(0, false);
 }
 
-/// The protocol between freeing a latch and going to sleep: a waiter sets its bit and looks at the word again; a
-/// releaser frees the word and looks at the bit. The asymmetric barrier is modelled as a full fence on both sides.
+/// The protocol between freeing a latch and going to sleep: a waiter sets its bit and reads the word again; a releaser
+/// frees the word and reads the bit. The asymmetric barrier is modelled as a full fence on both sides.
 mod sleeping {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicBool, Ordering, fence};
