@@ -162,7 +162,8 @@ impl SgaBuilder {
         Self { areas: vec![Area { name: "fixed_sga", offset: 0, bytes: 4096 }], len: 4096 }
     }
 
-    /// Reserves `count` values of `T` as the area `area`. It begins on a cache line; from 4 KB upwards on a page.
+    /// Reserves `count` values of `T` as the area `area`. It begins on a cache line; from 4 KB upwards on a
+    /// page (invariant 4).
     ///
     /// Several reservations may carry the same name: `v$sgastat` adds them up.
     ///
@@ -256,7 +257,7 @@ fn large_sizes(len: usize) -> impl Iterator<Item = PageSize> {
     sizes.into_iter().filter(move |size| *size != giant || len >= giant.bytes())
 }
 
-/// Maps a new memory file at the first candidate address that is free.
+/// Maps a new memory file at the first candidate address that is free (invariant 5).
 fn map(len: usize, pages: PageSize, advise: bool) -> os::OsResult<(StaticMapping, bool)> {
     let file = MemFile::create("latchwork-sga", len, pages)?;
     let step = file.len_bytes().next_power_of_two().max(ADDRESS_STEP);

@@ -3,7 +3,8 @@
 //! The SGA is one memory file, mapped at one fixed address before any process is forked, so an address means the same
 //! in every process of the instance. Its size is fixed at start-up: every crate reserves its areas by name with a
 //! [`SgaBuilder`], and [`SgaBuilder::create`] makes the mapping. A new mapping is zero-filled, and zero is a valid
-//! first state of every area. Start-up therefore touches no page, and unused parts of a large SGA take no memory.
+//! first state of every area. Start-up therefore touches no page, and unused parts of a large SGA take no memory
+//! (invariant 2).
 //!
 //! The SGA holds no pointer, `Vec` or vtable: see [`SgaLayout`].
 
@@ -22,7 +23,7 @@ pub use os::memory::PageSize;
 pub use pages::{PageLine, PageReport};
 pub use text::SgaText;
 
-/// Declares structures in the SGA without `unsafe` in the declaring crate.
+/// Declares structures in the SGA without `unsafe` in the declaring crate (invariant 1).
 ///
 /// Adds `repr(C)` and implements [`SgaLayout`] after checking at compile time that every field implements it. The crate
 /// may use `#![deny(unsafe_code)]` (not `forbid`): the generated line carries its own `allow`.

@@ -19,7 +19,7 @@ pub struct Area {
     pub bytes: u64,
 }
 
-/// The place of a `T` in the SGA: bytes from its base. Offset 0 is null.
+/// The place of a `T` in the SGA: bytes from its base. Offset 0 is null (invariant 3).
 pub struct SgaOffset<T> {
     offset: u64,
     of: PhantomData<fn() -> T>,

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::SgaLayout;
 
-/// A text of at most `8 * WORDS` bytes. It has one writer at a time; readers never wait and never see half a text.
+/// A text of at most `8 * WORDS` bytes. It has one writer at a time; readers never wait and never see half a text
+/// (invariant 6).
 #[derive(Debug)]
 #[repr(C)]
 pub struct SgaText<const WORDS: usize> {

@@ -17,7 +17,7 @@ use crate::{
     updatable, waits, work_areas, zones,
 };
 
-/// One view.
+/// One view: its name, its columns, and the function that makes its rows (V5).
 pub(crate) struct View {
     pub name: &'static str,
     columns: fn() -> Vec<(&'static str, Type)>,

@@ -2,7 +2,7 @@
 //!
 //! Two lists generate everything: [`events`] (name, class, meaning of P1 to P3) and [`statistics`] (name, class). A
 //! session counts in its own lines with plain loads and stores; a view adds the lines up. No word on a counting path
-//! has two writers.
+//! has two writers (invariant 1).
 //!
 //! A [`WaitSlot`] shows the current or last wait of a process to any other process. [`EventTotals`] keeps the sums and
 //! histograms. A [`Waiter`] combines the two for the waiting process.

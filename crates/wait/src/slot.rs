@@ -11,8 +11,8 @@ const YIELDS: u32 = 20;
 
 /// The current or last wait of one process, written by that process alone and read by any.
 ///
-/// All fields except the post word change under an odd `version`, so a reader never mixes two waits. The zero value is
-/// a process that has not waited yet.
+/// All fields except the post word change under an odd `version`, so a reader never mixes two waits (invariant 3). The
+/// zero value is a process that has not waited yet.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct WaitSlot {
@@ -138,7 +138,7 @@ impl WaitSlot {
     }
 
     /// Ends the wait. `sum` adds it to the totals under the same odd version, so a reader of slot and totals sees both
-    /// change together.
+    /// change together (invariant 5).
     pub(crate) fn end(&self, now_ns: u64, sum: impl FnOnce()) {
         self.change(|s| {
             sum();
@@ -245,7 +245,8 @@ impl WaitSlot {
         WaitView { event, p, sequence, state, wait_us, since_us }
     }
 
-    /// The number to pass to [`Self::sleep`]: read it, then check whether there is a reason to wait, then sleep.
+    /// The number to pass to [`Self::sleep`]: read it, then check whether there is a reason to wait, then sleep
+    /// (invariant 4).
     #[must_use]
     pub fn posts(&self) -> u32 {
         self.post.load(Ordering::Acquire) // pairs with the Release in `post`: the change it reports is visible

@@ -260,7 +260,8 @@ impl StatLine {
         word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }
 
-    /// Subtracts `n`, for the statistics that go down (`opened cursors current`). Only the owner may call this.
+    /// Subtracts `n`, for the statistics that go down (`opened cursors current`, invariant 2). Only the owner may call
+    /// this.
     pub fn subtract(&self, stat: Stat, n: u64) {
         self.add(stat, n.wrapping_neg());
     }

@@ -1,4 +1,4 @@
-//! A running sum of time: one process counts, any process reads.
+//! A running sum of time: one process counts, any process reads (invariant 7).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

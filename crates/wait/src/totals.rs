@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Event, WaitClass, WaitSlot};
 
-/// Number of buckets of a histogram. Bucket `n` counts waits shorter than 2ⁿ and at least 2ⁿ⁻¹ microseconds.
+/// Number of buckets of a histogram. Bucket `n` counts waits shorter than 2ⁿ and at least 2ⁿ⁻¹ microseconds
+/// (invariant 6).
 pub const HISTOGRAM_BUCKETS: usize = 32;
 
 /// All waits of one session (or of all dead ones) on one event.
