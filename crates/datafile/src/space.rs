@@ -79,8 +79,7 @@ impl DataFiles {
                     if c.tablespace(tablespace.number).is_none() {
                         c.tablespaces.push(tablespace.clone());
                     }
-                    // None of their redo is before the last checkpoint, so that checkpoint's redo is enough to recover
-                    // them.
+                    // All their redo is behind the last checkpoint: recovery skips earlier redo for their numbers.
                     for entry in &mut made {
                         entry.created_rba = entry.created_rba.max(c.checkpoint.rba);
                     }

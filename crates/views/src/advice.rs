@@ -1,7 +1,8 @@
 //! Estimates of reads and loads for other sizes of the caches: `v$db_cache_advice`, `v$shared_pool_advice`,
 //! `v$sga_target_advice`.
 //!
-//! MMNL simulates buffer cache and library cache; the views show the results together with the real reads and loads (V3).
+//! MMNL simulates buffer cache and library cache; the views show the results together with the real reads and loads
+//! (V3).
 
 use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES};
 use params::Param;
