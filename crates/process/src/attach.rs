@@ -10,12 +10,12 @@ use wait::{Event, EventTotals, Stat, StatLine, Waiter};
 use crate::slots::{BACKGROUND, ProcessState, SLAVE};
 use crate::{Process, Processes, SessionStatus};
 
-/// Who joins.
+/// The identity of the process that attaches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attach<'a> {
     /// The name of a background process (`PMON`) or job slave; `None` for a server process.
     pub background: Option<&'a str>,
-    /// A job slave: its session is a user's.
+    /// A job slave: its session belongs to a user.
     pub is_slave: bool,
     /// PROGRAM.
     pub program: &'a str,
@@ -27,23 +27,23 @@ pub struct Attach<'a> {
     pub terminal: &'a str,
     /// PROCESS: the client's process id.
     pub client_process: &'a str,
-    /// Only so many of the first slots may be taken; `None`: any slot. What lies beyond is kept for others.
+    /// Only the first `within` slots may be taken; `None`: any slot. The others are reserved for other processes.
     pub within: Option<usize>,
 }
 
 impl Processes {
-    /// Makes the calling process one of the instance, in the lowest free slot, with a session. What that costs does not
+    /// Makes the calling process a process of the instance, in the lowest free slot, with a session. The cost does not
     /// depend on the number of slots, unless all are taken.
     ///
     /// Latches: none held on entry or return; gets `process allocation` and `session allocation`.
     /// # Errors
-    /// ORA-00020 when all slots are taken that `who` may have.
+    /// ORA-00020 when all slots that `who` may take are taken.
     pub fn attach(&'static self, who: &Attach<'_>) -> Result<Process> {
         let os_pid = os::process::own_id();
         let within = who.within.unwrap_or(self.slots.len()).min(self.slots.len());
         let claim = |n: usize| self.slots[n].claim(os_pid);
         let free = self.free.take(within, claim, |n| self.slots[n].state().0 == ProcessState::Free);
-        // A bit may have been lost with a process that was killed: see `free`.
+        // The bit may have been lost with a process that was killed: see `free`.
         let n = free.or_else(|| (0..within).find(|n| claim(*n))).ok_or_else(|| Ora::with(20, &[&within]))?;
         let waiter = Waiter { slot: &self.waits[n], totals: &self.totals[n] };
         waiter.slot.reset();
@@ -107,7 +107,7 @@ impl Process {
         self.watch_heap();
         session.set_status(SessionStatus::Active);
         slot.to(ProcessState::Starting, ProcessState::Active);
-        // A process that serves one session behind another has been charged for those before.
+        // Waits that a process had in its previous sessions are already charged to those.
         let now = os::clock::now_ns();
         self.latches().waiter().slot.begin_session(now);
         self.stats.begin(now, os::clock::own_cpu_ns(), who.background.is_none());
@@ -122,10 +122,10 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if self.slot().state().1 != os::process::own_id() {
-            return; // the copy that a forked child inherited: the process lives on in the parent
+            return; // the copy that a forked child inherited: the process still runs in the parent
         }
         if std::thread::panicking() {
-            return; // A panic is a death: what the session has is released by PMON, in order, and the slot is freed after that.
+            return; // A panic is a death (invariant 6): PMON releases the session's resources.
         }
         self.all.leave(self);
         self.end_heap_watch();
@@ -137,14 +137,14 @@ impl Drop for Process {
 }
 
 impl Processes {
-    /// Moves the statistics of a session to those of the sessions that are gone. `by` may be the session itself.
+    /// Moves the statistics of a session to the totals of ended sessions. `by` may be the session's own process.
     ///
-    /// Each count moves in a step of its own, so a process that is killed here moves it once, before or after.
+    /// Each count moves in one atomic step, so after a kill here it has moved once or not at all.
     pub(crate) fn fold(&self, by: &Process, sid: u32) {
         let n = sid as usize - 1;
         let dead = self.gone(self.slots[n].is_background());
         let section = by.write_versioned(self.folding, Where::KsuFoldStatistics, u64::from(sid));
-        // Read in the section: nobody has seen it go on meanwhile.
+        // Read inside the section, so that no reader has seen a later value of them.
         let times = self.times_untold(sid);
         let (own, all): (&StatLine, &StatLine) = (&self.stats[n], &self.stats[dead]);
         for (from, to) in own.words().iter().zip(all.words()) {
@@ -155,7 +155,7 @@ impl Processes {
                 section.checkpoint();
             }
         }
-        // What a live session has not told goes with its beginning, in one step.
+        // The times not yet in the line and the session's beginning move in one step.
         section.set(own.began_word(), 0);
         for (us, to) in times.iter().zip(all.time_words()) {
             section.add(to, *us);

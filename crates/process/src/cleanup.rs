@@ -1,4 +1,4 @@
-//! Cleaning up behind dead processes.
+//! Cleaning up after dead processes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::{Process, Processes};
 pub enum CleanupOrder {
     /// Buffer pins and block changes in the middle of being published.
     Pins,
-    /// What a session was building for others: result cache objects.
+    /// Objects that the session was building for others: result cache objects.
     Builds,
     /// The transaction, rolled back.
     Transaction,
     /// Enqueues: released after the transaction they protect.
     Enqueues,
-    /// Cursors, jobs, and all else of a session.
+    /// Cursors, jobs, and the other state of a session.
     Session,
 }
 
-/// What a crate does when a process leaves the instance of its own accord.
+/// A function of a crate that runs when a process leaves the instance in order.
 #[derive(Clone)]
 pub(crate) struct LeaveHook(Arc<dyn Fn(&Process) + Send + Sync>);
 
@@ -36,7 +36,7 @@ impl fmt::Debug for LeaveHook {
 
 type HookFn = Box<dyn Fn(&Process, u32) + Send + Sync>;
 
-/// What a crate does when a process has died: with PMON's process, and the number of the dead one.
+/// A function of a crate that runs when a process has died, with PMON's process and the number of the dead one.
 pub(crate) struct Hook {
     order: CleanupOrder,
     name: &'static str,
@@ -49,22 +49,22 @@ impl fmt::Debug for Hook {
     }
 }
 
-/// How often a cleaner with long work looks for processes that have died meanwhile.
+/// Interval at which a cleaner with long work looks for processes that have died since.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Rollbacks that the cleaner may have begun, one inside another.
+/// The most rollbacks that the cleaner has begun at a time, nested.
 const DEPTH_MAX: u32 = 3;
 
-/// How far the cleaning behind a dead process is.
+/// Progress of the cleaning after a dead process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Its changes are back and its latches are free.
+    /// Its changes are rolled back and its latches are free.
     Right,
     /// Its pins are free too, or are being freed.
     Unpinned,
 }
 
-/// A process that is being cleaned up behind by process `by`, which alone writes this down, in memory of its own.
+/// A dead process that process `by` cleans up after. Lies in the private memory of `by`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dying {
     by: u32,
@@ -73,21 +73,21 @@ pub(crate) struct Dying {
     cleaned: Cleaned,
 }
 
-/// What cleaning up behind one process came to.
+/// The counts of one clean-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Words put back from micro-undo.
+    /// Words restored from micro-undo.
     pub words: u32,
     /// Latches and mutexes freed.
     pub latches: u32,
 }
 
 impl Processes {
-    /// Registers what to do when a process has died. Done by the supervisor, before it forks; the hooks of one order
-    /// run as registered.
+    /// Registers a hook for the death of a process. Called by the supervisor before it forks. Hooks of one order run in
+    /// the order of registration.
     ///
     /// # Panics
-    /// Another thread panicked in here.
+    /// Another thread panicked under the lock of the list.
     pub fn on_death(
         &self,
         order: CleanupOrder,
@@ -99,17 +99,17 @@ impl Processes {
         hooks.insert(at, Arc::new(Hook { order, name, run: Box::new(run) }));
     }
 
-    /// Registers what to do when a process leaves of its own accord, before its slot can be another's. Done before the
-    /// supervisor forks. For what a process keeps between its calls without anybody having to ask for it back; `run`
-    /// must not wait.
+    /// Registers a function that runs when a process leaves in order, before its slot can be taken again. Called before
+    /// the supervisor forks. For resources that a process keeps between its calls and that no other process requests
+    /// back; `run` must not wait.
     ///
     /// # Panics
-    /// Another thread panicked in here.
+    /// Another thread panicked under the lock of the list.
     pub fn on_leave(&self, run: impl Fn(&Process) + Send + Sync + 'static) {
         self.leave_hooks.lock().expect("no panic under this lock").push(LeaveHook(Arc::new(run)));
     }
 
-    /// Runs what was registered for a process that leaves.
+    /// Runs the registered functions for a process that leaves.
     pub(crate) fn leave(&self, p: &Process) {
         let hooks = match self.leave_hooks.lock() {
             Ok(hooks) => hooks.clone(),
@@ -118,8 +118,8 @@ impl Processes {
         hooks.iter().for_each(|hook| (hook.0)(p));
     }
 
-    /// Cleans up behind a process that is dead, as [`Self::cleanup_all`] does. `None` when the slot is another's by
-    /// now, belongs to `by`, or is being cleaned up already.
+    /// Cleans up after a dead process, as [`Self::cleanup_all`] does. `None` when the slot has another owner now,
+    /// belongs to `by`, or is being cleaned up already.
     ///
     /// # Panics
     /// A hook panics.
@@ -130,12 +130,11 @@ impl Processes {
             .map(|(_, cleaned)| cleaned)
     }
 
-    /// Cleans up behind processes that are dead, and behind those that die meanwhile: first the changes of all are put
-    /// back and the latches and pins of all are freed, then for one after the other the other hooks run, the statistics
-    /// move and the slot becomes free. So nobody waits for a latch until the transaction of another dead process is
-    /// rolled back.
+    /// Cleans up after dead processes, and after those that die during it. First the changes of all are rolled back and
+    /// the latches and pins of all are freed. Then, for each in turn, the other hooks run, the statistics move and the
+    /// slot becomes free. So no session waits for a latch until the transaction of another dead process is rolled back.
     ///
-    /// `by` is PMON, the only one that cleans up. Latches: none held on entry or return.
+    /// `by` is PMON, the only process that cleans up. Latches: none held on entry or return.
     ///
     /// # Panics
     /// A hook panics.
@@ -153,8 +152,8 @@ impl Processes {
         }
     }
 
-    /// Takes the slot of a dead process, puts its changes back and frees its latches. The rest of the cleaning comes in
-    /// turn.
+    /// Takes the slot of a dead process, rolls its changes back and frees its latches. The rest of the clean-up comes
+    /// later.
     fn take_over(&self, by: u32, dead: Owner) {
         let number = dead.number();
         if number == by || !self.slot(number).is_some_and(|slot| slot.take_from(dead)) {
@@ -165,7 +164,7 @@ impl Processes {
         self.dying.lock().expect("no panic under this lock").push(dying);
     }
 
-    /// Frees the pins of those whose latches are free, children first. A hook may come back here while it waits.
+    /// Frees the pins of the dead processes whose latches are free. A hook may call this again while it waits.
     fn free_pins(&self, by: &Process) {
         while let Some(number) = self.next_pinned(by.number()) {
             self.run_hooks(by, number, |order| order == CleanupOrder::Pins);
@@ -202,16 +201,15 @@ impl Processes {
         hooks.iter().filter(|hook| which(hook.order)).for_each(|hook| (hook.run)(by, dead));
     }
 
-    /// Frees the latches and pins of all dead processes, for the cleaner that waits for a buffer in the middle of a
-    /// hook.
+    /// Frees the latches and pins of all dead processes. For the cleaner that waits for a buffer inside a hook.
     pub(crate) fn free_pins_behind_the_dead(&self, by: &Process) {
         by.looked.set(os::clock::now_ns());
         self.free_behind_the_dead(by.number());
         self.free_pins(by);
     }
 
-    /// Cleans up behind those who have died meanwhile, now and then: for the cleaner that has long work and waits for
-    /// nobody. So the locks of one dead process do not wait for the rollback of another. Once it has interrupted
+    /// Cleans up after processes that have died since, at intervals. For the cleaner during long work without waits, so
+    /// that the locks of one dead process do not wait for the rollback of another. Once it has interrupted
     /// [`DEPTH_MAX`] rollbacks, it frees latches and pins only.
     pub(crate) fn look_for_the_dead(&self, by: &Process) {
         let now = os::clock::now_ns();
@@ -230,8 +228,8 @@ impl Processes {
         }
     }
 
-    /// Puts the changes of a dead process back and frees what it held; the words and the latches. Doing it again does
-    /// nothing.
+    /// Rolls the changes of a dead process back and frees its latches and mutexes; returns the numbers of words and of
+    /// latches. Running it again has no effect.
     fn put_right(&self, dead: u32) -> (u32, u32) {
         let words = self.undo[dead as usize - 1].roll_back(self.sga);
         let (base, end) = (self.sga.base_address() as u64, self.sga.base_address() as u64 + self.sga.len_bytes());
@@ -241,20 +239,19 @@ impl Processes {
         (words, self.domain.recover(dead, known).freed)
     }
 
-    /// Frees what all dead processes hold. For the cleaner that waits for a latch: its holder may have died after the
-    /// one that is being cleaned up behind, and nobody else would free it. The rest of the cleaning comes when its turn
-    /// comes.
+    /// Takes over all dead processes: rolls their changes back and frees their latches. For the cleaner that waits for
+    /// a latch: its holder may have died after the process being cleaned up, and no other process would free it.
     fn free_behind_the_dead(&self, own: u32) {
         self.dead().for_each(|owner| self.take_over(own, owner));
     }
 
-    /// The owners of slots that the operating system no longer runs. Each was seen before the system was asked: if the
-    /// slot still has that owner, the owner is dead.
+    /// The owners of slots whose processes no longer run. Each owner was read before the operating system was asked: if
+    /// the slot still has that owner, the owner is dead.
     fn dead(&self) -> impl Iterator<Item = Owner> {
         self.owners().filter(|owner| !owner.is_claimed() && !os::process::is_running(owner.os_pid()))
     }
 
-    /// Cleans up behind every process that the operating system no longer has; returns how many.
+    /// Cleans up after every process that no longer runs; returns the number of them.
     pub fn sweep(&'static self, by: &Process) -> u32 {
         let gone: Vec<Owner> = self.dead().collect();
         self.cleanup_all(by, &gone).len() as u32

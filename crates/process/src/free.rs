@@ -1,38 +1,38 @@
 //! The free process slots: a bit for each, so that a process that attaches does not look at the slots of all others.
 //!
-//! The word of a slot says whether it is free, and the bits only say where to look. Whoever frees a slot sets its bit
-//! behind that; whoever finds a bit takes the slot by an exchange of the slot's word and clears the bit behind that. A
-//! bit of a slot that turns out to be taken is cleared, and set again when the slot has become free meanwhile. So the
-//! bit of a free slot is missing only between two instructions of a process, and for as long as that process is killed
-//! between them: a search that finds no bit looks at the slots themselves before it says that all are taken.
+//! The word of a slot decides whether it is free; the bits are only hints (invariant 1). A process that frees a slot
+//! sets its bit afterwards; a process that finds a bit takes the slot by an exchange of the slot's word and then clears
+//! the bit. The bit of a slot that turns out to be taken is cleared, and set again when the slot has become free since.
+//! So the bit of a free slot is missing only between two instructions of a process, or for good when that process is
+//! killed between them: a search that finds no bit reads the slots themselves before it reports that all are taken.
 //!
-//! Above the bits stands a bit for each word of them that may not be zero, by the same rules. The lowest free slot is
-//! taken first: what looks at the lines of all processes stops at the highest number that was ever used.
+//! A second level has a bit for each word of the first that may not be zero, by the same rules. The lowest free slot is
+//! taken first, so that a process that reads the lines of all processes stops at the highest number ever used.
 //!
-//! Rejected: a list of slots, whose links a killed process would leave half-way; a latch, which a process can only get
-//! once it has a slot.
+//! Rejected: a list of slots, whose links a killed process would leave half-changed; a latch, since a process needs a
+//! slot before it can get one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The bits, and the bits above them.
+/// The bits, and the second level of bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FreeSlots {
     bits: &'static [AtomicU64],
     above: &'static [AtomicU64],
 }
 
-/// How many words the bits of so many slots are.
+/// Words that hold the bits of `slots` slots.
 fn bit_words(slots: usize) -> usize {
     slots.div_ceil(64)
 }
 
 impl FreeSlots {
-    /// Words needed for so many slots.
+    /// Words needed for `slots` slots.
     pub fn words(slots: usize) -> usize {
         bit_words(slots) + bit_words(bit_words(slots))
     }
 
-    /// Over so many words as [`Self::words`] says, with all slots free. Run once, by the supervisor.
+    /// Makes the bits in [`Self::words`] words, with all slots free. Run once, by the supervisor.
     pub fn create(words: &'static [AtomicU64], slots: usize) -> Self {
         let (bits, above) = words.split_at(bit_words(slots));
         let free = Self { bits, above };
@@ -46,8 +46,8 @@ impl FreeSlots {
     /// Slot `n` has become free.
     pub fn put(&self, n: usize) {
         os::crash::point("process-slot-freed");
-        // SeqCst, here and in `strike` and `first_in`: of a process that sets a bit below and looks above, and one that
-        // clears the bit above and looks below, one sees the other.
+        // SeqCst, here and in `strike` and `first_in`: one process sets a bit below and reads above, another clears the
+        // bit above and reads below; one of them sees the other's store.
         self.bits[n / 64].fetch_or(1 << (n % 64), Ordering::SeqCst);
         let (word, bit) = (&self.above[n / 4096], 1 << (n / 64 % 64));
         if word.load(Ordering::SeqCst) & bit == 0 {
@@ -55,7 +55,7 @@ impl FreeSlots {
         }
     }
 
-    /// Takes the lowest free slot below `within`: `claim` takes one for good, if it is free; `is_free` looks.
+    /// Takes the lowest free slot below `within`: `claim` takes a slot if it is free; `is_free` reads its state.
     pub fn take(&self, within: usize, claim: impl Fn(usize) -> bool, is_free: impl Fn(usize) -> bool) -> Option<usize> {
         while let Some(n) = self.lowest().filter(|n| *n < within) {
             let claimed = claim(n);
@@ -72,7 +72,7 @@ impl FreeSlots {
         (0..self.above.len()).find_map(|n| self.first_in(n))
     }
 
-    /// The lowest slot with a bit among the words that word `n` above stands for.
+    /// The lowest slot with a bit, among the words that word `n` of the second level covers.
     fn first_in(&self, n: usize) -> Option<usize> {
         loop {
             let seen = self.above[n].load(Ordering::SeqCst);
@@ -136,7 +136,7 @@ mod tests {
         };
         state[0].store(false, Ordering::SeqCst); // its process died before it cleared the bit
         assert_eq!([take(), take(), take()], [Some(1), Some(2), None]);
-        // Its owner leaves between the failed claim and the look behind the bit.
+        // Its owner leaves between the failed claim and the second read of the slot.
         f.put(0);
         let late = f.take(3, |_| state[0].swap(true, Ordering::SeqCst), |_| state[0].load(Ordering::SeqCst));
         assert_eq!((late, take()), (Some(0), Some(0)));

@@ -15,55 +15,53 @@ use crate::{ProcessSlot, Processes};
 
 /// A process of the instance: a server process, a background process, or a thread of a test.
 ///
-/// One thread uses it. Dropping it leaves the instance in order; a process that is killed is cleaned up behind, and so
-/// is one that panics: its slot stays as it is.
+/// One thread uses it. Dropping it leaves the instance in order. PMON cleans up after a process that is killed, and
+/// after one that panics, whose slot stays as it is.
 #[derive(Debug)]
 pub struct Process {
     pub(crate) all: &'static Processes,
     pub(crate) number: u32,
     pub(crate) client: Client,
     pub(crate) stats: &'static StatLine,
-    /// Looked up once: an execution asks for it a dozen times.
+    /// Kept here because an execution reads it a dozen times.
     pub(crate) session: &'static SessionSlot,
     pub(crate) undo: &'static UndoLog,
     pub(crate) section_ids: Cell<u32>,
-    /// True once it has cleaned up behind a dead process.
+    /// True once it has cleaned up after a dead process.
     pub(crate) cleaning: Cell<bool>,
-    /// How many rollbacks it has interrupted for those of others.
+    /// The rollbacks that it has interrupted to clean up after other processes.
     pub(crate) depth: Cell<u32>,
-    /// When it last looked for the dead by itself, by the monotonic clock.
+    /// When it last looked for dead processes, by the monotonic clock.
     pub(crate) looked: Cell<u64>,
-    /// True in a parse call: what it parses itself is part of it.
+    /// True in a parse call: a parse within it is part of it.
     pub(crate) parsing: Cell<bool>,
     /// The parse call in progress, where it is timed.
     pub(crate) parse_began: Cell<Option<wait::ParseBegan>>,
-    /// When the processor time of the session was read last.
+    /// The last reading of the session's processor time.
     pub(crate) cpu_noted: Cell<crate::times::Moment>,
     /// Whether parses are timed.
     pub(crate) timed: Cell<bool>,
-    /// Bytes from which on it does not wait any longer for another session to give memory back; 0: nobody is waited
-    /// for.
+    /// Bytes of the own heap from which on it waits for another session to give memory back; 0 while it waits for none.
     pub(crate) patience: Cell<u64>,
-    /// The most bytes that a check in this call has seen.
+    /// The most bytes that a check in this call has found.
     pub(crate) peak: Cell<u64>,
-    /// Above 0 nothing but the end of the session is a reason to stop: see [`Process::unbroken`].
+    /// Above 0 only the end of the session is a reason to stop: see [`Process::unbroken`].
     pub(crate) unbroken: Cell<u32>,
     pub(crate) usage: crate::limits::Usage,
 }
 
 impl Process {
-    /// For loops that wait for what another process has and no latch guards, such as a pinned buffer, each time round.
-    /// When this process is the cleaner, the owner may have died after the one that is being cleaned up behind, and
-    /// nobody else would free it. Latches: none held on entry or return.
+    /// For loops that wait for something that another process owns without a latch, such as a pinned buffer; called in
+    /// every turn. When this process is the cleaner, the owner may have died after the process being cleaned up, and no
+    /// other process would free it. Latches: none held on entry or return.
     pub fn help_the_dead(&self) {
         if self.cleaning.get() {
             self.all.free_pins_behind_the_dead(self);
         }
     }
 
-    /// For loops that take long and wait for nobody, each time round: a cleaner cleans up behind processes that have
-    /// died meanwhile, twenty times a second at most. The caller holds no latch, no pin and no borrow that a hook
-    /// needs.
+    /// For long loops without waits, called in every turn: a cleaner cleans up after processes that have died since, at
+    /// most twenty times a second. The caller holds no latch, no pin and no borrow that a hook needs.
     pub fn look_for_the_dead(&self) {
         if self.cleaning.get() {
             self.all.look_for_the_dead(self);
@@ -77,7 +75,7 @@ impl Process {
         self.number
     }
 
-    /// The session number (SID): equal to the process number, since each process has one session.
+    /// The session number (SID): equal to the process number, since each process has one session (invariant 7).
     #[inline]
     #[must_use]
     pub fn sid(&self) -> u32 {
@@ -117,7 +115,7 @@ impl Process {
         self.session
     }
 
-    /// Its latches, below sections: for gets whose changes need no micro-undo.
+    /// Its latches, without sections: for gets whose changes need no micro-undo.
     #[inline]
     #[must_use]
     pub fn latches(&self) -> &Client {
@@ -147,15 +145,14 @@ impl Process {
         self.count(Stat::PhysicalWriteTotalBytes, bytes);
     }
 
-    /// Microseconds that it, and those who had its place before, waited in the classes of [`wait::CHARGED`]: for
-    /// differences.
+    /// Microseconds that the slot's owners have waited in the classes of [`wait::CHARGED`], for differences.
     #[inline]
     #[must_use]
     pub fn charged_us(&self) -> [u64; wait::CHARGED.len()] {
         self.client.waiter().totals.charged_us()
     }
 
-    /// Nanoseconds that it, and those who had its place before, waited in all: for differences.
+    /// Nanoseconds that the slot's owners have waited, for differences.
     #[inline]
     #[must_use]
     pub fn waited_ns(&self) -> u64 {
@@ -196,14 +193,14 @@ impl Process {
         Section::new(self, self.client.write(v, at, why))
     }
 
-    /// Reads optimistically: counted as a get, a failed check as a miss, after a number of them a real get.
+    /// Reads optimistically: counts as a get, a failed check as a miss; after a number of misses it gets the latch.
     #[inline]
     pub fn read_versioned<R>(&self, v: &Versioned, at: Where, f: impl FnMut() -> R) -> R {
         self.client.read(v, at, f)
     }
 
-    /// As [`Process::lock`], where the get protects nothing: a design of a generation makes it, and its published
-    /// number of gets counts it. `docs/IMITATED_GETS.md` lists every place with its source.
+    /// As [`Process::lock`], for a get that protects nothing: the design of a generation makes it, and that design's
+    /// published number of gets includes it. `docs/IMITATED_GETS.md` lists every place with its source.
     #[inline]
     pub fn imitated_get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Section<'a> {
         self.lock(latch, at, why)
@@ -245,11 +242,11 @@ impl Process {
         WaitGuard { process: self, event, started_ns, timed_out: Cell::new(false) }
     }
 
-    /// Fails when the session was killed (ORA-00028, every time), when the user pressed the key (ORA-01013, once), when
-    /// there is too much memory: in this process (ORA-04030, until there is less), or in the instance while this
-    /// session has the most (ORA-04036, once), or when more was used than the profile allows (see [`crate::Limits`]).
+    /// Fails when the session was killed (ORA-00028, every time), on a break from the client (ORA-01013, once), when
+    /// this process has too much memory (ORA-04030, until it has less), when the instance has too much and this session
+    /// the most (ORA-04036, once), or beyond the limits of the profile (see [`crate::Limits`]).
     ///
-    /// One relaxed load when nothing is asked and the heap has not grown by a megabyte: cheap enough for every row.
+    /// One relaxed load when there is no request and the heap has not grown by a megabyte: cheap enough for every row.
     ///
     /// # Errors
     /// ORA-00028, ORA-01013, ORA-04030, ORA-04036, ORA-02392 to ORA-02395.
@@ -258,13 +255,13 @@ impl Process {
         if self.session().is_asked() { self.cancelled() } else { Ok(()) }
     }
 
-    /// Whether the session is to stop, without taking the request: for waits below what can return an error.
+    /// Whether the session should stop, without taking the request: for waits in functions that cannot return an error.
     #[must_use]
     pub fn is_asked_to_stop(&self) -> bool {
         self.session().is_asked_to_stop()
     }
 
-    /// As [`Self::check_cancel`], and also true, once, when the session is asked to tell what it has done so far.
+    /// As [`Self::check_cancel`]; also true, once, when the session should publish the progress of its statements.
     ///
     /// # Errors
     /// As [`Self::check_cancel`].
@@ -279,9 +276,8 @@ impl Process {
         Ok(self.session().take_tell())
     }
 
-    /// Runs what must not be broken off in the middle, such as taking back what a statement has done:
-    /// [`Self::check_cancel`] fails in it only when the session was killed. A break, and too much memory, are found by
-    /// the first check behind it.
+    /// Runs work that must not be interrupted, such as the rollback of a statement: inside it [`Self::check_cancel`]
+    /// fails only when the session was killed. A break and too much memory are found by the first check after it.
     pub fn unbroken<R>(&self, body: impl FnOnce() -> R) -> R {
         self.unbroken.set(self.unbroken.get() + 1);
         let result = body();
@@ -310,7 +306,7 @@ impl Process {
         }
     }
 
-    /// The number to hand to [`Self::sleep`]: read it, look whether there is anything to wait for, then sleep.
+    /// The number to pass to [`Self::sleep`]: read it, check whether there is something to wait for, then sleep.
     #[must_use]
     pub fn posts(&self) -> u32 {
         self.client.waiter().slot.posts()
@@ -318,7 +314,7 @@ impl Process {
 
     /// Sleeps until posted since `seen` or until the time is up; true when posted. May return early with false.
     ///
-    /// The caller has begun a wait, and loops: what it waits for, `check_cancel`, its own deadline.
+    /// The caller has begun a wait and checks in a loop: its condition, `check_cancel`, its own deadline.
     pub fn sleep(&self, seen: u32, timeout: Option<Duration>) -> bool {
         self.client.waiter().slot.sleep(seen, timeout)
     }
@@ -337,7 +333,7 @@ impl Process {
         self.section_ids.set(self.section_ids.get() & !(1 << id));
     }
 
-    /// Undoes all open sections of a thread that panics: its changes must not be seen half-done.
+    /// Rolls back all open sections of a thread that panics: its changes must not be seen half-done (invariant 6).
     #[cold]
     pub(crate) fn roll_back_panicking(&self) {
         self.undo().roll_back(self.sga());
@@ -355,7 +351,7 @@ pub struct WaitGuard<'a> {
 }
 
 impl WaitGuard<'_> {
-    /// Says that the wait ends because its time is up.
+    /// Marks the wait as ended by its time-out.
     pub fn timed_out(&self) {
         self.timed_out.set(true);
     }
@@ -366,13 +362,13 @@ impl WaitGuard<'_> {
     }
 }
 
-/// A wait behind which the session tells what its statements have done.
+/// After a wait as long as this, the session publishes the progress of its statements.
 const LONG_NS: u64 = 1_000_000_000;
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         let ns = self.process.client.waiter().end(self.event, self.started_ns, self.timed_out.get());
-        // Readers add a wait in progress to its statement: what it came to is told as soon as may be.
+        // Readers add a wait in progress to its statement, so its time is published soon after its end.
         let is_calls = self.event.class() != wait::WaitClass::Idle || self.event == Event::PlSqlLockTimer;
         if ns >= LONG_NS && is_calls {
             self.process.session().ask_to_tell();
@@ -380,7 +376,7 @@ impl Drop for WaitGuard<'_> {
     }
 }
 
-// A `Process` is used by one thread at a time and may move between threads; it holds no address of one.
+// A `Process` is used by one thread at a time and may move between threads; it holds no address of a thread.
 const _: () = {
     const fn may_move<T: Send>() {}
     may_move::<Process>();

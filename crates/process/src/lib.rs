@@ -1,14 +1,14 @@
 //! Process and session slots, micro-undo and death clean-up of Latchwork.
 //!
-//! Every process of an instance has a slot in the SGA: who it is, what it waits for, what it holds, what it counted,
-//! and a small log of the words it is changing. A process hands its own [`Process`] down through every call; whatever
-//! it gets or changes through it can be put right after `kill -9` at any instruction.
+//! Every process of an instance has a slot in the SGA: its identity, its wait, its holds, its counts, and a small log
+//! of the words it is changing. A process passes its own [`Process`] down through every call; everything it gets or
+//! changes through that handle can be cleaned up after `kill -9` at any instruction.
 //!
 //! **Micro-undo.** A structure that a latch protects is changed through a [`Section`], which notes the place and the
 //! old value of each word before it stores the new one. The end of a section empties the log with one store, and only
-//! then is the latch freed. When a process dies, [`Processes::cleanup`] puts the old words of its open sections back,
-//! newest first, then frees its latches, then runs the hooks of the crates above. No structure needs recovery code of
-//! its own.
+//! then is the latch freed. When a process dies, [`Processes::cleanup`] restores the old words of its open sections,
+//! newest first, then frees its latches, then runs the hooks of the crates above. No structure needs its own recovery
+//! code.
 //!
 //! | state of a slot | what may be trusted | way out |
 //! |---|---|---|

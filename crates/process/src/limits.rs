@@ -1,19 +1,18 @@
 //! What a session may use: the limits of its user's profile on processor time and logical reads.
 //!
-//! A session with such limits has a bit set in its word of requests, so [`Process::check_cancel`] looks at the limits
-//! where it looks
-//! for a request to stop. A session without limits pays nothing. What was used is the process's own statistics and
-//! its thread's clock.
+//! A session with such limits has a bit set in its word of requests, so [`Process::check_cancel`] checks the limits
+//! where it checks for a request to stop. A session without limits pays nothing. The used amounts are the statistics of
+//! the process and the processor time of its thread.
 
 use crate::Process;
 use std::cell::Cell;
 use types::{Ora, Result};
 use wait::Stat;
 
-/// The processor's clock is looked at once in so many checks: it costs a call of the system.
+/// Checks between two readings of the clock of processor time, which costs a system call.
 const CHECKS_FOR_A_LOOK: u32 = 16;
 
-/// The most that a session, and a call of it, may use; `None` for no limit.
+/// The most that a session, and one of its calls, may use; `None` for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     pub session_cpu_ns: Option<u64>,
@@ -47,7 +46,7 @@ impl Process {
         self.session().set_limited(limits != Limits::default());
     }
 
-    /// Begins a call of a session that may have limits.
+    /// Begins a call; limits of the session apply to it.
     pub fn begin_limited_call(&self) {
         let limits = self.usage.limits.get();
         if limits.call_cpu_ns.is_none() && limits.call_reads.is_none() {
@@ -61,7 +60,7 @@ impl Process {
         });
     }
 
-    /// Fails when the session has used up what it may use in all.
+    /// Fails when the session has used up its limits.
     ///
     /// # Errors
     /// ORA-02392, ORA-02394.
@@ -80,7 +79,7 @@ impl Process {
         Ok(())
     }
 
-    /// Fails when the call, or the session, has used more than it may.
+    /// Fails when the call or the session has exceeded a limit.
     pub(crate) fn check_limits(&self) -> Result<()> {
         let ends = self.usage.ends.get();
         let reads = self.stats().get(Stat::SessionLogicalReads);

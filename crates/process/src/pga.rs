@@ -1,15 +1,15 @@
-//! Memory of processes: what each has, what all have together, and the limits.
+//! Memory of processes: of each, of all together, and the limits (invariant 9).
 //!
 //! Every process has a line with the bytes of its heap. Its own allocator writes them (`os::heap`), and sets a bit of
 //! the session's slot for each [`STEP`] of growth. [`Process::check_cancel`], which every loop calls, finds the bit and
 //! comes here: the process compares its own bytes with the limit of one process, and the sum of all lines with the
-//! limit of the instance. So what is compared is all that the heap has, wherever it was asked for, and nothing is added
-//! up while memory does not grow.
+//! limit of the instance. So the whole heap is compared, whatever code allocated it, and no sum is computed while
+//! memory does not grow.
 //!
-//! Above the limit of the instance the call that has the most memory ends. Oracle goes by untunable memory there; a
-//! work area of this executor does not shrink once it has its size, so all memory counts. An idle session that has more
-//! than twice as much as any call is ended instead, as Oracle ends sessions when aborted calls do not help: what it
-//! keeps in its packages would end one small call after the other. SYS and background processes are counted, and never
+//! Above the limit of the instance the call that has the most memory ends. Oracle chooses by untunable memory; a work
+//! area of this executor does not shrink once it has its size, so all memory counts. An idle session that has more than
+//! twice as much as any call is ended instead, as Oracle ends sessions when aborted calls do not help: otherwise the
+//! memory of its packages would end one small call after the other. SYS and background processes are counted but never
 //! chosen.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,20 +22,21 @@ use wait::Event;
 use crate::session::{Cancel, GROWN};
 use crate::{Process, Processes, SessionSlot, SessionStatus};
 
-/// How much a heap grows between two looks at the sum.
+/// Growth of a heap between two checks of the sum.
 const STEP: u64 = 1 << 20;
 
-/// How much a session may grow while another one, which has more, was asked to stop and has not done so yet.
+/// Growth allowed to a session while a larger one was asked to stop and has not done so yet.
 const PATIENCE: u64 = 16 << 20;
 
-/// The least for which an idle session is ended.
+/// The least memory for which an idle session is ended.
 const IDLE: u64 = 16 << 20;
 
-/// How long it then waits for that, and how often it looks.
+/// The longest wait for that, and the interval of checks.
 const WAIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How much a call must have had, and freed, for its memory to be given back: less is taken again by the next call.
+/// Memory that a call must have used and freed before it is returned to the operating system: less is taken again by
+/// the next call.
 const GIVEN_BACK: u64 = 16 << 20;
 
 sga_struct! {
@@ -47,14 +48,14 @@ sga_struct! {
         pad: [AtomicU64; 6],
     }
 
-    /// The limits, 0 for none, and what was seen.
+    /// The limits, 0 for none, and the figures of the instance.
     #[derive(Debug)]
     pub(crate) struct PgaTotals {
         limit: AtomicU64,
         limit_of_one: AtomicU64,
-        /// The highest sum that was seen.
+        /// The highest sum found.
         most: AtomicU64,
-        /// Calls and sessions that were given up for it.
+        /// Calls and sessions ended because of the limit.
         given_up: AtomicU64,
         pad: [AtomicU64; 4],
     }
@@ -80,11 +81,11 @@ pub struct PgaLimits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pga {
     pub used: u64,
-    /// The most there were. Of all processes the highest sum that was seen.
+    /// The most it has had; for all processes the highest sum found.
     pub most: u64,
 }
 
-/// A session that might be asked to give memory back.
+/// A session that may be asked to free memory.
 #[derive(Clone, Copy)]
 struct Holder {
     sid: u32,
@@ -96,13 +97,13 @@ impl Processes {
         &self.pga[number as usize - 1]
     }
 
-    /// Changes the limits for all processes; each looks at them when it grows.
+    /// Changes the limits for all processes; each compares when its heap grows.
     pub fn set_pga_limits(&self, limits: PgaLimits) {
         self.pga_all.limit.store(limits.instance, Ordering::Relaxed);
         self.pga_all.limit_of_one.store(limits.process, Ordering::Relaxed);
     }
 
-    /// The heap of a process, as it last told: within 64 KB while a call runs, exactly between calls. Zeros where the
+    /// The heap of a process, as last published: within 64 KB during a call, exact between calls. Zeros where the
     /// program does not count.
     #[must_use]
     pub fn pga(&self, number: u32) -> Pga {
@@ -118,7 +119,7 @@ impl Processes {
         Pga { used, most: self.pga_all.most.load(Ordering::Relaxed).max(used) }
     }
 
-    /// How many calls and sessions were given up because of the limit of the instance.
+    /// Calls and sessions ended because of the limit of the instance.
     #[must_use]
     pub fn pga_given_up(&self) -> u64 {
         self.pga_all.given_up.load(Ordering::Relaxed)
@@ -126,7 +127,7 @@ impl Processes {
 }
 
 impl Process {
-    /// Has the calling thread's heap counted as this process's, if the program counts.
+    /// Counts the calling thread's heap as this process's, if the program counts.
     pub(crate) fn watch_heap(&self) {
         let line = self.all.pga_line(self.number);
         os::heap::watch(os::heap::HeapWatch {
@@ -144,12 +145,13 @@ impl Process {
         line.clear();
     }
 
-    /// Tells what its heap has, exactly; returns the bytes. 0 where the program does not count.
+    /// Publishes the exact size of the heap and returns it in bytes. 0 where the program does not count.
     pub fn tell_heap(&self) -> u64 {
         os::heap::tell_used()
     }
 
-    /// Tells the heap's bytes at the end of a call, and gives back to the operating system what a large call has freed.
+    /// Publishes the heap's bytes at the end of a call, and returns memory that a large call has freed to the operating
+    /// system.
     pub fn end_call_of_heap(&self) {
         let used = os::heap::tell_used();
         if self.peak.replace(0).saturating_sub(used) > GIVEN_BACK {
@@ -168,7 +170,7 @@ impl Process {
         let all = self.all.pga_all;
         let most = all.limit_of_one.load(Ordering::Relaxed);
         if most != 0 && own > most && !self.slot().is_background() {
-            // Whoever handles this and goes on to take memory meets it again at once.
+            // Code that handles this error and goes on allocating gets it again at the next check.
             self.session.set_grown();
             return Err(Ora::with(4030, &[&(own - most), &"koh-kghu call ", &"process heap"]));
         }
@@ -184,12 +186,12 @@ impl Process {
         self.bring_down(own, limit)
     }
 
-    /// All processes together have too much: a call ends, or an idle session.
+    /// The processes together have too much memory: a call ends, or an idle session.
     ///
     /// # Errors
-    /// ORA-04036 when it is the call of this process.
+    /// ORA-04036 when the call of this process ends.
     fn bring_down(&self, own: u64, limit: u64) -> Result<()> {
-        // What is on its way back is waited for, before anybody else is asked.
+        // Wait for memory that is already being freed before asking another session.
         if self.leaving() > self.all.pga_total().used.saturating_sub(limit) {
             return self.bear_with(own, limit);
         }
@@ -237,17 +239,17 @@ impl Process {
             session.status() != SessionStatus::Killed && self.all.cancel(sid, session.serial(), Cancel::Killed);
         let os_pid = slot.state().1;
         if is_new && os_pid != os::process::own_id() {
-            // It waits at its connection, where this wakes it. The process may have ended already.
+            // The session waits at its connection; the signal wakes it. The process may have ended already.
             let _ = os::process::kill(os_pid, os::signal::SIGTERM);
         }
         is_new
     }
 
-    /// Another session has been asked. This one may grow a little meanwhile, and then waits for the other to give its
-    /// memory back. Waits: `acknowledge over PGA limit`.
+    /// Another session has been asked. This one may grow by [`PATIENCE`], and then waits for the other to free its
+    /// memory. Waits: `acknowledge over PGA limit`.
     ///
     /// # Errors
-    /// ORA-04036 when the other one does not.
+    /// ORA-04036 when the other session does not free it in time.
     fn bear_with(&self, own: u64, limit: u64) -> Result<()> {
         if self.patience.get() == 0 {
             self.patience.set(own + PATIENCE);
@@ -265,25 +267,25 @@ impl Process {
             }
             self.sleep(self.posts(), Some(LOOK));
         }
-        // It may be asked for its own sake now, which the next check finds.
+        // This session may have been asked itself; the next check finds that.
         if self.is_asked_to_stop() { Ok(()) } else { Err(self.gives_up()) }
     }
 
-    /// Bytes of other sessions that were killed, or were asked to end their calls for the sake of memory.
+    /// Bytes of other sessions that were killed, or were asked to end their calls because of memory.
     fn leaving(&self) -> u64 {
         let is_asked = |s: &SessionSlot| s.status() == SessionStatus::Killed || s.is_asked_for_memory();
         let others = self.all.live().map(|(sid, _)| sid).filter(|sid| *sid != self.sid());
         others.filter(|sid| self.all.session(*sid).is_some_and(is_asked)).map(|sid| self.all.pga(sid).used).sum()
     }
 
-    /// The sessions that may be asked, and what they have.
+    /// The sessions that may be asked, with their memory.
     fn holders(&self) -> impl Iterator<Item = Holder> {
         let subject = self.all.live().map(|(sid, _)| sid).filter(|sid| self.is_subject(*sid));
         subject.map(|sid| Holder { sid, bytes: self.all.pga(sid).used })
     }
 
-    /// Whether the limit of the instance is for this session: neither a background process nor SYS. Nothing can be
-    /// asked of a session that was killed.
+    /// Whether this session is subject to the limit of the instance: neither a background process, nor SYS, nor a
+    /// killed session, which cannot be asked again.
     fn is_subject(&self, sid: u32) -> bool {
         let of_user = |s: &SessionSlot| s.user.load(Ordering::Relaxed) != 0 && s.status() != SessionStatus::Killed;
         self.all.slot(sid).is_some_and(|slot| !slot.is_background()) && self.all.session(sid).is_some_and(of_user)

@@ -1,4 +1,4 @@
-//! All processes of an instance, and the latches everybody has.
+//! All processes of an instance, and the latches of all crates.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -14,16 +14,16 @@ use crate::session::{Cancel, SessionSlot};
 use crate::slots::{Owner, ProcessSlot, ProcessState};
 use crate::undo::UndoLog;
 
-/// How many processes an instance may have.
+/// The size of the process table.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessConfig {
     /// The parameter `processes`: user and background processes together.
     pub processes: u32,
-    /// The designs in force, which latch names and numbers follow.
+    /// The generation of designs, which latch names and numbers follow.
     pub generation: Generation,
 }
 
-/// Where the areas of processes lie.
+/// The places of the areas of processes.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessLayout {
     slots: SgaSlice<ProcessSlot>,
@@ -52,8 +52,8 @@ impl ProcessLayout {
             slots: b.reserve("processes", n),
             sessions: b.reserve("sessions", n),
             waits: b.reserve("session waits", n),
-            // Three more than there are processes: the totals of those that are gone, users' and background processes',
-            // and of those that write the log in the place of LGWR.
+            // Three more than processes: the totals of ended user sessions, of ended background processes, and of the
+            // processes that write the log in place of LGWR.
             totals: b.reserve("event statistics per sess", n + 3),
             stats: b.reserve("sess statistics", n + 3),
             undo: b.reserve("micro-undo logs", n),
@@ -70,7 +70,7 @@ impl ProcessLayout {
     }
 }
 
-/// The children of a latch, as the crate that has them keeps them.
+/// The children of a latch, in the form in which their crate keeps them.
 #[derive(Clone, Copy, Debug)]
 pub enum LatchSet {
     /// A row of latches.
@@ -90,7 +90,7 @@ impl LatchSet {
     }
 }
 
-/// All processes of an instance. Made once by the supervisor and inherited by every process it forks.
+/// All processes of an instance. Created once by the supervisor and inherited by every process it forks.
 #[derive(Debug)]
 pub struct Processes {
     pub(crate) sga: &'static Sga,
@@ -105,11 +105,12 @@ pub struct Processes {
     pub(crate) pga_all: &'static PgaTotals,
     pub(crate) free: FreeSlots,
     parents: &'static [Versioned],
-    /// Odd while the totals of a session move to those of the dead: readers of both see each count once.
+    /// Odd while the totals of a session move to those of ended sessions: readers of both see each count once
+    /// (invariant 8).
     pub(crate) folding: &'static Versioned,
     pub(crate) hooks: Mutex<Vec<Arc<Hook>>>,
     pub(crate) leave_hooks: Mutex<Vec<LeaveHook>>,
-    /// Whom this process has begun to clean up behind.
+    /// The dead processes that this process has begun to clean up after.
     pub(crate) dying: Mutex<Vec<Dying>>,
     children: Mutex<Vec<(LatchName, LatchSet)>>,
 }
@@ -169,7 +170,7 @@ impl Processes {
         self.slots.len() as u32
     }
 
-    /// The slot of a process; `None` for a number that is none.
+    /// The slot of a process; `None` for an unknown number.
     #[must_use]
     pub fn slot(&self, number: u32) -> Option<&'static ProcessSlot> {
         self.slots.get((number as usize).checked_sub(1)?)
@@ -228,7 +229,7 @@ impl Processes {
         self.owner_by_os_pid(os_pid).map(Owner::number)
     }
 
-    /// Makes a slot free for the next process that attaches; `from` is the state in which the caller has it.
+    /// Makes a slot free for the next process that attaches; `from` is the state that the caller has set.
     pub(crate) fn free_slot(&self, number: u32, from: ProcessState) {
         let n = number as usize - 1;
         if self.slots[n].to(from, ProcessState::Free) {
@@ -243,13 +244,13 @@ impl Processes {
         }
     }
 
-    /// Asks a session to stop: it sees so at its next [`crate::Process::check_cancel`]. False when there is no such
-    /// session.
+    /// Asks a session to stop; the session finds the request at its next [`crate::Process::check_cancel`]. False when
+    /// there is no such session.
     pub fn cancel(&self, sid: u32, serial: u64, why: Cancel) -> bool {
         self.cancel_call(sid, serial, why, crate::session::EVERY_CALL)
     }
 
-    /// As [`Self::cancel`], for call number `call` of the session's client alone.
+    /// As [`Self::cancel`], for call number `call` of the session's client only.
     pub fn break_call(&self, sid: u32, serial: u64, call: u64) -> bool {
         self.cancel_call(sid, serial, Cancel::Break, call)
     }
@@ -266,25 +267,25 @@ impl Processes {
         }
     }
 
-    /// The latch of a name that has no children, or the parent of those that have: with a version, for designs that
-    /// read it so.
+    /// The latch of a name without children, or the parent of the children, with its version: for designs that read it
+    /// without a get.
     #[inline]
     #[must_use]
     pub fn versioned_latch(&self, name: LatchName) -> &'static Versioned {
         &self.parents[name as usize]
     }
 
-    /// The latch of a name that has no children, or the parent of those that have.
+    /// The latch of a name without children, or the parent of the children.
     #[inline]
     #[must_use]
     pub fn latch(&self, name: LatchName) -> &'static Latch {
         self.parents[name as usize].latch()
     }
 
-    /// Tells the views of the children of a latch. The caller has formatted them, numbered from 1.
+    /// Registers the children of a latch for the views. The caller has formatted them, numbered from 1.
     ///
     /// # Panics
-    /// Another thread panicked in here.
+    /// Another thread panicked under the lock of the list.
     pub fn register_children(&self, name: LatchName, children: LatchSet) {
         self.children.lock().expect("no panic under this lock").push((name, children));
     }
@@ -292,7 +293,7 @@ impl Processes {
     /// The sets of children of a name.
     ///
     /// # Panics
-    /// Another thread panicked in here.
+    /// Another thread panicked under the lock of the list.
     #[must_use]
     pub fn children(&self, name: LatchName) -> Vec<LatchSet> {
         let all = self.children.lock().expect("no panic under this lock");

@@ -1,16 +1,15 @@
-//! What a cache of another size would have missed: for the buffer cache and the library cache.
+//! Estimated misses of a cache of another size, for the buffer cache and the library cache (invariant 10).
 //!
-//! A get is followed when a hash of its key is below a limit, so that of every so many keys one is followed, with all
-//! its gets: the number of other keys of the sample between two gets of a key, times so many, is its reuse distance
-//! (Waldspurger et al., "Efficient MRC Construction with SHARDS"). A process notes such gets in a ring of its own, with
-//! plain stores; every other get costs a multiplication and a comparison with a word that nobody writes. Whoever runs
-//! the [`Simulator`], MMNL, takes the notes of all processes, puts them in an order in which each gets on evenly, as
-//! they did, and plays them on a list of keys by last use: a get whose reuse distance is below a size would have been a
-//! hit in a cache of that size. Where a ring turns faster than it is read, the simulator comes more often, and then
-//! follows fewer keys.
+//! A get is followed when a hash of its key is below a limit, so one key in `rate` is followed, with all its gets. The
+//! number of other sampled keys between two gets of a key, times `rate`, is its reuse distance (Waldspurger et al.,
+//! "Efficient MRC Construction with SHARDS"). A process notes such gets in its own ring, with plain stores; every other
+//! get costs a multiplication and a comparison with a word that is rarely written. MMNL runs the [`Simulator`]: it
+//! takes the notes of all processes, interleaves them evenly, and plays them on a list of keys by last use. A get whose
+//! reuse distance is below a size would have been a hit in a cache of that size. When a ring is overwritten before it
+//! is read, the simulator runs more often, and then follows fewer keys.
 //!
-//! The list is true LRU; the caches are not quite. So what is estimated is how many times the misses of the present
-//! size there would be.
+//! The list is true LRU; the caches are not quite. The estimate is therefore a ratio: the misses of a size over those
+//! of the present size.
 
 use crate::Process;
 use sga::{Sga, SgaBuilder, SgaSlice};
@@ -20,14 +19,14 @@ use std::time::Duration;
 /// Sizes that are estimated, from small to large.
 pub const REUSE_SIZES: usize = 20;
 
-/// Gets that a process notes before the first are overwritten: a power of two.
+/// Gets that a process notes before the oldest are overwritten: a power of two.
 const RING: usize = 512;
 /// Words of a cache line.
 const LINE: usize = 8;
-/// Where the results are behind the limit's own line: gets that were followed, then misses by size.
+/// Index of the results, after the limit's own line: followed gets, then misses by size.
 const RESULTS: usize = LINE;
 
-/// Where the number of keys on the list is, behind the results.
+/// Index of the number of keys on the list, after the results.
 const KNOWN: usize = RESULTS + 1 + REUSE_SIZES;
 
 const SOONEST: Duration = Duration::from_millis(20);
@@ -62,12 +61,12 @@ pub struct Reuse {
     rings: &'static [AtomicU32],
 }
 
-/// What was estimated so far.
+/// The estimates so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reused {
-    /// Gets that were followed, times the keys that each stands for.
+    /// Followed gets, times the keys that each stands for.
     pub gets: u64,
-    /// Of these, what a cache of each size would have missed.
+    /// Of these, the misses of a cache of each size.
     pub misses: [u64; REUSE_SIZES],
     /// Keys that a cache of the largest size would have now.
     pub known: u64,
@@ -76,19 +75,19 @@ pub struct Reused {
 /// Whether gets are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Following {
-    /// No, and no memory is kept for it.
+    /// No; no memory is kept for it.
     Off,
-    /// No, but all memory that it needs is there.
+    /// No; but all the memory it needs is allocated.
     Ready,
     On,
 }
 
-/// The cache as the simulator sees it: what each size has room for, from small to large, and what is in it now.
+/// The cache as the simulator sees it: the capacity of each size, from small to large, and the present contents.
 pub struct Simulated<'a> {
     pub sizes: [usize; REUSE_SIZES],
-    /// The place of the present size.
+    /// The index of the present size.
     pub present: usize,
-    /// Keys that are followed of the present size, at first and at least.
+    /// Followed keys of the present size: at first, and at least.
     pub followed: (usize, usize),
     pub keys: &'a mut dyn Iterator<Item = u32>,
 }
@@ -109,13 +108,13 @@ fn hash(key: u32) -> u64 {
 }
 
 impl Reuse {
-    /// Finds its areas; nothing is followed at first.
+    /// Finds its areas; no get is followed at first.
     pub fn create(sga: &'static Sga, layout: &ReuseLayout) -> Reuse {
         let words = sga.slice(layout.words);
         Reuse { limit: &words[0], words, counts: sga.slice(layout.counts), rings: sga.slice(layout.rings) }
     }
 
-    /// Notes a get of a key, if it is one that is followed. Latches: none; writes the process's own lines only.
+    /// Notes a get of a key if the key is followed. Latches: none; writes the process's own lines only.
     #[inline]
     pub fn note(&self, p: &Process, key: u32) {
         if hash(key) < self.limit.load(Ordering::Relaxed) {
@@ -128,7 +127,7 @@ impl Reuse {
     fn note_followed(&self, slot: usize, key: u32) {
         let (count, ring) = (&self.counts[slot * LINE], &self.rings[slot * RING..][..RING]);
         let n = count.load(Ordering::Relaxed);
-        // A key that is got again and again is got once for the list.
+        // Consecutive gets of one key are noted once.
         if n > 0 && ring[(n - 1) as usize % RING].load(Ordering::Relaxed) == key {
             return;
         }
@@ -140,14 +139,14 @@ impl Reuse {
         &self.words[RESULTS..]
     }
 
-    /// What was estimated since the instance started.
+    /// The estimates since the instance started.
     pub fn read(&self) -> Reused {
         let word = |n: usize| self.results()[n].load(Ordering::Relaxed);
         let known = self.words[KNOWN].load(Ordering::Relaxed);
         Reused { gets: word(0), misses: std::array::from_fn(|n| word(1 + n)), known }
     }
 
-    /// Plays what has been noted, and says when to come again.
+    /// Plays the new notes and returns the time until the next call.
     pub fn advise(&self, sim: &mut Simulator, following: Following, cache: Simulated<'_>) -> Duration {
         if following != Following::On {
             self.limit.store(0, Ordering::Relaxed);
@@ -175,10 +174,10 @@ impl Reuse {
     }
 }
 
-/// The list on which the notes are played. One process has it at a time; it is begun anew by a successor.
+/// The list on which the notes are played. One process has it at a time; a successor starts a new one.
 #[derive(Debug, Default)]
 pub struct Simulator {
-    /// Notes that were taken, by process.
+    /// Notes taken so far, by process.
     taken: Vec<u64>,
     /// Followed keys by last use, the latest last.
     list: Vec<u32>,
@@ -188,7 +187,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Keys in the cache, going by those that are followed.
+    /// Estimated keys in the cache, from the followed ones.
     fn known(&self) -> usize {
         self.list.len() * self.rate
     }
@@ -197,7 +196,7 @@ impl Simulator {
         (1 << 32) / self.rate.max(1) as u64
     }
 
-    /// Forgets everything: the cache goes on without being looked at. `keep`: the memory for another beginning stays.
+    /// Ends the simulation. With `keep` the memory for the next one stays allocated.
     fn stop(&mut self, keep: bool, cache: &Simulated<'_>) {
         let (list, taken) = (std::mem::take(&mut self.list), std::mem::take(&mut self.taken));
         *self = Simulator::default();
@@ -209,8 +208,7 @@ impl Simulator {
         }
     }
 
-    /// Begins with the keys that are in the cache: what was missed before anybody looked is no miss when it is got
-    /// again.
+    /// Begins with the keys that are in the cache: a get of a block that was cached before the simulation is no miss.
     fn begin(&mut self, reuse: &Reuse, cache: Simulated<'_>) {
         self.rate = (cache.present() / cache.followed.0).max(1);
         self.every = LATEST;
@@ -221,7 +219,7 @@ impl Simulator {
         reuse.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// The notes since the last time by process, and whether some were overwritten before.
+    /// The notes since the last time, by process, and whether some were overwritten before they were read.
     fn take(&mut self, reuse: &Reuse) -> (Vec<Vec<u32>>, bool) {
         let (mut batches, mut is_behind) = (Vec::new(), false);
         for (slot, taken) in self.taken.iter_mut().enumerate() {
@@ -247,15 +245,15 @@ impl Simulator {
         reuse.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// A get of a key.
+    /// Plays a get of a key.
     fn play(&mut self, key: u32, reuse: &Reuse, cache: &Simulated<'_>) {
         if hash(key) >= self.limit() {
-            return; // noted before fewer were followed
+            return; // noted before the limit was lowered
         }
         let known = self.list.iter().rposition(|have| *have == key);
         let distance = known.map(|place| (self.list.len() - 1 - place) * self.rate);
         let results = reuse.results();
-        // One process adds to the results: nothing is lost between load and store.
+        // Only one process adds to the results, so a load and a store lose nothing.
         let add = |n: usize| results[n].store(results[n].load(Ordering::Relaxed) + self.rate as u64, Ordering::Relaxed);
         add(0);
         let is_missed = |n: &usize| distance.is_none_or(|d| d >= cache.sizes[*n]);

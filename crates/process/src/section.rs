@@ -9,18 +9,19 @@ use crate::undo::Word;
 
 /// A latch held exclusively, with the right to change what it protects.
 ///
-/// Dropping it makes its changes final and then frees the latch. Sections may nest and end in any order; each ends for
-/// itself. Changes under two latches that must stay together are ended by [`Section::end_with`].
+/// Dropping it makes its changes final and then frees the latch. Sections may nest and end independently in any order.
+/// Changes under two latches that must become final together are ended by [`Section::end_with`].
 ///
-/// What is held may be a mutex instead: [`MutexSection`].
+/// The hold may be that of a mutex instead: [`MutexSection`].
 #[derive(Debug)]
 #[must_use = "the latch is freed at once when this is dropped"]
 pub struct Section<'a, H = Held<'a>> {
     process: &'a Process,
-    /// Freed after `drop` has committed: fields are dropped after the value.
+    /// Freed after `drop` has committed: fields are dropped after the value (invariant 4).
     held: H,
-    /// Bits 0–7 the section's number. Bit 8: begun by a destructor while a panic unwinds; such work is meant, and is
-    /// kept. One word: a handle is moved about, and what was stored in pieces is slow to load whole.
+    /// Bits 0–7: the section's number. Bit 8: begun by a destructor while a panic unwinds; the changes of such a
+    /// section are kept. One word: the handle is copied often, and narrow stores followed by one wide load defeat store
+    /// forwarding.
     id: u32,
 }
 
@@ -42,14 +43,15 @@ impl<'a, H> Section<'a, H> {
         self.id as u8
     }
 
-    /// Stores `new`, having noted the old word: if the process dies before the section ends, the old word comes back.
+    /// Notes the old word and then stores `new` (invariant 3). If the process dies before the section ends, the old
+    /// word is restored.
     ///
     /// # Panics
     /// The word does not lie in the SGA, or the log of 2,048 words is full.
     #[inline]
     pub fn set(&self, word: &AtomicU64, new: u64) {
         self.process.undo().note(self.process.sga(), self.number(), Word::Whole(word));
-        word.store(new, Ordering::Release); // after the note, for whoever cleans up
+        word.store(new, Ordering::Release); // after the note: PMON reads both
     }
 
     /// As [`Self::set`], for half a word.
@@ -67,7 +69,7 @@ impl<'a, H> Section<'a, H> {
         new
     }
 
-    /// Makes the changes so far final without freeing the latch: for long work that is whole after each step.
+    /// Makes the changes so far final without freeing the latch: for long work that is consistent after each step.
     pub fn checkpoint(&self) {
         self.process.undo().commit(1 << self.number());
     }
@@ -102,7 +104,7 @@ impl<'a> Section<'a> {
 impl<H> Drop for Section<'_, H> {
     #[inline]
     fn drop(&mut self) {
-        // A panic leaves half-done changes: put them back before anybody else sees them.
+        // A panic leaves half-done changes: roll them back before another process sees them.
         if std::thread::panicking() && self.id & UNWINDING == 0 {
             self.process.roll_back_panicking();
         }

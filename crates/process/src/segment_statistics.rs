@@ -1,10 +1,10 @@
-//! What is counted by segment, for `v$segstat`.
+//! Statistics by segment, for `v$segstat`.
 //!
-//! Every process has a few lines of its own, one a segment, found by the segment's data object number: it adds to them
-//! with plain stores, so that nothing shared is written where blocks are read. A segment that needs the line of another
-//! moves that one's figures to lines that all processes share; so does the end of a process, its own or PMON's doing.
-//! Logical reads are counted one in so many, by as many, as Oracle samples them. Who reads sums all lines, and may miss
-//! for a moment what is just being moved; a process that dies while it moves a figure loses that one.
+//! Every process has a few lines, one a segment, found by the segment's data object number. It adds to them with plain
+//! stores, so that reading blocks writes nothing shared. When another segment needs the line, and at the end of the
+//! process, the figures move to lines shared by all processes (invariant 11). Logical reads are counted one in N, as N,
+//! as Oracle samples them. A reader sums all lines and may miss figures that are being moved at that moment; a process
+//! that dies while it moves a figure loses that figure.
 
 use crate::Process;
 use sga::{Sga, SgaBuilder, SgaSlice, sga_struct};
@@ -14,12 +14,12 @@ use types::ObjectId;
 
 /// Lines of a process: a power of two.
 const LINES_OWN: usize = 32;
-/// Lines that all share: a power of two.
+/// Lines shared by all processes: a power of two.
 const LINES_SHARED: usize = 2048;
-/// Places that are looked at for a shared line before its figures are given up.
+/// Shared lines that are tried before the figures are dropped.
 const PROBES: usize = 64;
 
-/// What is counted, in the order of a line.
+/// The statistics, in the order of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentStat {
     LogicalReads,
@@ -63,7 +63,7 @@ sga_struct! {
 }
 
 impl SegmentLine {
-    /// Takes the figures out, one after the other, and hands them on.
+    /// Takes the figures out, one after the other, and passes them to `f`.
     fn empty(&self, mut f: impl FnMut(usize, u64)) {
         for (stat, count) in self.counts.iter().enumerate() {
             let n = count.swap(0, Ordering::Relaxed);
@@ -91,7 +91,7 @@ impl SegmentStatisticsLayout {
     }
 }
 
-/// What is counted by segment.
+/// The statistics by segment.
 #[derive(Clone, Copy)]
 pub struct SegmentStatistics {
     own: &'static [SegmentLine],
@@ -99,13 +99,13 @@ pub struct SegmentStatistics {
 }
 
 impl SegmentStatistics {
-    /// The face of the reserved areas.
+    /// Finds the reserved areas.
     pub fn new(sga: &'static Sga, layout: &SegmentStatisticsLayout) -> SegmentStatistics {
         SegmentStatistics { own: sga.slice(layout.own), totals: sga.slice(layout.totals) }
     }
 
-    /// Counts for a segment; `object` is its data object, and what has none, undo, is not counted. Nothing shared is
-    /// written, but where the process has counted for many segments.
+    /// Counts for the segment with data object `object`; object 0, undo, is not counted. Writes nothing shared unless
+    /// another segment has the line.
     #[inline]
     pub fn note(&self, p: &Process, object: ObjectId, stat: SegmentStat, n: u64) {
         let line = &self.own[(p.number() as usize - 1) * LINES_OWN + object.0 as usize % LINES_OWN];
@@ -114,7 +114,7 @@ impl SegmentStatistics {
                 return;
             }
             self.move_line(line);
-            line.object.store(object.0.into(), Ordering::Release); // behind the figures of the other, which are 0 by now
+            line.object.store(object.0.into(), Ordering::Release); // after that line was emptied
         }
         let count = &line.counts[stat as usize];
         count.store(count.load(Ordering::Relaxed) + n, Ordering::Relaxed);
@@ -148,13 +148,13 @@ impl SegmentStatistics {
         }
     }
 
-    /// What was counted so far, by data object.
+    /// The figures so far, by data object.
     pub fn figures(&self) -> HashMap<ObjectId, SegmentFigures> {
         let mut all: HashMap<ObjectId, SegmentFigures> = HashMap::new();
         for line in self.totals.iter().chain(self.own) {
             let object = line.object.load(Ordering::Acquire);
             let counts: Vec<u64> = line.counts.iter().map(|c| c.load(Ordering::Acquire)).collect();
-            // A line that was given to another segment meanwhile is looked at next time.
+            // A line that changed its segment during the read is counted by the next query.
             if object == 0 || line.object.load(Ordering::Relaxed) != object {
                 continue;
             }

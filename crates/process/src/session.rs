@@ -12,7 +12,7 @@ pub enum SessionStatus {
     Inactive = 0,
     /// In a call.
     Active = 1,
-    /// To be ended, and not yet gone.
+    /// Killed, and not yet gone.
     Killed = 2,
 }
 
@@ -28,18 +28,18 @@ impl SessionStatus {
     }
 }
 
-/// Why a session should stop what it does.
+/// The reason why a session should stop its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancel {
-    /// ORA-00028: ended by an administrator. It stays so.
+    /// ORA-00028: killed by an administrator. The request stays set.
     Killed,
-    /// ORA-01013: the user pressed the key. Once.
+    /// ORA-01013: break from the client. Once.
     Break,
-    /// ORA-04036: the instance has more memory than it may, and this session has the most. Once.
+    /// ORA-04036: the instance has too much memory, and this session has the most. Once.
     Memory,
 }
 
-/// The call that a break is meant for, where the break does not name one.
+/// The call that a break applies to, where the break does not name one.
 pub(crate) const EVERY_CALL: u64 = u64::MAX;
 
 const KILLED: u32 = 1;
@@ -48,13 +48,13 @@ const MEMORY: u32 = 4;
 const TELL: u32 = 1 << 8;
 /// The heap of the process has grown: set by its own allocator.
 pub(crate) const GROWN: u32 = 1 << 9;
-/// The call has been asked to end for the sake of memory, and is on its way.
+/// The call has been asked to end because of memory, and is ending.
 const GIVING_UP: u32 = 1 << 10;
-/// What the session uses is limited. Set by its own process, as long as it lasts.
+/// The session has limits. Set by its own process, until it ends.
 const LIMITED: u32 = 1 << 11;
 
 sga_struct! {
-    /// One session: a row of `v$session`. Written by its own process, but for the request to stop.
+    /// One session: a row of `v$session`. Written by its own process, except for the request to stop.
     #[derive(Debug)]
     pub struct SessionSlot {
         pub(crate) cancel: AtomicU32,
@@ -74,29 +74,28 @@ sga_struct! {
         pub(crate) background: AtomicU32,
         /// The shared cursor being executed, in the library cache's words; 0 for none.
         pub cursor: AtomicU64,
-        /// The one whose execution ended last.
+        /// The cursor whose execution ended last.
         pub previous_cursor: AtomicU64,
         /// The execution: SQL_EXEC_ID, and monotonic nanoseconds, coarse, of when it began.
         pub execution: [AtomicU64; 2],
-        /// The one that ended last.
+        /// The execution that ended last.
         pub previous_execution: [AtomicU64; 2],
-        /// The block of PL/SQL being run, the innermost of several; 0 for none. It is what runs while `cursor` is
-        /// paused.
+        /// The PL/SQL block being run, the innermost of several; 0 for none. It runs while `cursor` is paused.
         pub block: AtomicU64,
         /// Its execution.
         pub block_execution: [AtomicU64; 2],
-        /// The statement that the call in progress runs, in which all others are; 0 until it has begun.
+        /// The statement of the call in progress, which contains all others; 0 until it has begun.
         pub top: AtomicU64,
-        /// The stored subprogram of PL/SQL that was entered first, and the one that runs: the number of its object in
-        /// the high half of the word, its own in the low one; 0 for none.
+        /// The first stored PL/SQL subprogram entered, and the current one: the number of its object in the high half
+        /// of the word, its own in the low half; 0 for none.
         pub subprograms: [AtomicU64; 2],
         /// Executions so far; the count goes on from one owner of the slot to the next.
         pub executions: AtomicU64,
         /// TADDR, as the number of a transaction slot + 1; 0 for none.
         pub transaction: AtomicU64,
-        /// The row waited for: ROW_WAIT_OBJ#, and the rest as the lock manager wrote it.
+        /// The row waited for: ROW_WAIT_OBJ#.
         pub row_wait_object: AtomicU64,
-        /// ROW_WAIT_FILE#, ROW_WAIT_BLOCK# as an rdba; and ROW_WAIT_ROW#.
+        /// ROW_WAIT_FILE# and ROW_WAIT_BLOCK#, as an rdba.
         pub row_wait_block: AtomicU64,
         /// ROW_WAIT_ROW#.
         pub row_wait_row: AtomicU64,
@@ -104,7 +103,7 @@ sga_struct! {
         pub blocking_session: AtomicU64,
         /// 1 in a branch of a global transaction that its coordinator ends.
         pub distributed: AtomicU64,
-        /// JOB running in it, 0 for none.
+        /// The number of the JOB that the session runs; 0 for none.
         pub job: AtomicU64,
         /// USERNAME.
         pub username: SgaText<16>,
@@ -128,9 +127,9 @@ sga_struct! {
         pub client_identifier: SgaText<8>,
         /// PROCESS: the client's process id as text.
         pub client_process: SgaText<3>,
-        /// The name that SET TRANSACTION gave the transaction.
+        /// The transaction's name from SET TRANSACTION.
         pub transaction_name: SgaText<32>,
-        /// SERVICE_NAME: the service that the client asked for; empty for the instance's own, `SYS$USERS`.
+        /// SERVICE_NAME: the service that the client requested; empty for the instance's own, `SYS$USERS`.
         pub service: SgaText<8>,
         /// CLIENT_DRIVER.
         pub client_driver: SgaText<4>,
@@ -140,29 +139,29 @@ sga_struct! {
         pub client_charset: AtomicU32,
         /// SESSION_EDITION_ID; 0 for the database's default.
         pub edition: AtomicU32,
-        /// The user that has proved a password for the session's user, as a user's number + 1; 0 for none.
+        /// The user that authenticated as proxy for the session's user, as its number + 1; 0 for none.
         pub proxy: AtomicU32,
         /// PORT of the client; 0 for a local connection.
         pub port: AtomicU32,
         /// The client's address, empty for a local connection.
         pub address: SgaText<6>,
-        /// How the connection is protected: bit 0 for TLS, then from bit 8 on the bytes of the key and from bit 16 on
-        /// the bytes of the checksums of native encryption. [`SessionSlot::speaks_tls`] and
-        /// [`SessionSlot::native_encryption`] read it.
+        /// The protection of the connection: bit 0 for TLS, bits from 8 the bytes of the key and from 16 the bytes of
+        /// the checksums of native encryption. [`SessionSlot::speaks_tls`] and [`SessionSlot::native_encryption`]
+        /// decode it.
         pub encrypted: AtomicU64,
-        /// SERVER: 1 where the session is one of the connection pool's.
+        /// SERVER: 1 for a session of the connection pool.
         pub pooled: AtomicU32,
         /// PQ_STATUS: 0 enabled, 1 disabled, 2 forced.
         pub parallel_query: AtomicU32,
         pub(crate) pad: AtomicU32,
-        /// Number of the client's call that runs, or ran last, counted from the logon over the local socket; 0 before the
-        /// first one and in sessions whose clients do not count.
+        /// Number of the client's call that runs, or ran last, counted from the logon over the local socket; 0 before
+        /// the first call, and for clients that do not count.
         pub(crate) client_call: AtomicU64,
-        /// Number of the call that a break is meant for: [`EVERY_CALL`] where the break does not say.
+        /// Number of the call that a break applies to: [`EVERY_CALL`] where the break names none.
         pub(crate) break_call: AtomicU64,
         /// ECID.
         pub execution_context: SgaText<8>,
-        /// The name of the database operation that the client says it runs; empty for none.
+        /// The name of the database operation that the client has set; empty for none.
         pub operation: SgaText<4>,
     }
 }
@@ -193,7 +192,7 @@ impl SessionSlot {
         ((encrypted >> 8) as u8, (encrypted >> 16) as u8)
     }
 
-    /// SERVICE_NAME: that of the client, or the one that sessions without another have.
+    /// SERVICE_NAME: the client's, or the default one.
     #[must_use]
     pub fn service_name(&self) -> String {
         let asked = self.service.get();
@@ -235,7 +234,7 @@ impl SessionSlot {
         }
     }
 
-    /// Says that a call begins or has ended.
+    /// Sets the status at the beginning or end of a call.
     pub fn set_status(&self, status: SessionStatus) {
         self.status.store(status as u32, Ordering::Relaxed);
         self.last_call_ns.store(os::clock::coarse_ns(), Ordering::Relaxed);
@@ -247,8 +246,8 @@ impl SessionSlot {
         self.client_call.store(n + 1, Ordering::Relaxed);
     }
 
-    /// Asks the session to stop: to break off call `call` or, with [`EVERY_CALL`], whatever it does. The caller also posts
-    /// its process.
+    /// Asks the session to stop: to interrupt call `call` or, with [`EVERY_CALL`], any call. The caller also posts its
+    /// process.
     pub(crate) fn request(&self, cancel: Cancel, call: u64) {
         if cancel == Cancel::Break {
             self.break_call.store(call, Ordering::Relaxed);
@@ -261,42 +260,42 @@ impl SessionSlot {
         self.cancel.fetch_or(bit, Ordering::Release); // pairs with the Acquire in `take_request`
     }
 
-    /// Forgets a break that came too late for the call it was meant for.
+    /// Forgets a break that arrived after its call had ended.
     pub fn clear_break(&self) {
         if self.is_wanted() {
             self.cancel.fetch_and(!(BREAK | MEMORY | TELL | GROWN | GIVING_UP), Ordering::Relaxed);
         }
     }
 
-    /// Whether it is to look at what it is asked for, or at its own memory or limits.
+    /// Whether a request is set, or memory or limits are to be checked.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) & (KILLED | BREAK | MEMORY | GROWN | LIMITED) != 0
     }
 
-    /// Whether it is asked to stop.
+    /// Whether the session should stop.
     #[inline]
     pub(crate) fn is_asked_to_stop(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) & (KILLED | BREAK | MEMORY) != 0
     }
 
-    /// Whether its call has been asked to end for the sake of memory, and has not ended yet.
+    /// Whether its call has been asked to end because of memory, and has not ended yet.
     pub(crate) fn is_asked_for_memory(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) & (MEMORY | GIVING_UP) != 0
     }
 
-    /// Says that the call ends for the sake of memory.
+    /// Marks the call as ending because of memory.
     pub(crate) fn set_giving_up(&self) {
         self.cancel.fetch_or(GIVING_UP, Ordering::Relaxed);
     }
 
-    /// Whether the heap has grown since this was last asked.
+    /// Whether the heap has grown since the last call of this function.
     pub(crate) fn take_grown(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) & GROWN != 0
             && self.cancel.fetch_and(!GROWN, Ordering::Relaxed) & GROWN != 0
     }
 
-    /// Has the next check look at the memory again.
+    /// Makes the next check compare the memory again.
     pub(crate) fn set_grown(&self) {
         self.cancel.fetch_or(GROWN, Ordering::Relaxed);
     }
@@ -309,18 +308,18 @@ impl SessionSlot {
         }
     }
 
-    /// Asks the session, which has been in a call for a while, to tell what its statements have done so far.
+    /// Asks the session, which has been in a call for a while, to publish the progress of its statements.
     pub fn ask_to_tell(&self) {
         self.cancel.fetch_or(TELL, Ordering::Relaxed);
     }
 
-    /// Whether the session is asked for anything: to stop, to tell, or by its own heap or limits.
+    /// Whether there is any request: to stop, to publish, or from its own heap or limits.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether it is asked to tell; it is not any more.
+    /// Takes the request to publish; true when it was set.
     pub(crate) fn take_tell(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) & TELL != 0 && self.cancel.fetch_and(!TELL, Ordering::Relaxed) & TELL != 0
     }
@@ -334,14 +333,14 @@ impl SessionSlot {
         let asked = self.cancel.fetch_and(!(BREAK | MEMORY), Ordering::Acquire); // pairs with the Release in `request`
         match asked {
             _ if asked & KILLED != 0 => Some(Cancel::Killed),
-            // A break that was on its way while its call ended is not meant for the call that runs now.
+            // A break that arrived after its call had ended does not apply to the call that runs now.
             _ if asked & BREAK != 0 && self.is_broken_call() => Some(Cancel::Break),
             _ if asked & MEMORY != 0 => Some(Cancel::Memory),
             _ => None,
         }
     }
 
-    /// Makes the slot the first state of a new session.
+    /// Sets the slot to the initial state of a session.
     pub(crate) fn reset(&self) {
         for word in [&self.command, &self.user, &self.schema, &self.background, &self.status, &self.cancel] {
             word.store(0, Ordering::Relaxed);

@@ -7,17 +7,17 @@ use sga::{SgaText, sga_struct};
 /// The state of a process slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessState {
-    /// Nobody has it.
+    /// The slot has no owner.
     Free,
-    /// A process has taken it and is not ready.
+    /// A process has taken it and is not ready yet.
     Starting,
     /// Its process runs.
     Active,
-    /// Its process is dead and being cleaned up behind.
+    /// Its process is dead, and PMON cleans up.
     Cleaning,
 }
 
-/// What the words `background` say, of a slot and of its session; 0 of a server process.
+/// The value of the words `background` of a slot and of its session; 0 for a server process.
 pub(crate) const BACKGROUND: u32 = 1;
 pub(crate) const SLAVE: u32 = 2;
 
@@ -25,8 +25,8 @@ sga_struct! {
     /// One process: a row of `v$process`.
     #[derive(Debug)]
     pub struct ProcessSlot {
-        /// The state in bits 0 to 7, the operating system's process id in bits 8 to 39, the count of owners above: they
-        /// change together, so the word of one owner is never the word of another.
+        /// The state in bits 0 to 7, the operating system's process id in bits 8 to 39, the count of owners above. They
+        /// change together, so two owners never have the same word (invariant 1).
         state: AtomicU64,
         /// Counts the owners of the slot.
         pub(crate) serial: AtomicU64,
@@ -38,8 +38,8 @@ sga_struct! {
     }
 }
 
-/// One owner of one process slot, as somebody saw it: what is done to the slot on its account fails once another has
-/// the slot.
+/// One owner of one process slot, as it was read: a change of the slot on its behalf fails once another process has the
+/// slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     number: u32,
@@ -47,7 +47,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The owner that [`Owner::word`] stood for, of slot `number`.
+    /// The owner of slot `number` with the given [`Owner::word`].
     #[must_use]
     pub fn from_word(number: u32, word: u64) -> Self {
         Self { number, word }
@@ -83,7 +83,7 @@ fn pack(state: ProcessState, os_pid: i32, count: u64) -> u64 {
     count << COUNT_SHIFT | u64::from(os_pid.unsigned_abs()) << PID_SHIFT | state as u64
 }
 
-/// How many owners the slot has had, in 24 bits.
+/// The count of owners of the slot, in 24 bits.
 fn count_of(word: u64) -> u64 {
     word >> COUNT_SHIFT
 }
@@ -111,13 +111,13 @@ impl ProcessSlot {
         self.serial.load(Ordering::Relaxed)
     }
 
-    /// True for PMON and its like, not for job slaves, whose sessions are those of users.
+    /// True for PMON and its like. False for job slaves, whose sessions belong to users.
     #[must_use]
     pub fn is_background(&self) -> bool {
         self.background.load(Ordering::Relaxed) == BACKGROUND
     }
 
-    /// True for every process with a name of its own: background processes and job slaves.
+    /// True for every process with its own name: background processes and job slaves.
     #[must_use]
     pub fn is_named(&self) -> bool {
         self.background.load(Ordering::Relaxed) != 0
@@ -156,7 +156,8 @@ impl ProcessSlot {
         (unpack(word).0 != ProcessState::Free).then_some(Owner { number, word })
     }
 
-    /// Takes the slot from a dead owner for cleaning; false when it is another's by now, or being cleaned up already.
+    /// Takes the slot from a dead owner for cleaning; false when it has another owner now, or is being cleaned up
+    /// already.
     pub(crate) fn take_from(&self, dead: Owner) -> bool {
         let (state, os_pid) = unpack(dead.word);
         let to = pack(ProcessState::Cleaning, os_pid, count_of(dead.word));
@@ -164,7 +165,7 @@ impl ProcessSlot {
             && self.state.compare_exchange(dead.word, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Goes from one state to another; false when it was not in the first.
+    /// Goes from one state to another; false when the slot was not in the first.
     pub(crate) fn to(&self, from: ProcessState, to: ProcessState) -> bool {
         let now = self.state.load(Ordering::Acquire);
         let (state, os_pid) = unpack(now);

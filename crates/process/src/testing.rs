@@ -1,4 +1,4 @@
-//! Instances for tests: an SGA with processes and whatever else the test reserves, in memory of this process.
+//! Instances for tests: an SGA with processes and the areas that the test reserves, in memory of this process.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use sga::{LargePages, SgaBuilder};
 
 use crate::{Attach, Process, ProcessConfig, ProcessLayout, Processes};
 
-/// Makes an SGA for `processes` processes, with what `reserve` adds to it. Kept until the test process ends.
+/// Makes an SGA for `processes` processes and the areas of `reserve`. Kept until the test process ends.
 ///
 /// # Panics
-/// The memory cannot be had.
+/// The memory cannot be allocated.
 pub fn instance<L>(processes: u32, reserve: impl FnOnce(&mut SgaBuilder) -> L) -> (&'static Processes, L) {
     instance_of(processes, Generation::default(), reserve)
 }
@@ -19,7 +19,7 @@ pub fn instance<L>(processes: u32, reserve: impl FnOnce(&mut SgaBuilder) -> L) -
 /// As [`instance`], in a generation.
 ///
 /// # Panics
-/// The memory cannot be had.
+/// The memory cannot be allocated.
 pub fn instance_of<L>(
     processes: u32,
     generation: Generation,
@@ -32,7 +32,7 @@ pub fn instance_of<L>(
     (Processes::create(sga, &layout), more)
 }
 
-/// Joins the calling thread to a test's instance.
+/// Attaches the calling thread to a test's instance.
 ///
 /// # Panics
 /// All slots are taken.
@@ -57,27 +57,28 @@ pub fn run_threads<R: Send>(
     })
 }
 
-/// What [`kill_children`] saw.
+/// The counts of [`kill_children`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kills {
     /// Children killed.
     pub killed: u64,
-    /// Of these, those with words to put back.
+    /// Of these, those with words to roll back.
     pub in_a_section: u64,
     /// Of these, those that held a latch.
     pub holding: u64,
 }
 
-/// Kills that [`kill_children`] makes at least, and how much longer than asked for it may take over them.
+/// The least number of kills of [`kill_children`], and the most additional time for them.
 const KILLS_LEAST: u64 = 60;
 const KILLS_LIMIT: Duration = Duration::from_secs(60);
 
-/// Keeps `children` forked processes running `body` (which gets a seed and loops for ever), and kills one after the
-/// other at random moments, cleaning up behind each with the calling thread's process, until `time` is over, and for as
-/// much longer as [`KILLS_LEAST`] take on a busy machine.
+/// Keeps `children` forked processes running `body` (which gets a seed and loops for ever). Kills one after the other
+/// at random moments and cleans up after each with the calling thread's process, until `time` is over, and until
+/// [`KILLS_LEAST`] kills on a busy machine.
 ///
 /// # Panics
-/// A child ends by itself, cleaning up takes longer than 20 seconds, or so few kills take longer than a minute.
+/// A child ends by itself, cleaning up takes longer than 20 seconds, or [`KILLS_LEAST`] kills take longer than a
+/// minute.
 pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, body: impl Fn(&Process, u64)) -> Kills {
     let mut random = seed | 1;
     let mut next = move || {
@@ -90,7 +91,7 @@ pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, b
     let start = |seed: u64| match os::process::fork().expect("a child") {
         Fork::Parent(child) => child,
         Fork::Child => {
-            // Whatever happens in here must not run the parent's test harness.
+            // A panic in here must not run the parent's test harness.
             if !os::process::die_with_parent(parent, os::signal::SIGKILL) {
                 os::process::exit_now(0);
             }
@@ -105,7 +106,7 @@ pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, b
     while Instant::now() < end || kills.killed < KILLS_LEAST {
         assert!(Instant::now() < end + KILLS_LIMIT, "{kills:?} in {time:?} and a minute");
         os::clock::sleep(Duration::from_nanos(next() % 1_000_000));
-        // One at a time as a rule, and sometimes several, so that the cleaner meets what another dead process holds.
+        // One at a time as a rule, sometimes several, so that the cleaner meets the holds of another dead process.
         let victims = if next() % 4 == 0 { 1 + next() as usize % running.len() } else { 1 };
         running.rotate_left(next() as usize % children);
         reap(by, running.drain(..victims).collect(), &mut kills);
@@ -115,7 +116,7 @@ pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, b
     kills
 }
 
-/// Kills these children, wherever they are, and then cleans up behind one after the other.
+/// Kills these children at any point of their work, and then cleans up after one after the other.
 fn reap(by: &Process, children: Vec<i32>, kills: &mut Kills) {
     for child in &children {
         let _ = os::process::kill(*child, os::signal::SIGKILL);
@@ -139,18 +140,18 @@ fn clean(by: &Process, child: i32, kills: &mut Kills) {
     }
 }
 
-/// The places of [`kill_at_every_step`]: before each change of a word under a latch, and before and after the end of
-/// each section.
+/// The crash points of [`kill_at_every_step`]: before each change of a word under a latch, and before and after the end
+/// of each section.
 pub const EVERY_STEP: &str = "undo-*";
 
-/// Has forked processes do the same thing, each killed one step later than the one before it, until one gets to the
-/// end. A step is a pass of one of the crash points `places`. Returns the number of those that were killed.
+/// Runs `body` in one forked process after the other, each killed one step later than the one before, until one of them
+/// completes. A step is a pass of one of the crash points `places`. Returns the number of killed processes.
 ///
-/// Each time `before` runs in this process; then `body` runs in the child, which calls the function that it gets when
-/// the steps are to be counted from there on; then this process cleans up behind the child, and `check` runs.
+/// For each process: `before` runs in this process, `body` in the child, clean-up and then `check` in this process.
+/// `body` calls its second argument at the point from which the steps are counted.
 ///
 /// # Panics
-/// A child ends in another way, or `check` panics; the message then says at which step.
+/// A child ends in another way, or `check` panics; the message then names the step.
 pub fn kill_at_every_step(
     by: &Process,
     places: &str,
@@ -173,7 +174,7 @@ pub fn kill_at_every_step(
                     let p = std::mem::ManuallyDrop::new(attach(all, "child"));
                     body(&p, &arm);
                 });
-                // Whatever happens in here must not run the parent's test harness.
+                // A panic in here must not run the parent's test harness.
                 os::process::exit_now(if std::panic::catch_unwind(run).is_ok() { 0 } else { 101 });
             }
         };
@@ -191,7 +192,7 @@ pub fn kill_at_every_step(
     0
 }
 
-/// Says at which step a check failed.
+/// Prints the step at which a check failed.
 struct Said(u64);
 
 impl Drop for Said {

@@ -1,4 +1,4 @@
-//! Whose time went where: the time model and the sums over sessions, past and present.
+//! The time model and the sums over sessions, live and ended.
 
 use crate::slots::ProcessSlot;
 use crate::{Process, Processes};
@@ -28,41 +28,40 @@ impl EventSums {
     }
 }
 
-/// Whose figures.
+/// The sessions of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Of all sessions.
+    /// All sessions.
     All,
-    /// Of those of users.
+    /// Sessions of users.
     Foreground,
 }
 
 impl Processes {
-    /// Notes what a process of the operating system has used that has ended and is about to be forgotten: sessions of
-    /// the dead keep it.
+    /// Notes the processor time of an ended process of the operating system before it is reaped: dead sessions keep it.
     pub fn note_ended(&self, os_pid: i32, cpu_ns: u64) {
         for (number, _) in self.live().filter(|(_, slot)| slot.state().1 == os_pid) {
             self.stats[number as usize - 1].set_ended_cpu(cpu_ns);
         }
     }
 
-    /// Counts a write of the log that a process made for LGWR, while it was the one that may write. It is no wait of
-    /// its session, which is in one of its own; it counts as one of a background process.
+    /// Counts a write of the log that a process made for LGWR. It is not a wait of the session, which is in its own
+    /// wait meanwhile; it counts as a wait of a background process.
     pub fn note_log_write(&self, ns: u64) {
         self.totals[self.leaders()].note(Event::LogFileParallelWrite, ns);
     }
 
-    /// The line of what processes do that stand in for LGWR.
+    /// The line of processes that write the log in place of LGWR.
     fn leaders(&self) -> usize {
         self.slots.len() + 2
     }
 
-    /// The line of those that are gone.
+    /// The line of ended sessions.
     pub(crate) fn gone(&self, is_background: bool) -> usize {
         self.slots.len() + usize::from(is_background)
     }
 
-    /// The lines of the sessions there are, and of those that are gone.
+    /// The lines of live and of ended sessions.
     pub(crate) fn lines(&self, whose: Whose) -> impl Iterator<Item = usize> {
         let counts = move |slot: &ProcessSlot| whose == Whose::All || !slot.is_background();
         let live = self.live().filter(move |(_, slot)| counts(slot)).map(|(number, _)| number as usize - 1);
@@ -70,7 +69,7 @@ impl Processes {
         live.chain(self.gone(false)..=last)
     }
 
-    /// What a live session has used since it began and has not put into its line.
+    /// The time of a live session since it began that is not yet in its line.
     pub(crate) fn times_untold(&self, sid: u32) -> [u64; TimeStat::COUNT] {
         let mut times = [0; TimeStat::COUNT];
         let Some(slot) = self.slot(sid) else { return times };
@@ -78,7 +77,7 @@ impl Processes {
         if line.began_ns() == 0 {
             return times;
         }
-        // Of a process that has gone, and whose end nobody has noted, only what it told last is known.
+        // For an ended process whose processor time was not noted, only its last published figure is known.
         let told = || line.get(Stat::CpuUsedByThisSession) * 1000;
         let cpu = || line.cpu_ns(os::clock::process_cpu_ns(slot.state().1)).unwrap_or_else(told);
         line.read_times(&mut times, || wait.busy_ns(), cpu);
@@ -87,15 +86,15 @@ impl Processes {
             false => (TimeStat::DbTime, TimeStat::DbCpu),
         };
         let used_us = cpu() / 1000;
-        // The whole is read behind its parts. The processor time of beginning and ending idle waits belongs
-        // to no work, so a session shows no more processor time than time in which it was busy.
+        // The whole is read after its parts. The processor time of beginning and ending idle waits belongs to no work,
+        // so a session shows no more processor time than busy time.
         let busy_us = wait.busy_ns() / 1000;
         times[of_elapsed as usize] = busy_us;
         times[of_cpu as usize] = used_us.min(busy_us);
         times
     }
 
-    /// All times of a session, also those of a background process that are not in the time model.
+    /// All times of a session, including those of a background process that are not in the time model.
     fn all_times(&self, sid: u32) -> Option<[u64; TimeStat::COUNT]> {
         let line = self.stat_line(sid)?;
         let mut times = self.times_untold(sid);
@@ -105,14 +104,14 @@ impl Processes {
         Some(times)
     }
 
-    /// The time model of a session, in microseconds, in the order of [`TimeStat`]; `None` for a number that is none's.
+    /// The time model of a session, in microseconds, in the order of [`TimeStat`]; `None` for an unknown number.
     #[must_use]
     pub fn session_times(&self, sid: u32) -> Option<[u64; TimeStat::COUNT]> {
         let times = self.all_times(sid)?;
         Some(if self.slot(sid)?.is_background() { of_background(&times) } else { times })
     }
 
-    /// The time model of all sessions, past and present.
+    /// The time model of all sessions, live and ended.
     #[must_use]
     pub fn system_times(&self, by: &Process) -> [u64; TimeStat::COUNT] {
         let [users, background] = self.times_of_both(by);
@@ -121,8 +120,8 @@ impl Processes {
         times
     }
 
-    /// The times of sessions of users and of background processes, past and present, also those of the latter that are
-    /// not in the time model.
+    /// The times of user sessions and of background processes, live and ended, including background times that are not
+    /// in the time model.
     #[must_use]
     pub fn times_of_both(&self, by: &Process) -> [[u64; TimeStat::COUNT]; 2] {
         by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
@@ -142,7 +141,7 @@ impl Processes {
         })
     }
 
-    /// The row of `v$sysstat` for every statistic: all sessions, past and present.
+    /// The row of `v$sysstat` for every statistic: all sessions, live and ended.
     #[must_use]
     pub fn system_stats(&self, by: &Process) -> Vec<u64> {
         let mut sums = by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
@@ -164,7 +163,7 @@ impl Processes {
         sums
     }
 
-    /// The row of `v$sesstat` for every statistic of a session; `None` for a number that is none's.
+    /// The row of `v$sesstat` for every statistic of a session; `None` for an unknown number.
     #[must_use]
     pub fn session_stats(&self, sid: u32) -> Option<Vec<u64>> {
         let line = self.stat_line(sid)?;
@@ -222,13 +221,14 @@ fn of_background(times: &[u64; TimeStat::COUNT]) -> [u64; TimeStat::COUNT] {
     model
 }
 
-/// Statistics that are sums over the events.
+/// Sets the statistics that are sums over the events.
 fn set_waited(values: &mut [u64], (waits, us): (u64, u64)) {
     values[Stat::NonIdleWaitCount as usize] = waits;
     values[Stat::NonIdleWaitTime as usize] = us;
 }
 
-/// Statistics that are a figure of the time model or another one; and what is shown in hundredths of a second is.
+/// Sets the statistics that equal figures of the time model or other statistics, and converts those in hundredths of a
+/// second.
 fn set_times(values: &mut [u64], times: &[u64; TimeStat::COUNT]) {
     values[Stat::RedoWriteTime as usize] = values[Stat::RedoWriteTimeUsec as usize];
     for (stat, time) in [
@@ -244,15 +244,15 @@ fn set_times(values: &mut [u64], times: &[u64; TimeStat::COUNT]) {
 /// Times a parse call.
 #[derive(Debug)]
 pub struct ParseClock {
-    /// Not a parse within a parse.
+    /// True unless this is a parse within a parse.
     is_first: bool,
-    /// Nothing where it is not timed by itself.
+    /// `None` where it is not timed separately.
     began: Option<ParseBegan>,
-    /// Nanoseconds that the session had waited.
+    /// Nanoseconds that the session had waited before.
     waited_ns: u64,
 }
 
-/// The clocks of a session at one moment of its past.
+/// The clocks of a session at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moment {
     now_ns: u64,
@@ -260,17 +260,17 @@ pub(crate) struct Moment {
     cpu_ns: u64,
 }
 
-/// A soft parse that took no longer has had a processor all the time that it did not wait: a process that loses its
-/// processor to another one does so for longer.
+/// A soft parse of at most this length had a processor whenever it did not wait: a process that loses its processor
+/// loses it for longer.
 const UNBROKEN_NS: u64 = 50_000;
 
 impl Process {
-    /// Says whether parses are timed from now on.
+    /// Sets whether parses are timed from now on.
     pub fn set_timed(&self, timed: bool) {
         self.timed.set(timed);
     }
 
-    /// Nanoseconds since the session began in which it was not idle.
+    /// Nanoseconds in which the session was not idle.
     #[inline]
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
@@ -289,12 +289,12 @@ impl Process {
         }
     }
 
-    /// Ends what [`Self::begin_timed_call`] began.
+    /// Ends the call begun by [`Self::begin_timed_call`].
     pub fn end_timed_call(&self) {
         self.stats.end_call(|| self.busy_ns());
     }
 
-    /// Begins a parse call. One within another is part of it.
+    /// Begins a parse call. A parse within another is part of it.
     #[must_use]
     pub fn begin_parse(&self) -> ParseClock {
         let is_first = !self.parsing.replace(true);
@@ -309,19 +309,19 @@ impl Process {
         ParseClock { is_first, began, waited_ns: self.waited_ns() }
     }
 
-    /// Says that the parse call in progress makes a shared cursor: the time of all of it is that of a hard parse.
+    /// Marks the parse call in progress as making a shared cursor: its whole time counts as that of a hard parse.
     pub fn parse_is_hard(&self) {
         if self.parsing.get() {
             self.stats.set_parsing(2);
         }
         if let Some(began) = self.parse_began.get() {
-            // The part before was short.
+            // The part before this call was short.
             let took = || self.busy_ns().saturating_sub(began.at_ns());
             self.stats.parse_is_hard(began, || self.session_cpu_ns().saturating_sub(took().min(UNBROKEN_NS)));
         }
     }
 
-    /// Ends a parse call: the time model.
+    /// Ends a parse call and adds it to the time model.
     pub fn end_parse(&self, clock: &ParseClock, has_failed: bool) {
         if clock.is_first {
             self.parsing.set(false);
@@ -334,14 +334,14 @@ impl Process {
         }
     }
 
-    /// Notes the processor time of the session's thread at a moment of [`os::clock::now_ns`], which is now.
+    /// Notes the processor time of the session's thread; `now_ns` is the present value of [`os::clock::now_ns`].
     pub fn note_cpu(&self, now_ns: u64, cpu_ns: u64) {
         self.cpu_noted.set(Moment { now_ns, waited_ns: self.waited_ns(), cpu_ns });
     }
 
-    /// The processor time of a soft parse that has ended, by how long it took and waited. The clock of processor time
-    /// costs as much as a tenth of such a parse, so that it is read only where the parse has taken long: then the time
-    /// that the session has stood without a processor since that clock was read last is taken to be the parse's.
+    /// The processor time of an ended soft parse, from its elapsed time and its waits. Reading the clock of processor
+    /// time costs a tenth of such a parse, so it is read only for a long parse: the time in which the session had no
+    /// processor since the last reading is then charged to that parse.
     fn used_by_parse(&self, took_ns: u64, waited_ns: u64) -> u64 {
         let busy_ns = took_ns.saturating_sub(waited_ns);
         if took_ns <= UNBROKEN_NS {

@@ -1,21 +1,21 @@
 //! The micro-undo log of one process.
 //!
-//! The log is written by its owner alone and read by whoever cleans up behind it. Its head holds the number of entries
-//! and a bit for each section that has any; because both are in one word, a section ends with one store, whatever lies
-//! above or below its entries.
+//! The log is written by its owner alone, and read by PMON when the owner is dead. Its head holds the number of entries
+//! and a bit for each section that has entries. Both are in one word, so a section ends with one store, whatever
+//! entries lie above or below its own (invariant 4).
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use sga::{Sga, SgaOffset, sga_struct};
 
-/// Entries of a log: the words that all open sections of one process may change.
+/// Entries of a log: the most words that the open sections of one process change (invariant 5).
 pub(crate) const ENTRIES: usize = 2048;
 
 sga_struct! {
     /// One changed word.
     #[derive(Debug)]
     pub(crate) struct UndoEntry {
-        /// Bits 0–47 the offset in the SGA, 56–60 the section, 63 a half word. 0: nothing.
+        /// Bits 0–47 the offset in the SGA, 56–60 the section, 63 a half word. 0: void.
         place: AtomicU64,
         old: AtomicU64,
     }
@@ -23,7 +23,7 @@ sga_struct! {
     /// The log.
     #[derive(Debug)]
     pub(crate) struct UndoLog {
-        /// The low half: entries. The high half: a bit for each section with entries that is open.
+        /// The low half: the number of entries. The high half: a bit for each open section with entries.
         head: AtomicU64,
         pad: [AtomicU64; 7],
         entries: [UndoEntry; ENTRIES],
@@ -54,8 +54,8 @@ impl UndoLog {
 
     #[inline]
     fn set_head(&self, len: u32, open: u32) {
-        // Release: what the head speaks of is there before it; for readers after the owner's death, program order is
-        // enough.
+        // Release: the entries that the head covers are written before it. After the owner's death program order
+        // suffices for readers.
         self.head.store(u64::from(open) << 32 | u64::from(len), Ordering::Release);
         compiler_fence(Ordering::SeqCst);
     }
@@ -68,7 +68,7 @@ impl UndoLog {
             Word::Half(w) => (sga.offset_of(w).map(SgaOffset::raw), HALF, u64::from(w.load(Ordering::Relaxed))),
         };
         let offset = offset.expect("a section changes words of the SGA");
-        os::crash::point("undo-note"); // what was noted before is stored, what is noted now is not
+        os::crash::point("undo-note"); // earlier noted changes are stored, this one is not
         let (len, open) = self.head();
         let entry = self.entries.get(len as usize).expect("a section changes at most 2048 words: call checkpoint");
         entry.place.store(offset | half | u64::from(section) << SECTION_SHIFT, Ordering::Relaxed);
@@ -83,19 +83,19 @@ impl UndoLog {
         if open & sections == 0 {
             return;
         }
-        os::crash::point("undo-end"); // all is stored, and nothing is final
+        os::crash::point("undo-end"); // all changes are stored, none is final
         let still = open & !sections;
         if still == 0 {
-            self.set_head(0, 0); // nothing else is open: the whole log is dead
-            os::crash::point("undo-ended"); // all is final, and the latch is held
+            self.set_head(0, 0); // no other section is open: the whole log is dead
+            os::crash::point("undo-ended"); // all changes are final, and the latch is held
             return;
         }
         while len > 0 && self.is_dead(len - 1, still) {
             len -= 1;
         }
         self.set_head(len, still);
-        // Entries below those of a section that goes on: dead by the mask now, and void before their bits are used
-        // again.
+        // Entries of the ended sections below those of a section that goes on: dead by the mask now, and made void
+        // before their section bits are used again.
         for entry in &self.entries[..len as usize] {
             let place = entry.place.load(Ordering::Relaxed);
             if place != 0 && sections & 1 << section_of(place) != 0 {
@@ -111,7 +111,7 @@ impl UndoLog {
         place == 0 || open & 1 << section_of(place) == 0
     }
 
-    /// Puts the old words of open sections back, newest first, and empties the log. Returns how many.
+    /// Restores the old words of open sections, newest first, and empties the log. Returns their number.
     pub(crate) fn roll_back(&self, sga: &'static Sga) -> u32 {
         let (len, open) = self.head();
         let mut words = 0;

@@ -1,8 +1,8 @@
 //! Processes killed with `kill -9` at random instants, while they move elements between lists under latches.
 //!
-//! Each list is a chain in the SGA with a latch (or a version) of its own, and a count that must agree. Whatever
-//! instant a process dies at: every element is in exactly one list, the counts are right, no latch stays held, and
-//! nobody hangs. The short form takes seconds; `LATCHWORK_KILL_SECONDS=600` runs the long one.
+//! Each list is a chain in the SGA with its own latch (or version) and a count that must agree. After a death at any
+//! instruction every element is in exactly one list, the counts are right, no latch stays held, and no process hangs.
+//! The short form takes seconds; `LATCHWORK_KILL_SECONDS=600` runs the long one.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -45,7 +45,7 @@ struct Lists {
     latches: &'static [Latch],
     versioned: &'static [Versioned],
     mutexes: &'static [Mutex],
-    /// Two words that are equal whenever nobody writes: under `versioned[LISTS]`.
+    /// Two words that are equal whenever no process writes them: under `versioned[LISTS]`.
     pair: &'static [AtomicU64],
 }
 
@@ -166,7 +166,7 @@ fn kill_time() -> Duration {
 fn torture(algorithm: SleepAlgorithm, seed: u64) {
     let (all, lists) = setup(12);
     all.domain().tunables().set_sleep_algorithm(algorithm);
-    // A hook that needs the latches which other dead processes may hold.
+    // A hook that needs latches which other dead processes may hold.
     all.on_death(CleanupOrder::Session, "look", move |by, _| {
         (0..LISTS).for_each(|n| drop(by.lock(&lists.latches[n], Where::TestExclusive, 0)));
         lists.write_pair(by);

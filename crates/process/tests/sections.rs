@@ -196,7 +196,7 @@ fn a_break_that_comes_behind_the_end_of_its_call_does_not_reach_the_next_call() 
     let (all, ..) = setup();
     let p = attach(all, "p");
     p.session().begin_client_call();
-    // The break of call 1 is on its way while the call ends and the next one begins.
+    // The break of call 1 arrives after the call has ended and the next one has begun.
     p.session().begin_client_call();
     p.session().clear_break();
     assert!(all.break_call(p.sid(), p.serial(), 1));
@@ -317,7 +317,7 @@ fn a_slot_that_has_changed_hands_is_not_cleaned_up() {
     let number = first.number();
     let seen = all.owner(number).unwrap();
     drop(first);
-    // The same process id in the same slot: only the count of owners tells the two apart.
+    // The same process id in the same slot: only the count of owners distinguishes the two.
     let second = attach(all, "second");
     assert_eq!(second.number(), number);
     let section = second.lock(&latches[0], Where::TestExclusive, 0);
@@ -370,7 +370,7 @@ fn a_long_rollback_is_interrupted_for_those_who_die_meanwhile() {
         if dead != owner.number() {
             return;
         }
-        // Another process dies in the middle of this one, with a latch.
+        // Another process dies during this one's cleanup, holding a latch.
         let child = match os::process::fork().unwrap() {
             os::process::Fork::Child => {
                 let p = attach(all, "child");
@@ -422,7 +422,7 @@ fn what_is_in_progress_is_in_the_time_model_once_and_nothing_of_it_shrinks() {
     grows(pass(), &[busy]);
     p.begin_timed_call();
     grows(pass(), &[busy, execute]);
-    // A parse, and one within it that finds nothing: all of it is a hard one.
+    // A parse with a hard parse within it: all of it counts as hard.
     let outer = p.begin_parse();
     grows(pass(), &[busy, parse]);
     let inner = p.begin_parse();
@@ -443,7 +443,7 @@ fn what_is_in_progress_is_in_the_time_model_once_and_nothing_of_it_shrinks() {
     let idle = p.wait(Event::SqlNetMessageFromClient, 0, 0, 0);
     grows(pass(), &[]);
     drop(idle);
-    // A parse outside of a call ends as it began.
+    // A parse outside a call ends as it began.
     let logon = p.begin_parse();
     p.end_parse(&logon, false);
     grows(pass(), &[busy]);
@@ -453,7 +453,7 @@ fn what_is_in_progress_is_in_the_time_model_once_and_nothing_of_it_shrinks() {
     p.begin_timed_call();
     let _parse = p.begin_parse();
     drop(p);
-    // A session that ends in the middle of a call leaves all of its times.
+    // A session that ends during a call keeps all of its times.
     let gone = all.system_times(&other);
     assert!(names.iter().all(|stat| gone[*stat as usize] >= sum[*stat as usize]), "{sum:?} {gone:?}");
 }
