@@ -1,13 +1,13 @@
-//! Files that are written in whole blocks, past the memory in which the operating system keeps files.
+//! Files written in whole blocks, past the page cache of the operating system.
 //!
-//! Whoever writes a few hundred bytes and syncs them pays, for a write into that memory, for marking a page, finding it
-//! again and handing it to the device: a third of the processor time of the sync, and of its duration on a fast device.
-//! A write that goes past it is handed over as it is. It must begin and end at the device's blocks, in the file and in
-//! memory: [`BlockFile::block_bytes`], [`Blocks`]. Where a file system knows no such writes the same blocks are written
-//! the ordinary way.
+//! A write of a few hundred bytes through the page cache, followed by a sync, marks a page, finds it again and passes
+//! it to the device: a third of the processor time of the sync, and of its duration on a fast device. A direct write
+//! goes to the device as it is. It must begin and end at the device's blocks, in the file and in memory:
+//! [`BlockFile::block_bytes`], [`Blocks`]. Where a file system has no direct writes the same blocks are written through
+//! the page cache.
 //!
-//! Readers may read the file through [`crate::file::File`]: the operating system drops what it has kept of a stretch
-//! that is written so. Whoever reads much of it once reads past that memory, too, and saves a copy of it all.
+//! Readers may read the file through [`crate::file::File`]: the operating system drops cached pages in the range of a
+//! direct write. A reader of large parts that are read once reads past the cache, too, and saves a copy.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -18,17 +18,16 @@ use std::ptr::NonNull;
 use crate::file::File;
 use crate::{OsError, OsResult, power};
 
-/// The largest block: whoever keeps this much before the place of a write can always begin it at a block's start.
+/// The largest block: a writer that keeps this many bytes before the place of a write can always begin it at a block.
 pub const BLOCK_MAX: usize = 4096;
 
-/// The smallest block, and that of files which are written the ordinary way.
+/// The smallest block, and the block of files that are written through the page cache.
 const BLOCK_MIN: usize = 512;
 
-/// From this size on memory lies and is asked for so that the system can give it in large pages.
+/// From this size on memory is aligned so that the system can back it with large pages.
 const LARGE: usize = 2 << 20;
 
-/// Memory that blocks can be written from: pages of its own, which the system fills with zeros when they are first
-/// used.
+/// Memory that blocks can be written from: whole pages, zero when first used.
 #[derive(Debug)]
 pub struct Blocks {
     base: NonNull<u8>,
@@ -37,11 +36,11 @@ pub struct Blocks {
 
 // SAFETY: the memory is owned as a vector's is.
 unsafe impl Send for Blocks {}
-// SAFETY: as above; shared it is only read.
+// SAFETY: as above; it is only read through shared references.
 unsafe impl Sync for Blocks {}
 
 impl Default for Blocks {
-    /// No memory yet. It begins at a page as all of it does.
+    /// No memory yet. A later allocation begins at a page.
     fn default() -> Blocks {
         Blocks { base: NonNull::new(std::ptr::without_provenance_mut(BLOCK_MAX)).expect("not zero"), len: 0 }
     }
@@ -50,7 +49,7 @@ impl Default for Blocks {
 impl Drop for Blocks {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: exactly the range that was mapped; whoever borrowed it is gone.
+            // SAFETY: exactly the range that was mapped; no borrow outlives the value.
             unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
         }
     }
@@ -62,7 +61,7 @@ impl Blocks {
     /// # Panics
     /// When there is no memory, as for a vector.
     fn of_zeros(len: usize) -> Blocks {
-        // What is large begins at a multiple of that: more is asked for, and what lies before and behind is given back.
+        // Large memory begins at a multiple of [`LARGE`]: map more, and unmap the parts before and after.
         let spare = if len >= LARGE { LARGE } else { 0 };
         // SAFETY: a new private mapping at an address of the kernel's choice.
         let got = unsafe {
@@ -73,11 +72,11 @@ impl Blocks {
         let before = if spare > 0 { (got as usize).next_multiple_of(LARGE) - got as usize } else { 0 };
         for (at, part) in [(0, before), (before + len, spare - before)] {
             if part > 0 {
-                // SAFETY: whole pages of the mapping made above that nobody knows of yet.
+                // SAFETY: whole pages of the mapping made above, to which no reference exists yet.
                 unsafe { libc::munmap(got.byte_add(at), part) };
             }
         }
-        // SAFETY: inside the mapping; what begins there is `len` bytes long.
+        // SAFETY: inside the mapping, with `len` bytes left from there.
         let base = NonNull::new(unsafe { got.byte_add(before) }.cast::<u8>()).expect("a mapping is never at zero");
         let mut blocks = Blocks { base, len };
         if len >= LARGE {
@@ -86,29 +85,30 @@ impl Blocks {
         blocks
     }
 
-    /// Room for at least `bytes`, as words in the byte order of the file (little-endian). What they hold is left from
+    /// Room for at least `bytes`, as words in the byte order of the file (little-endian). The contents are left from
     /// earlier use.
     pub fn words_mut(&mut self, bytes: usize) -> &mut [u64] {
         self.grow(bytes);
         let words = bytes.div_ceil(BLOCK_MAX) * (BLOCK_MAX / 8);
-        // SAFETY: aligned to a page and as long as was asked for; any bytes make words; the borrow goes over.
+        // SAFETY: aligned to a page and as long as was requested; any bytes make words; the mutable borrow is passed
+        // on.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().cast(), words) }
     }
 
-    /// All bytes that there are.
+    /// All bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped, filled with zeros to begin with, and as it is while the borrow lasts.
+        // SAFETY: mapped, initialized with zeros, and unchanged while the borrow lasts.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 
-    /// As [`Blocks::bytes`], to be changed.
+    /// As [`Blocks::bytes`], mutable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`; the borrow goes over.
+        // SAFETY: as in `bytes`; the mutable borrow is passed on.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
     }
 
-    /// Makes room for at least `bytes`. What there is stays, what is new is zero.
+    /// Makes room for at least `bytes`. The contents stay; new bytes are zero.
     pub fn grow(&mut self, bytes: usize) {
         if self.len < bytes {
             let mut longer = Blocks::of_zeros(bytes.next_multiple_of(BLOCK_MAX));
@@ -127,13 +127,13 @@ pub struct BlockFile {
 }
 
 impl BlockFile {
-    /// Opens `path`, which must exist, to write over what it has; past the operating system's memory if that is asked
-    /// for and can be had.
+    /// Opens `path`, which must exist, to overwrite its contents; past the page cache if `past_memory` is set and the
+    /// file system allows it.
     ///
     /// # Errors
-    /// The file is missing or may not be opened so.
+    /// The file is missing or may not be opened.
     pub fn open(path: &Path, past_memory: bool) -> OsResult<BlockFile> {
-        // While losses of power are played, each write is noted with what it overwrites, by ordinary reads and writes.
+        // While `power` is armed each write is recorded with the bytes it overwrites, by ordinary reads and writes.
         let direct = if past_memory && !power::armed() { open_direct(path, true)? } else { None };
         match direct {
             Some(file) => Ok(file),
@@ -145,21 +145,21 @@ impl BlockFile {
         }
     }
 
-    /// Opens `path`, which must exist, to read it past the operating system's memory; `None` where that cannot be had.
+    /// Opens `path`, which must exist, to read it past the page cache; `None` where that is not available.
     ///
     /// # Errors
-    /// The file is missing or may not be opened so.
+    /// The file is missing or may not be opened.
     pub fn open_to_read(path: &Path) -> OsResult<Option<BlockFile>> {
         if power::armed() { Ok(None) } else { open_direct(path, false) }
     }
 
-    /// Its length in bytes when it was opened: a multiple of its blocks where it is read or written past the memory.
+    /// Its length in bytes when it was opened: a multiple of its blocks where the page cache is bypassed.
     #[must_use]
     pub fn len_bytes(&self) -> u64 {
         self.len
     }
 
-    /// Reads up to `len` bytes from `position` into `into`, from its byte `at` on; returns how many came. `at` is a
+    /// Reads up to `len` bytes from `position` into `into`, from its byte `at` on; returns the number read. `at` is a
     /// multiple of [`BLOCK_MAX`], `position` and `len` of [`BlockFile::block_bytes`].
     ///
     /// # Errors
@@ -168,14 +168,14 @@ impl BlockFile {
         self.file.read_some_at(&mut into.bytes_mut()[at..at + len], position)
     }
 
-    /// What writes begin at and are as long as multiples of: a power of two, at least 512, at most [`BLOCK_MAX`].
+    /// The unit of the position and length of writes: a power of two, at least 512, at most [`BLOCK_MAX`].
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.block
     }
 
-    /// Writes the first `len` bytes of `from` at `position`, or what of them lies before the end of the file. Both are
-    /// multiples of [`BlockFile::block_bytes`].
+    /// Writes the first `len` bytes of `from` at `position`, cut at the end of the file. Both are multiples of
+    /// [`BlockFile::block_bytes`].
     ///
     /// # Errors
     /// The device failed.
@@ -193,7 +193,7 @@ impl BlockFile {
     }
 }
 
-/// `None` where the file system cannot read and write so, or not all of this file.
+/// `None` where the file system does not support direct I/O, or not for a file of this length.
 fn open_direct(path: &Path, to_write: bool) -> OsResult<Option<BlockFile>> {
     let mut options = OpenOptions::new();
     let inner = match options.read(true).write(to_write).custom_flags(libc::O_DIRECT).open(path) {
@@ -207,8 +207,7 @@ fn open_direct(path: &Path, to_write: bool) -> OsResult<Option<BlockFile>> {
     Ok(len.is_multiple_of(block as u64).then_some(BlockFile { file, block, len }))
 }
 
-/// The blocks in which a file opened past the memory is written; `None` when the system does not say, or they are too
-/// large.
+/// The block size for direct I/O on a file; `None` when the system does not report it, or it is too large.
 fn alignment(file: &std::fs::File) -> Option<usize> {
     // SAFETY: plain numbers, for which zero is a value.
     let mut about: libc::statx = unsafe { std::mem::zeroed() };
@@ -246,7 +245,7 @@ mod tests {
             let mut blocks = Blocks::default();
             blocks.words_mut(8192).fill(u64::from_le_bytes([2; 8]));
             file.write_at(&blocks, 2 * block, 8192).unwrap();
-            // The last block of a file that is no multiple of them ends with the file.
+            // The last block ends with the file when the length is not a multiple of the block size.
             let last = (len - 1) / block * block;
             file.write_at(&blocks, block, last as u64).unwrap();
             file.sync().unwrap();

@@ -1,4 +1,4 @@
-//! Clocks. Everything is a plain number of nanoseconds, so that it can lie in shared memory and be compared by any
+//! Clocks. Times are plain numbers of nanoseconds, so that they can lie in shared memory and be compared by any
 //! process.
 
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub fn wall_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
-/// Seconds east of UTC that the machine's time zone is at the given wall time (seconds since 1970).
+/// The UTC offset of the machine's time zone in seconds, east positive, at the given wall time (seconds since 1970).
 #[must_use]
 pub fn utc_offset_seconds(wall_s: i64) -> i32 {
     // SAFETY: an all-zero `tm` is a valid value.
@@ -48,14 +48,13 @@ pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Nanoseconds of processor time that the calling process has used, all of its threads: what [`process_cpu_ns`] gives
-/// of it.
+/// Nanoseconds of processor time that all threads of the calling process have used: [`process_cpu_ns`] of it.
 #[must_use]
 pub fn own_cpu_ns() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// Nanoseconds of processor time that a process of this machine has used, all of its threads; `None` when it is gone.
+/// Nanoseconds of processor time that all threads of a process of this machine have used; `None` when it is gone.
 #[must_use]
 pub fn process_cpu_ns(process: i32) -> Option<u64> {
     let mut clock: libc::clockid_t = 0;
@@ -65,7 +64,7 @@ pub fn process_cpu_ns(process: i32) -> Option<u64> {
         return None;
     }
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` is a valid timespec to write to; a clock that has gone meanwhile gives an error.
+    // SAFETY: `t` is a valid timespec to write to; the clock of a process that is gone gives an error.
     let rc = unsafe { libc::clock_gettime(clock, &raw mut t) };
     (rc == 0).then(|| (t.tv_sec as u64) * 1_000_000_000 + t.tv_nsec as u64)
 }

@@ -6,7 +6,7 @@ pub fn relax() {
     std::hint::spin_loop();
 }
 
-/// Asks for the cache line of `place` ahead of its use: misses of several lines then go on at the same time.
+/// Fetches the cache line of `place` ahead of its use, so that misses of several lines overlap.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -19,13 +19,13 @@ pub fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
-/// The time-stamp counter: the cheapest clock there is, in ticks of a length that nobody says. For short stretches
-/// within a process, held against a clock over longer ones; where the processors' counters do not agree it may go back.
+/// The time-stamp counter: the cheapest clock, in ticks of unknown length. For short intervals within a process,
+/// calibrated against a clock over longer ones; where the processors' counters disagree it may go back.
 #[inline(always)]
 #[must_use]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads a register; user programs may on Linux, unless they asked not to.
+    // SAFETY: reads a register; user programs may on Linux unless they disabled it for themselves.
     unsafe {
         std::arch::x86_64::_rdtsc()
     }
@@ -33,9 +33,8 @@ pub fn ticks() -> u64 {
     crate::clock::now_ns()
 }
 
-/// Nanoseconds that so many additions take, a multiple of 16, each of the result of the one before; `None` on
-/// processors for which there is no loop. An addition of registers takes one cycle, so this tells the length of a
-/// cycle.
+/// The nanoseconds of `count` dependent additions, `count` a multiple of 16; `None` on processors without such a loop
+/// here. An addition of registers takes one cycle, so this measures the length of a cycle.
 #[must_use]
 pub fn additions_ns(count: u64) -> Option<u64> {
     assert!(count > 0 && count.is_multiple_of(16), "whole rounds");
@@ -49,10 +48,11 @@ pub fn additions_ns(count: u64) -> Option<u64> {
     None
 }
 
-/// Adds one sixteen times in each of so many rounds, more than none.
+/// Adds one sixteen times in each of `rounds` rounds, which must be above zero.
 #[cfg(target_arch = "x86_64")]
 fn add_registers(mut rounds: u64) {
-    // SAFETY: changes the registers that it names, and flags; the loop ends when the count is 0, which it is not first.
+    // SAFETY: changes only the registers that it names, and flags; the loop ends when the count is 0, which it is not
+    // at first.
     unsafe {
         std::arch::asm!(
             "2:",
@@ -70,7 +70,7 @@ fn add_registers(mut rounds: u64) {
     debug_assert_eq!(rounds, 0);
 }
 
-/// Adds one sixteen times in each of so many rounds, more than none.
+/// Adds one sixteen times in each of `rounds` rounds, which must be above zero.
 #[cfg(target_arch = "aarch64")]
 fn add_registers(mut rounds: u64) {
     // SAFETY: as that for x86_64.
@@ -103,8 +103,8 @@ pub fn count() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// The number of processors this process may run on by its affinity alone, at least 1: one system call, where [`count`]
-/// also reads files.
+/// The number of processors that this process's affinity allows, at least 1: one system call, where [`count`] also
+/// reads files.
 #[must_use]
 pub fn allowed() -> usize {
     // SAFETY: a set of processors is plain bits, for which zero is a value.
@@ -129,8 +129,7 @@ pub fn join_barriers() -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
 }
 
-/// Runs a full memory barrier on every processor that runs a thread of a registered process, microseconds later at
-/// most.
+/// Runs a full memory barrier on every processor that runs a thread of a registered process; takes some microseconds.
 ///
 /// It pairs with a compiler barrier in the other process: the cheap side of an asymmetric fence. Returns false where
 /// the kernel cannot do it; the caller then needs a time-out instead.
@@ -159,7 +158,7 @@ pub struct Usage {
     pub involuntary_switches: u64,
 }
 
-/// The resources the calling process has used so far.
+/// The resources that the calling process has used so far.
 #[must_use]
 pub fn usage() -> Usage {
     // SAFETY: an all-zero `rusage` is a valid value.

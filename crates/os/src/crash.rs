@@ -1,17 +1,17 @@
-//! Named places in the code where a test has a process, or the whole instance, killed.
+//! Named places in the code where a test can kill a process or the whole instance.
 //!
-//! A [`point`] is compiled in always: what a test proves is then true of the program that is shipped. While nothing is
-//! armed it is one relaxed load of a private word that never changes; it still belongs on no read path. Points are
-//! armed before the first process is forked, so all processes have the same plan; how often a point was passed is
-//! counted in memory that they share. A number was preferred to a probability, so that a run can be repeated.
+//! A [`point`] is always compiled in, so a test proves facts about the shipped program. While no plan is armed it is
+//! one relaxed load of a private word that never changes; it still belongs on no read path. Points are armed before the
+//! first process is forked, so all processes have the same plan; passes are counted in memory that they share. A pass
+//! number was preferred to a probability, so that a run can be repeated.
 //!
-//! A plan is `name:n`, `name:n:process`, `name:n:child` or `name:n:stop`; a name that ends with `*` stands for all that
-//! begin so. `name:n` kills the instance at the n-th pass: the supervisor first, which takes every process with it,
-//! then the process itself. `name:n:process` kills only the process, at every n-th pass; `name:n:child` too, and spares
-//! the process that armed it; `name:n:session` spares those that called [`spare`] as well. `name:n:panic` and
-//! `name:n:session-panic` have the processes panic that `child` and `session` would kill. `name:n:stop` kills nobody:
-//! from the n-th pass on, a process that passes while the directory has the file [`STOP_FILE`] takes that away and
-//! stops until it is sent SIGCONT, so that a test decides what happens between two lines of a process.
+//! A plan is `name:n`, or `name:n:` followed by one of the words below. A name that ends with `*` stands for all names
+//! with that beginning. `name:n` kills the instance at the n-th pass: the supervisor first, which takes every process
+//! with it, then the process itself. `process` kills only the process, at every n-th pass; `child` does too, but spares
+//! the process that armed the plan; `session` also spares the processes that called [`spare`]. `panic` and
+//! `session-panic` make the processes panic that `child` and `session` would kill. `stop` kills no process: from the
+//! n-th pass on, a process that passes while the directory has the file [`STOP_FILE`] removes the file and stops until
+//! SIGCONT, so that a test controls events between two lines of a process.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,30 +20,30 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::{OsError, OsResult, process, signal};
 
-/// Name of the file in which a killed process says at which point it died: one line `name pass process` for each death.
+/// Name of the file that records deaths at crash points: one line `name pass process` for each death.
 pub const DEATHS_FILE: &str = "crash_points";
 
-/// The file that a plan `name:n:stop` waits for.
+/// While the directory has this file, a plan `name:n:stop` stops the next process that passes.
 pub const STOP_FILE: &str = "crash_stop";
 
-/// While the directory has this file, a plan kills nobody: its place is passed and that is all.
+/// While the directory has this file, a plan kills no process.
 pub const CALM_FILE: &str = "crash_calm";
 
 static ARMED: AtomicBool = AtomicBool::new(false);
 static PLAN: OnceLock<Plan> = OnceLock::new();
-/// This process is none of those that serve sessions.
+/// True in a process that serves no session.
 static SPARED: AtomicBool = AtomicBool::new(false);
 
-/// Who is killed.
+/// The processes that a plan applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Process,
-    /// As `Process`, but not the one that armed the plan.
+    /// As `Process`, but not the process that armed the plan.
     Child,
-    /// As `Child`, but not those that are spared.
+    /// As `Child`, but not spared processes.
     Session,
     Instance,
-    /// The process, which is stopped and not killed.
+    /// The process, which is stopped instead of killed.
     Stop,
 }
 
@@ -59,7 +59,7 @@ struct Plan {
     passes: &'static [AtomicU64],
 }
 
-/// Passes a named place; when its number has come the caller dies here and does not return.
+/// Passes a named place. At the pass that the plan names, the caller dies here and the call does not return.
 #[inline(always)]
 pub fn point(name: &'static str) {
     if ARMED.load(Ordering::Relaxed) {
@@ -67,16 +67,16 @@ pub fn point(name: &'static str) {
     }
 }
 
-/// Arms a plan for this process and those it forks later; `dir` gets the file [`DEATHS_FILE`] at a death. To be called
-/// once, by the process whose death ends the instance.
+/// Arms a plan for this process and those it forks later; `dir` gets the file [`DEATHS_FILE`] at a death. Called once,
+/// by the process whose death ends the instance.
 ///
 /// # Errors
-/// `EINVAL`: the text is no plan. `EALREADY`: this process has one.
+/// `EINVAL`: the text is not a plan. `EALREADY`: this process has one.
 pub fn arm(plan: &str, dir: &Path) -> OsResult<()> {
     arm_in(plan, dir, true)
 }
 
-/// As [`arm`], without notes of the deaths.
+/// As [`arm`], without recording the deaths.
 ///
 /// # Errors
 /// As [`arm`].
@@ -118,7 +118,7 @@ fn arm_in(plan: &str, dir: &Path, notes: bool) -> OsResult<()> {
     Ok(())
 }
 
-/// Says whether plans for sessions spare this process, and those that it forks later.
+/// Sets whether plans for sessions spare this process, and those that it forks later.
 pub fn spare(is_spared: bool) {
     SPARED.store(is_spared, Ordering::Relaxed);
 }
@@ -163,7 +163,7 @@ fn pass(name: &'static str) {
     }
 }
 
-/// Writes down who died where; a death that cannot be written down happens all the same.
+/// Records a death; if that fails, the process dies without a record.
 fn note(plan: &Plan, name: &str, nth: u64) {
     if !plan.notes {
         return;
@@ -174,7 +174,8 @@ fn note(plan: &Plan, name: &str, nth: u64) {
     }
 }
 
-/// Stops this process, if it is wanted: of several that pass at once the one does that takes the file away.
+/// Stops this process if the stop file exists: of several processes that pass at once, the one that removes the file
+/// stops.
 fn stop(plan: &Plan, name: &str, nth: u64) {
     if std::fs::remove_file(plan.deaths.with_file_name(STOP_FILE)).is_ok() {
         note(plan, name, nth);
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
     use crate::process::{Ended, Fork};
 
-    /// Arms `plan` in a child and passes `names` in a child of that; how it ended and the notes it left.
+    /// Arms `plan` in a child and passes `names` in a grandchild; returns its end and the recorded deaths.
     fn child(plan: &str, names: &[&'static str]) -> (Ended, String) {
         child_of(plan, names, false)
     }

@@ -1,11 +1,11 @@
-//! Waiting on very many descriptors: `epoll`, whose cost grows with what happens and not with what is watched.
+//! Waiting on very many descriptors: `epoll`, whose cost grows with the number of events, not of descriptors.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use crate::{OsError, OsResult};
 
-/// A set of descriptors that are watched, each under a number of the caller's.
+/// A set of watched descriptors, each with a number that the caller chose.
 #[derive(Debug)]
 pub struct Epoll {
     fd: OwnedFd,
@@ -15,7 +15,7 @@ impl Epoll {
     /// An empty set.
     ///
     /// # Errors
-    /// No descriptor to be had.
+    /// No descriptor is available.
     pub fn new() -> OsResult<Self> {
         // SAFETY: a number; no memory is passed.
         let raw = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
@@ -55,7 +55,7 @@ impl Epoll {
         self.control_for(libc::EPOLL_CTL_ADD, fd.as_raw_fd(), token, libc::EPOLLRDHUP)
     }
 
-    /// Watches it no more. A descriptor that another process has too must be taken out before it is closed here.
+    /// Stops watching `fd`. A descriptor that another process has open too must be removed before it is closed here.
     ///
     /// # Errors
     /// It is not watched.
@@ -63,8 +63,8 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_DEL, fd.as_raw_fd(), 0)
     }
 
-    /// Waits until something happens, a signal arrives or the time is up. `found` has the numbers of the descriptors
-    /// that can be read or have ended, which reading tells; it is cleared first.
+    /// Waits until there is an event, a signal arrives or the time is up. `found` gets the numbers of the descriptors
+    /// that can be read or have ended, which reading distinguishes; it is cleared first.
     ///
     /// # Errors
     /// The set is broken.
@@ -73,7 +73,7 @@ impl Epoll {
         found.clear();
         let mut raw = [libc::epoll_event { events: 0, u64: 0 }; AT_ONCE];
         let ms = timeout.map_or(-1, |t| i32::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
-        // SAFETY: room for as many events as are said.
+        // SAFETY: room for as many events as the call is told.
         let n = unsafe { libc::epoll_wait(self.fd.as_raw_fd(), raw.as_mut_ptr(), AT_ONCE as i32, ms) };
         let Ok(n) = usize::try_from(n) else {
             let error = OsError::last("epoll_wait", "");
@@ -85,7 +85,7 @@ impl Epoll {
 }
 
 impl AsRawFd for Epoll {
-    /// Readable while something has happened that [`Epoll::wait`] would tell.
+    /// Readable while [`Epoll::wait`] would find an event.
     fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()
     }

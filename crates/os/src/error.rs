@@ -3,12 +3,12 @@
 use std::fmt;
 use std::io;
 
-/// A system call that failed: which one, on what, and why.
+/// A system call that failed: its name, its object, and the reason.
 #[derive(Debug)]
 pub struct OsError {
     /// The system call, as the manual names it.
     pub call: &'static str,
-    /// What it was asked to do: a path, a size, an address. May be empty.
+    /// The object of the call: a path, a size, an address. May be empty.
     pub what: String,
     /// The operating system's error.
     pub source: io::Error,

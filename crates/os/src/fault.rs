@@ -1,8 +1,8 @@
-//! A device that loses what was written to a file, for tests: the writes go nowhere, and the next sync says so, once.
+//! A device that loses writes to a file, for tests: the writes are dropped, and the next sync reports it, once.
 //!
-//! That is how Linux reports a failed write-back: whoever syncs first is told, the pages are clean from then on, and
-//! later syncs succeed. While armed, the file in the database directory that [`MARK`] names there loses what is written
-//! to it, until a sync of it has failed. Nothing but one relaxed load happens while nothing is armed.
+//! Linux reports a failed write-back in this way: the first sync returns the error, the pages are clean from then on,
+//! and later syncs succeed. While armed, the file whose name stands in the file [`MARK`] of the database directory
+//! loses its writes until a sync of it has failed. While not armed the cost is one relaxed load.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{OsError, OsResult};
 
-/// The file that names the one that loses its writes.
+/// The file that contains the name of the file whose writes are lost.
 pub const MARK: &str = "device_fails";
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -22,13 +22,13 @@ pub fn arm(dir: &Path) {
     ARMED.store(true, Ordering::Relaxed);
 }
 
-/// Whether what is written to `path` now is lost.
+/// Whether a write to `path` now is lost.
 #[inline(always)]
 pub(crate) fn loses(path: &Path) -> bool {
     ARMED.load(Ordering::Relaxed) && is_marked(path)
 }
 
-/// The error of a sync that is told of lost writes: the only one that is.
+/// Fails once, when writes of the file were lost.
 ///
 /// # Errors
 /// `EIO`.

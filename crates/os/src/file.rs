@@ -1,4 +1,4 @@
-//! Files read and written at positions, with errors that say what was asked.
+//! Files read and written at positions, with errors that name the call and the file.
 
 use std::fs::{File as StdFile, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{OsError, OsResult, fault, full, power};
 
-/// How to open a file.
+/// The ways to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
     /// It must exist; only reads are allowed.
@@ -18,14 +18,14 @@ pub enum OpenMode {
     CreateNew,
     /// It is created, or emptied if it exists.
     Truncate,
-    /// It is created unless it exists; what it has is kept.
+    /// It is created unless it exists; its contents are kept.
     OpenOrCreate,
 }
 
-/// Pieces that one call writes.
+/// The most pieces that one call writes.
 const LIST_MAX: usize = 512;
 
-/// An open file. Reads and writes name their position, so that processes that inherited it do not disturb one another.
+/// An open file. Reads and writes name their position, so processes that inherited it do not disturb one another.
 #[derive(Debug)]
 pub struct File {
     inner: StdFile,
@@ -36,7 +36,7 @@ impl File {
     /// Opens or creates `path`; a new file may be read and written by its owner only (mode 0600).
     ///
     /// # Errors
-    /// The file is missing, exists, or may not be opened so.
+    /// The file is missing, exists, or may not be opened.
     pub fn open(path: &Path, mode: OpenMode) -> OsResult<Self> {
         let mut options = OpenOptions::new();
         options.read(true).mode(0o600);
@@ -56,7 +56,7 @@ impl File {
         Ok(Self { inner, path: path.to_owned() })
     }
 
-    /// A file that was opened by `path` in a way of its own.
+    /// Wraps a file that was opened by `path` elsewhere.
     pub(crate) fn of(inner: StdFile, path: &Path) -> Self {
         Self { inner, path: path.to_owned() }
     }
@@ -67,7 +67,7 @@ impl File {
         &self.path
     }
 
-    /// Whether its path still leads to it: it has not been renamed, removed or replaced since it was opened.
+    /// Whether its path still leads to it: false when it was renamed, removed or replaced since it was opened.
     ///
     /// # Errors
     /// `fstat` failed.
@@ -92,7 +92,7 @@ impl File {
         self.inner.read_exact_at(buffer, position).map_err(|e| self.error_at("pread", buffer.len(), position, e))
     }
 
-    /// Reads up to a bufferful from `position`; 0 at the end of the file.
+    /// Reads at most the length of `buffer` from `position`; 0 at the end of the file.
     ///
     /// # Errors
     /// The device failed.
@@ -115,7 +115,7 @@ impl File {
         self.inner.write_all_at(buffer, position).map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
     }
 
-    /// Writes all of `pieces`, one behind the other, from `position` on, extending the file where needed.
+    /// Writes all of `pieces` consecutively from `position` on, extending the file where needed.
     ///
     /// # Errors
     /// The device is full or failed.
@@ -130,7 +130,7 @@ impl File {
             let bytes = some.iter().map(|piece| piece.len()).sum();
             let mut written = self.write_some_list_at(some, at).map_err(|e| self.error_at("pwritev", bytes, at, e))?;
             for piece in some {
-                // What a short write has left is written piece by piece.
+                // The rest of a short write is written piece by piece.
                 let (skipped, len) = (written.min(piece.len()), piece.len());
                 written -= skipped;
                 self.inner
@@ -142,13 +142,12 @@ impl File {
         Ok(())
     }
 
-    /// One call; returns how many bytes were written.
+    /// One call; returns the number of bytes written.
     fn write_some_list_at(&self, pieces: &[&[u8]], position: u64) -> std::io::Result<usize> {
         let at = libc::off_t::try_from(position).map_err(|_| std::io::Error::from_raw_os_error(libc::EFBIG))?;
         let count = libc::c_int::try_from(pieces.len()).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
         let list: Vec<std::io::IoSlice<'_>> = pieces.iter().map(|piece| std::io::IoSlice::new(piece)).collect();
-        // SAFETY: a valid descriptor; an `IoSlice` is an `iovec`, each of bytes that are borrowed until the call has
-        // ended.
+        // SAFETY: a valid descriptor; an `IoSlice` is an `iovec`, each of bytes that are borrowed until the call ends.
         let n = unsafe { libc::pwritev(self.inner.as_raw_fd(), list.as_ptr().cast(), count, at) };
         match usize::try_from(n) {
             Ok(n) => Ok(n),
@@ -171,8 +170,8 @@ impl File {
         self.inner.sync_data().map_err(|e| self.error("fdatasync", e))
     }
 
-    /// Has what was written to `len` bytes from `position` on begin its way to the device, so that a later sync has
-    /// less to wait for. It may do nothing, and promises nothing.
+    /// Starts writing `len` bytes from `position` on to the device, so that a later sync has less to wait for. It may
+    /// have no effect and guarantees nothing.
     pub fn begin_sync(&self, position: u64, len: u64) {
         if power::armed() {
             return;
@@ -182,7 +181,7 @@ impl File {
         unsafe { libc::sync_file_range(self.inner.as_raw_fd(), from, len, libc::SYNC_FILE_RANGE_WRITE) };
     }
 
-    /// Makes the file at least `len` bytes long with space that is really there.
+    /// Makes the file at least `len` bytes long with allocated space.
     ///
     /// # Errors
     /// The device is full, or the file would pass a limit.
@@ -215,15 +214,15 @@ impl File {
         self.inner.set_len(len).map_err(|e| self.error("ftruncate", e))
     }
 
-    /// The next stretch of the file that has been written, from `position` on: where it begins and ends. What was only
-    /// allocated is left out by file systems that know. `None`: there is none before the end.
+    /// The next written range of the file, from `position` on: its begin and end. File systems that track allocated but
+    /// unwritten space leave that out. `None`: no written range before the end.
     ///
     /// # Errors
     /// The device failed.
     pub fn next_written(&self, position: u64) -> OsResult<Option<(u64, u64)>> {
         let seek = |from: u64, whence: libc::c_int| {
             let from = libc::off_t::try_from(from).unwrap_or(libc::off_t::MAX);
-            // SAFETY: the descriptor is ours; its own position is used by nobody, reads and writes name theirs.
+            // SAFETY: the descriptor is ours; its own position is not used, because reads and writes name theirs.
             let found = unsafe { libc::lseek(self.inner.as_raw_fd(), from, whence) };
             u64::try_from(found).map_err(|_| std::io::Error::last_os_error())
         };
@@ -234,10 +233,10 @@ impl File {
         }
     }
 
-    /// Takes the file for this process tree alone; false when another holds it.
+    /// Takes the file for this process tree; false when another holds it.
     ///
     /// # Errors
-    /// The file system knows no locks.
+    /// The file system has no locks.
     pub fn try_lock(&self) -> OsResult<bool> {
         // SAFETY: a valid descriptor; no memory is passed.
         if unsafe { libc::flock(self.inner.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
@@ -256,7 +255,7 @@ impl File {
     }
 }
 
-/// Gives the file `from` the name `to`, replacing what had it; others see the old file or the new one.
+/// Renames the file `from` to `to`, replacing a file of that name; other processes see the old file or the new one.
 ///
 /// # Errors
 /// One of the paths is missing, or the device failed.
@@ -267,14 +266,14 @@ pub fn rename(from: &Path, to: &Path) -> OsResult<()> {
     std::fs::rename(from, to).map_err(|e| OsError::from_io("rename", to.display().to_string(), e))
 }
 
-/// Lets two files change their names, at once; false, and nothing done, where the file system cannot, or one of them is
-/// missing.
+/// Exchanges the names of two files atomically. False, with no effect, where the file system cannot do it or one of
+/// them is missing.
 ///
 /// # Errors
 /// The device failed.
 pub fn exchange(one: &Path, other: &Path) -> OsResult<bool> {
     if power::armed() {
-        // Its journal knows renames only; a renaming loses the one name and no more.
+        // The journal of `power` records renames only; an exchange by renames could leave a name without a file.
         return Ok(false);
     }
     let c = |path: &Path| {
@@ -283,7 +282,7 @@ pub fn exchange(one: &Path, other: &Path) -> OsResult<bool> {
             .map_err(|_| OsError::from_errno("rename", path.display().to_string(), libc::EINVAL))
     };
     let (a, b) = (c(one)?, c(other)?);
-    // SAFETY: two strings that end with zero and live through the call.
+    // SAFETY: two strings that end with zero and outlive the call.
     let rc = unsafe { libc::renameat2(libc::AT_FDCWD, a.as_ptr(), libc::AT_FDCWD, b.as_ptr(), libc::RENAME_EXCHANGE) };
     if rc == 0 {
         return Ok(true);
@@ -295,7 +294,7 @@ pub fn exchange(one: &Path, other: &Path) -> OsResult<bool> {
     }
 }
 
-/// Removes a file's name; the file goes with its last descriptor.
+/// Removes a file's name; its contents are freed with the last descriptor.
 ///
 /// # Errors
 /// There is no such file, or it may not be removed.
@@ -306,25 +305,25 @@ pub fn remove(path: &Path) -> OsResult<()> {
     std::fs::remove_file(path).map_err(|e| OsError::from_io("unlink", path.display().to_string(), e))
 }
 
-/// Bytes that the file system of a path has free for this process's user.
+/// Free bytes of the file system of a path, for this process's user.
 ///
 /// # Errors
-/// There is no such path, or the file system does not answer.
+/// There is no such path, or the file system does not report it.
 pub fn free_bytes(path: &Path) -> OsResult<u64> {
     use std::os::unix::ffi::OsStrExt;
     let invalid = || OsError::from_errno("statvfs", path.display().to_string(), libc::EINVAL);
     let text = std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(|_| invalid())?;
     let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: a string that ends with zero and room for the answer; both live through the call.
+    // SAFETY: a string that ends with zero and room for the answer; both outlive the call.
     if unsafe { libc::statvfs(text.as_ptr(), is.as_mut_ptr()) } != 0 {
         return Err(OsError::last("statvfs", path.display().to_string()));
     }
-    // SAFETY: the call has succeeded, so the answer is there.
+    // SAFETY: the call has succeeded, so the answer is initialized.
     let is = unsafe { is.assume_init() };
     Ok(is.f_bavail * is.f_frsize)
 }
 
-/// True when something has this path.
+/// True when a file or directory has this path.
 #[must_use]
 pub fn exists(path: &Path) -> bool {
     path.exists()
@@ -367,7 +366,7 @@ mod tests {
             found.push(begin..end);
             at = end;
         }
-        // A file system that does not know holes has one stretch.
+        // A file system without holes has one range.
         for place in [1 << 20, (4 << 20) + 8191] {
             assert!(found.iter().any(|stretch| stretch.contains(&place)), "{place} in {found:?}");
         }

@@ -1,9 +1,8 @@
 //! A full disk, for tests: while armed, files cannot grow as long as their database directory has a file named
 //! [`MARK`].
-//!
-//! A real full disk needs a file system of its own, and so rights that a test need not have; this does not. The mark is
-//! a file, so that a test can fill and empty the disk of an instance that runs. What is overwritten in place goes
-//! through, as on a device: room that a file has is its own. Nothing but one relaxed load happens while nothing is
+//! A real full disk needs its own file system, and so rights that a test may not have. The mark is a file, so that a
+//! test can fill and empty the disk of a running instance. Overwriting in place succeeds, as on a device: that space is
+//! already allocated. While not armed the cost is one relaxed load.
 //! armed.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{OsError, OsResult};
 
-/// The file that fills the disk by being there.
+/// While this file exists, the disk counts as full.
 pub const MARK: &str = "disk_full";
 
 static ARMED: AtomicBool = AtomicBool::new(false);

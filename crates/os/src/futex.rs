@@ -1,18 +1,18 @@
-//! Futexes on words that several processes share: the shared, not the private, form.
+//! Futexes on words that several processes share: the shared, not the private, form (invariant 4).
 
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Why [`wait`] returned.
+/// The reason why [`wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// Somebody called [`wake`], or the word had changed already, or a signal came: look at the word again.
+    /// [`wake`] was called, or the word had changed already, or a signal arrived: read the word again.
     Look,
     /// The time was up.
     TimedOut,
 }
 
-/// Sleeps while `word` holds `expected`, until a [`wake`] or until `timeout` has passed. May return early for no
+/// Sleeps while `word` holds `expected`, until a [`wake`] or until `timeout` has passed. May return early without a
 /// reason.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> Woken {
     let spec = timeout.map(|t| crate::clock::timespec(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX >> 1)));

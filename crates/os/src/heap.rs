@@ -1,28 +1,28 @@
 //! The heap of a process, counted.
 //!
-//! [`CountedHeap`] is the system's allocator with a count of the bytes in use beside it. A program that wants its
-//! memory limited makes it its global allocator. The count is one word of the thread. Whenever it has moved by
-//! [`TOLD_BYTES`], it is told to the [`HeapWatch`] of the thread, in words that others may read, and a bit of the watch
-//! is set for each [`HeapWatch::step`] of growth. The allocator decides nothing: it cannot return an error to the code
-//! that asked for memory. The owner of the bit looks at the figures where an error can be returned.
+//! [`CountedHeap`] is the system's allocator with a count of the bytes in use. A program that limits its memory makes
+//! it its global allocator. The count is one word of the thread. Whenever it has changed by [`TOLD_BYTES`], it is
+//! published through the [`HeapWatch`] of the thread, in words that other processes may read, and a bit of the watch is
+//! set for each [`HeapWatch::step`] of growth. The allocator enforces no limit: it cannot return an error to the code
+//! that allocates. The owner of the bit checks the figures where an error can be returned.
 //!
-//! Rejected: counting where collections, strings and sort areas grow, since one forgotten place has no limit at all;
-//! reading `/proc` now and then, since it costs microseconds and memory grows by gigabytes in between; RLIMIT_DATA,
-//! since an allocation that fails ends the process.
+//! Rejected: counting where collections, strings and sort areas grow, since a forgotten place would have no limit;
+//! reading `/proc` at intervals, since it costs microseconds and memory can grow by gigabytes in between; RLIMIT_DATA,
+//! since a failed allocation ends the process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How far the count of a thread may be from what its watch shows.
+/// The largest difference between a thread's count and the published one.
 pub const TOLD_BYTES: usize = 64 << 10;
 
-/// The words that a thread's count goes to. Only the thread itself writes `used` and `most`.
+/// The words in which a thread's count is published. Only the thread itself writes `used` and `most`.
 #[derive(Clone, Copy, Debug)]
 pub struct HeapWatch {
     /// Bytes in use.
     pub used: &'static AtomicU64,
-    /// The most there were.
+    /// The largest value of `used`.
     pub most: &'static AtomicU64,
     /// The word in which `bit` is set when the count has grown by `step`.
     pub flags: &'static AtomicU32,
@@ -31,9 +31,9 @@ pub struct HeapWatch {
 }
 
 struct Heap {
-    /// Bytes in use since the watch began; below zero when memory of before has been freed.
+    /// Bytes in use since the watch began; below zero when memory from before has been freed.
     live: Cell<isize>,
-    /// The count lies in `low ..= low + 2 * TOLD_BYTES`, or is to be told.
+    /// The count is published when it leaves `low ..= low + 2 * TOLD_BYTES`.
     low: Cell<isize>,
     /// The count from which on the bit is set.
     mark: Cell<isize>,
@@ -41,17 +41,17 @@ struct Heap {
 }
 
 thread_local! {
-    // Neither made nor dropped at run time, so an allocator may use it at any time.
+    // Constant initializer and no destructor, so an allocator may use it at any time.
     static HEAP: Heap = const {
         Heap { live: Cell::new(0), low: Cell::new(0), mark: Cell::new(isize::MAX), watch: Cell::new(None) }
     };
 }
 
-/// The system's allocator, counting.
+/// The system's allocator with a count.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountedHeap;
 
-/// Bytes that the C library takes for an allocation: a word beside it, in steps of two words, four at least.
+/// Bytes that the C library uses for an allocation: one more word, in steps of two words, four at least.
 #[inline(always)]
 fn taken(size: usize) -> isize {
     (size.wrapping_add(23) & !15).max(32) as isize
@@ -59,7 +59,7 @@ fn taken(size: usize) -> isize {
 
 #[inline(always)]
 fn note(bytes: isize) {
-    // The error, of a thread that has ended, does not occur: nothing is dropped.
+    // The error, for a thread that has ended, cannot occur: there is no destructor.
     let _ = HEAP.try_with(|heap| {
         let live = heap.live.get().wrapping_add(bytes);
         heap.live.set(live);
@@ -84,12 +84,12 @@ fn tell(heap: &Heap, live: isize) {
         heap.mark.set(next);
         watch.flags.fetch_or(watch.bit, Ordering::Relaxed);
     } else if next < heap.mark.get() {
-        // What was freed counts as growth when it is taken again: others may have grown meanwhile.
+        // Freed memory counts as growth when it is allocated again: other processes may have grown since.
         heap.mark.set(next);
     }
 }
 
-/// Takes the count back when there was no memory.
+/// Takes the count back when the allocation failed.
 #[inline(always)]
 fn noted(at: *mut u8, bytes: isize) -> *mut u8 {
     if at.is_null() {
@@ -98,13 +98,13 @@ fn noted(at: *mut u8, bytes: isize) -> *mut u8 {
     at
 }
 
-// SAFETY: every call goes to the system's allocator with its own arguments; the count has no part in what it returns.
+// SAFETY: every call goes to the system's allocator with its own arguments; the count does not affect the results.
 unsafe impl GlobalAlloc for CountedHeap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let bytes = taken(layout.size());
         note(bytes);
-        // SAFETY: the caller's promises are those of the system's allocator.
+        // SAFETY: the caller's contract is that of the system's allocator.
         noted(unsafe { System.alloc(layout) }, bytes)
     }
 
@@ -132,8 +132,8 @@ unsafe impl GlobalAlloc for CountedHeap {
     }
 }
 
-/// Counts the calling thread's heap from zero on, into these words. Memory of before that is freed later is not counted
-/// below zero.
+/// Counts the calling thread's heap from zero on, into these words. Freeing memory allocated before does not take the
+/// published count below zero.
 pub fn watch(watch: HeapWatch) {
     watch.used.store(0, Ordering::Relaxed);
     watch.most.store(0, Ordering::Relaxed);
@@ -145,7 +145,7 @@ pub fn watch(watch: HeapWatch) {
     });
 }
 
-/// Ends the watch of the calling thread whose words these are; another one goes on.
+/// Ends the watch of the calling thread if it publishes in `used`; another watch continues.
 pub fn end_watch(used: &AtomicU64) {
     HEAP.with(|heap| {
         if heap.watch.get().is_some_and(|watch| std::ptr::eq(watch.used, used)) {
@@ -154,7 +154,7 @@ pub fn end_watch(used: &AtomicU64) {
     });
 }
 
-/// Bytes in use by the calling thread since its watch began, which are told at the same time. 0 where nobody counts.
+/// Bytes in use by the calling thread since its watch began; also publishes them. 0 without a watch.
 pub fn tell_used() -> u64 {
     HEAP.with(|heap| {
         tell(heap, heap.live.get());
@@ -162,8 +162,8 @@ pub fn tell_used() -> u64 {
     })
 }
 
-/// Gives free memory at the end of the heap and between its parts back to the operating system. Takes as long as the
-/// heap is large.
+/// Returns free memory at the end of the heap and within it to the operating system. The time grows with the size of
+/// the heap.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: takes a number; the C library's allocator locks itself.
@@ -172,7 +172,7 @@ pub fn give_back() {
     }
 }
 
-/// Ends the watch that a forked child has inherited: the words are its parent's.
+/// Ends the watch that a forked child has inherited: its words belong to the parent.
 pub(crate) fn forget_in_child() {
     HEAP.with(|heap| heap.watch.set(None));
 }
@@ -181,7 +181,7 @@ pub(crate) fn forget_in_child() {
 mod tests {
     use super::*;
 
-    /// Told into words of its own, in a thread of its own, by calls of the allocator itself.
+    /// Runs `body` in a new thread with its own watch, with direct calls of the allocator.
     fn watched(step: usize, body: impl FnOnce(HeapWatch) + Send + 'static) {
         std::thread::spawn(move || {
             let word = || &*Box::leak(Box::new(AtomicU64::new(7)));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn free((at, layout): (*mut u8, Layout)) {
-        // SAFETY: `take` made it so.
+        // SAFETY: `take` allocated it with this layout.
         unsafe { CountedHeap.dealloc(at, layout) }
     }
 

@@ -1,10 +1,10 @@
 //! Files, clock, pages and futexes: the only crate of Latchwork that calls the operating system.
 //!
-//! Everything here is a thin, safe face on one system call or a few that belong together. Nothing but the three fault
-//! layers for tests (`crash`, `full`, `power`) keeps state between calls, and nothing knows what the memory, the files
-//! or the processes are for.
+//! Every module is a thin, safe interface to one system call or a few related ones. State between calls exists only in
+//! the counters of `signal::flag_on`, the heap counts and stack bounds of threads, and the fault layers for tests
+//! (`crash`, `fault`, `full`, `power`). No module knows the purpose of the memory, the files or the processes.
 //!
-//! All errors are [`OsError`]: the call that failed, what it was asked to do, and the operating system's own error.
+//! All errors are [`OsError`]: the call that failed, its object, and the operating system's own error.
 
 pub mod blocks;
 pub mod clock;

@@ -27,7 +27,7 @@ impl PageSize {
     }
 }
 
-/// A file that lives in memory only and goes with its last descriptor and mapping.
+/// A file that exists in memory only, until its last descriptor and mapping are gone.
 #[derive(Debug)]
 pub struct MemFile {
     fd: OwnedFd,
@@ -71,11 +71,11 @@ impl MemFile {
     /// Maps the whole file shared, at `address` and nowhere else.
     ///
     /// # Errors
-    /// The address range is taken (`EEXIST`), or the huge pages cannot be had (`ENOMEM`).
+    /// The address range is taken (`EEXIST`), or the huge pages are not available (`ENOMEM`).
     pub fn map_at(&self, address: usize) -> OsResult<Mapping> {
         let flags = libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE;
         let flags = if self.pages == PageSize::Small { flags | libc::MAP_NORESERVE } else { flags };
-        // SAFETY: MAP_FIXED_NOREPLACE never replaces a mapping, so no memory in use is touched.
+        // SAFETY: MAP_FIXED_NOREPLACE never replaces a mapping (invariant 2), so no memory in use is touched.
         let at = unsafe {
             libc::mmap(
                 address as *mut libc::c_void,
@@ -91,21 +91,21 @@ impl MemFile {
         }
         let mapping = Mapping { base: at as usize, len: self.len };
         if at as usize != address {
-            // An old kernel took the address as a hint only.
+            // An old kernel treated the address as a hint.
             return Err(OsError::from_errno("mmap", format!("{address:#x}"), libc::EEXIST));
         }
         Ok(mapping)
     }
 }
 
-/// A mapping of shared memory, unmapped when dropped. Turn it into a lasting one with [`Mapping::leak`].
+/// A mapping of shared memory, unmapped when dropped. [`Mapping::leak`] turns it into a permanent one.
 #[derive(Debug)]
 pub struct Mapping {
     base: usize,
     len: usize,
 }
 
-/// A mapping that lasts as long as the process.
+/// A mapping that exists until the process ends.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticMapping {
     /// The first byte.
@@ -114,14 +114,14 @@ pub struct StaticMapping {
     pub len: usize,
 }
 
-// SAFETY: the mapping is plain memory that lasts; what is done with it is the business of whoever dereferences.
+// SAFETY: the mapping is plain memory that stays mapped; dereferencing code has its own obligations.
 unsafe impl Send for StaticMapping {}
 // SAFETY: as above.
 unsafe impl Sync for StaticMapping {}
 
 impl StaticMapping {
-    /// Takes the right to write away from this process; others keep theirs. A write is a segmentation fault from now
-    /// on.
+    /// Removes write access for this process; other processes keep theirs. From then on a write is a segmentation
+    /// fault.
     ///
     /// # Errors
     /// `mprotect` failed.
@@ -158,7 +158,7 @@ impl Mapping {
         Ok(Self { base: at as usize, len })
     }
 
-    /// Keeps the mapping for as long as the process lives.
+    /// Keeps the mapping until the process ends.
     #[must_use]
     pub fn leak(self) -> StaticMapping {
         let kept = StaticMapping { base: self.base as *mut u8, len: self.len };
@@ -181,8 +181,8 @@ impl Drop for Mapping {
     }
 }
 
-/// Asks for transparent huge pages for memory that is about to be used for the first time: one page fault in place of
-/// five hundred. Nothing more than advice.
+/// Asks for transparent huge pages for memory before its first use: one page fault in place of five hundred. Advice
+/// only.
 pub fn prefer_huge(memory: &mut [u8]) {
     let (from, to) = (memory.as_ptr() as usize, memory.as_ptr() as usize + memory.len());
     let (from, to) = (from.next_multiple_of(4096), to / 4096 * 4096);
@@ -192,7 +192,7 @@ pub fn prefer_huge(memory: &mut [u8]) {
     }
 }
 
-/// Zero-filled values that the process shares with the children it forks later, kept for good.
+/// Zero-filled values that the process shares with the children it forks later; never unmapped.
 ///
 /// # Errors
 /// Not enough memory.
@@ -201,14 +201,14 @@ pub fn shared_slice<T: crate::SharedLayout>(count: usize) -> OsResult<&'static [
     let bytes = bytes.ok_or_else(|| OsError::from_errno("mmap", format!("{count} values"), libc::ENOMEM))?;
     assert!(align_of::<T>() <= 4096, "a page is aligned enough");
     let base = Mapping::anonymous_shared(bytes)?.leak().base;
-    // SAFETY: page aligned, long enough, zero-filled and kept for good; `SharedLayout` says that zeros are a valid
-    // value.
+    // SAFETY: page aligned, long enough, zero-filled and never unmapped; `SharedLayout` guarantees that zeros are a
+    // valid value.
     Ok(unsafe { std::slice::from_raw_parts(base.cast::<T>(), count) })
 }
 
 impl StaticMapping {
-    /// Keeps every page in memory for as long as the calling process lives: none is ever swapped out, in whatever
-    /// process it is used. Pages that have not been used yet are filled first.
+    /// Locks every page in memory until the calling process ends: none is swapped out, for all processes that map it.
+    /// Unused pages are populated first.
     ///
     /// # Errors
     /// `ENOMEM` or `EPERM` beyond the limit of locked memory ([`lock_limit`]), `EAGAIN` when there are not enough
@@ -221,21 +221,22 @@ impl StaticMapping {
         }
     }
 
-    /// Touches every page, for reading and writing, so that later use takes no page fault.
+    /// Touches every page for writing, so that later use takes no page fault.
     pub fn touch_all(self) {
         // SAFETY: exactly our own mapping; MADV_POPULATE_WRITE (23) faults pages in and changes no contents.
         if unsafe { libc::madvise(self.base.cast(), self.len, 23) } == 0 {
             return;
         }
         for at in (0..self.len).step_by(4096) {
-            // SAFETY: inside the mapping and aligned; a read suffices to map the page and cannot tear anybody's write.
+            // SAFETY: inside the mapping and aligned; a read suffices to map the page and cannot tear another process's
+            // write.
             unsafe { std::ptr::read_volatile(self.base.add(at)) };
         }
     }
 }
 
-/// Bytes that the calling process may lock in memory, after its soft limit was raised to the hard one; `None` without a
-/// limit. A privileged process may lock more.
+/// Raises the soft limit of locked memory to the hard one and returns it in bytes; `None` without a limit. A privileged
+/// process may lock more.
 #[must_use]
 pub fn lock_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -245,7 +246,7 @@ pub fn lock_limit() -> Option<u64> {
     }
     if limit.rlim_cur < limit.rlim_max {
         let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
-        // SAFETY: a valid value; where it is refused the old limit stays.
+        // SAFETY: a valid value; if it is refused the old limit stays.
         if unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const raised) } == 0 {
             limit = raised;
         }

@@ -1,7 +1,7 @@
-//! Panics that are no death.
+//! Panics that are caught.
 //!
-//! A panic ends a process of an instance where it happens: the panic hook never returns. Code that reads what may be
-//! damaged, such as redo from a file, runs where a panic is an error like any other; the hook asks [`is_caught`].
+//! A panic ends a process of an instance at once: the panic hook does not return. Code that reads possibly damaged
+//! data, such as redo from a file, runs where a panic is an ordinary error; the hook asks [`is_caught`].
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,8 +10,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs `body`; `None` when it panicked. It must hold nothing that other processes share, and what it changed is worth
-/// nothing.
+/// Runs `body`; `None` when it panicked. `body` must hold nothing shared with other processes; data that it was
+/// changing must be discarded.
 pub fn caught<R>(body: impl FnOnce() -> R) -> Option<R> {
     DEPTH.set(DEPTH.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(body)).ok();
@@ -19,7 +19,7 @@ pub fn caught<R>(body: impl FnOnce() -> R) -> Option<R> {
     result
 }
 
-/// Whether a panic of this thread would be caught by [`caught`].
+/// Whether [`caught`] would catch a panic of this thread.
 #[must_use]
 pub fn is_caught() -> bool {
     DEPTH.get() > 0

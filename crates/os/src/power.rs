@@ -1,26 +1,26 @@
-//! Loss of power, for tests: what was not synced may be gone, whole or in sectors, when the instance comes back.
+//! Loss of power, for tests: unsynced changes may be lost, whole or by sectors, when the instance starts again.
 //!
-//! `kill -9` keeps what the operating system has in its cache, so it does not show a sync that is missing. While this
-//! layer is armed every change that [`crate::file`] makes is written through, but what it overwrites is saved before,
-//! in an undo journal beside the files. A sync forgets the saved bytes of its file, a directory's sync its creations,
-//! renames and removals. The n-th sync is the end: the instance dies in it, nothing of it counts. [`restore`] then
-//! walks the journal backwards, once every process is dead, and lets a coin say of each change since the last sync
-//! whether it reached the device, did not, or, for a write, which of its sectors did. To keep unsynced bytes in memory
-//! instead was rejected: the processes of an instance would have to read through it, and the read path is not this
-//! layer's to touch.
+//! `kill -9` keeps the page cache of the operating system, so it does not reveal a missing sync. While this layer is
+//! armed every change that [`crate::file`] makes is written through, and the bytes that it overwrites are saved before,
+//! in an undo journal beside the files. A sync of a file drops the saved bytes of that file, a sync of a directory
+//! drops its creations, renames and removals. The n-th sync is the end: the instance dies in it, before it takes
+//! effect. When every process is dead, [`restore`] walks the journal backwards and decides at random for each change
+//! since the last sync whether it reached the device, did not, or, for a write, which of its sectors did. Rejected:
+//! keeping unsynced bytes in memory, because the processes of an instance would have to read through that memory, and
+//! this layer must not touch the read path.
 //!
-//! The coin is fair to more than one write of a sector: each of the versions since the last sync may be the one left,
-//! as a device may reorder what it was not told to keep in order. A kept length without kept bytes reads as zeros.
+//! When a sector was written more than once since the last sync, each of its versions may remain, because a device may
+//! reorder writes that no sync separates. A kept length without kept bytes reads as zeros.
 //!
-//! The journal is opened and locked for each operation, so that forked processes exclude one another and a killed one
-//! lets go. Arming happens in the supervisor before it opens a file; while nothing is armed the cost is one relaxed
-//! load for a write or a sync, none for a read.
+//! The journal is opened and locked for each operation, so that forked processes exclude one another and the lock of a
+//! killed one is released. The supervisor arms the layer before it opens a file. While not armed the cost is one
+//! relaxed load for a write or a sync, none for a read.
 //!
 //! | state of the journal | meaning |
 //! |---|---|
 //! | missing | not armed, or restored |
 //! | `dead` is 0 | the instance may write; if all its processes are gone this is a power loss between two syncs |
-//! | `dead` is 1 | power is gone: whoever comes to write dies |
+//! | `dead` is 1 | power is gone: a process that writes dies |
 
 use std::collections::HashMap;
 use std::fs::{File as StdFile, OpenOptions};
@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{OsError, OsResult, crash, process};
 
-/// The folder beside the files that holds the journal and what renames and removals replaced.
+/// The folder beside the files with the journal and the files that renames and removals replaced.
 pub const FOLDER: &str = ".power";
 
 /// Bytes a device writes whole or not at all.
@@ -44,7 +44,7 @@ const HEAD: u64 = 40;
 
 const MAGIC: u64 = 0x4c57_504f_5745_5231;
 
-/// Journal bytes above which a sync drops entries that no longer matter.
+/// Size of the journal from which a sync drops settled entries.
 const COMPACT_BYTES: u64 = 16 << 20;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -53,12 +53,12 @@ static PLAN: OnceLock<Plan> = OnceLock::new();
 #[derive(Debug)]
 struct Plan {
     folder: PathBuf,
-    /// The number of the sync that is the last; 0: none.
+    /// The number of the last sync; 0: none.
     at: u64,
     supervisor: i32,
 }
 
-/// What [`restore`] did.
+/// The result of [`restore`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// Syncs of files and directories before the end, the last one included.
@@ -71,11 +71,11 @@ pub struct Restored {
     pub torn: u64,
 }
 
-/// Arms the layer for this process and those it forks later: power fails at the `at`-th sync, or, where that is 0, when
-/// the instance is killed. To be called once, by the process whose death ends the instance.
+/// Arms the layer for this process and those it forks later: power fails at the `at`-th sync, or, if that is 0, when
+/// the instance is killed. Called once, by the process whose death ends the instance.
 ///
 /// # Errors
-/// The journal cannot be made: `EEXIST` when an earlier one was not restored; `EALREADY` when this process has one.
+/// The journal cannot be created: `EEXIST` when an earlier one was not restored; `EALREADY` when this process has one.
 pub fn arm(dir: &Path, at: u64) -> OsResult<()> {
     let folder = dir.join(FOLDER);
     let what = || folder.display().to_string();
@@ -89,25 +89,24 @@ pub fn arm(dir: &Path, at: u64) -> OsResult<()> {
     Ok(())
 }
 
-/// True while writes of this process go through the journal.
+/// True while this process writes through the journal.
 #[inline(always)]
 pub(crate) fn armed() -> bool {
     ARMED.load(Ordering::Relaxed)
 }
 
-/// One change that can be taken back.
+/// One change that can be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
-    /// Bytes `pos..pos + old.len()` of a file that was `len` bytes long; shorter than what was written where the file
-    /// ended.
+    /// Bytes `pos..pos + old.len()` of a file that was `len` bytes long; shorter than the write where the file ended.
     Write { inode: u64, pos: u64, new_len: u64, len: u64, old: Vec<u8> },
-    /// A file that was `len` bytes long was cut or grew; `old` is what was cut off.
+    /// A file that was `len` bytes long was truncated or extended; `old` is the truncated part.
     Length { inode: u64, len: u64, old: Vec<u8> },
-    /// Everything before of this file is on the device.
+    /// All earlier changes of this file are on the device.
     Sync { inode: u64 },
-    /// A file that was not there before.
+    /// A file that did not exist before.
     Create { inode: u64, path: PathBuf },
-    /// `from` became `to`; `backup` is what had the name `to`, empty when nothing had.
+    /// `from` became `to`; `backup` is the file that had the name `to`, empty when there was none.
     Rename { from: PathBuf, to: PathBuf, backup: PathBuf },
     /// A file lost its name.
     Remove { path: PathBuf, backup: PathBuf },
@@ -124,7 +123,7 @@ struct Journal {
 impl Journal {
     fn open(folder: &Path) -> io::Result<Journal> {
         let file = OpenOptions::new().read(true).write(true).open(folder.join("journal"))?;
-        // SAFETY: a valid descriptor; no memory is passed. The lock goes with the descriptor.
+        // SAFETY: a valid descriptor; no memory is passed. Closing the descriptor releases the lock.
         while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
             let e = io::Error::last_os_error();
             if e.kind() != io::ErrorKind::Interrupted {
@@ -144,8 +143,8 @@ impl Journal {
         self.file.write_all_at(&value.to_le_bytes(), n * 8)
     }
 
-    /// Adds an entry. It counts once its bytes do: a process killed in the middle leaves nothing that others would read
-    /// over.
+    /// Adds an entry. It counts once all its bytes are written: a process killed in between leaves a part that later
+    /// readers ignore.
     fn add(&self, entry: &Entry) -> io::Result<()> {
         let mut out = Vec::new();
         entry.print(&mut out);
@@ -154,7 +153,7 @@ impl Journal {
         self.set_word(4, len + out.len() as u64)
     }
 
-    /// A name in the journal's folder that nothing has.
+    /// An unused name in the journal's folder.
     fn backup(&self) -> io::Result<PathBuf> {
         let n = self.word(3)?;
         self.set_word(3, n + 1)?;
@@ -171,7 +170,7 @@ impl Journal {
         Ok(all)
     }
 
-    /// Drops what a sync has settled.
+    /// Drops entries that a sync has settled.
     fn compact(&self) -> io::Result<()> {
         if self.word(4)? < COMPACT_BYTES {
             return Ok(());
@@ -185,7 +184,7 @@ impl Journal {
                 let _ = std::fs::remove_file(backup);
             }
         }
-        // None first: a kill in between then loses entries, which only makes fewer changes undoable.
+        // Sets the length to zero first: a kill in between loses entries, which only makes fewer changes undoable.
         self.set_word(4, 0)?;
         self.file.write_all_at(&out, HEAD)?;
         self.set_word(4, out.len() as u64)
@@ -268,13 +267,13 @@ impl Entry {
     }
 }
 
-/// For each entry whether a power loss now may still take it back.
+/// For each entry, whether a power loss now may still undo it.
 fn unsettled(all: &[Entry]) -> Vec<bool> {
     let mut open = vec![false; all.len()];
     for (n, entry) in all.iter().enumerate() {
         match entry {
             Entry::Sync { inode } => settle(&mut open[..n], all, |e| e.is_of(*inode)),
-            // The inode's number may have belonged to a file that is gone.
+            // The inode's number may have belonged to a file that was removed.
             Entry::Create { inode, .. } => {
                 settle(&mut open[..n], all, |e| e.is_of(*inode));
                 open[n] = true;
@@ -308,7 +307,7 @@ impl Entry {
     }
 }
 
-/// Runs `f` with the journal, unless power is gone: then the caller dies.
+/// Runs `f` with the journal. If power is gone the caller dies.
 fn guarded<R>(call: &'static str, path: &Path, f: impl FnOnce(&Journal) -> io::Result<R>) -> OsResult<R> {
     let plan = PLAN.get().expect("the layer is armed");
     let run = || -> io::Result<R> {
@@ -321,7 +320,7 @@ fn guarded<R>(call: &'static str, path: &Path, f: impl FnOnce(&Journal) -> io::R
     run().map_err(|e| OsError::from_io(call, path.display().to_string(), e))
 }
 
-/// Notes a sync; the one whose number has come is the last thing that happens.
+/// Counts a sync; at the n-th one the instance dies.
 fn count_sync(journal: &Journal) -> io::Result<()> {
     let plan = PLAN.get().expect("the layer is armed");
     let n = journal.word(2)? + 1;
@@ -333,7 +332,7 @@ fn count_sync(journal: &Journal) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes `buffer` at `position`, saving what was there.
+/// Writes `buffer` at `position`, saving the bytes that were there.
 pub(crate) fn write(file: &StdFile, path: &Path, buffer: &[u8], position: u64) -> OsResult<()> {
     guarded("pwrite", path, |journal| {
         let meta = file.metadata()?;
@@ -347,7 +346,7 @@ pub(crate) fn write(file: &StdFile, path: &Path, buffer: &[u8], position: u64) -
     })
 }
 
-/// Changes the length by `f`, saving what is cut off.
+/// Changes the length by `f`, saving the truncated part.
 pub(crate) fn change_length(file: &StdFile, path: &Path, to: u64, f: impl FnOnce() -> io::Result<()>) -> OsResult<()> {
     guarded("ftruncate", path, |journal| {
         note_length(journal, file, to)?;
@@ -362,7 +361,7 @@ fn note_length(journal: &Journal, file: &StdFile, to: u64) -> io::Result<()> {
     journal.add(&Entry::Length { inode: meta.ino(), len: meta.len(), old })
 }
 
-/// Opens a file by `open`, saving what an emptied one had and noting a new one.
+/// Opens a file by `open`, saving the contents of a truncated file and recording a new one.
 pub(crate) fn open(path: &Path, empties: bool, open: impl FnOnce() -> io::Result<StdFile>) -> OsResult<StdFile> {
     guarded("open", path, |journal| {
         let was = path.exists();
@@ -377,7 +376,7 @@ pub(crate) fn open(path: &Path, empties: bool, open: impl FnOnce() -> io::Result
     })
 }
 
-/// A file's sync.
+/// Syncs a file.
 pub(crate) fn sync(file: &StdFile, path: &Path) -> OsResult<()> {
     guarded("fdatasync", path, |journal| {
         count_sync(journal)?;
@@ -386,7 +385,7 @@ pub(crate) fn sync(file: &StdFile, path: &Path) -> OsResult<()> {
     })
 }
 
-/// A directory's sync.
+/// Syncs a directory.
 pub(crate) fn sync_directory(path: &Path) -> OsResult<()> {
     guarded("fsync", path, |journal| {
         count_sync(journal)?;
@@ -394,7 +393,7 @@ pub(crate) fn sync_directory(path: &Path) -> OsResult<()> {
     })
 }
 
-/// A rename that can be taken back.
+/// A rename that can be undone.
 pub(crate) fn rename(from: &Path, to: &Path) -> OsResult<()> {
     guarded("rename", to, |journal| {
         let backup = if to.exists() { journal.backup()? } else { PathBuf::new() };
@@ -406,7 +405,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> OsResult<()> {
     })
 }
 
-/// A removal that can be taken back.
+/// A removal that can be undone.
 pub(crate) fn remove(path: &Path) -> OsResult<()> {
     guarded("unlink", path, |journal| {
         let backup = journal.backup()?;
@@ -416,7 +415,7 @@ pub(crate) fn remove(path: &Path) -> OsResult<()> {
     })
 }
 
-/// A generator whose whole sequence follows from the seed.
+/// A random generator: the seed determines the whole sequence.
 struct Coin(u64);
 
 impl Coin {
@@ -429,7 +428,7 @@ impl Coin {
     }
 }
 
-/// What becomes of one change.
+/// The fate of one change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,
@@ -437,7 +436,7 @@ enum Fate {
     Torn,
 }
 
-/// How the changes of one power loss fare: a quarter of the losses take everything, an eighth nothing.
+/// The kind of one power loss: a quarter lose every change, an eighth none.
 #[derive(Clone, Copy)]
 enum Mood {
     Nothing,
@@ -463,9 +462,9 @@ impl Mood {
     }
 }
 
-/// Makes the files of `dir` what a device may have after the power loss, and removes the journal. Every process of the
-/// instance must be dead. `None` when there is no journal. Killed half-way it may be run again: the outcome is then
-/// another one that a device may have.
+/// Gives the files of `dir` contents that a device may have after the power loss, and removes the journal. Every
+/// process of the instance must be dead. `None` when there is no journal. After a kill it can be run again; the outcome
+/// is then another possible one.
 ///
 /// # Errors
 /// A file could not be read or written.
@@ -507,7 +506,7 @@ fn take_back(journal: &Journal, dir: &Path, seed: u64) -> io::Result<Restored> {
     Ok(done)
 }
 
-/// Notes the path of every file below `dir` by its inode.
+/// Collects the path of every file below `dir` by its inode.
 fn find_files(dir: &Path, files: &mut HashMap<u64, PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
@@ -522,7 +521,7 @@ fn find_files(dir: &Path, files: &mut HashMap<u64, PathBuf>) -> io::Result<()> {
 }
 
 impl Entry {
-    /// Takes the change back, or, with a coin, some sectors of it; names are taken back whole or not at all.
+    /// Undoes the change, or, with a coin, some sectors of it. Names are undone whole or not at all.
     fn take_back(&self, files: &mut HashMap<u64, PathBuf>, coin: Option<&mut Coin>) -> io::Result<()> {
         let torn = coin.is_some();
         match self {
@@ -570,7 +569,7 @@ fn take_back_write(
             continue;
         }
         let part = &old[(at as usize).min(old.len())..((at + SECTOR) as usize).min(old.len())];
-        // What the file did not have reads as zero when its length is kept.
+        // Bytes beyond the old end of the file read as zero when the new length is kept.
         let end = (pos + at + SECTOR).min(now).max(pos + at);
         let mut sector = vec![0; (end - pos - at) as usize];
         let n = part.len().min(sector.len());
@@ -595,7 +594,7 @@ fn note_moved(files: &mut HashMap<u64, PathBuf>, path: &Path) {
     }
 }
 
-/// A name that an earlier step took away already need not be taken back again.
+/// A name that an earlier step removed is no error.
 fn gone_is_fine(r: io::Result<()>) -> io::Result<()> {
     match r {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -610,7 +609,7 @@ mod tests {
     use crate::process::{Ended, Fork};
     use crate::signal;
 
-    /// A folder that goes with its owner.
+    /// A folder that is removed when dropped.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -628,7 +627,7 @@ mod tests {
         }
     }
 
-    /// Runs `f` in a child whose power fails at the `at`-th sync, or at its end; how it ended.
+    /// Runs `f` in a child whose power fails at the `at`-th sync, or at its end; returns the child's end.
     fn until_power_fails(dir: &Path, at: u64, f: impl FnOnce() -> OsResult<()>) -> Ended {
         match process::fork().unwrap() {
             Fork::Child => {
@@ -760,7 +759,7 @@ mod tests {
         until_power_fails(&folder.0, 0, || {
             let f = File::open(&path, OpenMode::ReadWrite)?;
             f.write_at(&[1; 512], 0)?;
-            // What a process leaves that is killed while it adds an entry: its length, and not all of its bytes.
+            // The state after a process is killed while it adds an entry: the length, and only some of the bytes.
             let journal = std::fs::OpenOptions::new().append(true).open(folder.0.join(FOLDER).join("journal"));
             let mut cut = Vec::new();
             Entry::Write { inode: 1, pos: 0, new_len: 9, len: 0, old: vec![7; 5000] }.print(&mut cut);

@@ -1,4 +1,4 @@
-//! What `/proc` and `/sys` tell about memory.
+//! Memory figures from `/proc` and `/sys`.
 
 use crate::memory::PageSize;
 
@@ -15,7 +15,7 @@ pub struct ProcessMemory {
     pub page_tables_kb: u64,
     /// Virtual size.
     pub virtual_kb: u64,
-    /// Reserved huge pages; they are not in `resident_kb`.
+    /// Reserved huge pages; not included in `resident_kb`.
     pub huge_kb: u64,
 }
 
@@ -34,14 +34,14 @@ pub fn memory_of(process: i32) -> Option<ProcessMemory> {
     })
 }
 
-/// What only a walk over all pages of a process can tell, in kilobytes: seconds for many gigabytes of small pages.
+/// Figures that require a walk over all pages of a process, in kilobytes: seconds for many gigabytes of small pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageWalk {
-    /// Resident memory, what is shared divided by those who share it.
+    /// Resident memory, with shared memory divided by the number of its users.
     pub proportional_kb: u64,
     /// Shared memory that the kernel has put on transparent huge pages.
     pub transparent_kb: u64,
-    /// Written memory of the process's own.
+    /// Written private memory of the process.
     pub private_dirty_kb: u64,
 }
 
@@ -57,8 +57,8 @@ pub fn walk_pages_of(process: i32) -> Option<PageWalk> {
     })
 }
 
-/// Bytes of another process's memory that are its own, its stack included: resident and not shared. `None` when it is
-/// gone. Cheaper than [`memory_of`].
+/// Private bytes of another process, its stack included: resident and not shared. `None` when it is gone. Cheaper than
+/// [`memory_of`].
 #[must_use]
 pub fn private_bytes_of(process: i32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
@@ -72,8 +72,7 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Reserved huge pages of the machine: how many there are and how many are free, `None` when the kernel has no such
-/// size.
+/// Reserved huge pages of the machine: total and free; `None` when the kernel has no such size.
 #[must_use]
 pub fn huge_pages(size: PageSize) -> Option<(u64, u64)> {
     let kb = size.bytes() / 1024;
@@ -83,14 +82,14 @@ pub fn huge_pages(size: PageSize) -> Option<(u64, u64)> {
     Some((read("nr_hugepages")?, read("free_hugepages")?))
 }
 
-/// Memory of the machine in kilobytes: all, and what could be had now.
+/// Memory of the machine in kilobytes: total and available.
 #[must_use]
 pub fn machine_memory_kb() -> (u64, u64) {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     (kilobytes(&text, "MemTotal").unwrap_or(0), kilobytes(&text, "MemAvailable").unwrap_or(0))
 }
 
-/// Whether the kernel puts shared memory on transparent huge pages for who asks by `madvise`: the word in brackets of
+/// Whether the kernel puts shared memory on transparent huge pages after `madvise`: the word in brackets of
 /// `/sys/kernel/mm/transparent_hugepage/shmem_enabled`.
 #[must_use]
 pub fn shared_memory_may_be_transparent() -> bool {
@@ -98,7 +97,7 @@ pub fn shared_memory_may_be_transparent() -> bool {
     ["[always]", "[within_size]", "[advise]", "[force]"].iter().any(|word| text.contains(word))
 }
 
-/// Bytes of memory that this process may ever have: the machine's, or less where its control groups say so.
+/// The most bytes of memory that this process may have: the machine's, or less by its control groups.
 #[must_use]
 pub fn memory_limit_bytes() -> u64 {
     let mut least = match machine_memory_kb().0 {
@@ -114,7 +113,7 @@ pub fn memory_limit_bytes() -> u64 {
             "memory" => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
             _ => continue,
         };
-        // A group's limit holds for those below it.
+        // A group's limit applies to the groups below it.
         for group in std::path::Path::new(path).ancestors() {
             let at = format!("{root}{}/{file}", group.display());
             let limit = std::fs::read_to_string(at).ok().and_then(|text| text.trim().parse::<u64>().ok());
@@ -137,7 +136,7 @@ pub struct Machine {
     pub system_cs: u64,
     pub idle_cs: u64,
     pub io_wait_cs: u64,
-    /// Interrupts and time that a host took away.
+    /// Interrupts, and time stolen by the host.
     pub other_cs: u64,
     /// The load average of the last minute, as text: `0.42`.
     pub load: String,
@@ -145,7 +144,7 @@ pub struct Machine {
     pub free_kb: u64,
 }
 
-/// What `/proc` says of the machine now; `None` when it cannot be read.
+/// The machine's present figures from `/proc`; `None` when they cannot be read.
 #[must_use]
 pub fn machine() -> Option<Machine> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
@@ -172,7 +171,7 @@ pub fn machine() -> Option<Machine> {
     })
 }
 
-/// The different cores and sockets in a text like `/proc/cpuinfo`; zeros where it does not name them.
+/// The numbers of distinct cores and sockets in a text like `/proc/cpuinfo`; zeros where it does not name them.
 fn topology(info: &str) -> (u64, u64) {
     let (mut cores, mut sockets) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
     let mut socket = "";

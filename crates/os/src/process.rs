@@ -1,22 +1,22 @@
-//! Processes: forking, waiting for children, killing, and leaving with the parent.
+//! Processes: forking, waiting for children, killing, and ending with the parent.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use crate::{OsError, OsResult};
 
-/// Which side of a fork this is.
+/// The side of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fork {
-    /// The old process; the child has this process id.
+    /// The old process, with the child's process id.
     Parent(i32),
     /// The new process.
     Child,
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It left by itself with this status.
+    /// It exited with this status.
     Exited(i32),
     /// A signal killed it.
     Killed(i32),
@@ -29,8 +29,8 @@ pub fn own_id() -> i32 {
     unsafe { libc::getpid() }
 }
 
-/// The program that `command` starts gets a session and a process group of its own: what ends the group of the starter,
-/// and the terminal, does not end it.
+/// Gives the program that `command` starts its own session and process group: a signal to the starter's group, or from
+/// the terminal, does not reach it.
 ///
 /// A group alone is not enough. When the starter exits, its child's group is orphaned, and if one of its processes is
 /// stopped at that moment, the kernel sends SIGHUP to all of them (POSIX, `_exit`). The group of a session leader is
@@ -57,16 +57,16 @@ pub fn parent_id() -> i32 {
     unsafe { libc::getppid() }
 }
 
-/// Makes a copy of this process.
+/// Forks this process.
 ///
 /// The child has only the calling thread: a program that runs more threads must not hold a lock of theirs here, the
 /// memory allocator's included, so the supervisor stays single-threaded. Test harnesses fork from a threaded parent;
 /// glibc makes its allocator usable in the child, and such children leave by [`exit_now`].
 ///
 /// # Errors
-/// No process or memory to be had (`EAGAIN`, `ENOMEM`).
+/// No process or memory is available (`EAGAIN`, `ENOMEM`).
 pub fn fork() -> OsResult<Fork> {
-    // SAFETY: no memory is passed; the caller's duty above is about liveness, not memory: the child's copy is
+    // SAFETY: no memory is passed; the caller's duty above concerns liveness, not memory: the child's copy is
     // consistent.
     match unsafe { libc::fork() } {
         -1 => Err(OsError::last("fork", "")),
@@ -78,14 +78,14 @@ pub fn fork() -> OsResult<Fork> {
     }
 }
 
-/// Makes a copy of this process whose parent is the parent of this process, which reaps it.
+/// Forks this process as a sibling: the copy's parent is the parent of this process, which reaps it.
 ///
 /// The copy's PDEATHSIG, once set, refers to that parent too, so it outlives this process. As for [`fork`], the caller
 /// has one thread. Handlers of `pthread_atfork` do not run; the C library's own state needs none in a process of one
 /// thread.
 ///
 /// # Errors
-/// No process or memory to be had (`EAGAIN`, `ENOMEM`).
+/// No process or memory is available (`EAGAIN`, `ENOMEM`).
 pub fn fork_sibling() -> OsResult<Fork> {
     let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as libc::c_ulong;
     // SAFETY: no stack, no thread area and no place for an id are passed: the child goes on with a copy of this stack,
@@ -101,7 +101,7 @@ pub fn fork_sibling() -> OsResult<Fork> {
     }
 }
 
-/// Raises the number of descriptors that this process may have open to the most it may ask for, and returns it.
+/// Raises the limit of open descriptors of this process to its hard limit, and returns it.
 #[must_use]
 pub fn raise_descriptor_limit() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -110,38 +110,38 @@ pub fn raise_descriptor_limit() -> u64 {
         return 0;
     }
     let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
-    // SAFETY: a valid value; where it is refused the old limit stays.
+    // SAFETY: a valid value; if it is refused the old limit stays.
     if limit.rlim_cur < limit.rlim_max && unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) } == 0 {
         limit = raised;
     }
     limit.rlim_cur
 }
 
-/// Leaves at once, without destructors or exit handlers: how a forked child must end.
+/// Ends the process at once, without destructors or exit handlers: a forked child must end in this way.
 pub fn exit_now(status: i32) -> ! {
-    // SAFETY: never returns; nothing of ours runs afterwards.
+    // SAFETY: never returns; no code of ours runs afterwards.
     unsafe { libc::_exit(status) }
 }
 
-/// A child that has ended, if there is one; it stays uncollected, and what it used can still be asked for.
+/// A child that has ended, if there is one. It is not reaped, so its resource usage can still be read.
 #[must_use]
 pub fn ended_child() -> Option<i32> {
     // SAFETY: an all-zero `siginfo_t` is a valid value.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     // SAFETY: `info` is valid to write to.
     let rc = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) };
-    // SAFETY: filled in by `waitid`, or zero still.
+    // SAFETY: filled in by `waitid`, or still zero.
     let child = unsafe { info.si_pid() };
     (rc == 0 && child > 0).then_some(child)
 }
 
-/// Collects one ended child, if there is one: its id and how it ended.
+/// Reaps one ended child, if there is one: its id and its end.
 #[must_use]
 pub fn wait_any_nohang() -> Option<(i32, Ended)> {
     reap(-1, libc::WNOHANG)
 }
 
-/// Waits until this child has ended; `None` when it is no child of ours.
+/// Waits until this child has ended; `None` when it is not a child of this process.
 #[must_use]
 pub fn wait(child: i32) -> Option<Ended> {
     reap(child, 0).map(|(_, how)| how)
@@ -166,11 +166,11 @@ fn reap(which: i32, flags: i32) -> Option<(i32, Ended)> {
     }
 }
 
-/// Overwrites the end of one of this program's arguments, which everybody can read in the list of processes, with
-/// blanks. The arguments must have been copied before. Where it cannot be found nothing happens.
+/// Overwrites the end of one of this program's arguments with blanks, because every user can read arguments in the list
+/// of processes. The arguments must have been copied before. No effect when it is not found.
 pub fn hide_argument(end: &str) {
     let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return };
-    // The name, in parentheses, may have anything in it. `arg_start` and `arg_end` are fields 48 and 49; the third
+    // The name, in parentheses, may contain any character. `arg_start` and `arg_end` are fields 48 and 49; the third
     // follows the name.
     let Some((_, fields)) = stat.rsplit_once(')') else { return };
     let mut fields = fields.split_whitespace().skip(45);
@@ -179,10 +179,10 @@ pub fn hide_argument(end: &str) {
     if end.is_empty() || to <= from || to - from > 16 << 20 {
         return;
     }
-    // SAFETY: the kernel says that the arguments lie there, which it maps readable and writable for the life of the
-    // process; the standard library reads them only when it is asked for them, and copies them then.
+    // SAFETY: the kernel reports that the arguments lie there, and maps them readable and writable until the process
+    // ends; the standard library reads them only on request, and copies them then.
     let bytes = unsafe { std::slice::from_raw_parts_mut(from as *mut u8, to - from) };
-    // The first is the program's name.
+    // The first argument is the program's name.
     for argument in bytes.split_mut(|b| *b == 0).skip(1) {
         if argument.ends_with(end.as_bytes()) {
             let start = argument.len() - end.len();
@@ -191,22 +191,22 @@ pub fn hide_argument(end: &str) {
     }
 }
 
-/// Sends a signal.
+/// Sends a signal to one process, never to a group (invariant 5).
 ///
 /// # Errors
-/// There is no such process, or it belongs to somebody else.
+/// There is no such process, or it belongs to another user.
 pub fn kill(process: i32, signal: i32) -> OsResult<()> {
     if process <= 0 {
         return Err(OsError::from_errno("kill", process.to_string(), libc::ESRCH));
     }
-    // SAFETY: two numbers; a group is never meant, as checked.
+    // SAFETY: two numbers; a group is excluded above.
     if unsafe { libc::kill(process, signal) } != 0 {
         return Err(OsError::last("kill", process.to_string()));
     }
     Ok(())
 }
 
-/// True while a process with this id exists; one that has ended and was not yet waited for counts as existing.
+/// True while a process with this id exists; an ended one that was not reaped counts as existing.
 #[must_use]
 pub fn exists(process: i32) -> bool {
     match kill(process, 0) {
@@ -215,22 +215,22 @@ pub fn exists(process: i32) -> bool {
     }
 }
 
-/// True while a process with this id runs: one that has ended and was not yet waited for does not.
+/// True while a process with this id runs; an ended one that was not reaped does not.
 #[must_use]
 pub fn is_running(process: i32) -> bool {
     run_state(process).is_some()
 }
 
-/// The kernel's letter for what a process does (R, S, D, T …); `None` for one that has ended.
+/// The kernel's letter for the state of a process (R, S, D, T …); `None` for an ended one.
 #[must_use]
 pub fn run_state(process: i32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The state follows the name, which is in brackets and may hold anything.
+    // The state follows the name, which is in parentheses and may contain any character.
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next())?;
     (!matches!(state, 'Z' | 'X' | 'x')).then_some(state)
 }
 
-/// The function of the kernel that a process sleeps in, where the kernel says so; `None` for one that runs.
+/// The kernel function that a process sleeps in, where the kernel reports it; `None` for a running one.
 #[must_use]
 pub fn kernel_place(process: i32) -> Option<String> {
     let name = std::fs::read_to_string(format!("/proc/{process}/wchan")).ok()?;
@@ -239,7 +239,7 @@ pub fn kernel_place(process: i32) -> Option<String> {
 
 /// Asks the kernel to send this process `signal` when its parent dies.
 ///
-/// Returns false when the parent is already another than `parent`: the caller should leave.
+/// Returns false when the parent is no longer `parent`: the caller should end.
 #[must_use]
 pub fn die_with_parent(parent: i32, signal: i32) -> bool {
     // SAFETY: a number; no memory is passed.
@@ -261,8 +261,8 @@ pub fn open_pidfd(process: i32) -> OsResult<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Files and directories that the process and its children make are for their owner only, unless they are made for
-/// others on purpose.
+/// Files and directories that the process and its children create are accessible to their owner only, unless their mode
+/// is set later.
 pub fn make_files_private() {
     // SAFETY: a number; no memory is passed.
     unsafe { libc::umask(0o077) };
@@ -275,20 +275,20 @@ pub fn set_name(name: &str) {
     unsafe { libc::prctl(libc::PR_SET_NAME, z.as_ptr(), 0, 0, 0) };
 }
 
-/// Says how gladly the kernel kills this process when memory runs out: from -1000 (never) to 1000 (first). False where
-/// that is not permitted, as lowering is to most users; then all is as it was. Children begin with the same.
+/// Sets the preference of the kernel for killing this process when memory runs out: from -1000 (never) to 1000 (first).
+/// False, with no effect, where that is not permitted, as lowering is for most users. Children inherit it.
 pub fn set_oom_score(adjust: i32) -> bool {
     std::fs::write("/proc/self/oom_score_adj", adjust.to_string()).is_ok()
 }
 
-/// The numeric user id the process runs as.
+/// The numeric user id of the process.
 #[must_use]
 pub fn user_id() -> u32 {
     // SAFETY: takes nothing, cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// The name of the user the process runs as, or the number where there is no name.
+/// The user name of the process, or the number where there is no name.
 #[must_use]
 pub fn user_name() -> String {
     let uid = user_id();

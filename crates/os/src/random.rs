@@ -1,11 +1,11 @@
-//! Random bytes of the kernel.
+//! Random bytes from the kernel.
 
 use crate::{OsError, OsResult};
 
-/// Fills `bytes` with bytes nobody guesses.
+/// Fills `bytes` with unpredictable bytes.
 ///
 /// # Errors
-/// The kernel has none to give.
+/// The kernel has none available.
 pub fn fill(bytes: &mut [u8]) -> OsResult<()> {
     let mut filled = 0;
     while filled < bytes.len() {
@@ -25,7 +25,7 @@ pub fn fill(bytes: &mut [u8]) -> OsResult<()> {
     Ok(())
 }
 
-/// As many.
+/// `N` unpredictable bytes.
 ///
 /// # Errors
 /// As [`fill`].

@@ -1,8 +1,8 @@
-//! What may lie in memory that several processes share.
+//! Types for memory that several processes share.
 
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
-/// A type that may be placed in shared memory and used there by several processes at once.
+/// A type that may be placed in shared memory and used there by several processes at once (invariant 3).
 ///
 /// # Safety
 /// The type is `repr(C)`, holds no pointers, references, vtables or handles, is valid for every bit pattern
@@ -17,5 +17,5 @@ macro_rules! atoms {
 }
 atoms!(AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicI32, AtomicI64);
 
-// SAFETY: an array of such values, one behind the other, adds nothing of its own.
+// SAFETY: an array of such values, stored consecutively, adds no other content.
 unsafe impl<T: SharedLayout, const N: usize> SharedLayout for [T; N] {}

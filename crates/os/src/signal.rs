@@ -1,4 +1,4 @@
-//! Signals, read from a descriptor rather than by handlers that interrupt the program anywhere.
+//! Signals, read from a descriptor rather than by handlers that interrupt the program at any instruction.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,7 +28,7 @@ pub fn block(signals: &[i32]) {
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
 }
 
-/// Lets these signals through again.
+/// Unblocks these signals.
 pub fn unblock(signals: &[i32]) {
     let set = set_of(signals);
     // SAFETY: a valid set; the old mask is not asked for.
@@ -41,13 +41,13 @@ pub fn ignore(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
-/// Gives a signal its default action again, as a forked child does with what its parent ignored.
+/// Gives a signal its default action again, as a forked child does for signals that its parent ignored.
 pub fn restore_default(signal: i32) {
     // SAFETY: SIG_DFL runs no code of ours.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// The words of [`flag_on`], by signal number: shared by all handlers because a handler can reach nothing else.
+/// The counters of [`flag_on`], by signal number: static, because a handler can reach nothing else.
 static FLAGS: [AtomicU32; 65] = [const { AtomicU32::new(0) }; 65];
 
 extern "C" fn raise_flag(signal: libc::c_int) {
@@ -66,7 +66,7 @@ pub fn flag_on(signal: i32) {
     }
 }
 
-/// Arrivals of `signal` since the last call, with [`flag_on`] in force.
+/// Arrivals of `signal` since the last call, after [`flag_on`].
 #[must_use]
 pub fn take_flag(signal: i32) -> u32 {
     usize::try_from(signal).ok().and_then(|n| FLAGS.get(n)).map_or(0, |flag| flag.swap(0, Ordering::Relaxed))
@@ -82,7 +82,7 @@ impl SignalFd {
     /// Blocks `signals` and makes a non-blocking descriptor that delivers them.
     ///
     /// # Errors
-    /// No descriptor to be had.
+    /// No descriptor is available.
     pub fn new(signals: &[i32]) -> OsResult<Self> {
         block(signals);
         let set = set_of(signals);

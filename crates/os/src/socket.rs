@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{OsError, OsResult};
 
-/// What to wait for on a descriptor, and what [`poll`] found.
+/// A descriptor with the events to wait for, and the events that [`poll`] found.
 #[derive(Clone, Copy, Debug)]
 pub struct Poll {
     fd: RawFd,
@@ -39,14 +39,14 @@ impl Poll {
         Self { fd: fd.as_raw_fd(), readable: false, writable: false, closed: false }
     }
 
-    /// True when anything was found.
+    /// True when any event was found.
     #[must_use]
     pub fn ready(&self) -> bool {
         self.readable || self.writable || self.closed
     }
 }
 
-/// Up to so many descriptors are waited for without memory from the heap.
+/// The most descriptors that are waited for without heap memory.
 const FEW: usize = 4;
 
 /// Waits until one of the descriptors is ready, a signal arrives or the time is up; returns how many are ready.
@@ -90,35 +90,35 @@ pub fn poll(set: &mut [Poll], timeout: Option<Duration>) -> OsResult<usize> {
     Ok(ready)
 }
 
-/// Reads what has come, without waiting. As [`std::io::Read::read`]; nothing yet is [`std::io::ErrorKind::WouldBlock`].
+/// Reads the bytes that have arrived, without waiting. As [`std::io::Read::read`]; [`std::io::ErrorKind::WouldBlock`]
+/// when there are none.
 ///
 /// # Errors
-/// Nothing has come, or the connection is broken.
+/// Nothing has arrived, or the connection is broken.
 pub fn receive_now(stream: &impl AsRawFd, buffer: &mut [u8]) -> std::io::Result<usize> {
-    // SAFETY: a valid descriptor, and a buffer that may be written for its length.
+    // SAFETY: a valid descriptor, and a buffer that is writable for its length.
     let n = unsafe { libc::recv(stream.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
     usize::try_from(n).map_err(|_| std::io::Error::last_os_error())
 }
 
-/// How long [`Attention`] looks.
+/// The duration of polling in [`Attention`].
 const LOOK_NS: u64 = 20_000;
 
-/// How often in a row nothing is looked for, at most, when looking was in vain again and again.
+/// The most calls in a row that skip polling after it failed repeatedly.
 const IN_VAIN_MAX: u32 = 255;
 
-/// Looks a moment for an answer before its process sleeps.
+/// Polls for an answer for a moment before its process sleeps.
 ///
-/// A process that sleeps and is woken loses several microseconds, far more where an idle processor stops: more than
-/// many an answer takes to come. So it looks for some 20 µs, as long as that is worth it: looking in vain keeps it from
-/// looking for a while, which doubles each time. On a busy machine, where the other side has no processor of its own,
-/// nobody looks for long.
+/// Sleeping and waking costs several microseconds, far more where an idle processor stops: longer than many answers
+/// take. So the process polls for some 20 µs, as long as that succeeds. Each failure doubles the number of calls that
+/// skip polling. On a busy machine, where the other side has no free processor, polling soon becomes rare.
 #[derive(Debug)]
 pub struct Attention {
-    /// So many times nothing is looked for.
+    /// Calls that will skip polling.
     skip: u32,
-    /// As many as were skipped the last time.
+    /// Calls skipped after the last failure.
     in_vain: u32,
-    /// With one processor the other side cannot answer meanwhile.
+    /// With one processor the other side cannot answer during polling.
     alone: bool,
 }
 
@@ -130,7 +130,7 @@ impl Default for Attention {
 }
 
 impl Attention {
-    /// Reads what comes within a moment, as [`receive_now`] does; `None` when it is time to sleep.
+    /// Reads bytes that arrive within a moment, as [`receive_now`] does; `None` when the caller should sleep.
     pub fn receive(&mut self, stream: &impl AsRawFd, buffer: &mut [u8]) -> Option<std::io::Result<usize>> {
         if self.alone || self.skip > 0 {
             self.skip = self.skip.saturating_sub(1);
@@ -165,8 +165,8 @@ pub fn listen(path: &Path, mode: u32) -> OsResult<UnixListener> {
     if std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket()) {
         std::fs::remove_file(path).map_err(|e| error("unlink", e))?;
     }
-    // SAFETY: a number; the old mask is put back below. Between the two nobody else may connect: the mask shuts them
-    // out.
+    // SAFETY: a number; the old mask is restored below. Between the two calls the mask keeps other users from
+    // connecting.
     let old = unsafe { libc::umask(0o777 & !mode) };
     let bound = UnixListener::bind(path);
     // SAFETY: as above.
@@ -176,7 +176,7 @@ pub fn listen(path: &Path, mode: u32) -> OsResult<UnixListener> {
     Ok(listener)
 }
 
-/// The user and process at the other end of a local socket, as the kernel noted them when it was connected.
+/// The user and process at the other end of a local socket, as the kernel recorded them when it was connected.
 ///
 /// # Errors
 /// Not a local socket.
@@ -193,15 +193,15 @@ pub fn peer(stream: &UnixStream) -> OsResult<(u32, i32)> {
     Ok((who.uid, who.pid))
 }
 
-/// Asks now and then whether the other end of a connection over the network is there still, so that one whose machine
-/// is gone ends.
+/// Probes at intervals whether the other end of a network connection still exists, so that a connection ends when its
+/// machine is gone.
 ///
 /// # Errors
-/// Not such a connection.
+/// Not a network connection.
 pub fn keep_alive(stream: &impl AsRawFd) -> OsResult<()> {
     let on: libc::c_int = 1;
     let len = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: a number valid to read, of the size that is said.
+    // SAFETY: a number valid to read, of the stated size.
     let rc = unsafe {
         libc::setsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_KEEPALIVE, (&raw const on).cast(), len)
     };
@@ -211,10 +211,10 @@ pub fn keep_alive(stream: &impl AsRawFd) -> OsResult<()> {
     Ok(())
 }
 
-/// Looks at what comes next on a socket, which stays there, without waiting. 0 bytes are its end.
+/// Reads the next bytes of a socket without removing them and without waiting. 0 bytes mean its end.
 ///
 /// # Errors
-/// As of reading; [`std::io::ErrorKind::WouldBlock`] while nothing has come.
+/// As for reading; [`std::io::ErrorKind::WouldBlock`] while nothing has arrived.
 pub fn peek(socket: &impl AsRawFd, buffer: &mut [u8]) -> std::io::Result<usize> {
     let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
     // SAFETY: the buffer is valid to write to for its length.
@@ -222,9 +222,9 @@ pub fn peek(socket: &impl AsRawFd, buffer: &mut [u8]) -> std::io::Result<usize> 
     usize::try_from(n).map_err(|_| std::io::Error::last_os_error())
 }
 
-/// A connected pair of local sockets that keep messages apart.
+/// A connected pair of local sockets that preserve message boundaries.
 /// # Errors
-/// No descriptors to be had.
+/// No descriptors are available.
 pub fn message_pair() -> OsResult<(OwnedFd, OwnedFd)> {
     let mut raw = [0; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
@@ -236,14 +236,14 @@ pub fn message_pair() -> OsResult<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(raw[0]), OwnedFd::from_raw_fd(raw[1])) })
 }
 
-/// Descriptors that one message may carry.
+/// The most descriptors that one message carries.
 const PASSED_MAX: usize = 4;
 
-/// Room for the control message that carries them, aligned as its header must be.
+/// Room for the control message with the descriptors, aligned as its header requires.
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
-/// Sends a message and descriptors with it; waits for room.
+/// Sends a message with descriptors; waits for room.
 ///
 /// # Errors
 /// The other end is gone, or more than four descriptors are passed.
@@ -272,8 +272,8 @@ pub fn send_with(socket: &impl AsRawFd, bytes: &[u8], passed: &[RawFd]) -> OsRes
         }
     }
     loop {
-        // SAFETY: the header names memory that is valid and outlives the call; MSG_NOSIGNAL keeps a gone reader an
-        // error.
+        // SAFETY: the header names memory that is valid and outlives the call; MSG_NOSIGNAL turns a missing reader into
+        // an error.
         if unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) } >= 0 {
             return Ok(());
         }
@@ -284,8 +284,7 @@ pub fn send_with(socket: &impl AsRawFd, bytes: &[u8], passed: &[RawFd]) -> OsRes
     }
 }
 
-/// The next message and the descriptors that came with it, without waiting; `None` when there is none. Bytes beyond
-/// `buffer` are lost.
+/// The next message with its descriptors, without waiting; `None` when there is none. Bytes beyond `buffer` are lost.
 #[must_use]
 pub fn receive_with(socket: &impl AsRawFd, buffer: &mut [u8]) -> Option<(usize, Vec<OwnedFd>)> {
     let mut control = Control([0; 64]);
@@ -317,10 +316,10 @@ pub fn receive_with(socket: &impl AsRawFd, buffer: &mut [u8]) -> Option<(usize, 
     (n > 0).then_some((n, passed))
 }
 
-/// Lets so many connections wait to be accepted.
+/// Sets how many connections may wait to be accepted.
 ///
 /// # Errors
-/// Not a socket that listens.
+/// Not a listening socket.
 pub fn set_backlog(listener: &impl AsRawFd, connections: i32) -> OsResult<()> {
     // SAFETY: two numbers; listening again only changes the length of the queue.
     match unsafe { libc::listen(listener.as_raw_fd(), connections) } {
@@ -339,7 +338,7 @@ impl EventFd {
     /// A new counter at zero.
     ///
     /// # Errors
-    /// No descriptor to be had.
+    /// No descriptor is available.
     pub fn new() -> OsResult<Self> {
         // SAFETY: two numbers; no memory is passed.
         let raw = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };

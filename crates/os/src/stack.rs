@@ -1,15 +1,15 @@
-//! Stacks that are large enough for deeply nested statements, and the bytes that are left of them.
+//! Stacks that are large enough for deeply nested statements, and the bytes left on them.
 //!
-//! Statements, blocks and their trees are read, planned and run by functions that call themselves. A process that runs
-//! them does so on a stack of [`SIZE`] bytes of address space ([`run`]), of which the system gives only the pages that
-//! are used. The functions that call themselves ask [`is_short`] as they are entered, and end in an error of their own
-//! long before the guard pages, whose touch would end the process.
+//! Statements, blocks and their trees are parsed, planned and run by recursive functions. A process runs them on a
+//! stack of [`SIZE`] bytes of address space ([`run`]), of which the system provides only the used pages. The recursive
+//! functions ask [`is_short`] on entry, and return their own error long before the guard pages, whose touch would end
+//! the process.
 //!
-//! A stack is short when half of it is used: the other half is for what does not ask, and it needs less for a level
-//! than the function that let a tree become so deep.
+//! A stack is short when half of it is used. The other half is for functions that do not ask; they need less for a
+//! level than the function that let the tree become so deep.
 //!
 //! The bounds are a thread-local value: they belong to a thread as its stack pointer does, and a function deep in a
-//! parser has no other way to know them. A thread that [`run`] did not start has the bounds that the C library tells.
+//! parser has no other access to them. A thread that [`run`] did not start has the bounds that the C library reports.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -17,19 +17,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// Address space of the stack of a session: half of it is 13 KB for each of 10,000 levels.
 pub const SIZE: usize = 256 << 20;
 
-/// The least that [`run`] asks for when the system refuses more.
+/// The least that [`run`] requests when the system refuses more.
 const SIZE_MIN: usize = 16 << 20;
 
-/// Pages below a stack that nobody may touch.
+/// Inaccessible pages below a stack.
 const GUARD: usize = 64 << 10;
 
-/// The part of a stack that is kept for what does not ask: copying, comparing and dropping a tree, and the calls below.
+/// The reserved part of a stack, for functions that do not ask: copying, comparing and dropping a tree, and the calls
+/// below.
 const RESERVE_PART: usize = 2;
 
 /// The smallest stack that [`run`] makes.
 const SMALLEST: usize = 1 << 20;
 
-/// Used pages up to this distance below a call are kept by [`give_back`].
+/// Distance below a call up to which [`give_back`] keeps used pages.
 const KEPT: usize = 256 << 10;
 
 #[derive(Clone, Copy)]
@@ -38,9 +39,9 @@ struct Bounds {
     low: usize,
     /// Below this address the stack is short.
     floor: usize,
-    /// The lowest address that was seen or announced to be used.
+    /// The lowest address that was seen or announced.
     deepest: usize,
-    /// The pages are this module's.
+    /// The pages were mapped by this module.
     is_mapped: bool,
 }
 
@@ -55,13 +56,13 @@ impl Bounds {
         Self { low, floor: low + size / RESERVE_PART, deepest: usize::MAX, is_mapped }
     }
 
-    /// The bounds of a stack that the C library or the kernel has made.
+    /// The bounds of a stack that the C library or the kernel made.
     #[cold]
     fn of_thread() -> Self {
         // SAFETY: an all-zero `pthread_attr_t` is valid to be written over.
         let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
         let (mut low, mut size) = (std::ptr::null_mut(), 0);
-        // SAFETY: the calling thread's own attributes, read into places of our own and released again.
+        // SAFETY: the calling thread's own attributes, read into local places and released again.
         let known = unsafe {
             libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) == 0 && {
                 let got = libc::pthread_attr_getstack(&raw const attributes, &raw mut low, &raw mut size);
@@ -69,7 +70,7 @@ impl Bounds {
                 got == 0
             }
         };
-        // The main thread's stack grows up to its limit, if nothing lies in its way; 8 MB are safe to hope for.
+        // The main thread's stack grows up to its limit, if no other mapping is in its way; 8 MB are a safe assumption.
         let (low, size) = match (low as usize, size) {
             (low, size) if known && size <= 64 << 20 => (low, size),
             _ => (here().saturating_sub(1 << 20), 1 << 20),
@@ -78,14 +79,14 @@ impl Bounds {
     }
 }
 
-/// An address in the caller's frame, or in one just below it.
+/// An address in the caller's frame, or in the one just below it.
 #[inline(never)]
 fn here() -> usize {
     let marker = 0u8;
     std::hint::black_box(std::ptr::from_ref(&marker)).addr()
 }
 
-/// Where the stack stands, and its bounds.
+/// The stack pointer, and the bounds.
 fn look() -> (usize, Bounds) {
     let (at, mut bounds) = (here(), BOUNDS.get());
     if bounds.low == 0 {
@@ -98,7 +99,7 @@ fn look() -> (usize, Bounds) {
     (at, bounds)
 }
 
-/// Whether so little is left of this thread's stack that a function which calls itself must end in an error.
+/// Whether so little is left of this thread's stack that a recursive function must return an error.
 #[must_use]
 pub fn is_short() -> bool {
     let (at, bounds) = look();
@@ -112,7 +113,8 @@ pub fn left() -> usize {
     at.saturating_sub(bounds.low)
 }
 
-/// Whether what is going to use `bytes` of stack without asking fits into half of what is left. Says that it will.
+/// Whether functions that do not ask may use `bytes` of stack: true when that fits into half of the rest. Notes the
+/// use.
 #[must_use]
 pub fn has_room(bytes: usize) -> bool {
     let (at, mut bounds) = look();
@@ -121,8 +123,8 @@ pub fn has_room(bytes: usize) -> bool {
     bytes <= at.saturating_sub(bounds.low) / 2
 }
 
-/// Gives the pages below the caller back to the system, if a call has used many of them. They are zero when they are
-/// used again. Costs a system call only after such a call; nothing happens to a stack that [`run`] has not made.
+/// Returns the pages below the caller to the system, if a call has used many of them. They are zero when used again.
+/// Costs a system call only after such a call; no effect on a stack that [`run`] has not made.
 pub fn give_back() {
     let (at, mut bounds) = look();
     if !bounds.is_mapped || at.saturating_sub(bounds.deepest) <= KEPT {
@@ -153,26 +155,26 @@ impl Region {
             return None;
         }
         let region = Self { base, len };
-        // A huge page would make every session two megabytes larger. Where the kernel has none the advice fails.
+        // A huge page would make every session two megabytes larger. The advice fails on a kernel without huge pages.
         // SAFETY: exactly our own mapping; the advice changes no contents.
         unsafe { libc::madvise(base, len, libc::MADV_NOHUGEPAGE) };
-        // SAFETY: the lowest pages of our own mapping, which nothing uses yet.
+        // SAFETY: the lowest pages of our own mapping, not used yet.
         (unsafe { libc::mprotect(base, GUARD, libc::PROT_NONE) } == 0).then_some(region)
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: exactly the range we mapped; what ran on it has returned.
+        // SAFETY: exactly the range we mapped; the function that ran on it has returned.
         unsafe { libc::munmap(self.base, self.len) };
     }
 }
 
-/// Runs `body` on a stack of `size` bytes of its own, and takes the stack away after it. Where the system refuses so
-/// much address space (a limit on it, or strict accounting), the stack is smaller; at worst it is the caller's.
+/// Runs `body` on a new stack of `size` bytes, and unmaps the stack afterwards. Where the system refuses so much
+/// address space (a limit on it, or strict accounting), the stack is smaller; at worst it is the caller's.
 ///
-/// Nothing but the stack pointer changes: thread, process id, signals and thread-local values are the caller's. A child
-/// forked in `body` goes on with its copy of the stack.
+/// Only the stack pointer changes: thread, process id, signals and thread-local values are the caller's. A child forked
+/// in `body` continues on its copy of the stack.
 pub fn run<R>(size: usize, body: impl FnOnce() -> R) -> R {
     let sizes = std::iter::successors(Some(size.max(SMALLEST)), |size| (*size / 4 >= SIZE_MIN).then_some(*size / 4));
     let Some(region) = sizes.into_iter().find_map(Region::map).filter(|_| switch::CAN) else { return body() };
@@ -185,13 +187,13 @@ pub fn run<R>(size: usize, body: impl FnOnce() -> R) -> R {
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// The change of the stack pointer. It is written here and not taken from the crate `psm`, which does the same, because
-/// that builds with a writer of archives under a licence of its own.
+/// The change of the stack pointer. Rejected: the crate `psm`, which does the same, because its build needs an archive
+/// writer under another licence.
 mod switch {
     use std::ffi::c_void;
 
     // Arguments: the function to call, its argument, the new stack pointer. The frame pointer keeps the old one, and
-    // the directives tell that to whoever unwinds or prints the stack.
+    // the directives describe that for unwinders and debuggers.
     #[cfg(target_arch = "x86_64")]
     std::arch::global_asm!(
         ".pushsection .text.lw_call_on_stack,\"ax\",@progbits",
@@ -265,7 +267,7 @@ mod switch {
             result: Option<R>,
         }
         /// # Safety
-        /// `job` is a `Job<R, F>` that nobody else uses.
+        /// `job` is a `Job<R, F>` that no other code uses.
         unsafe extern "C" fn enter<R, F: FnOnce() -> R>(job: *mut c_void) {
             // SAFETY: by the contract above.
             let job = unsafe { &mut *job.cast::<Job<R, F>>() };
@@ -279,7 +281,7 @@ mod switch {
             lw_call_on_stack(enter::<R, F>, (&raw mut job).cast(), top);
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        // SAFETY: as above; nobody calls it, see `CAN`.
+        // SAFETY: as above; never called, see `CAN`.
         unsafe {
             let _ = top;
             enter::<R, F>((&raw mut job).cast());
@@ -293,7 +295,7 @@ mod tests {
     use super::*;
     use crate::process::{self, Ended, Fork};
 
-    /// Calls itself until the stack is short, with a kilobyte or more for each call.
+    /// Recurses until the stack is short, with a kilobyte or more for each call.
     fn descend(levels: u64) -> u64 {
         let frame = std::hint::black_box([levels; 128]);
         if is_short() { frame[0] } else { descend(levels + 1) + frame[1] - levels }
@@ -303,12 +305,12 @@ mod tests {
     fn the_bound_is_met_before_the_end() {
         let levels = run(SIZE, || descend(0));
         assert!(levels > 50_000, "{levels}");
-        // Any other thread has its own.
+        // Any other thread has its own bounds.
         let small = std::thread::Builder::new().stack_size(1 << 20).spawn(|| descend(0)).unwrap().join().unwrap();
         assert!((100..1024).contains(&small), "{small}");
-        // What does not ask may use half of what is left.
+        // Functions that do not ask may use half of the rest.
         assert!(run(4 << 20, || has_room(1 << 20) && !has_room(3 << 20)));
-        // One in the other.
+        // One stack within the other.
         let (outer, inner) = run(4 << 20, || (left(), run(1 << 20, left)));
         assert!(outer > 3 << 20 && inner <= 1 << 20, "{outer} {inner}");
     }

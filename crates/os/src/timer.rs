@@ -4,7 +4,7 @@ use crate::{OsError, OsResult};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// Goes off once, so long after it was set last.
+/// Fires once, a given time after it was last set.
 #[derive(Debug)]
 pub struct Timer {
     fd: OwnedFd,
@@ -14,7 +14,7 @@ impl Timer {
     /// A timer that is not set.
     ///
     /// # Errors
-    /// No descriptor to be had.
+    /// No descriptor is available.
     pub fn new() -> OsResult<Self> {
         // SAFETY: two numbers; no memory is passed.
         let raw = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
@@ -25,7 +25,7 @@ impl Timer {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) } })
     }
 
-    /// Goes off `after` from now, and not when it was to before. No time at all unsets it.
+    /// Fires `after` from now, and no longer at the time set before. Zero unsets it.
     pub fn set(&self, after: Duration) {
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let value = libc::timespec { tv_sec: after.as_secs() as libc::time_t, tv_nsec: after.subsec_nanos().into() };
@@ -35,7 +35,7 @@ impl Timer {
         debug_assert_eq!(rc, 0);
     }
 
-    /// Waits until it goes off.
+    /// Waits until it fires.
     pub fn wait(&self) {
         let mut count = [0u8; 8];
         loop {

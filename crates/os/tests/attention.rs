@@ -1,4 +1,4 @@
-//! Looking for an answer before sleeping: what comes is taken, and looking in vain is left off for a while.
+//! Polling for an answer before sleeping: arriving bytes are taken, and failed polling is skipped for a while.
 
 use os::socket::Attention;
 use std::io::Write;
