@@ -1,13 +1,13 @@
-//! Reading a log ahead of who takes its records apart.
+//! Reading a log ahead of the process that parses its records.
 //!
-//! A log is read once, from one end to the other, at a start after a crash: the operating system has nothing of it,
-//! since redo is written past its memory, and would only copy it. So it is read past that memory, by a few threads that
-//! wait for the device in turn: the device has always something to do, and nobody else waits for it.
+//! A start after a crash reads the log once, from one end to the other. Redo is written past the page cache, so no part
+//! of it is cached, and reading it through the cache would only copy it. A few threads therefore read it directly and
+//! wait for the device in turn: the device is always busy, and the parsing process does not wait for it.
 //!
-//! A buffer has room before the bytes that were read, for the part of a record that the buffer before it ended with:
-//! records are nowhere copied, but for that. Buffers come back when nobody looks at them any more.
+//! A buffer has room before its bytes for the beginning of a record that the previous buffer ends with: only such parts
+//! are copied. Buffers return when no record in them is used any more.
 //!
-//! What goes wrong here is no error: who reads goes on in the ordinary way, which says what it is.
+//! A failure here is not reported: the reader falls back to ordinary reads, which report it.
 
 use os::blocks::{BlockFile, Blocks};
 use std::path::Path;
@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Room before the bytes that are read.
+/// Room before the bytes of a chunk.
 pub(crate) const ROOM: usize = 128 << 10;
 
 /// Bytes read at a time: with the room before them they fill a large page.
 pub(crate) const CHUNK: usize = (2 << 20) - ROOM;
 
-/// Threads, each of which has one chunk on its way or waiting.
+/// Threads; each has one chunk that is being read or waits to be taken.
 const THREADS: u64 = 4;
 
-/// A buffer, and how many bytes were read into it.
+/// A buffer, and the number of bytes read into it.
 type Chunk = (Blocks, usize);
 
 struct Line {
@@ -37,14 +37,14 @@ struct Line {
 pub(crate) struct Ahead {
     lines: Vec<Line>,
     spare: Vec<Blocks>,
-    /// The place in the file of the next chunk, and its number.
+    /// The position of the next chunk in the file, and its number.
     next: u64,
     turn: usize,
 }
 
 impl Ahead {
-    /// Begins to read at the chunk that has `position` in it, and goes on to that which has `end`; `None` where it
-    /// cannot be done.
+    /// Starts reading at the chunk that contains `position`, up to the one that contains `end`; `None` where that is
+    /// not possible.
     pub fn start(path: &Path, position: u64, end: u64) -> Option<Ahead> {
         let file = Arc::new(BlockFile::open_to_read(path).ok().flatten()?);
         let first = position - position % CHUNK as u64;
@@ -72,13 +72,13 @@ impl Ahead {
         Some(ahead)
     }
 
-    /// Where in the file the next chunk begins.
+    /// The position of the next chunk in the file.
     pub fn position(&self) -> u64 {
         self.next
     }
 
-    /// The next chunk: a buffer with [`ROOM`] and then the bytes, and how many they are. `None` at the end of the file,
-    /// and when they could not be read.
+    /// The next chunk: a buffer with [`ROOM`] and then the bytes, and their number. `None` at the end of the file, and
+    /// when a read failed.
     pub fn take(&mut self) -> Option<Chunk> {
         let line = &self.lines[self.turn];
         let chunk = line.full.recv().ok().filter(|(_, got)| *got > 0)?;
@@ -88,7 +88,7 @@ impl Ahead {
         Some(chunk)
     }
 
-    /// A buffer that is needed no more.
+    /// Returns a buffer that is no longer used.
     pub fn give(&mut self, buffer: Blocks) {
         if self.spare.len() < self.lines.len() {
             self.spare.push(buffer);

@@ -1,8 +1,9 @@
-//! Archiving: a complete log is copied before it may be used again.
+//! Archiving: a complete log is copied before its file may be reused.
 //!
-//! A copy is written under another name, synced, and gets its name at the end, so what has the name is whole. One
-//! process archives at a time, the one whose number is in the word `archiver`; PMON empties it when its holder is dead.
-//! Two at the same log would not do: when the first is done the log may be used again while the second still reads it.
+//! A copy is written under a temporary name, synced, and renamed at the end, so a file with the final name is complete.
+//! One process archives at a time, the one whose number is in the word `archiver`; PMON empties the word when that
+//! process is dead. Two processes at the same log are not safe: when the first is done, the log may be reused while the
+//! second still reads it.
 
 use crate::file::{LOG_HEADER_BYTES, LogHeader, io_error};
 use crate::log::now_s;
@@ -17,7 +18,7 @@ use wait::Event;
 /// Bytes copied at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Where archived copies go, and what they are called.
+/// The directory and the names of archived copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchivePlace {
     /// The directory: relative to the database directory, or an absolute path.
@@ -56,16 +57,16 @@ impl ArchivePlace {
     }
 }
 
-/// Says where copies go now.
+/// Returns the present place of archived copies.
 pub type FindArchivePlace = Box<dyn Fn() -> ArchivePlace + Send + Sync>;
 
 impl RedoLog {
-    /// Says where archived copies go. Once, before the log is opened; without it they go to `archive/`.
+    /// Sets the place of archived copies. Called once, before the log is opened; without it they go to `archive/`.
     pub fn set_archive_place(&self, find: FindArchivePlace) {
         let _ = self.archive_place.set(find);
     }
 
-    /// Where archived copies go now.
+    /// The present place of archived copies.
     pub fn archive_place(&self) -> ArchivePlace {
         self.archive_place.get().map_or_else(ArchivePlace::default, |find| find())
     }
@@ -107,7 +108,7 @@ impl RedoLog {
     /// Waits: `Log archive I/O`, those of the control file. Latches: none on entry or return.
     ///
     /// # Errors
-    /// ORA-00257 with the reason below it; [`RedoLog::archive_failure`] says the same until it works again.
+    /// ORA-00257 with the reason below it; [`RedoLog::archive_failure`] returns it until archiving succeeds again.
     pub fn archive_all(&self, p: &Process) -> Result<Vec<u32>> {
         let archiver = &self.tail.archiver;
         if archiver.compare_exchange(0, p.number().into(), Ordering::SeqCst, Ordering::Relaxed).is_err() {
@@ -137,7 +138,7 @@ impl RedoLog {
         Ok(done)
     }
 
-    /// Has logs archived for want of one: by ARC0 (true), or by this process while there is none (false, and it is
+    /// Archives because a log is needed: by ARC0 (true: requested), or by this process while there is no ARC0 (false:
     /// done).
     pub(crate) fn ask_for_archiving(&self, p: &Process) -> Result<bool> {
         let arch = self.tail.arch.load(Ordering::Acquire);
@@ -145,16 +146,16 @@ impl RedoLog {
             self.all.post(arch as u32);
             return Ok(true);
         }
-        // Without any done another process is at it.
+        // Nothing archived: another process is archiving.
         self.archive_all(p).map(|done| done.is_empty())
     }
 
-    /// What keeps logs from being archived; empty while nothing does.
+    /// The reason why archiving fails; empty while it does not.
     pub fn archive_failure(&self) -> String {
         self.tail.archive_failure.get()
     }
 
-    /// Copies the log of entry `n` and notes that.
+    /// Copies the log of entry `n` and records that.
     fn archive(&self, p: &Process, n: usize) -> Result<u32> {
         let g = self.groups.at(n);
         let (sequence, start) = (g.sequence.load(Ordering::Relaxed) as u32, g.start.load(Ordering::Relaxed));
@@ -218,7 +219,7 @@ impl RedoLog {
         if self.control.disk_sync() { sync_directory(directory).map_err(failed) } else { Ok(()) }
     }
 
-    /// Archives everything up to a sequence, waiting for another process that is at it.
+    /// Archives everything up to a sequence, waiting for another process that is archiving.
     fn archive_up_to(&self, p: &Process, sequence: u32) -> Result<()> {
         loop {
             self.archive_all(p)?;
@@ -233,7 +234,7 @@ impl RedoLog {
         }
     }
 
-    /// Ends the current log and archives it and all before it. Returns its sequence.
+    /// Ends the current log and archives it and all earlier ones. Returns its sequence.
     ///
     /// # Errors
     /// ORA-00258 in NOARCHIVELOG mode, ORA-00257; as [`RedoLog::switch`].

@@ -1,7 +1,7 @@
-//! What the log needs of the control file, and of who keeps it.
+//! The log's interface to the control file.
 //!
-//! The log knows its own part of the control file and nothing of where and how that is kept: a crate above implements
-//! [`Control`], for a database with files and an enqueue, a test in memory.
+//! The log knows its own part of the control file, not its place or format. A crate above implements [`Control`]: for a
+//! database with files and an enqueue, for a test in memory.
 
 use process::Process;
 use std::path::Path;
@@ -9,7 +9,7 @@ use types::{Result, Scn};
 
 /// The most online log groups.
 pub const LOGS_MAX: u32 = 32;
-/// Number of complete sequences that are kept.
+/// The most complete sequences that are kept.
 pub const LOGGED_MAX: usize = 2000;
 /// Upper bound of redo addresses.
 pub const RBA_LIMIT: u64 = 1 << 60;
@@ -44,7 +44,7 @@ pub struct LogGroupEntry {
     pub sequence: u32,
     /// The position in the redo stream at which its redo begins.
     pub start: u64,
-    /// The newest SCN given out when it became the current group, and when that was (seconds since 1970, UTC).
+    /// The newest SCN given out when the group became current, and the time (seconds since 1970, UTC).
     pub first_scn: Scn,
     pub first_time_s: u32,
     /// Size of the file in bytes, its header included.
@@ -58,7 +58,7 @@ pub struct LogGroupEntry {
 /// A complete log sequence: a row of `v$log_history`, and of `v$archived_log` when it was archived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoggedEntry {
-    /// Its sequence number and the incarnation that wrote it.
+    /// Its sequence number, and the incarnation that wrote it.
     pub sequence: u32,
     pub incarnation: u32,
     /// The redo addresses at which it begins and ends.
@@ -69,7 +69,7 @@ pub struct LoggedEntry {
     pub first_time_s: u32,
     pub next_scn: Scn,
     pub next_time_s: u32,
-    /// When its archived copy was complete; 0 without a copy.
+    /// The time when its archived copy was complete; 0 without a copy.
     pub completed_s: u32,
     /// The archived copy: relative to the database directory, or an absolute path; empty without one.
     pub name: String,
@@ -84,7 +84,7 @@ pub struct LogControl {
     pub checkpoint: CheckpointEntry,
     /// The present incarnation.
     pub incarnation: IncarnationEntry,
-    /// ARCHIVELOG mode: no log is used again before it has been archived.
+    /// ARCHIVELOG mode: a log is reused only after it has been archived.
     pub archivelog: bool,
     /// The online logs. The one with the highest sequence number is the current one.
     pub logs: Vec<LogGroupEntry>,
@@ -108,27 +108,27 @@ pub trait Control: Send + Sync {
     /// ORA-00205.
     fn read(&self) -> Result<LogControl>;
 
-    /// Changes the log's part, one process at a time. When `f` fails or changes nothing, it stays as it is; when this
-    /// returns, the change is where a start finds it. `f` neither waits nor makes redo.
+    /// Changes the log's part, one process at a time. When `f` fails or changes nothing, the part stays as it is. When
+    /// this returns, a start finds the change. `f` neither waits nor makes redo.
     ///
     /// Waits: those of the control file. Latches: none on entry or return.
     /// # Errors
-    /// ORA-00205, ORA-00200; ORA-00028 and ORA-01013 while waiting; what `f` says.
+    /// ORA-00205, ORA-00200; ORA-00028 and ORA-01013 while waiting; errors of `f`.
     fn change(&self, p: &Process, f: &mut dyn FnMut(&mut LogControl) -> Result<()>) -> Result<()>;
 
-    /// Notes a checkpoint, unless a later one is noted: first where the data are, so that they are never behind what the
-    /// control file says, then in the log's part.
+    /// Records a checkpoint, unless a later one is recorded: first in the data files, so that they are never behind the
+    /// control file, then in the log's part.
     ///
     /// # Errors
-    /// As [`Control::change`]; those of writing where the data are.
+    /// As [`Control::change`]; those of writing the data files.
     fn checkpointed(&self, p: &Process, done: &CheckpointEntry) -> Result<()>;
 
-    /// The database directory, which names of log files are relative to.
+    /// The database directory: names of log files are relative to it.
     fn directory(&self) -> &Path;
 
     /// Identifies the database.
     fn database(&self) -> u64;
 
-    /// Writes are waited for until the device has them.
+    /// Whether writes wait for the device.
     fn disk_sync(&self) -> bool;
 }

@@ -11,7 +11,7 @@ impl<'a> Fields<'a> {
         Fields(data)
     }
 
-    /// What has not been read yet.
+    /// The bytes not read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.0
     }
@@ -19,7 +19,7 @@ impl<'a> Fields<'a> {
     /// The next `n` bytes.
     ///
     /// # Errors
-    /// ORA-00600 when there are fewer, as for the other fields.
+    /// ORA-00600 when fewer remain, as for the other fields.
     pub fn slice(&mut self, n: usize) -> Result<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(n).ok_or_else(|| Ora::internal("change vector too short"))?;
         self.0 = rest;

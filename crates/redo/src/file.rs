@@ -1,8 +1,8 @@
 //! The header of a log file.
 //!
-//! A log file holds one piece of the redo stream behind one header block. The header says which database, incarnation
-//! and sequence it is and at which position of the stream its first record stands; it is written before any record of
-//! the sequence.
+//! A log file holds one piece of the redo stream after one header block. The header has the database, incarnation and
+//! sequence of the piece and the position of its first record in the stream; it is written before any record of the
+//! sequence.
 //!
 //! ```text
 //! 0  8 bytes `LWREDO02`          32 u64 start (position in the stream)
@@ -13,8 +13,8 @@
 //! 28 u32 reach, in 4,096 bytes   64 u64 checksum of the bytes before
 //! ```
 //!
-//! The reach says how far the file may have been written: it is moved on, and synced, before anything is written behind
-//! it. Who looks for signs that the redo goes on need not read the rest of a long file.
+//! The reach is a limit of the written part of the file: it is moved forward, and synced, before anything is written
+//! behind it (R15). A search for signs that the redo goes on ends there and need not read the rest of a long file.
 
 use crate::record::hash;
 use crate::{LogId, Rba};
@@ -35,7 +35,7 @@ const REACH_UNIT: u64 = 4096;
 /// The header lies in the first sector, which the device writes whole.
 const SECTOR_BYTES: usize = 512;
 
-/// What the header of a log file says.
+/// The contents of the header of a log file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogHeader {
     /// The database that it belongs to.
@@ -48,24 +48,24 @@ pub struct LogHeader {
     pub group: u32,
     /// The position of its first record.
     pub start: Rba,
-    /// In an archived copy, the position behind its last record; 0 elsewhere.
+    /// In an archived copy, the position after its last record; 0 elsewhere.
     pub end: Rba,
-    /// Nothing of this sequence lies further behind `start` than so many bytes, a multiple of 4,096; 0: not known.
+    /// All bytes of this sequence lie within so many bytes of `start`, a multiple of 4,096; 0: not known.
     pub reach_bytes: u64,
     /// The newest SCN of the redo before it.
     pub first_scn: Scn,
-    /// When it was begun: seconds since 1970, UTC.
+    /// The time when it was begun: seconds since 1970, UTC.
     pub first_time_s: u32,
 }
 
 impl LogHeader {
-    /// Which use of the file it is.
+    /// The identity of this use of the file.
     pub fn id(&self) -> LogId {
         LogId { incarnation: self.incarnation, sequence: self.sequence }
     }
 }
 
-/// The operating system's part of an error stack.
+/// The operating system's error, for an error stack.
 pub(crate) fn io_error(e: &os::OsError) -> Ora {
     Ora::from_text(Facility::Ora, 27072, format!("File I/O error\nLinux Error: {}: {e}", e.errno()))
 }
@@ -74,8 +74,8 @@ impl LogHeader {
     /// Reads and checks the header of the log file `path`.
     ///
     /// # Errors
-    /// ORA-00313 when it cannot be opened, ORA-00367 when it is no log file or damaged; the file's name in ORA-00312
-    /// below it.
+    /// ORA-00313 when it cannot be opened, ORA-00367 when it is not a log file or damaged; ORA-00312 with the file's
+    /// name below it.
     pub fn read(path: &Path) -> Result<LogHeader> {
         let open = |_| Ora::with(313, &[&0, &1]).because(name(path));
         let file = File::open(path, OpenMode::Read).map_err(open)?;
@@ -88,7 +88,7 @@ impl LogHeader {
         read.and_then(|()| LogHeader::parse(&bytes)).ok_or_else(|| Ora::new(367).because(name(file.path())))
     }
 
-    /// The header as it stands in the file.
+    /// The header as stored in the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(self.database.to_le_bytes());
@@ -107,18 +107,18 @@ impl LogHeader {
         out
     }
 
-    /// Writes the header over the one that the file has.
+    /// Overwrites the header of the file.
     pub(crate) fn write_over(&self, file: &File) -> os::OsResult<()> {
         file.write_at(&self.to_bytes()[..SECTOR_BYTES], 0)
     }
 
-    /// How far a log with room for so many bytes of redo may be written when `used` bytes of it are going to be:
-    /// further by a sixteenth of it, at least 256 KB, at most 16 MB.
+    /// The new reach of a log with room for `room` bytes of redo before its first `used` bytes are written: further by
+    /// a sixteenth of `room`, at least 256 KB, at most 16 MB.
     pub(crate) fn reach_for(used: u64, room: u64) -> u64 {
         used.next_multiple_of((room / 16).clamp(256 << 10, 16 << 20).next_multiple_of(REACH_UNIT))
     }
 
-    /// Reads a header from the first bytes of a log file; `None` when they are none.
+    /// Parses a header from the first bytes of a log file; `None` when they are not a header.
     pub fn parse(bytes: &[u8]) -> Option<LogHeader> {
         let summed = bytes.get(..SUMMED)?;
         let u32_at = |at: usize| u32::from_le_bytes(summed[at..at + 4].try_into().expect("four bytes"));

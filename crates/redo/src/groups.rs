@@ -1,14 +1,14 @@
-//! The online logs: which there are, which is written to, and when one may be used again.
+//! The online logs: their entries, the current one, and the conditions for reuse.
 //!
 //! A group's entry in the SGA mirrors its line in the control file. The group in which positions are given out
-//! (`giving`) runs ahead of the one whose file is written to (`writing`) by at most one: the section that finds a log
-//! full chooses the next, and the writer opens it when it has written all of the old one. A log may be used again when
-//! the checkpoint has passed its end and, in ARCHIVELOG mode, it has been archived.
+//! (`giving`) is ahead of the one whose file is written (`writing`) by at most one: the section that finds a log full
+//! chooses the next, and the writer opens it when all of the old one is written. A log may be reused when the
+//! checkpoint has passed its end and, in ARCHIVELOG mode, it has been archived (R10).
 //!
-//! | cut off | afterwards |
+//! | killed | afterwards |
 //! |---|---|
 //! | before the new header is synced | the log has its old header: the redo ends with the log before |
-//! | before the control file is replaced | recovery finds the new log by its header, without any record; the writer opens it again |
+//! | before the control file is replaced | recovery finds the new log, without a record; the writer opens it again |
 //! | before `writing` moves | the same once more; nothing had been written to the new log |
 
 use crate::control::{
@@ -36,9 +36,9 @@ sga_struct! {
     pub struct Group {
         /// Its number; 0: the entry is free.
         pub(crate) number: AtomicU64,
-        /// The sequence it holds; 0: it was never used.
+        /// The sequence it holds; 0: never used.
         pub(crate) sequence: AtomicU64,
-        /// Where its redo begins, and ends; the end is 0 while positions are given out in it.
+        /// The beginning and the end of its redo; the end is 0 while positions are given out in it.
         pub(crate) start: AtomicU64,
         pub(crate) end: AtomicU64,
         /// Size of the file, its header included.
@@ -46,9 +46,9 @@ sga_struct! {
         pub(crate) archived: AtomicU64,
         pub(crate) first_scn: AtomicU64,
         pub(crate) first_time: AtomicU64,
-        /// Counts the files that had this entry.
+        /// Number of files that have had this entry.
         pub(crate) generation: AtomicU64,
-        /// How far behind `start` the file may have been written, as its header says.
+        /// The reach in its header: the file may have been written up to this distance from `start`.
         pub(crate) reach: AtomicU64,
         /// 1 while the file is written for the first time.
         pub(crate) fresh: AtomicU64,
@@ -58,13 +58,13 @@ sga_struct! {
 
 /// A log file that this process has open.
 pub(crate) struct LogFile {
-    /// For its header, and for reading it.
+    /// For reading it and for its header.
     pub file: File,
     /// For its redo.
     pub blocks: BlockFile,
 }
 
-/// A file that this process has open: of which generation of its entry.
+/// A file that this process has open, with the generation of its entry.
 type Opened = Option<(u64, Arc<LogFile>)>;
 
 /// The group entries, and the files that this process has open.
@@ -92,25 +92,25 @@ impl Groups {
         g.start.load(Ordering::Relaxed) + room_of(g.bytes.load(Ordering::Relaxed))
     }
 
-    /// Bytes of redo that every group has room for.
+    /// Bytes of redo that fit into every group.
     pub fn smallest_room(&self) -> u64 {
         self.all().map(|(_, g)| room_of(g.bytes.load(Ordering::Relaxed))).min().unwrap_or(0)
     }
 }
 
-/// How log files are made.
+/// The options for creating log files.
 #[derive(Clone, Copy, Debug)]
 pub struct LogFiles<'a> {
     /// The database directory.
     pub directory: &'a Path,
-    /// They have no room of their own before they are written.
+    /// Space is allocated only when written.
     pub sparse: bool,
-    /// Wait until the device has them.
+    /// Wait until the files are on the device.
     pub sync: bool,
 }
 
-/// Makes the log files of a new database, and returns what its control file has to say of them. `scn` is the SCN that
-/// the database begins with.
+/// Creates the log files of a new database and returns their part of the control file. `scn` is the first SCN of the
+/// database.
 ///
 /// # Errors
 /// ORA-00301 when a file cannot be made.
@@ -133,7 +133,7 @@ pub fn create_logs(how: &LogFiles<'_>, count: u32, bytes: u64, scn: Scn) -> Resu
     })
 }
 
-/// Makes the file of a group, empty: its space is given, and nothing is written. Without a header it holds no redo.
+/// Creates the file of a group, empty: its space is allocated but not written. Without a header it holds no redo.
 fn make_file(how: &LogFiles<'_>, entry: &LogGroupEntry) -> Result<()> {
     let path = how.directory.join(&entry.name);
     let failed = |e: os::OsError| Ora::with(301, &[&path.display()]).because(io_error(&e));
@@ -146,8 +146,8 @@ fn make_file(how: &LogFiles<'_>, entry: &LogGroupEntry) -> Result<()> {
     Ok(())
 }
 
-/// Writes `from..to` of a file that has not been written before. In space that was given and never written the first
-/// sync of each stretch has the file system note that it is written now, and wait for that too; commits shall not.
+/// Writes `from..to` of a file that has not been written before. The first sync of newly written space in an allocated
+/// file makes the file system record and write its metadata; a commit should not wait for that.
 fn write_zeros(file: &File, from: u64, to: u64) -> os::OsResult<()> {
     let zeros = vec![0; (to.saturating_sub(from)).min(1 << 20) as usize];
     let mut at = from;
@@ -188,7 +188,7 @@ impl RedoLog {
             }
         };
         check(&control)?;
-        // A file that was left by a group dropped before, or by an attempt that died, is of no use to anybody.
+        // A file left by a dropped group, or by an attempt that died, is not needed.
         let path = self.control.directory().join(&entry.name);
         if LogHeader::read(&path).is_ok_and(|h| h.database == self.control.database()) {
             let _ = std::fs::remove_file(&path);
@@ -225,7 +225,7 @@ impl RedoLog {
         })
     }
 
-    /// Takes a group out of use. When the process dies behind this, the group is back at the next start.
+    /// Takes a group out of use. If the process dies after this, the group is back at the next start.
     fn forget_group(&self, p: &Process, group: u32) -> Result<()> {
         let s = self.lock(p);
         let word = |w: &AtomicU64| w.load(Ordering::Acquire);
@@ -248,12 +248,12 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Takes over what the control file says of the logs. The log is closed.
+    /// Loads the entries from the control file. The log is closed.
     pub(crate) fn load(&self, control: &LogControl) {
         for (n, g) in self.groups.shared.iter().enumerate() {
             let entry = control.logs.get(n).cloned().unwrap_or_default();
             let next = control.logs.iter().filter(|l| l.sequence > entry.sequence).min_by_key(|l| l.sequence);
-            // Of the newest log nobody knows the end yet.
+            // The end of the newest log is not known yet.
             let end = next.map_or(RBA_LIMIT, |l| l.start);
             let words = [
                 (&g.sequence, u64::from(entry.sequence)),
@@ -276,8 +276,8 @@ impl RedoLog {
         t.base_scn.store(control.checkpoint.scn.0.max(control.scn.0), Ordering::Relaxed);
     }
 
-    /// Says where the redo ends, as the last shutdown or a recovery found it, and the highest SCN in it. From now on
-    /// blocks may be written and checkpoints made; [`RedoLog::open`] lets records in. One process at a time, before any
+    /// Sets the end of the redo, as the last shutdown or a recovery found it, and the highest SCN in it. From now on
+    /// blocks may be written and checkpoints made; [`RedoLog::open`] admits records. Called by one process, before any
     /// other works.
     pub fn set_end(&self, end: Rba, scn: Scn) {
         self.head.head.store(end.0, Ordering::Relaxed);
@@ -289,16 +289,15 @@ impl RedoLog {
         self.tail.written.store(end.0, Ordering::Release);
     }
 
-    /// Opens a new sequence behind the end of the redo. A checkpoint has passed the end of at least one log, or one was
-    /// never used; logs that have to be archived first are.
+    /// Opens a new sequence after the end of the redo. A checkpoint has passed the end of at least one log, or one was
+    /// never used; logs that have to be archived first are archived.
     ///
     /// # Errors
-    /// ORA-00600 when no log may be used again; those of archiving, of the control file and of writing the log's
-    /// header.
+    /// ORA-00600 when no log may be reused; those of archiving, of the control file and of writing the log's header.
     pub fn open(&self, p: &Process) -> Result<()> {
         let newest = self.groups.all().max_by_key(|(_, g)| g.sequence.load(Ordering::Relaxed)).map(|(n, _)| n);
         let newest = newest.ok_or_else(|| Ora::internal("there are no redo logs"))?;
-        // The newest one itself may be used again, too: nothing in it is needed.
+        // The newest log itself may be reused, too: nothing in it is needed.
         let next = loop {
             match self.reusable(|_| true) {
                 Ok(next) => break next,
@@ -320,13 +319,13 @@ impl RedoLog {
         Ok(())
     }
 
-    /// True once records are taken.
+    /// True while records are accepted.
     pub fn is_open(&self) -> bool {
         self.head.open.load(Ordering::Acquire) != 0
     }
 
-    /// The log that is longest out of use among those that `of` allows and that may be used again; else why there is
-    /// none.
+    /// Of the logs that `of` allows and that may be reused, the one unused for longest; otherwise the event to wait
+    /// for.
     fn reusable(&self, of: impl Fn(usize) -> bool) -> std::result::Result<usize, Event> {
         let checkpoint = self.tail.checkpoint.load(Ordering::Acquire);
         let archivelog = self.tail.archivelog.load(Ordering::Acquire) != 0;
@@ -347,7 +346,7 @@ impl RedoLog {
         Err(why)
     }
 
-    /// The log that takes over from `giving`.
+    /// The next group after `giving`.
     pub(crate) fn next_group(&self, giving: usize) -> std::result::Result<usize, Event> {
         self.reusable(|n| n != giving)
     }
@@ -373,14 +372,14 @@ impl RedoLog {
         let path = self.log_path(number)?;
         let failed = |e: os::OsError| Ora::with(313, &[&number, &1]).because(name(&path)).because(io_error(&e));
         let file = File::open(&path, OpenMode::ReadWrite).map_err(failed)?;
-        // Who waits for no disk is served sooner by the memory of the operating system.
+        // Without waiting for the disk, writes through the page cache are faster.
         let blocks = BlockFile::open(&path, self.control.disk_sync()).map_err(failed)?;
         let log = Arc::new(LogFile { file, blocks });
         open[n] = Some((generation, Arc::clone(&log)));
         Ok(log)
     }
 
-    /// Opens the log that has taken over, now that all of the one before is on disk. The process is the writer and may
+    /// Opens the log that has taken over, when all of the previous one is on disk. The process is the writer and may
     /// switch.
     pub(crate) fn open_next(&self, p: &Process) -> Result<()> {
         let writing = self.tail.writing.load(Ordering::Relaxed) as usize;
@@ -390,7 +389,7 @@ impl RedoLog {
         }
         let old = self.groups.at(writing);
         let used = old.end.load(Ordering::Relaxed) - old.start.load(Ordering::Relaxed);
-        // The rest of the last block. What no block was written of is no waste: nobody wrote it.
+        // The unused rest of the last block counts as waste. Blocks that were never written do not.
         let block = self.log_file(writing)?.blocks.block_bytes() as u64;
         p.count(Stat::RedoWastage, used.next_multiple_of(block) - used);
         self.begin_file(p, giving, self.logged_entry(writing))?;
@@ -403,7 +402,7 @@ impl RedoLog {
         Ok(())
     }
 
-    /// What is remembered of the sequence in a group that another takes over from; its end is known.
+    /// The entry of the complete sequence in a group; its end is known.
     fn logged_entry(&self, n: usize) -> LoggedEntry {
         let g = self.groups.at(n);
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
@@ -418,7 +417,7 @@ impl RedoLog {
         }
     }
 
-    /// The header of a group's file with this reach.
+    /// The header of a group's file with the given reach.
     fn header_of(&self, g: &Group, reach_bytes: u64) -> LogHeader {
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
         LogHeader {
@@ -434,8 +433,7 @@ impl RedoLog {
         }
     }
 
-    /// Makes sure that the header of the log that is being written says that it may be written up to `to`. The process
-    /// is the writer.
+    /// Moves the reach in the header of the current log to at least `to` (R15). The process is the writer.
     pub(crate) fn reach(&self, n: usize, log: &LogFile, to: u64) -> os::OsResult<()> {
         let g = self.groups.at(n);
         let used = to - g.start.load(Ordering::Relaxed);
@@ -449,14 +447,13 @@ impl RedoLog {
             log.file.sync()?;
         }
         os::crash::point("redo_reach_written");
-        // Behind the sync: a writer that dies before it has written nothing there.
+        // After the sync: a writer that dies before has written nothing behind the old reach.
         g.reach.store(header.reach_bytes, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Writes a stretch of a log that is written for the first time, `from..to` behind its header, before any redo is
-    /// written there: a large log is made at once, and its writes cost the same as later ones. The caller syncs the
-    /// file.
+    /// Fills `from..to` of a log that is written for the first time with zeros, before any redo is written there: a
+    /// large log is created quickly, and its writes cost the same as later ones. The caller syncs the file.
     fn prepare(&self, g: &Group, file: &File, from: u64, to: u64) -> os::OsResult<()> {
         if g.fresh.load(Ordering::Relaxed) == 0 || !self.control.disk_sync() {
             return Ok(());
@@ -465,7 +462,7 @@ impl RedoLog {
         write_zeros(file, LOG_HEADER_BYTES + from, to)
     }
 
-    /// Writes the header of a group's file and notes in the control file that it is the current one.
+    /// Writes the header of a group's file and makes it the current one in the control file.
     fn begin_file(&self, p: &Process, n: usize, mut before: LoggedEntry) -> Result<()> {
         let g = self.groups.at(n);
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
@@ -510,7 +507,7 @@ impl RedoLog {
         }
     }
 
-    /// Ends the current log and begins the next, however full it is. Returns the sequence that was ended.
+    /// Ends the current log and begins the next. Returns the sequence that was ended.
     ///
     /// Waits: `log file switch …`. Latches: none on entry or return.
     ///
@@ -536,14 +533,14 @@ impl RedoLog {
         Ok(sequence as u32)
     }
 
-    /// The sequence whose file is written to.
+    /// The sequence whose file is written.
     pub fn current_sequence(&self) -> u32 {
         let writing = self.tail.writing.load(Ordering::Acquire) as usize;
         self.groups.at(writing).sequence.load(Ordering::Relaxed) as u32
     }
 
-    /// Notes, in the headers of the data files and then in the control file, that everything before `rba`, which this
-    /// process has announced, is in the data files and synced; logs before it may be used again.
+    /// Records, in the headers of the data files and then in the control file, that everything before `rba`, a
+    /// checkpoint announced by this process, is in the data files and synced. Logs before it may be reused.
     ///
     /// # Errors
     /// Those of the control file and of writing the headers of data files.
@@ -576,30 +573,30 @@ impl RedoLog {
         CheckpointEntry { rba: word(rba), scn: Scn(word(scn)), time_s: word(time) as u32 }
     }
 
-    /// Bytes of redo that a recovery would have to read now.
+    /// Bytes of redo that a recovery would read now.
     pub fn redo_since_checkpoint(&self) -> u64 {
         self.head().0.saturating_sub(self.tail.checkpoint.load(Ordering::Acquire))
     }
 
-    /// Bytes that all logs have room for.
+    /// Bytes of redo that fit into all logs.
     pub fn room_of_all(&self) -> u64 {
         self.groups.all().map(|(_, g)| room_of(g.bytes.load(Ordering::Relaxed))).sum()
     }
 
-    /// True when somebody has asked for a checkpoint that has not been completed.
+    /// True when a checkpoint was requested and has not been completed.
     pub fn wants_checkpoint(&self) -> bool {
         let wanted = self.tail.checkpoint_wanted.load(Ordering::SeqCst);
         wanted > self.tail.checkpoint.load(Ordering::SeqCst) && self.is_open()
     }
 
-    /// Asks for a checkpoint of what there is so far; CKPT makes it, when it has started.
+    /// Requests a checkpoint up to the present position; CKPT makes it, when it has started.
     pub fn want_checkpoint(&self) {
         self.tail.checkpoint_wanted.fetch_max(self.head().0, Ordering::SeqCst);
         self.post_background(&self.tail.ckpt);
     }
 
-    /// Has a checkpoint made for want of a log: by CKPT (true), or by this process while there is none (false, and it
-    /// is done).
+    /// Has a checkpoint made because a log is needed: by CKPT (true: requested), or by this process while there is no
+    /// CKPT (false: done).
     pub(crate) fn ask_for_checkpoint(&self, p: &Process) -> Result<bool> {
         let ckpt = self.tail.ckpt.load(Ordering::Acquire);
         if ckpt != 0 && ckpt != u64::from(p.number()) {
@@ -613,27 +610,27 @@ impl RedoLog {
         }
     }
 
-    /// Says that this process is LGWR.
+    /// Registers this process as LGWR.
     pub fn become_lgwr(&self, p: &Process) {
         self.tail.lgwr.store(p.number().into(), Ordering::SeqCst);
     }
 
-    /// Says that this process is CKPT.
+    /// Registers this process as CKPT.
     pub fn become_ckpt(&self, p: &Process) {
         self.tail.ckpt.store(p.number().into(), Ordering::SeqCst);
     }
 
-    /// Says that this process is ARC0.
+    /// Registers this process as ARC0.
     pub fn become_arch(&self, p: &Process) {
         self.tail.arch.store(p.number().into(), Ordering::SeqCst);
     }
 
-    /// Says that this process is PMON.
+    /// Registers this process as PMON.
     pub fn become_pmon(&self, p: &Process) {
         self.tail.pmon.store(p.number().into(), Ordering::SeqCst);
     }
 
-    /// Says that the background process `p` is none any more: others do its work.
+    /// Ends the role of the background process `p`: other processes do its work.
     pub fn resign(&self, p: &Process) {
         for word in [&self.tail.lgwr, &self.tail.ckpt, &self.tail.arch] {
             let _ = word.compare_exchange(p.number().into(), 0, Ordering::SeqCst, Ordering::Relaxed);

@@ -1,12 +1,12 @@
-//! What the views show of the log.
+//! The data behind the views of the log.
 
 use crate::{Rba, RedoLog, RedoSink};
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::Scn;
 
-/// Seconds of redo that say something about its rate.
+/// The shortest period that gives a usable rate.
 const LEAST_S: u64 = 60;
-/// Seconds that a log is to last.
+/// The target time between switches.
 const SWITCH_EVERY_S: u64 = 20 * 60;
 
 /// A row of `v$log`.
@@ -22,12 +22,12 @@ pub struct LogInfo {
     pub archived: bool,
     /// `UNUSED`, `CURRENT`, `ACTIVE` (needed by a recovery) or `INACTIVE`.
     pub status: &'static str,
-    /// The newest SCN, and the time (seconds since 1970, UTC), when the log became the current one.
+    /// The newest SCN, and the time (seconds since 1970, UTC), when the log became current.
     pub first_scn: Scn,
     pub first_time_s: u32,
-    /// Where its redo begins.
+    /// The position of its first record.
     pub start: Rba,
-    /// Where it ends; `None` while it is current.
+    /// The position of its end; `None` while it is current.
     pub end: Option<Rba>,
 }
 
@@ -65,8 +65,8 @@ impl RedoLog {
         rows
     }
 
-    /// The size of a log file with which a log would be switched every twenty minutes, at the rate of the redo since the
-    /// oldest log that is still there was begun; `None` while there is no redo of at least a minute.
+    /// The size of a log file with which a log would be switched every twenty minutes, at the rate of the redo since
+    /// the oldest log that is still there was begun; `None` while there is no redo of at least a minute.
     pub fn optimal_log_bytes(&self) -> Option<u64> {
         let used = self.logs().into_iter().filter(|log| log.sequence != 0);
         let oldest = used.min_by_key(|log| log.sequence)?;
@@ -75,10 +75,10 @@ impl RedoLog {
         (seconds >= LEAST_S && redo > 0).then(|| (redo * SWITCH_EVERY_S / seconds).max(crate::LOG_FILE_MIN))
     }
 
-    /// Checks the log's words against one another. Only valid while nobody else uses the log.
+    /// Checks the log's words against one another. Only valid while no other process uses the log.
     ///
     /// # Errors
-    /// A sentence that says which rule is broken.
+    /// A sentence that names the broken rule.
     pub fn assert_invariants(&self) -> Result<(), String> {
         let (head, written) = (self.head(), self.on_disk());
         if written > head {

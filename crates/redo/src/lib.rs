@@ -1,9 +1,9 @@
-//! Change vectors: the one way in which blocks change.
+//! Change vectors: the only way to change blocks (R1).
 //!
-//! A change vector says (block, layer, operation, bytes). Each layer registers one function that applies its vectors to
-//! a private image of a block; the same function will run at recovery, so it may depend on nothing but the image and
-//! the vector. The vectors of one atomic group make a redo record. This crate frames records and checks them; it knows
-//! no block layout.
+//! A change vector consists of block, layer, operation and bytes. Each layer registers one function that applies its
+//! vectors to a private image of a block. The same function runs at recovery, so it may depend on nothing but the image
+//! and the vector (R2). The vectors of one atomic group make a redo record. This crate frames records and checks them;
+//! it knows no block layout.
 
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
@@ -36,11 +36,12 @@ use process::Process;
 use std::sync::atomic::AtomicU64;
 use types::{Ora, Rdba, Result};
 
-/// The part of the database that a change vector belongs to. The numbers are in redo and never change their meaning.
+/// The part of the database that a change vector belongs to. The numbers are stored in redo and never change their
+/// meaning (R5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Layer {
-    /// Any block as bytes: formatting, patching. Operations are this crate's users' lowest common tongue.
+    /// Any block as bytes: formatting, patching. Shared by all layers.
     Block = 1,
     /// Segment headers, space maps, file bitmaps.
     Space = 2,
@@ -58,7 +59,7 @@ pub enum Layer {
     Test = 15,
 }
 
-/// How many layers an [`ApplyTable`] can hold.
+/// The most layers of an [`ApplyTable`].
 pub const LAYERS: usize = 16;
 
 impl Layer {
@@ -74,7 +75,7 @@ impl Layer {
 pub struct ChangeVector<'a> {
     /// The block.
     pub rdba: Rdba,
-    /// Who knows how to apply it.
+    /// The layer that applies it.
     pub layer: Layer,
     /// The layer's operation.
     pub op: u8,
@@ -85,10 +86,10 @@ pub struct ChangeVector<'a> {
 /// Applies operation `op` with `data` to the image of a block; must depend on these three alone.
 ///
 /// # Errors
-/// ORA-00600 when the change does not fit the block. The image is thrown away then.
+/// ORA-00600 when the change does not fit the block. The image is then discarded.
 pub type ApplyFn = fn(block: &mut [u8], op: u8, data: &[u8]) -> Result<()>;
 
-/// Which function applies the vectors of which layer. Built once before the first fork and never changed.
+/// The apply functions by layer. Built once before the first fork and never changed (R1).
 #[derive(Clone, Default)]
 pub struct ApplyTable {
     layers: [Option<ApplyFn>; LAYERS],
@@ -103,7 +104,7 @@ impl ApplyTable {
     /// Adds a layer.
     ///
     /// # Panics
-    /// When the layer is there already with another function.
+    /// When the layer is registered with another function.
     pub fn register(&mut self, layer: Layer, apply: ApplyFn) -> &mut ApplyTable {
         let entry = &mut self.layers[layer as usize];
         assert!(entry.is_none(), "{layer:?} is registered twice");
@@ -114,7 +115,7 @@ impl ApplyTable {
     /// Applies a vector to the image of its block.
     ///
     /// # Errors
-    /// What the layer says; ORA-00600 when nobody registered it.
+    /// Errors of the layer; ORA-00600 when the layer is not registered.
     #[inline]
     pub fn apply(&self, block: &mut [u8], cv: &ChangeVector) -> Result<()> {
         match self.layers[cv.layer as usize] {
@@ -123,8 +124,8 @@ impl ApplyTable {
         }
     }
 
-    /// As [`ApplyTable::apply`] for a vector that was read from a file: a layer that meets what cannot be, and panics,
-    /// is an error like any other. The image is worth nothing then.
+    /// As [`ApplyTable::apply`] for a vector read from a file: a panic of the layer becomes an error. The image must
+    /// then be discarded.
     ///
     /// # Errors
     /// As [`ApplyTable::apply`]; ORA-00600 for a panic.
@@ -134,7 +135,7 @@ impl ApplyTable {
     }
 }
 
-/// Redo byte address: a position in the endless stream of redo. 0 is before all redo.
+/// Redo byte address: a position in the stream of redo, which never wraps. 0 is before all redo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rba(pub u64);
 
@@ -144,7 +145,7 @@ impl std::fmt::Display for Rba {
     }
 }
 
-/// One use of a log file: no two uses of any file of a database have the same. 0 and 0 outside log files.
+/// One use of a log file: unique among all uses of all files of a database. 0 and 0 outside log files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LogId {
     /// The database's incarnation.
@@ -153,51 +154,50 @@ pub struct LogId {
     pub sequence: u32,
 }
 
-/// The place in the redo that was given out for a record, which the record is made for and belongs to for ever.
+/// The place in the redo that was given out for a record. A record is valid only at its place (R4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Where the record begins.
+    /// The position at which the record begins.
     pub at: Rba,
-    /// The log that it is in.
+    /// The log that contains it.
     pub log: LogId,
     /// Everything before this was on disk when the place was given out.
     pub on_disk: Rba,
 }
 
 impl Place {
-    /// A place whose record bears witness to nothing before it.
+    /// A place whose record is not a witness for anything before it.
     pub fn new(at: Rba, log: LogId) -> Place {
         Place { at, log, on_disk: Rba(0) }
     }
 }
 
-/// Where redo records go.
+/// The destination of redo records.
 ///
-/// A change group reserves room, puts its record there, and settles once it counts:
+/// A change group reserves room, puts its record there, and settles the place when the record counts:
 ///
-/// | step | a death behind it |
+/// | step | a death after it |
 /// |---|---|
 /// | [`RedoSink::reserve`] | [`RedoSink::settle_dead`] with `counts` false writes a void record there |
 /// | [`RedoSink::put`] | the same, as long as the group is not PUBLISHING |
 /// | the group is PUBLISHING | [`RedoSink::settle_dead`] with `counts` true |
 /// | [`RedoSink::settle`] | nothing is left to do for the redo |
 ///
-/// Nothing at or behind a place that was reserved and not settled is written to disk. Between reserving and settling a
-/// process waits for nothing.
+/// Nothing at or behind a place that was reserved and not settled is written to disk (R8). Between reserving and
+/// settling a process waits for nothing (R4).
 pub trait RedoSink: Send + Sync {
-    /// False when records would be thrown away, so that nobody takes the trouble of encoding them. It never changes.
+    /// False when records are discarded, so that callers need not encode them. It never changes.
     fn wanted(&self) -> bool;
 
-    /// Position of the newest announced checkpoint. A block that has not been changed behind it is logged as a whole: a
-    /// record that ends at or before this address does not help the block in a recovery that starts here.
+    /// Position of the newest announced checkpoint. A block that has not been changed after it is logged as a whole,
+    /// because a recovery that starts there does not read earlier records of the block.
     fn image_before(&self) -> Rba;
 
     /// Announces a checkpoint: from now on [`RedoSink::image_before`] is the returned address, the present end of the
     /// redo. Latches: `redo allocation`, taken and released.
     fn announce(&self, p: &Process) -> Rba;
 
-    /// Notes, where recovery looks for it, that a checkpoint which this process has announced is completed: recovery
-    /// needs no redo before it.
+    /// Records that a checkpoint announced by this process is complete: recovery needs no redo before it.
     ///
     /// # Errors
     /// Those of the control file.
@@ -205,14 +205,14 @@ pub trait RedoSink: Send + Sync {
         Ok(())
     }
 
-    /// Gives out the next `len` bytes of the stream and stores where they begin (never 0) in `note`, in one section;
-    /// `None`, and nothing given out, when a checkpoint newer than `decided` has been announced. One place a process at
-    /// a time.
+    /// Gives out the next `len` bytes of the stream and stores their position (never 0) in `note`, in one section.
+    /// `None`, and nothing given out, when a checkpoint newer than `decided` has been announced. One place per process
+    /// at a time.
     ///
     /// Latches: `redo allocation`, taken and released. Waits: `log buffer space`, `log file switch (…)`; nothing is
     /// given out while waiting.
     /// # Errors
-    /// The redo cannot be taken: nothing may be published. ORA-00028, ORA-01013 while waiting for room.
+    /// The redo cannot be accepted: nothing may be published. ORA-00028, ORA-01013 while waiting for room.
     fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>>;
 
     /// Copies the finished record to the place given out.
@@ -221,37 +221,36 @@ pub trait RedoSink: Send + Sync {
     /// The record counts: it may be written to disk.
     fn settle(&self, p: &Process);
 
-    /// Ends what process `dead` had reserved: `counts` says whether its record stands. Does nothing when it had
-    /// nothing.
+    /// Ends the reservation of the dead process `dead`: `counts` is true when its record counts. No effect without a
+    /// reservation.
     fn settle_dead(&self, p: &Process, dead: u32, counts: bool);
 
     /// Everything before this address is on disk.
     fn on_disk(&self) -> Rba;
 
-    /// Has everything before `upto` written and waits until it is on disk. Waits: `rdbms ipc reply`. Latches: none on
-    /// entry or return.
+    /// Writes everything before `upto` and waits until it is on disk. Waits: `rdbms ipc reply`. Latches: none on entry
+    /// or return.
     ///
     /// # Errors
     /// The redo cannot be written; ORA-00028, ORA-01013 while waiting.
     fn force(&self, p: &Process, upto: Rba) -> Result<()>;
 
-    /// Notes that the process has committed with a record that ends at `upto`, and has told nobody yet.
+    /// Notes that the process has committed with a record that ends at `upto`; its client has not been told.
     fn note_commit(&self, _p: &Process, _upto: Rba) {}
 
-    /// The newest commit of the process that is noted and not awaited; 0 for none. To be put back by who commits
-    /// without waiting.
+    /// The newest noted commit of the process that was not awaited; 0 for none. A commit without a wait restores it.
     fn noted_commit(&self, _p: &Process) -> Rba {
         Rba(0)
     }
 
-    /// Forgets what was noted, but for `keep`; with `soon`, LGWR is asked to write without being waited for.
+    /// Forgets the noted commits after `keep`; with `soon`, LGWR is asked to write without a wait.
     fn forget_commit(&self, _p: &Process, _keep: Rba, _soon: bool) {}
 
-    /// Waits until the noted commits of the process are on disk: before anybody is told of them. Waits: `log file
-    /// sync`.
+    /// Waits until the noted commits of the process are on disk. Called before a client is told of them. Waits: `log
+    /// file sync`.
     ///
     /// # Errors
-    /// The redo cannot be written: nobody may be told that the commits are safe.
+    /// The redo cannot be written: no client may be told that the commits are safe.
     fn sync_commits(&self, _p: &Process) -> Result<()> {
         Ok(())
     }
@@ -302,7 +301,7 @@ impl<S: RedoSink + ?Sized> RedoSink for &'static S {
     }
 }
 
-/// Throws redo away: a database that survives clean shutdowns only.
+/// Discards redo: for a database that survives clean shutdowns only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRedo;
 

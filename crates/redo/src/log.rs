@@ -1,28 +1,28 @@
-//! The log buffer: a ring in the SGA that takes records from all processes at once.
+//! The log buffer: a ring in the SGA that receives records from all processes at once.
 //!
-//! A process gets a position under the latch `redo allocation`, in a section that notes the position in the process's
-//! own line too. It copies its record there without a latch, and clears the note when the record counts. Whoever writes
-//! the log goes no further than the oldest note, so what is on disk has no holes. A dead process's note stays until
-//! PMON has either let the record stand or put a void one of the same length into its place; which of the two is the
-//! change group's business.
+//! A process gets a position under the latch `redo allocation`, in a section that also notes the position in the
+//! process's own line. It copies its record there without a latch, and clears the note when the record counts. The
+//! writer of the log stops before the oldest note, so the redo on disk has no holes (R8). The note of a dead process
+//! stays until PMON has either let the record count or put a void one of the same length into its place; the change
+//! group decides which.
 //!
-//! **Which notes are looked at.** Whoever gets a position sets a bit of its number under the latch, unless it is set
-//! (`given`). The writer takes the bits over once for each write (`carried`, which it alone changes), and then looks
-//! without the latch at the lines that they stand for; a bit goes when none of its lines has a note. So the note of
-//! every record before the end that the writer saw is under one of its bits, and lines of processes that change nothing
-//! are not looked at.
+//! **The notes that the writer reads.** A process that gets a position sets a bit of its number under the latch, unless
+//! it is set (`given`). The writer takes the bits over once for each write (`carried`, changed by the writer only), and
+//! then reads the lines of these bits without the latch; it clears a bit when none of its lines has a note. So the note
+//! of every record before the writer's end is under one of its bits, and lines of processes that change nothing are not
+//! read.
 //!
-//! **Room in the log.** A position is given out only inside a log file that may be written: everything that was given
-//! out can be written without waiting for anything but the disk. That is why a checkpoint, which must have redo written
-//! before blocks, is never waited for by the writing that it waits for. When a log has no room for the next record, the
-//! log that takes over is chosen in the section that finds so; the file itself is opened later by whoever writes
-//! ([`crate::RedoLog::write_out`]).
+//! **Room in the log.** A position is given out only inside a log file that may be written (R7): everything given out
+//! can be written without waiting for anything but the disk. So a checkpoint, which forces redo before it writes
+//! blocks, is never waited for by the write that it waits for. When a log has no room for the next record, the section
+//! that finds so chooses the log that takes over; the writer opens the file later ([`crate::RedoLog::write_out`]).
 //!
-//! | words | change | by whom |
+//! | words | change | changed by |
 //! |---|---|---|
-//! | `head`, `announced`, `giving`, `given`, group entries | under `redo allocation`, in a section | who reserves, who announces, who ends a log; who writes takes `given` over |
+//! | `head`, `announced`, `giving`, group entries | under `redo allocation`, in a section | reserve, announce, end of a log |
+//! | `given` | the same | a process that reserves sets a bit; the writer takes the bits over |
 //! | `pending` of a line | set in that section; cleared with one store | its process, or PMON |
-//! | `written`, `writing`, `carried` | while `writer` is held | who writes; see the module `write` |
+//! | `written`, `writing`, `carried` | while `writer` is held | the writer; see the module `write` |
 
 use crate::control::{Control, LOGS_MAX, RBA_LIMIT};
 use crate::file::LOG_HEADER_BYTES;
@@ -42,7 +42,7 @@ use wait::{Event, Stat};
 /// The position of a database's first record.
 pub const FIRST_RBA: Rba = Rba(4096);
 
-/// How long a waiter sleeps before it looks again without having been posted: only who posts may die.
+/// Time after which a sleeper looks again without a post: the process that should post it may have died.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Records up to this length fit into any log buffer and log.
@@ -51,11 +51,11 @@ const SHORT: usize = 16 << 10;
 /// The part of `pending_len` that is the length.
 const LEN_MASK: u64 = u32::MAX as u64;
 
-/// What `waiting_for` of a line says while its process waits for a log file to come free.
+/// The value of `waiting_for` in a line while its process waits for a free log file.
 pub(crate) const FOR_A_LOG: u64 = u64::MAX;
 
 sga_struct! {
-    /// What changes under `redo allocation`.
+    /// The words that change under `redo allocation`.
     pub struct Head {
         /// The next position to be given out; 0 while the end of the redo is not known.
         pub(crate) head: AtomicU64,
@@ -65,11 +65,11 @@ sga_struct! {
         pub(crate) giving: AtomicU64,
         /// 1 while positions are given out.
         pub(crate) open: AtomicU64,
-        /// Which lines may be pending that are in none of the writer's bits: see [`Head::GIVEN`].
+        /// The lines that may be pending and are not in the writer's bits: see [`Head::GIVEN`].
         pub(crate) given: [AtomicU64; 4],
     }
 
-    /// What the writer changes, and what others ask of it.
+    /// The writer's words, and requests to background processes.
     pub struct Tail {
         /// Everything before it is on disk.
         pub(crate) written: AtomicU64,
@@ -77,13 +77,13 @@ sga_struct! {
         pub(crate) writer: AtomicU64,
         /// Index of the group whose file is written to.
         pub(crate) writing: AtomicU64,
-        /// 1 when the log cannot be written any more.
+        /// 1 when the log can no longer be written.
         pub(crate) failed: AtomicU64,
         /// Numbers of LGWR, CKPT and ARC0; 0 while there is none.
         pub(crate) lgwr: AtomicU64,
         pub(crate) ckpt: AtomicU64,
         pub(crate) arch: AtomicU64,
-        /// Number of PMON, which waits for no archiving.
+        /// Number of PMON, which does not wait for archiving.
         pub(crate) pmon: AtomicU64,
         /// Number of the process that is archiving; 0: none.
         pub(crate) archiver: AtomicU64,
@@ -93,7 +93,7 @@ sga_struct! {
         pub(crate) checkpoint: AtomicU64,
         pub(crate) checkpoint_scn: AtomicU64,
         pub(crate) checkpoint_time: AtomicU64,
-        /// A checkpoint at or behind this position is asked for.
+        /// A checkpoint at or after this position is requested.
         pub(crate) checkpoint_wanted: AtomicU64,
         /// 1 in ARCHIVELOG mode.
         pub(crate) archivelog: AtomicU64,
@@ -102,53 +102,53 @@ sga_struct! {
         /// The highest number of a process that ever had a line.
         pub(crate) lines_used: AtomicU64,
         pub(crate) incarnation: AtomicU64,
-        /// A record stands behind this position that was made when everything before it was on disk.
+        /// A witness record for everything before this position exists.
         pub(crate) witnessed: AtomicU64,
-        /// Where the record begins that is being made for that; 0: none.
+        /// The position of the witness record that is being made; 0: none.
         pub(crate) witness: AtomicU64,
-        /// How many processes waited for redo when the last write had ended.
+        /// The number of processes that waited for redo at the end of the last write.
         pub(crate) company: AtomicU64,
-        /// Until then (nanoseconds of the clock) nobody gives the processor away before a write.
+        /// Until this time (nanoseconds of the clock) a writer does not yield its processor before a write.
         pub(crate) in_haste_until: AtomicU64,
-        /// Which lines may be pending, as the writer took the bits over from `given`.
+        /// The lines that may be pending, taken over from `given` by the writer.
         pub(crate) carried: [AtomicU64; 4],
-        /// What went wrong when the log could not be written, and archiving.
+        /// The error of the failed log, and of archiving.
         pub(crate) failure: SgaText<64>,
         pub(crate) archive_failure: SgaText<64>,
     }
 
-    /// Which lines may say that their process sleeps: bits as [`Asleep::BITS`] says.
+    /// The lines whose processes may sleep: bits as [`Asleep::BITS`] describes.
     pub struct Asleep {
         pub(crate) bits: [AtomicU64; 8],
     }
 
-    /// What one process has to do with the log.
+    /// The log's data of one process.
     pub struct Line {
-        /// Where the record begins that was given a place and is not settled; 0: none.
+        /// The position of the record that was given a place and is not settled; 0: none.
         pub(crate) pending: AtomicU64,
         /// Its length, and in the upper half the sequence of the log that the place is in.
         pub(crate) pending_len: AtomicU64,
-        /// The position whose being on disk the process sleeps for; 0: it does not.
+        /// The position that the process sleeps for until it is on disk; 0: none.
         pub(crate) waiting_for: AtomicU64,
-        /// The highest SCN that it put into the redo.
+        /// The highest SCN that the process put into the redo.
         pub(crate) scn: AtomicU64,
-        /// The checkpoint that it announced last: position, SCN and time.
+        /// The last checkpoint that the process announced: position, SCN and time.
         pub(crate) announced: AtomicU64,
         pub(crate) announced_scn: AtomicU64,
         pub(crate) announced_time: AtomicU64,
-        /// Where the newest commit ends that its session has not been told of; 0: none.
+        /// The end of the newest commit that the session's client was not told of; 0: none.
         pub(crate) commit: AtomicU64,
     }
 }
 
 impl Head {
-    /// Bits of `given` and `carried`. Each stands for all lines whose number has that rest, so that the bits lie beside
-    /// the other words that change under the latch, whatever the number of processes is.
+    /// Bits of `given` and `carried`. Each stands for all lines whose number has that remainder, so the bits lie beside
+    /// the other words that change under the latch, for any number of processes.
     pub(crate) const GIVEN: usize = 256;
 }
 
 impl Asleep {
-    /// Bits, each for all lines whose number has that rest.
+    /// Bits; each stands for all lines whose number has that remainder.
     pub(crate) const BITS: usize = 512;
 }
 
@@ -165,14 +165,15 @@ pub(crate) fn bits_of(words: &[AtomicU64]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// How the log buffer is made.
+/// The options of the log buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct LogConfig {
     /// Bytes of the ring; rounded up to a power of two.
     pub buffer_bytes: usize,
     /// Process slots.
     pub processes: usize,
-    /// Who waits for a commit writes the log when nobody else does; otherwise LGWR does, once there is one.
+    /// A process that waits for a commit writes the log itself when no other process does; otherwise LGWR writes, once
+    /// there is one.
     pub leader: bool,
 }
 
@@ -187,7 +188,7 @@ impl LogConfig {
     }
 }
 
-/// Where the log's areas lie in the SGA.
+/// The places of the log's areas in the SGA.
 #[derive(Clone, Copy, Debug)]
 pub struct LogLayout {
     ring: SgaSlice<AtomicU64>,
@@ -212,10 +213,10 @@ impl LogLayout {
     }
 }
 
-/// Has a checkpoint made; true when that was only asked for, and somebody else makes it.
+/// Has a checkpoint made; true when it was only requested and another process makes it.
 pub type Checkpointer = Box<dyn Fn(&Process) -> Result<()> + Send + Sync>;
 
-/// The redo log of an instance. Made by the supervisor and inherited by `fork`.
+/// The redo log of an instance. Created by the supervisor and inherited by `fork`.
 pub struct RedoLog {
     pub(crate) all: &'static Processes,
     pub(crate) ring: &'static [AtomicU64],
@@ -226,7 +227,7 @@ pub struct RedoLog {
     pub(crate) groups: Groups,
     pub(crate) leader: bool,
     pub(crate) control: Arc<dyn Control>,
-    /// What is written is put together here; a process has its own copy.
+    /// Buffer for writes; each process has its own copy.
     pub(crate) scratch: Mutex<Blocks>,
     pub(crate) checkpointer: OnceLock<Checkpointer>,
     pub(crate) archive_place: OnceLock<crate::FindArchivePlace>,
@@ -259,24 +260,25 @@ impl RedoLog {
             checkpointer: OnceLock::new(),
             archive_place: OnceLock::new(),
         };
-        // Until the end of the redo is known nothing can be behind what is on disk.
+        // Until the end of the redo is known, no position can be behind the redo on disk.
         log.tail.written.store(RBA_LIMIT, Ordering::Relaxed);
         log.load(&known);
         Ok(log)
     }
 
-    /// Registers what is done for the log when a process dies. Run once, by the supervisor, before it forks.
+    /// Registers the hook for the death of a process. Run once, by the supervisor, before it forks.
     pub fn register_with(log: &'static RedoLog, all: &Processes) {
         all.on_death(CleanupOrder::Pins, "redo log", move |_, dead| log.clean_up(dead));
     }
 
-    /// Says how a checkpoint is had while there is no CKPT: it is made by the process that needs it. Once, before the
-    /// log is opened.
+    /// Sets the function that makes a checkpoint while there is no CKPT; the process that needs the checkpoint runs it.
+    /// Called once, before the log is opened.
     pub fn set_checkpointer(&self, run: Checkpointer) {
         let _ = self.checkpointer.set(run);
     }
 
-    /// Lets go of what a dead process had, but for a record that is not settled: that is its change group's business.
+    /// Releases the roles and words of a dead process. A record that is not settled is its change group's
+    /// responsibility.
     fn clean_up(&self, dead: u32) {
         let dead_word = u64::from(dead);
         let t = self.tail;
@@ -288,7 +290,7 @@ impl RedoLog {
             line.commit.store(0, Ordering::Relaxed);
         }
         if t.writer.compare_exchange(dead_word, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-            // What it was writing is written again: its bytes are still in the ring.
+            // The next writer writes the same bytes again: they are still in the ring.
             self.post_waiters();
         }
     }
@@ -303,7 +305,7 @@ impl RedoLog {
         &self.lines[..used.min(self.lines.len())]
     }
 
-    /// Makes a process's line one of those that are looked at.
+    /// Adds a process's line to those that are read.
     pub(crate) fn use_line(&self, p: &Process) -> &'static Line {
         let n = u64::from(p.number());
         if self.tail.lines_used.load(Ordering::Relaxed) < n {
@@ -312,12 +314,13 @@ impl RedoLog {
         self.line(p)
     }
 
-    /// The lines that a bit of so many stands for, with the numbers of their processes.
+    /// The lines that a bit of `bits` stands for, with the numbers of their processes.
     pub(crate) fn lines_of(&self, bit: usize, bits: usize) -> impl Iterator<Item = (u32, &'static Line)> {
         self.used_lines().iter().enumerate().skip(bit).step_by(bits).map(|(n, line)| (n as u32 + 1, line))
     }
 
-    /// Says in the process's line what it is going to sleep for; the caller looks behind this whether it has come.
+    /// Notes in the process's line the position that it is going to sleep for. The caller checks afterwards whether it
+    /// has been reached.
     pub(crate) fn wait_in_line(&self, p: &Process, line: &Line, upto: u64) {
         line.waiting_for.store(upto, Ordering::SeqCst);
         let bit = (p.number() as usize - 1) % Asleep::BITS;
@@ -337,12 +340,12 @@ impl RedoLog {
         self.ring.len() as u64 * 8
     }
 
-    /// The longest record that is taken: half the log buffer, and never more than a log has room for.
+    /// The length of the longest record: half the log buffer, and at most the room of a log.
     pub fn record_max(&self) -> u64 {
         (self.buffer_bytes() / 2).min(self.groups.smallest_room())
     }
 
-    /// The end of what was given out so far.
+    /// The end of the positions given out so far.
     pub fn head(&self) -> Rba {
         Rba(self.head.head.load(Ordering::Acquire))
     }
@@ -353,7 +356,7 @@ impl RedoLog {
         Scn(self.used_lines().iter().map(|l| l.scn.load(Ordering::Relaxed)).fold(base, u64::max))
     }
 
-    /// Gives out a place if there is room, in a section of its own.
+    /// Gives out a place if there is room, in one section.
     fn try_reserve(&self, p: &Process, len: u64, decided: Rba, note: &AtomicU64) -> Result<Given> {
         let line = self.use_line(p);
         debug_assert_eq!(line.pending.load(Ordering::Relaxed), 0, "a process has one place at a time");
@@ -368,7 +371,8 @@ impl RedoLog {
         if let Some(why) = self.no_log_room(&s, head, len) {
             return Ok(Given::NoLog(why));
         }
-        // A write begins with the block that the last one ended in: that much of what is on disk stays in the ring.
+        // A write begins with the block in which the last one ended: that much of the written redo stays in the ring
+        // (R14).
         let needed = (head + len + BLOCK_MAX as u64).saturating_sub(self.buffer_bytes());
         let written = self.tail.written.load(Ordering::Acquire);
         if written < needed {
@@ -388,7 +392,8 @@ impl RedoLog {
         Ok(Given::Place(Place { at: Rba(head), log: self.log_id(sequence), on_disk: Rba(written) }))
     }
 
-    /// Makes sure that the next `len` bytes are inside a log; else says what is waited for. The latch is held by `s`.
+    /// Ensures that the next `len` bytes lie inside a log; otherwise returns the event to wait for. The latch is held
+    /// by `s`.
     fn no_log_room(&self, s: &Section, head: u64, len: u64) -> Option<Event> {
         let giving = self.head.giving.load(Ordering::Relaxed) as usize;
         if head + len <= self.groups.limit(giving) {
@@ -397,7 +402,7 @@ impl RedoLog {
         self.take_next_group(s, giving, head).err()
     }
 
-    /// Lets another group take over at `head`, or says what is waited for. The latch is held by `s`.
+    /// Lets another group take over at `head`, or returns the event to wait for. The latch is held by `s`.
     pub(crate) fn take_next_group(&self, s: &Section, giving: usize, head: u64) -> std::result::Result<(), Event> {
         if giving as u64 != self.tail.writing.load(Ordering::Acquire) {
             return Err(Event::LogFileSwitchCompletion);
@@ -414,12 +419,12 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Waits for a log file. The process may have to do itself what it waits for, when nobody else is there to do it. A
-    /// log that has to be archived first may be long in coming: PMON, which rolls back for others, does not wait for it
-    /// but tries again later.
+    /// Waits for a log file. When no background process exists for it, this process archives or makes the checkpoint
+    /// itself. Archiving may take long: PMON, which rolls back for dead processes, does not wait for it but tries again
+    /// later.
     ///
     /// # Errors
-    /// The log has failed; ORA-00028 or ORA-01013 behind a wait in which nothing happened; ORA-00257 for PMON.
+    /// The log has failed; ORA-00028 or ORA-01013 after a wait in which nothing happened; ORA-00257 for PMON.
     pub(crate) fn wait_for_log(&self, p: &Process, why: Event) -> Result<()> {
         p.count(Stat::RedoLogSpaceRequests, 1);
         let started = os::clock::now_ns();
@@ -431,7 +436,7 @@ impl RedoLog {
             _ => self.ask_for_archiving(p),
         };
         let (mut posted, mut never) = (true, Ok(()));
-        // What failed here is tried again, by whoever can.
+        // A failure here is not final: the step is tried again, by any process that can.
         if !matches!(done, Ok(false)) {
             if why == Event::LogFileSwitchArchivingNeeded && self.is_pmon(p) {
                 never = Err(Ora::new(257));
@@ -461,7 +466,7 @@ impl RedoLog {
     }
 }
 
-/// What an attempt to give out a place came to.
+/// The result of a try to give out a place.
 enum Given {
     Place(Place),
     /// A newer checkpoint was announced.
@@ -534,7 +539,7 @@ impl RedoSink for RedoLog {
 
     #[inline]
     fn settle(&self, p: &Process) {
-        // Release: who sees that nothing is pending sees the record.
+        // Release: a process that sees that nothing is pending sees the record.
         self.line(p).pending.store(0, Ordering::Release);
         self.ask_for_writing_ahead();
     }
@@ -561,7 +566,7 @@ impl RedoSink for RedoLog {
     }
 
     fn force(&self, p: &Process, upto: Rba) -> Result<()> {
-        // Who writes blocks waits for LGWR, not for a commit.
+        // A process that writes blocks waits for LGWR, not for a commit.
         self.sync_as(p, upto, Event::RdbmsIpcReply)
     }
 
@@ -597,9 +602,9 @@ impl RedoSink for RedoLog {
 }
 
 impl RedoLog {
-    /// Writes a record of no change behind redo that nothing has followed for a while: from it a recovery knows that
-    /// what is before it was on disk, and that what cannot be read there was damaged. Does nothing when there is such a
-    /// record, or a checkpoint has made it needless, or the log has no room. For LGWR, when it has nothing else to do.
+    /// Writes an empty record after redo that nothing has followed for a while. From it a recovery knows that
+    /// everything before it was on disk, and that unreadable redo there is damage (R6). No effect when there is such a
+    /// record, or a checkpoint has made it needless, or the log has no room. LGWR calls it when it has no other work.
     ///
     /// Waits: those of [`RedoLog::write_out`]. Latches: none on entry or return.
     ///
@@ -628,7 +633,7 @@ impl RedoLog {
         LogId { incarnation: self.tail.incarnation.load(Ordering::Relaxed) as u32, sequence: sequence as u32 }
     }
 
-    /// Copies a record into the ring, around its end if need be.
+    /// Copies a record into the ring, around its end if necessary.
     fn copy_in(&self, at: u64, record: &[u8]) {
         let mask = self.ring.len() - 1;
         let first = (at / 8) as usize & mask;
@@ -640,7 +645,7 @@ impl RedoLog {
         }
     }
 
-    /// Copies the ring from the position `from` on, a multiple of eight, into `out`.
+    /// Copies the ring from the position `from`, a multiple of eight, into `out`.
     pub(crate) fn copy_out(&self, from: u64, out: &mut [u64]) {
         let first = (from / 8) as usize & (self.ring.len() - 1);
         let until_end = out.len().min(self.ring.len() - first);
@@ -652,7 +657,7 @@ impl RedoLog {
         }
     }
 
-    /// Has LGWR write while there is still room, so that nobody need wait for it.
+    /// Asks LGWR to write while there is still room, so that processes need not wait for it.
     #[inline]
     fn ask_for_writing_ahead(&self) {
         let unwritten =
@@ -668,7 +673,7 @@ pub(crate) fn now_s() -> u32 {
     (os::clock::wall_ns() / 1_000_000_000) as u32
 }
 
-/// Bytes of redo that a file of `bytes` has room for.
+/// Bytes of redo that fit into a file of `bytes`.
 pub(crate) fn room_of(bytes: u64) -> u64 {
     bytes.saturating_sub(LOG_HEADER_BYTES) / 8 * 8
 }

@@ -1,9 +1,9 @@
-//! Online logs whose files are removed, or replaced by others, while the instance runs.
+//! Online logs whose files are removed or replaced while the instance runs.
 //!
-//! Processes that have the file open go on writing to it, and it goes with the last of them: a crash would lose what
-//! was committed. So CKPT looks where the files are, makes the redo in such a file needless by a switch and a
-//! checkpoint, and puts a new group in the place of its group. Copying the open file back was rejected: others would go
-//! on writing to the old one.
+//! Processes that have the file open continue to write to it, and it disappears with the last descriptor: a crash would
+//! lose committed redo. So CKPT checks the files, makes the redo in such a file needless by a switch and a checkpoint,
+//! and replaces its group by a new one. Rejected: copying the open file back, because processes would continue to write
+//! to the old one.
 
 use crate::RedoLog;
 use crate::control::LOGS_MAX;
@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Ora, Result};
 
 impl RedoLog {
-    /// The groups whose files are not where they were when they were opened: number and path. Two system calls a group.
-    /// The process opens the files that it has not open yet.
+    /// The groups whose files are no longer at the path by which they were opened: number and path. Two system calls a
+    /// group. The process opens the files that it has not opened yet.
     pub fn misplaced(&self) -> Vec<(u32, PathBuf)> {
         let mut found = Vec::new();
         for (n, group) in self.groups.all() {
             let number = group.number.load(Ordering::Acquire);
-            let Ok(path) = self.log_path(number) else { continue }; // a group that is coming or going
+            let Ok(path) = self.log_path(number) else { continue }; // a group that is being added or dropped
             let in_place = match self.log_file(n) {
                 Ok(log) => log.file.is_in_place().unwrap_or(true),
                 Err(_) => os::file::exists(&path),
@@ -31,7 +31,7 @@ impl RedoLog {
         found
     }
 
-    /// What is said of such a file.
+    /// The error that is reported for such a file.
     #[must_use]
     pub fn misplaced_error(&self, number: u32, path: &Path) -> Ora {
         let text = "the file was removed, or another put in its place";
@@ -49,8 +49,8 @@ impl RedoLog {
         current.iter().any(|n| self.groups.at(*n).number.load(Ordering::Acquire) == u64::from(number))
     }
 
-    /// Puts a new group of the same size in the place of one whose redo nobody needs any more. Returns the number and
-    /// the file of the new one; `None` when the redo is still needed.
+    /// Replaces a group whose redo is no longer needed by a new one of the same size. Returns the number and the file
+    /// of the new one; `None` when the redo is still needed.
     ///
     /// # Errors
     /// Those of [`RedoLog::add_group`] and [`RedoLog::drop_group`].

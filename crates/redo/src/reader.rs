@@ -1,23 +1,23 @@
 //! Reading redo back, through any number of log files.
 //!
-//! The files are put in the order of the stream. Each is read up to where the next one begins, so what an older use of
-//! a file left behind its redo is not looked at. Every length is checked before it is used, and no bytes in a file make
-//! more than an error or an early end of the redo out of it.
+//! The files are ordered by their position in the stream. Each is read up to the beginning of the next one, so bytes
+//! from an earlier use of the file are not read. Every length is checked before it is used, and arbitrary bytes in a
+//! file lead to an error or an early end of the redo, nothing worse.
 //!
-//! **Where no sound record stands** the redo ends, or it is damaged, and the two must not be taken for one another:
-//! commits behind damage would be lost without a word. A write is made of one range, behind the sync of the one before,
-//! so what a crash cuts off is inside the last range. Therefore:
+//! **A place without a sound record** is either the end of the redo or damage. The two must be distinguished: commits
+//! behind damage would be lost silently. A write covers one range, after the sync of the previous one, so a crash cuts
+//! off only bytes inside the last range. Therefore (R6):
 //!
-//! | | it is |
+//! | case | result |
 //! |---|---|
-//! | another copy of the same log has a sound record there | that copy's business: reading goes on in it |
-//! | the log goes on: the next sequence, or the copy's header, says where it ends | damage |
-//! | sequences that come later are there, the next one is not | a missing log |
-//! | a record stands behind it that was made when this place was on disk already | damage |
+//! | another copy of the same log has a sound record there | reading continues in that copy |
+//! | the next sequence, or the copy's header, shows that the log goes on | damage |
+//! | later sequences exist, the next one does not | a missing log |
+//! | a later record was made when this place was already on disk | damage |
 //! | none of these | the end of the redo |
 //!
-//! The fourth needs a record that was made later, at another time: damage inside the last write of all looks like a
-//! torn write.
+//! The fourth case needs a later record, made at another time: damage inside the very last write looks like a torn
+//! write.
 
 use crate::Rba;
 use crate::ahead::{Ahead, CHUNK, ROOM};
@@ -29,18 +29,18 @@ use std::path::PathBuf;
 use types::format::date_to_char;
 use types::{Facility, Ora, Result, Scn};
 
-/// Less redo than this is not read ahead.
+/// Redo shorter than this is not read ahead.
 const AHEAD_MIN: u64 = 4 << 20;
 
-/// No record is longer: 16 blocks of 32 KB with all that was done to them are far below.
+/// No record is longer: 16 blocks of 32 KB with all their changes are far below.
 pub const RECORD_MAX: usize = 64 << 20;
 
 struct Piece {
     file: File,
     header: LogHeader,
-    /// The redo of the piece ends here or before: the file has no more.
+    /// The redo of the piece ends here or before: the end of the file.
     end: Rba,
-    /// Where its redo ends, if anything says so.
+    /// The end of its redo, if it is known.
     known_end: Option<Rba>,
     /// Further copies of the same log, with the ends of their files.
     copies: Vec<(File, Rba)>,
@@ -54,14 +54,14 @@ impl Piece {
         Piece { file, header, end: known_end.map_or(end, |known| known.min(end)), known_end, copies: Vec::new() }
     }
 
-    /// The redo ends at `end`, whatever the file has behind it.
+    /// Sets the end of the redo to `end`; later bytes of the file are ignored.
     fn ends_at(&mut self, end: Rba) {
         self.known_end = Some(end);
         self.end = self.end.min(end);
         self.copies.iter_mut().for_each(|(_, e)| *e = end.min(*e));
     }
 
-    /// Reads from `at` on until the buffer is full or the file ends; returns how much.
+    /// Reads from `at` until the buffer is full or the file ends; returns the number of bytes.
     fn read(&self, at: u64, buffer: &mut [u8]) -> Result<usize> {
         let place = LOG_HEADER_BYTES + at.saturating_sub(self.header.start.0);
         let mut done = 0;
@@ -79,7 +79,7 @@ impl Piece {
         Ok(done)
     }
 
-    /// The first record behind `at` that was made when everything up to `at`, and more, was on disk.
+    /// The first record after `at` that was made when at least everything up to `at` was on disk.
     fn witness(&self, at: Rba) -> Result<Option<Rba>> {
         let log = self.header.id();
         let mut chunk = vec![0; CHUNK];
@@ -107,9 +107,9 @@ impl Piece {
         Ok(None)
     }
 
-    /// Where the file ends for who is at `at`: at the reach, which covers all that was ever written. Redo behind it
-    /// shows that the header is older than the rest, as a copy's may be that was made while the log was written; it
-    /// says nothing then.
+    /// The end of the file for a search from `at`: the reach, which covers all bytes ever written. Redo behind the
+    /// reach shows that the header is older than the rest, as in a copy made while the log was written; the reach is
+    /// then ignored.
     fn written_end(&self, at: Rba) -> Rba {
         let reach = Rba(self.header.start.0.saturating_add(self.header.reach_bytes));
         if self.header.reach_bytes > 0 && at <= reach { self.end.min(reach) } else { self.end }
@@ -128,7 +128,7 @@ impl Piece {
 /// Records begin at multiples of this.
 const STEP: u64 = 8;
 
-/// What stands at a place.
+/// The content of a place.
 enum Stands {
     /// A sound record of this length.
     Record(usize),
@@ -138,23 +138,23 @@ enum Stands {
 /// Reads the records of a stretch of the redo stream.
 pub struct LogReader {
     pieces: Vec<Piece>,
-    /// The piece that is being read.
+    /// The index of the piece that is being read.
     piece: usize,
     /// The position of the next record.
     at: Rba,
-    /// What was read and not yet given out: `buffer[from..filled]`, from the position `at` on. Behind it is what
-    /// earlier use left.
+    /// The bytes read and not yet returned: `buffer[from..filled]`, from the position `at` on. Behind them are bytes
+    /// from earlier use.
     buffer: Blocks,
-    /// The file that is being read, read ahead, if that is wanted and can be had.
+    /// The reader ahead of the present file, if requested and available.
     ahead: Option<Ahead>,
     looks_ahead: bool,
     from: usize,
     filled: usize,
     end_seen: bool,
     read_bytes: u64,
-    /// SCN and time of the last record given out.
+    /// SCN and time of the last record returned.
     last: (Scn, u32),
-    /// Nothing is given out from here on.
+    /// Nothing is returned from here on.
     limit: Rba,
     /// Damage is the end of the redo.
     stops_at_damage: bool,
@@ -162,9 +162,9 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Opens the log files that hold the stream from `from` on. Files of other databases or incarnations, files that
-    /// hold only what lies before `from`, and files that were never written to are passed over; of two with the same
-    /// sequence the second is read where the first is damaged.
+    /// Opens the log files that hold the stream from `from` on. Skips files of other databases or incarnations, files
+    /// that end before `from`, and files that were never written. Of two with the same sequence the second is read
+    /// where the first is damaged.
     ///
     /// # Errors
     /// ORA-00313 when a file cannot be opened; ORA-00308 when none of them holds `from`.
@@ -192,14 +192,15 @@ impl LogReader {
             }
         }
         for n in 1..pieces.len() {
-            // A sequence that follows at once ends the one before it, whatever that has behind this position.
+            // A sequence that follows directly ends the previous one; bytes of the previous one behind that position
+            // are ignored.
             if pieces[n].header.sequence == pieces[n - 1].header.sequence + 1 {
                 let end = pieces[n].header.start;
                 pieces[n - 1].ends_at(end);
             }
         }
         let holds = |piece: &Piece| (piece.header.start..=piece.known_end.unwrap_or(piece.end)).contains(&from);
-        // At a boundary it is the later one, which may hold more.
+        // At a boundary the later one: it may hold more.
         let Some(first) = pieces.iter().rposition(holds) else {
             let text = format!("no log file holds the redo from position {} on", from.0);
             return Err(Ora::from_text(Facility::Ora, 308, text));
@@ -224,29 +225,29 @@ impl LogReader {
         })
     }
 
-    /// From now on the redo ends at `limit`, where a record begins or the redo ends. What is before it is on disk: a
-    /// log that goes on being written to can be read up to there.
+    /// Makes the redo end at `limit`, a record's beginning or the end of the redo. Everything before it is on disk: a
+    /// log that is still being written can be read up to there.
     pub fn end_at(&mut self, limit: Rba) {
         self.limit = limit;
     }
 
-    /// Has long logs read ahead from now on, by threads that end with the reader: for a process that has to be fast and
-    /// does not fork meanwhile.
+    /// Reads long logs ahead from now on, by threads that end with the reader (R16): for a process that has to be fast
+    /// and does not fork meanwhile.
     pub fn look_ahead(&mut self) {
         self.looks_ahead = true;
     }
 
-    /// From now on the redo ends where it is damaged, or a log is missing; [`LogReader::damage`] says so then.
+    /// From now on the redo ends where it is damaged or a log is missing; [`LogReader::damage`] then returns the error.
     pub fn stop_at_damage(&mut self) {
         self.stops_at_damage = true;
     }
 
-    /// The damage at which the redo was made to end.
+    /// The damage at which the redo ended.
     pub fn damage(&self) -> Option<&Ora> {
         self.damage.as_ref()
     }
 
-    /// The position behind the last record given out, or made void: at the end, the end of the redo.
+    /// The position after the last record returned or skipped as void: at the end, the end of the redo.
     pub fn position(&self) -> Rba {
         self.at
     }
@@ -256,7 +257,7 @@ impl LogReader {
         self.pieces[self.piece].header.sequence
     }
 
-    /// Bytes of redo that are still to come, at most.
+    /// Bytes of redo not read yet, at most.
     pub fn bytes_left(&self) -> u64 {
         let later = self.pieces.iter().skip(self.piece + 1).map(|p| (p.header.start, p.written_end(p.header.start)));
         let here = (self.at, self.pieces[self.piece].written_end(self.at));
@@ -270,12 +271,11 @@ impl LogReader {
         self.read_bytes
     }
 
-    /// The next record and the position at which it begins; `None` at the end of the redo. Void records are passed
-    /// over.
+    /// The next record and its position; `None` at the end of the redo. Void records are skipped.
     ///
     /// # Errors
-    /// ORA-00333 when the device fails; ORA-00353 when the redo goes on behind a place that cannot be read; ORA-00308
-    /// when it goes on in a log that is missing.
+    /// ORA-00333 when the device fails; ORA-00353 when the redo goes on after an unreadable place; ORA-00308 when it
+    /// goes on in a missing log.
     pub fn next_record(&mut self) -> Result<Option<(Rba, RecordReader<'_>)>> {
         let len = loop {
             match self.step()? {
@@ -287,7 +287,7 @@ impl LogReader {
         Ok(Some(self.give(len)))
     }
 
-    /// The record of `len` bytes that was found to stand at the present position.
+    /// Returns the record of `len` bytes found at the present position.
     fn give(&mut self, len: usize) -> (Rba, RecordReader<'_>) {
         let (start, from) = (self.at, self.from);
         self.pass(len);
@@ -296,8 +296,8 @@ impl LogReader {
         (start, record)
     }
 
-    /// As [`LogReader::next_record`], as long as the next record has been read already: `None` is not the end of the
-    /// redo. All records given out so since [`LogReader::take_buffer`], and the first of them by
+    /// As [`LogReader::next_record`], while the next record is already in the buffer: `None` does not mean the end of
+    /// the redo. All records returned in this way since [`LogReader::take_buffer`], and the first of them by
     /// [`LogReader::next_record`], lie in one buffer.
     pub fn next_buffered(&mut self) -> Option<(Rba, RecordReader<'_>)> {
         loop {
@@ -310,7 +310,7 @@ impl LogReader {
             if len as u64 > piece.end.0.saturating_sub(self.at.0) {
                 return None;
             }
-            // What is not sound is for `next_record` to judge.
+            // `next_record` decides about an unsound record.
             let is_void = RecordReader::new(have, self.at, piece.header.id()).ok()?.is_void;
             if !is_void {
                 return Some(self.give(len));
@@ -319,7 +319,7 @@ impl LogReader {
         }
     }
 
-    /// Whether the redo ends here, but for void records, which are passed.
+    /// Whether the redo ends here, apart from void records, which are skipped.
     ///
     /// # Errors
     /// As [`LogReader::next_record`].
@@ -333,12 +333,12 @@ impl LogReader {
         }
     }
 
-    /// Where, in the buffer, the record ends that was given out last.
+    /// The end of the last returned record within the buffer.
     pub fn buffer_place(&self) -> usize {
         self.from
     }
 
-    /// Gives the buffer away, with the records that were given out of it where they were; `spare` is used from now on.
+    /// Takes the buffer out, with the returned records at their places; `spare` replaces it.
     pub fn take_buffer(&mut self, mut spare: Blocks) -> Blocks {
         let rest = &self.buffer.bytes()[self.from..self.filled];
         spare.grow(rest.len());
@@ -352,7 +352,7 @@ impl LogReader {
         self.from += len;
     }
 
-    /// What stands at the present position; `None` at the end of the redo.
+    /// The content of the present position; `None` at the end of the redo.
     fn step(&mut self) -> Result<Option<Stands>> {
         while !self.end_seen && self.at < self.limit {
             while self.at >= self.pieces[self.piece].end && self.next_piece() {}
@@ -371,7 +371,7 @@ impl LogReader {
         Ok(None)
     }
 
-    /// Goes on to the next file, if it follows at once.
+    /// Continues with the next file, if it follows directly.
     fn next_piece(&mut self) -> bool {
         let (here, next) = (&self.pieces[self.piece], self.pieces.get(self.piece + 1));
         let follows = next.is_some_and(|next| {
@@ -384,14 +384,14 @@ impl LogReader {
         follows
     }
 
-    /// What was read ahead is read again.
+    /// Discards the bytes read ahead, so that they are read again.
     fn forget(&mut self) {
         (self.from, self.filled) = (0, 0);
         self.ahead = None;
     }
 
-    /// Says what it means that no sound record stands here: true when one can be had after all, false for the end of
-    /// the redo.
+    /// Decides what the missing sound record means: true when a record is found after all, false for the end of the
+    /// redo.
     ///
     /// # Errors
     /// As [`LogReader::next_record`].
@@ -414,12 +414,12 @@ impl LogReader {
                 return Ok(false);
             }
         }
-        // A log that is being written to shows later bytes before earlier ones to who reads it in pieces.
+        // In a log that is still being written, reads in parts may see later bytes before earlier ones.
         self.forget();
         if self.sound_record()?.is_some() { Ok(true) } else { Err(self.damaged()) }
     }
 
-    /// Goes on in another copy of the log, if that has a sound record here.
+    /// Continues in another copy of the log, if that has a sound record here.
     fn take_copy(&mut self) -> Result<bool> {
         for n in 0..self.pieces[self.piece].copies.len() {
             self.swap_copy(n);
@@ -438,7 +438,7 @@ impl LogReader {
         std::mem::swap(&mut piece.end, &mut piece.copies[n].1);
     }
 
-    /// The error for redo that cannot be read here.
+    /// The error for unreadable redo here.
     pub fn damaged(&self) -> Ora {
         let piece = &self.pieces[self.piece];
         let block = (LOG_HEADER_BYTES + self.at.0.saturating_sub(piece.header.start.0)) / LOG_BLOCK_BYTES;
@@ -467,8 +467,8 @@ impl LogReader {
         Ok(record.ok().map(|r| if r.is_void { Stands::Void(r.len) } else { Stands::Record(r.len) }))
     }
 
-    /// Makes the buffer hold at least `len` bytes from the present position on, as far as the file has them; zeros
-    /// behind its end.
+    /// Fills the buffer to at least `len` bytes from the present position, as far as the file goes; zeros follow its
+    /// end.
     fn have(&mut self, len: usize) -> Result<()> {
         while self.filled - self.from < len {
             if !self.take_ahead() {
@@ -486,7 +486,7 @@ impl LogReader {
         let at = self.at.0 + have as u64;
         let want = (len.max(CHUNK) - have).min(piece.end.0.saturating_sub(at) as usize);
         self.filled = have + want;
-        // At once as long as it is going to be: what it is made longer by is filled with zeros.
+        // Grows to the final size at once, because growth fills with zeros.
         self.buffer.grow(self.filled.max(CHUNK));
         let got = piece.read(at, &mut self.buffer.bytes_mut()[have..self.filled])?;
         self.buffer.bytes_mut()[have + got..self.filled].fill(0);
@@ -494,7 +494,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// Goes on to the next chunk that was read ahead; false when there is none, and the ordinary way is to be gone.
+    /// Continues with the next chunk read ahead; false when there is none and ordinary reads must follow.
     fn take_ahead(&mut self) -> bool {
         let piece = &self.pieces[self.piece];
         let begins = self.at.0 + (self.filled - self.from) as u64;
@@ -521,8 +521,7 @@ impl LogReader {
         true
     }
 
-    /// Makes the `new` bytes of `chunk` from `at` on follow what is in the buffer. Returns the buffer that is not
-    /// needed any more.
+    /// Appends the `new` bytes of `chunk` at `at` to the buffered bytes. Returns the buffer that is no longer needed.
     fn put_behind(&mut self, mut chunk: Blocks, at: usize, new: usize) -> Blocks {
         let rest = self.filled - self.from;
         if rest <= at {
@@ -539,7 +538,7 @@ impl LogReader {
         chunk
     }
 
-    /// Has the device keep all redo that there is: a crash may have left the newest in the memory of the machine only,
+    /// Syncs all existing redo to the device: after a crash its newest part may be in the memory of the machine only,
     /// and blocks made from it must not be on the device before it.
     ///
     /// # Errors
@@ -560,7 +559,7 @@ impl LogReader {
         self.pieces[self.pieces.len() - 1].header
     }
 
-    /// The SCN at which the first of the files begins.
+    /// The SCN at which the first file begins.
     pub fn first_scn(&self) -> Scn {
         self.pieces[0].header.first_scn
     }

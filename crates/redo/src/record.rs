@@ -1,4 +1,4 @@
-//! How the vectors of a group are written as one redo record.
+//! The format of a redo record: the vectors of one group.
 //!
 //! ```text
 //!  0  u32 length, a multiple of 8         8  u64 scn
@@ -8,14 +8,14 @@
 //! 32  for each vector: rdba u32, layer u8, op u8, length u16 (0xFFFF: a u32 follows), bytes
 //! ```
 //!
-//! The record's own place in the stream and the log that it was written to are mixed into both checksums and stored
-//! nowhere: what an earlier use of a log file, or a write that a crash cut off, left there is never taken for redo of
-//! this place. A void record fills a place whose owner died; its bytes mean nothing.
+//! The record's own place in the stream and its log are mixed into both checksums and stored nowhere (R4): bytes left
+//! there by an earlier use of a log file, or by a torn write, are never taken for redo of this place. A void record
+//! fills a place whose owner died; its bytes mean nothing.
 //!
-//! The distance says how far before the record the redo was on disk when its place was given out, in units of 8 bytes.
-//! A record that is there bears witness to everything before that: if some of it cannot be read, it was not cut off, it
-//! was damaged. The head has a checksum of its own so that such witnesses are found behind damage, where nobody knows
-//! where records begin.
+//! The distance states how far before the record the redo was on disk when the place was given out, in units of 8
+//! bytes. A record is a witness for everything before that: if some of it is unreadable, it is damaged and not cut off
+//! (R6). The head has its own checksum, so that witnesses are found behind damage, where the beginnings of records are
+//! unknown.
 
 use crate::{ChangeVector, Layer, LogId, Place, Rba};
 use types::{Rdba, Scn};
@@ -26,10 +26,10 @@ const HEAD: usize = RECORD_HEAD;
 /// Records begin at multiples of this many bytes.
 const ALIGN: usize = 8;
 const LONG: u16 = u16::MAX;
-/// Bytes that most records fit into.
+/// Most records fit into this many bytes.
 const USUAL: usize = 1024;
 const VOID: u8 = 1;
-/// The distance of a record that bears witness to nothing.
+/// The distance of a record that is no witness.
 const NO_WITNESS: u32 = u32::MAX;
 
 /// Collects the vectors of one group.
@@ -93,7 +93,7 @@ impl RecordWriter {
         *self = kept;
     }
 
-    /// Completes the record for its place in the stream. No vector can be added behind this.
+    /// Completes the record for its place in the stream. No vector can be added afterwards.
     pub fn finish(&mut self, place: &Place, scn: Scn, time_s: u32) -> &[u8] {
         let (len, have) = (self.len(), self.bytes.len().max(HEAD));
         self.bytes.resize(len, 0);
@@ -102,10 +102,10 @@ impl RecordWriter {
     }
 }
 
-/// A record of `len` bytes that says nothing, for a place whose owner died.
+/// A void record of `len` bytes, for a place whose owner died.
 ///
 /// # Panics
-/// When `len` is no length of a record.
+/// When `len` cannot be the length of a record.
 pub fn void_record(len: usize, place: &Place, scn: Scn, time_s: u32) -> Vec<u8> {
     assert!(len >= HEAD && len.is_multiple_of(ALIGN), "a record has a head and whole words");
     let mut bytes = vec![0; len];
@@ -129,24 +129,24 @@ fn seal(bytes: &mut [u8], place: &Place, scn: Scn, time_s: u32, count: u16, last
     bytes[4..8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Why a record cannot be read: the end of the redo, or damage.
+/// The reason why a record cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// Fewer bytes than the record says it has.
+    /// Fewer bytes than the record's length.
     Short,
     /// The checksum does not match.
     Checksum,
-    /// A vector reaches over the end, or its layer is unknown.
+    /// A vector extends beyond the end, or its layer is unknown.
     Vector,
 }
 
-/// The length that a record's first bytes claim, when a record can have it.
+/// The length in a record's first bytes, when it is possible.
 pub(crate) fn claimed_len(bytes: &[u8]) -> Option<usize> {
     let len = u32_at(bytes, 0)? as usize;
     (len >= HEAD && len.is_multiple_of(ALIGN)).then_some(len)
 }
 
-/// What the head of a record says that has not been read whole.
+/// The head of a record that has not been read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub len: usize,
@@ -154,7 +154,7 @@ pub(crate) struct Head {
     pub on_disk: Rba,
 }
 
-/// The head at the start of `bytes`, if it is one of a record of that place.
+/// The head at the start of `bytes`, if it is one of a record at that place.
 pub(crate) fn head_of(bytes: &[u8], at: Rba, log: LogId) -> Option<Head> {
     let len = claimed_len(bytes)?;
     let bytes = bytes.get(..HEAD)?;
@@ -171,11 +171,11 @@ pub(crate) fn head_of(bytes: &[u8], at: Rba, log: LogId) -> Option<Head> {
 pub struct RecordReader<'a> {
     /// SCN of the group.
     pub scn: Scn,
-    /// When it was made, in seconds since 1970 UTC.
+    /// The time when it was made, in seconds since 1970 UTC.
     pub time_s: u32,
     /// Bytes of the record.
     pub len: usize,
-    /// It fills the place of a process that died, and says nothing.
+    /// It fills the place of a process that died, and is empty.
     pub is_void: bool,
     count: u16,
     vectors: &'a [u8],
@@ -183,11 +183,11 @@ pub struct RecordReader<'a> {
 }
 
 impl<'a> RecordReader<'a> {
-    /// Reads the record at the start of `bytes`, which is at `at` in the stream and in this log. Every vector is
-    /// checked here, so that iterating cannot fail half-way. A void record has no vectors.
+    /// Reads the record at the start of `bytes`, which stands at `at` in the stream and in this log. Checks every
+    /// vector, so iterating cannot fail half-way (R3). A void record has no vectors.
     ///
     /// # Errors
-    /// [`Damaged`] for whatever is not a whole, sound record of that place.
+    /// [`Damaged`] unless the bytes are a complete, sound record of that place.
     pub fn new(bytes: &'a [u8], at: Rba, log: LogId) -> Result<RecordReader<'a>, Damaged> {
         let len = claimed_len(bytes).filter(|len| *len <= bytes.len()).ok_or(Damaged::Short)?;
         let bytes = &bytes[..len];
@@ -200,13 +200,13 @@ impl<'a> RecordReader<'a> {
         if read == usize::from(record.count) && vectors.rest.is_empty() { Ok(record) } else { Err(Damaged::Vector) }
     }
 
-    /// Reads the record that `bytes` are, all of them, which [`RecordReader::new`] has found to be sound.
+    /// Reads the record that fills `bytes`, which [`RecordReader::new`] has found to be sound.
     ///
     /// # Errors
-    /// [`Damaged`] for what cannot be such a record.
+    /// [`Damaged`] when they cannot be such a record.
     ///
     /// # Panics
-    /// When there are fewer bytes than the head of a record has.
+    /// When `bytes` is shorter than the head of a record.
     pub fn of_checked(bytes: &'a [u8]) -> Result<RecordReader<'a>, Damaged> {
         let len = bytes.len();
         let scn = u64::from_le_bytes(bytes[8..16].try_into().expect("eight bytes"));
@@ -226,7 +226,7 @@ impl<'a> RecordReader<'a> {
         self.bytes
     }
 
-    /// The vectors in the order in which they were made.
+    /// The vectors in order.
     pub fn vectors(&self) -> Vectors<'a> {
         Vectors { left: self.count, rest: self.vectors }
     }
@@ -262,7 +262,7 @@ fn u32_at(b: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(b.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Two lanes, since a multiplication waits for the one before it.
+/// Two lanes, since each multiplication waits for the previous one.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
     const PRIME: u64 = 0xC2B2_AE3D_27D4_EB4F;
@@ -285,7 +285,7 @@ fn sum(bytes: &[u8], at: Rba, log: LogId) -> u32 {
     fold(hash(bytes), at, log)
 }
 
-/// Of length, SCN, time, count, flags and distance.
+/// The checksum of length, SCN, time, count, flags and distance.
 fn head_sum(bytes: &[u8], at: Rba, log: LogId) -> u32 {
     let word = |from: usize| u64::from_le_bytes(bytes[from..from + 8].try_into().expect("eight bytes"));
     let mut lens = [0; 8];

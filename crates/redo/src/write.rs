@@ -1,24 +1,25 @@
-//! Writing the log: who writes, who waits, and what when it fails.
+//! Writing the log: the writer, the waiters, and failures.
 //!
-//! One process writes at a time: the one whose number is in the word `writer`. That is no latch, for it is kept across
-//! writes and syncs; PMON empties it when its holder is dead, and the next writer writes the same bytes once more,
-//! because `written` moves only behind the sync. Who waits for a position notes it in its line and sleeps until posted.
+//! One process writes at a time: the one whose number is in the word `writer`. The word is no latch, because it is held
+//! across writes and syncs. PMON empties it when its holder is dead, and the next writer writes the same bytes once
+//! more, because `written` moves only after the sync (R9). A process that waits for a position notes it in its line and
+//! sleeps until posted.
 //!
-//! In the `latchwork` design the process that waits for its commit writes when nobody else does; all who come meanwhile
-//! are covered together by the next write, which the first of them makes: a group commit without a hand-over to another
-//! process and back. In the older designs LGWR writes and the others post it.
+//! In the `latchwork` design a process that waits for its commit writes when no other process does. The next write
+//! covers all commits that arrive during this one, and one of their processes makes it: a group commit without
+//! switching to another process and back. In the older designs LGWR writes and the others post it.
 //!
-//! A leader in company gives its processor away once before it writes: processes that can run on it go on to their own
-//! commits, and one write is made for all of them, instead of several for a few each. Nobody is waited for; on an idle
-//! processor the call comes back at once. When it comes back late, a process that does not commit has had the
-//! processor, and it is not given away for a while.
+//! When the last write served several waiters, a leader yields its processor once before it writes (R13): processes
+//! that can run there reach their own commits, and one write serves all of them instead of several. The leader waits
+//! for no process; on an idle processor the call returns at once. When it returns late, a process that does not commit
+//! has used the processor, and leaders do not yield for a while.
 //!
-//! Only LGWR, or any process while there is none, opens the next log file, since that changes the control file and a
-//! session that waits for the control file can be cancelled.
+//! Only LGWR, or any process while there is none, opens the next log file (R12), since that changes the control file,
+//! and a session that waits for the control file can be cancelled.
 //!
-//! What could not be written or synced is not tried again: after a failed sync nobody knows what is on the device. The
-//! log is marked failed, every waiter gets the error, LGWR ends with it and the instance with LGWR. No commit is lost
-//! that was told.
+//! A failed write or sync is not repeated (R11): after a failed sync the contents of the device are unknown. The log is
+//! marked failed, every waiter gets the error, LGWR ends with it and the instance with LGWR. No commit is lost whose
+//! client was told.
 
 use crate::file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, io_error, name};
 use crate::log::{Asleep, FOR_A_LOG, Head, LOOK_AGAIN, Line, bits_of};
@@ -30,31 +31,31 @@ use std::time::Duration;
 use types::{Facility, Ora, Result};
 use wait::{Event, Stat};
 
-/// Bytes handed to the operating system at a time.
+/// Bytes written by one call.
 const CHUNK: u64 = 1 << 20;
 
-/// How often the writer looks for a copy to be done before it sleeps.
+/// The writer's checks for the end of a copy before it sleeps.
 const COPY_SPINS: u32 = 200;
 
-/// Processes that must have waited for the last write before the next writer lets others go first.
+/// Waiters of the last write from which on the next writer yields its processor.
 const COMPANY: u64 = 2;
 
-/// A processor that was given away and came back later than this was not used for commits.
+/// When the processor came back later than this, it was not used for commits.
 const AWAY_NS: u64 = 1_000_000;
 
-/// How long it is not given away then.
+/// The time in which leaders do not yield after that.
 const HASTE_NS: u64 = 100_000_000;
 
-/// What a writer came to.
+/// The result of a write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wrote {
-    /// Everything that was asked for is on disk.
+    /// Everything requested is on disk.
     All,
     /// The log is full to its end, and another process has to open the next one.
     UpToTheSwitch,
 }
 
-/// What was given out, at one moment.
+/// The positions given out, at one moment.
 struct Given {
     /// The end of it.
     head: u64,
@@ -67,18 +68,18 @@ impl RedoLog {
         if self.tail.failed.load(Ordering::Acquire) == 0 { Ok(()) } else { Err(self.failure()) }
     }
 
-    /// Why the log cannot be written any more.
+    /// The reason why the log can no longer be written.
     fn failure(&self) -> Ora {
         let text = self.tail.failure.get();
         let bare = text.strip_prefix("ORA-00345: ").unwrap_or(&text);
         Ora::from_text(Facility::Ora, 345, bare)
     }
 
-    /// Marks the log as failed; everybody who waits for it is woken.
+    /// Marks the log as failed and wakes all waiters.
     fn fail(&self, e: Ora) -> Ora {
         if e.is_stop() || e.is(200) {
-            // A session that waited for the control file, or a control file that could not be written, for want of room
-            // perhaps: it is tried again, and nothing that was promised is lost meanwhile.
+            // Errors of a session that waited for the control file, or of a full device, are not final: the step is
+            // tried again, and no acknowledged commit is lost.
             return e;
         }
         if self.tail.failed.load(Ordering::Relaxed) == 0 {
@@ -116,10 +117,10 @@ impl RedoLog {
     /// Wakes those whose redo is on disk, and one of the others to write what has come meanwhile.
     ///
     /// A waiter writes its line, then its bit unless that is set, then looks whether its redo is on disk or nobody
-    /// writes. Here `written` and `writer` come first and the bits are read behind them; a bit whose lines are all empty
-    /// is cleared, and set again when one of them is not empty behind that. All of it is SeqCst, so a waiter is seen
-    /// here or sees what it waits for. If the writer is killed between clearing and looking, the waiter looks again by
-    /// itself ([`LOOK_AGAIN`]) and sets the bit.
+    /// writes. Here `written` and `writer` come first and the bits are read behind them; a bit whose lines are all
+    /// empty is cleared, and set again when one of them is not empty behind that. All of it is SeqCst, so a waiter is
+    /// seen here or sees what it waits for. If the writer is killed between clearing and looking, the waiter looks
+    /// again by itself ([`LOOK_AGAIN`]) and sets the bit.
     pub(crate) fn post_waiters(&self) {
         let written = self.tail.written.load(Ordering::SeqCst);
         let failed = self.tail.failed.load(Ordering::SeqCst) != 0;
@@ -183,8 +184,8 @@ impl RedoLog {
         }
     }
 
-    /// Waits, in `event`, until everything before `upto` is on disk; writes itself when it may and nobody else does. A
-    /// commit is waited for whatever the user asks: nobody could say what became of it. All other waits end with
+    /// Waits, in `event`, until everything before `upto` is on disk; writes itself when it may and no other process
+    /// does. A wait for a commit ignores cancellation, because the outcome would be unknown. All other waits end with
     /// ORA-00028 or ORA-01013.
     pub(crate) fn sync_as(&self, p: &Process, upto: Rba, event: Event) -> Result<()> {
         if self.tail.written.load(Ordering::Acquire) >= upto.0 {
@@ -228,7 +229,7 @@ impl RedoLog {
             }
             let posted = p.sleep(seen, Some(LOOK_AGAIN));
             p.help_the_dead();
-            // Only who has waited for long: what is asked of a session that is rolling back need not stop it at every
+            // Checked only after a long wait: a request to a session that is rolling back need not stop it at every
             // turn.
             if may_be_cancelled && !posted {
                 p.check_cancel()?;
@@ -236,8 +237,8 @@ impl RedoLog {
         }
     }
 
-    /// As [`Self::sync_as`], inside another wait and only as far as this process can go by itself; true when somebody
-    /// else has been asked for the rest.
+    /// As [`Self::sync_as`], inside another wait and only as far as this process can go by itself; true when another
+    /// process was asked for the rest.
     pub(crate) fn force_quietly(&self, p: &Process, upto: Rba) -> Result<bool> {
         if self.may_write(p) && self.take_writer(p) {
             let wrote = self.write_held(p, upto);
@@ -253,14 +254,14 @@ impl RedoLog {
     }
 
     /// Writes everything that has been given out, and opens the next log where one has taken over: a round of LGWR, or
-    /// of whoever runs without one. Does nothing while another process writes; that one writes what came before this
-    /// call, or asks LGWR.
+    /// of another process while there is no LGWR. No effect while another process writes; that process writes
+    /// everything given out before this call, or asks LGWR.
     ///
     /// Waits: `log file parallel write`, `LGWR wait for redo copy`, those of the control file. Latches: none on entry
     /// or return.
     ///
     /// # Errors
-    /// The log cannot be written any more.
+    /// The log can no longer be written.
     pub fn write_out(&self, p: &Process) -> Result<()> {
         self.tail.lgwr_posted.store(0, Ordering::SeqCst);
         self.check_failed()?;
@@ -277,9 +278,9 @@ impl RedoLog {
             || self.tail.writing.load(Ordering::Relaxed) != self.head.giving.load(Ordering::Acquire)
     }
 
-    /// The end of what was given out, with the bits of all lines that may have a note before it.
+    /// The end of the positions given out, with the bits of all lines that may have a note before it.
     fn given(&self, p: &Process) -> Given {
-        // Under the latch, because a section that is rolled back may have moved them for a moment.
+        // Under the latch, because a section that is rolled back may have changed them for a moment.
         let s = self.lock(p);
         for (given, carried) in self.head.given.iter().zip(&self.tail.carried) {
             let bits = given.load(Ordering::Relaxed);
@@ -295,30 +296,30 @@ impl RedoLog {
         }
     }
 
-    /// Records before this position, which is at most `head`, may all be written. For the writer, which has taken the
-    /// bits over behind or with `head`.
+    /// The position before which all records may be written, at most `head`. For the writer, which has taken the bits
+    /// over with `head` or later.
     fn settled(&self, head: u64) -> u64 {
         let mut settled = head;
         for bit in bits_of(&self.tail.carried) {
             let mut has_note = false;
             for (_, line) in self.lines_of(bit, Head::GIVEN) {
-                // Acquire pairs with the Release of `settle`: who is not pending any more has copied its record.
+                // Acquire pairs with the Release of `settle`: a line that is no longer pending has its record copied.
                 let at = line.pending.load(Ordering::Acquire);
                 has_note |= at != 0;
                 settled = if at == 0 { settled } else { settled.min(at) };
             }
             if !has_note {
                 let word = &self.tail.carried[bit / 64];
-                // Release pairs with the load in `bits_of`: a writer behind this one, which does not look at these
-                // lines, sees their records.
+                // Release pairs with the load in `bits_of`: a later writer, which does not read these lines, sees their
+                // records.
                 word.store(word.load(Ordering::Relaxed) & !(1 << (bit % 64)), Ordering::Release);
             }
         }
         settled
     }
 
-    /// Waits a moment for copies in progress: one write more for them would cost far more than the moment. Returns how
-    /// far may be written.
+    /// Spins for copies in progress, because an additional write for them would cost far more. Returns the position up
+    /// to which redo may be written.
     fn settled_soon(&self, given: &Given, wanted: u64) -> u64 {
         for _ in 0..COPY_SPINS {
             let settled = self.settled(given.head);
@@ -356,7 +357,7 @@ impl RedoLog {
         }
     }
 
-    /// Waits for a process that has a place and has not settled it: it was put off the processor, or is dead.
+    /// Waits for a process that has a place and has not settled it: it lost its processor, or is dead.
     fn wait_for_copy(&self, p: &Process) {
         let is_lgwr = self.lgwr() == u64::from(p.number());
         let w = is_lgwr.then(|| p.wait(Event::LgwrWaitForRedoCopy, 0, 0, 0));
@@ -372,7 +373,7 @@ impl RedoLog {
         let start = self.groups.at(group).start.load(Ordering::Relaxed);
         let blocks = (to - from).div_ceil(LOG_BLOCK_BYTES);
         let began = os::clock::now_ns();
-        // Whoever else writes is in a wait of its own for what is written.
+        // Any other writer is inside its own wait already.
         let is_lgwr = self.lgwr() == u64::from(p.number());
         let w = is_lgwr.then(|| p.wait(Event::LogFileParallelWrite, 1, blocks, 1));
         let failed = |e: os::OsError| {
@@ -385,7 +386,7 @@ impl RedoLog {
             log.blocks.sync().map_err(failed)?;
         }
         os::crash::point("redo_synced");
-        // Behind the sync, in one store: a writer that dies before it has written nothing.
+        // After the sync, in one store (R9): a writer that dies before has written nothing.
         self.tail.written.store(to, Ordering::SeqCst);
         drop(w);
         let ns = os::clock::now_ns() - began;
@@ -399,9 +400,9 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Writes `from..to` of the stream to the file of the log that begins at `start`, in whole blocks: it begins with
-    /// what the block that `from` lies in has before it, which is there already and still in the ring, and ends with
-    /// zeros. Gives the writes that it took, and their bytes.
+    /// Writes `from..to` of the stream to the file of the log that begins at `start`, in whole blocks (R14). The first
+    /// block begins with redo before `from`, which is already on disk and still in the ring; the last one ends with
+    /// zeros. Returns the number of writes and of bytes.
     fn write_blocks(&self, file: &BlockFile, start: u64, from: u64, to: u64) -> os::OsResult<(u64, u64)> {
         let mut written = (0, 0);
         let block = file.block_bytes() as u64;

@@ -1,5 +1,4 @@
-//! A log that is read ahead gives the records that it gives when it is read in the ordinary way, wherever reading
-//! begins.
+//! A log that is read ahead yields the same records as in ordinary reading, from any position.
 
 use os::blocks::Blocks;
 use redo::{ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
@@ -17,8 +16,7 @@ impl Drop for Folder {
     }
 }
 
-/// Some 11 MB of records: most of some hundred bytes, some longer than what is read at a time, all of one length in a
-/// row here and there.
+/// Some 11 MB of records: most of some hundred bytes, some longer than a chunk, and some runs of equal length.
 fn write_log(path: &Path) -> Vec<Rba> {
     let header =
         LogHeader { database: 7, incarnation: 1, sequence: 1, group: 1, start: Rba(FIRST), ..LogHeader::default() };
@@ -43,14 +41,14 @@ fn write_log(path: &Path) -> Vec<Rba> {
         at += record.len() as u64;
         bytes.extend_from_slice(record);
     }
-    // What an earlier use of the file left, and whole blocks.
+    // Bytes of an earlier use of the file, and whole blocks.
     bytes.resize(bytes.len() + (5 << 20), 0xA5);
     bytes.resize(bytes.len().next_multiple_of(4096), 0);
     std::fs::write(path, bytes).unwrap();
     starts
 }
 
-/// Position, length and sum of every record, and the end; buffers are given away as a roll forward does.
+/// Position, length and sum of every record, and the end; buffers are taken out as a roll forward does.
 fn read(path: &Path, from: Rba, ahead: bool) -> (Vec<(Rba, usize, u64)>, Rba) {
     let mut reader = LogReader::open(&[path.to_owned()], 7, 1, from).unwrap();
     if ahead {

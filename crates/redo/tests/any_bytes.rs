@@ -1,5 +1,5 @@
-//! Whatever the bytes of log files are: reading ends, without a panic, and gives nothing but the first records as
-//! written; where redo is known to go on, with an error.
+//! Arbitrary bytes in log files: reading ends without a panic and returns only the first records as written; where redo
+//! is known to go on, it ends with an error.
 //!
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
@@ -34,7 +34,7 @@ fn header(sequence: u32, start: Rba) -> LogHeader {
 struct Record {
     at: Rba,
     len: usize,
-    /// What was on disk when it was made.
+    /// The position on disk when it was made.
     on_disk: Rba,
 }
 
@@ -61,7 +61,7 @@ fn sound(r: &mut Random) -> (Vec<Vec<u8>>, Vec<Record>) {
             bytes.extend(whole);
         }
         if sequence == FILES {
-            // What an earlier use of the file left behind.
+            // Bytes of an earlier use of the file.
             bytes.extend((0..r.below(3000)).map(|_| r.next() as u8));
         }
         files.push(bytes);
@@ -138,8 +138,8 @@ fn damaged_logs_give_the_first_records_or_an_error() {
     assert!(whole > 0 && short > 0, "{whole} {short}");
 }
 
-/// Any byte of any record may be lost. Where a later record, or a later log, says that the place was on disk once, that
-/// is an error which names the place; a record of the last write may be torn, and is the end.
+/// Any byte of any record may be lost. Where a later record or log shows that the place was on disk, the loss is an
+/// error that names the place; a record of the last write may be torn, and is the end.
 #[test]
 fn a_lost_byte_is_the_end_in_the_last_write_only() {
     let dir = std::env::temp_dir().join(format!("lw-redo-lost-{}", std::process::id()));
@@ -180,7 +180,7 @@ fn a_lost_byte_is_the_end_in_the_last_write_only() {
     assert!(torn > 10 && damaged > 100, "{torn} {damaged}");
 }
 
-/// A log in between that is not there is told of, and a damaged copy is replaced by another one.
+/// A missing log in between is reported, and a damaged copy is replaced by another one.
 #[test]
 fn missing_logs_are_named_and_copies_help_one_another() {
     let dir = std::env::temp_dir().join(format!("lw-redo-gap-{}", std::process::id()));

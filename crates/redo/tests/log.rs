@@ -1,5 +1,5 @@
-//! The log buffer and the log files against what was put in: random records of several threads, abandonment at every
-//! step, switches and archiving, children killed at any instruction. The reader must give back exactly what counted.
+//! The log buffer and the log files with random records of several threads, abandonment at every step, switches and
+//! archiving, and children killed at any instruction. The reader must return exactly the records that count.
 
 mod kept;
 
@@ -21,9 +21,9 @@ const PROCESSES: usize = 12;
 const CHILDREN_MAX: usize = 4096;
 
 sga_struct! {
-    /// What a change group and the books of a test are in these tests.
+    /// The notes of the change groups, and the expected contents.
     struct Notes {
-        /// As the cache's: where the record of the process's group begins.
+        /// As in the cache: the position of the record of the process's group.
         group_rba: [AtomicU64; 16],
         /// 1 while the process's record counts and is not settled.
         counts: [AtomicU64; 16],
@@ -82,7 +82,7 @@ fn start_for(processes: usize, dir: PathBuf, kept: Kept, leader: bool, end: Rba)
     });
     RedoLog::register_with(log, all);
     log.set_checkpointer(Box::new(move |p| {
-        // There are no blocks: whatever is settled is as good as in the data files.
+        // There are no blocks: every settled record counts as stored in the data files.
         let at = log.announce(p);
         log.force(p, at)?;
         log.checkpointed(p, at)
@@ -94,7 +94,7 @@ fn start_for(processes: usize, dir: PathBuf, kept: Kept, leader: bool, end: Rba)
     Stage { all, log, notes, dir }
 }
 
-/// How far a group gets before its process "dies".
+/// The last step of a group before its process "dies".
 #[derive(Clone, Copy, PartialEq)]
 enum Life {
     Reserved,
@@ -104,7 +104,7 @@ enum Life {
 }
 
 impl Stage {
-    /// Makes a record `(who, n)` with `fill` bytes more, up to the step of `life`. Returns where it ends.
+    /// Makes a record `(who, n)` with `fill` bytes more, up to the step of `life`. Returns its end.
     fn write(&self, p: &Process, who: u64, n: u64, fill: usize, life: Life) -> Rba {
         let mut data = vec![n as u8; 16 + fill];
         data[..8].copy_from_slice(&who.to_le_bytes());
@@ -128,7 +128,7 @@ impl Stage {
         }
         match life {
             Life::Whole => self.log.settle(p),
-            // What the hook does for a dead process.
+            // As the hook does for a dead process.
             _ => self.log.settle_dead(p, p.number(), life == Life::Counted),
         }
         self.notes.counts[slot].store(0, Ordering::Release);
@@ -147,7 +147,7 @@ impl Stage {
         archived.chain(control.logs.iter().map(|l| self.dir.join(&l.name))).collect()
     }
 
-    /// Everything that counts in the redo from `from` on: by writer, the numbers in their order; and the end.
+    /// All records that count in the redo from `from`: by writer, the numbers in order; and the end.
     fn read(&self, from: Rba) -> (HashMap<u64, Vec<u64>>, Rba) {
         read(&self.all_files(), from)
     }
@@ -223,8 +223,8 @@ fn the_reader_gives_back_what_counted_leaders_writing() {
     threads_and_switches("leader", true);
 }
 
-/// Writes go past the memory of the operating system here. The ring is filled to its end again and again while a write
-/// begins in the middle of a block, and what the block has before it must still be there.
+/// Writes bypass the page cache here. The ring is filled to its end repeatedly while a write begins inside a block; the
+/// earlier part of that block must still be in the ring.
 #[test]
 fn blocks_written_over_keep_what_they_have() {
     let s = stage_with("synced", true, true, true);
@@ -309,7 +309,7 @@ fn nothing_behind_an_open_place_is_written_whatever_the_number_of_its_process() 
             std::thread::scope(|scope| {
                 let (log, all) = (s.log, s.all);
                 let forced = scope.spawn(move || log.force(&testing::attach(all, "forces"), upto));
-                // Mostly it has met the open place by then.
+                // In most cases the write has met the open place by then.
                 std::thread::sleep(Duration::from_millis(2));
                 assert!(s.log.on_disk() <= first, "a place at {first} is open");
                 end(open, first);
@@ -336,7 +336,7 @@ fn without_archiving_the_redo_since_the_checkpoint_is_there() {
     assert_eq!((end, seen[&5].last()), (s.log.head(), Some(&400)));
     let numbers = &seen[&5];
     assert!(numbers.windows(2).all(|w| w[1] == w[0] + 1), "no record is missing");
-    // What lies before the logs that are left is not made up.
+    // Redo before the remaining logs is an error.
     assert!(LogReader::open(&s.all_files(), 77, 1, FIRST_RBA).is_err_and(|e| e.is(308)));
     assert!(LogReader::open(&s.all_files(), 78, 1, from).is_err_and(|e| e.is(308)), "another database");
 }
@@ -374,7 +374,7 @@ fn a_crash_leaves_a_prefix_and_the_next_sequence_begins_behind_it() {
         assert_eq!((seen[&9].len(), end), (10, ends[9]));
     }
     drop(p);
-    // The next instance goes on behind the tenth; what lay behind it never comes back.
+    // The next instance continues after record 10; the redo behind it never comes back.
     let again = start(s.dir.clone(), Kept::open(&s.dir, false), true, ends[9]);
     let p = testing::attach(again.all, "two");
     let end = again.write(&p, 9, 500, 8, Life::Whole);
@@ -383,7 +383,7 @@ fn a_crash_leaves_a_prefix_and_the_next_sequence_begins_behind_it() {
     assert_eq!((seen[&9].len(), seen[&9].last(), last), (11, Some(&500), end));
 }
 
-/// Redo that nothing follows gets a witness: a byte of it that is lost later is damage, and no torn write.
+/// Redo that nothing follows gets a witness: a byte of it that is lost later is damage, not a torn write.
 #[test]
 fn the_last_write_of_all_is_borne_witness_to() {
     let s = stage("witness", true, false);

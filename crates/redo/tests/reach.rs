@@ -1,4 +1,4 @@
-//! How far a reader looks for signs that the redo goes on behind a place that cannot be read.
+//! The range in which a reader looks for signs that the redo goes on after an unreadable place.
 
 use redo::{ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
 use types::{Rdba, Scn};
@@ -9,7 +9,7 @@ const LOG: LogId = LogId { incarnation: 1, sequence: 1 };
 #[test]
 fn witnesses_are_looked_for_as_far_as_the_log_was_written() {
     let path = std::env::temp_dir().join(format!("lw-redo-reach-{}", std::process::id()));
-    // Six records of some 8,000 bytes, each made when all before it were on disk; the third is damaged.
+    // Six records of some 8,000 bytes, each made when all earlier ones were on disk; the third is damaged.
     let (mut redo, mut starts) = (Vec::new(), Vec::new());
     for n in 0..6u8 {
         let at = Rba(FIRST + redo.len() as u64);

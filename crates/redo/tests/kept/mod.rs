@@ -1,5 +1,4 @@
-//! A keeper of the log's part of the control file without a database: a text file, changed under a lock that goes with
-//! its process.
+//! A text file in place of the log's part of the control file, changed under a lock that ends with its process.
 
 use os::file::{File, OpenMode};
 use process::Process;
@@ -18,7 +17,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps what a new database says.
+    /// Stores the log's part of a new database.
     pub fn create(directory: &Path, is: &LogControl, sync: bool) -> Kept {
         let kept = Kept::open(directory, sync);
         kept.write(is);
@@ -81,7 +80,7 @@ fn join(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// What is kept in a directory.
+/// The part stored in a directory.
 pub fn read(directory: &Path) -> LogControl {
     let text = std::fs::read_to_string(directory.join("kept")).unwrap();
     let mut is = LogControl::default();
