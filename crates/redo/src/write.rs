@@ -117,10 +117,9 @@ impl RedoLog {
     /// Wakes those whose redo is on disk, and one of the others to write what has come meanwhile.
     ///
     /// A waiter writes its line, then its bit unless that is set, then looks whether its redo is on disk or nobody
-    /// writes. Here `written` and `writer` come first and the bits are read behind them; a bit whose lines are all
-    /// empty is cleared, and set again when one of them is not empty behind that. All of it is SeqCst, so a waiter is
-    /// seen here or sees what it waits for. If the writer is killed between clearing and looking, the waiter looks
-    /// again by itself ([`LOOK_AGAIN`]) and sets the bit.
+    /// writes. Here `written` and `writer` come first and the bits are read behind them. All of it is SeqCst, so a
+    /// waiter is seen here or sees what it waits for. A bit whose lines are all empty is cleared: see
+    /// [`Self::clear_asleep`].
     pub(crate) fn post_waiters(&self) {
         let written = self.tail.written.load(Ordering::SeqCst);
         let failed = self.tail.failed.load(Ordering::SeqCst) != 0;
@@ -140,14 +139,25 @@ impl RedoLog {
                 }
             }
             if !waits {
-                let (word, mask) = (&self.asleep.bits[bit / 64], 1 << (bit % 64));
-                word.fetch_and(!mask, Ordering::SeqCst);
-                if self.lines_of(bit, Asleep::BITS).any(|(_, line)| line.waiting_for.load(Ordering::SeqCst) != 0) {
-                    word.fetch_or(mask, Ordering::SeqCst);
-                }
+                self.clear_asleep(bit);
             }
         }
         self.tail.company.store(company, Ordering::Relaxed);
+    }
+
+    /// Clears a bit whose lines were all empty. A process that has begun to wait since then may have found the bit still
+    /// set, and the next writer may have written, posted and found it clear: two processes post at a time, because a
+    /// writer lets the next one begin before it posts. So each process that waits now is posted here, and the bit is set
+    /// again. If the poster is killed in between, the process looks again by itself ([`LOOK_AGAIN`]) and sets the bit.
+    fn clear_asleep(&self, bit: usize) {
+        let (word, mask) = (&self.asleep.bits[bit / 64], 1 << (bit % 64));
+        word.fetch_and(!mask, Ordering::SeqCst);
+        for (number, line) in self.lines_of(bit, Asleep::BITS) {
+            if line.waiting_for.load(Ordering::SeqCst) != 0 {
+                word.fetch_or(mask, Ordering::SeqCst);
+                self.all.post(number);
+            }
+        }
     }
 
     /// Lets processes that can run come to their commits, so that one write is made for all. Called by the writer.
@@ -420,5 +430,83 @@ impl RedoLog {
             written = (written.0 + 1, written.1 + len);
         }
         Ok(written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CheckpointEntry, Control, LogConfig, LogControl, LogLayout};
+    use process::testing;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    struct NoFiles;
+
+    impl Control for NoFiles {
+        fn read(&self) -> Result<LogControl> {
+            Ok(LogControl::default())
+        }
+        fn change(&self, _: &Process, _: &mut dyn FnMut(&mut LogControl) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+        fn checkpointed(&self, _: &Process, _: &CheckpointEntry) -> Result<()> {
+            Ok(())
+        }
+        fn directory(&self) -> &Path {
+            Path::new("/")
+        }
+        fn database(&self) -> u64 {
+            1
+        }
+        fn disk_sync(&self) -> bool {
+            false
+        }
+    }
+
+    /// A log of 600 processes, and of them 7 and 519, which have the same bit of those that sleep.
+    fn two_of_one_bit() -> (RedoLog, [Process; 2]) {
+        let config = LogConfig { buffer_bytes: 64 << 10, processes: 600, leader: false };
+        let (all, layout) = testing::instance(600, |b| LogLayout::reserve(b, &config));
+        let log = RedoLog::create(all, &layout, &config, Arc::new(NoFiles)).unwrap();
+        let mut attached: Vec<Process> = (1..=519).map(|_| testing::attach(all, "one of many")).collect();
+        let (last, seventh) = (attached.swap_remove(518), attached.swap_remove(6));
+        assert_eq!((seventh.number(), last.number()), (7, 519));
+        (log, [seventh, last])
+    }
+
+    fn set_bits(log: &RedoLog) -> Vec<usize> {
+        bits_of(&log.asleep.bits).collect()
+    }
+
+    #[test]
+    fn two_that_sleep_on_one_bit_are_both_posted_and_the_bit_goes_when_neither_sleeps() {
+        let (log, both) = two_of_one_bit();
+        log.tail.written.store(100, Ordering::SeqCst);
+        both.iter().for_each(|p| log.wait_in_line(p, log.use_line(p), 100));
+        let seen = both.each_ref().map(Process::posts);
+        log.post_waiters();
+        assert!(both.iter().zip(seen).all(|(p, seen)| p.posts() != seen));
+        // The first has gone on, and the second waits for more.
+        log.line(&both[0]).waiting_for.store(0, Ordering::SeqCst);
+        log.wait_in_line(&both[1], log.line(&both[1]), 200);
+        let seen = both.each_ref().map(Process::posts);
+        log.post_waiters();
+        assert_eq!((both.each_ref().map(Process::posts), set_bits(&log)), (seen, vec![6]));
+        log.line(&both[1]).waiting_for.store(0, Ordering::SeqCst);
+        log.post_waiters();
+        assert_eq!(set_bits(&log), []);
+    }
+
+    #[test]
+    fn a_process_that_began_to_wait_before_its_bit_was_cleared_is_posted_by_the_one_that_clears() {
+        let (log, both) = two_of_one_bit();
+        // The poster has seen both lines empty; each process finds the bit set and leaves it.
+        log.asleep.bits[0].store(1 << 6, Ordering::SeqCst);
+        both.iter().for_each(|p| log.wait_in_line(p, log.use_line(p), 100));
+        let seen = both.each_ref().map(Process::posts);
+        log.clear_asleep(6);
+        assert!(both.iter().zip(seen).all(|(p, seen)| p.posts() != seen), "the next writer may have skipped them");
+        assert_eq!(set_bits(&log), [6]);
     }
 }

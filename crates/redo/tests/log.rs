@@ -282,8 +282,7 @@ fn the_reader_gives_back_what_counted_the_log_writer_writing() {
     }
 }
 
-/// Of 600 processes 7 and 263 have the same bit of those that may have a place, 263 and 519, and 519 and 7 as well; 7
-/// and 519 have the same bit of those that sleep.
+/// Of 600 processes 7, 263 and 519 have the same bit of those that may have a place.
 #[test]
 fn nothing_behind_an_open_place_is_written_whatever_the_number_of_its_process() {
     let dir = std::env::temp_dir().join(format!("lw-redo-{}-many", std::process::id()));
