@@ -7,7 +7,7 @@ use common::{Db, Shape, database, over, row};
 use datafile::DataFiles;
 use process::{Process, testing};
 use std::collections::BTreeSet;
-use txn::{NoHook, Txn};
+use txn::{NoHook, Txn, UndoRounds};
 
 /// Undo segments that a database of these tests is made with.
 const MADE: usize = 3;
@@ -25,7 +25,7 @@ fn open_all(db: &Db, by: &Process, all: &[Process], table: &heap::HeapTable, fir
     let begin = |(p, id): (&Process, u32)| {
         let mut t = Txn::new();
         db.heap.insert(p, &mut t, table, &row(id, &[id as u8; 100])).unwrap();
-        db.txns.tend_undo_segments(by).unwrap();
+        db.txns.tend_undo_segments(by, &mut UndoRounds::default()).unwrap();
         t
     };
     all.iter().zip(first..).map(begin).collect()
@@ -65,6 +65,44 @@ fn segments_are_made_for_load_and_are_there_after_a_start() {
 }
 
 #[test]
+fn a_segment_for_which_there_is_no_room_is_tried_again_after_some_minutes() {
+    let db = database(&Shape { undo_blocks: 100, ..Shape::default() });
+    let smon = db.attach();
+    let table = db.table(&smon, 50);
+    let all: Vec<Process> = (0..20).map(|_| db.attach()).collect();
+    let begin = |p: &Process, id: u32| {
+        let mut t = Txn::new();
+        db.heap.insert(p, &mut t, &table, &row(id, &[7; 100])).unwrap();
+        t
+    };
+    let mut rounds = UndoRounds::default();
+    let (mut open, mut failed) = (Vec::new(), Vec::new());
+    // One transaction more stays open in each round, until there is no room.
+    for round in 0..20 {
+        open.push(begin(&all[round as usize], round));
+        match db.txns.tend_undo_segments(&smon, &mut rounds) {
+            Err(e) if e.is(30036) => failed.push(round),
+            made => drop(made.unwrap()),
+        }
+        if !failed.is_empty() {
+            break;
+        }
+    }
+    let made = segments(&db);
+    assert!(made > MADE && made < open.len(), "{made} segments");
+    for round in failed[0] + 1..200 {
+        // It finds all segments busy, and wants another one.
+        let mut t = begin(&smon, round);
+        match db.txns.tend_undo_segments(&smon, &mut rounds) {
+            Err(e) if e.is(30036) => failed.push(round),
+            made => assert_eq!(made.unwrap(), 0),
+        }
+        db.txns.commit(&smon, &mut t, &NoHook).unwrap();
+    }
+    assert!(failed.len() > 2 && failed.windows(2).all(|w| w[1] - w[0] == 61), "{failed:?}");
+}
+
+#[test]
 fn a_process_killed_while_it_makes_a_segment_leaves_that_or_none() {
     let db = database(&Shape { buffers: 1000, ..Shape::default() });
     let pmon = db.attach();
@@ -85,7 +123,7 @@ fn a_process_killed_while_it_makes_a_segment_leaves_that_or_none() {
     let known = std::cell::Cell::new(segments(&db));
     let body = |p: &Process, arm: &dyn Fn()| {
         arm();
-        db.txns.tend_undo_segments(p).unwrap();
+        db.txns.tend_undo_segments(p, &mut UndoRounds::default()).unwrap();
     };
     let check = || {
         for (p, t) in all.iter().zip(open.borrow_mut().iter_mut()) {

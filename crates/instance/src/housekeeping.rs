@@ -15,7 +15,7 @@ use dictionary::{Dictionary, ErrorLine, NoFixedTables, SALT_BYTES, UserId};
 use process::Process;
 use sql::ast::{Query, StoredKind};
 use std::rc::Rc;
-use txn::Txn;
+use txn::{Txn, UndoRounds};
 use types::{Date, Nls, ObjectId, Ora, Result, Value};
 
 /// The state of SMON between two rounds.
@@ -24,23 +24,27 @@ pub struct Housekeeper {
     /// The dictionary's epoch and the control file's tablespaces when they were last looked at, and nothing was left to
     /// do. A statement that has died may have changed one of them only.
     quiet: Option<(u64, Vec<u32>)>,
+    undo: UndoRounds,
+    /// Why the last undo segment that was wanted could not be made.
+    undo_error: String,
 }
 
 impl Housekeeper {
     /// One round. Returns what is to be told: indexes that were dropped because nobody builds them any more,
-    /// tablespaces whose files have gone. What cannot be done now is tried again in the next round.
+    /// tablespaces whose files have gone, why no undo segment can be made. What cannot be done now is tried again in a
+    /// later round.
     pub fn round(&mut self, instance: &'static Instance, p: &Rc<Process>) -> Vec<String> {
         let dictionary = instance.storage().dictionary;
         os::crash::point("smon-round");
-        // What went wrong is tried again when a transaction next finds all segments busy.
-        let _ = instance.storage().txns.tend_undo_segments(p);
+        let mut told = Vec::new();
+        let made = instance.storage().txns.tend_undo_segments(p, &mut self.undo);
+        told.extend(undo_news(made, &mut self.undo_error));
         let _ = dictionary.finish_all_drops(p);
-        let Ok(control) = instance.storage().txns.cache().files().control() else { return Vec::new() };
+        let Ok(control) = instance.storage().txns.cache().files().control() else { return told };
         let now = (dictionary.epoch(), control.tablespaces.iter().map(|t| t.number).collect());
         if self.quiet.as_ref() == Some(&now) {
-            return Vec::new();
+            return told;
         }
-        let mut told = Vec::new();
         let gone = ddl::finish_drops(&mut Smon::new(instance, p));
         let files_done = matches!(&gone, Ok(Some(gone)) if gone.is_empty());
         told.extend(gone.ok().flatten().unwrap_or_default().iter().map(|name| files_gone(name)));
@@ -56,6 +60,23 @@ impl Housekeeper {
             _ => {}
         }
         told
+    }
+}
+
+/// What is to be told of an attempt to add undo segments: its error, unless the attempt before failed with the same one.
+fn undo_news(made: Result<u16>, last_error: &mut String) -> Option<String> {
+    match made {
+        // Nothing was tried.
+        Ok(0) => None,
+        Ok(_) => {
+            last_error.clear();
+            None
+        }
+        Err(e) => {
+            let text = e.to_string();
+            let last = std::mem::replace(last_error, text.clone());
+            (text != last).then(|| format!("no undo segment could be added: {text}"))
+        }
     }
 }
 
@@ -161,5 +182,23 @@ impl Host for Smon<'_> {
         for object in objects {
             self.instance.caches().results.invalidate(self.p, *object, scn);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_adding_undo_segments_is_told_until_it_is_the_same_again() {
+        let mut last = String::new();
+        let full = || Err(Ora::with(30036, &[&8, &"UNDO"]));
+        let first = undo_news(full(), &mut last).expect("news");
+        assert!(first.contains("ORA-30036") && first.contains("UNDO"), "{first}");
+        assert_eq!([undo_news(Ok(0), &mut last), undo_news(full(), &mut last)], [None, None]);
+        assert!(undo_news(Err(Ora::new(1110)), &mut last).is_some(), "another error");
+        assert!(undo_news(full(), &mut last).is_some());
+        assert_eq!(undo_news(Ok(2), &mut last), None);
+        assert!(undo_news(full(), &mut last).is_some(), "segments were added meanwhile");
     }
 }

@@ -51,5 +51,5 @@ pub use session::{Isolation, Savepoint, Snapshot, Txn, TxnPoint};
 pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
 pub use undo::UndoRecord;
 pub use undo_intervals::{UndoInterval, UndoIntervals};
-pub use undo_tablespace::UndoSegment;
+pub use undo_tablespace::{UndoRounds, UndoSegment};
 pub use versions::{Maker, Sight, version_too_old};

@@ -138,8 +138,8 @@ sga::sga_struct! {
         /// Marks of its queue that were ever made, and the SCN of the last one.
         marks: AtomicU64,
         marked: AtomicU64,
-        /// Transactions that have not ended, but for those of processes killed between two instructions: it decides
-        /// where the next one begins, and nothing else.
+        /// Transactions that have not ended. A process killed between two instructions leaves it wrong until SMON has
+        /// corrected it: it decides where the next one begins, and nothing else.
         open: AtomicU64,
         /// The slot at which the next search for a free one begins.
         hand: AtomicU64,
@@ -158,8 +158,9 @@ sga::sga_struct! {
 const LOST_KEPT: usize = 4;
 /// SCNs between two looks at all snapshot lines, at least.
 const LOOKS_APART_MIN: u64 = 8;
-/// Online segments that a transaction looks at for one that is idle.
-const PROBES: u64 = 4;
+/// Online segments that a transaction looks at for the least busy one. Before it asks for more it looks for an idle one
+/// among all.
+const PROBES: usize = 4;
 /// Looks of SMON after which segments go offline that were not needed since: five minutes.
 const LOOKS_TO_SHRINK: u64 = 100;
 /// Marks kept of a segment's queue.
@@ -411,6 +412,7 @@ impl Table {
         let entry = &self.segments[usize::from(usn) - 1];
         entry.segment.store(u64::from(segment.0), Ordering::Relaxed);
         entry.header.store(u64::from(header.0), Ordering::Relaxed);
+        entry.open.store(0, Ordering::Relaxed);
         self.clear_marks(usn);
     }
 
@@ -528,35 +530,52 @@ impl Table {
     /// oldest otherwise. The slots of a segment are used in turn, and so are the segments by each process: what a slot
     /// says of its last owner is what a query of the past asks for when a block was not cleaned out.
     ///
-    /// The entry is claimed first and the current group looked at again behind it: whoever drops the tablespace that
-    /// was current sees the claim, or the claimer sees that it is current no longer.
+    /// The entry is claimed first and the current group looked at again behind it: a session that drops the tablespace
+    /// sees the claim, or the claimer sees that the group is not current any more, or has been loaded anew.
     pub fn claim(&self, process: u32) -> Option<Xid> {
         loop {
             let group = self.current_group();
             let claimed = self.claim_in_group(group, process);
-            if self.current_group() == group {
-                return claimed;
-            }
-            if let Some(xid) = claimed {
-                self.free(xid);
+            let is_current = self.current_group() == group;
+            match claimed {
+                Some(xid) if !is_current || !self.holds(group, xid, process) => self.give_back(xid, process),
+                None if !is_current => {}
+                _ => return claimed,
             }
         }
     }
 
-    /// An idle segment among some that are online, or else one more that comes online, or else the least busy of those
+    /// Whether the claimed entry is the process's and one of the segments that the group has now. While the claimer was
+    /// put off the processor, another tablespace with fewer segments may have got the numbers.
+    fn holds(&self, group: usize, xid: Xid, process: u32) -> bool {
+        self.usns(group).contains(&xid.usn) && self.owner(xid) == Some(process)
+    }
+
+    /// Frees a claimed entry in which nothing was begun, unless it was loaded anew behind the claim.
+    fn give_back(&self, xid: Xid, process: u32) {
+        let Some(entry) = self.entry(xid) else { return };
+        let (claimed, free) = (word(xid.sqn, process, State::Active), word(xid.sqn, process, State::Free));
+        if entry.word.compare_exchange(claimed, free, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            self.segments[usize::from(xid.usn) - 1].open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// An idle segment of those online, or else one more that comes online, or else the least busy of the first few
     /// looked at; where that has no free slot, any segment of the tablespace. A process begins with another segment each
-    /// time, so that slots are used again late.
+    /// time, so that slots are used again late. Only the first few are looked at when no segment can be added, for there
+    /// are as many as may be online.
     fn claim_in_group(&self, group: usize, process: u32) -> Option<Xid> {
         let (base, is) = (self.base_of(group), self.group(group)?);
         let line = &self.snapshots[process as usize % self.snapshots.len()];
         let first = u64::from(process) + line.begun.load(Ordering::Relaxed);
         line.begun.store(line.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         let online = u64::from(is.online.clamp(1, is.segments.max(1)));
-        let probed = (0..PROBES.min(online)).map(|n| base + ((first + n) % online) as u16 + 1);
+        let mut in_turn = (0..online).map(|n| base + ((first + n) % online) as u16 + 1);
         let open = |usn: &u16| self.segments[usize::from(*usn) - 1].open.load(Ordering::Relaxed) as i64;
-        let mut best = probed.min_by_key(|usn| open(usn).max(0))?;
-        if open(&best) > 0 {
-            best = self.bring_online(group).unwrap_or(best);
+        let mut best = in_turn.by_ref().take(PROBES).min_by_key(|usn| open(usn).max(0))?;
+        if open(&best) > 0 && is.online < self.online_max {
+            let idle = in_turn.find(|usn| open(usn) <= 0);
+            best = idle.or_else(|| self.bring_online(group)).unwrap_or(best);
         }
         let keep = self.oldest_bound();
         let others = (0..is.segments).map(|n| base + ((first + u64::from(n)) % u64::from(is.segments)) as u16 + 1);
@@ -600,10 +619,21 @@ impl Table {
 
     /// Notes how many transactions of the group are open, and now and then takes segments offline that were not needed
     /// since the last time: all but `least` and those for the most transactions that were seen. A transaction that is
-    /// just beginning in one of them goes on there. For SMON.
-    pub fn tend_online(&self, group: usize, least: u16) {
+    /// just beginning in one of them goes on there. Corrects the counts of open transactions: `off` holds by how much
+    /// each of the group was off at the last look. For SMON.
+    pub fn tend_online(&self, group: usize, least: u16, off: &mut Vec<i64>) {
         let (Some(e), Some(is)) = (self.groups.get(group), self.group(group)) else { return };
-        let open = self.busy().filter(|(xid, ..)| self.group_of(xid.usn) == group).count() as u64;
+        let last = std::mem::take(off);
+        let mut open = 0;
+        for (n, usn) in self.usns(group).enumerate() {
+            let (busy, is_off) = self.count_open(usn);
+            open += busy;
+            let stays = is_off != 0 && last.get(n) == Some(&is_off);
+            if stays {
+                self.segments[usize::from(usn) - 1].open.fetch_sub(is_off as u64, Ordering::Relaxed);
+            }
+            off.push(if stays { 0 } else { is_off });
+        }
         e.peak.fetch_max(open, Ordering::Relaxed);
         if e.looks.fetch_add(1, Ordering::Relaxed) + 1 < LOOKS_TO_SHRINK {
             return;
@@ -613,6 +643,18 @@ impl Table {
         if needed < u64::from(is.online) {
             let _ = e.online.compare_exchange(is.online.into(), needed, Ordering::Relaxed, Ordering::Relaxed);
         }
+    }
+
+    /// Transactions of a segment that have not ended, and by how much the segment's count of them is off: 0 also when
+    /// the count has changed meanwhile. A transaction that begins or ends is counted a moment later, so only a
+    /// difference that is seen twice is one that stays.
+    fn count_open(&self, usn: u16) -> (u64, i64) {
+        let count = &self.segments[usize::from(usn) - 1].open;
+        let before = count.load(Ordering::Acquire);
+        let entries = (0..self.slots as u16).filter_map(|slot| self.entry(Xid { usn, slot, sqn: 0 }));
+        let busy = entries.filter(|e| State::from_word(e.word.load(Ordering::Acquire)) != State::Free).count() as u64;
+        let is_stable = count.load(Ordering::Relaxed) == before;
+        (busy, if is_stable { before.wrapping_sub(busy) as i64 } else { 0 })
     }
 
     /// The transaction's slot is free for the next one.
@@ -665,16 +707,28 @@ impl Table {
     /// Sets an entry as it was found in an undo header, when the instance starts, or when a new tablespace gets the
     /// numbers of one that was dropped. In that order a reader meanwhile finds the transaction that it asks for, or an
     /// upper bound.
+    ///
+    /// The header of a segment that was made while the instance runs has the SCN of that moment. Its number may have been
+    /// one of a dropped tablespace: those transactions committed at or below what the entry says, or, when nothing is
+    /// known of them, before the database was opened. So that SCN does not raise the bound.
     pub fn load(&self, xid: Xid, is: Loaded, scn: Scn) {
         if let Some(entry) = self.entry(xid) {
+            let scn = match self.clock.opened.load(Ordering::SeqCst) {
+                0 => scn,
+                opened => Scn(scn.0.min(opened)),
+            };
+            let last = entry.commit_scn.load(Ordering::Acquire);
             let (owner, state) = match is {
                 Loaded::Ended => (0, State::Free),
                 Loaded::Active => (0, State::Dead),
                 Loaded::Prepared => (NO_SESSION, State::Active),
             };
-            entry.prior_scn.fetch_max(scn.0, Ordering::SeqCst);
+            entry.prior_scn.fetch_max(scn.0.max(last), Ordering::SeqCst);
             entry.word.store(word(xid.sqn, owner, state), Ordering::SeqCst);
             entry.commit_scn.fetch_max(scn.0, Ordering::SeqCst);
+            if state != State::Free {
+                self.segments[usize::from(xid.usn) - 1].open.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
@@ -925,17 +979,122 @@ mod tests {
         assert_eq!((t.group(0).unwrap().online, t.segments_wanted(0)), (4, 0), "the limit");
         assert!(t.claim(13).is_none(), "every slot of every segment is taken");
         // SMON looks while five are open, and later while one is.
-        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1));
+        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1, &mut Vec::new()));
         assert_eq!(t.group(0).unwrap().online, 4);
         for xid in open.into_iter().chain(more).chain([third, fourth]) {
             commit(&t, xid);
         }
-        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1));
+        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1, &mut Vec::new()));
         assert_eq!(t.group(0).unwrap().online, 4, "since the last time twelve were open");
-        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1));
+        (0..LOOKS_TO_SHRINK).for_each(|_| t.tend_online(0, 1, &mut Vec::new()));
         assert_eq!(t.group(0).unwrap().online, 1);
         commit(&t, shared);
         assert_eq!((begin(1).usn, t.busy().count()), (1, 1));
+    }
+
+    /// A table of one tablespace with so many undo segments, of which up to `online_max` may be online, as all are.
+    fn table_of(segments: u16, online_max: u32) -> Table {
+        let (all, layout) = testing::instance(4, |b| TableLayout::reserve(b, 40, online_max, 3, 40));
+        let t = Table::new(all.sga(), &layout);
+        t.load_group(0, &Group { segments, online: segments, ..GROUP });
+        t
+    }
+
+    fn counts(t: &Table) -> Vec<i64> {
+        t.usns(0).map(|usn| t.segments[usize::from(usn) - 1].open.load(Ordering::Relaxed) as i64).collect()
+    }
+
+    #[test]
+    fn a_transaction_that_finds_its_neighbours_busy_begins_in_an_idle_segment_before_it_asks_for_one() {
+        let t = table_of(16, 40);
+        let open: Vec<Xid> = (0..5).map(|process| t.claim(process).unwrap()).collect();
+        assert!(open.iter().zip(1..).all(|(xid, usn)| xid.usn == usn), "five that are adjacent");
+        // Each looks at the first segments first, and those are busy.
+        for process in 16..27 {
+            let xid = t.claim(process).unwrap();
+            assert_eq!(counts(&t)[usize::from(xid.usn) - 1], 1, "{xid:?} is where no other is");
+        }
+        assert_eq!((t.group(0).unwrap().online, t.segments_wanted(0)), (16, 0));
+        t.claim(32).unwrap();
+        assert_eq!((t.group(0).unwrap().online, t.segments_wanted(0)), (16, 4), "all are busy now");
+    }
+
+    #[test]
+    fn loaded_transactions_are_counted_until_they_have_ended() {
+        let t = table_of(2, 2);
+        let at = |usn, slot| Xid { usn, slot, sqn: 9 };
+        let states = [Loaded::Active, Loaded::Prepared, Loaded::Ended];
+        let load = |usn| (0..).zip(states).for_each(|(slot, is)| t.load(at(usn, slot), is, Scn(5)));
+        (1..=2).for_each(load);
+        assert_eq!(counts(&t), [2, 2]);
+        t.set_segment(2, Rdba(1), Rdba(2));
+        load(2);
+        assert_eq!(counts(&t), [2, 2], "loaded once more");
+        t.busy().for_each(|(xid, ..)| t.free(xid));
+        assert_eq!(counts(&t), [0, 0]);
+    }
+
+    #[test]
+    fn a_count_that_is_off_at_two_looks_by_the_same_is_corrected() {
+        let t = table_of(3, 3);
+        let open = t.claim(1).unwrap();
+        let of = |usn: u16| &t.segments[usize::from(usn) - 1].open;
+        of(1).fetch_add(2, Ordering::Relaxed);
+        of(2).fetch_sub(1, Ordering::Relaxed);
+        let wrong = counts(&t);
+        let mut off = Vec::new();
+        t.tend_online(0, 1, &mut off);
+        assert_eq!((counts(&t), &off), (wrong, &vec![2, -1, 0]), "seen once it may be one that is just counted");
+        of(2).fetch_sub(1, Ordering::Relaxed);
+        t.tend_online(0, 1, &mut off);
+        let mut right = [0, -2, 0];
+        right[usize::from(open.usn) - 1] += 1;
+        assert_eq!(counts(&t), right, "the second is off by something else");
+        t.tend_online(0, 1, &mut off);
+        right[1] += 2;
+        assert_eq!((counts(&t), off), (right.to_vec(), vec![0, 0, 0]));
+    }
+
+    #[test]
+    fn a_claim_in_a_segment_that_the_group_has_no_longer_is_given_back() {
+        let t = table_of(5, 5);
+        // Processes that begin in one segment each, and are put off the processor behind their claims.
+        let claimed: Vec<Xid> = (0..5).map(|process| t.claim_in_group(0, process).unwrap()).collect();
+        assert!(claimed.iter().zip(0..).all(|(xid, process)| t.holds(0, *xid, process)));
+        t.load_group(0, &Group { tablespace: 7, segments: 2, online: 2, first_sqn: 100, ..GROUP });
+        let loaded = Xid { sqn: 100, ..claimed[0] };
+        t.set_segment(1, Rdba(1), Rdba(2));
+        t.load(loaded, Loaded::Ended, Scn(5));
+        let holds: Vec<bool> = claimed.iter().zip(0..).map(|(xid, process)| t.holds(0, *xid, process)).collect();
+        assert_eq!(holds, [false, true, false, false, false]);
+        for (xid, process) in claimed.iter().zip(0..).filter(|(xid, _)| xid.usn != 2) {
+            t.give_back(*xid, process);
+            assert!(!t.is_active(*xid) && t.owner(*xid).is_none());
+        }
+        assert_eq!(
+            (counts(&t), t.entry(loaded).unwrap().word.load(Ordering::SeqCst)),
+            (vec![0, 1], word(100, 0, State::Free))
+        );
+        assert!(t.segments[2..5].iter().all(|s| s.open.load(Ordering::Relaxed) == 0));
+    }
+
+    #[test]
+    fn a_segment_made_while_the_instance_runs_says_nothing_of_transactions_that_had_its_number_before() {
+        let t = table_of(2, 2);
+        t.advance_scn(Scn(50));
+        t.set_opened(Scn(50));
+        let known = t.claim(0).unwrap();
+        let scn = commit(&t, known);
+        let unknown = Xid { usn: 2, slot: 0, sqn: 7 };
+        assert_eq!((t.fate(known), t.fate(unknown)), (Fate::Committed(scn), Fate::Before(Scn(50))));
+        t.advance_scn(Scn(900));
+        for (usn, slot) in [(known.usn, known.slot), (2, 0)] {
+            t.load(Xid { usn, slot, sqn: 100 }, Loaded::Ended, Scn(900));
+        }
+        assert_eq!((t.fate(known), t.fate(unknown)), (Fate::Before(scn), Fate::Before(Scn(50))));
+        let next = t.claim(0).unwrap();
+        commit(&t, next);
+        assert_eq!((t.fate(known), t.fate(unknown)), (Fate::Before(scn), Fate::Before(Scn(50))));
     }
 
     #[test]

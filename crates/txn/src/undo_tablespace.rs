@@ -20,8 +20,8 @@
 //! busy, follow it: one is formatted and named by the one before it in one change group. A start counts the segments that
 //! are named. One whose making was cut off before that group is named by none, and its extent stays out of use.
 //!
-//! The first segments of a tablespace are online: transactions begin in them. A transaction that finds those it looks
-//! at busy brings one more online; SMON takes those offline that were not needed for five minutes.
+//! The first segments of a tablespace are online: transactions begin in them. A transaction that finds all of
+//! them busy brings one more online; SMON takes those offline that were not needed for five minutes.
 
 use crate::segment::UNDO_OBJECT;
 use crate::table::{Group, Loaded, UNDO_TABLESPACES_MAX};
@@ -69,6 +69,20 @@ impl UndoSegment {
         }
     }
 }
+
+/// What SMON remembers of the undo segments from one round to the next.
+#[derive(Debug, Default)]
+pub struct UndoRounds {
+    /// The group that transactions began in, and by how much the count of open transactions of each of its segments was
+    /// off.
+    group: usize,
+    off: Vec<i64>,
+    /// Rounds to come in which no segment is made, because one could not be.
+    rests: u32,
+}
+
+/// Rounds of SMON in which no segment is made after one could not be: three minutes.
+const ROUNDS_TO_REST: u32 = 60;
 
 /// What the first segment of a tablespace says of them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,10 +186,26 @@ impl Transactions {
     /// the DD enqueue, which keeps the tablespace where it is.
     ///
     /// # Errors
-    /// Those of making a segment, ORA-30036 among them; the wish is forgotten, until a transaction has it again.
-    pub fn tend_undo_segments(&self, p: &Process) -> Result<u16> {
+    /// Those of making a segment, ORA-30036 among them. It is tried again after some minutes, if a transaction wants one
+    /// then.
+    pub fn tend_undo_segments(&self, p: &Process, rounds: &mut UndoRounds) -> Result<u16> {
         let group = self.table().current_group();
-        self.table().tend_online(group, self.undo_segments_least());
+        if std::mem::replace(&mut rounds.group, group) != group {
+            rounds.off.clear();
+        }
+        self.table().tend_online(group, self.undo_segments_least(), &mut rounds.off);
+        if rounds.rests > 0 {
+            rounds.rests -= 1;
+            return Ok(0);
+        }
+        let made = self.make_wanted_segments(p, group);
+        if made.is_err() {
+            rounds.rests = ROUNDS_TO_REST;
+        }
+        made
+    }
+
+    fn make_wanted_segments(&self, p: &Process, group: usize) -> Result<u16> {
         let wanted = self.table().segments_wanted(group);
         if wanted == 0 {
             return Ok(0);
