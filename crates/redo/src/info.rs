@@ -67,6 +67,7 @@ impl RedoLog {
 
     /// The size of a log file with which a log would be switched every twenty minutes, at the rate of the redo since
     /// the oldest log that is still there was begun; `None` while there is no redo of at least a minute.
+    /// Time in which the database was down counts, so the result is too low after a long stop.
     pub fn optimal_log_bytes(&self) -> Option<u64> {
         let used = self.logs().into_iter().filter(|log| log.sequence != 0);
         let oldest = used.min_by_key(|log| log.sequence)?;
