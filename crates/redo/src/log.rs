@@ -19,7 +19,7 @@
 //!
 //! | words | change | changed by |
 //! |---|---|---|
-//! | `head`, `announced`, `giving`, group entries | under `redo allocation`, in a section | reserve, announce, end of a log |
+//! | `head`, `announced`, `giving`, groups | under `redo allocation`, in a section | reserve, announce, end of a log |
 //! | `given` | the same | a process that reserves sets a bit; the writer takes the bits over |
 //! | `pending` of a line | set in that section; cleared with one store | its process, or PMON |
 //! | `written`, `writing`, `carried` | while `writer` is held | the writer; see the module `write` |

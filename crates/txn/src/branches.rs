@@ -1,33 +1,34 @@
-//! Branches of global transactions: transactions that live without a session.
+//! Branches of global transactions: transactions that exist without a session.
 //!
-//! A branch is known by its global identifier. While a session works in it, its transaction is that session's as any
-//! other. Between sessions, what a session keeps of its transaction lies in the branch's entry in the SGA, its TX and
-//! TM locks belong to the branch's holder (crate `enqueue`), and its entry in the transaction table has the owner
-//! [`NO_SESSION`], whose death nobody ever sees.
+//! A branch is identified by its global identifier. While a session is attached, its transaction is an ordinary
+//! transaction of that session. Between sessions, the session's state of the transaction lies in the branch's entry in
+//! the SGA, its TX and TM locks belong to the branch's holder (crate `enqueue`), and its entry in the transaction table
+//! has the owner [`NO_SESSION`], which never dies (T16).
 //!
-//! | state | owner | what it is | leaves it by |
+//! | state | owner | meaning | left by |
 //! |---|---|---|---|
 //! | FREE | | no branch | `start_branch` |
-//! | ATTACHED | the session | its transaction is the session's | `detach_branch`; the session's end or death rolls back |
-//! | IDLE | | waits for a session | `resume_branch`; `prepare_branch`, `commit_branch`, `rollback_branch`; its time limit |
-//! | ENDING | who ends it | is being prepared or ended | the same; death: PMON rolls back, or finds it ended or prepared |
+//! | ATTACHED | the session | its transaction is the session's | `detach_branch`; its end or death: rollback |
+//! | IDLE | | waits for a session | `resume_branch`; `prepare_branch`, `commit_branch`, `rollback_branch`; time limit |
+//! | ENDING | the process that ends it | being prepared or ended | the same; death: PMON rolls back or completes |
 //! | PREPARED | | waits for its outcome; survives the instance | `commit_branch`, `rollback_branch` |
 //! | FORCED COMMIT, FORCED ROLLBACK | | ended by COMMIT FORCE or ROLLBACK FORCE | `forget_branch` |
-//! | TIMED OUT | | was rolled back when its time had passed | the next who asks for it, or needs an entry |
+//! | TIMED OUT | | was rolled back after its time limit | the next request for it, or for an entry |
 //!
-//! A process that works on a branch holds the DX enqueue of its identifier in X, a session for as long as it is
-//! attached. So an identifier has one entry, and one process at a time changes it; its death is seen by the owner in
-//! the entry's word, which is set before anything else changes. An entry gets its identifier behind that, and loses it
-//! before it is FREE; who looks for one without the enqueue reads it as it was at one moment, or not at all. Also the
-//! entry of a branch that has timed out is freed under the enqueue of that branch only.
+//! A process that works on a branch holds the DX enqueue of its identifier in X, a session while it is attached. So an
+//! identifier has one entry, and one process at a time changes it. The owner in the entry's word, set before any other
+//! change, leads PMON to the branch of a dead process. An entry gets its identifier after that, and loses it before it
+//! is FREE; a reader without the enqueue sees the identifier of one moment, or none. The entry of a branch that has
+//! timed out is also freed only under the enqueue of that branch.
 //!
-//! A user may have as many branches as entries are free: whoever takes all that they may leaves half to the others, and
-//! these half of that. Without a session at work in them they may be half of the transactions that undo has room for.
+//! A user may have as many branches as there are free entries: a user that takes as many as possible leaves half of
+//! them to others, the next one half of the rest. Branches without a session at work in them may be half of the
+//! transactions that undo has room for.
 //!
-//! One group prepares a transaction: the slot in the undo header says it, and a record in the newest undo block
-//! keeps the identifier. Its redo is on disk before anybody is told. A start finds the slot, makes the branch anew and
-//! takes its locks. Before a prepared transaction is rolled back, its slot is made active again, so a rollback that was
-//! cut off is taken up as any other.
+//! One group prepares a transaction: it marks the slot in the undo header and writes a record with the identifier to
+//! the newest undo block. Its redo is on disk before the coordinator is told. A start finds the slot, makes the branch
+//! again and takes its locks. Before a prepared transaction is rolled back, its slot is made active again, so an
+//! interrupted rollback is continued as any other (T17).
 
 use crate::session::{Chain, TableHold};
 use crate::table::{NO_SESSION, State};
@@ -41,12 +42,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 
-/// The longest that a branch waits for a session, whatever its time limit.
+/// The longest time that a branch waits for a session, for any time limit.
 const LONGEST_S: u32 = 86_400;
 /// Bytes of the identifier of a global transaction, and of that of a branch in it.
 const PART_MAX: usize = 64;
 
-/// Sessions that can leave one branch with changed rows of temporary tables. Any more have lost them at once.
+/// Sessions that can leave one branch with changed rows of temporary tables. Further sessions lose those rows at once.
 const TEMPORARY_OWNERS: usize = 2;
 
 /// A session, in an entry: its serial number, and its process below it.
@@ -128,27 +129,27 @@ fn owner_of(word: u64) -> u32 {
 sga::sga_struct! {
     /// A branch.
     pub struct BranchEntry {
-        /// State, and the owner above it.
+        /// The state, and the owner above it.
         word: AtomicU64,
-        /// Odd while the entry has an identifier; each change is another one's, or none's.
+        /// Odd while the entry has an identifier; each change means another identifier or none.
         serial: AtomicU64,
         /// Format, and the lengths of the two parts.
         head: AtomicU64,
         id: [AtomicU64; 16],
         /// The local transaction; 0 before it has changed anything.
         xid: AtomicU64,
-        /// Seconds for which it may wait for a session, and until when: nanoseconds of the monotonic clock.
+        /// Seconds for which it may wait for a session, and the end of that time in nanoseconds of the monotonic clock.
         timeout_s: AtomicU64,
         deadline_ns: AtomicU64,
         user: AtomicU64,
-        /// Wall-clock nanoseconds since 1970 when it began, and when its state became what it is.
+        /// Wall-clock nanoseconds since 1970 of its beginning and of its last change of state.
         began_ns: AtomicU64,
         changed_ns: AtomicU64,
-        /// 1: it was found prepared at a start.
+        /// 1: found prepared at a start.
         in_doubt: AtomicU64,
         /// Isolation, and the flags of the session's transaction.
         terms: AtomicU64,
-        /// The SCN as of which all its statements read, plus one.
+        /// The SCN that all its statements read as of, plus one.
         held: AtomicU64,
         chain: [AtomicU64; 9],
         /// Sessions that have left it with changed rows of temporary tables.
@@ -156,7 +157,7 @@ sga::sga_struct! {
     }
 }
 
-/// Where the entries lie.
+/// The place of the entries.
 #[derive(Debug, Clone)]
 pub(crate) struct BranchesLayout(SgaSlice<BranchEntry>);
 
@@ -184,7 +185,7 @@ impl Branches {
         self.all().find(|(_, e)| e.head.load(Ordering::Relaxed) == head && e.id() == Some(*id))
     }
 
-    /// An entry that nobody uses.
+    /// Claims an unused entry.
     fn claim(&self, p: &Process) -> Option<(usize, &'static BranchEntry)> {
         let found = self.0.iter().enumerate().find(|(_, e)| {
             let (free, claimed) = (word(0, Free), word(p.number(), Ending));
@@ -195,7 +196,7 @@ impl Branches {
         found
     }
 
-    /// Whether the user may have one more.
+    /// Whether the user may have another branch.
     fn has_share(&self, user: u32, without_session: usize) -> bool {
         let (mut used, mut own, mut idle) = (0, 0, 0);
         for (_, e) in self.all() {
@@ -226,7 +227,7 @@ impl BranchEntry {
         self.word.store(word(owner, state), Ordering::SeqCst);
     }
 
-    /// By the owner in its word.
+    /// Frees the entry; called by its owner.
     fn free(&self) {
         if self.serial.load(Ordering::Relaxed) % 2 == 1 {
             self.serial.fetch_add(1, Ordering::SeqCst);
@@ -236,7 +237,7 @@ impl BranchEntry {
         self.set(0, Free);
     }
 
-    /// As it was at one moment; `None` for an entry without one, or with another one since then.
+    /// The identifier at one moment; `None` for an entry without one, or when it changed during the read.
     fn id(&self) -> Option<GlobalId> {
         let serial = self.serial.load(Ordering::Acquire);
         let id = self.id_now();
@@ -259,7 +260,7 @@ impl BranchEntry {
     }
 
     fn set_id(&self, id: &GlobalId, terms: &BranchTerms) {
-        // Behind the serial number that took the former one away, for who reads it meanwhile.
+        // After the serial number that removed the previous identifier: readers check it.
         std::sync::atomic::fence(Ordering::Release);
         self.head.store(id.head(), Ordering::Relaxed);
         for (to, from) in self.id.iter().zip(id.bytes.chunks_exact(8)) {
@@ -317,12 +318,12 @@ impl BranchEntry {
     }
 }
 
-/// The terms with which a branch begins.
+/// The parameters of a new branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BranchTerms {
     /// Seconds for which it may wait for a session.
     pub timeout_s: u32,
-    /// Number of the user who began it.
+    /// Number of the user that began it.
     pub user: u32,
 }
 
@@ -340,17 +341,17 @@ impl Branch {
         &self.id
     }
 
-    /// Number of the user who began it.
+    /// Number of the user that began it.
     pub fn user(&self) -> u32 {
         self.user
     }
 }
 
-/// Whose branch is asked for, and how long to wait for the process that is at work in it.
+/// The permitted owner of the requested branch, and the longest wait for the process at work in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub wait: Duration,
-    /// The user whose it must be, or ORA-01031; `None`: whose ever it is.
+    /// The user that must own it, or ORA-01031; `None`: any user.
     pub of: Option<u32>,
 }
 
@@ -363,9 +364,9 @@ impl From<Duration> for Asked {
 /// The answer of a branch to a prepare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vote {
-    /// It has changed nothing, and is no more.
+    /// It has changed nothing and has ended.
     ReadOnly,
-    /// It commits when it is told to.
+    /// It will commit on request.
     Prepared,
 }
 
@@ -381,12 +382,12 @@ pub struct BranchRow {
     /// Found prepared at a start.
     pub in_doubt: bool,
     pub timeout_s: u32,
-    /// Wall-clock nanoseconds since 1970 when it began, and when its state became what it is.
+    /// Wall-clock nanoseconds since 1970 of its beginning and of its last change of state.
     pub began_ns: u64,
     pub changed_ns: u64,
 }
 
-/// A branch that a process has taken to end it.
+/// A branch that a process has taken in order to end it.
 struct Taken {
     n: usize,
     entry: &'static BranchEntry,
@@ -395,11 +396,11 @@ struct Taken {
 }
 
 impl Transactions {
-    /// Begins a branch, with the session's transaction if that is open already. It waits without a session for no
-    /// longer than its time limit.
+    /// Begins a branch, with the session's transaction if that is open already. Without a session it waits no longer
+    /// than its time limit.
     ///
     /// # Errors
-    /// ORA-24757 when there is one with that identifier; ORA-02042 when there are too many, or too many of the user's.
+    /// ORA-24757 when the identifier is in use; ORA-02042 when there are too many branches, or too many of the user.
     pub fn start_branch(&self, p: &Process, id: &GlobalId, terms: &BranchTerms) -> Result<Branch> {
         let lock = match self.lock_id(p, id, Timeout::NoWait) {
             Err(EnqueueError::Busy) => return Err(Ora::new(24757)),
@@ -428,7 +429,7 @@ impl Transactions {
         }
     }
 
-    /// An entry for a branch of that identifier, whose enqueue the process has.
+    /// A new entry for that identifier, whose enqueue the process holds.
     fn new_entry(&self, p: &Process, id: &GlobalId, user: u32) -> Result<(usize, &'static BranchEntry)> {
         let table = self.table();
         let segments = table.group(table.current_group()).map_or(1, |g| g.segments);
@@ -445,8 +446,7 @@ impl Transactions {
         }
     }
 
-    /// Frees an entry that says only that its branch has timed out. Another one than that of `but`, whose enqueue the
-    /// process has.
+    /// Frees the entry of a branch that has timed out. Not that of `but`, whose enqueue the process holds.
     fn forget_timed_out(&self, p: &Process, but: &GlobalId) -> bool {
         self.branches().all().filter(|(_, e)| e.state() == TimedOut).any(|(_, e)| {
             let Some(id) = e.id().filter(|id| id.number() != but.number()) else { return false };
@@ -519,8 +519,8 @@ impl Transactions {
         }
     }
 
-    /// A transaction is about to be rolled back without the temporary rows that sessions have left in it, but for those
-    /// of `own`.
+    /// Notes that a transaction is about to be rolled back without the temporary rows that sessions other than `own`
+    /// have changed in it.
     pub(crate) fn lose_temporary(&self, xid: Xid, own: Option<&Process>) {
         for (_, e) in self.branches().all().filter(|(_, e)| e.xid() == Some(xid)) {
             let owners = e.temporary.iter().map(|owner| owner.load(Ordering::SeqCst));
@@ -530,18 +530,18 @@ impl Transactions {
         }
     }
 
-    /// How many transactions were rolled back without the process's temporary rows.
+    /// The number of transactions rolled back without the process's temporary rows.
     pub fn lost_count(&self, p: &Process) -> u64 {
         self.table().lost_count(p.number())
     }
 
-    /// Whether a branch's transaction, which has ended, was rolled back without the temporary rows that the process
-    /// had changed in it; `since`: the count when it left.
+    /// Whether a branch's transaction, which has ended, was rolled back without the temporary rows that the process had
+    /// changed in it. `since`: the count when the process left the branch.
     pub fn has_lost(&self, p: &Process, xid: Xid, since: u64) -> bool {
         self.table().has_lost(p.number(), xid, since)
     }
 
-    /// Leaves the branch: its transaction goes on without a session.
+    /// Leaves the branch: its transaction continues without a session.
     pub fn detach_branch(&self, p: &Process, t: &mut Txn, branch: Branch) {
         note_distributed(p, None);
         let entry = &self.branches().0[branch.n];
@@ -551,7 +551,7 @@ impl Transactions {
         entry.terms.store(terms, Ordering::Relaxed);
         entry.held.store(t.held.get().map_or(0, |scn| scn.0 + 1), Ordering::Relaxed);
         entry.put_chain(&t.chain);
-        // From here on a death leads PMON to the transaction by the branch, too.
+        // From here on PMON also finds the transaction by the branch of a dead process.
         entry.xid.store(t.xid.map_or(0, |xid| xid.to_bits()), Ordering::SeqCst);
         for kind in [EnqueueType::Tx, EnqueueType::Tm] {
             self.enqueues().hand_over(p, p.number(), holder, kind);
@@ -572,19 +572,18 @@ impl Transactions {
         t.reset();
     }
 
-    /// The session has ended the transaction of the branch that it is attached to, or gives it up without one.
+    /// The session has ended the transaction of the branch that it is attached to, or gives the branch up without one.
     pub fn drop_branch(&self, p: &Process, branch: Branch) {
         note_distributed(p, None);
         self.branches().0[branch.n].free();
         self.enqueues().release(p, branch.lock);
     }
 
-    /// Prepares a branch that no session is attached to: it survives the end of the instance from now on, and what it
-    /// has locked stays locked until its outcome is known. That its redo is on disk is waited for by
-    /// [`Transactions::sync_commits`].
+    /// Prepares a branch without an attached session: from now on it survives the end of the instance, and its locks
+    /// stay until its outcome is known. [`Transactions::sync_commits`] waits for its redo.
     ///
     /// # Errors
-    /// ORA-24756, ORA-24761; ORA-24768 when it is prepared already; those of changing undo: it is as it was.
+    /// ORA-24756, ORA-24761; ORA-24768 when it is prepared already; those of changing undo: the branch is unchanged.
     pub fn prepare_branch(&self, p: &Process, id: &GlobalId, asked: impl Into<Asked>) -> Result<Vote> {
         let taken = self.take(p, id, asked.into(), &[Idle], 24768)?;
         let mut t = self.take_over(p, &taken)?;
@@ -633,11 +632,11 @@ impl Transactions {
         Ok(end)
     }
 
-    /// Commits a branch that no session is attached to: a prepared one, or with `one_phase` one that is not.
+    /// Commits a branch without an attached session: a prepared one, or with `one_phase` one that is not prepared.
     ///
     /// # Errors
-    /// ORA-24756, ORA-24761, ORA-24764, ORA-24765; ORA-24768 when it is not prepared and must be; ORA-02053 behind the
-    /// commit when it was prepared and must not be; those of committing: it is as it was.
+    /// ORA-24756, ORA-24761, ORA-24764, ORA-24765; ORA-24768 when it is not prepared and must be; ORA-02053 after the
+    /// commit when it was prepared and must not be; those of committing: the branch is unchanged.
     pub fn commit_branch(
         &self,
         p: &Process,
@@ -655,17 +654,17 @@ impl Transactions {
         if one_phase && taken.was == Prepared { Err(Ora::with(2053, &[&name])) } else { Ok(()) }
     }
 
-    /// Rolls back a branch that no session is attached to.
+    /// Rolls back a branch without an attached session.
     ///
     /// # Errors
-    /// ORA-24756, ORA-24764, ORA-24765; those of rolling back: PMON goes on with it.
+    /// ORA-24756, ORA-24764, ORA-24765; those of rolling back: PMON continues it.
     pub fn rollback_branch(&self, p: &Process, id: &GlobalId, asked: impl Into<Asked>) -> Result<()> {
         self.rollback_branch_and(p, id, asked, &[])
     }
 
-    /// As [`Transactions::rollback_branch`], by a session that has changed rows of temporary tables in it: `own` are
-    /// these tables and their indexes, with the numbers of their segments, in so far as these are what they were. The
-    /// rows are as they were before.
+    /// As [`Transactions::rollback_branch`], by a session that has changed rows of temporary tables in it. `own` are
+    /// these tables and their indexes, with the numbers of their segments, as far as they still exist unchanged. Their
+    /// rows are rolled back.
     ///
     /// # Errors
     /// As [`Transactions::rollback_branch`].
@@ -687,7 +686,7 @@ impl Transactions {
 
     fn roll_back_taken(&self, p: &Process, taken: &Taken, own: &[ObjectId]) -> Result<()> {
         let mut t = self.take_over(p, taken)?;
-        // A table's number says nothing of which session's rows they are.
+        // A table's number does not identify the session whose rows it has.
         let is_anothers = |owner: &AtomicU64| ![0, session_word(p)].contains(&owner.load(Ordering::SeqCst));
         if !taken.entry.temporary.iter().any(is_anothers) {
             t.temporary.extend_from_slice(own);
@@ -703,7 +702,7 @@ impl Transactions {
             os::crash::point("branch-not-prepared");
         }
         if let Err(e) = self.rollback(p, &mut t) {
-            // It belongs to nobody, and PMON tries again.
+            // The transaction has no owner, and PMON tries again.
             if let Some(entry) = t.xid.and_then(|xid| self.table().entry(xid)) {
                 entry.disown(State::Active);
             }
@@ -737,7 +736,7 @@ impl Transactions {
         let id = found.and_then(|(_, e)| e.id()).ok_or_else(none)?;
         let taken = self.take(p, &id, Duration::from_secs(1).into(), &[Prepared], 2058).map_err(|_| none())?;
         if taken.entry.xid() != Some(xid) {
-            // Another one of that identifier since then.
+            // The entry has another branch of that identifier now.
             self.leave(p, &taken, 0, Prepared);
             return Err(none());
         }
@@ -779,14 +778,14 @@ impl Transactions {
         self.branch_rows().into_iter().find(|row| row.id == *id)
     }
 
-    /// Rolls back the branches whose time without a session has passed, by PMON; with `all`, when the instance is to
-    /// end, every one that is not prepared.
+    /// Rolls back the branches whose time without a session has passed, by PMON; with `all`, at the end of the
+    /// instance, every branch that is not prepared.
     pub fn end_idle_branches(&self, p: &Process, all: bool) {
         let now = os::clock::now_ns();
         let is_due = |e: &BranchEntry| e.state() == Idle && (all || e.deadline_ns.load(Ordering::Relaxed) <= now);
         for (_, e) in self.branches().all().filter(|(_, e)| is_due(e)) {
             let Some(id) = e.id() else { continue };
-            // The process that holds it now works on it.
+            // A process that holds it now is working on it.
             let Ok(taken) = self.take(p, &id, Duration::ZERO.into(), &[Idle], 24756) else { continue };
             if !is_due_now(taken.entry, all) {
                 self.leave(p, &taken, 0, Idle);
@@ -796,7 +795,7 @@ impl Transactions {
         }
     }
 
-    /// ORA-01591 for who would wait for a transaction that was found prepared at a start.
+    /// ORA-01591 for a process that would wait for a transaction found prepared at a start.
     pub(crate) fn refuse_in_doubt(&self, holder: Xid) -> Result<()> {
         if self.table().owner(holder) != Some(NO_SESSION) {
             return Ok(());
@@ -808,8 +807,7 @@ impl Transactions {
         }
     }
 
-    /// ORA-01591 where a prepared transaction that was found at a start has locked the table: nobody knows for how
-    /// long.
+    /// ORA-01591 where a prepared transaction found at a start has locked the table: the wait could last without limit.
     ///
     /// # Errors
     /// ORA-01591.
@@ -818,7 +816,7 @@ impl Transactions {
             let (word, xid) = (e.word.load(Ordering::Acquire), e.xid());
             let Some((holder, xid)) = self.enqueues().holder(n).zip(xid) else { continue };
             let locks = self.enqueues().locks_of(holder, EnqueueType::Tm);
-            // The session that ends it changes the word before the locks.
+            // A session that ends it changes the word before the locks.
             let is_still = e.word.load(Ordering::SeqCst) == word && BranchState::of(word) == Prepared;
             if is_still && locks.iter().any(|lock| lock.id1 == u64::from(object.0)) {
                 return Err(Ora::with(1591, &[&local_name(xid)]));
@@ -827,15 +825,15 @@ impl Transactions {
         Ok(())
     }
 
-    /// ORA-00060 for a session in a branch that would wait for another branch of the same global transaction: that one
-    /// ends behind this one's vote.
+    /// ORA-00060 for a session in a branch that would wait for another branch of the same global transaction: that
+    /// branch ends only after this one votes.
     pub(crate) fn refuse_own_global(&self, p: &Process, holder: Xid) -> Result<()> {
         if !is_distributed(p) {
             return Ok(());
         }
         let own = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == p.number();
         let id = self.branches().all().find(|(_, e)| own(e)).and_then(|(_, e)| e.id());
-        // Work of the other session beside its branch ends by itself.
+        // Work of the other session outside its branch ends by itself.
         let owner =
             self.table().owner(holder).filter(|_| self.table().entry(holder).is_some_and(|e| !e.is_autonomous()));
         let is_of_holder = |e: &BranchEntry| match owner {
@@ -850,7 +848,7 @@ impl Transactions {
         }
     }
 
-    /// The branches in which a dead process was at work. Their transactions are its own now.
+    /// The branches in which a dead process was at work. It owns their transactions now.
     pub(crate) fn branches_of_dead(&self, dead: u32) -> Vec<usize> {
         let is_its = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == dead;
         let found: Vec<_> = self.branches().all().filter(|(_, e)| is_its(e)).collect();
@@ -864,7 +862,7 @@ impl Transactions {
         found.into_iter().map(|(n, _)| n).collect()
     }
 
-    /// Settles those branches, now that their transactions have ended or were found prepared.
+    /// Settles those branches, after their transactions have ended or were found prepared.
     pub(crate) fn settle_branches(&self, p: &Process, dead: u32, all: &[usize]) {
         for n in all {
             let entry = &self.branches().0[*n];
@@ -882,8 +880,8 @@ impl Transactions {
         }
     }
 
-    /// Makes the branches of transactions that were found prepared at a start, with their locks. What cannot be read is
-    /// tried again later: nobody ends it before.
+    /// Makes the branches of transactions found prepared at a start, with their locks. What cannot be read is tried
+    /// again later; such a transaction is not ended before.
     pub(crate) fn adopt_prepared(&self, p: &Process) {
         let known = |xid: Xid| self.branches().all().any(|(_, e)| e.xid() == Some(xid));
         let found = self.table().busy().filter(|(xid, owner, ..)| *owner == NO_SESSION && !known(*xid));
@@ -928,7 +926,7 @@ impl Transactions {
         self.enqueues().get(p, EnqueueType::Dx, id.number(), 0, LockMode::Exclusive, wait)
     }
 
-    /// Takes a branch in one of the states for this process, or says why not; `else_error` when it is in another one.
+    /// Takes a branch in one of the states for this process; `else_error` is the error for another state.
     fn take(&self, p: &Process, id: &GlobalId, asked: Asked, states: &[BranchState], else_error: u32) -> Result<Taken> {
         let lock = self.lock_id(p, id, Timeout::After(asked.wait)).map_err(waited)?;
         let found = self.branches().find(id);
@@ -940,7 +938,7 @@ impl Transactions {
             Some(TimedOut) => 24761,
             Some(ForcedCommit) => 24764,
             Some(ForcedRollback) => 24765,
-            // To be forgotten: not before it is ended, in either way.
+            // FORGET requires that the branch has ended, by COMMIT FORCE or ROLLBACK FORCE.
             Some(Prepared) if else_error == 24769 => 24770,
             Some(_) => else_error,
         };
@@ -973,7 +971,7 @@ impl Transactions {
         self.enqueues().release(p, taken.lock);
     }
 
-    /// The transaction of a taken branch, for this process to end: its locks stay with the holder.
+    /// The transaction of a taken branch, for this process to end. Its locks stay with the holder.
     fn take_over(&self, p: &Process, taken: &Taken) -> Result<Txn> {
         let mut t = Txn::new();
         t.foreign = true;
@@ -988,7 +986,7 @@ impl Transactions {
         Ok(t)
     }
 
-    /// A taken branch is what it was before.
+    /// Restores the previous state of a taken branch.
     fn give_back(&self, p: &Process, taken: &Taken) {
         if let Some(e) = taken.entry.xid().and_then(|xid| self.table().entry(xid)) {
             e.own(NO_SESSION);
@@ -1014,7 +1012,7 @@ fn is_due_now(e: &BranchEntry, all: bool) -> bool {
     all || e.deadline_ns.load(Ordering::Relaxed) <= os::clock::now_ns()
 }
 
-/// The session has come into a branch, or has left it.
+/// Notes in the session that it has entered or left a branch.
 fn note_distributed(p: &Process, id: Option<&GlobalId>) {
     let is = id.is_some_and(|id| id.format != SESSIONLESS);
     p.session().distributed.store(is.into(), Ordering::Relaxed);
@@ -1025,7 +1023,7 @@ pub(crate) fn is_distributed(p: &Process) -> bool {
     p.session().distributed.load(Ordering::Relaxed) != 0
 }
 
-/// Somebody else is attached to the branch, or at work in it.
+/// The error of a wait for another session that is attached to the branch, or at work in it.
 fn waited(e: EnqueueError) -> Ora {
     match e {
         EnqueueError::TimedOut | EnqueueError::Busy => Ora::new(2049),
@@ -1038,7 +1036,7 @@ fn local_name(xid: Xid) -> String {
     format!("{}.{}.{}", xid.usn, xid.slot, xid.sqn)
 }
 
-/// In the terms of an entry.
+/// Flags in the terms of an entry, above the isolation in bits 0 to 7. `TERMS`: the entry has terms.
 const TERMS: u64 = 1 << 8;
 const SET: u64 = 1 << 9;
 const LOCKED: u64 = 1 << 10;
@@ -1059,7 +1057,7 @@ fn isolation_of(terms: u64) -> Isolation {
     }
 }
 
-/// The first bytes of the record of a prepared transaction, and of a record of the tables that it has locked.
+/// The first bytes of the record of a prepared transaction, and of a record of its locked tables.
 const PREPARED_MARK: [u8; 4] = *b"2PC2";
 const LOCKS_MARK: [u8; 4] = *b"2PCL";
 /// Tables in one record. It fits into the smallest block.
@@ -1070,12 +1068,12 @@ struct Prepared2pc {
     id: GlobalId,
     terms: BranchTerms,
     prepared_ns: u64,
-    /// Records before it that list what is locked.
+    /// The number of earlier records that list locks.
     lists: u32,
 }
 
 /// The record of a prepared transaction: the mark, the format u32, lengths of the parts u8 each, user u32, time limit
-/// u32, wall-clock nanoseconds u64, number of records of locks before it u32, the parts.
+/// u32, wall-clock nanoseconds u64, number of earlier records of locks u32, the parts.
 fn encode_prepared(id: &GlobalId, entry: &BranchEntry, lists: u32) -> Vec<u8> {
     let mut out = PREPARED_MARK.to_vec();
     out.extend_from_slice(&id.format.to_le_bytes());
@@ -1104,7 +1102,7 @@ fn decode_prepared(bytes: &[u8]) -> Option<Prepared2pc> {
     Some(Prepared2pc { id, terms, prepared_ns: u64::from_le_bytes(*at), lists: u32::from_le_bytes(*lists) })
 }
 
-/// Table locks: the mark, and of each the object u32 and the mode's number u8.
+/// Table locks: the mark, and for each the object u32 and the mode's number u8.
 fn encode_locks(locks: &[OwnedLock]) -> Vec<u8> {
     let mut out = LOCKS_MARK.to_vec();
     for lock in locks {

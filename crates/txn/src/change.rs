@@ -1,8 +1,7 @@
-//! A change group by a transaction: every block change in it comes with its undo record.
+//! A change group of a transaction: every block change in it comes with its undo record (T1).
 //!
-//! Room for the undo is made before the group is opened, in a group of its own, so that this one pins data blocks and
-//! then the transaction's newest undo block, nothing else. Every data block is pinned before the first
-//! [`Change::change`].
+//! Room for the undo is made in a separate group before this one is opened, so that this one pins only data blocks and
+//! then the transaction's newest undo block. Every data block is pinned before the first [`Change::change`].
 
 use crate::session::Chain;
 use crate::undo::{RECORD_ENTRY, RECORD_HEAD, UndoRecord, encode_record, op};
@@ -14,27 +13,28 @@ use redo::Layer;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
-/// What [`Change::itl`] found.
+/// The result of [`Change::itl`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItlGet {
     /// Number of this transaction's entry in the block.
     Got(u8),
-    /// No entry is free and the block cannot take another: drop the group, wait for this transaction, and start again.
+    /// No entry is free and the block has no room for another: drop the group, wait for this transaction, and start
+    /// again.
     Full(Xid),
 }
 
-/// A change group by a transaction. Dropping it without [`Change::commit`] leaves nothing behind.
+/// A change group of a transaction. Dropping it without [`Change::commit`] has no effect on blocks.
 pub struct Change<'a> {
     txns: &'a Transactions,
     p: &'a Process,
     t: &'a mut Txn,
     xid: Xid,
     group: ChangeGroup<'a>,
-    /// The transaction's chain as it will be when the group is published.
+    /// The transaction's chain as it will be after publication.
     chain: Chain,
     undo_block: Option<BlockRef>,
     changed: Vec<(Rdba, u8)>,
-    /// Entries taken in this group, as their last owners left them.
+    /// Entries taken in this group, with their previous contents.
     taken: Vec<(Rdba, u8, Itl)>,
     record: Vec<u8>,
 }
@@ -81,11 +81,11 @@ impl<'a> Change<'a> {
         Data::new(self.group.block(b))
     }
 
-    /// Finds, takes or adds this transaction's entry in a data block. Entries of transactions that have committed are
-    /// cleaned out on the way, so that their room and locks are free to use.
+    /// Finds, takes or adds this transaction's entry in a data block. First cleans out the entries of committed
+    /// transactions, so that their room and locks become free.
     ///
     /// # Errors
-    /// ORA-08177 in a serializable transaction when every entry that could be taken is of a later commit and none can
+    /// ORA-08177 in a serializable transaction when every entry that could be taken has a later commit SCN and none can
     /// be added.
     pub fn itl(&mut self, b: BlockRef) -> Result<ItlGet> {
         self.clean_out(b)?;
@@ -95,8 +95,8 @@ impl<'a> Change<'a> {
             return Ok(ItlGet::Got(n));
         }
         let unused = all().find(|(_, itl)| itl.is_unused());
-        // What a transaction must not see that reads as of its beginning stays reachable through its own entry's
-        // neighbours: it never takes the entry of one that committed since, since readers stop at its own changes.
+        // A serializable transaction never takes the entry of a transaction that committed after its snapshot (T15):
+        // its readers stop at its own changes, and could no longer reach that commit through the entry's undo.
         let limit = self.serial_scn().unwrap_or(Scn::MAX);
         let may_go = |itl: &Itl| itl.is_committed() && itl.scn <= limit;
         let oldest = || all().filter(|(_, itl)| may_go(itl)).min_by_key(|(_, itl)| itl.scn);
@@ -145,8 +145,8 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// The transaction, other than this one and not ended, that holds entry `itl` of the block: it has locked what
-    /// carries the entry's number.
+    /// The active transaction, other than this one, that holds entry `itl` of the block and so has locked the rows with
+    /// that lock byte.
     pub fn itl_holder(&self, b: BlockRef, itl: u8) -> Option<Xid> {
         let entry = self.data(b).itl(itl)?;
         let held = !entry.is_unused() && !entry.is_committed() && entry.xid != self.xid;
@@ -206,7 +206,8 @@ impl<'a> Change<'a> {
         })
     }
 
-    /// The entry as a roll back of the coming change must leave it. An entry just taken goes back to its last owner.
+    /// The content that a rollback of the coming change must restore in the entry. An entry just taken goes back to its
+    /// previous owner.
     fn before(&self, b: BlockRef, n: u8) -> Result<Itl> {
         let own = self.data(b).itl(n).filter(|itl| itl.xid == self.xid);
         let now = own.ok_or_else(|| Ora::internal("a change through an entry that was not taken"))?;
@@ -241,7 +242,7 @@ impl<'a> Change<'a> {
         done?;
         self.p.count(Stat::UndoChangeVectorSize, bytes as u64);
         self.chain.block_records += 1;
-        // The last record may use the room that is always kept for its directory entry.
+        // The last record may use the bytes that are otherwise reserved for its directory entry.
         self.chain.free_bytes = self.chain.free_bytes.saturating_sub(bytes + RECORD_ENTRY);
         self.chain.newest = uba;
         self.chain.records += 1;
@@ -249,10 +250,10 @@ impl<'a> Change<'a> {
         Ok(uba)
     }
 
-    /// Publishes the group: all its changes at once, or, when the process dies first, none.
+    /// Publishes the group: all its changes at once, or none when the process dies before.
     ///
     /// # Errors
-    /// The redo cannot be taken: nothing has changed.
+    /// The redo cannot be accepted: nothing has changed.
     pub fn commit(self) -> Result<()> {
         let Change { txns, t, xid, group, chain, changed, .. } = self;
         group.commit(txns.current_scn())?;

@@ -1,17 +1,17 @@
-//! Rolling back what can be rolled back: blocks of files that are away wait for their file.
+//! Deferred rollback: records of blocks whose files are away wait for the file (T9).
 //!
-//! A rollback reverses a transaction's records newest first. One whose block is in a file that is offline, or missing,
-//! is passed over, and the transaction belongs to nobody until the file is there again: PMON then begins anew with the
-//! record that was passed over. What was undone behind it is marked in its record, in the group that undid it, so that
-//! it is not undone twice.
+//! A rollback reverses a transaction's records newest first. A record whose block is in an offline or missing file is
+//! skipped, and the transaction has no owner until the file is back: PMON then starts again at the skipped record.
+//! Records that were undone after a skipped one are marked, in the group that undoes them, so that they are not undone
+//! twice.
 //!
-//! Records of one block, and of one index, must be undone in their order. So a pass knows from its beginning which
-//! files are away, whatever comes back meanwhile, and an index of which one leaf was away is passed over as a whole
-//! from there on.
+//! Records of one block, and of one index, must be undone in their order. So a pass determines at its beginning which
+//! files are away and ignores files that come back during it. When a leaf of an index is away, the pass skips the whole
+//! index from there on.
 //!
-//! Locks of tables do not last that long: when the file comes back, a table may have been dropped and its blocks may be
-//! another's. A block of which the record's entry is not the transaction's is left alone, and so is an index whose root
-//! is not its own.
+//! Table locks do not last as long: when the file comes back, a table may have been dropped and its blocks reused. A
+//! block whose entry does not belong to the record's transaction is left alone, and so is an index whose root belongs
+//! to another one.
 
 use crate::Transactions;
 use crate::undo::UndoRecord;
@@ -22,21 +22,21 @@ use process::Process;
 use redo::Layer;
 use types::{ObjectId, Ora, Result, Xid};
 
-/// Whether an error says that a file is away.
+/// Whether an error means that a file is away.
 pub(crate) fn is_away(e: &Ora) -> bool {
     e.is(376) || e.is(1157)
 }
 
 /// One walk over a transaction's records.
 pub(crate) struct Pass {
-    /// The process that made the records has died, or waits for them no longer.
+    /// The process that made the records has died, or has given the transaction up.
     is_orphans: bool,
     /// Files that were away when it began.
     away: Vec<u32>,
-    /// Indexes with a leaf that was.
+    /// Indexes with a leaf in such a file.
     objects: Vec<ObjectId>,
     control: Option<ControlFile>,
-    /// A record was passed over.
+    /// A record was skipped.
     pub passed: bool,
 }
 
@@ -46,20 +46,20 @@ impl Pass {
         Pass { is_orphans, away: files.away(), objects: Vec::new(), control, passed: false }
     }
 
-    /// Passes a record over that waits for a file.
+    /// Skips a record that waits for a file; true when it did.
     pub fn passes_over(&mut self, rec: &UndoRecord<'_>) -> bool {
         let waits = self.away.contains(&rec.rdba.file()) || self.objects.contains(&rec.object);
         self.passed |= waits;
         waits
     }
 
-    /// Passes a record over because some block that it needs was away.
+    /// Skips a record because a block that it needs was away.
     pub fn pass_over(&mut self, rec: &UndoRecord<'_>) {
         self.objects.push(rec.object);
         self.passed = true;
     }
 
-    /// Whether the database still has the file that the record speaks of; one that was made later may have its number.
+    /// Whether the database still has the file of the record. A newer file may have the same number.
     pub fn is_listed(&self, files: &DataFiles, rec: &UndoRecord<'_>) -> bool {
         let is_later = |c: &ControlFile| c.file(rec.rdba.file()).is_some_and(|f| f.created_scn > rec.scn);
         let is_known = rec.scn.0 > 0;
@@ -67,7 +67,7 @@ impl Pass {
             || files.is_present(rec.rdba.file()) && !(is_known && self.control.as_ref().is_some_and(is_later))
     }
 
-    /// Whether what the record changed is gone: with its file, or with its index.
+    /// Whether the changed object is gone: with its file, or with its index.
     pub fn is_gone(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<bool> {
         if !self.is_listed(txns.cache().files(), rec) {
             return Ok(true);
@@ -79,7 +79,8 @@ impl Pass {
         Ok(object != rec.object)
     }
 
-    /// Whether the block is another's by now: an entry stays its transaction's until all its changes there are undone.
+    /// Whether the block has been reused: an entry stays with its transaction until all its changes in the block are
+    /// undone.
     pub fn is_anothers(&self, g: &ChangeGroup<'_>, b: BlockRef, rec: &UndoRecord<'_>) -> bool {
         let is_own = |xid: Xid| xid == rec.xid;
         self.is_orphans && !Data::new(g.block(b)).itl(rec.itl).is_some_and(|itl| is_own(itl.xid))
@@ -87,7 +88,7 @@ impl Pass {
 }
 
 impl Transactions {
-    /// Notes that a transaction waits for files that were away when `files_returned` had come back.
+    /// Notes that a transaction waits for files, with the count of returned files at that time.
     pub(crate) fn wait_for_files(&self, xid: Xid, files_returned: u64) {
         if let Ok(mut waiting) = self.waiting().lock() {
             waiting.retain(|(of, _)| *of != xid);
@@ -95,7 +96,7 @@ impl Transactions {
         }
     }
 
-    /// Whether a transaction waits for files, and none has come back since it was tried.
+    /// Whether a transaction waits for files, and no file has come back since it was tried.
     pub(crate) fn waits_for_files(&self, xid: Xid) -> bool {
         let now = self.cache().files().returns();
         self.waiting().lock().is_ok_and(|mut waiting| {

@@ -1,4 +1,4 @@
-//! How transactions end: commit, rollback, and the rollback of those whose process or instance died.
+//! The ends of transactions: commit, rollback, and rollback after the death of a process or instance.
 
 use crate::deferred::{Pass, is_away};
 use crate::read::has_rows;
@@ -18,24 +18,25 @@ use wait::Stat;
 pub trait CommitHook {
     /// Runs before the transaction becomes visible. An error keeps the transaction open.
     fn before_visible(&self, p: &Process, objects: &[ObjectId]) -> Result<()>;
-    /// Runs once the transaction is committed at `scn`; or has failed to, with an SCN that is not below any of its own.
+    /// Runs when the transaction is committed at `scn`, or when the commit has failed, with an SCN at or above all of
+    /// its own.
     fn after(&self, p: &Process, scn: Scn, objects: &[ObjectId]);
 }
 
-/// Whose transaction is rolled back.
+/// The owner of the transaction that is rolled back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner<'a> {
     /// The process that rolls back.
     Alive,
-    /// The process that rolls back, for another one that was attached to the branch before; its own are the temporary
-    /// rows and entries of these objects.
+    /// The process that rolls back, for another one that was attached to the branch before. Of temporary rows and
+    /// entries, those of these objects are its own.
     Other(&'a [ObjectId]),
-    /// A process that has died.
+    /// A dead process.
     Dead,
 }
 
 impl Owner<'_> {
-    /// Whether a temporary row or entry of that object can be put back.
+    /// Whether a temporary row or entry of that object can be restored.
     fn has_temporary(self, object: ObjectId) -> bool {
         match self {
             Owner::Alive => true,
@@ -45,7 +46,7 @@ impl Owner<'_> {
     }
 }
 
-/// A commit that nobody wants to hear of.
+/// A hook that does nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHook;
 
@@ -56,36 +57,36 @@ impl CommitHook for NoHook {
     fn after(&self, _p: &Process, _scn: Scn, _objects: &[ObjectId]) {}
 }
 
-/// How a layer reverses its own changes. `op` and `data` of the record are the layer's own.
+/// The undo functions of a layer. `op` and `data` of the record are the layer's own.
 ///
-/// A layer whose undo is physical within one block (`heap`, `cluster`) needs none: the record's (layer, op, data) is
-/// then a change vector for the block itself. A layer whose rows move between blocks (`btree`) registers one of these.
+/// A layer whose undo is physical within one block (`heap`, `cluster`) registers none: the record's (layer, op, data)
+/// is then a change vector for the block itself. A layer whose rows move between blocks (`btree`) registers one.
 pub trait UndoLayer: Send + Sync {
-    /// Reverses the change in a private image of block `rec.rdba`, for a consistent get. The caller puts back the
-    /// interested-transaction entry. Work that is no longer in this block is skipped.
+    /// Reverses the change in a private image of block `rec.rdba`, for a consistent get. The caller restores the
+    /// interested-transaction entry. Changes that are no longer in this block are skipped.
     fn undo_image(&self, image: &mut [u8], rec: &UndoRecord<'_>) -> Result<()>;
-    /// Does, before the group of a rollback is opened, what that group has no room for. It may be done more than once.
+    /// Does work, before the group of a rollback is opened, for which that group has no room. May be repeated.
     fn prepare(&self, _txns: &Transactions, _p: &Process, _rec: &UndoRecord<'_>) -> Result<()> {
         Ok(())
     }
     /// Reverses the change for a rollback: finds the block where the change now lies, changes it through `undo`, and
-    /// puts back the entry there with [`Rollback::restore_itl`] when it is still this record's.
+    /// restores the entry there with [`Rollback::restore_itl`] when it is still this record's.
     fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()>;
 }
 
-/// The change group of one rolled back undo record: the layer adds its compensating changes, and the record is retired
-/// in it.
+/// The change group that rolls back one undo record: the layer adds its compensating changes, and the record is retired
+/// in the same group.
 pub struct Rollback<'a> {
     group: ChangeGroup<'a>,
 }
 
 impl<'a> Rollback<'a> {
-    /// The group the compensating changes go into.
+    /// The group for the compensating changes.
     pub fn group(&mut self) -> &mut ChangeGroup<'a> {
         &mut self.group
     }
 
-    /// Puts back the interested-transaction entry that `rec` had changed, in block `b`.
+    /// Restores the interested-transaction entry that `rec` had changed, in block `b`.
     pub fn restore_itl(&mut self, b: BlockRef, rec: &UndoRecord<'_>) -> Result<()> {
         let mut cv = vec![rec.itl];
         put_itl(&mut cv, &rec.itl_before);
@@ -99,12 +100,12 @@ impl<'a> Rollback<'a> {
 }
 
 impl Transactions {
-    /// Commits. Nothing happens when nothing was changed.
+    /// Commits. No effect when nothing was changed.
     ///
-    /// The commit point is the redo record with which the undo header says that the transaction has ended. Only behind
-    /// it is the commit visible, so that the record of whoever depends on it comes later in the redo. The blocks
-    /// changed and the locks follow. That the record is on disk is waited for by [`Transactions::sync_commits`], before
-    /// anybody is told.
+    /// The commit point is the redo record that ends the transaction in its undo header. Only after it is the commit
+    /// visible, so that records of dependent transactions come later in the redo (T4). Then the changed blocks are
+    /// cleaned out and the locks released. [`Transactions::sync_commits`] waits until the record is on disk, before a
+    /// client is told.
     ///
     /// # Errors
     /// Those of `before_visible`, and those of changing the undo header: the transaction is still open.
@@ -137,11 +138,11 @@ impl Transactions {
         Ok(scn)
     }
 
-    /// Waits until the commits that the process has made since the last call are on disk (`log file sync`). To be
-    /// called before anybody is told of them; at the end of a call is early enough.
+    /// Waits until the commits that the process has made since the last call are on disk (`log file sync`). Called
+    /// before a client is told of them; the end of a call is early enough.
     ///
     /// # Errors
-    /// The redo cannot be written: nobody knows whether the commits will be there after a restart.
+    /// The redo cannot be written: it is unknown whether the commits will exist after a restart.
     pub fn sync_commits(&self, p: &Process) -> Result<()> {
         self.cache().redo().sync_commits(p)
     }
@@ -150,8 +151,8 @@ impl Transactions {
         self.table().entry(xid).expect("a transaction has an entry in the transaction table")
     }
 
-    /// Rolls the whole transaction back and ends it. What is in files that are away is rolled back by PMON when they
-    /// are back; until then it is as if it were.
+    /// Rolls the whole transaction back and ends it. Changes in files that are away are rolled back by PMON when the
+    /// files are back; until then the transaction counts as active.
     ///
     /// # Errors
     /// Those of reading undo and of changing blocks.
@@ -184,17 +185,17 @@ impl Transactions {
         Ok(())
     }
 
-    /// The present position: for SAVEPOINT, and at the start of a statement that must be atomic.
+    /// The present position: for SAVEPOINT, and for the start of an atomic statement.
     pub fn savepoint(&self, t: &Txn) -> Savepoint {
         Savepoint { xid: t.xid, at: t.chain.newest, tables: t.tables.len(), point: t.point() }
     }
 
-    /// Undoes what the transaction did since `to`. Row locks taken since are released; table locks and the transaction
+    /// Undoes the transaction's changes since `to`. Row locks taken since are released; table locks and the transaction
     /// stay.
     ///
     /// # Errors
-    /// ORA-01086 when `to` belongs to another transaction. ORA-02091 when some of it is in a file that is away: a part
-    /// of a transaction cannot wait for it, so the whole transaction was rolled back.
+    /// ORA-01086 when `to` belongs to another transaction. ORA-02091 when a change since is in a file that is away: a
+    /// partial rollback cannot be deferred, so the whole transaction was rolled back.
     pub fn rollback_to(&self, p: &Process, t: &mut Txn, to: &Savepoint) -> Result<()> {
         let Some(xid) = t.xid else { return Ok(()) };
         let stop = match to.xid {
@@ -211,9 +212,8 @@ impl Transactions {
         }
     }
 
-    /// Takes back what a failed call has done: rolls back to `start`, where the call began. When the call has ended
-    /// that transaction itself and begun another one, all of the new one goes; of a branch that it has come into, what
-    /// it did there.
+    /// Rolls back a failed call to `start`, its beginning. When the call itself has ended that transaction and begun
+    /// another one, the whole new one is rolled back; in a branch that the call has entered, its changes there.
     ///
     /// # Errors
     /// Those of reading undo.
@@ -235,8 +235,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Reverses all of the transaction's records, newest first, but those that wait for a file; false when there are
-    /// any. The chain then ends with the newest of them.
+    /// Reverses all of the transaction's records, newest first, except those that wait for a file; false when there are
+    /// such records. The chain then ends with the newest of them.
     fn undo_all(&self, p: &Process, xid: Xid, chain: &mut Chain, owner: Owner<'_>) -> Result<bool> {
         self.forget_images();
         let (mut bytes, mut at) = (Vec::new(), chain.newest);
@@ -276,7 +276,7 @@ impl Transactions {
         p.count(Stat::RollbackChangesUndoRecordsApplied, 1);
     }
 
-    /// Reads an undo record of the transaction, and whether it was undone out of turn.
+    /// Reads an undo record of the transaction, and whether it is marked as undone.
     pub(crate) fn read_own<'b>(
         &self,
         p: &Process,
@@ -295,7 +295,7 @@ impl Transactions {
         Ok((rec, is_undone(bytes)))
     }
 
-    /// Reverses one record. A rollback is not to be broken off: it gives way to other groups as often as need be.
+    /// Reverses one record. A rollback must not fail for contention: it gives way to other groups as often as needed.
     fn undo_patiently(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner<'_>, pass: &Pass) -> Result<()> {
         let mut attempt = 0u64;
         while let Err(e) = self.undo_one(p, rec, owner, pass) {
@@ -308,10 +308,10 @@ impl Transactions {
         Ok(())
     }
 
-    /// Reverses one record and retires it, or behind one that was passed over marks it, in one group.
+    /// Reverses one record and retires it, or marks it after a skipped record, in one group.
     fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner<'_>, pass: &Pass) -> Result<()> {
         let layer = self.undo_layer(rec.layer);
-        // Temporary rows are gone with the process whose they were, or with the instance.
+        // Temporary rows are gone with their process, or with the instance (T8).
         let temporary = self.cache().files().is_temporary(rec.rdba.file());
         let gone = temporary && !owner.has_temporary(rec.object) || pass.is_gone(self, p, rec)?;
         if let Some(layer) = layer.filter(|_| !gone) {
@@ -351,8 +351,8 @@ impl Transactions {
         Some(cleanout(n, flags, scn))
     }
 
-    /// Commit-time cleanout of the blocks the transaction changed, as far as it kept note of them and they are in the
-    /// cache. Whatever goes wrong is left to delayed cleanout.
+    /// Commit-time cleanout of the changed blocks, as far as they are noted and in the cache. Blocks that fail are left
+    /// to delayed cleanout.
     fn clean_out_changed(&self, p: &Process, xid: Xid, t: &Txn, scn: Scn) {
         for (at, n) in &t.changed {
             p.count(Stat::CommitCleanouts, 1);
@@ -375,12 +375,12 @@ impl Transactions {
         Ok(true)
     }
 
-    /// Delayed block cleanout: notes the commit SCNs of ended transactions in a block, so that later readers need not
-    /// ask.
+    /// Delayed block cleanout: writes the commit SCNs of ended transactions into a block, so that later readers need
+    /// not look them up.
     pub(crate) fn clean_out(&self, p: &Process, at: Rdba) -> Result<()> {
         let mut g = self.cache().group(p);
         let b = g.current(at)?;
-        // Its segment may have been dropped since it was read, and the block be no row block any more.
+        // The segment may have been dropped since the read, and the block may have another kind now.
         let view = g.block(b);
         if !has_rows(&view) {
             return Ok(());
@@ -402,10 +402,10 @@ impl Transactions {
         Ok(())
     }
 
-    /// Completes or rolls back the transactions of a dead process, by PMON. Returns how many.
+    /// Completes or rolls back the transactions of a dead process, by PMON. Returns the number.
     ///
     /// # Errors
-    /// As [`Self::recover`], which tries again what could not be ended.
+    /// As [`Self::recover`], which retries transactions that could not be ended.
     pub fn rollback_dead(&self, p: &Process, dead_slot: u32) -> Result<u32> {
         self.table().clear_snapshots(dead_slot);
         let branches = self.branches_of_dead(dead_slot);
@@ -416,18 +416,18 @@ impl Transactions {
 
     fn end_all_of_dead(&self, p: &Process, dead_slot: u32) -> Result<u32> {
         let owned = self.table().busy().filter(|(_, owner, ..)| *owner == dead_slot);
-        // Before anything can fail: the slot of the process may get another owner.
+        // First of all, because the slot of the process may get another owner after a failure.
         let orphans: Vec<_> = owned.inspect(|(.., state, entry)| entry.disown(*state)).collect();
         self.end_orphans(p, orphans.into_iter())
     }
 
     /// Rolls back the transactions that were active when the instance stopped, and those that could not be rolled back
-    /// when their process died. Returns how many. One process at a time: the supervisor at start and stop, PMON in
+    /// when their process died. Returns the number. One process at a time: the supervisor at start and stop, PMON in
     /// between.
     ///
     /// # Errors
-    /// That of the first transaction that cannot be rolled back, for want of a block: it stays DEAD, with what it
-    /// locked, and is tried again next time. All others have been rolled back.
+    /// The error of the first transaction that cannot be rolled back, because of a missing block: it stays DEAD, with
+    /// its locks, and is retried next time. All others have been rolled back.
     pub fn recover(&self, p: &Process) -> Result<u32> {
         self.adopt_prepared(p);
         let orphans = self.table().busy().filter(|(_, owner, ..)| *owner == 0);
@@ -447,14 +447,14 @@ impl Transactions {
 
     fn end_orphan(&self, p: &Process, xid: Xid, state: State, entry: &'static Entry) -> Result<()> {
         if self.table().group(self.table().group_of(xid.usn)).is_none() {
-            // It was claimed when its tablespace was going, and nothing was written.
+            // Claimed while its tablespace was being dropped; nothing was written.
             self.table().free(xid);
             return Ok(());
         }
-        // What comes back while this goes on is looked at in the next round.
+        // Files that come back during this are considered in the next round.
         let returns = self.cache().files().returns();
         let chain = self.chain_on_disk(p, xid)?;
-        // One that was committing is committed when its process got as far as the undo header.
+        // A COMMITTING transaction is committed when its process had changed the undo header.
         let committed = match state {
             State::Committed => true,
             State::Committing => self.has_ended_in_header(p, xid)?,

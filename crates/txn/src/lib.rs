@@ -2,22 +2,25 @@
 //!
 //! A transaction is a slot in the header block of an undo segment, mirrored live in the SGA transaction table, and a
 //! chain of undo records, newest first, in that segment's undo blocks. A process keeps its own end of the chain in a
-//! [`Txn`]. Every change a layer makes to a block goes through a [`Change`]: one change group that holds the block's
-//! change and the undo record that reverses it, so a process that dies leaves both or neither.
+//! [`Txn`]. Every change of a block by a layer goes through a [`Change`]: one change group with the block's change and
+//! the undo record that reverses it, so a process that dies leaves both or neither (T1).
 //!
-//! The blocks are the truth about what must be rolled back, and the record that ends a transaction in its undo header
-//! is the commit point; the SGA table is what readers ask.
+//! The blocks decide what must be rolled back, and the record that ends a transaction in its undo header is the commit
+//! point. Readers use the SGA table.
 //!
-//! | state | undo header slot | what may be trusted | leaves it by |
+//! | state | undo header slot | what may be trusted | left by |
 //! |---|---|---|---|
-//! | FREE | ended, or never used | the commit SCN of the last owner; of earlier owners, that they committed at or below it | `begin` |
-//! | ACTIVE | active, or its last owner's as long as nothing was written | the changes are invisible to others | `commit`, `rollback`, PMON |
-//! | COMMITTING | active, or ended by its commit record | nothing: ask again; the commit SCN is given out, the undo header is being changed | `commit`, PMON (completes if the header says ended, else rolls back) |
+//! | FREE | ended, or never used | the last owner's commit SCN, a bound for earlier owners | `begin` |
+//! | ACTIVE | active, or the last owner's before the first write | invisible to others | `commit`, `rollback`, PMON |
+//! | COMMITTING | active, or ended by its commit record | nothing: ask again | `commit`, PMON |
 //! | COMMITTED | ended | committed at the commit SCN | `commit`, PMON (completes) |
-//! | DEAD | active | as ACTIVE; the owner is gone and PMON or SMON rolls back | `rollback_dead`, `recover` |
+//! | DEAD | active | as ACTIVE; there is no owner | `rollback_dead`, `recover` |
 //!
-//! Rejected: deciding visibility by the undo header block itself, since that costs a block get for every entry judged;
-//! undo kept by object instead of by transaction, since a rollback would have to search.
+//! In COMMITTING the commit SCN is given out and the undo header is being changed. When the owner dies, PMON completes
+//! the commit if the header says that the transaction has ended, and rolls back otherwise.
+//!
+//! Rejected: deciding visibility by the undo header block itself, since that costs a block get for every entry; undo
+//! kept by object instead of by transaction, since a rollback would have to search.
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod branches;

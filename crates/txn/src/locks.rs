@@ -1,10 +1,10 @@
 //! Locks of a transaction: TM enqueues on tables, and waiting for the TX enqueue of another.
 //!
-//! A transaction owns its TX enqueue in mode X from its first change on. Who finds a row locked by it asks for that
-//! enqueue in mode X; who finds a key of it undecided (a unique key, a parent's key) asks in mode S, as does who wants
-//! its entry in a block. The request is given back as soon as it is granted: it only tells that the transaction has
-//! ended. A rollback to a savepoint ends nothing, so who waits for a row that it unlocks goes on waiting, while others
-//! may take the row.
+//! A transaction owns its TX enqueue in mode X from its first change on. A process that finds a row locked requests
+//! that enqueue in mode X. A process that needs the outcome of a key (a unique key, a parent's key) or an entry in a
+//! block requests it in mode S. The request is released as soon as it is granted: the grant only means that the
+//! transaction has ended. A rollback to a savepoint ends no transaction, so a process that waits for a row unlocked by
+//! it continues to wait, while others may take the row.
 
 use crate::branches::is_distributed;
 use crate::session::TableHold;
@@ -28,7 +28,7 @@ impl Transactions {
         Ok(())
     }
 
-    /// Takes the TM enqueue of a table that a statement is going to change, or whose keys its changes refer to, in SX.
+    /// Takes the TM enqueue in SX of a table that a statement is going to change, or that the changed keys refer to.
     /// True when the transaction did not have it: the table's definition may have changed before.
     ///
     /// # Errors
@@ -37,8 +37,8 @@ impl Transactions {
         self.lock_object(p, t, object, LockMode::SubExclusive, LockWait::Forever, true)
     }
 
-    /// As [`Transactions::lock_for_dml`], for a query FOR UPDATE, which waits for the table no longer than it may for a
-    /// row of it. SKIP LOCKED passes over rows, not over tables.
+    /// As [`Transactions::lock_for_dml`], for a query FOR UPDATE: its wait limit applies to the table as well. SKIP
+    /// LOCKED skips rows, not tables.
     ///
     /// # Errors
     /// As [`Transactions::lock_table`].
@@ -47,8 +47,8 @@ impl Transactions {
         self.lock_object(p, t, object, LockMode::SubExclusive, wait, true)
     }
 
-    /// Takes the TM enqueue of a table in S until [`Transactions::end_share`]: nobody else has uncommitted changes of
-    /// it meanwhile. True when the transaction did not have it.
+    /// Takes the TM enqueue of a table in S until [`Transactions::end_share`]: no other transaction has uncommitted
+    /// changes of the table in that time. True when the transaction did not have it.
     ///
     /// # Errors
     /// As [`Transactions::lock_table`].
@@ -56,7 +56,7 @@ impl Transactions {
         self.lock_object(p, t, object, LockMode::Share, wait, false)
     }
 
-    /// Gives back what [`Transactions::share_for_statement`] took.
+    /// Releases the lock of [`Transactions::share_for_statement`].
     pub fn end_share(&self, p: &Process, t: &mut Txn, object: ObjectId) {
         let Some(i) = t.tables.iter().position(|l| l.object == object) else { return };
         let TableHold { mode, lasting, lock, .. } = t.tables[i];
@@ -64,13 +64,13 @@ impl Transactions {
             self.enqueues().release(p, lock);
             t.tables.remove(i);
         } else if lasting != mode {
-            // Down to a weaker mode never waits.
+            // A conversion to a weaker mode never waits.
             let _ = self.enqueues().convert(p, lock, lasting, Timeout::NoWait);
             t.tables[i].mode = lasting;
         }
     }
 
-    /// True when the lock is new or stronger than what was held.
+    /// True when the lock is new or stronger than before.
     fn lock_object(
         &self,
         p: &Process,
@@ -104,16 +104,16 @@ impl Transactions {
         Ok(true)
     }
 
-    /// A table that a suspended transaction of this process has locked.
+    /// Uses the lock that a suspended transaction of this process holds on a table.
     fn borrow_table(&self, p: &Process, t: &mut Txn, i: usize, mode: LockMode, wait: LockWait) -> Result<bool> {
         let (object, outer) = t.lent[i];
         if !outer.goes_with(mode) {
-            return Err(Ora::new(60)); // the suspended transaction cannot go on before this one ends
+            return Err(Ora::new(60)); // the suspended transaction continues only after this one ends
         }
         if outer.union(mode) == outer {
             return Ok(false);
         }
-        // The outer transaction's own lock, stronger now: it releases it.
+        // The outer transaction's own lock, converted to a stronger mode: the outer one releases it.
         let _ = self.enqueues().get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
         t.lent[i].1 = outer.union(mode);
         Ok(true)
@@ -139,9 +139,9 @@ impl Transactions {
         }
     }
 
-    /// Waits until `holder` ends because it has locked a row (`enq: TX - row lock contention`, mode X). The caller
-    /// holds no block, and looks again behind it: of a holder that has died, the row may be free while other records
-    /// still wait for their file.
+    /// Waits until `holder`, which has locked a row, ends (`enq: TX - row lock contention`, mode X). The caller holds
+    /// no block, and reads the row again afterwards: for a dead holder the row may be free while other records still
+    /// wait for their file.
     ///
     /// # Errors
     /// ORA-00060 (the statement is to be rolled back), ORA-00054, ORA-30006, ORA-01013.
@@ -149,7 +149,7 @@ impl Transactions {
         self.wait_on(p, holder, LockMode::Exclusive, wait, Event::EnqTxRowLockContention)
     }
 
-    /// As [`Transactions::wait_for`], for a row that `v$session` then shows: ROW_WAIT_OBJ# and so on.
+    /// As [`Transactions::wait_for`], for a row that `v$session` shows meanwhile: ROW_WAIT_OBJ# and so on.
     ///
     /// # Errors
     /// As [`Transactions::wait_for`].
@@ -172,7 +172,7 @@ impl Transactions {
         done
     }
 
-    /// Waits until `holder` ends because it decides about a key (`enq: TX - row lock contention`, mode S).
+    /// Waits until `holder`, which has changed a key, ends (`enq: TX - row lock contention`, mode S).
     ///
     /// # Errors
     /// As [`Transactions::wait_for`].
@@ -180,7 +180,7 @@ impl Transactions {
         self.wait_on(p, holder, LockMode::Share, wait, Event::EnqTxRowLockContention)
     }
 
-    /// Waits for an interested-transaction entry of `holder` to come free, in a block of the data object (`enq: TX -
+    /// Waits until an interested-transaction entry of `holder` becomes free, in a block of the data object (`enq: TX -
     /// allocate ITL entry`).
     pub fn wait_for_itl(&self, p: &Process, object: ObjectId, holder: Xid) -> Result<()> {
         self.cache().segment_statistics().note(p, object, SegmentStat::ItlWaits, 1);
@@ -190,7 +190,7 @@ impl Transactions {
     fn wait_on(&self, p: &Process, holder: Xid, mode: LockMode, wait: LockWait, event: Event) -> Result<()> {
         let (id1, id2) = tx_name(holder);
         if self.table().owner(holder) == Some(p.number()) {
-            // Another transaction of this very process: it would wait for itself.
+            // Another transaction of this process: the process would wait for itself.
             return Err(Ora::new(60));
         }
         self.refuse_in_doubt(holder)?;
@@ -203,7 +203,7 @@ impl Transactions {
             let lock = lock.map_err(|e| limit.told(e))?;
             self.enqueues().release(p, lock);
             if self.table().is_active(holder) {
-                // Its process has died, and PMON is still rolling it back.
+                // The holder's process has died, and PMON is still rolling back.
                 if matches!(wait, LockWait::NoWait | LockWait::SkipLocked) {
                     return Err(Ora::new(54));
                 }
@@ -219,8 +219,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// For how long a request may wait: in a branch of a global transaction, whose locks others wait for in other
-    /// databases, as `distributed_lock_timeout` says at most.
+    /// The longest wait of a request. In a branch of a global transaction, whose locks block sessions of other
+    /// databases, at most `distributed_lock_timeout`.
     fn limit(&self, p: &Process, wait: LockWait) -> Limit {
         let given = timeout(wait);
         if !is_distributed(p) {
@@ -234,7 +234,7 @@ impl Transactions {
         }
     }
 
-    /// Gives back what the transaction holds besides its changes: locks, and the snapshot of all its statements.
+    /// Releases the transaction's locks and its statements' common snapshot.
     pub(crate) fn release_locks(&self, p: &Process, t: &mut Txn) {
         if t.held.take().is_some() {
             self.table().close_snapshot(p.number());
@@ -249,14 +249,14 @@ impl Transactions {
     }
 }
 
-/// How long a request may wait, and whose limit that is.
+/// The longest wait of a request, and the origin of the limit.
 struct Limit {
     timeout: Timeout,
     is_distributed: bool,
 }
 
 impl Limit {
-    /// ORA-02049 where the time of a global transaction is over.
+    /// ORA-02049 when the limit of a global transaction has passed.
     fn told(&self, e: EnqueueError) -> Ora {
         match e {
             EnqueueError::TimedOut if self.is_distributed => Ora::new(2049),
@@ -265,8 +265,8 @@ impl Limit {
     }
 }
 
-/// The wait of one row change: WAIT n is a limit of all its waits together. One of them ends before the row is free
-/// when the holder has died and its rollback takes long, or when another transaction is faster to take the row.
+/// The wait of one row change: WAIT n limits all its waits together. A wait may end before the row is free when the
+/// holder has died and its rollback takes long, or when another transaction takes the row first.
 #[derive(Debug)]
 pub struct RowWait {
     wait: LockWait,
@@ -279,7 +279,7 @@ impl RowWait {
         RowWait { wait, begun: None }
     }
 
-    /// How long the next wait may be; the first one may have all the time.
+    /// The limit of the next wait; the first one has all the time.
     ///
     /// # Errors
     /// ORA-30006 when the time has passed.
@@ -294,7 +294,7 @@ impl RowWait {
     }
 }
 
-/// How long a rollback by PMON is left alone, and how often before the row is looked at again.
+/// Interval between two looks at a row that PMON is rolling back.
 const NAP: Duration = Duration::from_millis(2);
 const NAPS: u32 = 25;
 

@@ -1,10 +1,10 @@
-//! Consistent gets: is the current version of a block old enough for a snapshot, and if not, what did it look like.
+//! Consistent gets: the current version of a block when it is old enough for a snapshot, otherwise an older image.
 //!
 //! The clean path compares one SCN of the block with the snapshot's. Otherwise every interested-transaction entry is
-//! judged; when one of them is too new the block is copied and undo applied to the copy: first of transactions that
-//! have not committed, then of committed ones from the highest commit SCN down, one record at a time, until no entry is
-//! too new. A record puts back the entry as it was before, which may name an earlier transaction and so lead further
-//! into the past.
+//! judged. When one of them is too new, the block is copied and undo is applied to the copy, first of uncommitted
+//! transactions, then of committed ones from the highest commit SCN down, one record at a time, until no entry is too
+//! new. A record restores the previous content of the entry, which may name an earlier transaction and so lead further
+//! into the past (T2).
 
 use crate::table::Fate;
 use crate::undo::{UndoRecord, decode_record, is_newer};
@@ -16,7 +16,7 @@ use redo::ChangeVector;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
-/// What an entry means for a snapshot.
+/// The visibility of an entry's changes for a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Visible,
@@ -24,9 +24,9 @@ enum Verdict {
     Uncommitted,
     /// Committed after the snapshot.
     Newer(Scn),
-    /// Committed nobody knows when, perhaps after the snapshot.
+    /// Committed at an unknown SCN, perhaps after the snapshot.
     Unknown,
-    /// Being committed this instant.
+    /// In state COMMITTING now.
     Unsettled,
 }
 
@@ -35,11 +35,11 @@ enum Verdict {
 pub enum LockedSince {
     No,
     Yes,
-    /// By one that committed at or below this SCN, which is above the snapshot's: its undo may tell.
+    /// By one that committed at or below this SCN, which is above the snapshot's: its undo may have the exact one.
     Perhaps(Scn),
 }
 
-/// What one look at the current version came to.
+/// The result of one look at the current version.
 enum Look<R> {
     /// Old enough; `stale` when a committed transaction's entry has not been cleaned out.
     Seen {
@@ -47,14 +47,14 @@ enum Look<R> {
         stale: bool,
     },
     Copied,
-    /// Not old enough, but its image for this snapshot is still there.
+    /// Not old enough, but its image for this snapshot is still kept.
     Kept,
     Again,
 }
 
-/// Which block as of when an image shows. What happens to the block later is invisible to the snapshot, so the image
-/// stays right as long as rows do not leave the block by themselves: images of heap blocks are kept, those of index
-/// blocks, which split, are not.
+/// The block and snapshot that an image shows. Later changes of the block are invisible to the snapshot, so the image
+/// stays right as long as rows do not move to other blocks: images of heap blocks are kept, those of index blocks,
+/// which split, are not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Shows {
     at: Rdba,
@@ -71,8 +71,8 @@ impl Shows {
     }
 }
 
-/// Private memory to build a CR image in, kept from one to the next: a statement that changes a block row by row, by an
-/// index, needs the same image for each of them.
+/// Private memory for building a CR image, kept for reuse: a statement that changes a block row by row through an index
+/// needs the same image for each row.
 pub(crate) struct Scratch {
     pub(crate) image: Image,
     record: Vec<u8>,
@@ -85,14 +85,14 @@ impl Scratch {
     }
 }
 
-/// CR images that a process keeps.
+/// The most CR images that a process keeps.
 const IMAGES_MAX: usize = 16;
 
-/// Bytes a CR image is widened by when undo does not fit: directory entries and interested-transaction entries that
-/// came later stay in the image and take room that the older rows had.
+/// Bytes by which a CR image is widened when undo does not fit: later directory entries and interested-transaction
+/// entries stay in the image and take room that the older rows had.
 const SLACK_BYTES: usize = 4096;
 
-/// The longest image: places in it are sixteen bits wide.
+/// The longest image: offsets in it are sixteen bits wide.
 const IMAGE_BYTES_MAX: usize = 60 << 10;
 
 impl Transactions {
@@ -115,13 +115,13 @@ impl Transactions {
         }
     }
 
-    /// Reads a block as of `s`: the current version when it is old enough, a CR image built from undo when not.
+    /// Reads a block as of `s`: the current version when it is old enough, otherwise a CR image built from undo.
     ///
-    /// `f` may run several times and may see torn data: it copies what it wants out. Nothing is allocated and nothing
-    /// shared is written when the block is clean and old enough. The process has no change group open: a block that is
-    /// not clean may be cleaned out on the way. Latches: none held on entry or return. Waits: `db file sequential read`
-    /// for blocks that are not in the cache. Statistics: `consistent gets`, `CR blocks created`, `consistent changes`,
-    /// `data blocks consistent reads - undo records applied`.
+    /// `f` may run several times and may see torn data, so it copies its result out. A clean block that is old enough
+    /// causes no allocation and no shared write (T14). The process has no change group open: a block that is not clean
+    /// may be cleaned out. Latches: none held on entry or return. Waits: `db file sequential read` for blocks that are
+    /// not in the cache. Statistics: `consistent gets`, `CR blocks created`, `consistent changes`, `data blocks
+    /// consistent reads - undo records applied`.
     /// # Errors
     /// ORA-01555 when undo the image needs has been overwritten.
     pub fn consistent_read<R>(
@@ -141,7 +141,7 @@ impl Transactions {
                     return Look::Seen { out: f(view), stale: false };
                 }
                 if !has_rows(view) {
-                    // Where the block of a segment that was dropped lay, there is something else: the caller sees what.
+                    // The block of a dropped segment has been reused: the caller sees the new content.
                     return Look::Seen { out: f(view), stale: false };
                 }
                 match self.look(&d, s) {
@@ -171,8 +171,7 @@ impl Transactions {
                         self.give_scratch(scratch);
                     }
                     if stale && !self.cache().files().is_read_only() {
-                        // Only a service to later readers: whatever keeps it from being done, this reader has its
-                        // block.
+                        // A service to later readers only, so errors are ignored.
                         let _ = self.clean_out(p, at);
                     }
                     return Ok(out);
@@ -198,10 +197,10 @@ impl Transactions {
 
     /// Whether another transaction may have committed a change to the block after `s`. Never false when one has.
     ///
-    /// Uncommitted changes do not count: rows that they touch are locked.
+    /// Uncommitted changes do not count: their rows are locked.
     pub fn changed_since(&self, view: &BlockView<'_>, s: &Snapshot) -> bool {
         let d = Data::new(*view);
-        // An entry used again since has left its commit SCN in the block's highest one.
+        // A reused entry has left its commit SCN in the block's highest one.
         if d.max_commit_scn() > s.scn {
             return true;
         }
@@ -213,8 +212,8 @@ impl Transactions {
         })
     }
 
-    /// Whether the entry that a row's lock byte names is another transaction's that committed after `s`: the bound of
-    /// its commit SCN when only that is known, which says no more than that it may have.
+    /// Whether the entry named by a row's lock byte belongs to another transaction that committed after `s`. When only
+    /// the bound of its commit SCN is known, it may have.
     pub fn locked_since(&self, view: &BlockView<'_>, lock: u8, s: &Snapshot) -> LockedSince {
         let entry = (lock > 0).then(|| Data::new(*view).itl(lock)).flatten();
         match entry.filter(|itl| !itl.is_unused() && s.xid != Some(itl.xid)).map(|itl| self.fate_of(&itl)) {
@@ -225,8 +224,8 @@ impl Transactions {
         }
     }
 
-    /// The worst verdict over the block's entries, and whether a committed one has not been cleaned out and none is
-    /// active.
+    /// The worst verdict over the block's entries, and whether there is a committed entry that has not been cleaned out
+    /// and none is active.
     fn look(&self, d: &Data<'_>, s: &Snapshot) -> (Verdict, bool) {
         let (mut stale, mut active) = (false, false);
         for n in 1..=d.itls() as u8 {
@@ -242,7 +241,7 @@ impl Transactions {
         (Verdict::Visible, stale && !active)
     }
 
-    /// Memory to build an image in: new while fewer are kept than may be, then that of the image used longest ago.
+    /// Memory for building an image: new while fewer than the limit are kept, then that of the image used longest ago.
     pub(crate) fn take_scratch(&self, block_size: usize) -> Scratch {
         let kept = self.scratch().lock().ok().and_then(|mut pool| {
             let unused = pool.iter().position(|kept| kept.shows.is_none());
@@ -254,14 +253,14 @@ impl Transactions {
         scratch
     }
 
-    /// The kept image of exactly this.
+    /// The kept image of exactly this block and snapshot.
     fn take_kept(&self, shows: Option<Shows>) -> Option<Scratch> {
         let mut pool = self.scratch().lock().ok()?;
         let n = pool.iter().rposition(|kept| shows.is_some() && kept.shows == shows)?;
         Some(pool.remove(n))
     }
 
-    /// Forgets what the kept images show: changes that a snapshot of the own transaction saw are being undone.
+    /// Discards the kept images: changes that a snapshot of the own transaction has seen are being undone.
     pub(crate) fn forget_images(&self) {
         if let Ok(mut pool) = self.scratch().lock() {
             pool.iter_mut().for_each(|kept| kept.shows = None);
@@ -274,9 +273,8 @@ impl Transactions {
         }
     }
 
-    /// Whether a change that another transaction made to the block and committed after `s` is one that `touches` says
-    /// yes to, by the undo records that lead from the current version back to `s`. True as well when the undo is gone:
-    /// nobody knows.
+    /// Whether another transaction has made a change to the block for which `touches` returns true, and committed it
+    /// after `s`. Reads the undo records from the current version back to `s`. Also true when the undo is gone.
     ///
     /// # Errors
     /// Those of reading, and ORA-01013.
@@ -304,8 +302,8 @@ impl Transactions {
         }
     }
 
-    /// Turns the copy of a block in `scratch` into the block as of `s`. `see` is told each record that is reversed, and
-    /// whether its transaction has committed.
+    /// Turns the copy of a block in `scratch` into the block as of `s`. `see` gets each reversed record, and whether
+    /// its transaction has committed.
     pub(crate) fn rebuild(
         &self,
         p: &Process,
@@ -348,7 +346,8 @@ impl Transactions {
             }
             match worst {
                 _ if unknown => self.pause(p)?,
-                // One that is being committed belongs among the committed ones, where it has to wait for its turn.
+                // A transaction in state COMMITTING belongs among the committed ones, so its commit SCN must be known
+                // first.
                 Some((rank, _, _)) if unsettled && rank != Scn::MAX => self.pause(p)?,
                 Some((rank, n, itl)) => {
                     self.step_back(p, at, n, &itl, scratch, &mut |rec| see(rec, rank != Scn::MAX))?;
@@ -359,13 +358,13 @@ impl Transactions {
         }
     }
 
-    /// The entry through which the latest of the changes was made that `s` must not see, and whether its transaction
-    /// has committed. For a block in which a commit SCN is known only by an upper bound: the order of changes tells
-    /// then what the order of commits does otherwise, since changes of the same row have a commit between them.
+    /// The entry of the latest change that `s` must not see, and whether its transaction has committed. For a block
+    /// with a commit SCN known only by an upper bound: there the order of changes replaces the order of commits, since
+    /// changes of the same row have a commit between them (T6).
     ///
     /// # Errors
-    /// ORA-01555 when a change whose commit SCN is not known was made before `s`: nobody can tell whether it was
-    /// committed then.
+    /// ORA-01555 when a change whose commit SCN is not known was made before `s`: it may or may not have been committed
+    /// then.
     fn latest_change(&self, p: &Process, at: Rdba, s: &Snapshot, scratch: &mut Scratch) -> Result<(u8, Itl, bool)> {
         let Scratch { image, record, .. } = scratch;
         let d = Data::new(image.view());
@@ -389,8 +388,8 @@ impl Transactions {
         Ok((n, itl, committed))
     }
 
-    /// Puts what the undo knows into entries of the image whose commit SCN has an upper bound only, above `s`. True
-    /// when it knew of one. An entry whose change itself came after `s` stays as it is: that is enough for
+    /// Writes commit SCNs found in undo into entries of the image with only an upper bound above `s`. True when it
+    /// found one. An entry whose change itself came after `s` stays as it is: that suffices for
     /// [`Self::latest_change`].
     fn settle_image(&self, p: &Process, at: Rdba, s: &Snapshot, scratch: &mut Scratch) -> Result<bool> {
         let Scratch { image, record, .. } = scratch;
@@ -408,7 +407,7 @@ impl Transactions {
         Ok(any)
     }
 
-    /// Cleans out entry `n` of an image with what the undo knows of its owner's commit, and says whether it knew.
+    /// Cleans out entry `n` of an image with its owner's commit as found in undo; true when it was found.
     pub(crate) fn settle_entry(&self, p: &Process, image: &mut Image, n: u8, itl: &Itl, enough: Scn) -> Result<bool> {
         let (flags, scn) = match self.ended(p, itl.xid, enough)? {
             Some(Fate::Committed(scn)) => (itl_flags::COMMITTED, scn),
@@ -461,8 +460,8 @@ impl Transactions {
         let Scratch { image, record, .. } = scratch;
         let rec = self.newest_record(p, at, n, itl, record)?;
         see(&rec);
-        // What came later may stay in the image and fill all of the block: a transaction's own rows beside those that
-        // others deleted.
+        // Later content may stay in the image and fill the block: a transaction's own rows beside those that others
+        // deleted.
         loop {
             match self.undo_in_image(image.bytes_mut(), &rec) {
                 Err(_) if image.bytes().len() + SLACK_BYTES <= IMAGE_BYTES_MAX => *image = widened(image, SLACK_BYTES)?,
@@ -504,7 +503,7 @@ pub fn segment_name(usn: u16) -> String {
     format!("_SYSSMU{usn}$")
 }
 
-/// The same block in a longer image: every row at its directory entry, with more free bytes between.
+/// The same block in a longer image: every row at its directory entry, with more free bytes in between.
 fn widened(image: &Image, by: usize) -> Result<Image> {
     let old = Data::new(image.view());
     let mut wide = Image::new(image.bytes().len() + by);

@@ -1,8 +1,8 @@
-//! When which SCN was: a ring of samples in the SGA, a fine one of the last hours and a coarse one of the last days.
+//! The times of SCNs: rings of samples in the SGA, a fine one for the last hours and a coarse one for the last days.
 //!
-//! SMON alone takes samples; everybody reads. A reader takes a sample only when the ring's count says before and after
-//! that it has not been overwritten. Between two samples an SCN belongs to the earlier one's time and a time to the
-//! earlier one's SCN, so a moment is as of at most one interval too early and never too late.
+//! Only SMON takes samples; every process reads. A reader accepts a sample only when the ring's count shows before and
+//! after the read that it was not overwritten. Between two samples an SCN is given the earlier sample's time, and a
+//! time the earlier sample's SCN, so a moment is at most one interval too early and never too late.
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,11 +22,11 @@ sga::sga_struct! {
         scn: AtomicU64,
     }
 
-    /// How many samples were ever taken.
+    /// The number of samples ever taken.
     pub struct Counts {
         fine: AtomicU64,
         coarse: AtomicU64,
-        /// The SCN that was the newest `undo_retention` ago: undo of later commits is kept while there is room.
+        /// The newest SCN of the moment `undo_retention` ago: undo of later commits is kept while there is room.
         retained: AtomicU64,
         /// Undo blocks that transactions took, since the instance started.
         taken: AtomicU64,
@@ -39,7 +39,7 @@ sga::sga_struct! {
     }
 }
 
-/// What befalls undo, for `v$undostat`.
+/// Events of undo, for `v$undostat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UndoEvent {
     Taken,
@@ -75,7 +75,7 @@ pub struct ScnTimes {
     counts: &'static Counts,
 }
 
-/// A moment: an SCN, and when it was the newest.
+/// A moment: an SCN, and the time when it was the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Microseconds since 1970, UTC.
@@ -92,7 +92,7 @@ fn push(ring: &[Sample], count: &AtomicU64, moment: Moment) {
     count.store(n + 1, Ordering::Release);
 }
 
-/// The sample number `n`, unless it has been overwritten: one sample of room is left to the writer.
+/// The sample number `n`, unless it has been overwritten. The writer may be writing one sample, which is excluded.
 fn sample(ring: &[Sample], count: &AtomicU64, n: u64) -> Option<Moment> {
     let at = &ring[n as usize % ring.len()];
     let seen = Moment { time_us: at.time_us.load(Ordering::Relaxed), scn: Scn(at.scn.load(Ordering::Relaxed)) };
@@ -108,7 +108,7 @@ fn newest(ring: &[Sample], count: &AtomicU64, is_before: &dyn Fn(&Moment) -> boo
         let middle = low.midpoint(high);
         match sample(ring, count, middle) {
             Some(m) if !is_before(&m) => high = middle,
-            // One that was overwritten is older than all that are left.
+            // An overwritten sample is older than all that are left.
             _ => low = middle + 1,
         }
     }
@@ -118,13 +118,13 @@ fn newest(ring: &[Sample], count: &AtomicU64, is_before: &dyn Fn(&Moment) -> boo
 impl ScnTimes {
     pub(crate) fn new(sga: &'static Sga, layout: &ScnTimeLayout) -> ScnTimes {
         let counts = &sga.slice(layout.counts)[0];
-        // Until somebody says how long, undo is kept for open snapshots only.
+        // Until the retention is set, undo is kept for open snapshots only.
         counts.retained.store(u64::MAX, Ordering::Relaxed);
         ScnTimes { fine: sga.slice(layout.fine), coarse: sga.slice(layout.coarse), counts }
     }
 
-    /// Enters a moment. By one process at a time, in order; a moment that is not after the last one is left out. True
-    /// when it was entered.
+    /// Adds a moment. By one process at a time, in order; a moment that is not after the last one is skipped. True when
+    /// it was added.
     pub fn note(&self, moment: Moment) -> bool {
         let Counts { fine, coarse, .. } = self.counts;
         let last = |ring: &[Sample], count: &AtomicU64| newest(ring, count, &|_| true);
@@ -138,7 +138,7 @@ impl ScnTimes {
         true
     }
 
-    /// Counts something that befell undo.
+    /// Counts an event of undo.
     pub(crate) fn count(&self, what: UndoEvent) {
         let c = self.counts;
         let word = match what {
@@ -151,7 +151,7 @@ impl ScnTimes {
         word.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What befell undo since the instance started, in the order of [`UndoEvent`].
+    /// The counts of undo events since the instance started, in the order of [`UndoEvent`].
     pub fn undo_figures(&self) -> [u64; 5] {
         let c = self.counts;
         [&c.taken, &c.stolen_expired, &c.stolen_unexpired, &c.too_old, &c.no_space].map(|w| w.load(Ordering::Relaxed))
@@ -171,12 +171,12 @@ impl ScnTimes {
         self.find(&|m| m.scn <= scn)
     }
 
-    /// The SCN below which undo need not be kept for the sake of `undo_retention`.
+    /// The SCN up to which `undo_retention` does not require undo to be kept.
     pub fn retained(&self) -> Scn {
         Scn(self.counts.retained.load(Ordering::Relaxed))
     }
 
-    /// Says that undo is kept for `seconds` before `now_us`. Nothing known from so long ago: all of it.
+    /// Sets the retention: undo is kept for `seconds` before `now_us`. Without a sample that old, all of it is kept.
     pub fn retain(&self, now_us: u64, seconds: u64) {
         let before = self.at(now_us.saturating_sub(seconds.saturating_mul(1_000_000)));
         let scn = before.map_or(Scn::ZERO, |m| m.scn);

@@ -1,11 +1,11 @@
-//! Undo segments: giving their blocks to transactions, taking the blocks back.
+//! Undo segments: giving blocks to transactions and taking them back.
 //!
-//! A segment keeps the undo blocks of ended transactions in a queue, oldest first, and a block that the last one left
-//! room in. A transaction that needs a block gets, in this order: the block with room, when it just begins; the oldest
-//! retired block, when it is expired: older than `undo_retention` and than every open snapshot; a new block of the
-//! tablespace, which is extended if it may be; an expired block of another segment; a block that no open snapshot
-//! needs, though it is younger; the oldest retired block after all, the own segment's first, and then a reader that
-//! needs it gets ORA-01555.
+//! A segment keeps the undo blocks of ended transactions in a queue, oldest first, and a block in which the last
+//! transaction left room. A transaction that needs a block gets, in this order: the block with room, when the
+//! transaction just begins; the oldest retired block, when it has expired (older than `undo_retention` and than every
+//! open snapshot); a new block of the tablespace, which is extended if allowed; an expired block of another segment; a
+//! younger block that no open snapshot needs; finally any oldest retired block, the own segment's first. A reader that
+//! needs that last one gets ORA-01555 (T5).
 
 use crate::scn_time::UndoEvent;
 use crate::session::Chain;
@@ -41,17 +41,17 @@ fn state_of(g: &ChangeGroup<'_>, header: BlockRef) -> SegmentState {
 /// The object number of undo blocks, which belong to no object.
 pub(crate) const UNDO_OBJECT: ObjectId = ObjectId(0);
 
-/// How old a retired block must be to be used again.
+/// The age that a retired block must have for reuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Age {
-    /// Older than the time undo is to be kept, and than every open snapshot.
+    /// Older than the retention time, and than every open snapshot.
     Expired,
     /// Older than every open snapshot.
     Unneeded,
     Any,
 }
 
-/// What a transaction needs of its next undo block.
+/// The requirements of a transaction for its next undo block.
 #[derive(Clone, Copy)]
 struct BlockWanted {
     records: usize,
@@ -60,8 +60,8 @@ struct BlockWanted {
     retired: Option<(u16, Age)>,
 }
 
-/// The number of the next use of a block: above all of the segment, and above `last`, that of the block's last use,
-/// which may have been another segment's. So no record is ever found where another one was.
+/// The number of the next use of a block: above all of the segment, and above `last`, the block's last use, which may
+/// have been in another segment. So no record is ever found at the place of another one.
 fn next_seq(state: &mut SegmentState, last: Option<u32>) -> u32 {
     if let Some(last) = last.filter(|last| (last.wrapping_sub(state.seq) as i32) > 0) {
         state.seq = last;
@@ -70,8 +70,8 @@ fn next_seq(state: &mut SegmentState, last: Option<u32>) -> u32 {
     state.seq
 }
 
-/// A block that is changed next, unless there is none, or it is damaged: what is damaged is of no use to who comes
-/// later.
+/// The block to change next; `None` when there is none, or it is damaged: later transactions do without a damaged
+/// block.
 fn readable(g: &mut ChangeGroup<'_>, at: Rdba) -> Result<Option<BlockRef>> {
     if at.is_none() {
         return Ok(None);
@@ -84,7 +84,7 @@ fn readable(g: &mut ChangeGroup<'_>, at: Rdba) -> Result<Option<BlockRef>> {
 }
 
 impl Transactions {
-    /// Makes sure that `records` more undo records of `bytes` together fit into the transaction's newest undo block.
+    /// Ensures that `records` more undo records of `bytes` together fit into the transaction's newest undo block.
     pub(crate) fn make_undo_room(&self, p: &Process, t: &mut Txn, records: usize, bytes: usize) -> Result<()> {
         if t.chain.fits(records, bytes) {
             return Ok(());
@@ -93,7 +93,8 @@ impl Transactions {
             return Err(Ora::internal(format_args!("{records} undo records of {bytes} bytes in one change")));
         }
         let xid = t.xid.ok_or_else(|| Ora::internal("undo without a transaction"))?;
-        // What the slot was before takes room in the first block, which may be too little for the largest record then.
+        // The record of the slot's previous owner takes room in the first block, so the largest record may need another
+        // one.
         while !t.chain.fits(records, bytes) {
             let (ask, chain) = (BlockWanted { records, bytes, retired: None }, t.chain);
             let scn = || self.current_scn();
@@ -107,8 +108,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// The tablespace is full: takes a retired block: an expired one of another segment, one that no snapshot needs,
-    /// the oldest after all; a snapshot that needed it gets ORA-01555. Only expired ones where retention is guaranteed.
+    /// For a full tablespace: takes a retired block: an expired one of another segment, one that no snapshot needs,
+    /// finally any oldest one, whose snapshots get ORA-01555. Only expired ones where retention is guaranteed.
     ///
     /// Errors: `full` when there is none.
     fn take_retired_block(&self, p: &Process, xid: Xid, chain: &Chain, ask: BlockWanted, full: Ora) -> Result<Chain> {
@@ -133,8 +134,8 @@ impl Transactions {
         Err(full)
     }
 
-    /// Takes the oldest retired block out of another segment's queue, if it has one that may go. The block stays in the
-    /// space map it came from; it will retire to the segment that uses it.
+    /// Takes the oldest retired block from another segment's queue, if it has one of that age. The block stays in its
+    /// space map; it will retire to the segment that uses it.
     fn take_from_other(&self, g: &mut ChangeGroup<'_>, usn: u16, age: Age) -> Result<Option<BlockRef>> {
         let header = g.current(self.table().get_header(usn))?;
         let mut state = state_of(g, header);
@@ -150,7 +151,7 @@ impl Transactions {
         Ok(Some(b))
     }
 
-    /// Enters one more undo block in the transaction's slot.
+    /// Adds one more undo block to the transaction's slot.
     fn take_undo_block(
         &self,
         g: &mut ChangeGroup<'_>,
@@ -202,7 +203,7 @@ impl Transactions {
         Ok(Some(next))
     }
 
-    /// The block that the last transaction to end left room in, when there is one and the room is enough.
+    /// The block in which the last ended transaction left room, when there is one with enough room.
     fn partial_with_room(
         &self,
         g: &mut ChangeGroup<'_>,
@@ -220,7 +221,7 @@ impl Transactions {
         Ok(room.then_some(b))
     }
 
-    /// A retired block, from where `ask` allows: the own queue's oldest when nobody needs it, unless told otherwise.
+    /// A retired block from the queue that `ask` names: by default the oldest of the own queue, when it has expired.
     fn take_from_queue(
         &self,
         g: &mut ChangeGroup<'_>,
@@ -234,7 +235,7 @@ impl Transactions {
             None => Age::Expired,
         };
         let Some(b) = readable(g, state.head)? else {
-            // A damaged block leads to no other: the segment does without the rest of its queue.
+            // A damaged block has no usable link: the segment abandons the rest of its queue.
             (state.head, state.tail) = (Rdba::NONE, Rdba::NONE);
             self.table().clear_marks(usn);
             return Ok(None);
@@ -246,7 +247,7 @@ impl Transactions {
         Ok(Some(b))
     }
 
-    /// Whether the oldest retired block of a segment may be used again, being of that age.
+    /// Whether the oldest retired block of a segment has that age.
     fn may_reuse(&self, g: &ChangeGroup<'_>, usn: u16, b: BlockRef, age: Age) -> bool {
         if age == Age::Any {
             return true;
@@ -258,15 +259,15 @@ impl Transactions {
             Fate::Before(scn) => scn <= keep || self.is_retired_by(g, usn, keep),
             Fate::Active | Fate::Unsettled => false,
         };
-        // As a rule undo is kept for longer than any snapshot is open, and the bound is enough.
+        // As a rule the retention is longer than any snapshot is open, and the bound suffices.
         let bound = self.table().oldest_bound();
         is_older_than(bound.min(retained))
             || (bound < retained && is_older_than(self.table().oldest_snapshot().min(retained)))
     }
 
-    /// Whether the oldest retired block of a segment was retired at or below an SCN, by the marks of the queue: one
-    /// that is still in it says so of all before it. The transaction's slot tells no more than a bound once it has been
-    /// used again, which is never old while transactions come and go.
+    /// Whether the oldest retired block of a segment was retired at or below an SCN, by the marks of the queue: a
+    /// marked block that is still in the queue implies it for all before it. The transaction's slot has only a bound
+    /// once it has been reused, and that bound is never old while transactions come and go.
     fn is_retired_by(&self, g: &ChangeGroup<'_>, usn: u16, scn: Scn) -> bool {
         let Some((at, seq)) = self.table().retired_by(usn, scn) else { return false };
         let is_there = g.peek(at, &mut |v: &BlockView<'_>| {
@@ -276,7 +277,7 @@ impl Transactions {
         is_there.unwrap_or(false)
     }
 
-    /// How many SCNs marks of a queue are apart: they reach over twice the time for which undo is kept.
+    /// The distance of a queue's marks in SCNs: they reach over twice the retention time.
     fn marks_apart(&self) -> u64 {
         let kept = self.current_scn().0.saturating_sub(self.times().retained().0);
         (kept / 16).max(16)
@@ -290,7 +291,7 @@ impl Transactions {
         }
     }
 
-    /// Ends a transaction in its undo header and gives its undo blocks back to the segment.
+    /// Ends a transaction in its undo header and returns its undo blocks to the segment.
     pub(crate) fn end_in_header(&self, p: &Process, xid: Xid, chain: &Chain, scn: Scn) -> Result<Rba> {
         if chain.last.is_none() {
             return Ok(Rba(0));
@@ -299,14 +300,14 @@ impl Transactions {
             self.cache().in_logged_group(p, &|| scn, &mut |g| self.end_slot(g, xid, chain, scn))?;
         self.table().note_written(xid.usn, chain.bytes);
         if has_retired {
-            // The first block is the last in the queue.
+            // The first block becomes the last in the queue.
             let Uba { rdba, seq, .. } = chain.slot_before;
             self.table().mark_retired(xid.usn, rdba, seq, self.marks_apart());
         }
         Ok(end)
     }
 
-    /// Whether the undo header says that the transaction has ended. Only for a slot that nobody has used since.
+    /// Whether the undo header says that the transaction has ended. Only for a slot that was not reused since.
     pub(crate) fn has_ended_in_header(&self, p: &Process, xid: Xid) -> Result<bool> {
         let header = self.table().header(xid.usn);
         let slot = self
@@ -324,9 +325,9 @@ impl Transactions {
         Ok(slot.is_some_and(|s| s.state == SLOT_PREPARED && s.sqn == xid.sqn))
     }
 
-    /// Enters in the undo header that the transaction is prepared, with a record in its newest undo block that no
-    /// rollback knows, as one group. Returns where its redo ends, and the chain with that block as it is now. The
-    /// caller has made room.
+    /// Marks the transaction as prepared in the undo header, and writes a record that no rollback reads to its newest
+    /// undo block, as one group. Returns the end of its redo, and the chain with that block as it is now. The caller
+    /// has made room.
     pub(crate) fn prepare_in_header(
         &self,
         p: &Process,
@@ -342,8 +343,7 @@ impl Transactions {
         })
     }
 
-    /// Enters in the undo header that the transaction is not prepared any more: it is going to be rolled back. Returns
-    /// where its redo ends.
+    /// Clears the prepared mark in the undo header before a rollback. Returns the end of its redo.
     pub(crate) fn unprepare_in_header(&self, p: &Process, xid: Xid) -> Result<Rba> {
         let ((), end) = self.cache().in_logged_group(p, &|| self.current_scn(), &mut |g| {
             let header = g.current(self.table().get_header(xid.usn))?;
@@ -359,13 +359,13 @@ impl Transactions {
         apply(g, header, op::HEADER, &encode_header(xid.slot, &TxSlot { state: to, ..slot }, &state))
     }
 
-    /// Adds a record that no rollback knows to the newest undo block; the chain with that block as it is now. The
-    /// caller has made room.
+    /// Adds a record that no rollback reads to the newest undo block; returns the chain with that block as it is now.
+    /// The caller has made room.
     pub(crate) fn append_note(&self, p: &Process, chain: &Chain, record: &[u8]) -> Result<Chain> {
         self.cache().in_group(p, &|| self.current_scn(), &mut |g| note_in_block(g, chain, record))
     }
 
-    /// The newest `n` records of a transaction, the newest first, whatever they are; fewer when it has no more.
+    /// The newest `n` records of a transaction of any kind, the newest first; fewer when it has no more.
     pub(crate) fn last_records(&self, p: &Process, chain: &Chain, n: usize) -> Result<Vec<Vec<u8>>> {
         let (mut found, mut at) = (Vec::new(), chain.last);
         while found.len() < n && !at.is_none() {
@@ -386,7 +386,7 @@ impl Transactions {
         Ok(found)
     }
 
-    /// True when blocks of the transaction have come into the queue.
+    /// True when blocks of the transaction were added to the queue.
     fn end_slot(&self, g: &mut ChangeGroup<'_>, xid: Xid, chain: &Chain, scn: Scn) -> Result<bool> {
         let header = g.current(self.table().get_header(xid.usn))?;
         let mut state = state_of(g, header);
@@ -414,8 +414,7 @@ impl Transactions {
         Ok(retire.is_some())
     }
 
-    /// The chain of a transaction whose process is gone, as its undo header and blocks tell it. `None` when it wrote
-    /// nothing.
+    /// The chain of a transaction whose process is gone, from its undo header and blocks. `None` when it wrote nothing.
     pub(crate) fn chain_on_disk(&self, p: &Process, xid: Xid) -> Result<Option<Chain>> {
         let slot =
             self.cache().read(p, self.table().header(xid.usn), GetKind::Examination, &mut |v: &BlockView<'_>| {

@@ -1,25 +1,24 @@
-//! What a process keeps of its own transaction.
+//! The private state of a process for its transaction.
 
 use crate::undo::{RECORD_ENTRY, RECORDS_MAX};
 use enqueue::{LockId, LockMode};
 use std::cell::Cell;
 use types::{ObjectId, Rdba, Scn, Uba, Xid};
 
-/// What the statements of a transaction see of other transactions' commits.
+/// The commits of other transactions that the statements of a transaction see.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// Each statement sees what was committed when it began.
+    /// Each statement sees the commits before its own beginning.
     #[default]
     ReadCommitted,
-    /// All statements see what was committed when the transaction began, and a row that was changed since cannot be
+    /// All statements see the commits before the transaction's beginning, and a row that was changed since cannot be
     /// changed: ORA-08177.
     Serializable,
-    /// All statements see what was committed when the transaction began, and nothing can be changed: ORA-01456.
+    /// All statements see the commits before the transaction's beginning, and nothing can be changed: ORA-01456.
     ReadOnly,
 }
 
-/// What a statement may see: everything committed at or below `scn`, and what its own transaction had changed up to
-/// `own`.
+/// The changes that a statement sees: all committed at or below `scn`, and those of its own transaction up to `own`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snapshot {
     /// Changes committed at or below it are visible.
@@ -28,12 +27,12 @@ pub struct Snapshot {
     pub xid: Option<Xid>,
     /// The newest undo record of the own transaction at the start of the statement; changes after it are invisible.
     pub own: Option<Uba>,
-    /// It is a serializable transaction's: a row that another transaction changed and committed after `scn` is not to
-    /// be changed again, even when it is the same as before.
+    /// The snapshot of a serializable transaction: a row that another transaction changed and committed after `scn`
+    /// must not be changed, even when its values are the same as before.
     pub serializable: bool,
 }
 
-/// A place in a transaction to come back to: a named savepoint or the start of a statement.
+/// A place in a transaction to roll back to: a named savepoint or the start of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Savepoint {
     pub(crate) xid: Option<Xid>,
@@ -43,13 +42,13 @@ pub struct Savepoint {
     pub(crate) point: TxnPoint,
 }
 
-/// A point in the life of a session's transactions: all that is locked then stays locked while it
+/// A point in the life of a session's transactions: all locks of that moment are still held while it
 /// [stands](Txn::stands_since).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TxnPoint {
-    /// Transactions ended before.
+    /// Transactions ended before it.
     ended: u64,
-    /// Moments of the transaction before.
+    /// Earlier points of the transaction.
     number: u64,
 }
 
@@ -64,13 +63,13 @@ pub(crate) struct Chain {
     pub seq: u32,
     pub block_records: u16,
     pub free_bytes: usize,
-    /// Newest record that is not undone.
+    /// The newest record that is not undone.
     pub newest: Uba,
     pub records: u64,
-    /// Bytes of all its records, those that are undone as well.
+    /// Bytes of all its records, undone ones included.
     pub bytes: u64,
     pub blocks: u32,
-    /// The record of what the transaction's slot was before, in the first block.
+    /// The record of the slot's previous owner, in the first block.
     pub slot_before: Uba,
 }
 
@@ -88,48 +87,47 @@ impl Chain {
 pub(crate) struct TableHold {
     pub object: ObjectId,
     pub mode: LockMode,
-    /// What is held until the transaction ends; the rest of `mode` ends with the statement.
+    /// The mode held until the transaction ends; a stronger `mode` ends with the statement.
     pub lasting: LockMode,
     pub lock: LockId,
 }
 
-/// A session's transaction: process-local. One `Txn` lives as long as its session and is used again for each
-/// transaction.
+/// A session's transaction: process-local. One `Txn` exists as long as its session and is reused for each transaction.
 #[derive(Debug, Default)]
 pub struct Txn {
     pub(crate) xid: Option<Xid>,
     pub(crate) chain: Chain,
     pub(crate) touched: Vec<ObjectId>,
-    /// What those above know of the rows that it changes beside their objects: kinds and keys. More than it changes,
-    /// where a part of it is rolled back.
+    /// Identifiers of changed rows that the crates above note: kinds and keys. After a partial rollback it may contain
+    /// more than was changed.
     pub(crate) keys: Vec<(u8, Vec<u8>)>,
     /// The TX enqueue.
     pub(crate) lock: Option<LockId>,
     pub(crate) tables: Vec<TableHold>,
-    /// Table locks of the transactions that this one has suspended. The process owns them, so that they serve here,
-    /// too; they are not released with this transaction.
+    /// Table locks of the transactions that this one has suspended. The process owns them, so they also serve this one;
+    /// they are not released with it.
     pub(crate) lent: Vec<(ObjectId, LockMode)>,
     /// Blocks to clean out at commit, with the transaction's entry in each.
     pub(crate) changed: Vec<(Rdba, u8)>,
-    /// More blocks were changed than `changed` may hold.
+    /// More blocks were changed than `changed` holds.
     pub(crate) more_changed: bool,
-    /// The level of the transaction that is open or begins next, and that of the session's transactions to come.
+    /// The level of the open or next transaction, and the session's level for later ones.
     pub(crate) isolation: Isolation,
     pub(crate) usual: Isolation,
-    /// SET TRANSACTION has begun it.
+    /// Begun by SET TRANSACTION.
     pub(crate) set: bool,
-    /// It was begun by another process, perhaps, whose temporary rows are nothing to this one.
+    /// Perhaps begun by another process, whose temporary rows this one does not have.
     pub(crate) foreign: bool,
-    /// It has suspended another one of its session.
+    /// Has suspended another transaction of its session.
     pub(crate) autonomous: bool,
-    /// Objects of temporary tables that are this one's all the same, where it is.
+    /// In a foreign transaction, the objects of temporary tables that belong to this process.
     pub(crate) temporary: Vec<ObjectId>,
-    /// The newest undo record when the session came into the branch.
+    /// The newest undo record when the session entered the branch.
     pub(crate) base: Uba,
-    /// LOCK TABLE has.
+    /// LOCK TABLE has been executed.
     pub(crate) locked: bool,
-    /// The SCN that all its statements see, once the first of them has begun. It counts among the process's open
-    /// snapshots.
+    /// The SCN that all its statements see, once the first of them has begun. It counts as an open snapshot of the
+    /// process.
     pub(crate) held: Cell<Option<Scn>>,
     /// Transactions ended.
     ended: u64,
@@ -145,7 +143,8 @@ impl Txn {
         Txn::default()
     }
 
-    /// An autonomous transaction, which suspends `outer`: it sees nothing of its changes and ends before it does.
+    /// An autonomous transaction, which suspends `outer`: it does not see the changes of `outer` and ends before it
+    /// continues.
     pub fn inside(outer: &Txn) -> Txn {
         let mut lent = outer.lent.clone();
         for table in &outer.tables {
@@ -163,20 +162,20 @@ impl Txn {
         TxnPoint { ended: self.ended, number: self.moments.get() }
     }
 
-    /// How many transactions have ended before the open one, or the one to come.
+    /// The number of transactions that ended before the open or next one.
     pub fn ends(&self) -> u64 {
         self.ended
     }
 
-    /// Says that what was done since a savepoint was rolled back by ROLLBACK TO.
+    /// Notes that the changes since a savepoint were rolled back by ROLLBACK TO.
     pub fn note_undone(&mut self, to: &Savepoint) {
         let now = self.point().number;
-        // An earlier rollback that did not reach as far back says nothing that this one does not.
+        // An earlier rollback to a later savepoint is implied by this one.
         self.undone.retain(|(_, earlier)| *earlier < to.point.number);
         self.undone.push((now, to.point.number));
     }
 
-    /// Whether neither a commit nor a rollback, nor one to a savepoint from before, has followed a moment.
+    /// Whether since that point there was no commit, no rollback, and no rollback to an earlier savepoint.
     pub fn stands_since(&self, m: &TxnPoint) -> bool {
         m.ended == self.ended && !self.undone.iter().any(|(when, to)| *when > m.number && *to < m.number)
     }
@@ -186,7 +185,7 @@ impl Txn {
         self.xid
     }
 
-    /// Whether something was changed, locked or set since the last commit or rollback, which the next one has to end.
+    /// Whether there was a change, lock or SET since the last commit or rollback, which the next one has to end.
     pub fn is_active(&self) -> bool {
         self.xid.is_some()
             || !self.tables.is_empty()
@@ -195,13 +194,14 @@ impl Txn {
             || self.held.get().is_some()
     }
 
-    /// Whether it is too late for SET TRANSACTION: a change stands, a table was locked, or it was set already. A query,
-    /// or a statement that was rolled back, begins nothing; in a serializable session the first query does.
+    /// Whether it is too late for SET TRANSACTION: a change is in effect, a table was locked, or it was set already. A
+    /// query, or a statement that was rolled back, begins no transaction; in a serializable session the first query
+    /// does.
     pub fn has_begun(&self) -> bool {
         self.set || self.locked || !self.chain.newest.is_none() || self.held.get().is_some()
     }
 
-    /// Whether it has only fixed the moment as of which its queries read, by a query in a serializable session.
+    /// Whether it has only fixed the SCN of its queries, by a query in a serializable session.
     pub fn has_only_read(&self) -> bool {
         self.held.get().is_some()
             && self.xid.is_none()
@@ -229,12 +229,12 @@ impl Txn {
         self.isolation
     }
 
-    /// The SCN as of which all its statements read, once the first one has got it.
+    /// The SCN that all its statements read as of, once the first one has got it.
     pub fn held_snapshot(&self) -> Option<Scn> {
         self.held.get()
     }
 
-    /// Whether statements see the database as of the transaction's beginning, not their own.
+    /// Whether statements see the database as of the transaction's beginning instead of their own.
     pub fn holds_snapshot(&self) -> bool {
         self.isolation != Isolation::ReadCommitted
     }
@@ -246,7 +246,7 @@ impl Txn {
 
     /// Notes a key of a row that is changed, until the transaction ends.
     pub fn note_key(&mut self, kind: u8, key: Vec<u8>) {
-        // Rows of one object come one behind the other.
+        // Rows of one object mostly come in a row.
         if !self.keys.iter().rev().take(8).any(|(of, known)| *of == kind && *known == key) {
             self.keys.push((kind, key));
         }

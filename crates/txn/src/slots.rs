@@ -1,10 +1,10 @@
-//! When a transaction committed whose slot others have had since.
+//! Commit SCNs of transactions whose slot was reused (T12).
 //!
-//! The transaction table in the SGA then has an upper bound only. But the first undo record of every transaction keeps
-//! what its slot was before: the number and the commit SCN of the transaction before it, and where that one's own
-//! record of the kind is. Going back along them, a reader comes to the transaction that it asks for, or to one that
-//! ended at or below its snapshot, and so did all before that. The undo of whoever committed above the snapshot is kept
-//! for it anyway, so the way back is as long as the undo.
+//! The transaction table in the SGA then has only an upper bound. But the first undo record of every transaction stores
+//! the previous transaction of its slot: the number, the commit SCN, and the place of that one's own such record. A
+//! reader follows these records back to the transaction that it looks for, or to one that ended at or below its
+//! snapshot, as did all before that. The undo of transactions that committed above the snapshot is kept for it anyway,
+//! so the records reach back as far as the undo.
 
 use crate::Transactions;
 use crate::table::Fate;
@@ -15,10 +15,10 @@ use process::Process;
 use std::collections::HashMap;
 use types::{Result, Scn, Uba, Xid};
 
-/// Commit SCNs that a process remembers.
+/// The most commit SCNs that a process remembers.
 const KNOWN_MAX: usize = 8192;
 
-/// Commit SCNs found in undo. Never forgotten because they have changed: no transaction has two.
+/// Commit SCNs found in undo. They never become invalid: a transaction has only one.
 #[derive(Default)]
 pub(crate) struct Known(HashMap<Xid, Scn>);
 
@@ -32,8 +32,8 @@ impl Known {
 }
 
 impl Transactions {
-    /// When a transaction ended of which the table has no more than a bound: exactly, or that it was at or below a
-    /// bound that is not above `enough`. `None` when the undo that would tell is gone.
+    /// The end of a transaction for which the table has only a bound: the exact SCN, or a bound that is not above
+    /// `enough`. `None` when the undo that has it is gone.
     ///
     /// Latches: none on entry or return. Statistics: `consistent gets - examination`.
     /// # Errors
@@ -43,7 +43,7 @@ impl Transactions {
             return Ok(Some(Fate::Committed(scn)));
         }
         let Some(slot) = self.slot_on_disk(p, xid)? else { return Ok(None) };
-        // What an active transaction is to become says nothing; all before it have ended.
+        // The state of an active owner is not used; all owners before it have ended.
         let mut at = SlotBefore { xid, sqn: slot.sqn, scn: slot.scn, before: slot.before };
         let mut is_ended = slot.state == SLOT_ENDED;
         let mut bytes = Vec::new();
@@ -58,7 +58,7 @@ impl Transactions {
                 }
             }
             if at.sqn <= xid.sqn {
-                // It has written nothing, so nobody asks.
+                // The transaction has written nothing, so no block refers to it.
                 return Ok(None);
             }
             if is_ended && at.scn <= enough {
@@ -72,7 +72,7 @@ impl Transactions {
         }
     }
 
-    /// The slot of a transaction's segment as its header has it; `None` when the segment is no more, or is another one.
+    /// The slot of a transaction's segment as in its header; `None` when the segment is gone or replaced.
     fn slot_on_disk(&self, p: &Process, xid: Xid) -> Result<Option<TxSlot>> {
         let group = self.table().group_of(xid.usn);
         let known = self.table().group(group).filter(|g| xid.sqn >= g.first_sqn);
@@ -86,7 +86,7 @@ impl Transactions {
         Ok(slot.flatten())
     }
 
-    /// What the slot of `xid` was before it; `None` when that undo is gone.
+    /// The record of the owner before `xid` of its slot; `None` when that undo is gone.
     fn slot_before(&self, p: &Process, xid: Xid, at: Uba, bytes: &mut Vec<u8>) -> Result<Option<SlotBefore>> {
         if at.is_none() || self.copy_undo(p, at, bytes)?.is_none() {
             return Ok(None);

@@ -1,8 +1,8 @@
-//! Segments that are made in a transaction: a rollback, or the death of the process, drops them.
+//! Segments that are created in a transaction: a rollback, or the death of the process, drops them.
 //!
-//! The header, the extent and the undo record are one group, so there is no moment at which a segment belongs to
-//! nobody. The undo is logical: a segment that has grown is first cut back to one extent, in groups of its own, and the
-//! last extent goes in the group that retires the record. Done again after a crash, it goes on where it was.
+//! The header, the extent and the undo record are one group, so a segment without an owner never exists. The undo is
+//! logical: a segment that has grown is first cut back to one extent, in separate groups, and the last extent is freed
+//! in the group that retires the record. After a crash the rollback continues where it was.
 
 use crate::{Rollback, Transactions, Txn, UndoLayer, UndoRecord};
 use block::SegmentKind;
@@ -11,11 +11,11 @@ use process::Process;
 use redo::Layer;
 use types::{ObjectId, Rdba, Result};
 
-/// The undo operation of `Layer::Space`: the segment at the record's address was made.
+/// The undo operation of `Layer::Space`: the segment at the record's address was created.
 const MADE: u8 = 1;
 
 impl Transactions {
-    /// Makes a segment of one extent that a rollback of the transaction drops again.
+    /// Creates a segment of one extent that a rollback of the transaction drops again.
     ///
     /// # Errors
     /// Those of [`space::Space::create_segment`]; ORA-01554 when no transaction can be begun, ORA-30036.
@@ -40,7 +40,7 @@ impl Transactions {
 pub(crate) struct SpaceUndo;
 
 impl SpaceUndo {
-    /// Whether the record's segment is still there.
+    /// Whether the record's segment still exists.
     fn is_there(txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<bool> {
         txns.cache().read(p, rec.rdba, GetKind::Current, &mut |v| {
             v.kind() == Some(block::BlockKind::SegmentHeader) && v.obj() == rec.object

@@ -1,14 +1,14 @@
-//! The transaction table in the SGA: what readers ask instead of reading undo headers.
+//! The transaction table in the SGA: readers use it instead of undo headers.
 //!
 //! One entry mirrors one slot of an undo segment's transaction table. Its word holds (sqn, process, state) together, so
 //! that a single load tells whether a transaction is still the one an interested-transaction entry names.
 //!
-//! Commit SCNs are only ever raised, never cleared. When an entry is used again, the last owner's commit SCN is kept
-//! beside the new owner's: it is an upper bound for everybody before. An entry is used again, if possible, only when
-//! that bound is at or below every open snapshot, and then the bound is as good as the SCN itself. While an owner
-//! commits, the word says COMMITTING from before the SCN is given out until the undo header says that the transaction
-//! has ended. Without that state a reader whose snapshot is newer than the new SCN could still find the transaction
-//! active, miss its changes in one block and see them in the next.
+//! Commit SCNs are only raised, never cleared. When an entry is reused, the previous owner's commit SCN is kept beside
+//! the new owner's: it is an upper bound for all earlier owners (T6). If possible, an entry is reused only when that
+//! bound is at or below every open snapshot; then the bound serves as well as the SCN itself. While an owner commits,
+//! the word says COMMITTING from before the SCN is given out until the undo header says that the transaction has ended
+//! (T4). Without that state a reader whose snapshot is newer than the new SCN could still find the transaction active,
+//! miss its changes in one block and see them in the next.
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,12 +42,12 @@ fn word(sqn: u32, process: u32, state: State) -> u64 {
     u64::from(sqn) << 32 | u64::from(process) << 8 | state as u64
 }
 
-/// The owner of a transaction that lives without a session: see `branches`.
+/// The owner of a transaction that exists without a session: see `branches`.
 pub(crate) const NO_SESSION: u32 = 0xFF_FFFF;
 
 /// Above the count of blocks: the transaction is serializable.
 const SERIALIZABLE: u64 = 1 << 55;
-/// And it has suspended another one of its session.
+/// The transaction has suspended another one of its session.
 const AUTONOMOUS: u64 = 1 << 54;
 
 fn sqn_of(word: u64) -> u32 {
@@ -80,48 +80,48 @@ sga::sga_struct! {
         /// SCN of the oldest open snapshot; 0 when none is open.
         oldest: AtomicU64,
         open: AtomicU64,
-        /// Transactions that others have rolled back without its temporary rows, and the newest of them. Written by who
-        /// rolls back.
+        /// The number of transactions that other processes have rolled back without this process's temporary rows, and
+        /// the newest of them. Written by the processes that roll back.
         lost: AtomicU64,
         lost_xids: [AtomicU64; LOST_KEPT],
         /// Transactions that the process has begun, so that each begins in another undo segment.
         begun: AtomicU64,
     }
 
-    /// The instance's SCN, on a line of its own, the undo tablespaces on another, and the bound of open snapshots, which
-    /// is read often and seldom written, on a third.
+    /// The instance's SCN on one cache line, the undo tablespaces on another, and the bound of open snapshots, which is
+    /// read often and seldom written, on a third.
     pub struct Clock {
         scn: AtomicU64,
         pad: [AtomicU64; 15],
         /// The group of undo segments that transactions begin in.
         current: AtomicU64,
-        /// Groups from here on have never been loaded.
+        /// Groups from this index on have never been loaded.
         groups: AtomicU64,
-        /// The SCN when the database was opened: what nothing is known of has committed at or below it.
+        /// The SCN when the database was opened: transactions without any record committed at or below it.
         opened: AtomicU64,
         pad2: [AtomicU64; 13],
-        /// No open snapshot, and none to come, is older.
+        /// No open or future snapshot is older (T18).
         oldest_bound: AtomicU64,
-        /// The SCN when the lines were last looked through for it.
+        /// The SCN when the lines were last searched for it.
         bound_looked: AtomicU64,
         pad3: [AtomicU64; 14],
     }
 
-    /// The undo segments of one tablespace. They have consecutive numbers. Changed under the DD enqueue, a word at a
-    /// time: `tablespace` is set last and cleared first, so a group that is half loaded is none.
+    /// The undo segments of one tablespace, with consecutive numbers. Changed under the DD enqueue, a word at a time:
+    /// `tablespace` is set last and cleared first, so a half-loaded group does not count.
     pub struct GroupEntry {
-        /// Number of the tablespace, plus one; 0: nobody has these numbers.
+        /// Number of the tablespace, plus one; 0: the numbers are unused.
         tablespace: AtomicU64,
         segments: AtomicU64,
-        /// Transactions below it were those of a tablespace that had the numbers before.
+        /// Transactions with lower numbers belong to an earlier tablespace of these segment numbers (T11).
         first_sqn: AtomicU64,
-        /// Undo that has not expired is not used again.
+        /// Undo that has not expired is never reused.
         guarantees: AtomicU64,
-        /// The first so many segments are online: transactions begin in them.
+        /// The number of online segments, the first ones: transactions begin in them.
         online: AtomicU64,
-        /// 1: a transaction has found all of them busy, and no other segment is there.
+        /// 1: a transaction has found all segments busy and online.
         wanted: AtomicU64,
-        /// The most transactions that were open when SMON looked, and how often it has, since segments went offline.
+        /// The most open transactions at a look of SMON, and the number of looks, since segments went offline.
         peak: AtomicU64,
         looks: AtomicU64,
     }
@@ -138,44 +138,44 @@ sga::sga_struct! {
         /// Marks of its queue that were ever made, and the SCN of the last one.
         marks: AtomicU64,
         marked: AtomicU64,
-        /// Transactions that have not ended. A process killed between two instructions leaves it wrong until SMON has
-        /// corrected it: it decides where the next one begins, and nothing else.
+        /// Transactions that have not ended. A process killed between two instructions leaves the count wrong until
+        /// SMON has corrected it. It only decides where the next transaction begins.
         open: AtomicU64,
         /// The slot at which the next search for a free one begins.
         hand: AtomicU64,
     }
 
-    /// A place in a segment's queue of retired blocks: it and all before it were retired, by transactions that ended at
-    /// or below the SCN. True for as long as the block is in the queue.
+    /// A place in a segment's queue of retired blocks: this block and all before it were retired by transactions that
+    /// ended at or below the SCN. Valid as long as the block is in the queue.
     pub struct MarkEntry {
-        /// Block address and sequence number; 0 while the mark is made.
+        /// Block address and sequence number; 0 while the mark is being made.
         place: AtomicU64,
         scn: AtomicU64,
     }
 }
 
-/// Transactions kept whose temporary rows a process has lost.
+/// Transactions remembered whose temporary rows a process has lost.
 const LOST_KEPT: usize = 4;
-/// SCNs between two looks at all snapshot lines, at least.
+/// The least number of SCNs between two searches of all snapshot lines.
 const LOOKS_APART_MIN: u64 = 8;
-/// Online segments that a transaction looks at for the least busy one. Before it asks for more it looks for an idle one
-/// among all.
+/// Online segments among which a transaction picks the least busy one. Before it requests another segment it looks for
+/// an idle one among all online ones.
 const PROBES: usize = 4;
-/// Looks of SMON after which segments go offline that were not needed since: five minutes.
+/// Looks of SMON after which segments that were not needed go offline: five minutes.
 const LOOKS_TO_SHRINK: u64 = 100;
 /// Marks kept of a segment's queue.
 const MARKS: usize = 32;
 
-/// How a transaction named by an interested-transaction entry ended, or did not.
+/// The end of a transaction named by an interested-transaction entry, or its absence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// Not committed: its changes are nobody else's business.
+    /// Not committed: its changes are invisible to others.
     Active,
     /// Committed at exactly this SCN.
     Committed(Scn),
     /// Committed, at or below this SCN.
     Before(Scn),
-    /// Just being committed: ask again.
+    /// In state COMMITTING: ask again.
     Unsettled,
 }
 
@@ -196,7 +196,7 @@ pub struct TableLayout {
 pub const UNDO_TABLESPACES_MAX: usize = 8;
 
 impl TableLayout {
-    /// `segments` are those that one undo tablespace may have, `online_max` those of it that may be online.
+    /// `segments` is the number of segments of one undo tablespace, `online_max` the most of them that are online.
     pub(crate) fn reserve(
         sga: &mut SgaBuilder,
         segments: u32,
@@ -222,18 +222,18 @@ impl TableLayout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Loaded {
     Ended,
-    /// It is to be rolled back.
+    /// To be rolled back.
     Active,
-    /// It has promised to commit when it is told to.
+    /// Prepared: it commits or rolls back on request.
     Prepared,
 }
 
-/// What is known of a group of undo segments.
+/// The data of a group of undo segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Number of the tablespace.
     pub tablespace: u32,
-    /// How many segments there are, and the first of them that are online.
+    /// The number of segments, and of online ones among them, which are the first.
     pub segments: u16,
     pub online: u16,
     pub first_sqn: u32,
@@ -244,9 +244,9 @@ pub(crate) struct Group {
 #[derive(Clone, Copy)]
 pub(crate) struct Table {
     pub slots: u32,
-    /// Segments of a tablespace that may be online.
+    /// The most segments of a tablespace that are online.
     online_max: u16,
-    /// Segment numbers of an undo tablespace.
+    /// Segment numbers of each undo tablespace.
     per_group: u16,
     entries: &'static [Entry],
     snapshots: &'static [SnapshotLine],
@@ -278,13 +278,13 @@ impl Table {
         self.entries.get((usize::from(xid.usn) - 1) * self.slots as usize + usize::from(xid.slot))
     }
 
-    /// Undo segment numbers are 1 …; 0 is the SYSTEM segment of the field's dumps, so that an [`Xid`] is never all
-    /// zero. A tablespace has at most so many of them, and group `n` those behind `n` times so many.
+    /// Undo segment numbers begin with 1; 0 is the SYSTEM segment in dumps, so that an [`Xid`] is never all zero. A
+    /// tablespace has at most this many numbers, and group `n` has those after `n` times as many.
     pub fn segments_max(&self) -> u16 {
         self.per_group
     }
 
-    /// Numbers of all undo tablespaces together.
+    /// Segment numbers of all undo tablespaces together.
     pub fn segments_all(&self) -> usize {
         self.segments.len()
     }
@@ -294,12 +294,12 @@ impl Table {
         usize::from(usn.saturating_sub(1) / self.segments_max().max(1))
     }
 
-    /// The segment number before those of a group.
+    /// The segment number before the first of a group.
     pub fn base_of(&self, group: usize) -> u16 {
         group as u16 * self.segments_max()
     }
 
-    /// What a group is, while a tablespace has it.
+    /// The data of a group, while a tablespace has it.
     pub fn group(&self, group: usize) -> Option<Group> {
         let e = self.groups.get(group)?;
         let tablespace = e.tablespace.load(Ordering::SeqCst).checked_sub(1)? as u32;
@@ -324,12 +324,12 @@ impl Table {
         base + 1..=base + self.group(group).map_or(0, |g| g.segments)
     }
 
-    /// A group that no tablespace has, and in which no process is just giving up a transaction.
+    /// A group without a tablespace, and without a transaction that a process is about to give up.
     pub fn free_group(&self) -> Option<usize> {
         (0..self.groups.len()).find(|n| self.group(*n).is_none() && !self.has_busy(*n))
     }
 
-    /// The tablespace has the group from now on; its segments and entries have been set.
+    /// Gives the group to the tablespace; its segments and entries have been set.
     pub fn load_group(&self, group: usize, is: &Group) {
         let e = &self.groups[group];
         e.segments.store(is.segments.into(), Ordering::Release);
@@ -339,11 +339,11 @@ impl Table {
         e.first_sqn.store(is.first_sqn.into(), Ordering::Relaxed);
         e.guarantees.store(is.guarantees.into(), Ordering::Relaxed);
         self.clock.groups.fetch_max(group as u64 + 1, Ordering::SeqCst);
-        // Pairs with the load in `group`: who sees the tablespace sees its segments.
+        // Pairs with the load in `group`: a reader that sees the tablespace sees its segments.
         e.tablespace.store(u64::from(is.tablespace) + 1, Ordering::SeqCst);
     }
 
-    /// The tablespace goes. What its transactions came to stays known by their entries.
+    /// Takes the group from its tablespace. The outcomes of its transactions stay in their entries.
     pub fn unload_group(&self, group: usize) {
         self.groups[group].tablespace.store(0, Ordering::SeqCst);
     }
@@ -361,24 +361,24 @@ impl Table {
         self.clock.current.store(group as u64, Ordering::SeqCst);
     }
 
-    /// Whether a transaction of the group has not ended. For a group that is not the current one: from then on none
-    /// begins.
+    /// Whether a transaction of the group has not ended. For a group that is not current: afterwards no transaction
+    /// begins in it (T10).
     pub fn has_busy(&self, group: usize) -> bool {
         let entries = self.slots as usize * usize::from(self.segments_max());
         let all = self.entries.get(group * entries..(group + 1) * entries).unwrap_or_default();
-        // SeqCst on both sides: the claim of an entry and the look at the current group behind it, the switch and this
-        // look.
+        // SeqCst on both sides: a claimer writes its entry and then reads the current group; a process that drops a
+        // tablespace changes the current group and then reads the entries.
         all.iter().any(|e| State::from_word(e.word.load(Ordering::SeqCst)) != State::Free)
     }
 
-    /// The highest number that a transaction of the group's segments has had.
+    /// The highest number of a transaction in the group's segments.
     pub fn highest_sqn(&self, group: usize) -> u32 {
         let entries = self.slots as usize * usize::from(self.segments_max());
         let all = self.entries.get(group * entries..(group + 1) * entries).unwrap_or_default();
         all.iter().map(|e| sqn_of(e.word.load(Ordering::Acquire))).max().unwrap_or(0)
     }
 
-    /// What nothing is known of was there when the database was opened, at this SCN.
+    /// Sets the SCN at open: the bound for transactions without any record.
     pub fn set_opened(&self, scn: Scn) {
         self.clock.opened.store(scn.0, Ordering::SeqCst);
     }
@@ -422,7 +422,7 @@ impl Table {
     }
 
     /// Marks the block that has become the last of a segment's queue, unless the last mark is less than `apart` SCNs
-    /// old. The caller has published that it is there.
+    /// old. The caller has published the block.
     pub fn mark_retired(&self, usn: u16, at: Rdba, seq: u32, apart: u64) {
         let entry = &self.segments[usize::from(usn) - 1];
         let (now, last) = (self.scn().0, entry.marked.load(Ordering::Relaxed));
@@ -441,20 +441,22 @@ impl Table {
     pub fn retired_by(&self, usn: u16, scn: Scn) -> Option<(Rdba, u32)> {
         let whole = |m: &MarkEntry| {
             let (place, at) = (m.place.load(Ordering::SeqCst), m.scn.load(Ordering::SeqCst));
-            // No block is marked twice with the same number, so the same word twice means that the SCN is its own.
+            // No block is marked twice with the same number, so an unchanged word means that the SCN belongs to this
+            // block.
             (place != 0 && at <= scn.0 && m.place.load(Ordering::SeqCst) == place).then_some((at, place))
         };
         let (_, place) = self.marks_of(usn).iter().filter_map(whole).max()?;
         Some((Rdba((place >> 32) as u32), place as u32))
     }
 
-    /// Forgets the marks: the queue is another one.
+    /// Forgets the marks: the queue belongs to another segment now.
     pub fn clear_marks(&self, usn: u16) {
         self.marks_of(usn).iter().for_each(|mark| mark.place.store(0, Ordering::SeqCst));
         self.segments[usize::from(usn) - 1].marked.store(0, Ordering::SeqCst);
     }
 
-    /// The newest SCN given out. Acquire pairs with the commit's increment: who sees a commit SCN sees COMMITTING.
+    /// The newest SCN given out. Acquire pairs with the commit's increment: a reader that sees a commit SCN sees
+    /// COMMITTING.
     pub fn scn(&self) -> Scn {
         Scn(self.clock.scn.load(Ordering::SeqCst))
     }
@@ -467,7 +469,7 @@ impl Table {
         self.clock.scn.fetch_max(scn.0, Ordering::SeqCst);
     }
 
-    /// What has become of `xid`.
+    /// The state or outcome of `xid`.
     pub fn fate(&self, xid: Xid) -> Fate {
         let Some(entry) = self.entry(xid) else {
             return Fate::Before(Scn::ZERO);
@@ -475,7 +477,7 @@ impl Table {
         loop {
             let now = entry.word.load(Ordering::SeqCst);
             if sqn_of(now) != xid.sqn {
-                // `claim` has raised it before it changed the word.
+                // `claim` has raised it before changing the word.
                 return Fate::Before(match entry.prior_scn.load(Ordering::Acquire) {
                     // Its tablespace was dropped by an earlier instance.
                     0 => Scn(self.clock.opened.load(Ordering::Relaxed)),
@@ -486,8 +488,8 @@ impl Table {
             match State::from_word(now) {
                 State::Active | State::Dead => return Fate::Active,
                 State::Committing => return Fate::Unsettled,
-                // The SCN is raised only while the word says COMMITTING, so the same word twice means it was this
-                // one's.
+                // The SCN is raised only while the word says COMMITTING, so an unchanged word means that the SCN
+                // belongs to this transaction.
                 State::Committed | State::Free if entry.word.load(Ordering::Acquire) == now => {
                     return Fate::Committed(scn);
                 }
@@ -496,20 +498,20 @@ impl Table {
         }
     }
 
-    /// How many transactions were rolled back without the temporary rows of a process.
+    /// The number of transactions rolled back without the temporary rows of a process.
     pub fn lost_count(&self, process: u32) -> u64 {
         self.snapshots.get(process as usize).map_or(0, |line| line.lost.load(Ordering::Acquire))
     }
 
-    /// A transaction is rolled back without the temporary rows of a process. Said before it ends.
+    /// Notes that a transaction is rolled back without the temporary rows of a process. Called before it ends.
     pub fn note_lost(&self, process: u32, xid: Xid) {
         let Some(line) = self.snapshots.get(process as usize) else { return };
         let n = line.lost.fetch_add(1, Ordering::SeqCst);
         line.lost_xids[n as usize % LOST_KEPT].store(xid.to_bits(), Ordering::SeqCst);
     }
 
-    /// Whether a transaction, which has ended, was rolled back without the temporary rows of a process, which had lost
-    /// `since` before it left it. Of more than are kept, it may have been.
+    /// Whether a transaction, which has ended, was rolled back without the temporary rows of a process; `since` is the
+    /// count when the process left it. Also true when more were lost than are kept.
     pub fn has_lost(&self, process: u32, xid: Xid, since: u64) -> bool {
         let Some(line) = self.snapshots.get(process as usize) else { return false };
         line.lost.load(Ordering::SeqCst).wrapping_sub(since) > LOST_KEPT as u64
@@ -520,18 +522,19 @@ impl Table {
         matches!(self.fate(xid), Fate::Active | Fate::Unsettled)
     }
 
-    /// The process whose transaction `xid` is, while it is not free.
+    /// The process that owns transaction `xid`, while the slot is not free.
     pub fn owner(&self, xid: Xid) -> Option<u32> {
         let now = self.entry(xid)?.word.load(Ordering::Acquire);
         (sqn_of(now) == xid.sqn && State::from_word(now) != State::Free).then(|| process_of(now))
     }
 
-    /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one, the
-    /// oldest otherwise. The slots of a segment are used in turn, and so are the segments by each process: what a slot
-    /// says of its last owner is what a query of the past asks for when a block was not cleaned out.
+    /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one,
+    /// otherwise the oldest. The slots of a segment are used in turn, and each process uses the segments in turn, so
+    /// that a slot keeps its last owner's commit SCN for long: flashback queries need it for blocks that were not
+    /// cleaned out.
     ///
-    /// The entry is claimed first and the current group looked at again behind it: a session that drops the tablespace
-    /// sees the claim, or the claimer sees that the group is not current any more, or has been loaded anew.
+    /// The entry is claimed first and the current group read again afterwards (T10): either a session that drops the
+    /// tablespace sees the claim, or the claimer sees that the group is no longer current or was loaded again.
     pub fn claim(&self, process: u32) -> Option<Xid> {
         loop {
             let group = self.current_group();
@@ -545,13 +548,13 @@ impl Table {
         }
     }
 
-    /// Whether the claimed entry is the process's and one of the segments that the group has now. While the claimer was
-    /// put off the processor, another tablespace with fewer segments may have got the numbers.
+    /// Whether the claimed entry still belongs to the process and to a segment that the group has now. While the
+    /// claimer did not run, another tablespace with fewer segments may have got the numbers.
     fn holds(&self, group: usize, xid: Xid, process: u32) -> bool {
         self.usns(group).contains(&xid.usn) && self.owner(xid) == Some(process)
     }
 
-    /// Frees a claimed entry in which nothing was begun, unless it was loaded anew behind the claim.
+    /// Frees a claimed entry in which no transaction has begun, unless it was loaded again after the claim.
     fn give_back(&self, xid: Xid, process: u32) {
         let Some(entry) = self.entry(xid) else { return };
         let (claimed, free) = (word(xid.sqn, process, State::Active), word(xid.sqn, process, State::Free));
@@ -560,10 +563,10 @@ impl Table {
         }
     }
 
-    /// An idle segment of those online, or else one more that comes online, or else the least busy of the first few
-    /// looked at; where that has no free slot, any segment of the tablespace. A process begins with another segment each
-    /// time, so that slots are used again late. Only the first few are looked at when no segment can be added, for there
-    /// are as many as may be online.
+    /// Claims an entry in an idle online segment; otherwise in one more segment that comes online; otherwise in the
+    /// least busy of the first few candidates; when that has no free slot, in any segment of the tablespace. A process
+    /// begins with another segment each time, so that slots are reused late. Only the first few are candidates when no
+    /// segment can be added, because then as many are online as possible.
     fn claim_in_group(&self, group: usize, process: u32) -> Option<Xid> {
         let (base, is) = (self.base_of(group), self.group(group)?);
         let line = &self.snapshots[process as usize % self.snapshots.len()];
@@ -584,7 +587,7 @@ impl Table {
         Some(claimed)
     }
 
-    /// Brings one more segment online, up to the limit; `None`, and it is said that one is wanted, when all are.
+    /// Brings one more segment online, up to the limit. `None` when all are online; then another one is requested.
     fn bring_online(&self, group: usize) -> Option<u16> {
         let (e, is) = (&self.groups[group], self.group(group)?);
         if is.online >= self.online_max {
@@ -601,8 +604,8 @@ impl Table {
         won.then(|| self.base_of(group) + is.online + 1)
     }
 
-    /// How many segments are to be made for a group, because transactions found all of them busy: a quarter of those
-    /// that are there. SMON asks; the wish is forgotten.
+    /// The number of segments to make for a group because transactions found all of them busy: a quarter of the
+    /// existing ones. SMON calls this; it clears the request.
     pub fn segments_wanted(&self, group: usize) -> u16 {
         let Some(is) = self.group(group) else { return 0 };
         if self.groups[group].wanted.swap(0, Ordering::Relaxed) == 0 {
@@ -611,16 +614,16 @@ impl Table {
         is.segments.div_ceil(4).min(self.online_max.saturating_sub(is.segments))
     }
 
-    /// The next segment of the group has been made and loaded: from now on it can come online.
+    /// Adds the next segment of the group, which has been made and loaded: from now on it can come online.
     pub fn add_segment(&self, group: usize) {
-        // Release pairs with the load in `group`: who counts the segment sees its address and its slots.
+        // Release pairs with the load in `group`: a process that counts the segment sees its address and its slots.
         self.groups[group].segments.fetch_add(1, Ordering::Release);
     }
 
-    /// Notes how many transactions of the group are open, and now and then takes segments offline that were not needed
-    /// since the last time: all but `least` and those for the most transactions that were seen. A transaction that is
-    /// just beginning in one of them goes on there. Corrects the counts of open transactions: `off` holds by how much
-    /// each of the group was off at the last look. For SMON.
+    /// Notes the number of open transactions of the group, and at intervals takes segments offline that were not needed
+    /// since the last time: all but `least` and those for the highest number of open transactions. A transaction that
+    /// is just beginning in one of them continues there. Corrects the counts of open transactions: `off` holds the
+    /// difference of each count at the last look. For SMON.
     pub fn tend_online(&self, group: usize, least: u16, off: &mut Vec<i64>) {
         let (Some(e), Some(is)) = (self.groups.get(group), self.group(group)) else { return };
         let last = std::mem::take(off);
@@ -645,9 +648,9 @@ impl Table {
         }
     }
 
-    /// Transactions of a segment that have not ended, and by how much the segment's count of them is off: 0 also when
-    /// the count has changed meanwhile. A transaction that begins or ends is counted a moment later, so only a
-    /// difference that is seen twice is one that stays.
+    /// The open transactions of a segment, and the difference of the segment's count from them; 0 when the count has
+    /// changed during the look. A transaction that begins or ends is counted a moment later, so only a difference that
+    /// is found twice is an error.
     fn count_open(&self, usn: u16) -> (u64, i64) {
         let count = &self.segments[usize::from(usn) - 1].open;
         let before = count.load(Ordering::Acquire);
@@ -657,7 +660,7 @@ impl Table {
         (busy, if is_stable { before.wrapping_sub(busy) as i64 } else { 0 })
     }
 
-    /// The transaction's slot is free for the next one.
+    /// Makes the transaction's slot free for the next one.
     pub fn free(&self, xid: Xid) {
         if let Some(entry) = self.entry(xid) {
             entry.set_state(State::Free);
@@ -665,7 +668,7 @@ impl Table {
         }
     }
 
-    /// A free slot of the segment, the search beginning where the last one ended.
+    /// A free slot of the segment. The search begins where the last one ended.
     fn claim_in(&self, usn: u16, process: u32, keep: Scn) -> Option<Xid> {
         let hand = &self.segments[usize::from(usn) - 1].hand;
         let hand = (hand.fetch_add(1, Ordering::Relaxed) % u64::from(self.slots.max(1))) as u16;
@@ -691,7 +694,7 @@ impl Table {
             let xid = Xid { usn, slot, sqn: sqn_of(now).wrapping_add(1).max(1) };
             let entry = self.entry(xid)?;
             let claimed = word(xid.sqn, process, State::Active);
-            // Raised only: a slow claimer that loses below must not put an old bound in the place of a newer one.
+            // Raised only: a slow claimer that fails below must not replace a newer bound by an old one.
             entry.prior_scn.fetch_max(last_scn, Ordering::SeqCst);
             if entry.word.compare_exchange(now, claimed, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                 entry.start_scn.store(self.scn().0, Ordering::Relaxed);
@@ -704,13 +707,12 @@ impl Table {
         }
     }
 
-    /// Sets an entry as it was found in an undo header, when the instance starts, or when a new tablespace gets the
-    /// numbers of one that was dropped. In that order a reader meanwhile finds the transaction that it asks for, or an
-    /// upper bound.
+    /// Sets an entry from an undo header, at a start, or when a new tablespace gets the segment numbers of a dropped
+    /// one. The order of the stores lets a concurrent reader find the transaction that it looks for, or an upper bound.
     ///
-    /// The header of a segment that was made while the instance runs has the SCN of that moment. Its number may have been
-    /// one of a dropped tablespace: those transactions committed at or below what the entry says, or, when nothing is
-    /// known of them, before the database was opened. So that SCN does not raise the bound.
+    /// The header of a segment that was made while the instance runs has the SCN of that moment. A dropped tablespace
+    /// may have had its number: those transactions committed at or below the SCN in the entry, or, when the entry has
+    /// none, before the database was opened. So the header's SCN does not raise the bound.
     pub fn load(&self, xid: Xid, is: Loaded, scn: Scn) {
         if let Some(entry) = self.entry(xid) {
             let scn = match self.clock.opened.load(Ordering::SeqCst) {
@@ -732,22 +734,22 @@ impl Table {
         }
     }
 
-    /// The oldest SCN any process may still read as of; the present SCN when no snapshot is open. Looks at the lines of
-    /// all processes.
+    /// The oldest SCN that any process may still read as of; the present SCN when no snapshot is open. Reads the lines
+    /// of all processes.
     pub fn oldest_snapshot(&self) -> Scn {
         let now = self.scn();
         let open = self.snapshots.iter().map(|l| l.oldest.load(Ordering::SeqCst)).filter(|s| *s != 0).min();
         let oldest = open.map_or(now.0, |s| (s - 1).min(now.0));
-        // It holds for good: a snapshot that was not seen is opened at or above the SCN read before, as
-        // `open_snapshot` says.
+        // The value stays valid: a snapshot that was not seen is opened at or above the SCN read before, see
+        // `open_snapshot`.
         if self.clock.oldest_bound.load(Ordering::Relaxed) < oldest {
             self.clock.oldest_bound.fetch_max(oldest, Ordering::SeqCst);
         }
         Scn(oldest)
     }
 
-    /// An SCN at or below [`Self::oldest_snapshot`], which is behind it by what a quarter as many transactions as there
-    /// are processes have committed. So one of them looks at all lines, and for each transaction it is four lines.
+    /// An SCN at or below [`Self::oldest_snapshot`], outdated by at most a quarter as many commits as there are
+    /// processes. So one commit of that many reads all lines, which amounts to four lines for each.
     pub fn oldest_bound(&self) -> Scn {
         let (now, looked) = (self.scn().0, self.clock.bound_looked.load(Ordering::Relaxed));
         let apart = (self.snapshots.len() as u64 / 4).max(LOOKS_APART_MIN);
@@ -760,18 +762,18 @@ impl Table {
         Scn(self.clock.oldest_bound.load(Ordering::SeqCst))
     }
 
-    /// Whether an SCN is at or below every open snapshot. Looks at the lines of all processes only when the bound does
-    /// not say so.
+    /// Whether an SCN is at or below every open snapshot. Reads the lines of all processes only when the bound does not
+    /// suffice.
     pub fn is_before_snapshots(&self, scn: Scn) -> bool {
         scn <= self.oldest_bound() || scn <= self.oldest_snapshot()
     }
 
-    /// Takes a snapshot for `process` (numbers begin with 1) and notes it. SCNs are kept plus one, so that 0 means
+    /// Takes a snapshot for `process` (numbers begin with 1) and notes it. SCNs are stored plus one, so that 0 means
     /// none.
     ///
-    /// The note comes before the SCN is read for good: whoever looked for the oldest snapshot without seeing the note
-    /// has read the SCN before that, so what it lets go is not newer than this snapshot. All four accesses are SeqCst
-    /// for that argument.
+    /// The note comes before the final read of the SCN: a process that computed the oldest snapshot without seeing the
+    /// note had read the SCN before that, so its result is not newer than this snapshot. All four accesses are SeqCst
+    /// for this argument.
     pub fn open_snapshot(&self, process: u32) -> Scn {
         let Some(line) = self.snapshots.get(process as usize) else { return self.scn() };
         let open = line.open.load(Ordering::Relaxed);
@@ -799,8 +801,8 @@ impl Table {
         }
     }
 
-    /// Every entry that is not free, with its transaction and owner. Of each tablespace that was ever loaded, the entries
-    /// of the segments that it has or had.
+    /// Every entry that is not free, with its transaction and owner, in all segments of tablespaces that were ever
+    /// loaded.
     pub fn busy(&self) -> impl Iterator<Item = (Xid, u32, State, &'static Entry)> + use<> {
         let table = *self;
         let groups = (table.clock.groups.load(Ordering::SeqCst) as usize).min(table.groups.len());
@@ -825,8 +827,7 @@ impl Entry {
         self.word.store(now & !0xFF | state as u64, Ordering::SeqCst);
     }
 
-    /// Gives out the commit SCN. Whether the transaction comes to be committed is decided by its undo header: see
-    /// `settle`.
+    /// Gives out the commit SCN. The undo header decides whether the transaction commits: see `settle`.
     pub fn begin_commit(&self, table: &Table) -> Scn {
         self.set_state(State::Committing);
         let scn = table.next_scn();
@@ -834,25 +835,25 @@ impl Entry {
         scn
     }
 
-    /// The undo header says that the transaction has ended: now everybody may see that it is committed.
+    /// The undo header says that the transaction has ended: makes the commit visible.
     pub fn settle(&self) {
         self.set_state(State::Committed);
     }
 
-    /// The commit that was begun has failed before its record was taken.
+    /// Makes the transaction active again: the commit has failed before its record was accepted.
     pub fn reopen(&self) {
         self.set_state(State::Active);
     }
 
-    /// The owner is gone: an active transaction is dead, one that was ending stays what it is. It belongs to whoever
-    /// ends it.
+    /// Removes the owner, which is gone: an active transaction becomes DEAD, a COMMITTING or COMMITTED one keeps its
+    /// state. The process that ends it becomes its owner.
     pub fn disown(&self, state: State) {
         let now = self.word.load(Ordering::Relaxed);
         let state = if state == State::Active { State::Dead } else { state };
         self.word.store(word(sqn_of(now), 0, state), Ordering::SeqCst);
     }
 
-    /// An open transaction gets another owner.
+    /// Gives an open transaction another owner.
     pub fn own(&self, process: u32) {
         let now = self.word.load(Ordering::Relaxed);
         self.word.store(word(sqn_of(now), process, State::Active), Ordering::SeqCst);
@@ -862,8 +863,8 @@ impl Entry {
         Scn(self.commit_scn.load(Ordering::Acquire))
     }
 
-    /// Ends a transaction whose changes are all rolled back. Its commit SCN is raised above every snapshot taken so
-    /// far, so that a reader still holding an old copy of a block does not take the undone changes for committed ones.
+    /// Ends a transaction whose changes are all rolled back. Its commit SCN is raised above every existing snapshot, so
+    /// that a reader with an old copy of a block does not take the undone changes for committed ones.
     pub fn settle_rolled_back(&self, table: &Table) -> Scn {
         let scn = table.next_scn();
         self.commit_scn.fetch_max(scn.0, Ordering::SeqCst);

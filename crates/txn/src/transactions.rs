@@ -1,4 +1,4 @@
-//! The transaction system of an instance: making it, beginning transactions, locks, views.
+//! The transaction system of an instance: creation, the beginning of transactions, locks, views.
 
 use crate::branches::{Branches, BranchesLayout};
 use crate::change::Change;
@@ -21,12 +21,12 @@ use std::time::Duration;
 use types::{Ora, Result, Scn, Uba, Xid};
 use wait::Event;
 
-/// How many undo segments and transactions an instance has.
+/// The numbers of undo segments and transactions of an instance.
 #[derive(Debug, Clone)]
 pub struct TxnConfig {
-    /// Undo segments that an undo tablespace is made with, and that are online at least.
+    /// Undo segments of a new undo tablespace; at least as many are online.
     pub undo_segments: u32,
-    /// Segment numbers that each undo tablespace has: the most segments it may get. A database keeps to it for ever.
+    /// Segment numbers of each undo tablespace: the most segments it can have. Fixed when the database is created.
     pub undo_segments_max: u32,
     /// The most segments that may be online.
     pub undo_segments_online_max: u32,
@@ -38,12 +38,12 @@ pub struct TxnConfig {
     pub itl_max: u8,
     /// Most blocks a commit cleans out at once; the rest are left to delayed cleanout.
     pub commit_cleanout_blocks: u32,
-    /// Seconds for which a session in a branch of a global transaction waits for a lock.
+    /// The longest wait in seconds of a session in a branch of a global transaction for a lock.
     pub distributed_lock_timeout_s: u32,
 }
 
 impl TxnConfig {
-    /// The usual sizes for this many process slots.
+    /// The default sizes for this many process slots.
     pub fn new(processes: u32) -> TxnConfig {
         TxnConfig {
             undo_segments: 10,
@@ -58,7 +58,7 @@ impl TxnConfig {
     }
 }
 
-/// Where the crate's areas lie in the SGA.
+/// The places of the crate's areas in the SGA.
 #[derive(Debug, Clone)]
 pub struct TxnLayout {
     table: TableLayout,
@@ -82,7 +82,7 @@ impl TxnLayout {
     }
 }
 
-/// How long to wait for a row or table that another transaction has locked.
+/// The longest wait for a row or table that another transaction has locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockWait {
     Forever,
@@ -92,7 +92,7 @@ pub enum LockWait {
     Seconds(u32),
     /// ORA-30006 after so many milliseconds.
     Millis(u32),
-    /// Passes over locked rows.
+    /// Skips locked rows.
     SkipLocked,
 }
 
@@ -125,10 +125,10 @@ struct Inner {
     layers: [OnceLock<Arc<dyn UndoLayer>>; LAYERS],
     /// Private memory for CR images. Each process has its own copy of the pool.
     scratch: Mutex<Vec<Scratch>>,
-    /// Commit SCNs that this process has looked for in undo.
+    /// Commit SCNs that this process has found in undo.
     known: Mutex<Known>,
-    /// Transactions without an owner that wait for files, as this process has tried them: how often a file had come
-    /// back then.
+    /// Transactions without an owner that wait for files, with the count of returned files when this process last tried
+    /// them.
     waiting: Mutex<Vec<(Xid, u64)>>,
 }
 
@@ -144,7 +144,7 @@ impl Transactions {
         table.register(Layer::Undo, apply_undo).register(Layer::Transaction, apply_itl);
     }
 
-    /// Makes the face of the areas in the SGA. Run once by the supervisor.
+    /// Finds the areas in the SGA. Run once by the supervisor.
     pub fn create(
         sga: &'static Sga,
         layout: &TxnLayout,
@@ -170,12 +170,11 @@ impl Transactions {
         txns
     }
 
-    /// Registers what is to be done with the transaction of a process that has died: PMON rolls it back, or completes
-    /// its commit.
+    /// Registers the hook for dead processes: PMON rolls back their transaction, or completes its commit.
     pub fn register_with(&self, all: &Processes) {
         let txns = self.clone();
         all.on_death(CleanupOrder::Transaction, "transaction", move |by, dead| {
-            // What cannot be rolled back now, for want of a block, stays DEAD and is left to SMON.
+            // A transaction that cannot be rolled back now, because of a missing block, stays DEAD and is left to SMON.
             let _ = txns.rollback_dead(by, dead);
         });
     }
@@ -201,12 +200,12 @@ impl Transactions {
         &self.inner.branches
     }
 
-    /// What befell undo, by ten minutes.
+    /// The counts of undo events by ten minutes.
     pub fn undo_intervals(&self) -> &UndoIntervals {
         &self.inner.undo_intervals
     }
 
-    /// When which SCN was.
+    /// The times of SCNs.
     pub fn times(&self) -> &ScnTimes {
         &self.inner.times
     }
@@ -237,7 +236,7 @@ impl Transactions {
         self.cache().block_size()
     }
 
-    /// Undo segments that a tablespace is made with.
+    /// Undo segments of a new tablespace.
     pub(crate) fn undo_segments_least(&self) -> u16 {
         self.inner.config.undo_segments.clamp(1, self.table().segments_max().into()) as u16
     }
@@ -264,10 +263,10 @@ impl Transactions {
         self.table().advance_scn(scn);
     }
 
-    /// A read-consistent view as of now, seeing `t`'s own changes up to now. Notes its SCN in the process's line, so
-    /// that undo it needs is kept if possible; give it back with [`Transactions::release`] when the cursor closes.
+    /// A read-consistent view as of now that includes `t`'s own changes up to now. Notes its SCN in the process's line,
+    /// so that undo it needs is kept if possible. [`Transactions::release`] ends it when the cursor closes.
     ///
-    /// A serializable or read-only transaction's statements all get the SCN that its first one got.
+    /// All statements of a serializable or read-only transaction get the SCN of its first one.
     pub fn snapshot(&self, p: &Process, t: &Txn) -> Snapshot {
         if t.holds_snapshot() {
             let scn = self.hold_snapshot(p, t);
@@ -284,8 +283,8 @@ impl Transactions {
         self.view_as_of(t, scn)
     }
 
-    /// The SCN as of which all statements of a serializable or read-only transaction read. The first call fixes it; it
-    /// is kept open until the transaction ends, so that undo it needs is kept if possible.
+    /// The SCN that all statements of a serializable or read-only transaction read as of. The first call fixes it; it
+    /// stays noted until the transaction ends, so that undo it needs is kept if possible.
     pub fn hold_snapshot(&self, p: &Process, t: &Txn) -> Scn {
         if let Some(scn) = t.held.get() {
             return scn;
@@ -295,39 +294,40 @@ impl Transactions {
         scn
     }
 
-    /// A view as of `scn` that is not noted, such as for a flashback query.
+    /// A view as of `scn` that is not noted, for example for a flashback query.
     pub fn view_as_of(&self, t: &Txn, scn: Scn) -> Snapshot {
         let own = t.xid.map(|_| t.chain.newest).filter(|uba| !uba.is_none());
         Snapshot { scn, xid: t.xid, own, serializable: false }
     }
 
-    /// The oldest SCN that a noted snapshot reads as of; the present one where none is open.
+    /// The oldest SCN of a noted snapshot; the present one when none is open.
     pub fn oldest_snapshot(&self) -> Scn {
         self.table().oldest_snapshot()
     }
 
-    /// Gives a snapshot back.
+    /// Ends a snapshot.
     #[inline]
     pub fn release(&self, p: &Process, _s: &Snapshot) {
         self.table().close_snapshot(p.number());
     }
 
-    /// Ends a session: rolls back what is open and forgets the process's snapshots, whatever cursors were left.
+    /// Ends a session: rolls back the open transaction and forgets the process's snapshots, including those of open
+    /// cursors.
     ///
     /// # Errors
-    /// The transaction could not be rolled back, because the session was killed and there is no room for redo perhaps.
-    /// It has no owner from now on: [`Transactions::recover`] tries again.
+    /// The transaction could not be rolled back, for example because the session was killed and there is no room for
+    /// redo. It has no owner from now on: [`Transactions::recover`] tries again.
     pub fn end_session(&self, p: &Process, t: &mut Txn) -> Result<()> {
         self.table().clear_snapshots(p.number());
         t.held.set(None);
         self.rollback(p, t).inspect_err(|_| {
-            // The process ends well, so nobody looks for what it leaves.
+            // The process ends in order, so PMON does not look for its transactions.
             let owned = self.table().busy().filter(|(_, owner, ..)| *owner == p.number());
             owned.for_each(|(.., state, entry)| entry.disown(state));
         })
     }
 
-    /// Makes the transaction active, which the first change does by itself.
+    /// Makes the transaction active. The first change calls it.
     ///
     /// # Errors
     /// ORA-01554 when every slot of every undo segment is taken.
@@ -356,14 +356,13 @@ impl Transactions {
         Ok(xid)
     }
 
-    /// Lets `v$session` show which transaction the session has: TADDR.
+    /// Publishes the session's transaction in `v$session`: TADDR.
     pub fn show_transaction(&self, p: &Process, t: &Txn) {
         let address = t.xid.and_then(|xid| self.table().entry(xid)).map_or(0, Entry::address);
         p.session().transaction.store(address, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Opens a group of changes that will write at most `records` undo records with `data_bytes` of layer data
-    /// together.
+    /// Opens a change group that will write at most `records` undo records with `data_bytes` of layer data together.
     ///
     /// No other group may be open in the process. Latches: none on entry or return.
     pub fn change<'a>(
@@ -376,7 +375,7 @@ impl Transactions {
         Change::open(self, p, t, records, data_bytes)
     }
 
-    /// Runs `f`, and runs it again whenever a change group in it had to give way to another one.
+    /// Runs `f`, and repeats it whenever a change group in it had to give way to another one.
     pub fn retrying<R>(&self, p: &Process, f: &mut dyn FnMut() -> Result<R>) -> Result<R> {
         let mut attempt = 0u64;
         loop {
@@ -391,8 +390,7 @@ impl Transactions {
         }
     }
 
-    /// Whether `xid` has ended, and committed before every snapshot that is open now: nobody needs to see what was
-    /// before it.
+    /// Whether `xid` has ended, with a commit before every open snapshot: no reader needs an older version.
     pub fn is_forgotten(&self, xid: Xid) -> bool {
         match self.table().fate(xid) {
             Fate::Active | Fate::Unsettled => false,
@@ -405,13 +403,13 @@ impl Transactions {
         self.table().is_active(xid)
     }
 
-    /// Whether `xid` is open without a session. Where no session was since the start, it is prepared.
+    /// Whether `xid` is open without a session. One without a session since the start is prepared.
     pub fn is_without_session(&self, xid: Xid) -> bool {
         self.table().owner(xid) == Some(NO_SESSION)
     }
 
-    /// Lets another process finish what is between COMMITTING and COMMITTED: a few instructions as a rule, the wait for
-    /// a log switch at worst. Waits: `transaction`.
+    /// Waits for another process between COMMITTING and COMMITTED: a few instructions as a rule, a log switch at worst.
+    /// Waits: `transaction`.
     pub(crate) fn pause(&self, p: &Process) -> Result<()> {
         p.check_cancel()?;
         let _wait = p.wait(Event::TransactionEvent, 0, 0, 0);
@@ -442,8 +440,8 @@ impl Transactions {
             .collect()
     }
 
-    /// Checks the transaction table: what its entries say agrees with the SCN and with each other. For a moment without
-    /// commits.
+    /// Checks the entries of the transaction table against the SCN and against each other. Valid only while there are
+    /// no commits.
     ///
     /// # Panics
     /// When an invariant is broken.

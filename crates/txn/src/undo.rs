@@ -1,24 +1,22 @@
 //! Undo records, and the change vectors of undo blocks, undo headers and interested-transaction entries.
 //!
 //! ```text
-//! undo record                                              undo segment header, transaction layer's fields
-//!  0 | previous undo record of the transaction: rdba u32,   seq    sequence number of the newest undo block
-//!    |   seq u32, rec u8                                    aux32  partial: block a committed transaction left room in
-//!  9 | xid                                                  aux64  head u32, tail u32 of the queue of retired blocks
-//! 17 | object u32, data block u32
-//! 25 | entry number u8, layer u8 (with a bit: undone),     undo block
-//!    |   op u8, SCN (5 bytes)
-//! 33 | the entry as it was before the change (32 bytes)     aux32  number of the newest record not undone, plus one
-//! 65 | the layer's bytes                                    prev   the transaction's block before this one; in the queue
-//!                                                                  of retired blocks, the block behind this one
+//! undo record                                              undo segment header, transaction layer's fields  0 |
+//! previous undo record of the transaction: rdba u32,   seq    sequence number of the newest undo block    |   seq u32,
+//! rec u8                                    aux32  partial: block a committed transaction left room in  9 | xid
+//! aux64  head u32, tail u32 of the queue of retired blocks 17 | object u32, data block u32 25 | entry number u8, layer
+//! u8 (with a bit: undone),     undo block    |   op u8, SCN (5 bytes) 33 | the entry as it was before the change (32
+//! bytes)     aux32  number of the newest record not undone, plus one 65 | the layer's bytes
+//! prev   the transaction's block before this one; in the queue
+//! of retired blocks, the block behind this one
 //!
-//! what the slot was before, the first record of every transaction; no change, so never undone
+//! the slot's previous owner: the first record of every transaction; no change, so never undone
 //!  0 | xid of the transaction, sqn u32 of the one before it in the slot, SCN u64 at which that one ended,
 //!    |   uba of that one's own such record
 //! ```
 //!
-//! Undone records stay where they are: a reader with an older copy of the data block may still need them, and record
-//! numbers rise for as long as a block is in use, which is what orders the undo records of a transaction by (seq, rec).
+//! Undone records stay at their places: a reader with an older copy of the data block may still need them. Record
+//! numbers rise as long as a block is in use, so (seq, rec) orders the undo records of a transaction (T7).
 
 use block::undo::{TxSlot, UndoHeaderView, UndoView};
 use block::{BlockView, DataMut, Itl, undo};
@@ -32,14 +30,14 @@ pub const RECORD_ENTRY: usize = 2;
 /// States of a slot in an undo header.
 pub const SLOT_ACTIVE: u8 = 10;
 pub const SLOT_ENDED: u8 = 9;
-/// Open, and not to be rolled back by itself: the last record of its newest undo block says which global transaction it
-/// is a branch of.
+/// Open, and only rolled back on request: the last record of its newest undo block names the branch of the global
+/// transaction.
 pub const SLOT_PREPARED: u8 = 11;
 /// Most records in an undo block: [`Uba`] has a byte for the number.
 pub const RECORDS_MAX: u16 = 255;
 
 pub mod op {
-    /// For a transaction's first block, as REOPEN is, with what its slot was before behind its fields.
+    /// For a transaction's first block, as REOPEN, with the record of the slot's previous owner after its fields.
     pub const FORMAT: u8 = 1;
     pub const REOPEN: u8 = 2;
     pub const APPEND: u8 = 3;
@@ -49,8 +47,8 @@ pub mod op {
     pub const FORMAT_HEADER: u8 = 7;
     /// The record was undone out of turn: number u8.
     pub const UNDONE: u8 = 8;
-    /// A new header's slots: transactions before sqn u32 were another segment's of that number, and committed at or
-    /// below SCN u64.
+    /// The slots of a new header: transactions below sqn u32 belonged to another segment of that number, and committed
+    /// at or below SCN u64.
     pub const FIRST_USE: u8 = 9;
 
     pub const ITL_TAKE: u8 = 1;
@@ -60,7 +58,7 @@ pub mod op {
     pub const ITL_ADD: u8 = 5;
 }
 
-/// An undo record as handed to the layer that wrote it.
+/// An undo record as passed to the layer that wrote it.
 #[derive(Debug, Clone, Copy)]
 pub struct UndoRecord<'a> {
     pub xid: Xid,
@@ -74,10 +72,9 @@ pub struct UndoRecord<'a> {
     pub op: u8,
     /// Number of the interested-transaction entry the change used in the block.
     pub itl: u8,
-    /// An SCN at or above those of all commits before the change; the transaction itself commits above it. Zero when
-    /// not known.
+    /// An SCN at or above all commits before the change; the transaction itself commits above it. Zero when not known.
     pub scn: Scn,
-    /// That entry before the change.
+    /// The content of that entry before the change.
     pub itl_before: Itl,
     /// The layer's own bytes.
     pub data: &'a [u8],
@@ -143,7 +140,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Undo records have room for SCNs below it.
+/// SCNs below this fit into an undo record.
 const SCN_LIMIT: u64 = 1 << 40;
 
 /// Writes an undo record into `out` (cleared first).
@@ -153,7 +150,7 @@ pub fn encode_record(out: &mut Vec<u8>, rec: &UndoRecord<'_>) {
     put_xid(out, rec.xid);
     out.extend_from_slice(&rec.object.0.to_le_bytes());
     out.extend_from_slice(&rec.rdba.0.to_le_bytes());
-    // Forty bits: beyond them it is not known.
+    // Forty bits: a higher SCN is stored as not known.
     let scn = if rec.scn.0 < SCN_LIMIT { rec.scn.0 } else { 0 };
     let [a, b, c, d, e, ..] = scn.to_le_bytes();
     out.extend_from_slice(&[rec.itl, rec.layer as u8, rec.op, a, b, c, d, e]);
@@ -162,12 +159,12 @@ pub fn encode_record(out: &mut Vec<u8>, rec: &UndoRecord<'_>) {
     out.extend_from_slice(rec.data);
 }
 
-/// Where in a record its layer stands, and the bit there that says that it was undone while an older one, or a newer
-/// one, waits for its file.
+/// The offset of the layer in a record. A bit there marks a record that was undone while an older or newer one waits
+/// for its file.
 const LAYER_AT: usize = 26;
 const UNDONE: u8 = 0x80;
 
-/// Whether a record was undone out of turn.
+/// Whether a record is marked as undone.
 pub fn is_undone(record: &[u8]) -> bool {
     record.get(LAYER_AT).is_some_and(|layer| layer & UNDONE != 0)
 }
@@ -191,15 +188,15 @@ pub fn decode_record(uba: Uba, bytes: &[u8]) -> Result<UndoRecord<'_>> {
     Ok(UndoRecord { xid, uba, prev, object, rdba, layer, op, itl, scn, itl_before, data: f.0 })
 }
 
-/// What a slot of an undo header was before a transaction came into it: how the transaction before it ended. The commit
-/// SCNs of all that had the slot are found from one such record to the next, for as long as their undo is kept.
+/// The previous owner of a slot of an undo header: how its transaction ended. Such records link all owners of the slot
+/// with their commit SCNs, as far back as their undo is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotBefore {
-    /// The transaction that came.
+    /// The new owner.
     pub xid: Xid,
     pub sqn: u32,
     pub scn: Scn,
-    /// The record of what the slot was before that.
+    /// The record of the owner before that.
     pub before: Uba,
 }
 
@@ -229,7 +226,7 @@ impl SlotBefore {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SegmentState {
     pub seq: u32,
-    /// Undo block with room, left by a transaction that ended; the next one to begin goes on in it.
+    /// Undo block with room, left by an ended transaction; the next transaction to begin continues in it.
     pub partial: Rdba,
     /// Retired undo blocks, oldest first.
     pub head: Rdba,
@@ -265,7 +262,7 @@ pub fn encode_header(slot: u16, tx: &TxSlot, state: &SegmentState) -> Vec<u8> {
     out
 }
 
-/// Encodes what every FORMAT begins with.
+/// Encodes the common beginning of every FORMAT.
 pub fn encode_address(at: Rdba, object: ObjectId, map: Rdba) -> Vec<u8> {
     [at.0, object.0, map.0].iter().flat_map(|w| w.to_le_bytes()).collect()
 }
@@ -321,7 +318,7 @@ pub fn apply_undo(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A record that is not undone: `aux32` does not count it.
+/// Appends a record that is never undone: `aux32` does not count it.
 fn append_slot_before(block: &mut [u8], record: &[u8]) -> Result<()> {
     if record.is_empty() {
         return Ok(());
@@ -369,7 +366,7 @@ pub fn apply_itl(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     d.set_itl(n, &new).map_err(|_| damaged("no such interested-transaction entry"))
 }
 
-/// Takes the lock byte `n` off every row: its transaction has ended and the entry gets another owner.
+/// Removes the lock byte `n` from every row: its transaction has ended and the entry gets another owner.
 fn clear_locks(d: &mut DataMut<'_>, n: u8) -> Result<()> {
     for slot in 0..d.read().slots() {
         if let Some(row) = d.read().row(slot).filter(|r| r.lock == n) {
@@ -381,8 +378,8 @@ fn clear_locks(d: &mut DataMut<'_>, n: u8) -> Result<()> {
 
 /// Whether undo record `a` of a transaction is newer than record `b` of the same transaction.
 ///
-/// Sequence numbers wrap, but two records of one transaction are never so far apart that it matters: between them the
-/// segment, which others use too, would have to write 2,147,483,648 blocks, 4 TB in the smallest ones.
+/// Sequence numbers wrap, but the distance of two records of one transaction is always smaller than half their range:
+/// the segment would have to write 2,147,483,648 blocks in between, 4 TB in the smallest ones.
 pub fn is_newer(a: Uba, b: Uba) -> bool {
     match a.seq.wrapping_sub(b.seq) as i32 {
         0 => a.rec > b.rec,
@@ -390,7 +387,7 @@ pub fn is_newer(a: Uba, b: Uba) -> bool {
     }
 }
 
-/// Copies record `uba` out of an undo block. `None` when the block holds something else by now.
+/// Copies record `uba` out of an undo block. `None` when the block has other content now.
 pub fn copy_record(view: &BlockView<'_>, uba: Uba, out: &mut Vec<u8>) -> Option<()> {
     let v = UndoView::new(*view);
     if view.kind() != Some(block::BlockKind::Undo) || v.seq() != uba.seq {
@@ -466,7 +463,7 @@ mod tests {
         assert_eq!(decode_record(uba(5, 2), &out).unwrap().data, 3u32.to_le_bytes());
         assert!(copy_record(&image.view(), uba(4, 2), &mut out).is_none(), "another use of the block");
         assert!(copy_record(&image.view(), uba(5, 3), &mut out).is_none(), "no such record");
-        // One that was undone out of turn says so, and is otherwise as it was.
+        // A record undone out of order is marked and otherwise unchanged.
         assert!(!is_undone(&out));
         apply_undo(image.bytes_mut(), op::UNDONE, &[2]).unwrap();
         assert!(copy_record(&image.view(), uba(5, 2), &mut out).is_some() && is_undone(&out));

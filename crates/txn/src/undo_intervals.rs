@@ -1,13 +1,13 @@
-//! What befell undo in every ten minutes of the last four days: the rows of `v$undostat`.
+//! Undo events in every ten minutes of the last four days: the rows of `v$undostat`.
 //!
-//! An entry keeps the running totals at its beginning; what befell in it is the difference to the next one's, or to the
-//! totals of the moment. SMON alone writes. A reader takes an entry only when the ring's count says behind it that it
+//! An entry keeps the running totals at its beginning; its own counts are the difference to the next entry's, or to the
+//! present totals. Only SMON writes. A reader accepts an entry only when the ring's count shows after the read that it
 //! was not overwritten.
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// Four days, and the interval that goes on.
+/// Four days, and the current interval.
 const ENTRIES: usize = 577;
 /// Length of an interval.
 pub const INTERVAL_S: u64 = 600;
@@ -20,13 +20,13 @@ sga::sga_struct! {
         /// Seconds since 1970, UTC.
         begin_s: AtomicU64,
         totals: [AtomicU64; 6],
-        /// The most transactions that were seen open at one moment.
+        /// The most open transactions at one moment.
         concurrency: AtomicU64,
-        /// The undo tablespace in use, when it was last looked at.
+        /// The undo tablespace in use at the last look.
         tablespace: AtomicU64,
     }
 
-    /// How many intervals were ever begun.
+    /// The number of intervals ever begun.
     pub struct IntervalCount {
         begun: AtomicU64,
     }
@@ -52,13 +52,13 @@ pub struct UndoIntervals {
     count: &'static IntervalCount,
 }
 
-/// An interval as it is shown.
+/// An interval as a view shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UndoInterval {
     /// Seconds since 1970, UTC.
     pub begin_s: u64,
     pub end_s: u64,
-    /// What befell undo in it, in the order of `ScnTimes::undo_figures`, and how many transactions began.
+    /// The counts of undo events, in the order of `ScnTimes::undo_figures`, and the number of transactions begun.
     pub figures: [u64; TOTALS],
     pub concurrency: u64,
     /// Number of the undo tablespace that was in use at its end.
@@ -70,8 +70,8 @@ impl UndoIntervals {
         UndoIntervals { ring: sga.slice(layout.ring), count: &sga.slice(layout.count)[0] }
     }
 
-    /// Says what the totals are now, how many transactions are open, and which undo tablespace is in use. By SMON,
-    /// every few seconds.
+    /// Notes the present totals, the number of open transactions and the undo tablespace in use. By SMON, every few
+    /// seconds.
     pub fn note(&self, now_s: u64, totals: [u64; TOTALS], open: u64, tablespace: u32) {
         let begun = self.count.begun.load(Ordering::Relaxed);
         let newest = begun.checked_sub(1).map(|n| &self.ring[n as usize % ENTRIES]);
@@ -81,7 +81,7 @@ impl UndoIntervals {
             return;
         }
         let next = &self.ring[begun as usize % ENTRIES];
-        // The first one has everything since the instance started.
+        // The first interval includes everything since the instance started.
         let totals = if begun == 0 { [0; TOTALS] } else { totals };
         next.begin_s.store(now_s, Ordering::Relaxed);
         next.totals.iter().zip(totals).for_each(|(word, total)| word.store(total, Ordering::Relaxed));
@@ -96,11 +96,11 @@ impl UndoIntervals {
         let last = (e.concurrency.load(Ordering::Relaxed), e.tablespace.load(Ordering::Relaxed) as u32);
         let seen = (e.begin_s.load(Ordering::Relaxed), totals, last);
         fence(Ordering::Acquire);
-        // The writer may be at the entry behind the newest.
+        // The writer may be writing the entry after the newest.
         (self.count.begun.load(Ordering::Relaxed) < n + ENTRIES as u64).then_some(seen)
     }
 
-    /// The intervals, newest first; that one ends now, with these totals.
+    /// The intervals, newest first; the newest one ends now, with these totals.
     pub fn list(&self, now_s: u64, totals: [u64; TOTALS]) -> Vec<UndoInterval> {
         let begun = self.count.begun.load(Ordering::Acquire);
         let (mut end, mut out) = ((now_s, totals), Vec::new());

@@ -1,24 +1,25 @@
-//! Undo tablespaces: making their segments, loading their transaction tables, changing from one to another.
+//! Undo tablespaces: making their segments, loading their transaction tables, changing the current one.
 //!
-//! Every tablespace has a group of consecutive segment numbers, so that a transaction's number says which one its undo
-//! is in, and transactions begin in the segments of the current one. What happens to a tablespace:
+//! Every tablespace has a group of consecutive segment numbers, so a transaction's number identifies the tablespace of
+//! its undo. Transactions begin in the segments of the current one (T10). The states of a tablespace:
 //!
-//! | | its transactions | left by |
+//! | state | its transactions | left by |
 //! |---|---|---|
-//! | being made | none; nobody knows of it | `load_undo_tablespace`, once its segments are there; the death of who makes it |
+//! | being made | none; it is not listed | `load_undo_tablespace`, when its segments exist; the death of its process |
 //! | current | begin in it | another one's `use_undo_tablespace` |
-//! | pending offline | go on in it until they end | the end of the last |
-//! | offline | have ended; readers need its undo, and its headers say what they came to | `use_undo_tablespace`, `forget_undo_tablespace` |
-//! | forgotten | are known by the entries in the SGA, after a start by an upper bound; who needs their undo gets ORA-01555 | |
+//! | pending offline | continue in it until they end | the end of the last |
+//! | offline | have ended; readers need its undo and headers | `use_undo_tablespace`, `forget_undo_tablespace` |
+//! | forgotten | have entries in the SGA, after a start an upper bound; their undo is gone: ORA-01555 | |
 //!
-//! The numbers of a forgotten one are given to another. The transactions of that begin behind all numbers (sqn) that
-//! the former ones can have had; the caller keeps that bound with the dictionary.
+//! The numbers of a forgotten tablespace are given to another one. Its transactions begin above all sequence numbers
+//! (sqn) of the former; the caller keeps that bound in the dictionary (T11).
 //!
-//! The first segment that was made, the root, lies at the first block of the tablespace's first file. Its header names
-//! the segment with the lowest number, and which number that is; from there each segment names the next. A tablespace is
-//! made with the root as its last segment. Segments that are made later, by SMON because transactions found all of them
-//! busy, follow it: one is formatted and named by the one before it in one change group. A start counts the segments that
-//! are named. One whose making was cut off before that group is named by none, and its extent stays out of use.
+//! The first segment that was made, the root, lies at the first block of the tablespace's first file. Its header
+//! contains the address and number of the segment with the lowest number; from there each segment names the next. The
+//! root is the last of the segments with which the tablespace is made. SMON makes further segments after it when
+//! transactions have found all of them busy: one change group formats a segment and names it in the header of the
+//! previous one. A start counts the named segments. A segment whose making was interrupted before that group is not
+//! named, and its extent stays out of use (T19).
 //!
 //! The first segments of a tablespace are online: transactions begin in them. A transaction that finds all of
 //! them busy brings one more online; SMON takes those offline that were not needed for five minutes.
@@ -49,7 +50,7 @@ pub struct UndoSegment {
     pub is_online: bool,
     /// Transactions in it that have not ended.
     pub open: usize,
-    /// Gets of its header, and bytes of undo that transactions which have ended wrote, since the instance was started.
+    /// Gets of its header, and bytes of undo of ended transactions, since the instance was started.
     pub gets: u64,
     pub written: u64,
 }
@@ -60,7 +61,7 @@ impl UndoSegment {
         segment_name(self.usn)
     }
 
-    /// Its state: new transactions, the last ones, or none.
+    /// Its state: open to new transactions, to its last ones, or to none.
     pub fn status(&self) -> &'static str {
         match (self.is_online, self.open) {
             (true, _) => "ONLINE",
@@ -70,21 +71,20 @@ impl UndoSegment {
     }
 }
 
-/// What SMON remembers of the undo segments from one round to the next.
+/// SMON's data about the undo segments from one round to the next.
 #[derive(Debug, Default)]
 pub struct UndoRounds {
-    /// The group that transactions began in, and by how much the count of open transactions of each of its segments was
-    /// off.
+    /// The group in which transactions began, and the difference of each of its segments' counts of open transactions.
     group: usize,
     off: Vec<i64>,
-    /// Rounds to come in which no segment is made, because one could not be.
+    /// Coming rounds in which no segment is made, because one could not be made.
     rests: u32,
 }
 
-/// Rounds of SMON in which no segment is made after one could not be: three minutes.
+/// Rounds of SMON without a new segment after a failure to make one: three minutes.
 const ROUNDS_TO_REST: u32 = 60;
 
-/// What the first segment of a tablespace says of them all.
+/// The contents of a tablespace's root header about all its segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Root {
     /// The segment with the lowest number.
@@ -93,12 +93,12 @@ struct Root {
     base: u32,
 }
 
-/// What a new segment's header says, and what is to lead to it.
+/// The contents of a new segment's header, and the segment that will name it.
 struct NewSegment {
     next: Rdba,
     word: u64,
     first_sqn: u32,
-    /// The last segment of the tablespace, and what its header says: it gets this one for its next.
+    /// The last segment of the tablespace, with the contents of its header: the new one becomes its next.
     behind: Option<(Rdba, u32, u64)>,
 }
 
@@ -122,11 +122,12 @@ impl Transactions {
         self.open(p)
     }
 
-    /// Makes the undo segments of a tablespace that has none, and loads them. `first_sqn` is above the numbers of all
-    /// transactions of tablespaces that were dropped. The caller holds the DD enqueue.
+    /// Makes the undo segments of a tablespace without any, and loads them. `first_sqn` is above the numbers of all
+    /// transactions of dropped tablespaces. The caller holds the DD enqueue.
     ///
     /// # Errors
-    /// ORA-30036 when the tablespace has no room; ORA-03001 when there are as many undo tablespaces as may be.
+    /// ORA-30036 when the tablespace has no room; ORA-03001 when there are
+    /// [`UNDO_TABLESPACES_MAX`](crate::table::UNDO_TABLESPACES_MAX) undo tablespaces.
     pub fn create_undo_tablespace(&self, p: &Process, tablespace: u32, first_sqn: u32) -> Result<()> {
         let group = self.table().free_group().ok_or_else(Ora::unsupported)?;
         let first_sqn = first_sqn.max(self.table().highest_sqn(group).saturating_add(1));
@@ -138,13 +139,12 @@ impl Transactions {
         Ok(())
     }
 
-    /// Each segment names the next; the first of all, which was made first and has the highest number, is told of the
-    /// lowest.
+    /// Each segment names the next; the root, which was made first and has the highest number, names the lowest.
     fn make_segments(&self, p: &Process, tablespace: u32, base: u16, first_sqn: u32) -> Result<()> {
         let mut next = Rdba::NONE;
         let mut root = None;
         for usn in (1..=self.undo_segments_least()).rev() {
-            // The word of the root says nothing before all are made.
+            // The word of the root is not valid before all are made.
             let word = if root.is_none() { 0 } else { first_sqn.into() };
             let made = self.make_segment(p, tablespace, &NewSegment { next, word, first_sqn, behind: None });
             next = made.map_err(|e| e.because(Ora::with(30012, &[&segment_name(base + usn)])))?;
@@ -181,13 +181,13 @@ impl Transactions {
         Ok(at)
     }
 
-    /// Makes segments where transactions have found all of them busy, and takes segments offline that were not needed
-    /// for some minutes. For SMON, at each of its rounds. Returns how many were made. Nothing is made while somebody has
-    /// the DD enqueue, which keeps the tablespace where it is.
+    /// Makes segments when transactions have found all of them busy, and takes segments offline that were not needed
+    /// for some minutes. For SMON, at each of its rounds. Returns the number of new segments. Makes none while another
+    /// process has the DD enqueue, which keeps the tablespace from being dropped.
     ///
     /// # Errors
-    /// Those of making a segment, ORA-30036 among them. It is tried again after some minutes, if a transaction wants one
-    /// then.
+    /// Those of making a segment, ORA-30036 among them. It is tried again after some minutes, if a transaction requests
+    /// one then.
     pub fn tend_undo_segments(&self, p: &Process, rounds: &mut UndoRounds) -> Result<u16> {
         let group = self.table().current_group();
         if std::mem::replace(&mut rounds.group, group) != group {
@@ -228,7 +228,7 @@ impl Transactions {
         done.map(|()| made)
     }
 
-    /// Makes one more segment of a loaded tablespace, behind the last one. The caller holds the DD enqueue.
+    /// Makes one more segment of a loaded tablespace, after the last one. The caller holds the DD enqueue.
     fn append_segment(&self, p: &Process, group: usize) -> Result<()> {
         let table = self.table();
         let is = table.group(group).ok_or_else(|| Ora::internal("no undo tablespace"))?;
@@ -265,8 +265,8 @@ impl Transactions {
         Ok(Rdba::new(file, DataFiles::first_data_block_of(self.block_size())))
     }
 
-    /// Loads the transaction tables at instance start; then [`Transactions::recover`] rolls back what an unclean stop
-    /// left. A tablespace whose making was cut off is passed over. Transactions begin in the first one, until
+    /// Loads the transaction tables at instance start; then [`Transactions::recover`] rolls back after an unclean stop.
+    /// A tablespace whose making was interrupted is skipped. Transactions begin in the first one, until
     /// [`Transactions::use_undo_tablespace`].
     ///
     /// Raises the SCN to the highest commit SCN found.
@@ -288,14 +288,14 @@ impl Transactions {
         Ok(())
     }
 
-    /// Loads what the headers of a tablespace's segments say.
+    /// Loads the headers of a tablespace's segments.
     fn load_tablespace(&self, p: &Process, control: &ControlFile, entry: &TablespaceEntry) -> Result<()> {
         let (table, segments) = (self.table(), self.space());
         let incomplete = || no_undo_tablespace(control, entry.number);
         let root_at = self.root_of(control, entry.number)?;
         let root = match segments.aux(p, root_at, GetKind::Current) {
             Ok((.., word)) => Root::from_word(word),
-            // Its making was cut off before it had a segment.
+            // Its making was interrupted before it had a segment.
             Err(e) if e.is(8103) => return Err(incomplete()),
             Err(e) => return Err(e),
         };
@@ -344,7 +344,7 @@ impl Transactions {
             self.table().load(Xid { usn, slot, sqn: tx.sqn }, is, tx.scn);
             self.advance_scn(tx.scn);
         }
-        // All that is in its queue was retired by its own transactions, which have ended at or below that.
+        // All blocks in its queue were retired by its own transactions, which have ended at or below that SCN.
         if !tail.is_none()
             && let Some(seq) = self.read_undo(p, tail, &mut |v| UndoView::new(*v).seq())?
         {
@@ -357,11 +357,11 @@ impl Transactions {
         self.table().loaded().find(|(_, g)| g.tablespace == tablespace).map(|(n, _)| n)
     }
 
-    /// Transactions begin in this tablespace from now on; those of the former one end where they are. While sessions
-    /// run, the caller holds the DD enqueue.
+    /// Makes this the tablespace in which transactions begin; those of the former one end where they are. While
+    /// sessions run, the caller holds the DD enqueue.
     ///
     /// # Errors
-    /// ORA-30012 when it is no undo tablespace, or one whose making was cut off.
+    /// ORA-30012 when it is no undo tablespace, or one whose making was interrupted.
     pub fn use_undo_tablespace(&self, tablespace: u32) -> Result<()> {
         match self.group_of_tablespace(tablespace) {
             Some(group) => self.table().set_current_group(group),
@@ -374,28 +374,28 @@ impl Transactions {
         Ok(())
     }
 
-    /// The tablespace that transactions begin in.
+    /// The tablespace in which transactions begin.
     pub fn current_undo_tablespace(&self) -> u32 {
         self.table().group(self.table().current_group()).map_or(tablespace::UNDO, |g| g.tablespace)
     }
 
-    /// Whether transactions begin in the tablespace, or have not ended in it. When not, and the caller holds the DD
-    /// enqueue, none will.
+    /// Whether transactions begin in the tablespace, or have not ended in it. When false, and the caller holds the DD
+    /// enqueue, no transaction will begin in it.
     pub fn is_undo_in_use(&self, tablespace: u32) -> bool {
         let group = self.group_of_tablespace(tablespace);
         group.is_some_and(|group| group == self.table().current_group() || self.table().has_busy(group))
     }
 
-    /// A number above those of all transactions that had their undo in the tablespace, or in those that had its segment
-    /// numbers before.
+    /// A number above those of all transactions with undo in the tablespace, or in earlier tablespaces of its segment
+    /// numbers.
     pub fn sqn_above(&self, tablespace: u32) -> u32 {
         let group = self.group_of_tablespace(tablespace);
         let first = group.and_then(|n| self.table().group(n)).map_or(0, |g| g.first_sqn);
         group.map_or(0, |n| self.table().highest_sqn(n).saturating_add(1)).max(first)
     }
 
-    /// The tablespace is going: its undo is not looked for any more, and another may have its segment numbers. Nothing
-    /// for one that is not loaded. The caller holds the DD enqueue.
+    /// Takes the segment numbers from a tablespace: its undo is no longer read, and another tablespace may get the
+    /// numbers. No effect for one that is not loaded. The caller holds the DD enqueue.
     ///
     /// # Errors
     /// ORA-30013 when it is in use.
@@ -409,8 +409,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Copies the bytes of an undo record; None when it is gone: its block was used again, or went with its tablespace,
-    /// and the file is not there or is another's.
+    /// Copies the bytes of an undo record; `None` when it is gone: its block was reused, or its tablespace was dropped
+    /// and the file is missing or belongs to another one.
     ///
     /// Statistics: `consistent gets - examination`.
     /// # Errors
@@ -420,7 +420,7 @@ impl Transactions {
         Ok(self.read_undo(p, uba.rdba, &mut copy)?.flatten())
     }
 
-    /// Reads a block of undo; `None` when it is not there any more.
+    /// Reads a block of undo; `None` when it no longer exists.
     ///
     /// # Errors
     /// As [`Transactions::copy_undo`].
@@ -437,16 +437,15 @@ impl Transactions {
         }
     }
 
-    /// Whether the block lies in a file of an undo tablespace that is there.
+    /// Whether the block lies in a file of an existing undo tablespace.
     fn is_undo_block(&self, at: Rdba) -> bool {
         let files = self.cache().files();
         let listed = files.tablespace_of(at.file()).is_some_and(|n| self.group_of_tablespace(n).is_some());
-        // A file that cannot be measured is one that should be there.
+        // A file whose size cannot be read should exist.
         listed && files.blocks(at.file()).map_or(true, |blocks| at.block() < blocks)
     }
 
-    /// Whether undo of the tablespace that has not expired is kept when there is no room: transactions get ORA-30036
-    /// instead.
+    /// Sets whether unexpired undo of the tablespace is kept when there is no room: transactions then get ORA-30036.
     pub fn guarantee_retention(&self, tablespace: u32, on: bool) {
         if let Some(group) = self.group_of_tablespace(tablespace) {
             self.table().set_guarantees(group, on);

@@ -1,8 +1,8 @@
-//! Rows that carry their transaction themselves.
+//! Rows that name their own transaction.
 //!
-//! A layer whose rows move between blocks cannot lean on interested-transaction entries. Such a row names the
-//! transaction that made it and the undo record of that change; the record holds the version before. What is asked here
-//! is asked for one version of one row: may a snapshot see it, and if not, what does its undo record say.
+//! A layer whose rows move between blocks cannot use interested-transaction entries. Such a row names the transaction
+//! that made it and the undo record of that change; the record holds the previous version. The functions here answer
+//! for one version of one row whether a snapshot sees it, and read its undo record.
 
 use crate::table::Fate;
 use crate::undo::{decode_record, is_newer};
@@ -10,32 +10,32 @@ use crate::{Snapshot, Transactions, UndoRecord};
 use process::Process;
 use types::{Ora, Result, Scn, Uba, Xid};
 
-/// Who made a version of a row.
+/// The transaction that made a version of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
-    /// This transaction, whatever has become of it.
+    /// This transaction, in any state.
     Transaction(Xid),
-    /// One that committed at this SCN.
+    /// A transaction that committed at this SCN.
     Committed(Scn),
-    /// One that committed at or below this SCN.
+    /// A transaction that committed at or below this SCN.
     Before(Scn),
 }
 
-/// What a snapshot makes of a version.
+/// The visibility of a version for a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
-    /// The snapshot has this version.
+    /// The snapshot sees this version.
     Visible,
-    /// The snapshot has an older one.
+    /// The snapshot sees an older one.
     Invisible,
-    /// The transaction's slot has been used again: [`Transactions::sight_by_undo`] may know more.
+    /// The transaction's slot was reused: [`Transactions::sight_by_undo`] may find its commit.
     Unknown,
-    /// Being committed this instant: ask again.
+    /// In state COMMITTING: ask again.
     Unsettled,
 }
 
 impl Transactions {
-    /// What has become of the maker of a version: its commit SCN in place of a transaction that has ended.
+    /// The maker of a version, with the commit SCN in place of an ended transaction.
     pub fn settled(&self, maker: Maker) -> Maker {
         match maker {
             Maker::Transaction(xid) => match self.table().fate(xid) {
@@ -69,8 +69,8 @@ impl Transactions {
         }
     }
 
-    /// As [`Transactions::sight`], which has said [`Sight::Unknown`]: by what the undo knows. When that is gone it is
-    /// still not known: ORA-01555.
+    /// As [`Transactions::sight`] after [`Sight::Unknown`]: searches the undo. When that is gone the result is still
+    /// unknown: ORA-01555.
     ///
     /// # Errors
     /// Those of reading undo, and ORA-01013.
@@ -97,7 +97,7 @@ impl Transactions {
         })
     }
 
-    /// The SCN at or below which the maker committed, when that was before every snapshot that is open now.
+    /// The SCN at or below which the maker committed, when that was before every open snapshot.
     pub fn ended_in_history(&self, maker: Maker) -> Option<Scn> {
         match self.settled(maker) {
             Maker::Transaction(_) => None,
@@ -140,7 +140,7 @@ impl Transactions {
         Ok(rec)
     }
 
-    /// Waits an instant for a transaction that is being committed.
+    /// Waits a moment for a transaction in state COMMITTING.
     ///
     /// # Errors
     /// ORA-01013, ORA-00028.
