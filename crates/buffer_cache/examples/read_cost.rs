@@ -1,4 +1,4 @@
-//! Prints what a logical read of a cached block costs in each design: `cargo run --release -p buffer_cache --example
+//! Prints the cost of a logical read of a cached block in each design: `cargo run --release -p buffer_cache --example
 //! read_cost`.
 
 #[path = "../tests/common/mod.rs"]

@@ -1,7 +1,7 @@
-//! Prints what a start, a checkpoint of few dirty blocks and misses cost in caches of several sizes: `cargo run
+//! Prints the cost of a start, of a checkpoint of few dirty blocks and of misses in caches of several sizes: `cargo run
 //! --release -p buffer_cache --example sets -- MEGABYTES THREADS SETS`.
 //!
-//! Without redo and without waiting for the device, so that the cache itself is what is measured.
+//! Runs without redo and without waiting for the device, so that only the cache itself is measured.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -11,7 +11,7 @@ use datafile::DataFiles;
 use latch::LatchName;
 use process::testing;
 
-/// Blocks of the file that the misses read: four times what the cache then holds.
+/// Blocks of the file that the misses read: four times the size of that cache.
 const FILE_BLOCKS: u32 = 8000;
 const CHECKPOINTS: usize = 15;
 

@@ -1,6 +1,7 @@
-//! What the cache would have read if it were smaller or larger: `v$db_cache_advice`.
+//! Estimated reads of a smaller or larger cache: `v$db_cache_advice` (R11).
 //!
-//! Blocks are the keys of [`process::Reuse`], which says how; here is what the sizes are, and what is in the cache.
+//! Blocks are the keys of [`process::Reuse`], which describes the method; this module has the sizes and the present
+//! contents.
 
 use crate::BufferCache;
 use process::{Following, REUSE_SIZES, Reused, Simulated, Simulator};
@@ -8,19 +9,19 @@ use std::time::Duration;
 
 /// Sizes that are estimated: tenths of the present one, up to twice as much.
 pub const SIZES: usize = REUSE_SIZES;
-/// The place of the present size.
+/// The index of the present size.
 pub const PRESENT: usize = 9;
 
-/// Blocks that are followed of the present size of the cache, at first and at least.
+/// Followed blocks of the present size of the cache: at first, and at least.
 const FOLLOWED: (usize, usize) = (256, 64);
 
 impl BufferCache {
-    /// What was estimated since the instance started: misses are what a cache of each size would have read.
+    /// The estimates since the instance started: misses are the reads of a cache of each size.
     pub fn advice(&self) -> Reused {
         self.advice.read()
     }
 
-    /// Plays what has been noted, and says when to come again. Without advice nothing is noted.
+    /// Plays the new notes, and returns the time until the next call. Without advice no get is noted.
     pub fn advise(&self, sim: &mut Simulator, following: Following) -> Duration {
         let buffers = self.buffers();
         let sizes = std::array::from_fn(|n| buffers * (n + 1) / 10);

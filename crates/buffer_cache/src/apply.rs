@@ -1,4 +1,4 @@
-//! How the vectors of the layer `Block` are applied.
+//! Applying the vectors of the layer `Block`.
 
 use block::BlockKind;
 use redo::{ApplyTable, Fields, Layer};
@@ -10,10 +10,10 @@ pub mod op {
     pub const FORMAT: u8 = 1;
     /// Overwrites bytes: offset (u16), bytes.
     pub const PATCH: u8 = 2;
-    /// Replaces the whole image: begin and length of the hole (u16 each), the bytes outside it. In redo, the block need
-    /// not be read for it.
+    /// Replaces the whole image: begin and length of the hole (u16 each), the bytes outside it. Recovery need not read
+    /// the block for it.
     pub const IMAGE: u8 = 3;
-    /// Makes the image all zeros, before it is formatted. In redo, the block need not be read for it.
+    /// Makes the image all zeros, before it is formatted. Recovery need not read the block for it.
     pub const ZERO: u8 = 4;
 }
 
@@ -82,7 +82,7 @@ fn apply_image(image: &mut [u8], f: &mut Fields) -> Result<()> {
     Ok(())
 }
 
-/// True for a vector that makes the whole block: what the block was before does not matter, so it need not be read.
+/// True for a vector that makes the whole block: recovery need not read the previous block.
 pub fn is_whole(cv: &redo::ChangeVector) -> bool {
     cv.layer == Layer::Block && matches!(cv.op, op::IMAGE | op::ZERO)
 }

@@ -2,8 +2,8 @@
 //!
 //! There are twice as many chains as buffers, rounded up to a power of two, and one `cache buffers chains` child latch
 //! for every 32 chains. Links change only under the latch. A versioned read walks without it: every link is an index
-//! that is checked, the walk is bounded, and a walk that strays into another chain because a buffer was moved finds
-//! nothing or finds a header whose identity is checked between two loads of its version.
+//! that is checked, the walk is bounded, and a walk that enters another chain because a buffer was moved finds nothing,
+//! or finds a header whose identity is checked between two loads of its version.
 
 use crate::header::*;
 use crate::lru::Candidate;
@@ -16,10 +16,10 @@ use std::time::Duration;
 use types::{Ora, Rdba, Result};
 use wait::{Event, Stat};
 
-/// Buffers found in a set and lost to others, after which a search goes on to the next set.
+/// Buffers found in a set but lost to other processes before a search goes on to the next set.
 const REFUSED_MAX: usize = 64;
 
-/// Longest chain a walk without latch follows; longer ones are walked under the latch.
+/// Longest chain that a walk without the latch follows; longer ones are walked under the latch.
 const WALK_MAX: usize = 64;
 
 impl BufferCache {
@@ -44,8 +44,8 @@ impl BufferCache {
         p.lock(self.latch(at), place, at.0.into())
     }
 
-    /// The latch under which the state of a buffer changes while it holds block `at`. Without a block it follows from
-    /// the number of the buffer, so that those who fill an empty cache do not meet at one latch.
+    /// The latch for the state of a buffer while it holds block `at`. Without a block it follows from the number of the
+    /// buffer, so that processes that fill an empty cache use different latches.
     pub(crate) fn latch_of(&self, buffer: usize, at: Rdba) -> &'static Latch {
         if at.is_none() { &self.latches[buffer % self.latches.len()] } else { self.latch(at) }
     }
@@ -60,14 +60,14 @@ impl BufferCache {
         p.lock_shared(self.latch(at), place, at.0.into())
     }
 
-    /// Counts a get of the chain's latch that a versioned read did without: the get, and a miss when a check failed
+    /// Counts the get of the chain's latch that a versioned read avoided: as a get, and as a miss when a check failed
     /// before.
     #[inline]
     pub(crate) fn count_chain_get(&self, p: &Process, missed: bool) {
         p.latches().count_read(LatchName::CacheBuffersChains, missed);
     }
 
-    /// Finds a block's buffer without a latch; `None` may also mean that the chain changed on the way.
+    /// Finds a block's buffer without a latch. `None` may also mean that the chain changed during the walk.
     #[inline]
     pub(crate) fn find(&self, at: Rdba) -> Option<usize> {
         let mut link = self.chains[self.chain(at)].load(Ordering::Relaxed);
@@ -96,7 +96,7 @@ impl BufferCache {
         panic!("the chain of block {at} has a circle");
     }
 
-    /// Takes a buffer out of its chain; the chain's latch is held and the caller is the only owner.
+    /// Takes a buffer out of its chain. The chain's latch is held, and the caller is the only owner.
     pub(crate) fn unlink_chain(&self, s: &Section, buffer: usize) {
         let h = &self.headers[buffer];
         let mut link: &AtomicU64 = &self.chains[self.chain(h.block())];
@@ -119,11 +119,11 @@ impl BufferCache {
         s.set(&h.next, head.load(Ordering::Relaxed));
         h.whole_rba.store(0, Ordering::Relaxed);
         s.set(&h.identity, at.0.into());
-        fence(Ordering::Release); // who finds the buffer through the chain sees its identity and its odd version
+        fence(Ordering::Release); // before the link: a process that follows it sees both stores
         s.set(head, buffer as u64 + 1);
     }
 
-    /// Gets a buffer for `at` that this process owns and whose frame is to be filled, linked into the chain.
+    /// Gets a buffer for `at`, linked into the chain and owned by this process, which fills its frame.
     ///
     /// `None` when the block got a buffer in the meantime. Entry `entry` of the pin table then holds `pin`.
     /// Waits: `free buffer waits`. Latches: `cache buffers lru chain`, `cache buffers chains`; none on return.
@@ -142,7 +142,7 @@ impl BufferCache {
         self.link_claimed(p, at, entry, buffer).then_some(buffer)
     }
 
-    /// Links a claimed buffer as that of `at`, or frees it when the block has got one.
+    /// Links a claimed buffer for `at`, or frees it when the block has another buffer by now.
     fn link_claimed(&self, p: &Process, at: Rdba, entry: usize, buffer: usize) -> bool {
         let s = self.lock_chain(p, at, Where::KcbLinkBuffer);
         if self.find_latched(at).is_none() {
@@ -165,7 +165,7 @@ impl BufferCache {
         Err(Ora::with(379, &[&"DEFAULT", &format_args!("{}K", self.block_size / 1024)]))
     }
 
-    /// Claims a free buffer of set `first` or else of another one; one that was never used before any that was.
+    /// Claims a free buffer of set `first`, otherwise of another set; never-used buffers before used ones.
     fn claim_at_once(&self, p: &Process, first: usize, entry: usize, pin: u64) -> Option<usize> {
         let sets = self.sets.len();
         let all = || (0..sets).map(|i| (first + i) % sets);
@@ -187,7 +187,7 @@ impl BufferCache {
         loop {
             match self.search_free(p, n) {
                 Candidate::Buffer(buffer) if self.claim_buffer(p, buffer, entry, pin) => return Some(buffer),
-                // Others have it by now, or a process holds a pin of it.
+                // Another process has taken it, or holds a pin of it.
                 Candidate::Buffer(_) if refused < REFUSED_MAX => refused += 1,
                 Candidate::Again => {}
                 Candidate::Buffer(_) | Candidate::None => return None,
@@ -195,7 +195,7 @@ impl BufferCache {
         }
     }
 
-    /// Takes buffer `buffer` away from its block, if it is still unpinned and clean.
+    /// Takes buffer `buffer` from its block, if it is still unpinned and clean (R8).
     fn claim_buffer(&self, p: &Process, buffer: usize, entry: usize, pin: u64) -> bool {
         let h = &self.headers[buffer];
         let old = h.block();
@@ -211,7 +211,7 @@ impl BufferCache {
         s.set(&self.area(p).pins[entry], pin | (buffer as u64 + 1));
         s.set(&h.state, State(0).with_owner(slot_of(p)).set(READING).0);
         s.set(&h.version, h.version.load(Ordering::Relaxed) | 1);
-        fence(Ordering::Release); // pairs with the fence of a versioned read: who sees another identity sees the odd version
+        fence(Ordering::Release); // a reader that sees the new identity sees the odd version
         if !old.is_none() {
             self.unlink_chain(&s, buffer);
         }
@@ -219,8 +219,8 @@ impl BufferCache {
         true
     }
 
-    /// Makes a checkpoint, then takes every buffer that nobody uses and that is clean away from its block, as ALTER
-    /// SYSTEM FLUSH BUFFER_CACHE does. Returns how many were freed.
+    /// Makes a checkpoint, then takes every unpinned clean buffer from its block, for ALTER SYSTEM FLUSH BUFFER_CACHE.
+    /// Returns the number of freed buffers.
     ///
     /// # Errors
     /// As [`BufferCache::checkpoint`].
@@ -236,7 +236,7 @@ impl BufferCache {
         Ok(freed)
     }
 
-    /// No set has a free buffer: asks all DBWn, or writes, and waits.
+    /// No set has a free buffer: asks all DBWn to write, or writes itself, and waits.
     fn wait_for_free(&self, p: &Process, at: Rdba, set: usize, failures: usize) -> Result<()> {
         let asked = self.post_writer(p, None);
         if !asked || failures > 200 {
@@ -251,7 +251,7 @@ impl BufferCache {
         Ok(())
     }
 
-    /// Sleeps until somebody changes the buffer's state or some milliseconds have passed.
+    /// Sleeps until the buffer's state changes or some milliseconds have passed.
     pub(crate) fn sleep_on(&self, p: &Process, h: &BufferHeader, event: Event, unless: impl Fn() -> bool) {
         let (at, class, began) = (h.block(), self.class_number(h), os::clock::now_ns());
         let _w = p.wait(event, at.file().into(), at.block().into(), class);
@@ -269,13 +269,13 @@ impl BufferCache {
         p.help_the_dead();
     }
 
-    /// The class of the buffer's block; that of a block not yet read is not known.
+    /// The class of the buffer's block; unknown for a block that has not been read.
     pub(crate) fn class_number(&self, h: &BufferHeader) -> u64 {
         let kind = block::BlockView::of_frame(self.frame_of(h)).kind();
         kind.filter(|_| !h.state().is(READING)).map_or(1, block::BlockKind::class_number)
     }
 
-    /// Wakes everybody who sleeps on a buffer.
+    /// Wakes all sleepers on a buffer.
     pub(crate) fn wake(&self, h: &BufferHeader) {
         fence(Ordering::SeqCst); // the state change before, the sleepers' count after
         if h.sleepers.load(Ordering::SeqCst) > 0 {
@@ -284,7 +284,7 @@ impl BufferCache {
         }
     }
 
-    /// Checks the chains; only valid while nobody else uses the cache.
+    /// Checks the chains. Only valid while no other process uses the cache.
     pub(crate) fn check_chains(&self) -> std::result::Result<(), String> {
         let mut linked = vec![false; self.headers.len()];
         for (n, head) in self.chains.iter().enumerate() {

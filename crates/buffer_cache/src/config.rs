@@ -1,6 +1,6 @@
-//! Sizes and designs: what the cache is made with.
+//! Sizes and designs of the cache.
 
-/// How a chain is read.
+/// The ways to read a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChainDesign {
     /// One exclusive latch: two gets for a read with a pin (pin, unpin), one for an examination under the latch.
@@ -15,7 +15,7 @@ pub enum ChainDesign {
     Versioned,
 }
 
-/// How the buffer cache is made.
+/// The configuration of the buffer cache.
 #[derive(Clone, Debug)]
 pub struct CacheConfig {
     /// Number of buffers; at least 32.
@@ -24,12 +24,11 @@ pub struct CacheConfig {
     pub block_size: usize,
     /// The design of the chains.
     pub design: ChainDesign,
-    /// The generation that the latches behave as; [`ChainDesign::Shared`] and [`ChainDesign::FastPath`] need one
-    /// from 9.2 on.
+    /// The generation of the latches; [`ChainDesign::Shared`] and [`ChainDesign::FastPath`] need one from 9.2 on.
     pub generation: latch::Generation,
-    /// Hash chains to a child latch: a power of two.
+    /// Hash chains per child latch: a power of two.
     pub chains_per_latch: usize,
-    /// Working sets; no more than there are 16 buffers each for.
+    /// Working sets; each has at least 16 buffers.
     pub working_sets: usize,
     /// Process slots: every process has a pin table and private images.
     pub processes: usize,
@@ -38,12 +37,12 @@ pub struct CacheConfig {
 /// The smallest working set.
 const SET_MIN: usize = 16;
 
-/// The most child latches of the chains: each has a line that a start writes, 4 MB of them, and a latch keeps its child
-/// number in 21 bits.
+/// The most child latches of the chains. Each has a cache line that a start writes, 4 MB of them, and a latch keeps its
+/// child number in 21 bits.
 const LATCHES_MAX: usize = 1 << 16;
 
 impl CacheConfig {
-    /// The usual cache with this many buffers.
+    /// The default cache with this many buffers.
     pub fn new(buffers: usize, block_size: usize, processes: usize) -> CacheConfig {
         CacheConfig {
             buffers: buffers.max(32),
@@ -56,13 +55,13 @@ impl CacheConfig {
         }
     }
 
-    /// Pins that a process holds at most between its reads: not so many that the processes together could keep all
+    /// The most pins that a process holds between its reads: limited so that the processes together cannot hold all
     /// buffers.
     pub(crate) fn held_pins(&self) -> usize {
         (self.buffers / (4 * self.processes)).min(crate::held::HELD_MAX)
     }
 
-    /// Working sets that there are.
+    /// The number of working sets.
     pub fn sets(&self) -> usize {
         self.buffers.div_ceil(self.set_size())
     }
@@ -77,8 +76,8 @@ impl CacheConfig {
         (2 * self.buffers).next_power_of_two()
     }
 
-    /// Number of `cache buffers chains` child latches: one for `chains_per_latch` chains, at least 64, and no more than
-    /// are formatted in a moment.
+    /// Number of `cache buffers chains` child latches: one for `chains_per_latch` chains, at least 64, and at most as
+    /// many as a start can format quickly.
     pub fn latches(&self) -> usize {
         (self.chains() / self.chains_per_latch.max(1)).max(64).min(self.chains()).min(LATCHES_MAX)
     }

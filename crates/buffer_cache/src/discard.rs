@@ -1,6 +1,6 @@
-//! Throwing buffers away: of files that are dropped or go offline, and of temporary extents that are given back.
+//! Discarding buffers: of files that are dropped or go offline, and of temporary extents that are given back.
 //!
-//! A buffer is taken as a victim is, but dirty or not, and freed without being written.
+//! A buffer is taken like one that is replaced, but also when it is dirty, and freed without being written.
 
 use crate::header::{DIRTY, READING, State};
 use crate::pins::PIN_CLAIM;
@@ -11,19 +11,20 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 use types::{Ora, Rdba, Result};
 
-/// How often a pinned buffer is tried again, a millisecond apart: pins are short.
+/// The most tries for a pinned buffer, a millisecond apart: pins are short.
 const TRIES: usize = 20_000;
 
 impl BufferCache {
-    /// Throws away the buffers of all blocks that `which` picks, written or not. Nobody changes these blocks any more.
+    /// Discards the buffers of all blocks for which `which` is true, written or not. No process changes these blocks
+    /// any more.
     ///
     /// Waits for pins and writes in progress. Latches: `cache buffers chains`, one at a time; none on entry or return.
     ///
     /// # Errors
-    /// ORA-00379 when one stays pinned.
+    /// ORA-00379 when a buffer stays pinned.
     pub fn discard(&self, p: &Process, which: &dyn Fn(Rdba) -> bool) -> Result<()> {
-        // Who brings a block in claims its buffer before it asks whether the file may be used: one of the two sees the
-        // other.
+        // A reader claims a buffer before it checks that the file may be used, so either the reader sees that the file
+        // is away, or this search sees the claim.
         fence(Ordering::SeqCst);
         for buffer in self.used() {
             let at = self.headers[buffer].block();
@@ -34,7 +35,7 @@ impl BufferCache {
         Ok(())
     }
 
-    /// Throws away the buffers of the `blocks` blocks from `start` on.
+    /// Discards the buffers of the `blocks` blocks from `start` on.
     ///
     /// # Errors
     /// As [`BufferCache::discard`].
@@ -51,7 +52,7 @@ impl BufferCache {
         Ok(())
     }
 
-    /// Throws a buffer away while it holds block `at`.
+    /// Discards a buffer while it holds block `at`.
     fn discard_buffer(&self, p: &Process, buffer: usize, at: Rdba) -> Result<()> {
         for _ in 0..TRIES {
             if self.headers[buffer].block() != at {
@@ -67,7 +68,7 @@ impl BufferCache {
         Err(Ora::with(379, &[&"DEFAULT", &format_args!("{}K", self.block_size / 1024)]))
     }
 
-    /// Takes a buffer that nobody has pinned away from its block.
+    /// Takes an unpinned buffer from its block.
     fn take_away(&self, p: &Process, buffer: usize, at: Rdba) -> Option<usize> {
         let (h, entry) = (&self.headers[buffer], self.free_entry(p));
         let s = self.lock_chain(p, at, Where::KcbFindVictim);
@@ -82,7 +83,7 @@ impl BufferCache {
         s.set(&self.area(p).pins[entry], PIN_CLAIM | (buffer as u64 + 1));
         s.set(&h.state, State(0).with_owner(slot_of(p)).set(READING).clear(DIRTY).0);
         s.set(&h.version, h.version.load(Ordering::Relaxed) | 1);
-        fence(Ordering::Release); // pairs with the fence of a versioned read: who sees another identity sees the odd version
+        fence(Ordering::Release); // a reader that sees the new identity sees the odd version
         self.unlink_chain(&s, buffer);
         h.touch.store(0, Ordering::Relaxed);
         match queue {

@@ -1,7 +1,7 @@
-//! What the cache counts for the views: I/O by data file and waits by class of block.
+//! The counts of the cache for the views: I/O by data file and waits by class of block.
 //!
-//! These are shared words, added to only where a process has gone to the operating system or has slept anyway. A
-//! process that dies between two of them leaves figures that do not quite agree, and nothing else.
+//! These are shared words. A process adds to them only after a system call or a sleep, which cost far more. A process
+//! that dies between two additions leaves counts that do not quite agree; nothing else depends on them.
 
 use crate::BufferCache;
 use sga::SgaLayout;
@@ -29,7 +29,7 @@ pub const CLASSES: [&str; 18] = [
     "undo block",
 ];
 
-/// Most blocks that one multiblock read brings in.
+/// The most blocks of one multiblock read.
 pub const MULTIBLOCK_MAX: usize = 32;
 
 /// The I/O of one data file.
@@ -54,20 +54,20 @@ pub(crate) struct FileFigures {
 #[allow(unsafe_code)]
 unsafe impl SgaLayout for FileFigures {}
 
-/// Waits by class, and what all processes share beside.
+/// Waits by class, and the words shared by all processes.
 #[repr(C, align(64))]
 pub(crate) struct CacheFigures {
     waits: [AtomicU64; CLASSES.len()],
     waited_ns: [AtomicU64; CLASSES.len()],
-    /// Blocks a multiblock read brings in, unless the process says otherwise.
+    /// Blocks of a multiblock read, unless the process has its own value.
     pub(crate) multiblock: AtomicU64,
-    /// Process slots below this one have held pins at some time.
+    /// Process slots below this number have held pins at some time.
     pub(crate) held_slots: AtomicU64,
-    /// Buffers whose writing came to nothing, so that they are dirty again.
+    /// Writes of buffers that failed, so that the buffers are dirty again.
     pub(crate) failed_writes: AtomicU64,
     /// 1: every buffer has been used.
     pub(crate) all_used: AtomicU64,
-    /// DBWn write what was changed before this address, for checkpoints that are being made.
+    /// DBWn write all changes before this address, for checkpoints in progress.
     pub(crate) write_before: AtomicU64,
 }
 
@@ -107,7 +107,7 @@ pub struct FileIo {
 impl FileFigures {
     fn note(&self, ns: u64) {
         self.last_ns.store(ns, Ordering::Relaxed);
-        // Kept complemented, so that 0 means that there was no call.
+        // Stored complemented, so that 0 means that there was no call.
         self.shortest_ns.fetch_max(u64::MAX - ns, Ordering::Relaxed);
     }
 }
@@ -165,7 +165,7 @@ impl BufferCache {
         }
     }
 
-    /// The reads of all data files so far; nothing else is added up.
+    /// The sums of the reads of all data files so far; the other counts are zero.
     pub fn all_file_io(&self) -> FileIo {
         (0..self.file_figures.len() as u32).map(|file| self.file_io(file)).fold(FileIo::default(), |all, io| FileIo {
             reads: all.reads + io.reads,

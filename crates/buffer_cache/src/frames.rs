@@ -17,7 +17,7 @@ impl BufferCache {
         &self.frames[buffer * words..(buffer + 1) * words]
     }
 
-    /// The frame that goes with a header of this cache.
+    /// The frame of a header of this cache.
     pub(crate) fn frame_of(&self, h: &BufferHeader) -> &'static [AtomicU64] {
         let first = self.headers.as_ptr().addr();
         self.frame((std::ptr::from_ref(h).addr() - first) / size_of::<BufferHeader>())
@@ -33,13 +33,13 @@ impl BufferCache {
     pub(crate) fn image_bytes(&self, slot: usize, entry: usize) -> &[u8] {
         let words = self.image(slot, entry);
         // SAFETY: the words are plain memory of the SGA. Only the slot's process changes its images, through
-        // `image_bytes_mut` and only from its open `ChangeGroup`, whose borrow this one is derived from. PMON touches
-        // them after its death.
+        // `image_bytes_mut` and only from its open `ChangeGroup`, from whose borrow this one is derived. PMON touches
+        // them only after the death of that process.
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), self.block_size) }
     }
 
-    /// The image's bytes, to be changed. The caller is the one open `ChangeGroup` of the slot's process and hands the
-    /// slice out under its own exclusive borrow.
+    /// The image's bytes, mutable. The caller is the one open `ChangeGroup` of the slot's process and passes the slice
+    /// on under its own exclusive borrow.
     #[allow(clippy::mut_from_ref)]
     pub(crate) fn image_bytes_mut(&self, slot: usize, entry: usize) -> &mut [u8] {
         let words = self.image(slot, entry);
@@ -50,7 +50,7 @@ impl BufferCache {
     }
 
     /// Copies an image into the frame of a buffer that its process owns exclusively, storing only the words that
-    /// differ: a change is small, and the cache lines that readers have of the rest stay theirs.
+    /// differ: a change is small, and readers keep their cache lines of the rest.
     ///
     /// Finding the words that differ is most of the work, so stretches are compared as memory first.
     pub(crate) fn copy_changes(&self, slot: usize, entry: usize, buffer: usize) {
@@ -69,7 +69,7 @@ impl BufferCache {
         }
     }
 
-    /// Makes an image a copy of a buffer that this process owns exclusively, unless it is one already.
+    /// Makes an image a copy of a buffer that this process owns exclusively, unless it is a copy already.
     pub(crate) fn refresh_image(&self, slot: usize, entry: usize, buffer: usize) {
         let (area, version) = (&self.areas[slot], self.headers[buffer].version.load(Ordering::Relaxed));
         let (of, at) = (&area.image_of[entry], &area.image_version[entry]);
@@ -77,8 +77,8 @@ impl BufferCache {
             return;
         }
         let (image, frame) = (self.image(slot, entry), self.frame(buffer));
-        // SAFETY: both are `words` words of the SGA and lie apart. Nobody stores to the frame, as the caller owns the
-        // buffer exclusively, and nobody but the caller looks at the image, which is its process's own.
+        // SAFETY: both are `words` words of the SGA and do not overlap. No other process stores to the frame, since the
+        // caller owns the buffer exclusively, and only the caller reads the image, which belongs to its process.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 frame.as_ptr().cast::<u64>(),
@@ -91,11 +91,11 @@ impl BufferCache {
     }
 }
 
-/// Whether a stretch of an image and of a frame hold the same, for the only one who may store to either: the process
+/// Whether a part of an image equals a part of a frame. Called only by the process that may store to either: the one
 /// that owns the buffer exclusively and has the change group, or PMON when that process is dead.
 fn same_bytes(image: &[AtomicU64], frame: &[AtomicU64]) -> bool {
     let bytes = |words: &[AtomicU64]| std::ptr::slice_from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words));
-    // SAFETY: both are words of the SGA that nobody stores to meanwhile, as the function's contract says; readers of
-    // the frame only load. The slices end with the comparison, before anything is stored.
+    // SAFETY: both are words of the SGA without a concurrent store, by the function's contract; readers of the frame
+    // only load. The slices end with the comparison, before anything is stored.
     unsafe { *bytes(image) == *bytes(frame) }
 }

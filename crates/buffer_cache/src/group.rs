@@ -1,15 +1,15 @@
 //! Change groups: several blocks change together or not at all.
 //!
-//! A group pins its blocks exclusively and works on private copies of them in the process's own part of the SGA. The
-//! frames keep the old blocks, so readers do not notice anything until [`ChangeGroup::commit`]. It puts the group into
-//! the state PUBLISHING and copies the images into the frames: all versions turn odd, the words that differ are stored,
-//! all versions turn even. A process that dies before PUBLISHING leaves its pins, which PMON drops; during it PMON does
-//! the copying again, which gives the same result however often it is done.
+//! A group pins its blocks exclusively and works on private copies of them in the process's part of the SGA. The frames
+//! keep the old blocks, so readers notice nothing until [`ChangeGroup::commit`]. A commit puts the group into the state
+//! PUBLISHING and copies the images into the frames: all versions turn odd, the words that differ are stored, all
+//! versions turn even. A process that dies before PUBLISHING leaves its pins, which PMON drops. When a process dies
+//! during PUBLISHING, PMON copies again, with the same result (R6).
 //!
-//! **Waiting for pins.** The first block of a group is waited for as long as it takes. Each further block is waited for
-//! without limit when its address is above all that the group holds, as then no circle of waits can close; else for
-//! some milliseconds, after which [`ChangeGroup::current`] answers with an error for which [`is_retry`] is true: the
-//! caller drops the group and starts it again, or uses [`BufferCache::in_group`], which does.
+//! **Waiting for pins.** The first block of a group waits as long as it takes. Each further block waits without limit
+//! when its address is above all that the group holds, because then no circle of waits can close; otherwise for some
+//! milliseconds, after which [`ChangeGroup::current`] returns an error for which [`is_retry`] is true. The caller then
+//! drops the group and starts again, or uses [`BufferCache::in_group`], which does this.
 
 use crate::header::*;
 use crate::pins::*;
@@ -25,10 +25,10 @@ use wait::{Event, Stat};
 
 /// Number of LWK-00060.
 const RETRY: u32 = 60;
-/// How long a group waits for a further block out of order, in nanoseconds.
+/// Longest wait of a group for a further block out of order, in nanoseconds.
 const PATIENCE_NS: u64 = 3_000_000;
 
-/// A block of a change group. Only good for the group that gave it.
+/// A block of a change group. Valid only for the group that returned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockRef {
     pub(crate) entry: usize,
@@ -42,7 +42,7 @@ impl BlockRef {
     }
 }
 
-/// True for the error that asks to drop the group and to start it again.
+/// True for the error that asks the caller to drop the group and to start again.
 pub fn is_retry(e: &Ora) -> bool {
     e.facility() == Facility::Lwk && e.code() == RETRY
 }
@@ -51,24 +51,24 @@ fn retry() -> Ora {
     Ora::from_text(Facility::Lwk, RETRY, "change group gave way to another one")
 }
 
-/// What is to be done when a group has ended; it is told whether the group counts.
+/// A function that runs when a group has ended; its argument is true when the group counts.
 type AtEnd = Box<dyn FnOnce(&Process, bool)>;
 
-/// An atomic set of block changes, being made. Dropping it undoes everything.
+/// An atomic set of block changes in progress. Dropping it undoes everything.
 pub struct ChangeGroup<'a> {
     cache: &'a BufferCache,
     p: &'a Process,
     used: usize,
     redo: Option<RecordWriter>,
-    /// By entry, a bit each: the record has, or will have, the whole image instead of the vectors.
+    /// Bits by entry: the record has, or will have, the whole image instead of the vectors.
     whole: u16,
     /// The image is in the record.
     imaged: u16,
     /// The vectors of the entry begin with ZERO.
     zeroed: u16,
-    /// The block is of a temporary file: nothing of it goes into the redo.
+    /// The block belongs to a temporary file: it is kept out of the redo.
     temporary: u16,
-    /// What is to be done when the group has ended.
+    /// Functions to run when the group has ended.
     at_end: Vec<AtEnd>,
 }
 const _: () = assert!(GROUP_BLOCKS_MAX <= 16, "a bit an entry");
@@ -86,11 +86,10 @@ impl BufferCache {
         ChangeGroup { cache: self, p, used: 0, redo, whole: 0, imaged: 0, zeroed: 0, temporary: 0, at_end: Vec::new() }
     }
 
-    /// Runs `f` in a change group and commits it at `scn()`; runs it again when the group has to give way to another
-    /// one.
+    /// Runs `f` in a change group and commits it at `scn()`. Repeats it when the group has to give way to another one.
     ///
     /// # Errors
-    /// What `f` says, or that the redo cannot be taken; nothing has changed then.
+    /// Errors of `f`, or that the redo cannot be accepted; nothing has changed then.
     pub fn in_group<R>(
         &self,
         p: &Process,
@@ -100,7 +99,7 @@ impl BufferCache {
         self.in_logged_group(p, scn, f).map(|(r, _)| r)
     }
 
-    /// As [`BufferCache::in_group`]; also returns where the group's redo ends, 0 when nothing was changed.
+    /// As [`BufferCache::in_group`]; also returns the end of the group's redo, 0 when nothing was changed.
     ///
     /// # Errors
     /// As [`BufferCache::in_group`].
@@ -120,13 +119,13 @@ impl BufferCache {
                 Err(e) if is_retry(&e) => drop(g),
                 Err(e) => return Err(e),
             }
-            // Processes that gave way to one another come back at different times.
+            // Different waits, so that processes that gave way to one another do not collide again.
             os::clock::sleep(Duration::from_micros((slot_of(p) as u64 * 37 + attempt * 101) % 1000));
         }
         unreachable!("the loop ends by returning")
     }
 
-    /// Copies the images of a group that is PUBLISHING into the frames. Done again, it changes nothing.
+    /// Copies the images of a group that is PUBLISHING into the frames. Repeating it changes nothing.
     pub(crate) fn publish(&self, slot: usize) {
         let area = &self.areas[slot];
         let changed = || {
@@ -139,7 +138,7 @@ impl BufferCache {
             let h = &self.headers[buffer];
             h.version.store(h.version.load(Ordering::Relaxed) | 1, Ordering::Relaxed);
         }
-        fence(Ordering::Release); // pairs with the Acquire fence of a reader: who sees a new word sees the odd version
+        fence(Ordering::Release); // a reader that sees a new word sees the odd version
         for (entry, buffer) in changed() {
             self.copy_changes(slot, entry, buffer);
             os::crash::point("group-publishing-one");
@@ -164,7 +163,7 @@ impl<'a> ChangeGroup<'a> {
         self.p
     }
 
-    /// Pins a block for change and copies it into a private image; a block that the group has already is given again.
+    /// Pins a block for change and copies it into a private image. Returns the same block again when the group has it.
     ///
     /// Waits: `buffer busy waits`, `read by other session`, `db file sequential read`, `free buffer waits`.
     /// Statistics: `db block gets`. Latches: none on entry or return; 1 get of `cache buffers chains` (and 1 to unpin).
@@ -201,8 +200,8 @@ impl<'a> ChangeGroup<'a> {
         }
     }
 
-    /// Runs `f` when the group has ended: with true once its changes count and its blocks are unpinned, with false when
-    /// it came to nothing. A process that dies before runs nothing, and a hook of the caller's on its death has to.
+    /// Runs `f` when the group has ended: with true when its changes count and its blocks are unpinned, with false
+    /// otherwise. A process that dies before runs nothing; the caller then needs a hook for its death.
     pub fn at_end(&mut self, f: impl FnOnce(&Process, bool) + 'static) {
         self.at_end.push(Box::new(f));
     }
@@ -213,7 +212,7 @@ impl<'a> ChangeGroup<'a> {
         }
     }
 
-    /// How many more blocks the group can have.
+    /// The number of further blocks that the group can have.
     pub fn blocks_left(&self) -> usize {
         GROUP_BLOCKS_MAX - self.used
     }
@@ -242,7 +241,7 @@ impl<'a> ChangeGroup<'a> {
         Ok(Pin::Got(entry, buffer))
     }
 
-    /// An unused entry, best the one whose image is a copy of this buffer already.
+    /// An unused entry, preferably the one whose image is already a copy of this buffer.
     fn entry_for(&self, buffer: usize) -> usize {
         let area = self.cache.area(self.p);
         let free = |e: &usize| area.pins[*e].load(Ordering::Relaxed) == 0;
@@ -264,9 +263,8 @@ impl<'a> ChangeGroup<'a> {
             .map(|entry| BlockRef { entry, at })
     }
 
-    /// Pins a block that is to be made anew, without reading it, and makes its image an empty block of `kind` with
-    /// `itls` ITL slots where the kind has rows. Nobody else may know the block: it is of an extent that
-    /// the caller's segment owns.
+    /// Pins a block without reading it, and makes its image an empty block of `kind` with `itls` ITL slots where the
+    /// kind has rows. No other process may know the block: it belongs to an extent of the caller's segment.
     ///
     /// # Errors
     /// As [`ChangeGroup::current`], without those of reading.
@@ -275,10 +273,10 @@ impl<'a> ChangeGroup<'a> {
         self.format_with(ChangeVector { rdba: at, layer: Layer::Block, op: crate::apply::op::FORMAT, data: &data })
     }
 
-    /// Pins a block that is to be made anew, without reading it, and makes its image by applying `cv` to zeros.
+    /// Pins a block without reading it, and makes its image by applying `cv` to zeros.
     ///
     /// # Errors
-    /// As [`ChangeGroup::format`], and what the layer says.
+    /// As [`ChangeGroup::format`], and errors of the layer.
     pub fn format_with(&mut self, cv: ChangeVector) -> Result<BlockRef> {
         let b = self.pin_new(cv.rdba)?;
         let bit = 1 << b.entry;
@@ -329,7 +327,7 @@ impl<'a> ChangeGroup<'a> {
         self.cache.image_bytes(slot_of(self.p), b.entry)
     }
 
-    /// A reader over the private image.
+    /// A view of the private image.
     #[inline]
     pub fn block(&self, b: BlockRef) -> BlockView<'_> {
         BlockView::of_frame(self.cache.image(slot_of(self.p), b.entry))
@@ -339,7 +337,7 @@ impl<'a> ChangeGroup<'a> {
     fn image_mut(&mut self, b: BlockRef) -> &mut [u8] {
         let area = self.cache.area(self.p);
         let pin = &area.pins[b.entry];
-        // The image is no copy of the frame any more, until it has been published.
+        // The image is no longer a copy of the frame, until it has been published.
         pin.store(pin.load(Ordering::Relaxed) | PIN_CHANGED, Ordering::Relaxed);
         area.image_of[b.entry].store(0, Ordering::Relaxed);
         self.cache.image_bytes_mut(slot_of(self.p), b.entry)
@@ -348,7 +346,7 @@ impl<'a> ChangeGroup<'a> {
     /// Changes the private image of a block by a change vector.
     ///
     /// # Errors
-    /// What the layer says (ORA-00600 for a change that does not fit the block); the group must be dropped then.
+    /// Errors of the layer (ORA-00600 for a change that does not fit the block); the group must be dropped then.
     ///
     /// # Panics
     /// When the vector is for another block.
@@ -369,8 +367,8 @@ impl<'a> ChangeGroup<'a> {
         Ok(())
     }
 
-    /// Decides whether the record gets the whole image of an entry: when its file's blocks are logged so, and the
-    /// block's last change is not behind `checkpoint`. True when it is newly decided.
+    /// Decides whether the record gets the whole image of an entry: when its file requires whole images, and the
+    /// block's last change is not after `checkpoint`. True when the decision is new.
     fn decide(&mut self, entry: usize, checkpoint: Rba) -> bool {
         let bit = 1 << entry;
         let rba = BlockView::of_frame(self.cache.image(slot_of(self.p), entry)).rba();
@@ -389,14 +387,14 @@ impl<'a> ChangeGroup<'a> {
         self.apply(b, ChangeVector { rdba: b.at, layer, op, data })
     }
 
-    /// Publishes all changes with `scn`, marks the blocks dirty and unpins them; returns where the redo record ends, 0
+    /// Publishes all changes with `scn`, marks the blocks dirty and unpins them. Returns the end of the redo record, 0
     /// without one. The group counts from the moment at which it is PUBLISHING; its redo is on disk later.
     ///
     /// Latches: `redo allocation`, `checkpoint queue latch` and `cache buffers chains`, one at a time; none on return.
     /// Waits: `log buffer space`, `log file switch (…)`.
     ///
     /// # Errors
-    /// The redo cannot be taken: nothing has changed.
+    /// The redo cannot be accepted: nothing has changed.
     pub fn commit(mut self, scn: Scn) -> Result<Rba> {
         let (cache, p) = (self.cache, self.p);
         if self.changed().next().is_none() {
@@ -426,7 +424,7 @@ impl<'a> ChangeGroup<'a> {
         (0..GROUP_BLOCKS_MAX).filter(|e| area.pins[*e].load(Ordering::Relaxed) & PIN_CHANGED != 0)
     }
 
-    /// Puts the record into the redo and the address behind it into the images.
+    /// Puts the record into the redo and its end address into the images.
     fn log(&mut self, scn: Scn) -> Result<Rba> {
         let (cache, p) = (self.cache, self.p);
         if self.redo.is_none() || self.changed().all(|entry| self.temporary & 1 << entry != 0) {
@@ -452,8 +450,8 @@ impl<'a> ChangeGroup<'a> {
         Ok(end)
     }
 
-    /// Puts the whole images into the record that a recovery from `checkpoint` needs, in place of their blocks'
-    /// vectors.
+    /// Puts the whole images that a recovery from `checkpoint` needs into the record, in place of the vectors of their
+    /// blocks.
     fn complete(&mut self, checkpoint: Rba) -> &RecordWriter {
         let (cache, slot) = (self.cache, slot_of(self.p));
         let mut late = Vec::new();
@@ -493,7 +491,7 @@ impl<'a> ChangeGroup<'a> {
                 // The image equals the frame now: the next group of this process need not copy it.
                 area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
                 if self.zeroed & 1 << entry != 0 {
-                    // Release: who reads it copies a frame that the record has made.
+                    // Release: a reader of this word copies a frame that includes the record.
                     cache.headers[buffer].whole_rba.store(logged_rba, Ordering::Release);
                 }
                 let low_rba = if self.temporary & 1 << entry == 0 { logged_rba } else { 0 };
@@ -506,11 +504,11 @@ impl<'a> ChangeGroup<'a> {
             }
         }
         self.used = 0;
-        area.group_rba.store(0, Ordering::Release); // everything is marked dirty: a checkpoint need not wait for this group
+        area.group_rba.store(0, Ordering::Release); // all blocks are marked dirty: checkpoints need not wait
         area.group.store(GROUP_IDLE, Ordering::Release);
     }
 
-    /// Reads a block as it is in this group, or else as it was published. `f` may run several times.
+    /// Reads a block as changed by this group, or else as published. `f` may run several times.
     ///
     /// # Errors
     /// As [`BufferCache::read`].
@@ -537,7 +535,7 @@ enum Pin {
     Busy(usize),
 }
 
-/// How long a group waits for one more block.
+/// The longest wait of a group for one more block.
 struct Patience {
     forever: bool,
     until_ns: u64,

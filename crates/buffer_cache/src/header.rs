@@ -3,21 +3,21 @@
 //! | state of a buffer | identity | state word                   | version | may be trusted | leaves it by |
 //! |-------------------|----------|------------------------------|---------|----------------|--------------|
 //! | free              | none     | no pins                      | any     | nothing        | `claim` |
-//! | claimed           | none     | X owner, READING             | odd     | nothing        | `link`, `give_back` |
-//! | being read        | block    | X owner, READING             | odd     | nothing        | `finish_read`, `abandon` |
+//! | claimed           | none     | X owner, READING             | odd     | nothing        | `link_claimed` |
+//! | being read        | block    | X owner, READING             | odd     | nothing        | `fill`, `abandon` |
 //! | being formatted   | block    | X owner, READING             | odd     | nothing        | `publish`, `abandon` |
 //! | current           | block    | any pins but no READING      | even    | the frame      | `publish`, `claim` |
-//! | publishing        | block    | X owner                      | odd     | nothing; the owner's image is the truth | `publish` |
-//! | being written     | block    | WRITING                      | even    | the frame      | `write_done` |
+//! | publishing        | block    | X owner                      | odd     | the owner's image | `publish` |
+//! | being written     | block    | WRITING                      | even    | the frame      | `end_write` |
 //!
-//! The state word and the identity change only under the latch of the chain that the identity belongs to; those of a
-//! buffer without identity under the latch that follows from its number. Frames and version change only at the hands of the X owner.
+//! The state word and the identity change only under the latch of the identity's chain; those of a buffer without
+//! identity under the latch that follows from its number (R3). Only the X owner changes the frame and the version (R4).
 
 use sga::SgaLayout;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use types::Rdba;
 
-/// The first cache line is all that a versioned read looks at.
+/// A versioned read loads only the first cache line.
 #[repr(C, align(64))]
 pub(crate) struct BufferHeader {
     /// Even: the frame holds the block `identity`. Odd: the X owner is changing it.
@@ -28,12 +28,12 @@ pub(crate) struct BufferHeader {
     pub next: AtomicU64,
     /// Touch count, and the time of the last touch in seconds in the upper half.
     pub touch: AtomicU64,
-    /// While DIRTY: where the redo of the first change begins that is not in a written copy. Changes under the latch of
-    /// the checkpoint queue.
+    /// While DIRTY: the redo address of the first change that is in no written copy. Changes under the latch of the
+    /// checkpoint queue.
     pub low_rba: AtomicU64,
-    /// While WRITING: the `low_rba` of what is being written.
+    /// While WRITING: the `low_rba` of the copy that is being written.
     pub write_rba: AtomicU64,
-    /// Where the redo record begins that last made the whole block, as far as it was made in this buffer; 0: none.
+    /// The address of the last redo record that made the whole block while it was in this buffer; 0: none.
     pub whole_rba: AtomicU64,
     pub line: AtomicU64,
     /// See the constants below.
@@ -47,7 +47,7 @@ pub(crate) struct BufferHeader {
     pub queue_before: AtomicU64,
     pub queue_after: AtomicU64,
     pub pad: AtomicU64,
-    /// Futex word: counts the changes that sleepers wait for; the other half counts sleepers.
+    /// Futex word: counts the changes of the state; the other half counts the sleepers.
     pub changes: AtomicU32,
     pub sleepers: AtomicU32,
 }
@@ -113,7 +113,7 @@ impl State {
     }
 }
 
-/// State of a buffer as `v$bh` shows it.
+/// State of a buffer for `v$bh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferInfo {
     /// The buffer's number.
@@ -134,11 +134,11 @@ pub struct BufferInfo {
     pub owner: Option<usize>,
     /// Touch count.
     pub touches: u64,
-    /// When it was last touched, in seconds of the machine's monotonic clock.
+    /// Time of the last touch, in seconds of the machine's monotonic clock.
     pub touched_s: u64,
     /// In the hot half of its LRU list.
     pub hot: bool,
-    /// On the write list: it was dirty when it was to be replaced.
+    /// On the write list: a search found it dirty.
     pub to_be_written: bool,
     /// On the checkpoint queue.
     pub queued: bool,

@@ -1,14 +1,14 @@
-//! The fast path of 11.1: a consistent get that takes one shared get of the chain's latch, and pins that last.
+//! The fast path of 11.1: a consistent get with one shared get of the chain's latch, and pins that are kept.
 //!
-//! The process notes the buffer in a word of its own while it has the latch, and forgets it again with a plain store:
-//! neither the pin nor its end writes the header, and giving it back takes no latch. Whoever wants to replace a buffer
-//! holds its chain's latch exclusively and looks through these words; so a buffer cannot go while somebody is coming
-//! back to it. A held pin is a promise to the replacement only: every visit checks identity and version, so a block
-//! that is thrown away with its file needs to ask nobody.
+//! The process notes the buffer in a word in its own cache line while it has the latch, and clears it with a plain
+//! store: neither the pin nor its end writes the header, and ending the pin needs no latch. A process that replaces a
+//! buffer holds its chain's latch exclusively and reads these words, so a buffer is not replaced while a process may
+//! return to it (R8). A held pin only prevents replacement: every visit checks identity and version (R5), so a block
+//! can be discarded with its file in spite of it.
 //!
-//! A pin is held until the end of the call, until the place is needed, or until a scan that it was taken for came to
-//! nothing ([`BufferCache::let_go`]). Counting pins in the header, as the older designs do, was not taken: that is a
-//! second get for each read.
+//! A pin is held until the end of the call, until its place is needed, or until the scan for which it was taken has
+//! found nothing ([`BufferCache::let_go`]). Rejected: counting pins in the header, as the older designs do, because
+//! that is a second get for each read.
 
 use crate::pins::{ProcessArea, buffer_of};
 use crate::{BufferCache, ChainDesign, GetKind, slot_of};
@@ -19,10 +19,10 @@ use std::sync::atomic::Ordering;
 use types::{Rdba, Result};
 use wait::Stat;
 
-/// Pins that a process holds at most between its reads: a cache line of words.
+/// The most pins that a process holds between its reads: a cache line of words.
 pub(crate) const HELD_MAX: usize = 8;
 
-/// What is noted of a held pin: the block in the upper half, the buffer's index + 1 in the lower.
+/// The word of a held pin: the block in the upper half, the buffer's index + 1 in the lower.
 fn word_of(at: Rdba, buffer: usize) -> u64 {
     u64::from(at.0) << 32 | (buffer as u64 + 1)
 }
@@ -70,7 +70,7 @@ impl BufferCache {
         r
     }
 
-    /// Reads the frame of `at` as often as it takes; `None` when the buffer has become another block's.
+    /// Reads the frame of `at`, repeating while it is busy; `None` when the buffer belongs to another block now.
     fn read_busy<R>(&self, p: &Process, buffer: usize, at: Rdba, f: &mut dyn FnMut(&BlockView) -> R) -> Option<R> {
         let h = self.headers.get(buffer)?;
         while h.block() == at {
@@ -88,7 +88,7 @@ impl BufferCache {
         held.iter().find(|w| w.load(Ordering::Relaxed) >> 32 == u64::from(at.0) && !at.is_none())
     }
 
-    /// Notes a pin; the chain's latch is held, so that who replaces the buffer sees the note.
+    /// Notes a pin. The chain's latch is held, so that a process that replaces the buffer sees the note.
     fn hold(&self, p: &Process, at: Rdba, buffer: usize) {
         if self.held_pins == 0 {
             return;
@@ -102,7 +102,7 @@ impl BufferCache {
         area.held[next].store(word_of(at, buffer), Ordering::Relaxed); // ordered by the latch
     }
 
-    /// True when some process holds a pin of the buffer. Certain only under the latch of its chain, held exclusively.
+    /// True when some process holds a pin of the buffer. Certain only while its chain's latch is held exclusively.
     pub(crate) fn is_held(&self, buffer: usize) -> bool {
         if self.design != ChainDesign::FastPath {
             return false;
@@ -113,7 +113,7 @@ impl BufferCache {
         self.areas[..slots].iter().any(names)
     }
 
-    /// Gives the pin of a block back, if this process holds one: what it was taken for came to nothing. Latches: none.
+    /// Ends the held pin of a block, if this process has one, because its scan has found nothing. Latches: none.
     #[inline]
     pub fn let_go(&self, p: &Process, at: Rdba) {
         if self.design == ChainDesign::FastPath
@@ -123,7 +123,7 @@ impl BufferCache {
         }
     }
 
-    /// Ends a call: gives back all pins that the process holds. Latches: none.
+    /// Ends a call: ends all held pins of the process. Latches: none.
     #[inline]
     pub fn end_call(&self, p: &Process) {
         if self.design == ChainDesign::FastPath {

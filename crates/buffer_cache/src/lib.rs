@@ -2,10 +2,10 @@
 //!
 //! A block is found through a hash chain ([`chains`]), read in one of four designs ([`read`]), changed by a change
 //! group ([`group`]), replaced by touch count ([`lru`]) and written by DBWn ([`writer`]) in the order of the changes
-//! ([`queue`]), all by working set ([`sets`]). Pins and what happens to them when their holder dies are in [`pins`];
-//! [`header`] has the table of a buffer's states.
+//! ([`queue`]), each by working set ([`sets`]). [`pins`] has the pins and their cleaning after a death; [`header`] has
+//! the table of a buffer's states.
 //!
-//! The cache knows no undo: which version of a block a query may see is decided above it.
+//! The cache knows no undo: the crate above decides which version of a block a query may see.
 #![deny(unsafe_code)] // The frames, and the layouts of what lies in shared memory.
 
 mod advice;
@@ -49,10 +49,10 @@ use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What a read is for; decides which statistics count it and how the historical designs take the latch.
+/// The purpose of a read: it determines the statistics and the latch gets of the historical designs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GetKind {
-    /// `db block gets`: the newest version, by somebody who will change it or who needs no consistency.
+    /// `db block gets`: the newest version, for a change or where no consistency is needed.
     Current,
     /// `consistent gets`: two latch gets in the historical designs (pin, unpin).
     Consistent,
@@ -60,7 +60,7 @@ pub enum GetKind {
     Examination,
 }
 
-/// Where the cache's areas lie in the SGA.
+/// The places of the cache's areas in the SGA.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLayout {
     headers: SgaSlice<BufferHeader>,
@@ -81,7 +81,7 @@ impl CacheLayout {
     /// Reserves the cache's areas.
     ///
     /// # Panics
-    /// When the configuration makes no sense: block size, no buffers, more than 65,535 processes.
+    /// When the configuration is invalid: block size, no buffers, more than 65,535 processes.
     pub fn reserve(sga: &mut SgaBuilder, config: &CacheConfig) -> CacheLayout {
         assert!(block::is_block_size(config.block_size), "block size {}", config.block_size);
         assert!(config.buffers >= 32 && config.buffers < u32::MAX as usize / 2, "{} buffers", config.buffers);
@@ -104,16 +104,16 @@ impl CacheLayout {
     }
 }
 
-/// Asks the DBWn of a working set to write, or all of them; true when there is one to ask.
+/// Asks the DBWn of a working set to write, or all of them; true when there is one.
 pub type PostWriter = Box<dyn Fn(&Process, Option<usize>) -> bool + Send + Sync>;
 
-/// The buffer cache. Made by the supervisor and inherited by `fork`.
+/// The buffer cache. Created by the supervisor and inherited by `fork`.
 pub struct BufferCache {
     design: ChainDesign,
     block_size: usize,
     chain_shift: u32,
     latch_shift: u32,
-    /// Pins that a process holds at most between its reads.
+    /// The most pins that a process holds between its reads.
     held_pins: usize,
     /// Buffers of a working set; the last one may have fewer.
     set_size: usize,
@@ -133,7 +133,7 @@ pub struct BufferCache {
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
     post_writer: OnceLock<PostWriter>,
-    /// Memory of this process for the copies that it writes.
+    /// This process's memory for the copies that it writes.
     write_images: Mutex<Option<block::Image>>,
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn slot_of(p: &Process) -> usize {
 }
 
 impl BufferCache {
-    /// Formats the cache; run once, before any other process exists. `apply` holds all layers, also those of
+    /// Formats the cache. Run once, before any other process exists. `apply` contains all layers, including those of
     /// [`register`].
     pub fn create(
         sga: &'static Sga,
@@ -198,8 +198,8 @@ impl BufferCache {
         }
     }
 
-    /// Tells the processes of the instance about the cache's latches, and what to do when a process dies. Run once, by
-    /// the supervisor, before it forks.
+    /// Registers the cache's latches and the hook for the death of a process. Run once, by the supervisor, before it
+    /// forks.
     pub fn register_with(self: &Arc<Self>, all: &Processes) {
         let (lru, queue) = self.set_latches.split_at(self.sets.len());
         all.register_children(LatchName::CacheBuffersChains, LatchSet::Plain(self.latches));
@@ -214,7 +214,8 @@ impl BufferCache {
         });
     }
 
-    /// Says how a DBWn is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.
+    /// Sets the function that asks a DBWn for free buffers. Without it, a process that needs a buffer writes dirty ones
+    /// itself.
     pub fn set_writer(&self, post: PostWriter) {
         let _ = self.post_writer.set(post);
     }
@@ -228,12 +229,12 @@ impl BufferCache {
         &self.files
     }
 
-    /// Where the redo that is on disk ends; 0 when there is none.
+    /// The end of the redo that is on disk; 0 when there is none.
     pub fn redo_on_disk(&self) -> u64 {
         if self.redo.wanted() { self.redo.on_disk().0 } else { 0 }
     }
 
-    /// Where the cache's redo goes.
+    /// The destination of the cache's redo.
     pub fn redo(&self) -> &dyn RedoSink {
         &*self.redo
     }
@@ -253,18 +254,18 @@ impl BufferCache {
         self.headers.len()
     }
 
-    /// Which function applies the vectors of which layer.
+    /// The apply functions by layer.
     pub fn apply_table(&self) -> &ApplyTable {
         &self.apply
     }
 
-    /// What is counted by segment.
+    /// The statistics by segment.
     #[inline]
     pub fn segment_statistics(&self) -> &SegmentStatistics {
         &self.segment_statistics
     }
 
-    /// Counts for the segment of the block that a buffer has.
+    /// Counts for the segment of the block in a buffer.
     #[inline]
     pub(crate) fn note_buffer(&self, p: &Process, buffer: usize, stat: SegmentStat, n: u64) {
         self.segment_statistics.note(p, block::BlockView::of_frame(self.frame(buffer)).obj(), stat, n);
@@ -307,7 +308,7 @@ impl BufferCache {
         })
     }
 
-    /// What is known of a buffer that was never used, without a look at it.
+    /// The data of a buffer that was never used, without reading its header.
     fn unused_info(&self, number: usize, h: &BufferHeader) -> BufferInfo {
         BufferInfo {
             number,
@@ -331,28 +332,29 @@ impl BufferCache {
         }
     }
 
-    /// The object that a block in the cache belongs to, as far as can be seen without a latch.
+    /// The object of a block in the cache, read without a latch and so possibly outdated.
     pub fn object_of(&self, at: types::Rdba) -> Option<types::ObjectId> {
         let number = self.find(at)?;
         let h = &self.headers[number];
-        let before = h.version.load(Ordering::Acquire); // pairs with the Release of whoever made the frame whole
+        let before = h.version.load(Ordering::Acquire); // pairs with the Release that completed the frame
         let object = block::BlockView::of_frame(self.frame(number)).obj();
-        std::sync::atomic::fence(Ordering::Acquire); // pairs with the Release fence of whoever changes the frame
+        std::sync::atomic::fence(Ordering::Acquire); // pairs with the Release fence before a change of the frame
         let is_whole = before.is_multiple_of(2) && h.version.load(Ordering::Relaxed) == before && h.block() == at;
         (is_whole && object.0 != 0).then_some(object)
     }
 
-    /// The process slot that has a block in the cache pinned exclusively, as far as can be seen without a latch.
+    /// The process slot that has a block in the cache pinned exclusively, read without a latch and so possibly
+    /// outdated.
     pub fn owner_of(&self, at: types::Rdba) -> Option<usize> {
         let h = &self.headers[self.find(at)?];
         let owner = h.state().owner();
         owner.filter(|_| h.block() == at)
     }
 
-    /// Checks chains, lists, pins and every frame that is stable. Only valid while nobody else uses the cache.
+    /// Checks chains, lists, pins and every stable frame. Only valid while no other process uses the cache.
     ///
     /// # Errors
-    /// A sentence that says which rule is broken.
+    /// A sentence that names the broken rule.
     pub fn assert_invariants(&self) -> Result<(), String> {
         self.check_chains()?;
         self.assert_sets()?;

@@ -1,4 +1,4 @@
-//! The LRU list of a working set: which buffer is replaced next, and which are to be written.
+//! The LRU list of a working set: the buffers to be replaced next, and those to be written.
 //!
 //! The list of a working set has a hot and a cold half. A block that is read in starts in the middle, at the hot end of
 //! the cold half, so that a scan of many blocks passes through the cold half only. Reads do not move a buffer: they
@@ -9,8 +9,8 @@
 //!
 //! Buffers that were never used are on neither list. A search takes the next one of its set before it walks.
 //!
-//! Rejected: moving a buffer on each read (a latch and six shared writes a read), a clock, whose state no view could
-//! show, and leaving dirty buffers at the cold end, where every search walks over all of them.
+//! Rejected: moving a buffer on each read (a latch and six shared writes a read); a clock, whose state no view could
+//! show; leaving dirty buffers at the cold end, where every search walks over all of them.
 
 use crate::BufferCache;
 use crate::header::{BufferHeader, DIRTY, WRITING};
@@ -26,25 +26,25 @@ const HOT_TOUCHES: u64 = 2;
 const MOVES_MAX: usize = 32;
 /// DBWR is asked whenever the write list has grown by this many.
 const WRITE_LIST_STEP: u64 = 32;
-/// Values of a header's `hot`: where the buffer is linked.
+/// Values of a header's `hot`: the list that the buffer is linked in.
 const COLD: u64 = 0;
 pub(crate) const HOT: u64 = 1;
 pub(crate) const WRITE_LIST: u64 = 2;
 
-/// Where a buffer is linked.
+/// The list of a buffer.
 pub(crate) fn place_of(h: &BufferHeader) -> u64 {
     load(&h.hot)
 }
 /// Seconds between two touches that count.
 const TOUCH_SECONDS: u64 = 3;
 
-/// What a walk from the cold end found.
+/// The result of a walk from the cold end.
 pub(crate) enum Candidate {
-    /// This buffer may be claimed: it was neither pinned nor dirty a moment ago.
+    /// This buffer may be claimed: it was neither pinned nor dirty during the walk.
     Buffer(usize),
-    /// Hot and dirty buffers were moved away: look again.
+    /// Hot and dirty buffers were moved: search again.
     Again,
-    /// Nothing but pinned and dirty buffers.
+    /// Only pinned and dirty buffers.
     None,
 }
 
@@ -157,12 +157,11 @@ impl BufferCache {
         }
     }
 
-    /// Takes the next buffer of set `n` that was never used, or walks from the cold end to one that may be replaced, and
-    /// puts it in the middle so that the next search finds another one. Asks DBWn to write when the write list has
+    /// Takes the next buffer of set `n` that was never used, or walks from the cold end to one that may be replaced,
+    /// and puts it in the middle so that the next search finds another one. Asks DBWn to write when the write list has
     /// grown.
     ///
-    /// A pin that a process holds between its reads is not looked for here: `claim_buffer` does, for the one buffer that
-    /// the walk ends with.
+    /// The walk ignores held pins: `claim_buffer` checks them, for the one buffer that the walk ends with.
     ///
     /// Latches: `cache buffers lru chain`, taken and released.
     pub(crate) fn search_free(&self, p: &Process, n: usize) -> Candidate {

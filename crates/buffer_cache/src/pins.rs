@@ -1,11 +1,11 @@
-//! Pins: who may go on using a buffer, and what becomes of them when the holder dies.
+//! Pins: the right to use a buffer, and their cleaning when the holder dies.
 //!
 //! Every process has a pin table in the SGA. An entry is written in the same latch section as the header's state word,
 //! so both change or neither does. Cleaning up after a dead process walks its table.
 //!
-//! A shared pin keeps a buffer from being replaced; it does not keep its frame from being changed, as every reader
-//! checks the version afterwards in any design. An exclusive pin is the right to publish a new version, or to fill a
-//! claimed buffer.
+//! A shared pin keeps a buffer from being replaced. It does not keep its frame from being changed, because every reader
+//! checks the version afterwards in any design (R5). An exclusive pin is the right to publish a new version, or to fill
+//! a claimed buffer.
 
 use crate::header::*;
 use crate::held::HELD_MAX;
@@ -16,12 +16,12 @@ use sga::SgaLayout;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::Rdba;
 
-/// Shared pins and claims that a process may hold beside those of its change group.
+/// Shared pins and claims that a process may hold in addition to those of its change group.
 pub(crate) const OTHER_PINS: usize = 16 + MULTIBLOCK_MAX;
-/// Buffers that one process may be writing at once.
+/// The most buffers that one process writes at once.
 pub const WRITES_MAX: usize = datafile::COVER_MAX;
 
-/// What a pin table entry means; in its upper half. The lower half is the buffer's index + 1.
+/// The kinds of pin table entries, in the upper half. The lower half is the buffer's index + 1.
 pub(crate) const PIN_SHARED: u64 = 1 << 32;
 /// Exclusive, by the process's change group.
 pub(crate) const PIN_GROUP: u64 = 2 << 32;
@@ -37,28 +37,28 @@ pub(crate) const GROUP_OPEN: u64 = 1;
 /// From here on the group is finished, by its process or by PMON.
 pub(crate) const GROUP_PUBLISHING: u64 = 2;
 
-/// Part of the SGA that belongs to one process slot.
+/// The part of the SGA that belongs to one process slot.
 #[repr(C, align(64))]
 pub(crate) struct ProcessArea {
     pub group: AtomicU64,
-    /// Where the redo record of the group begins, from the reservation until all its blocks are marked dirty; else 0.
+    /// The address of the group's redo record, from the reservation until all its blocks are marked dirty; else 0.
     pub group_rba: AtomicU64,
-    /// Blocks a multiblock read of this process brings in; 0: as many as the instance says.
+    /// Blocks of a multiblock read of this process; 0: the instance's value.
     pub multiblock: AtomicU64,
-    /// Place in `held` that the next held pin goes to.
+    /// Index in `held` for the next held pin.
     pub held_next: AtomicU64,
-    /// Buffers that the process has asked for.
+    /// The number of buffers that the process has claimed.
     pub claims: AtomicU64,
-    /// While the process writes a list of buffers: 1 + an address before which none of them has a change; else 0.
+    /// While the process writes a list of buffers: 1 + an address at or before their first changes; else 0.
     pub writing_rba: AtomicU64,
-    /// Lists that the process has written.
+    /// The number of lists that the process has written.
     pub write_turn: AtomicU64,
     pub pad: [AtomicU64; 1],
-    /// Buffers that the process may come back to without a latch; see [`crate::held`].
+    /// Buffers that the process may return to without a latch; see [`crate::held`].
     pub held: [AtomicU64; HELD_MAX],
-    /// The first [`GROUP_BLOCKS_MAX`] entries belong to the change group and go with the image of the same number.
+    /// The first [`GROUP_BLOCKS_MAX`] entries belong to the change group; the image has the same index.
     pub pins: [AtomicU64; GROUP_BLOCKS_MAX + OTHER_PINS],
-    /// Which buffer (index + 1) and version of it each image is a copy of.
+    /// For each image the buffer (index + 1) and version that it is a copy of.
     pub image_of: [AtomicU64; GROUP_BLOCKS_MAX],
     pub image_version: [AtomicU64; GROUP_BLOCKS_MAX],
     /// Buffers (index + 1) whose copies this process is writing.
@@ -101,7 +101,7 @@ impl BufferCache {
         entry
     }
 
-    /// Gives a shared pin back. Latches: the chain's, taken and released.
+    /// Ends a shared pin. Latches: the chain's, taken and released.
     pub(crate) fn drop_shared(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
         let h = &self.headers[buffer];
         let s = self.lock_buffer(p, buffer, h.block(), Where::KcbRelease);
@@ -109,12 +109,12 @@ impl BufferCache {
         s.set(&self.areas[slot].pins[entry], 0);
     }
 
-    /// Gives an exclusive pin back and wakes who waits for it. Latches: the chain's.
+    /// Ends an exclusive pin and wakes its waiters. Latches: the chain's.
     pub(crate) fn drop_exclusive(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
         self.give_up(p, slot, entry, buffer, None);
     }
 
-    /// Gives an exclusive pin back after a change whose redo begins at `low_rba`, 0 without redo: the buffer is dirty.
+    /// Ends an exclusive pin after a change whose redo begins at `low_rba`, 0 without redo: the buffer is dirty.
     /// Latches: the chain's, and for the first change that of the checkpoint queue.
     pub(crate) fn drop_changed(&self, p: &Process, slot: usize, entry: usize, buffer: usize, low_rba: u64) {
         self.give_up(p, slot, entry, buffer, Some(low_rba));
@@ -140,7 +140,7 @@ impl BufferCache {
         self.wake(h);
     }
 
-    /// Takes a buffer whose frame never got its contents out of its chain and frees it. Latches: the chain's.
+    /// Takes a buffer whose frame was never filled out of its chain and frees it. Latches: the chain's.
     pub(crate) fn abandon(&self, p: &Process, slot: usize, entry: usize, buffer: usize) {
         let h = &self.headers[buffer];
         let s = self.lock_buffer(p, buffer, h.block(), Where::KcbUnlinkBuffer);
@@ -153,10 +153,10 @@ impl BufferCache {
         self.wake(h);
     }
 
-    /// Frees everything a dead process had in the cache: finishes the publication it was in, or drops its pins.
+    /// Releases everything that a dead process had in the cache: finishes its publication, or drops its pins.
     ///
-    /// To be called after the dead process's micro-undo was rolled back and its latches were freed; `number` is the
-    /// dead one's. Latches: `cache buffers chains` and `checkpoint queue latch`; none on return.
+    /// Called after the dead process's micro-undo was rolled back and its latches were freed; `number` is the dead
+    /// process. Latches: `cache buffers chains` and `checkpoint queue latch`; none on return.
     pub fn clean_up(&self, p: &Process, number: u32) {
         let dead = number as usize - 1;
         let area = &self.areas[dead];
@@ -183,7 +183,7 @@ impl BufferCache {
             let mut buffers = area.writes.iter().filter_map(|w| buffer_of(w.load(Ordering::Acquire)));
             buffers.any(|b| self.headers.get(b).is_some_and(|h| h.block() == at))
         };
-        // The buffers are marked still, so that nobody else writes their blocks.
+        // The buffers are still marked, so no other process writes their blocks.
         self.files.finish_cover(dead, &mut |at| is_written(at));
         for word in &area.writes {
             if let Some(buffer) = buffer_of(word.load(Ordering::Acquire)).filter(|b| *b < self.headers.len()) {

@@ -1,9 +1,9 @@
 //! The checkpoint queue of a working set: its dirty buffers in the order of their first changes.
 //!
-//! A buffer is on the queue of its set exactly while it is DIRTY. The queue is ordered by `low_rba`, where the redo of
-//! the first change begins that no write has taken, so the head of the queue says from where on a recovery would need
-//! redo for the buffers of this set. State and queue change together, under the latch of the buffer's chain and that of
-//! the queue:
+//! A buffer is on the queue of its set exactly while it is DIRTY (R7). The queue is ordered by `low_rba`, the redo
+//! address of the first change that is in no written copy, so the head of the queue is the address from which a
+//! recovery would need redo for the buffers of this set. State and queue change together, under the latch of the
+//! buffer's chain and that of the queue:
 //!
 //! | step | state | queue |
 //! |---|---|---|
@@ -11,19 +11,19 @@
 //! | a write begins | DIRTY off, WRITING on | out; before that, `writing_rba` of the writer covers it |
 //! | a write ends | WRITING off | |
 //! | a write fails | WRITING off, DIRTY on | in with its old `low_rba`, which is near the head |
-//! | the block is thrown away | DIRTY off | out |
+//! | the block is discarded | DIRTY off | out |
 //!
 //! **The oldest change that is not in the files** ([`BufferCache::oldest_change`]) is the minimum over the groups that
 //! have their place in the redo and have not marked their blocks, the heads of the queues, and the writes in progress,
-//! read in this order. A change goes from a group to a queue and from there to a write, so none is missed; only a write
-//! that fails goes back, which a count tells.
+//! read in this order. A change goes from a group to a queue and from there to a write, so none is missed. Only a
+//! failed write goes back, and a count of failed writes shows that.
 //!
-//! A change of a temporary file has no redo. It goes to the end with the address of the buffer before it, or that of the
-//! newest announced checkpoint if it is higher: such changes do not keep a checkpoint from ending.
+//! A change of a temporary file has no redo. It is queued at the end with the address of the buffer before it, or that
+//! of the newest announced checkpoint if it is higher, so such changes do not keep a checkpoint from completing.
 //!
-//! Rejected: a queue that a buffer joins before it is DIRTY and leaves some time after it was written (its order is not
-//! that of the changes, and the oldest change has to be looked for in all headers), and a queue for the whole instance
-//! (each first change of a block takes its latch).
+//! Rejected: a queue that a buffer joins before it is DIRTY and leaves some time after it was written, because its
+//! order is not that of the changes and the oldest change has to be searched in all headers; one queue for the whole
+//! instance, because each first change of a block takes its latch.
 
 use crate::BufferCache;
 use crate::header::{BufferHeader, DIRTY, WRITING};
@@ -34,9 +34,9 @@ use redo::Rba;
 use std::sync::atomic::Ordering;
 
 impl BufferCache {
-    /// Puts a buffer that becomes dirty on its set's queue. `low_rba` is where the redo of the change begins; 0 for a
-    /// change without redo. The latch of the buffer's chain is held; `s` is the section of its queue, which ends
-    /// together with that of the chain.
+    /// Puts a buffer that becomes dirty on its set's queue. `low_rba` is the redo address of the change; 0 for a change
+    /// without redo. The latch of the buffer's chain is held; `s` is the section of its queue, which ends together with
+    /// that of the chain.
     pub(crate) fn link_queue(&self, s: &Section, buffer: usize, low_rba: u64) {
         let (set, h, me) = (&self.sets[self.set_of(buffer)], &self.headers[buffer], buffer as u64 + 1);
         let low_rba = match low_rba {
@@ -58,9 +58,9 @@ impl BufferCache {
         s.set(&set.queue_length, load(&set.queue_length) + 1);
     }
 
-    /// The neighbours between which `low_rba` belongs, behind its equals. New changes belong near the end: before them
-    /// are only those that took their place in the redo later and were faster. What a failed write gives back belongs
-    /// near the head. So the search goes on from both ends.
+    /// The neighbours between which `low_rba` belongs, after equal values. New changes belong near the end: only
+    /// changes with a later place in the redo that were published faster are behind them. A failed write belongs near
+    /// the head. So the search proceeds from both ends.
     fn place_in_queue(&self, set: &WorkingSet, low_rba: u64) -> (u64, u64) {
         let (mut low, mut high) = (load(&set.queue_first), load(&set.queue_last));
         loop {
@@ -92,8 +92,8 @@ impl BufferCache {
         s.set(&set.queue_length, load(&set.queue_length) - 1);
     }
 
-    /// Appends up to `max` buffers from the head of the queue of set `n` whose first change is before `before`. Those
-    /// whose last write is still in progress cannot be written now and are passed over.
+    /// Appends up to `max` buffers from the head of the queue of set `n` whose first change is before `before`. Skips
+    /// buffers whose last write is still in progress, because they cannot be written now.
     ///
     /// Latches: `checkpoint queue latch`, taken and released.
     pub(crate) fn queue_head(&self, p: &Process, n: usize, before: Rba, max: usize, to: &mut Vec<usize>) {
@@ -111,8 +111,8 @@ impl BufferCache {
         }
     }
 
-    /// Where the redo of the oldest change begins that may not be in the files; `None` when all changes are that were
-    /// published before the call. Writes that were made by then need a sync to be on the device.
+    /// The redo address of the oldest change that may not be in the files; `None` when all changes published before the
+    /// call are. Writes made by then need a sync to be on the device.
     ///
     /// Latches: `checkpoint queue latch` of each set, one at a time; none on entry or return.
     pub fn oldest_change(&self, p: &Process) -> Option<Rba> {

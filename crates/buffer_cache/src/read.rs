@@ -1,9 +1,8 @@
-//! Reads in the designs, and reading blocks in.
+//! Reads in the four designs, and reading blocks from disk.
 //!
-//! Every design ends with the same check: the frame is read through a [`BlockView`], and what was read counts only if
-//! the header's version was even before and is the same after. The designs differ in what they do to the chain and the
-//! header on the way: the historical ones write the latch word, and the pin count, of every reader into one shared
-//! cache line.
+//! Every design ends with the same check: the frame is read through a [`BlockView`], and the result counts only if the
+//! header's version was even before and is the same after (R5). The designs differ in their use of the chain and the
+//! header: the historical ones write the latch word, and the pin count, for every reader into one shared cache line.
 
 use crate::header::*;
 use crate::pins::PIN_CLAIM;
@@ -19,14 +18,14 @@ use wait::{Event, Stat};
 const TRIES: usize = 16;
 /// Spins on a frame that is being published before the reader sleeps: publishing takes about a microsecond.
 const SPINS: usize = 200;
-/// One read in this many looks at the touch count, in the versioned design.
+/// In the versioned design, one read in this many reads the touch count.
 const TOUCH_SAMPLE: u64 = 16;
-/// Blocks that are prefetched at a time: as many as there are lines that a processor waits for at once.
+/// Blocks that are prefetched at a time: as many as a processor has outstanding cache misses.
 pub const PREFETCH_BLOCKS: usize = 16;
-/// Lines of a frame in which its header, the first transactions and the beginning of the row directory lie.
+/// Lines of a frame with its header, the first transactions and the beginning of the row directory.
 const FRAME_LINES: usize = 3;
 
-/// Where a block was at a look and in which version: never the same again once it has changed or left its buffer.
+/// The buffer and version of a block at one read: never the same again once the block has changed or left its buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp {
     at: Rdba,
@@ -34,22 +33,22 @@ pub struct Stamp {
     version: u64,
 }
 
-/// A buffer in which a block was seen that is read soon. It may have gone since.
+/// The buffer of a block that will be read soon. The block may have left it since.
 #[derive(Debug, Clone, Copy)]
 pub struct Ahead(usize);
 
 impl BufferCache {
-    /// Reads a block as it is now, by the design in force.
+    /// Reads the present version of a block, by the design in force.
     ///
-    /// `f` may run several times and may see torn data: it must copy what it wants out, and only its last result
-    /// counts. A block that this process has changed in an open group is seen as before the change. Latches: none on
-    /// entry but lower levels than `cache buffers chains`; none on return. In the historical designs, `f` runs under
-    /// the chain's latch when `kind` is [`GetKind::Examination`] and must not take one. Waits: `db file sequential
-    /// read`, `read by other session`, `buffer busy waits`, `free buffer waits`. Statistics: `session logical reads`
-    /// and those of `kind`; `buffer is pinned count` instead when a held pin leads there.
+    /// `f` may run several times and may see torn data: it must copy its result out, and only its last result counts. A
+    /// block that this process has changed in an open group is seen without the change. Latches: on entry only levels
+    /// below `cache buffers chains`; none on return. In the historical designs, `f` runs under the chain's latch when
+    /// `kind` is [`GetKind::Examination`] and must not get another one. Waits: `db file sequential read`, `read by
+    /// other session`, `buffer busy waits`, `free buffer waits`. Statistics: `session logical reads` and those of
+    /// `kind`; `buffer is pinned count` instead when a held pin was used.
     ///
     /// # Errors
-    /// ORA-01578 for a damaged block, ORA-01115 for a failing device, ORA-00379 when no buffer can be had.
+    /// ORA-01578 for a damaged block, ORA-01115 for a failing device, ORA-00379 when no buffer is available.
     #[inline]
     pub fn read<R>(&self, p: &Process, at: Rdba, kind: GetKind, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
         if self.design == ChainDesign::FastPath && kind == GetKind::Consistent {
@@ -65,9 +64,9 @@ impl BufferCache {
         self.read_slow(p, at, kind, f)
     }
 
-    /// As [`BufferCache::read`], but when the block is as it was at the look that `stamp` tells of, `f` is not called
-    /// and `None` returned: what the reader copied then is what it would copy now. A get all the same, and counted as
-    /// one. In the historical designs, which look at a block under a latch or a pin, `f` is always called.
+    /// As [`BufferCache::read`], but when the block is unchanged since the read of `stamp`, `f` is not called and
+    /// `None` is returned: the reader's earlier copy is still right. Counts as a get in both cases. In the historical
+    /// designs, which read a block under a latch or a pin, `f` is always called.
     ///
     /// # Errors
     /// As [`BufferCache::read`].
@@ -101,7 +100,7 @@ impl BufferCache {
         Ok(Some(r))
     }
 
-    /// Whether [`BufferCache::read_changed`] can tell that nothing has changed.
+    /// Whether [`BufferCache::read_changed`] can detect that nothing has changed.
     #[inline]
     pub fn knows_versions(&self) -> bool {
         self.design == ChainDesign::Versioned
@@ -114,9 +113,9 @@ impl BufferCache {
         h.version.load(Ordering::Acquire) == s.version && h.identity.load(Ordering::Relaxed) == u64::from(s.at.0)
     }
 
-    /// Says that block `at` is read next, and where in it: the processor can bring these lines into its cache side by
-    /// side, instead of one after the other as each says where the next one is. `hint` is the caller's memory of the
-    /// block's buffer, in the process; a wrong one costs nothing but the advantage.
+    /// Announces a read of block `at` at these places: the processor can load these lines in parallel, instead of one
+    /// after the other as each points to the next. `hint` is the process's memory of the block's buffer; a wrong one
+    /// only loses the advantage.
     #[inline]
     pub fn prefetch(&self, at: Rdba, hint: &AtomicU32, places: &[usize]) {
         let buffer = hint.load(Ordering::Relaxed) as usize;
@@ -130,11 +129,11 @@ impl BufferCache {
         }
     }
 
-    /// Says that these blocks, no more than [`PREFETCH_BLOCKS`], are read next: the processor brings what leads to each
-    /// of them, and what the `steps` ask of their frames, into its cache side by side. A step sees its own number, that
-    /// of a block among `blocks`, and the frame; what it reads there should have been prefetched by the step before,
-    /// and may be torn. Nothing is counted, and blocks that are not in the cache are passed over. Does nothing in the
-    /// historical designs, which find a block under a latch.
+    /// Announces reads of these blocks, at most [`PREFETCH_BLOCKS`]: the processor loads the lines that lead to each of
+    /// them, and the lines of their frames that the `steps` request, in parallel. A step gets its own number, the index
+    /// of a block in `blocks`, and the frame. It should read only what the step before has prefetched, and may see torn
+    /// data. Nothing is counted, and blocks that are not in the cache are skipped. No effect in the historical designs,
+    /// which find a block under a latch.
     #[inline]
     pub fn prefetch_blocks(&self, blocks: &[Rdba], steps: usize, mut f: impl FnMut(usize, usize, &BlockView)) {
         if self.design != ChainDesign::Versioned {
@@ -168,7 +167,7 @@ impl BufferCache {
         }
     }
 
-    /// Prefetches `lines` lines of a block that [`BufferCache::find_ahead`] has found, from the byte `from` on; see
+    /// Prefetches `lines` lines of a block found by [`BufferCache::find_ahead`], from the byte `from` on; see
     /// [`BufferCache::prefetch_blocks`].
     #[inline]
     pub fn prefetch_lines(&self, found: Ahead, from: usize, lines: usize) {
@@ -238,7 +237,7 @@ impl BufferCache {
         }
     }
 
-    /// In the historical designs, and where a read takes a pin: counts for the segment as a versioned read does.
+    /// Counts for the segment, as a versioned read does: in the historical designs, and where a read takes a pin.
     #[inline]
     pub(crate) fn sample_read(&self, p: &Process, buffer: usize) {
         if p.stats().get(Stat::SessionLogicalReads).is_multiple_of(TOUCH_SAMPLE) {
@@ -324,7 +323,7 @@ impl BufferCache {
         }
     }
 
-    /// Brings a block into the cache. Waits: `db file sequential read`.
+    /// Reads a block from disk into the cache. Waits: `db file sequential read`.
     #[cold]
     pub(crate) fn read_in(&self, p: &Process, at: Rdba) -> Result<()> {
         let entry = self.free_entry(p);
@@ -364,7 +363,7 @@ impl BufferCache {
         read
     }
 
-    /// Puts a block that was read into the buffer claimed for it, and gives the claim back.
+    /// Copies a block that was read into the buffer claimed for it, and ends the claim.
     fn fill(&self, p: &Process, entry: usize, buffer: usize, image: &[u8]) {
         let image = BlockView::of_bytes(image);
         for (i, word) in self.frame(buffer).iter().enumerate() {
@@ -376,26 +375,26 @@ impl BufferCache {
         self.drop_exclusive(p, slot_of(p), entry, buffer);
     }
 
-    /// True when the block has a buffer, as far as can be seen without a latch: a hint for who plans reads.
+    /// True when the block seems to have a buffer, read without a latch: a hint for planning reads.
     #[inline]
     pub fn is_cached(&self, at: Rdba) -> bool {
         self.find(at).is_some()
     }
 
-    /// Sets how many blocks a multiblock read of this process brings in, 0 for as many as the instance says; at most
-    /// [`crate::MULTIBLOCK_MAX`] are.
+    /// Sets the number of blocks of a multiblock read of this process, 0 for the instance's value; at most
+    /// [`crate::MULTIBLOCK_MAX`].
     pub fn set_multiblock(&self, p: &Process, blocks: u64) {
         self.area(p).multiblock.store(blocks, Ordering::Relaxed);
     }
 
-    /// Brings the next blocks of a scan into the cache by one read: the first of `blocks` and its neighbours behind it,
-    /// as far as the list has them, they are not there, and buffers are free. What cannot be read is left to the read
-    /// of that block, which says why.
+    /// Reads the next blocks of a scan into the cache by one call: the first of `blocks` and its neighbours after it,
+    /// as long as they are in the list, not in the cache, and buffers are free. A block that cannot be read is left to
+    /// its own read, which reports the error.
     ///
     /// Waits: `db file scattered read`, `free buffer waits`. Latches: none on entry or return.
     ///
     /// # Errors
-    /// ORA-00379 when no buffer can be had.
+    /// ORA-00379 when no buffer is available.
     #[cold]
     pub fn read_ahead(&self, p: &Process, blocks: &[Rdba]) -> Result<()> {
         let Some(first) = blocks.first() else { return Ok(()) };
@@ -425,19 +424,19 @@ impl BufferCache {
         Ok(())
     }
 
-    /// How many of `blocks`, from the first on, are neighbours that are not cached; no more than a read may bring in.
+    /// The number of `blocks`, from the first on, that are neighbours and not cached; at most the size of a read.
     fn run_of(&self, p: &Process, blocks: &[Rdba]) -> usize {
         let own = self.area(p).multiblock.load(Ordering::Relaxed);
         let most = if own > 0 { own } else { self.figures.multiblock.load(Ordering::Relaxed) };
-        // A small cache is not swept out by one read.
+        // One read must not replace most of a small cache.
         let most = (most as usize).clamp(1, MULTIBLOCK_MAX).min(self.headers.len() / 8);
         let first = blocks.first().map_or(0, |at| at.0);
         let wanted = |(n, at): &(u32, &Rdba)| at.0 == first + n && (*n == 0 || !self.is_cached(**at));
         (0..).zip(&blocks[..blocks.len().min(most)]).take_while(wanted).count()
     }
 
-    /// Claims buffers for `count` neighbouring blocks, fewer when others have them by now or buffers are short. The
-    /// first is waited for.
+    /// Claims buffers for `count` neighbouring blocks; fewer when others have them by now or buffers are short. Waits
+    /// for the first one.
     fn claim_run(&self, p: &Process, first: Rdba, count: usize) -> Result<Vec<(usize, usize)>> {
         let mut claims = Vec::with_capacity(count);
         for n in 0..count as u32 {
@@ -457,12 +456,12 @@ impl BufferCache {
 
 enum Found<R> {
     Read(R),
-    /// The buffer is there, but its frame is being filled or published.
+    /// The block has a buffer, but its frame is being filled or published.
     Busy(usize),
     Missing,
 }
 
-/// Gives the pin back also when the reader's function panics.
+/// Ends the pin also when the reader's function panics.
 struct SharedPin<'a> {
     cache: &'a BufferCache,
     p: &'a Process,

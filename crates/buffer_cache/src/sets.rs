@@ -1,16 +1,16 @@
-//! Working sets: a part of the buffers, with an LRU list, a write list and a checkpoint queue of its own.
+//! Working sets: each is a part of the buffers with an LRU list, a write list and a checkpoint queue.
 //!
-//! A buffer belongs to one set for good: set `n` has neighbouring buffers, so what a set uses lies together. The latches
-//! of a set are taken by those who look for a free buffer in it, who dirty one of its buffers, and by the DBWn that
-//! writes for it. With as many sets as processors two processes rarely want the same latch.
+//! A buffer belongs to one set for ever. A set has neighbouring buffers, so its headers and frames lie together. The
+//! latches of a set are taken by processes that look for a free buffer in it or dirty one of its buffers, and by the
+//! DBWn that writes for it. With as many sets as processors two processes rarely need the same latch.
 //!
 //! A process begins its search for a free buffer in a set that follows from its process number and moves on to the next
-//! set after some claims, so that the sets fill evenly and one process alone uses the whole cache. When a set has no
-//! free buffer the search goes on in the others; only when none has one does the process wait.
+//! set after some claims, so that the sets fill evenly and a single process uses the whole cache. When a set has no
+//! free buffer the search continues in the others; the process waits only when none has one.
 //!
 //! A buffer that was never used is on no list. A set hands such buffers out in order of their numbers, before it
-//! replaces any; no other page of the headers and frames is touched, so that a large cache costs nothing at start. Loops
-//! over buffers take those that were used ([`BufferCache::used`]).
+//! replaces any; no other page of the headers and frames is touched, so that a large cache costs nothing at start.
+//! Loops over buffers visit only used ones ([`BufferCache::used`]).
 
 use crate::header::BufferHeader;
 use crate::{BufferCache, slot_of};
@@ -20,7 +20,7 @@ use sga::SgaLayout;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The lists of a set. What a latch protects has cache lines of its own.
+/// The lists of a set. The words under different latches are on different cache lines.
 #[repr(C, align(64))]
 pub(crate) struct WorkingSet {
     /// Ends of the LRU list, as index + 1.
@@ -41,7 +41,7 @@ pub(crate) struct WorkingSet {
     pub write_first: AtomicU64,
     pub write_last: AtomicU64,
     pub write_length: AtomicU64,
-    /// Figures that are counted under the latch of the lists.
+    /// Counts that change under the latch of the lists.
     pub inspected: AtomicU64,
     pub dirty_inspected: AtomicU64,
     pub replaced: AtomicU64,
@@ -53,7 +53,7 @@ pub(crate) struct WorkingSet {
     pub queue_length: AtomicU64,
     pub pad2: [AtomicU64; 5],
 
-    /// Figures that anybody adds to, where a wait or a write has cost more than that.
+    /// Counts that any process adds to after a wait or a write, which costs far more.
     pub free_waits: AtomicU64,
     pub written: AtomicU64,
     pub pad3: [AtomicU64; 6],
@@ -67,12 +67,12 @@ const _: () = assert!(size_of::<WorkingSet>() == 256, "four cache lines");
 /// Claims that a process makes in one set before it goes to the next.
 const CLAIMS_IN_A_SET: u64 = 32;
 
-/// Which working sets a process writes for: every `of`-th from the `first` on.
+/// The working sets that a process writes for: every `of`-th from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// The first set.
     pub first: usize,
-    /// Processes that the sets are divided among.
+    /// The number of processes that share the sets.
     pub of: usize,
 }
 
@@ -81,7 +81,7 @@ impl Share {
     pub const ALL: Share = Share { first: 0, of: 1 };
 }
 
-/// A working set as `x$kcbwds` shows it: read without latches, so the parts may be of different moments.
+/// A working set for `x$kcbwds`: read without latches, so the parts may be of different moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetInfo {
     /// Its number, from 0.
@@ -100,13 +100,13 @@ pub struct SetInfo {
     pub to_be_written: u64,
     /// Dirty buffers: those on the checkpoint queue.
     pub dirty: u64,
-    /// Where the redo of the oldest change in a dirty buffer begins; 0 without one.
+    /// The redo address of the oldest change in a dirty buffer; 0 without one.
     pub low_rba: u64,
-    /// Buffers that searches looked at and passed over, and the dirty ones among them.
+    /// Buffers that searches inspected and did not take, dirty ones included.
     pub inspected: u64,
-    /// Dirty buffers that searches met.
+    /// Dirty buffers that searches found.
     pub dirty_inspected: u64,
-    /// Buffers that searches found.
+    /// Buffers that searches took.
     pub replaced: u64,
     /// Waits for a free buffer by processes that had begun their search here.
     pub free_waits: u64,
@@ -179,7 +179,7 @@ impl BufferCache {
         load(&self.sets[n].used) < load(&self.sets[n].size)
     }
 
-    /// The set in which a process looks for a free buffer first.
+    /// The set in which a process begins its search for a free buffer.
     pub(crate) fn next_set(&self, p: &Process) -> usize {
         let claims = &self.area(p).claims;
         let before = load(claims);
@@ -227,10 +227,10 @@ impl BufferCache {
         })
     }
 
-    /// Checks all lists of every set; only valid while nobody else uses the cache.
+    /// Checks all lists of every set. Only valid while no other process uses the cache.
     ///
     /// # Errors
-    /// A sentence that says which rule is broken.
+    /// A sentence that names the broken rule.
     pub fn assert_sets(&self) -> Result<(), String> {
         for (n, set) in self.sets.iter().enumerate() {
             if load(&set.used) > load(&set.size) || load(&set.size) != self.range_of(n).len() as u64 {

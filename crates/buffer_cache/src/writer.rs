@@ -1,20 +1,19 @@
-//! Writing dirty buffers: the work of DBWn, and what a checkpoint does.
+//! Writing dirty buffers: the work of DBWn, and checkpoints.
 //!
-//! Each DBWn writes for a share of the working sets ([`Share`]): buffers that are to be replaced first, then those from
-//! the heads of the checkpoint queues. Who makes a checkpoint writes from the heads of all queues up to the position that
-//! it has announced, asks all DBWn to do the same for theirs, and is done when the oldest change that is not in the files
-//! is behind that position. No scan over all buffers is needed for either.
+//! Each DBWn writes for a share of the working sets ([`Share`]): first buffers that are to be replaced, then those from
+//! the heads of the checkpoint queues. A process that makes a checkpoint writes from the heads of all queues up to its
+//! announced position, asks all DBWn to do the same for theirs, and is done when the oldest change that is not in the
+//! files is after that position. Neither needs a scan over all buffers.
 //!
-//! A buffer is written from a private copy, taken by a versioned read while the buffer is marked WRITING, so that
-//! others go on reading and changing it. DIRTY is cleared before the copy is taken: a change made after that sets it
-//! again and the buffer is written once more later. Where the redo of the first change begins that is not on disk moves
-//! with the two marks: `low_rba` belongs to DIRTY, `write_rba` to WRITING.
+//! A buffer is written from a private copy, taken by a versioned read while the buffer is marked WRITING, so that other
+//! processes continue to read and change it. DIRTY is cleared before the copy is taken: a later change sets it again,
+//! and the buffer is written once more later (R9). The redo address of the first change that is not on disk moves with
+//! the two marks: `low_rba` belongs to DIRTY, `write_rba` to WRITING.
 //!
-//! A list is written in five steps: all copies are taken, the redo of the newest one is waited for (nothing is written
-//! before its redo is on disk), the copies go to the double-write area, neighbouring blocks go to the file in one call
-//! each, and the marks are taken away.
+//! A list is written in five steps: all copies are taken; the writer waits until the redo of the newest one is on disk;
+//! the copies go to the double-write area; neighbouring blocks go to the file in one call each; the marks are cleared.
 //!
-//! A block that redo behind the newest announced checkpoint makes whole needs no copy in the area: recovery makes it
+//! A block that redo after the newest announced checkpoint makes whole needs no copy in the area: recovery makes it
 //! without reading it. A checkpoint that is announced later waits until the block is in place.
 
 use crate::header::*;
@@ -31,19 +30,19 @@ use std::time::Duration;
 use types::{Ora, Rdba, Result};
 use wait::{Event, Stat};
 
-/// Buffers from the heads of the queues that a checkpoint puts in order at a time.
+/// Buffers from the heads of the queues that a checkpoint sorts at a time.
 const WINDOW_MAX: usize = 16 * WRITES_MAX;
 
-/// What a checkpoint came to.
+/// The result of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Recovery need not look at redo before this address.
+    /// Recovery needs no redo before this address.
     pub rba: Rba,
-    /// Buffers that had to be written for it.
+    /// Buffers that were written for it.
     pub buffers: u64,
 }
 
-/// A copy of a buffer on its way to the file.
+/// A copy of a buffer to be written to the file.
 struct Copy<'a> {
     word: &'a AtomicU64,
     buffer: usize,
@@ -53,7 +52,7 @@ struct Copy<'a> {
     written: bool,
 }
 
-/// Gives up what was not written when a wait or a write fails: the buffers are dirty again.
+/// Gives up the unwritten buffers when a wait or a write fails: they are dirty again.
 struct Writes<'a> {
     cache: &'a BufferCache,
     p: &'a Process,
@@ -71,7 +70,7 @@ impl Drop for Writes<'_> {
 
 impl BufferCache {
     /// Writes up to `max` dirty buffers: those of the write lists first, then the oldest of the checkpoint queues.
-    /// Returns how many were written; 0 means that there was nothing to write that could be written now.
+    /// Returns the number written; 0 means that no buffer could be written now.
     ///
     /// Waits: `db file parallel write`, those of forcing redo. Latches: none on entry or return.
     ///
@@ -83,8 +82,7 @@ impl BufferCache {
         Ok(written + if left > 0 { self.write_older(p, Share::ALL, Rba(u64::MAX), left)? } else { 0 })
     }
 
-    /// Writes up to `max` dirty buffers of the write lists of these sets: those that keep others from finding a free
-    /// one.
+    /// Writes up to `max` dirty buffers of the write lists of these sets, which keep processes from finding free ones.
     ///
     /// # Errors
     /// As [`BufferCache::write_batch`].
@@ -97,8 +95,8 @@ impl BufferCache {
         Ok(written)
     }
 
-    /// Writes up to `max` dirty buffers of these sets whose first change is before `before`, the oldest first: what a
-    /// coming checkpoint would have to write.
+    /// Writes up to `max` dirty buffers of these sets whose first change is before `before`, the oldest first: a coming
+    /// checkpoint would have to write them.
     ///
     /// # Errors
     /// As [`BufferCache::write_batch`].
@@ -108,7 +106,7 @@ impl BufferCache {
         self.write_list(p, &mut list)
     }
 
-    /// Up to `max` buffers that `take` finds in the sets of a share. Each list begins with another set, so that none is
+    /// Up to `max` buffers that `take` finds in the sets of a share. Each call begins with another set, so that none is
     /// always last.
     fn collect(
         &self,
@@ -127,7 +125,7 @@ impl BufferCache {
         list
     }
 
-    /// The address before which DBWn are to write all changes, for checkpoints that are being made.
+    /// The address before which DBWn should write all changes, for checkpoints in progress.
     pub fn write_before_rba(&self) -> Rba {
         Rba(self.figures.write_before.load(Ordering::Acquire))
     }
@@ -140,7 +138,7 @@ impl BufferCache {
         self.checkpoint(p).map(drop)
     }
 
-    /// Announces a checkpoint and writes every change before it: on return all of them are on the device. Who calls
+    /// Announces a checkpoint and writes every change before it: on return all of them are on the device. The caller
     /// stores the checkpoint in the control file.
     ///
     /// Waits: `db file parallel write`, `write complete waits`, those of forcing redo. Latches: none on entry or
@@ -154,7 +152,7 @@ impl BufferCache {
         let rba = self.redo.announce(p);
         self.wait_for_groups(p, rba);
         let buffers = self.write_before(p, rba)?;
-        // Redo of no block, too: a recovery begins at a position behind which nothing is missing.
+        // Also redo that changes no block: nothing may be missing after the position where a recovery begins.
         self.redo.force(p, rba)?;
         os::crash::point("checkpoint-written");
         // The sync puts the written blocks on the device, so its time is part of the write.
@@ -168,7 +166,7 @@ impl BufferCache {
     /// Waits until every group whose record begins before `rba` has marked its blocks dirty.
     fn wait_for_groups(&self, p: &Process, rba: Rba) {
         for area in self.areas {
-            // A group waits for nothing once it has its place in the redo; a dead one is finished by PMON.
+            // A group does not wait once it has its place in the redo; PMON finishes a dead one.
             while (1..rba.0).contains(&area.group_rba.load(Ordering::Acquire)) {
                 os::clock::sleep(Duration::from_micros(50));
                 p.help_the_dead();
@@ -176,8 +174,8 @@ impl BufferCache {
         }
     }
 
-    /// Writes every buffer with a change before `rba`; returns how many this process wrote. All DBWn are asked to write
-    /// theirs; nothing depends on it.
+    /// Writes every buffer with a change before `rba`; returns the number that this process wrote. Also asks all DBWn
+    /// to write theirs, but does not depend on them.
     fn write_before(&self, p: &Process, rba: Rba) -> Result<u64> {
         if !self.redo.wanted() {
             return self.write_present(p);
@@ -189,7 +187,7 @@ impl BufferCache {
             let before = written;
             written += self.write_window(p, rba, usize::MAX)?;
             if written == before {
-                // What is left is being published, or written by another process.
+                // The rest is being published, or written by another process.
                 self.wait_for_write(p);
             }
         }

@@ -1,4 +1,4 @@
-//! What other sizes of the cache would have read, against an exact list of the same gets.
+//! The estimates for other sizes of the cache, against an exact list of the same gets.
 
 mod common;
 use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES, GetKind};
@@ -7,7 +7,7 @@ use datafile::tablespace::USERS;
 use process::{Following, Process, Reused, Simulator, testing};
 use types::Rdba;
 
-/// Reads a block, and plays what was noted now and then.
+/// Reads a block, and plays the notes at intervals.
 fn get(db: &Db, p: &Process, sim: &mut Simulator, nth: usize, at: Rdba) {
     value(db, p, at, GetKind::Consistent);
     if nth.is_multiple_of(100) {
@@ -49,7 +49,7 @@ fn a_loop_fits_into_a_size_or_it_does_not() {
             assert_eq!(db.cache.advice(), before, "{design:?}: nothing is noted while it is {without:?}");
             assert_eq!(db.cache.advise(&mut sim, without), next);
             assert_eq!(db.cache.advice(), before, "{design:?}: nothing is played either");
-            // Back on, it begins with what is in the cache: the first gets are no misses.
+            // Back on, it begins with the contents of the cache: the first gets are no misses.
             db.cache.advise(&mut sim, Following::On);
             at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Consistent) % 5, 0));
             db.cache.advise(&mut sim, Following::On);
@@ -77,7 +77,7 @@ fn a_sample_of_blocks_tells_what_all_of_them_would() {
     for nth in 0..24_000 {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = (seed >> 33) as f64 / f64::from(1u32 << 31);
-        // Few blocks are got often, many seldom.
+        // A few blocks are got often, many seldom.
         let block = ((share * share) * at.len() as f64) as usize;
         get(&db, &p, &mut sim, nth, at[block]);
         let place = exact.iter().rposition(|b| *b == block);

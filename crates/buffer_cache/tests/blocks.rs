@@ -1,5 +1,4 @@
-//! Blocks through the cache: what is committed is read, by every design, also when the cache is far smaller than the
-//! data.
+//! Blocks through the cache: every design reads the committed blocks, also in a cache far smaller than the data.
 
 mod common;
 use buffer_cache::{ChainDesign, GetKind, is_retry};
@@ -134,7 +133,7 @@ fn a_held_pin_saves_the_latch_until_the_call_ends() {
     assert!(db.cache.assert_invariants().is_err(), "a call has not ended");
     db.cache.end_call(&p);
     db.cache.assert_invariants().unwrap();
-    // Who leaves in the middle of a call, as a background process may, leaves no pins to the next one in its place.
+    // A process that leaves during a call, as a background process may, leaves no pins to the next owner of its slot.
     look(3);
     let number = p.number();
     assert_eq!(db.cache.pins_of(number), [at[3]]);
@@ -222,7 +221,7 @@ fn a_search_looks_at_a_dirty_buffer_once() {
     for a in &at {
         db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 8)).unwrap();
     }
-    // Nobody writes, and every buffer but some is dirty: finding these again and again costs no more each time.
+    // No process writes, and nearly every buffer is dirty: each search must cost the same.
     let before = p.stats().get(Stat::FreeBufferInspected);
     let empty = loose_blocks(130).split_off(70);
     for round in 0..4 {
@@ -290,7 +289,7 @@ fn a_damaged_block_in_a_scan_spares_its_neighbours() {
         let read = db.cache.read(&p, *a, GetKind::Consistent, &mut |v| v.u64(VALUE_AT));
         assert!(if n == 5 { read.is_err_and(|e| e.is(1578)) } else { read.unwrap() == 3 });
     }
-    // Behind the end of the file nothing is read, and nothing is left claimed.
+    // Behind the end of the file nothing is read, and no claim remains.
     let end = db.cache.files().blocks(3).unwrap();
     let over: Vec<types::Rdba> = (end - 3..end + 3).map(|n| types::Rdba::new(3, n)).collect();
     db.cache.read_ahead(&p, &over).unwrap();
@@ -375,7 +374,7 @@ fn groups_that_wait_for_one_another_give_way() {
     g.current(at[0]).unwrap();
     let mut h = db.cache.group(&q);
     h.current(at[1]).unwrap();
-    // The second group wants a lower address than it holds: it does not wait for ever.
+    // The second group wants a lower address than it holds, so its wait is limited.
     assert!(is_retry(&h.current(at[0]).unwrap_err()));
     drop(h);
     g.current(at[1]).unwrap();
@@ -399,7 +398,7 @@ fn kill_in_groups(design: ChainDesign) {
     }
     let done = loose_blocks(7)[6];
     db.cache.in_group(&pmon, &scn, &mut |g| make_block(g, done, 0)).unwrap();
-    // Each child adds 1 to a triple of blocks at a time: whenever it is killed, the three agree.
+    // Each child adds 1 to a triple of blocks at a time: after any kill the three agree.
     let time = std::time::Duration::from_millis(700);
     let kills = testing::kill_children(&pmon, 2, time, 42, |p, seed| {
         let mut n = seed;

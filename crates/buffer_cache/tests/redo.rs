@@ -1,8 +1,8 @@
-//! The redo of change groups: whatever happens, the recorded stream makes the blocks again.
+//! The redo of change groups: the recorded stream always makes the blocks again.
 //!
 //! Threads or killed children change random blocks in groups, others write and make checkpoints. At random moments the
-//! files are taken as a crash would leave them, and the stream from the last checkpoint on is applied to them; the
-//! stream from its very beginning is the model. In the end the model must be what lies in the frames, byte for byte.
+//! files are read as after a crash, and the stream from the last checkpoint on is applied to them; the stream from its
+//! very beginning is the model. At the end the model must equal the frames byte for byte.
 
 mod common;
 #[path = "common/sink.rs"]
@@ -26,18 +26,18 @@ struct Logged {
     db: Db,
     redo: Recorder,
     table: ApplyTable,
-    /// With a double-write area: taken by `crash` alone, by others for each thing they do.
+    /// With a double-write area: `crash` takes it exclusively, other work shared.
     still: Option<RwLock<()>>,
 }
 
 impl Logged {
-    /// Keeps a crash from being played until it is dropped, where one takes a copy of all files.
+    /// Delays a simulated crash, which copies all files, until it is dropped.
     fn at_work(&self) -> Option<RwLockReadGuard<'_, ()>> {
         self.still.as_ref().map(|still| still.read().unwrap())
     }
 }
 
-/// Rows come and go in heap blocks, records in undo blocks, bytes anywhere: so that all kinds of holes are there.
+/// Rows come and go in heap blocks, records in undo blocks, bytes anywhere, so that all kinds of holes occur.
 fn apply_test(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
     let refused = |e| Ora::internal(format_args!("{e:?}"));
     match code {
@@ -60,7 +60,7 @@ fn logged(buffers: usize, redo_bytes: usize) -> Logged {
 
 /// The number of the area's life.
 const LIFE: u64 = 5;
-/// So much that nothing in it is written over while the test runs.
+/// Large enough that nothing in the area is overwritten during the test.
 const AREA_BYTES: u64 = 64 << 20;
 
 fn logged_in(buffers: usize, redo_bytes: usize, has_area: bool) -> Logged {
@@ -103,7 +103,7 @@ impl Random {
     }
 }
 
-/// Makes a block of a random kind anew.
+/// Formats a block of a random kind.
 fn make(g: &mut ChangeGroup, at: Rdba, random: &mut Random) -> Result<()> {
     match random.below(3) {
         0 => g.format(at, BlockKind::Temporary, ObjectId(1), Rdba(0), 0)?,
@@ -153,7 +153,7 @@ fn change(g: &mut ChangeGroup, at: Rdba, random: &mut Random) -> Result<()> {
     }
 }
 
-/// A random group: some blocks made anew, more changed, sometimes dropped.
+/// A random group: some formatted blocks, more changed ones, sometimes dropped.
 fn random_group(cache: &BufferCache, p: &Process, blocks: &[Rdba], random: &mut Random) -> Result<()> {
     let count = 1 + random.below(5);
     let seed = random.next();
@@ -182,7 +182,7 @@ fn random_group(cache: &BufferCache, p: &Process, blocks: &[Rdba], random: &mut 
     unreachable!("the loop ends by returning")
 }
 
-/// The blocks as the files have them; torn ones are noted as such.
+/// The blocks as in the files; torn ones are noted as torn.
 fn on_disk(directory: &Path, blocks: &[Rdba], from: u64) -> Blocks {
     let file = std::fs::File::open(directory.join("users01.dbf")).unwrap();
     let mut found = Blocks::new(from);
@@ -197,8 +197,8 @@ fn on_disk(directory: &Path, blocks: &[Rdba], from: u64) -> Blocks {
     found
 }
 
-/// The blocks as a start finds them that has put copies of the double-write area in the places of those that are torn.
-/// A torn block without a copy is made by the redo.
+/// The blocks after a start has replaced torn ones by copies of the double-write area. A torn block without a copy is
+/// made by the redo.
 fn restored(l: &Logged, blocks: &[Rdba], start: u64, torn: &[Rdba]) -> Blocks {
     let copy = directory();
     for name in [CONTROL_FILE, "control02", "system01.dbf", "undo01.dbf", "users01.dbf", DOUBLE_WRITE_FILE] {
@@ -223,10 +223,10 @@ fn restored(l: &Logged, blocks: &[Rdba], start: u64, torn: &[Rdba]) -> Blocks {
     found
 }
 
-/// A checkpoint that was completed: where recovery starts.
+/// A complete checkpoint, from which recovery starts.
 struct Stored(AtomicU64);
 
-/// Plays a crash of this moment: files as they are, redo up to a random place that may have been written.
+/// Simulates a crash now: the files as they are, the redo up to a random place that may have been written.
 fn crash(l: &Logged, blocks: &[Rdba], stored: &Stored, model: &mut Blocks, random: &mut Random) {
     let _still = l.still.as_ref().map(|still| still.write().unwrap());
     let start = stored.0.load(Ordering::SeqCst);
@@ -237,7 +237,7 @@ fn crash(l: &Logged, blocks: &[Rdba], stored: &Stored, model: &mut Blocks, rando
     }
     let stream = l.redo.stream(l.redo.limit());
     model.apply(&l.table, &stream, model.at.max(safe), BLOCK);
-    // Blocks changed behind the checkpoint may have been torn by the crash.
+    // The crash may have torn blocks changed after the checkpoint.
     let newer = disk.images.iter().filter(|(_, i)| i.view().rba() > start).map(|(at, _)| *at);
     let torn: Vec<Rdba> = newer.filter(|_| random.below(3) == 0).collect();
     if l.still.is_some() {
@@ -256,7 +256,7 @@ fn crash(l: &Logged, blocks: &[Rdba], stored: &Stored, model: &mut Blocks, rando
     }
 }
 
-/// Nobody is at work: the frames are what the stream says.
+/// With no process at work the frames equal the stream.
 fn compare_frames(l: &Logged, p: &Process, blocks: &[Rdba], model: &mut Blocks) {
     l.db.cache.assert_invariants().unwrap();
     assert_eq!(l.redo.limit(), l.redo.head(), "nobody has a place that is not settled");
@@ -270,7 +270,7 @@ fn compare_frames(l: &Logged, p: &Process, blocks: &[Rdba], model: &mut Blocks) 
 }
 
 fn checkpoint(l: &Logged, p: &Process, stored: &Stored) {
-    // One at a time stores, and never an older one: as under the control file enqueue.
+    // One checkpoint is stored at a time, and never an older one, as under the control file enqueue.
     let made = l.db.cache.checkpoint(p).unwrap();
     stored.0.fetch_max(made.rba.0, Ordering::SeqCst);
 }
@@ -285,7 +285,7 @@ fn with_copies_in_the_area_the_stream_makes_them_again_too() {
     (4..6).for_each(|seed| at_any_moment(seed, true));
 }
 
-/// Holds the files to what the cache says of them: every change before the oldest one that is missing is there.
+/// Checks the files against the cache: every change before the oldest missing one is there.
 fn watch_oldest_change(l: &Logged, blocks: &[Rdba], over: &AtomicBool) {
     let (p, mut model, mut looks) = (testing::attach(l.db.all, "watch"), Blocks::new(BEGIN), 0);
     while !over.load(Ordering::SeqCst) {
@@ -293,7 +293,7 @@ fn watch_oldest_change(l: &Logged, blocks: &[Rdba], over: &AtomicBool) {
         let oldest = l.db.cache.oldest_change(&p).map_or(head, |oldest| oldest.0.min(head));
         assert!(oldest >= model.at, "{oldest:#x} behind {:#x}: what is in the files stays there", model.at);
         model.apply(&l.table, &l.redo.stream(oldest), oldest, BLOCK);
-        // A block that is torn is being written.
+        // A torn block is being written.
         for (at, image) in on_disk(&l.db.directory, blocks, 0).images {
             let want = model.images.get(&at).map_or(0, |i| i.view().rba());
             assert!(image.view().rba() >= want, "block {at} is of {:#x}, not of {want:#x}", image.view().rba());
@@ -355,7 +355,7 @@ fn at_any_moment(seed: u64, has_area: bool) {
         crash(&l, &blocks, &stored, &mut model, &mut Random(seed));
         let least = if has_area { 700 } else { 2500 };
         assert!(model.records > least && model.whole > 70, "{} records, {} images", model.records, model.whole);
-        // Behind a checkpoint at rest nothing is left to do.
+        // After a checkpoint at rest there is nothing left to write.
         checkpoint(&l, &main, &stored);
         assert_eq!(stored.0.load(Ordering::SeqCst), l.redo.head());
         assert_eq!((l.db.cache.queue_length(), l.db.cache.oldest_change(&main)), (0, None));
@@ -399,7 +399,7 @@ fn a_death_at_any_step(has_area: bool) {
             os::crash::arm(&plan, &l.db.directory).expect("a plan");
         }
         loop {
-            // The area is not written over: the replay wants every copy of this life. A change writes, too, when it
+            // The area must not wrap, because the replay needs every copy of this life. A change also writes, when it
             // needs a buffer.
             if l.db.cache.files().double_write_used() > AREA_BYTES / 3 {
                 os::clock::sleep(Duration::from_millis(1));
@@ -540,7 +540,7 @@ fn a_write_that_fails_puts_the_buffer_back_in_its_place() {
         assert_eq!(l.db.cache.write_batch(&p, 1).unwrap(), 1);
     }
     assert_eq!((oldest(), l.db.cache.queue_length()), (None, 0));
-    // A block that is changed again after it was written has its place by the new change.
+    // A block that is changed again after it was written is queued by the new change.
     let change = |n: usize| {
         let begin = l.redo.head();
         l.db.cache.in_group(&p, &scn, &mut |g| set_value(g, at[n], 2)).unwrap();
@@ -556,7 +556,8 @@ fn a_write_that_fails_puts_the_buffer_back_in_its_place() {
     assert_eq!(oldest(), Some(third));
 }
 
-/// What a process does in the cache; blocks 0 to 3 are there and dirty, the cache has room for few of the others.
+/// The operations of a process in the cache. Blocks 0 to 3 exist and are dirty; the cache has room for few of the
+/// others.
 type Operation = (&'static str, fn(&Logged, &Process, &[Rdba]));
 
 const OPERATIONS: &[Operation] = &[

@@ -1,4 +1,4 @@
-//! Working sets: who uses which buffers, and what a large cache costs before it is used.
+//! Working sets: their use by processes, and the cost of a large cache before it is used.
 
 mod common;
 
@@ -8,7 +8,7 @@ use datafile::DataFiles;
 use process::{Process, testing};
 use types::Rdba;
 
-/// A cache of so many buffers and working sets.
+/// A cache with these numbers of buffers and working sets.
 fn of_sets(buffers: usize, sets: usize, design: ChainDesign) -> Db {
     let directory = directory();
     let files = DataFiles::create(&directory, &small_database()).unwrap();
@@ -144,7 +144,7 @@ fn a_process_killed_while_it_throws_blocks_away_leaves_whole_lists() {
     assert!(killed > 50, "{killed}");
 }
 
-/// Kilobytes of the mapping at `address` that have memory.
+/// Kilobytes of the mapping at `address` that are resident.
 fn resident_kb(address: usize) -> u64 {
     let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
     let own = format!("{address:x}-");

@@ -91,7 +91,7 @@ pub fn scn() -> Scn {
     Scn(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Where tests keep a number in a block.
+/// The place of the tests' number in a block.
 pub const VALUE_AT: usize = 64;
 pub const TAIL_AT: usize = BLOCK - 8;
 

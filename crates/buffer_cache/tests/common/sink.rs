@@ -1,6 +1,6 @@
-//! A redo sink that keeps the whole stream in shared memory, and a recovery that knows nothing but the contract.
+//! A redo sink that keeps the whole stream in shared memory, and a recovery based on the contract alone.
 //!
-//! "On disk" is a number: [`Recorder::force`] raises it as far as nobody has a place that is not settled.
+//! "On disk" is a number: [`Recorder::force`] raises it up to the oldest place that is not settled.
 
 use block::{BlockView, Image};
 use process::{Process, Processes};
@@ -44,7 +44,7 @@ pub struct Recorder {
 impl Recorder {
     pub fn create(sga: &'static Sga, layout: &RecorderLayout, all: &'static Processes) -> Recorder {
         let (words, bytes) = (sga.slice(layout.words), sga.slice(layout.bytes));
-        // SAFETY: the same memory, lent for ever; a byte may be used as an atomic like the word that holds it.
+        // SAFETY: the same memory, lent for ever; a byte may be used as an atomic like the word that contains it.
         let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<AtomicU8>(), bytes.len() * 8) };
         words[HEAD].store(BEGIN, Ordering::SeqCst);
         Recorder { words, bytes, all }
@@ -54,9 +54,9 @@ impl Recorder {
         self.words[HEAD].load(Ordering::SeqCst)
     }
 
-    /// How far the stream may be written: everything before is settled.
+    /// The position up to which the stream may be written: everything before is settled.
     pub fn limit(&self) -> u64 {
-        let head = self.head(); // before the places: whoever has one behind it is of no interest
+        let head = self.head(); // before the places: a place behind it does not matter
         let places = self.words[PENDING..PENDING_END].iter().map(|w| w.load(Ordering::SeqCst));
         places.filter(|at| *at > 0).fold(head, u64::min)
     }
@@ -66,12 +66,12 @@ impl Recorder {
         self.bytes[..upto as usize].iter().map(|b| b.load(Ordering::Relaxed)).collect()
     }
 
-    /// The next time that this process waits for redo on disk it is refused.
+    /// Refuses the next wait of this process for redo on disk.
     pub fn refuse_once(&self, p: &Process) {
         self.words[REFUSED].store(p.number().into(), Ordering::SeqCst);
     }
 
-    /// Nobody is refused any more.
+    /// Ends all refusals.
     pub fn accept_all(&self) {
         self.words[REFUSED].store(0, Ordering::SeqCst);
     }
@@ -150,12 +150,12 @@ impl RedoSink for Recorder {
 #[derive(Default, Clone)]
 pub struct Blocks {
     pub images: HashMap<Rdba, Image>,
-    /// Blocks that must not be read: torn, or too new for what is known of the redo.
+    /// Blocks that must not be read: torn, or too new for the known part of the redo.
     pub torn: Vec<Rdba>,
-    /// Passes over vectors of a torn block up to the one that makes it whole, as recovery does; else there is no such
-    /// block.
+    /// Skip vectors of a torn block up to the one that makes it whole, as recovery does; otherwise a torn block is an
+    /// error.
     pub passes_torn: bool,
-    /// How far the redo has been applied.
+    /// The position up to which the redo has been applied.
     pub at: u64,
     pub records: u64,
     pub void: u64,
@@ -209,7 +209,7 @@ impl Blocks {
     }
 }
 
-/// Bytes of a block without its checksum, which is made when it is written.
+/// Bytes of a block without its checksum, which is computed at a write.
 pub fn sum_free(view: &BlockView) -> Vec<u8> {
     let mut bytes = vec![0; view.len()];
     view.copy_block(&mut bytes);
