@@ -1,5 +1,5 @@
-//! What a new block for rows costs: gets of a lone inserter in a segment of 1,600 extents after one block in the first
-//! of them got room again, and new blocks a second by 1, 8 and 64 processes.
+//! The cost of a new block for rows: gets of a single inserter in a segment of 1,600 extents after one block in the
+//! first of them got room again, and new blocks a second by 1, 8 and 64 processes.
 //!
 //! `cargo run --release -p space --example room`
 

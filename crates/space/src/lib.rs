@@ -1,8 +1,8 @@
-//! Space management: which blocks belong to which segment, which of them have room, and temporary space.
+//! Space management: the blocks of segments, the room in them, and temporary space.
 //!
-//! [`Space`] stands over the buffer cache. What it changes on disk it changes by change vectors of the layer `Space`
-//! ([`vectors`]) in change groups, so it survives whatever the groups survive. Temporary space is a matter of the SGA
-//! alone ([`TempSpace`]).
+//! [`Space`] works on the buffer cache. It changes blocks by change vectors of the layer `Space` ([`vectors`]) in
+//! change groups, so its changes survive exactly as the groups do. Temporary space exists only in the SGA
+//! ([`TempSpace`]).
 #![forbid(unsafe_code)]
 
 mod segments;
@@ -19,7 +19,7 @@ use sga::{Sga, SgaBuilder};
 use std::sync::Arc;
 use temp::TempLayout;
 
-/// Where the areas lie in the SGA.
+/// The places of the areas in the SGA.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceLayout {
     temp: TempLayout,
@@ -45,13 +45,12 @@ impl Space {
         table.register(Layer::Space, vectors::apply_space);
     }
 
-    /// Makes the face of the areas in the SGA. Run once, by the supervisor.
+    /// Finds the areas in the SGA. Run once, by the supervisor.
     pub fn create(sga: &'static Sga, layout: &SpaceLayout, cache: &Arc<BufferCache>) -> Space {
         Space { cache: Arc::clone(cache), temp: TempSpace::new(sga, &layout.temp, cache) }
     }
 
-    /// Registers what is to be done with the temporary extents of a process that has died. Run once, before the first
-    /// fork.
+    /// Registers the hook that frees the temporary extents of a dead process. Run once, before the first fork.
     pub fn register_with(&self, all: &Processes) {
         let temp = self.temp.clone();
         all.on_death(CleanupOrder::Session, "temporary extents", move |p, dead| temp.clean_up(p, dead));

@@ -1,14 +1,14 @@
-//! Space management: which blocks belong to which segment, and which of them have room.
+//! Space management: the blocks of segments, and the room in them.
 //!
-//! A segment is named by the address of its header block. Extents of 8, then 128, 1024 and 8192 blocks, or all of the
-//! tablespace's uniform size, come from the bitmaps of the tablespace's files, in turn; files grow by themselves up to
-//! their maximum. The first block of each extent is its space map; extents that the header has no room to list are
-//! listed in extent maps, each the second block of the first extent it lists. Everything is changed by change vectors
-//! in change groups, so an extent never belongs to two segments or to none.
+//! A segment is identified by the address of its header block. Extents of 8, then 128, 1024 and 8192 blocks, or all of
+//! the tablespace's uniform size, come from the bitmaps of the tablespace's files, in turn; files grow automatically up
+//! to their maximum. The first block of each extent is its space map; extents for which the header has no room are
+//! listed in extent maps, each the second block of the first extent that it lists (S3). All changes are made by change
+//! vectors in change groups, so an extent never belongs to two segments or to none (S1).
 //!
-//! A search for room reads a list of extents, which says what there is in each, and then the one space map that has it.
-//! Inserters do not collide because each process starts its search in a map at a place of its own, and stays with the
-//! block it found ([`InsertHint`]) until that block is full.
+//! A search for room reads a list of extents, which has the class of each, and then one space map with room. Inserters
+//! do not collide, because each process starts its search in a map at a different place, and stays with the block it
+//! found ([`InsertHint`]) until that block is full.
 
 use crate::vectors as space;
 use crate::{Space, TEMP_EXTENT_BLOCKS};
@@ -23,22 +23,22 @@ use process::Process;
 use redo::{ChangeVector, Layer};
 use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
 
-/// The block that a process inserted into last, for one segment.
+/// The block that a process last inserted into, for one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsertHint {
-    /// The block; none at first, or once it was full.
+    /// The block; none at first, and after it was full.
     pub block: Rdba,
 }
 
 impl InsertHint {
-    /// Looks for another block next time.
+    /// Makes the next search look for another block.
     pub fn forget(&mut self) {
         self.block = Rdba::NONE;
     }
 }
 
-/// The error for a segment that cannot grow: ORA-01653, 01654, 01655, 01652, 01691 or 30036 by the kind of segment. Who
-/// knows the dictionary puts the segment's name in.
+/// The error for a segment that cannot grow: ORA-01653, 01654, 01655, 01652, 01691 or 30036 by the kind of segment. A
+/// crate that knows the dictionary inserts the segment's name.
 fn unable_to_extend(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &str) -> Ora {
     match kind {
         SegmentKind::Table => Ora::full_segment(1653, obj.0, blocks, tablespace),
@@ -53,8 +53,8 @@ fn unable_to_extend(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &
     }
 }
 
-/// The error for a segment that cannot be made: ORA-01658, or as [`unable_to_extend`] where that says nothing of a
-/// first extent.
+/// The error for a segment that cannot be created: ORA-01658, or as [`unable_to_extend`] for kinds without an error for
+/// the first extent.
 fn unable_to_create(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &str) -> Ora {
     match kind {
         SegmentKind::Table | SegmentKind::Index | SegmentKind::Cluster => Ora::with(1658, &[&tablespace]),
@@ -62,7 +62,7 @@ fn unable_to_create(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &
     }
 }
 
-/// Sizes of extents in blocks, and how large a segment is that gets the next one.
+/// Sizes of extents in blocks, and the segment size from which each is used.
 const SIZES: [(u32, u32); 4] = [
     (UNIT_BLOCKS, 16 * UNIT_BLOCKS),
     (16 * UNIT_BLOCKS, 1024 * UNIT_BLOCKS),
@@ -75,7 +75,7 @@ fn next_extent_blocks(blocks: u32) -> u32 {
     SIZES.iter().find(|(_, below)| blocks < *below).map_or(UNIT_BLOCKS, |(size, _)| *size)
 }
 
-/// What is added to a segment: where it begins, whose it is, how large it is, and which number the new extent has.
+/// A segment that gets an extent: its address, owner and size, and the number of the new extent.
 struct Growing {
     header: Rdba,
     obj: ObjectId,
@@ -156,7 +156,7 @@ impl Space {
         Ok(extent)
     }
 
-    /// Lists an extent, beyond those that the header lists, in the last extent map or a new one, and returns the map.
+    /// Lists an extent for which the header has no room, in the last extent map or a new one; returns that map.
     fn list_in_map(&self, g: &mut ChangeGroup, of: &Growing, extent: Extent) -> Result<Rdba> {
         let last = self.last_map(g, of.header)?;
         let map = if begins_map(self.cache.block_size(), of.number) {
@@ -204,19 +204,19 @@ impl Space {
         Ok(SegmentView::new(view))
     }
 
-    /// The error `full` makes, when `e` says that there is no room; it is given the tablespace's name.
+    /// The error `full` with the tablespace's name, when `e` means that there is no room; otherwise `e`.
     fn no_room(&self, e: Ora, tablespace: u32, full: impl FnOnce(&str) -> Ora) -> Ora {
         if !is_full(&e) {
             return e;
         }
         let control = self.cache.files().control().ok();
         let name = control.as_ref().and_then(|c| c.tablespace(tablespace)).map_or("?", |t| t.name.as_str());
-        // What kept a file from growing, such as a full disk, goes below.
+        // The reason why a file could not grow, such as a full disk, stays below it.
         e.context().iter().fold(full(name), |error, why| error.because(why.clone()))
     }
 
-    /// Takes a run of free blocks from a file of the tablespace; makes a file grow when none has room, and takes a
-    /// smaller run when none can grow. An error comes with the size that was wanted.
+    /// Takes a run of free blocks from a file of the tablespace. A file grows when none has room; a smaller run is
+    /// taken when none can grow. The error comes with the size that was wanted.
     fn take_extent(&self, g: &mut ChangeGroup, of: &Growing) -> std::result::Result<Extent, (Ora, u32)> {
         let at_once = |e| (e, UNIT_BLOCKS);
         let control = self.cache.files().control().map_err(at_once)?;
@@ -244,11 +244,11 @@ impl Space {
 
     fn take_blocks(&self, g: &mut ChangeGroup, control: &ControlFile, of: &Growing, blocks: u32) -> Result<Extent> {
         let mut files: Vec<_> = control.files.iter().filter(|f| f.tablespace == of.tablespace).collect();
-        // A segment's extents go round the files, so that they are filled and read alike.
+        // The extents of a segment rotate over the files, so that they fill evenly.
         let first = files.first().map(|f| f.file);
         files.retain(|f| !self.cache.files().is_away(f.file));
         if let Some(away) = first.filter(|_| files.is_empty()) {
-            // None of them can be had: the error says so of the first.
+            // All files are away: the error names the first of them.
             self.cache.files().check_writable(away)?;
         }
         let turn = of.number as usize % files.len().max(1);
@@ -294,7 +294,7 @@ impl Space {
                 continue;
             }
             let b = g.current(at)?;
-            // Somebody else may have been faster, or have made the file smaller: what counts is what is pinned.
+            // Another process may have grown or shrunk the file since: only the pinned block is certain.
             let file_blocks = self.peek(g, Rdba::new(file, 1), |v| BitmapView::new(v).file_blocks())?;
             let limit = (file_blocks.saturating_sub(first_block) / UNIT_BLOCKS).saturating_sub(first_unit);
             if let Some(unit) = BitmapView::new(g.block(b)).find(units, limit) {
@@ -306,7 +306,7 @@ impl Space {
         Ok(None)
     }
 
-    /// Makes a file grow by its step, up to its maximum; false when it has its maximum.
+    /// Grows a file by its step, up to its maximum; false at the maximum.
     fn grow(&self, g: &mut ChangeGroup, control: &ControlFile, file: u32, blocks: u32) -> Result<bool> {
         let entry = control.files.iter().find(|f| f.file == file).expect("a file of the control file");
         let b = g.current(Rdba::new(file, 1))?;
@@ -326,7 +326,7 @@ impl Space {
         g.peek(at, &mut |v| f(*v))
     }
 
-    /// Gives a free block of the segment to the caller for good, in the caller's group; returns it with its space map.
+    /// Gives a free block of the segment to the caller, in the caller's group (S4); returns it with its space map.
     /// The caller formats it in the same group. The segment grows when it has no free block.
     ///
     /// # Errors
@@ -420,7 +420,7 @@ impl Space {
         Ok(true)
     }
 
-    /// The state of a block in its space map, as it is now; `None` when `map` is no map of the block.
+    /// The present state of a block in its space map; `None` when `map` is no map of the block.
     ///
     /// # Errors
     /// Those of reading.
@@ -432,7 +432,7 @@ impl Space {
         })
     }
 
-    /// Notes the state of a block in its space map (`map`, from the block's header), in the caller's group: full, with
+    /// Sets the state of a block in its space map (`map`, from the block's header), in the caller's group: full, with
     /// room again, or free.
     ///
     /// # Errors
@@ -451,9 +451,9 @@ impl Space {
         self.set_state(g, m, i, state)
     }
 
-    /// Finds a block with room for a row: the one of the hint, or another one that has room or is free; a free one is
-    /// formatted as `kind` with `itls` ITL slots. The caller inserts in a group of its own; if the block turns out to
-    /// be full, it marks it ([`Space::mark`]), forgets the hint and asks again.
+    /// Finds a block with room for a row: the block of the hint, or another one that has room or is free; a free one is
+    /// formatted as `kind` with `itls` ITL slots. The caller inserts in a separate group. If the block turns out to be
+    /// full, the caller marks it ([`Space::mark`]), forgets the hint and asks again.
     ///
     /// # Errors
     /// As [`Space::extend`].
@@ -569,7 +569,7 @@ impl Space {
                     (m.first() as usize == before && m.listed() > 0).then(|| m.next_map())
                 })
             })?;
-            // A segment that shrinks meanwhile has none of the extents that came after.
+            // A segment that shrinks meanwhile no longer has the later extents.
             let Some(Some(further)) = read else {
                 extents.truncate(before);
                 break;
@@ -587,11 +587,11 @@ impl Space {
         Ok(self.header(p, segment)?.0)
     }
 
-    /// The extents of the segment that has the data object `object`, in order and complete: what a scan reads.
+    /// The extents of the segment with the data object `object`, in order and complete, for a scan.
     ///
     /// # Errors
-    /// ORA-08103 when the segment is gone or going: another may have its extents, and its list may be cut. Those of
-    /// reading.
+    /// ORA-08103 when the segment is gone or going: another segment may have its extents, and its list may be
+    /// incomplete. Those of reading.
     pub fn extents_of(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<Vec<Extent>> {
         let gone = || Ora::new(8103);
         let mut extents = Vec::new();
@@ -646,11 +646,11 @@ impl Space {
         }
     }
 
-    /// Appends the formatted blocks of extent number `n`, without header and map: what a full scan reads. `object` is
-    /// the segment's.
+    /// Appends the formatted blocks of extent number `n`, without header and map, for a full scan. `object` is the
+    /// segment's.
     ///
     /// # Errors
-    /// ORA-08103 when the extent is no longer that of the segment: where its map was there is something else. Those of
+    /// ORA-08103 when the extent no longer belongs to the segment: the block of its map has other content. Those of
     /// reading.
     pub fn formatted_blocks(
         &self,
@@ -675,7 +675,7 @@ impl Space {
         if is_its { Ok(()) } else { Err(Ora::new(8103)) }
     }
 
-    /// Makes sure that the segment has at least `blocks` blocks beside headers and maps, all formatted as `kind` with
+    /// Ensures that the segment has at least `blocks` blocks beside headers and maps, all formatted as `kind` with
     /// `itls` ITL slots and in the state Used: the blocks of a hash cluster. [`Space::nth_block`] addresses them.
     ///
     /// # Errors
@@ -745,13 +745,13 @@ impl Space {
         None
     }
 
-    /// Where the data of extent number `n` begins, behind header and maps.
+    /// The index of the first data block of extent number `n`, after header and maps.
     fn data_begin(&self, n: u32) -> u32 {
         head_blocks(self.cache.block_size(), n)
     }
 
-    /// Drops a segment: all its blocks may be used again. Every step leaves a sound, shorter segment, so a drop that
-    /// was cut off is simply done again.
+    /// Drops a segment: all its blocks may be used again. Every step leaves a sound, shorter segment (S7), so an
+    /// interrupted drop is repeated.
     ///
     /// # Errors
     /// ORA-08103 when there is no segment at `segment`, and those of reading.
@@ -760,13 +760,13 @@ impl Space {
         self.cache.in_group(p, scn, &mut |g| self.drop_in(g, segment))
     }
 
-    /// Drops all extents but the first, each in a group of its own.
+    /// Drops all extents but the first, each in a separate group.
     ///
     /// # Errors
     /// As [`Space::drop_segment`].
     pub fn cut_back(&self, p: &Process, segment: Rdba, scn: &dyn Fn() -> Scn) -> Result<()> {
         self.header(p, segment)?;
-        // Said first: a scan that begins meanwhile would take the extents that are left for all of them.
+        // Marked first: a scan that begins afterwards must not treat the remaining extents as all of them.
         self.cache.in_group(p, scn, &mut |g| {
             let h = g.current(segment)?;
             let view = self.segment_view(g.block(h))?;
@@ -819,7 +819,7 @@ impl Space {
         })
     }
 
-    /// Sets the access layer's fields of a segment header, in the caller's group.
+    /// Sets the fields of the access layer in a segment header, in the caller's group.
     ///
     /// # Errors
     /// ORA-08103 when there is no segment at `segment`.
@@ -831,7 +831,7 @@ impl Space {
         g.change(h, Layer::Space, space::SEGMENT_AUX, &data)
     }
 
-    /// The access layer's fields of a segment header.
+    /// The fields of the access layer in a segment header.
     ///
     /// # Errors
     /// As [`Space::extents`].
@@ -865,7 +865,8 @@ impl Space {
         })
     }
 
-    /// Takes extent number `n`, the last one, out of the last extent map; with its first extent the map goes, too.
+    /// Removes extent number `n`, the last one, from the last extent map. When it is the map's first extent, the map
+    /// goes with it.
     fn unlist(&self, g: &mut ChangeGroup, segment: Rdba, n: u32) -> Result<()> {
         let last = self.last_map(g, segment)?;
         if !begins_map(self.cache.block_size(), n) {
@@ -894,7 +895,7 @@ impl Space {
         g.change(b, Layer::Space, space::FREE_UNITS, &le(&[unit % per_block, extent.blocks.div_ceil(UNIT_BLOCKS)]))
     }
 
-    /// The runs of free blocks in a file, as `dba_free_space` shows them.
+    /// The runs of free blocks in a file, for `dba_free_space`.
     ///
     /// # Errors
     /// Those of reading.
@@ -925,7 +926,7 @@ impl Space {
         Ok(runs)
     }
 
-    /// Size of a file in blocks, as space management knows it.
+    /// Size of a file in blocks, by its first bitmap.
     ///
     /// # Errors
     /// Those of reading.
@@ -947,7 +948,7 @@ impl Space {
         let bitmap_of = |blocks: u32| blocks.saturating_sub(first_block) / UNIT_BLOCKS / units_max(size);
         let now = self.file_blocks(p, file)?;
         if bitmap_of(now) > bitmap_of(blocks) + BITMAPS_AT_ONCE {
-            // A group has no room for more bitmaps: step by step.
+            // A group has no room for more bitmaps, so the file grows in steps.
             let step = (bitmap_of(now) - BITMAPS_AT_ONCE) * units_max(size) * UNIT_BLOCKS + first_block;
             self.resize_file(p, file, step, scn)?;
         }
@@ -958,7 +959,7 @@ impl Space {
                 self.cache.files().extend(file, blocks)?;
             }
             let end_unit = (blocks - first_block) / UNIT_BLOCKS;
-            // The bitmaps are held, so that nobody takes space beyond the new end meanwhile.
+            // The bitmaps are pinned, so that no process takes space beyond the new end.
             for n in bitmap_of(blocks)..=bitmap_of(old.max(blocks)).min(bitmap_of(blocks) + BITMAPS_AT_ONCE) {
                 let b = g.current(Rdba::new(file, n + 1))?;
                 let view = BitmapView::new(g.block(b));
@@ -971,7 +972,7 @@ impl Space {
             Ok(old)
         })?;
         if blocks < old {
-            // Recovery reads the blocks that redo changes: no redo of blocks beyond the end may be needed.
+            // Recovery reads the blocks that redo changes, so no redo for blocks beyond the end may be needed (S8).
             let rba = self.cache.checkpoint(p)?.rba;
             self.cache.redo().note_checkpoint(p, rba)?;
             os::crash::point("space-file-shrinking");
@@ -1005,7 +1006,7 @@ impl Space {
     }
 }
 
-/// Reads an extent map of `segment`; `None` when the block is something else by now.
+/// Reads an extent map of `segment`; `None` when the block has other content now.
 fn extent_map<R>(v: BlockView, segment: Rdba, f: impl FnOnce(ExtentMapView) -> R) -> Option<R> {
     let map = ExtentMapView::new(v);
     (v.kind() == Some(BlockKind::ExtentMap) && map.segment() == segment).then(|| f(map))
@@ -1019,8 +1020,8 @@ fn list_of<R>(v: BlockView, f: impl FnOnce(ExtentList) -> R) -> Result<R> {
     ExtentList::of(v).map(f).ok_or_else(|| Ora::new(8103))
 }
 
-/// Where a process begins to search, in lists and in space maps. The numbers of processes are neighbours; their places
-/// are not.
+/// The place where a process begins to search, in lists and in space maps. Neighbouring process numbers give distant
+/// places.
 fn place_of(p: &Process) -> u32 {
     p.number().wrapping_sub(1).wrapping_mul(0x9E37_79B9) >> 16
 }

@@ -1,4 +1,4 @@
-//! Space: no block belongs to two segments, full files say so, and dropped space is used again.
+//! Space: no block belongs to two segments, full files are reported, and dropped space is reused.
 
 mod common;
 use block::{BlockKind, BlockState, SegmentKind};
@@ -199,7 +199,7 @@ fn sessions_killed_while_creating_and_dropping_lose_no_space() {
             }
         }
     });
-    // What the segment says and what the bitmap says agree: dropping it brings everything back but nothing more.
+    // The segment and the bitmap agree: dropping the segment frees its blocks and no others.
     let blocks = blocks_of(&db, &pmon, anchor).len() as u64;
     let before = free_bytes(&db, &pmon);
     db.space.drop_segment(&pmon, anchor, &scn).unwrap();
@@ -216,7 +216,7 @@ fn extents_beyond_the_header_are_listed_in_extent_maps() {
     let other = s.create_segment(&p, tablespace::USERS, SegmentKind::Table, ObjectId(5), &scn).unwrap();
     let free = || s.file_space(&p, 3).unwrap().0;
     let segment = s.create_segment(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
-    // Two extent maps are begun, in every way that a segment grows.
+    // Two extent maps are started, for each way of growing.
     let wanted = block::segment::extents_in_header(BLOCK) + block::segment::extents_in_map(BLOCK) + 3;
     let mut blocks = Vec::new();
     for _ in 0..40 {
@@ -302,7 +302,7 @@ fn a_tablespace_without_a_long_run_gives_shorter_ones() {
     };
     assert!(full.is(1653) && full.to_string().contains("by 128 in tablespace USERS"), "{full}");
     assert_eq!(s.file_space(&p, 3).unwrap().0, 0, "everything was given out");
-    // Once there is room, it goes on.
+    // With room again it continues.
     s.truncate(&p, segment, ObjectId(6), &scn).unwrap();
     db.cache.in_group(&p, &scn, &mut |g| s.extend(g, segment)).unwrap();
 }
@@ -322,14 +322,14 @@ fn a_scan_knows_when_its_segment_is_going_and_its_extents_are_anothers() {
         s.formatted_blocks(&p, ObjectId(10), extents[n], n as u32, &mut to).map(|()| to.len())
     };
     let (first, last) = (formatted(0).unwrap(), formatted(extents.len() - 1).unwrap());
-    // Half dropped: what is left of the list is not all, and a scan that has all of it still finds what was there.
+    // Half dropped: the rest of the list is not complete, and a scan with the complete list still finds the blocks.
     s.cut_back(&p, segment, &scn).unwrap();
     assert_eq!(s.extents(&p, segment).unwrap().len(), 1);
     assert!(s.extents_of(&p, segment, ObjectId(10)).unwrap_err().is(8103));
     assert!(!s.is_there(&p, segment, ObjectId(10)).unwrap());
     assert_eq!((formatted(0).unwrap(), formatted(extents.len() - 1).unwrap()), (first, last));
     s.drop_segment(&p, segment, &scn).unwrap();
-    // All of its extents go to segments of one extent each: none of their maps is taken for its own.
+    // All of its extents go to segments of one extent each: the scan takes none of their maps for its own.
     for n in 0..extents.len() as u32 {
         create(&db, &p, 20 + n).unwrap();
     }

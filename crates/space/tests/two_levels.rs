@@ -1,5 +1,5 @@
-//! The map of free space on two levels: what lists say of extents is what their space maps say, and a search does not
-//! read maps in vain.
+//! The map of free space on two levels: the classes in the lists equal those of the space maps, and a search reads no
+//! maps in vain.
 
 mod common;
 use block::segment::{ExtentList, MapView, RoomClass, SegmentView, extents_in_header, extents_in_map, list_begin};
@@ -29,14 +29,14 @@ fn mark(db: &Db, p: &Process, at: Rdba, state: BlockState) {
     db.cache.in_group(p, &scn, &mut |g| db.space.mark(g, map, at, state)).unwrap();
 }
 
-/// A block with room that nobody has been told of before, marked as full.
+/// A block with room that no earlier call returned, marked as full.
 fn fill_one(db: &Db, p: &Process, segment: Rdba) -> Rdba {
     let at = db.space.insert_block(p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn).unwrap();
     mark(db, p, at, BlockState::Full);
     at
 }
 
-/// Holds every list of the segment against the space maps of its extents; returns the first extent of the room list.
+/// Compares every list of the segment with the space maps of its extents; returns the first extent of the room list.
 fn check_lists(db: &Db, p: &Process, segment: Rdba) -> u32 {
     let extents = db.space.extents(p, segment).unwrap();
     let (room_list, room_from) =
@@ -83,7 +83,7 @@ fn a_block_that_has_room_again_is_found_without_reading_the_maps_of_others() {
         assert_eq!(fill_one(&db, &p, segment), at);
         check_lists(&db, &p, segment);
     }
-    // Behind the block that was found again, a search goes on with the last list and never sees the full maps.
+    // After the block that has room again, a search continues with the last list and never reads the full maps.
     for _ in 0..30 {
         let before = gets();
         fill_one(&db, &p, segment);
