@@ -6,7 +6,7 @@
 //! the table of a buffer's states.
 //!
 //! The cache knows no undo: the crate above decides which version of a block a query may see.
-#![deny(unsafe_code)] // The frames, and the layouts of what lies in shared memory.
+#![deny(unsafe_code)] // Except the frames, and the layouts of structures in shared memory.
 
 mod advice;
 mod apply;

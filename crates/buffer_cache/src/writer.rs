@@ -287,7 +287,7 @@ impl BufferCache {
             let bytes = &images[run.start * size..run.end * size];
             let (at, began) = (writes.copies[run.start].at, os::clock::now_ns());
             match self.files.write_blocks(at, bytes) {
-                // The file went offline by itself: what is not in it is in its redo.
+                // The file went offline after an error: changes that are not in the file are in the redo.
                 Err(e) if e.is(376) => {}
                 done => done?,
             }
@@ -425,10 +425,10 @@ impl BufferCache {
     /// Writes everything and notes a clean shutdown at `scn` in the control file.
     ///
     /// # Errors
-    /// ORA-01114, ORA-00200. ORA-00600 when a buffer is still dirty: somebody still changes blocks.
+    /// ORA-01114, ORA-00200. ORA-00600 when a buffer is still dirty: another process still changes blocks.
     pub fn shut_down(&self, p: &Process, scn: types::Scn) -> Result<()> {
         self.flush(p)?;
-        // What is left of temporary tables is nobody's.
+        // Blocks of temporary tables need not be written.
         let dirty = self.count_dirty(p, &|h| !self.files.is_temporary(h.block().file()));
         if dirty > 0 {
             return Err(Ora::internal(format_args!("{dirty} buffers are dirty at shutdown")));

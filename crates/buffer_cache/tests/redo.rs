@@ -116,7 +116,7 @@ fn make(g: &mut ChangeGroup, at: Rdba, random: &mut Random) -> Result<()> {
     Ok(())
 }
 
-/// One random change that fits the block, whatever its kind.
+/// One random change that fits the kind of the block.
 fn change(g: &mut ChangeGroup, at: Rdba, random: &mut Random) -> Result<()> {
     let b = g.current(at)?;
     let view = g.block(b);

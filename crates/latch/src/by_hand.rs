@@ -26,7 +26,7 @@ impl Client {
     /// Gets a latch and keeps it until [`Client::free_by_hand`]. Waits, if `willing`, as long as it takes.
     ///
     /// # Errors
-    /// As [`ByHandError`] says; nothing is held then.
+    /// The cases of [`ByHandError`]; nothing is held then.
     pub fn get_by_hand(
         &self,
         latch: &Latch,

@@ -276,7 +276,7 @@ impl Client {
         hold.place.store(place | TRYING, Ordering::Relaxed);
         hold.child.store(identity, Ordering::Relaxed);
         hold.why.store(why, Ordering::Relaxed);
-        hold.address.store(address, Ordering::Release); // pairs with the Acquire of those who read holds
+        hold.address.store(address, Ordering::Release); // pairs with the Acquire of readers of holds
         Noted { hold: n as u32, mode, place }
     }
 

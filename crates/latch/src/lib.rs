@@ -13,7 +13,7 @@
 //!
 //! The crate knows no SGA and no database. It works in any memory that all parties map at one address, also between
 //! threads of one process. See `examples/`.
-#![deny(unsafe_code)] // The layouts of the lock words, and one address that recovery looks behind.
+#![deny(unsafe_code)] // Except the layouts of the lock words, and one address that recovery reads.
 
 mod by_hand;
 mod client;

@@ -127,7 +127,7 @@ impl Process {
         self.undo
     }
 
-    /// Adds `n` to a statistic of its own session: no shared write.
+    /// Adds `n` to a statistic of its session: no shared write.
     #[inline]
     pub fn count(&self, stat: Stat, n: u64) {
         self.stats.add(stat, n);

@@ -40,7 +40,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const GIVEN_BACK: u64 = 16 << 20;
 
 sga_struct! {
-    /// The memory of one process, in a cache line of its own. Written by its process only.
+    /// The memory of one process, one cache line. Written by that process only.
     #[derive(Debug)]
     pub(crate) struct PgaLine {
         used: AtomicU64,

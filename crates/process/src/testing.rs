@@ -41,7 +41,7 @@ pub fn attach(all: &'static Processes, name: &str) -> Process {
     all.attach(&Attach { program: name, ..Attach::default() }).expect("a free process slot")
 }
 
-/// Runs `body` in `count` threads at once, each with a process of its own, and waits for all.
+/// Runs `body` in `count` threads at once, each as a separate process of the instance, and waits for all.
 ///
 /// # Panics
 /// A thread panics.

@@ -370,7 +370,7 @@ fn a_long_rollback_is_interrupted_for_those_who_die_meanwhile() {
         if dead != owner.number() {
             return;
         }
-        // Another process dies during this one's cleanup, holding a latch.
+        // Another process dies, holding a latch, while this one is being cleaned up.
         let child = match os::process::fork().unwrap() {
             os::process::Fork::Child => {
                 let p = attach(all, "child");

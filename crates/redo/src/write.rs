@@ -109,17 +109,17 @@ impl RedoLog {
     }
 
     pub(crate) fn release_writer(&self) {
-        // SeqCst, as the waiters' stores and loads are: a waiter either sees that nobody writes or is seen here.
+        // SeqCst, as the waiters' stores and loads: a waiter sees that there is no writer, or is seen here.
         self.tail.writer.store(0, Ordering::SeqCst);
         self.post_waiters();
     }
 
-    /// Wakes those whose redo is on disk, and one of the others to write what has come meanwhile.
+    /// Wakes the processes whose redo is on disk, and one of the others to write the redo that has arrived since.
     ///
-    /// A waiter writes its line, then its bit unless that is set, then looks whether its redo is on disk or nobody
-    /// writes. Here `written` and `writer` come first and the bits are read behind them. All of it is SeqCst, so a
-    /// waiter is seen here or sees what it waits for. A bit whose lines are all empty is cleared: see
-    /// [`Self::clear_asleep`].
+    /// A waiter writes its line, then its bit unless that is set, and then checks whether its redo is on disk or there
+    /// is no writer. The writer stores `written` and `writer` first and reads the bits afterwards. All accesses are
+    /// SeqCst, so either the writer sees the waiter, or the waiter sees the new state. A bit whose lines are all empty
+    /// is cleared: see [`Self::clear_asleep`].
     pub(crate) fn post_waiters(&self) {
         let written = self.tail.written.load(Ordering::SeqCst);
         let failed = self.tail.failed.load(Ordering::SeqCst) != 0;
@@ -145,10 +145,11 @@ impl RedoLog {
         self.tail.company.store(company, Ordering::Relaxed);
     }
 
-    /// Clears a bit whose lines were all empty. A process that has begun to wait since then may have found the bit still
-    /// set, and the next writer may have written, posted and found it clear: two processes post at a time, because a
-    /// writer lets the next one begin before it posts. So each process that waits now is posted here, and the bit is set
-    /// again. If the poster is killed in between, the process looks again by itself ([`LOOK_AGAIN`]) and sets the bit.
+    /// Clears a bit whose lines were all empty, and posts each process of these lines that waits by now.
+    ///
+    /// A process that began to wait in between may have found the bit still set. The next writer may already have
+    /// written and posted, and found the bit clear, because a writer lets the next one begin before it posts. If the
+    /// poster is killed before it has set the bit again, the process looks again after [`LOOK_AGAIN`] and sets it.
     fn clear_asleep(&self, bit: usize) {
         let (word, mask) = (&self.asleep.bits[bit / 64], 1 << (bit % 64));
         word.fetch_and(!mask, Ordering::SeqCst);
@@ -160,7 +161,7 @@ impl RedoLog {
         }
     }
 
-    /// Lets processes that can run come to their commits, so that one write is made for all. Called by the writer.
+    /// Yields the processor to processes near their commits, so that one write serves all (R13). Called by the writer.
     fn let_others_come(&self) {
         let t = self.tail;
         if t.company.load(Ordering::Relaxed) < COMPANY {
@@ -177,7 +178,7 @@ impl RedoLog {
         }
     }
 
-    /// Wakes those who wait for a log file.
+    /// Wakes the processes that wait for a log file.
     pub(crate) fn post_log_waiters(&self) {
         for (number, line) in bits_of(&self.asleep.bits).flat_map(|bit| self.lines_of(bit, Asleep::BITS)) {
             if line.waiting_for.load(Ordering::SeqCst) == FOR_A_LOG {
@@ -186,7 +187,7 @@ impl RedoLog {
         }
     }
 
-    /// Wakes LGWR unless it has been already.
+    /// Wakes LGWR unless it was posted already.
     pub(crate) fn post_lgwr(&self) {
         let lgwr = self.lgwr();
         if lgwr != 0 && self.tail.lgwr_posted.swap(1, Ordering::SeqCst) == 0 {

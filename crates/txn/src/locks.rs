@@ -149,7 +149,7 @@ impl Transactions {
         self.wait_on(p, holder, LockMode::Exclusive, wait, Event::EnqTxRowLockContention)
     }
 
-    /// As [`Transactions::wait_for`], for a row that `v$session` shows meanwhile: ROW_WAIT_OBJ# and so on.
+    /// As [`Transactions::wait_for`], for a row that `v$session` shows during the wait: ROW_WAIT_OBJ# and so on.
     ///
     /// # Errors
     /// As [`Transactions::wait_for`].

@@ -1192,7 +1192,7 @@ mod tests {
         assert!(!t.has_busy(0));
         t.unload_group(0);
         assert_eq!(t.fate(old), Fate::Committed(scn));
-        // Another tablespace gets the numbers: of what was before, an upper bound is known.
+        // Another tablespace gets the numbers: an upper bound is known for the earlier transactions.
         let (first, now) = (t.highest_sqn(0) + 1, t.next_scn());
         for slot in 0..2 {
             t.load(Xid { usn: 1, slot, sqn: first }, Loaded::Ended, now);

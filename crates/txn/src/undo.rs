@@ -12,7 +12,7 @@
 //!
 //! the slot's previous owner: the first record of every transaction; no change, so never undone
 //!  0 | xid of the transaction, sqn u32 of the one before it in the slot, SCN u64 at which that one ended,
-//!    |   uba of that one's own such record
+//!    |   uba of that transaction's first record
 //! ```
 //!
 //! Undone records stay at their places: a reader with an older copy of the data block may still need them. Record
