@@ -8,7 +8,7 @@ pub enum ChainDesign {
     /// As before, but an examination takes the latch in shared mode; a pin still takes it exclusively.
     Shared,
     /// As [`ChainDesign::Shared`], and a consistent get is one shared get that leaves the buffer pinned for the rest of
-    /// the call: the process comes back to it without any latch.
+    /// the call: the process reads it again without any latch.
     FastPath,
     /// Optimistic: the chain is walked and the frame is read without any shared write, then the header's version is
     /// checked.

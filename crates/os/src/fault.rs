@@ -1,7 +1,7 @@
 //! A device that loses writes to a file, for tests: the writes are dropped, and the next sync reports it, once.
 //!
 //! Linux reports a failed write-back in this way: the first sync returns the error, the pages are clean from then on,
-//! and later syncs succeed. While armed, the file whose name stands in the file [`MARK`] of the database directory
+//! and later syncs succeed. While armed, the file named in the file [`MARK`] of the database directory
 //! loses its writes until a sync of it has failed. While not armed the cost is one relaxed load.
 
 use std::path::{Path, PathBuf};

@@ -41,7 +41,7 @@ pub struct ReuseLayout {
 }
 
 impl ReuseLayout {
-    /// Reserves room for the notes of so many processes, under one name.
+    /// Reserves room for the notes of `processes` processes, under the name `area`.
     pub fn reserve(sga: &mut SgaBuilder, area: &'static str, processes: usize) -> ReuseLayout {
         ReuseLayout {
             words: sga.reserve(area, KNOWN + 1),

@@ -82,7 +82,7 @@ pub struct SegmentStatisticsLayout {
 }
 
 impl SegmentStatisticsLayout {
-    /// Reserves lines for so many processes.
+    /// Reserves lines for `processes` processes.
     pub fn reserve(sga: &mut SgaBuilder, processes: usize) -> SegmentStatisticsLayout {
         SegmentStatisticsLayout {
             own: sga.reserve("segment statistics of processes", processes * LINES_OWN),

@@ -77,7 +77,7 @@ const KILLS_LIMIT: Duration = Duration::from_secs(60);
 /// [`KILLS_LEAST`] kills on a busy machine.
 ///
 /// # Panics
-/// A child ends by itself, cleaning up takes longer than 20 seconds, or [`KILLS_LEAST`] kills take longer than a
+/// A child exits, cleaning up takes longer than 20 seconds, or [`KILLS_LEAST`] kills take longer than a
 /// minute.
 pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, body: impl Fn(&Process, u64)) -> Kills {
     let mut random = seed | 1;

@@ -50,7 +50,7 @@ pub struct LogHeader {
     pub start: Rba,
     /// In an archived copy, the position after its last record; 0 elsewhere.
     pub end: Rba,
-    /// All bytes of this sequence lie within so many bytes of `start`, a multiple of 4,096; 0: not known.
+    /// All bytes of this sequence lie within this distance of `start`, a multiple of 4,096; 0: not known.
     pub reach_bytes: u64,
     /// The newest SCN of the redo before it.
     pub first_scn: Scn,

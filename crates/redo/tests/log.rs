@@ -373,7 +373,7 @@ fn a_crash_leaves_a_prefix_and_the_next_sequence_begins_behind_it() {
         assert_eq!((seen[&9].len(), end), (10, ends[9]));
     }
     drop(p);
-    // The next instance continues after record 10; the redo behind it never comes back.
+    // The next instance continues after record 10; the redo behind it is never read again.
     let again = start(s.dir.clone(), Kept::open(&s.dir, false), true, ends[9]);
     let p = testing::attach(again.all, "two");
     let end = again.write(&p, 9, 500, 8, Life::Whole);

@@ -993,7 +993,7 @@ mod tests {
         assert_eq!((begin(1).usn, t.busy().count()), (1, 1));
     }
 
-    /// A table of one tablespace with so many undo segments, of which up to `online_max` may be online, as all are.
+    /// A table of one tablespace with `segments` undo segments, all online; at most `online_max` may be.
     fn table_of(segments: u16, online_max: u32) -> Table {
         let (all, layout) = testing::instance(4, |b| TableLayout::reserve(b, 40, online_max, 3, 40));
         let t = Table::new(all.sga(), &layout);
@@ -1010,7 +1010,7 @@ mod tests {
         let t = table_of(16, 40);
         let open: Vec<Xid> = (0..5).map(|process| t.claim(process).unwrap()).collect();
         assert!(open.iter().zip(1..).all(|(xid, usn)| xid.usn == usn), "five that are adjacent");
-        // Each looks at the first segments first, and those are busy.
+        // Each tries the first segments first, and those are busy.
         for process in 16..27 {
             let xid = t.claim(process).unwrap();
             assert_eq!(counts(&t)[usize::from(xid.usn) - 1], 1, "{xid:?} is where no other is");

@@ -88,9 +88,9 @@ pub enum LockWait {
     Forever,
     /// ORA-00054 at once.
     NoWait,
-    /// ORA-30006 after so many seconds.
+    /// ORA-30006 after this many seconds.
     Seconds(u32),
-    /// ORA-30006 after so many milliseconds.
+    /// ORA-30006 after this many milliseconds.
     Millis(u32),
     /// Skips locked rows.
     SkipLocked,

@@ -126,8 +126,7 @@ impl Transactions {
     /// transactions of dropped tablespaces. The caller holds the DD enqueue.
     ///
     /// # Errors
-    /// ORA-30036 when the tablespace has no room; ORA-03001 when there are
-    /// [`UNDO_TABLESPACES_MAX`](crate::table::UNDO_TABLESPACES_MAX) undo tablespaces.
+    /// ORA-30036 when the tablespace has no room; ORA-03001 when there are `UNDO_TABLESPACES_MAX` undo tablespaces.
     pub fn create_undo_tablespace(&self, p: &Process, tablespace: u32, first_sqn: u32) -> Result<()> {
         let group = self.table().free_group().ok_or_else(Ora::unsupported)?;
         let first_sqn = first_sqn.max(self.table().highest_sqn(group).saturating_add(1));
