@@ -150,11 +150,15 @@ fn an_undo_header_with_more_slots_than_it_has_room_for_is_refused() {
 fn an_extent_that_makes_a_segment_longer_than_any_is_refused() {
     let mut image = Image::new(SIZE);
     segment::format_segment(image.bytes_mut(), AT, ObjectId(7), Rdba(8), 2, block::SegmentKind::Table);
-    let extent: Vec<u8> = [9, u32::MAX].iter().flat_map(|n| n.to_le_bytes()).collect();
-    // ADD_EXTENT
-    let vector = ChangeVector { rdba: AT, layer: Layer::Space, op: 2, data: &extent };
-    apply_table().apply(image.bytes_mut(), &vector).expect("the first one has room");
-    refused(&mut image, Layer::Space, 2, &extent);
+    let extent_of = |blocks: u32| -> Vec<u8> { [9, blocks].iter().flat_map(|n| n.to_le_bytes()).collect() };
+    // ADD_EXTENT. The number of blocks of an extent has 30 bits, that of a segment 32.
+    let longest = extent_of((1 << 30) - 1);
+    refused(&mut image, Layer::Space, 2, &extent_of(1 << 30));
+    for _ in 0..4 {
+        let vector = ChangeVector { rdba: AT, layer: Layer::Space, op: 2, data: &longest };
+        apply_table().apply(image.bytes_mut(), &vector).expect("the segment has room for it");
+    }
+    refused(&mut image, Layer::Space, 2, &longest);
 }
 
 #[test]
