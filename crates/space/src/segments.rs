@@ -174,12 +174,12 @@ impl Space {
 
     /// The last block of the chain of segment header and extent maps.
     fn last_map(&self, g: &ChangeGroup, segment: Rdba) -> Result<Rdba> {
-        let mut last = segment;
+        let (mut last, mut first) = (segment, 0);
         let mut next = self.peek(g, segment, |v| SegmentView::new(v).next_map())?;
         while !next.is_none() {
-            let read = self.peek(g, next, |v| extent_map(v, segment, |m| m.next_map()))?;
+            let read = self.peek(g, next, |v| extent_map(v, segment, |m| (m.first(), m.next_map())))?;
             last = next;
-            next = read.ok_or_else(|| Ora::new(8103))?;
+            (first, next) = behind(first, read)?;
         }
         Ok(last)
     }
@@ -190,9 +190,12 @@ impl Space {
             let s = SegmentView::new(v);
             (s.extent(n), s.next_map())
         })?;
+        let mut first = 0;
         while found.is_none() && !next.is_none() {
-            let read = self.peek(g, next, |v| extent_map(v, segment, |m| (m.extent(n), m.next_map())))?;
-            (found, next) = read.ok_or_else(|| Ora::new(8103))?;
+            let read = |m: ExtentMapView| (m.extent(n), (m.first(), m.next_map()));
+            let read = self.peek(g, next, |v| extent_map(v, segment, read))?.ok_or_else(|| Ora::new(8103))?;
+            found = read.0;
+            (first, next) = behind(first, Some(read.1))?;
         }
         Ok(found)
     }
@@ -332,21 +335,28 @@ impl Space {
     /// # Errors
     /// As [`Space::extend`].
     pub fn allocate(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<(Rdba, Rdba)> {
-        let mut list = self
+        let mut begin = self
             .peek(g, segment, |v| {
                 (v.kind() == Some(BlockKind::SegmentHeader)).then(|| SegmentView::new(v).room_list(segment).0)
             })?
             .ok_or_else(|| Ora::new(8103))?;
+        let (mut list, mut before) = (begin, None);
         while !list.is_none() {
-            let (found, next) = self.peek(g, list, |v| list_of(v, |l| (l.find(0, RoomClass::FREE), l.next())))??;
-            match found {
-                Some((n, extent)) => {
-                    if let Some(block) = self.allocate_from(g, extent, n)? {
-                        return Ok(block);
-                    }
+            let read =
+                |l: ExtentList| (l.find(0, RoomClass::FREE), l.find(0, RoomClass::ROOM).is_some(), l.first(), l.next());
+            let (found, has_room, first, next) = self.peek(g, list, |v| list_of(v, list, segment, read))??;
+            if let Some((n, extent)) = found {
+                if let Some(block) = self.allocate_from(g, extent, n)? {
+                    return Ok(block);
                 }
-                None => list = next,
+                continue;
             }
+            before = Some(in_order(before, first)?);
+            let is_over = list == begin && !has_room && !next.is_none();
+            if is_over && g.blocks_left() > BLOCKS_FOR_ADVANCE && self.advance_room_list(g, segment)? {
+                begin = next;
+            }
+            list = next;
         }
         let extent = self.extend(g, segment)?;
         let map = g.current(extent.start)?;
@@ -359,7 +369,7 @@ impl Space {
         if let Some(taken) = self.take_free(g, map, extent.start)? {
             return Ok(Some(taken));
         }
-        self.repeat_class(g, map)?;
+        self.note_without(g, map, RoomClass::FREE)?;
         Ok(None)
     }
 
@@ -375,20 +385,37 @@ impl Space {
         let mut data = le(&[i]);
         data.push(state as u8);
         g.change(map, Layer::Space, space::SET_STATE, &data)?;
-        if MapView::new(g.block(map)).class() == before { Ok(()) } else { self.repeat_class(g, map) }
+        if MapView::new(g.block(map)).class() == before { Ok(()) } else { self.repeat_class(g, map).map(drop) }
     }
 
-    /// Makes the list of an extent say what its space map says, and a search begin with that list at the latest.
+    /// Makes the list of an extent say what its space map says, once no block with the `wanted` space was found there.
+    ///
+    /// # Errors
+    /// ORA-01578 when the map counts blocks that it does not have: a search would return to it for ever.
+    fn note_without(&self, g: &mut ChangeGroup, map: BlockRef, wanted: RoomClass) -> Result<()> {
+        let view = MapView::new(g.block(map));
+        let found =
+            if wanted == RoomClass::FREE { view.find(0, |state| state == BlockState::Free) } else { view.find_room(0) };
+        let counts_too_much = found.is_none() && view.class().has(wanted);
+        if !self.repeat_class(g, map)? && counts_too_much {
+            let at = map.rdba();
+            return Err(Ora::with(1578, &[&at.file(), &at.block()]));
+        }
+        Ok(())
+    }
+
+    /// Makes the list of an extent say what its space map says, and a search begin with that list at the latest. True
+    /// when the list said something else.
     ///
     /// The list is pinned when the header is looked at, and the header passes over a list only in a group that has
     /// pinned both: so no list with room is passed over.
-    fn repeat_class(&self, g: &mut ChangeGroup, map: BlockRef) -> Result<()> {
+    fn repeat_class(&self, g: &mut ChangeGroup, map: BlockRef) -> Result<bool> {
         let view = MapView::new(g.block(map));
         let (class, n, list, segment) = (view.class(), view.extent(), view.list(), view.segment());
         let l = g.current(list)?;
-        let said = ExtentList::of(g.block(l)).and_then(|l| l.class(n)).ok_or_else(|| Ora::new(8103))?;
+        let said = list_of(g.block(l), list, segment, |l| l.class(n))?.ok_or_else(|| Ora::new(8103))?;
         if said == class {
-            return Ok(());
+            return Ok(false);
         }
         os::crash::point("space-class-changing");
         let mut data = le(&[n]);
@@ -402,7 +429,7 @@ impl Space {
                 g.change(h, Layer::Space, space::ROOM_LIST, &le(&[list.0, begin]))?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Makes searches begin one list later when the list that they begin with has no extent with room, and is not the
@@ -411,11 +438,12 @@ impl Space {
         let h = g.current(segment)?;
         let (list, _) = self.segment_view(g.block(h))?.room_list(segment);
         let l = g.current(list)?;
-        let (found, next) = list_of(g.block(l), |l| (l.find(0, RoomClass::ROOM), l.next()))?;
+        let (found, first, next) =
+            list_of(g.block(l), list, segment, |l| (l.find(0, RoomClass::ROOM), l.first(), l.next()))?;
         if found.is_some() || next.is_none() {
             return Ok(false);
         }
-        let begin = self.peek(g, next, |v| list_of(v, |l| l.first()))??;
+        let begin = in_order(Some(first), self.peek(g, next, |v| list_of(v, next, segment, |l| l.first()))??)?;
         g.change(h, Layer::Space, space::ROOM_LIST, &le(&[next.0, begin]))?;
         Ok(true)
     }
@@ -471,14 +499,15 @@ impl Space {
         }
         let place = place_of(p);
         loop {
-            let (begin, extents, obj) = self.cache.read(p, segment, GetKind::Current, &mut |v| {
+            let (mut begin, extents, obj) = self.cache.read(p, segment, GetKind::Current, &mut |v| {
                 let s = self.segment_view(*v)?;
                 Result::Ok((s.room_list(segment).0, s.extents(), v.obj()))
             })??;
-            let mut list = begin;
+            let (mut list, mut before) = (begin, None);
             while !list.is_none() {
-                let read = |v: &BlockView| list_of(*v, |l| (l.find(place, RoomClass::ROOM), l.next()));
-                let (found, next) = self.cache.read(p, list, GetKind::Current, &mut |v| read(v))??;
+                let read = |l: ExtentList| (l.find(place, RoomClass::ROOM), l.first(), l.next());
+                let (found, first, next) =
+                    self.cache.read(p, list, GetKind::Current, &mut |v| list_of(*v, list, segment, read))??;
                 if let Some((n, extent)) = found {
                     if let Some(at) = self.room_in(p, extent, n, obj, kind, itls, scn)? {
                         hint.block = at;
@@ -486,8 +515,12 @@ impl Space {
                     }
                     continue;
                 }
-                if list == begin && !next.is_none() {
-                    self.cache.in_group(p, scn, &mut |g| self.advance_room_list(g, segment))?;
+                before = Some(in_order(before, first)?);
+                if list == begin
+                    && !next.is_none()
+                    && self.cache.in_group(p, scn, &mut |g| self.advance_room_list(g, segment))?
+                {
+                    begin = next;
                 }
                 list = next;
             }
@@ -528,7 +561,7 @@ impl Space {
             let Some((i, state)) = found else {
                 self.cache.in_group(p, scn, &mut |g| {
                     let m = g.current(map)?;
-                    self.repeat_class(g, m)
+                    self.note_without(g, m, RoomClass::ROOM)
                 })?;
                 return Ok(None);
             };
@@ -815,7 +848,7 @@ impl Space {
             let map = g.current(map_of(extent, 0))?;
             let data = le(&[map.rdba().0, obj.0, segment.0, segment.0, 0, extent.blocks, 2]);
             g.change(map, Layer::Space, space::FORMAT_MAP, &data)?;
-            self.repeat_class(g, map)
+            self.repeat_class(g, map).map(drop)
         })
     }
 
@@ -1012,12 +1045,33 @@ fn extent_map<R>(v: BlockView, segment: Rdba, f: impl FnOnce(ExtentMapView) -> R
     (v.kind() == Some(BlockKind::ExtentMap) && map.segment() == segment).then(|| f(map))
 }
 
-/// Reads a block that lists extents.
+/// Reads the block `at`, which lists extents of `segment`.
 ///
 /// # Errors
 /// ORA-08103 when it is something else by now.
-fn list_of<R>(v: BlockView, f: impl FnOnce(ExtentList) -> R) -> Result<R> {
-    ExtentList::of(v).map(f).ok_or_else(|| Ora::new(8103))
+fn list_of<R>(v: BlockView, at: Rdba, segment: Rdba, f: impl FnOnce(ExtentList) -> R) -> Result<R> {
+    let is_its = match v.kind() {
+        Some(BlockKind::SegmentHeader) => at == segment,
+        _ => ExtentMapView::new(v).segment() == segment,
+    };
+    ExtentList::of(v).filter(|_| is_its).map(f).ok_or_else(|| Ora::new(8103))
+}
+
+/// The number of the first extent of a list, which is greater than that of the list before. So no search goes round.
+///
+/// # Errors
+/// ORA-08103 when it is not.
+fn in_order(before: Option<u32>, first: u32) -> Result<u32> {
+    if before.is_none_or(|before| before < first) { Ok(first) } else { Err(Ora::new(8103)) }
+}
+
+/// What was read of an extent map, its first extent and the next map, behind a list that begins with extent `before`.
+///
+/// # Errors
+/// ORA-08103 when it is no extent map of the segment, or not behind that list.
+fn behind(before: u32, read: Option<(u32, Rdba)>) -> Result<(u32, Rdba)> {
+    let (first, next) = read.ok_or_else(|| Ora::new(8103))?;
+    Ok((in_order(Some(before), first)?, next))
 }
 
 /// The place where a process begins to search, in lists and in space maps. Neighbouring process numbers give distant
@@ -1038,6 +1092,10 @@ fn map_start(map: Rdba, n: u32) -> Rdba {
 
 /// Blocks of a group that are left to its caller where space management could do without.
 const BLOCKS_SPARED: usize = 4;
+
+/// Blocks that a group must have left when [`Space::allocate`] moves the room list on: two for that, four for a new
+/// extent, and those that are spared.
+const BLOCKS_FOR_ADVANCE: usize = 2 + 4 + BLOCKS_SPARED;
 
 /// Bitmaps that are held at once while a file becomes smaller.
 const BITMAPS_AT_ONCE: u32 = 12;

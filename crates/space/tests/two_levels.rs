@@ -176,3 +176,95 @@ fn both_levels_agree_whenever_a_process_dies() {
     check_lists(&db, &pmon, segment);
     db.cache.assert_invariants().unwrap();
 }
+
+/// Runs `f` in a group and returns the block that it allocates.
+fn allocate(db: &Db, p: &Process, segment: Rdba) -> types::Result<Rdba> {
+    db.cache.in_group(p, &scn, &mut |g| {
+        let (at, map) = db.space.allocate(g, segment)?;
+        g.format(at, BlockKind::IndexLeaf, ObjectId(6), map, 2)?;
+        Ok(at)
+    })
+}
+
+/// A segment with ten lists of full extents, where a search begins with the first one; returns its blocks, too.
+fn ten_full_lists(db: &Db, p: &Process) -> (Rdba, Vec<Rdba>) {
+    let segment = segment(db, p, 6);
+    let wanted = extents_in_header(BLOCK) + 9 * extents_in_map(BLOCK);
+    let mut full = Vec::new();
+    while (db.space.extents(p, segment).unwrap().len() as u32) < wanted {
+        for _ in 0..7 {
+            full.push(fill_one(db, p, segment));
+        }
+    }
+    // Room in the first list moves searches to it; then it is full again.
+    mark(db, p, full[0], BlockState::Room);
+    mark(db, p, full[0], BlockState::Full);
+    assert_eq!(check_lists(db, p, segment), 0);
+    (segment, full)
+}
+
+#[test]
+fn the_second_new_block_passes_over_no_list() {
+    let db = database(ChainDesign::Versioned, 400);
+    let p = testing::attach(db.all, "t");
+    let gets = |f: &dyn Fn()| {
+        let before = p.stats().get(Stat::DbBlockGets) + p.stats().get(Stat::ConsistentGets);
+        f();
+        p.stats().get(Stat::DbBlockGets) + p.stats().get(Stat::ConsistentGets) - before
+    };
+    let (segment, full) = ten_full_lists(&db, &p);
+    let insert = || assert!(!fill_one(&db, &p, segment).is_none());
+    let (first, second) = (gets(&insert), gets(&insert));
+    assert!(first > 30 && second < 24, "{first} and {second} gets for a new block");
+    assert!(check_lists(&db, &p, segment) > extents_in_header(BLOCK));
+    // The blocks of an index, an undo segment or a cluster.
+    mark(&db, &p, full[0], BlockState::Free);
+    assert_eq!(allocate(&db, &p, segment).unwrap(), full[0]);
+    assert_eq!(check_lists(&db, &p, segment), 0);
+    let new = || assert!(!allocate(&db, &p, segment).unwrap().is_none());
+    (0..6).for_each(|_| new());
+    let n = gets(&new);
+    assert!(n < 24, "{n} gets for a new block");
+    assert!(check_lists(&db, &p, segment) > extents_in_header(BLOCK));
+    db.cache.assert_invariants().unwrap();
+}
+
+/// Overwrites four bytes of a block.
+fn damage(db: &Db, p: &Process, at: Rdba, offset: u16, value: u32) {
+    let data = [&offset.to_le_bytes()[..], &value.to_le_bytes()].concat();
+    db.cache
+        .in_group(p, &scn, &mut |g| {
+            let b = g.current(at)?;
+            g.change(b, redo::Layer::Block, buffer_cache::op::PATCH, &data)
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_damaged_list_or_map_ends_a_search_with_an_error() {
+    const NEXT_OF_MAP: u16 = 36;
+    const STATES_OF_MAP: u16 = 64;
+    let db = database(ChainDesign::Versioned, 400);
+    let p = testing::attach(db.all, "t");
+    let (segment, _) = ten_full_lists(&db, &p);
+    let next_of = |at| db.cache.read(&p, at, GetKind::Current, &mut |v| ExtentList::of(*v).unwrap().next()).unwrap();
+    let second = next_of(segment);
+    let third = next_of(second);
+    let next = next_of(third).0;
+    let insert = || db.space.insert_block(&p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn);
+    // The third list leads back to the second.
+    damage(&db, &p, third, NEXT_OF_MAP, second.0);
+    let codes = || (insert().unwrap_err().code(), allocate(&db, &p, segment).unwrap_err().code());
+    assert_eq!(codes(), (8103, 8103));
+    let extend = db.cache.in_group(&p, &scn, &mut |g| db.space.extend(g, segment)).unwrap_err();
+    assert_eq!(extend.code(), 8103);
+    damage(&db, &p, third, NEXT_OF_MAP, next);
+    // The map of the last extent counts blocks with room, and has none.
+    let last = || *db.space.extents(&p, segment).unwrap().last().unwrap();
+    let free = |at: Rdba| db.cache.read(&p, at, GetKind::Current, &mut |v| MapView::new(*v).free()).unwrap();
+    while free(last().start) == 0 {
+        fill_one(&db, &p, segment);
+    }
+    damage(&db, &p, last().start, STATES_OF_MAP, u32::MAX);
+    assert_eq!(codes(), (1578, 1578));
+}
