@@ -433,6 +433,13 @@ impl DataFiles {
         temporary.map(|(number, state)| (number, state.tablespace())).collect()
     }
 
+    /// The incarnation of a temporary file whose blocks can be used; another file with the same number has another one.
+    pub fn usable_temporary(&self, number: u32) -> Option<u64> {
+        let state = Some(self.table.state(number));
+        let usable = state.filter(|s| s.is_present() && s.is_temporary() && !s.is_offline());
+        usable.map(|state| state.incarnation())
+    }
+
     /// True for a file of a temporary tablespace: its contents need no redo.
     #[inline]
     pub fn is_temporary(&self, number: u32) -> bool {

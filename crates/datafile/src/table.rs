@@ -60,7 +60,8 @@ impl FileState {
     pub fn tablespace(self) -> u32 {
         (self.0 >> TABLESPACE_SHIFT & TABLESPACE_MASK) as u32
     }
-    fn incarnation(self) -> u64 {
+    /// Counts how often the number was given to another file, or the file came back.
+    pub fn incarnation(self) -> u64 {
         self.0 & !FLAGS
     }
 }

@@ -187,12 +187,19 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
         let parts = work.host.parts();
         parts.storage.heap.transactions().cache().checkpoint(parts.p)?;
     }
-    for of in &strange {
-        crate::undo_tablespace::refuse_current(work, of)?;
-        let files: Vec<u32> = control.files.iter().filter(|f| f.tablespace == of.number).map(|f| f.file).collect();
-        drop_files(work, &files, of.deletes_files)?;
+    let mut removed = Vec::new();
+    for of in strange {
+        crate::undo_tablespace::refuse_current(work, &of)?;
+        let numbers: Vec<u32> = control.files.iter().filter(|f| f.tablespace == of.number).map(|f| f.file).collect();
+        if of.contents == Contents::Temporary && require_unused(work, &numbers).is_err() {
+            // A session took space of it when the fences of the dead statement were gone. A later call removes it.
+            files(&work.host.parts()).refresh()?;
+            continue;
+        }
+        drop_files(work, &numbers, of.deletes_files)?;
+        removed.push(of.name);
     }
-    Ok(strange.into_iter().map(|t| t.name).collect())
+    Ok(removed)
 }
 
 /// Completes statements that died between their changes of the dictionary and of the control file; returns the names of
@@ -208,7 +215,31 @@ pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Vec<String>>> {
     })
 }
 
-/// Removes files from the database and their blocks from the cache. The commit of the removal is on disk first. Waits:
+/// Removes the files that a failed statement has made. A temporary file that another session has begun to use stays.
+pub(crate) fn take_back_files(work: &mut Work<'_>, made: &[u32]) -> Result<()> {
+    let mut numbers = made.to_vec();
+    numbers.retain(|n| !files(&work.host.parts()).is_temporary(*n) || require_unused(work, &[*n]).is_ok());
+    if numbers.is_empty() { Ok(()) } else { drop_files(work, &numbers, true) }
+}
+
+/// Keeps other sessions from temporary files, and makes sure that none of their extents has an owner. The fences are
+/// lifted if the statement fails.
+///
+/// # Errors
+/// ORA-25152.
+fn require_unused(work: &mut Work<'_>, numbers: &[u32]) -> Result<()> {
+    let parts = work.host.parts();
+    let temp = parts.storage.heap.transactions().space().temp();
+    let is_used = || numbers.iter().any(|n| temp.is_used(*n));
+    // The first look spares the sessions that use the files: the fence would make their reads and writes fail.
+    if is_used() {
+        return Err(Ora::new(25152));
+    }
+    numbers.iter().for_each(|n| files(&parts).fence_off(*n));
+    if is_used() { Err(Ora::new(25152)) } else { Ok(()) }
+}
+
+/// Removes files from the database and their blocks from the cache. No process has an extent of a temporary one. The commit of the removal is on disk first. Waits:
 /// `log file sync`.
 pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> Result<()> {
     let parts = work.host.parts();
@@ -266,7 +297,10 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     work.change().delete(Base::Ts, &mine)?;
     work.change().delete(Base::Tsq, &move |row| as_u32(&row[tsq::TS]) == entry.number)?;
     let control = work.control()?;
-    let numbers = control.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
+    let numbers: Vec<u32> = control.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
+    if entry.contents == Contents::Temporary {
+        require_unused(work, &numbers).map_err(|e| e.at(name.pos.0))?;
+    }
     // If the statement dies after its commit, its successor knows the fate of the files.
     change(work, &entry, &mut |t| t.deletes_files = drop.and_files)?;
     work.files_going = Some((numbers, drop.and_files));
@@ -409,11 +443,11 @@ fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &Fi
 }
 
 fn require_empty(work: &mut Work<'_>, file: &FileEntry, temp: bool) -> Result<()> {
+    if temp {
+        return require_unused(work, &[file.file]);
+    }
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();
-    if temp {
-        return Ok(());
-    }
     // From here on no space of it is given out; the state is restored if the statement fails.
     cache.files().fence_writes(file.file);
     let (free, all) = parts.storage.heap.transactions().space().file_space(parts.p, file.file)?;

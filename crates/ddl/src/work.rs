@@ -509,7 +509,7 @@ impl<'a> Work<'a> {
         self.changed = false;
         let made = std::mem::take(&mut self.files_made);
         if !made.is_empty() {
-            crate::tablespace::drop_files(self, &made, true)?;
+            crate::tablespace::take_back_files(self, &made)?;
         }
         // A failed statement may have fenced files.
         let parts = self.host.parts();

@@ -82,6 +82,7 @@ impl Database {
                 (tablespace::SYSTEM, "SYSTEM".into(), 0),
                 (tablespace::USERS, "USERS".into(), 0),
                 (tablespace::TEMP, "TEMP".into(), 1),
+                (tablespace::UNDO, "UNDO".into(), 2),
             ],
             users_tablespace: tablespace::USERS,
             temporary_tablespace: tablespace::TEMP,
@@ -322,6 +323,37 @@ fn sessions_killed_while_making_segments_lose_no_space() {
     assert!(kills.killed > 5, "{kills:?}");
     let left = txns.rollback_dead(&p, 0).expect("nothing is left");
     assert_eq!((left, used_bytes(&database)), (0, before));
+}
+
+#[test]
+fn a_temporary_file_that_a_process_uses_is_not_dropped() {
+    let database = Database::new();
+    let mut s = database.session("SYS");
+    let user = testing::attach(database.all, "user");
+    let temp = database.heap.transactions().space().temp();
+    let files = database.cache.files();
+    s.ok("create temporary tablespace other tempfile 'other1.dbf' size 2m");
+    s.ok("alter tablespace other add tempfile 'other2.dbf' size 2m");
+    let control = files.control().expect("readable");
+    let other = control.tablespaces.iter().find(|t| t.name == "OTHER").expect("a tablespace").number;
+    let second = control.files.iter().find(|f| f.name.ends_with("other2.dbf")).expect("a file").file;
+    let mut extents = Vec::new();
+    while extents.iter().all(|e: &block::Extent| e.start.file() != second) {
+        extents.push(temp.take(&user, other).expect("an extent"));
+    }
+    s.fails("alter tablespace other drop tempfile 'other2.dbf'", 25152);
+    s.fails("alter database tempfile 'other2.dbf' drop", 25152);
+    s.fails("drop tablespace other including contents and datafiles", 25152);
+    assert!(!files.is_away(second), "nothing is left of the statements that failed");
+    let bytes = vec![7; BLOCK];
+    temp.write(&user, extents.last().expect("one").start, &bytes).expect("the owner still writes");
+    extents.drain(..).for_each(|extent| temp.give_back(user.number(), extent));
+    s.ok("alter tablespace other drop tempfile 'other2.dbf'");
+    assert!(!files.is_present(second));
+    let extent = temp.take(&user, other).expect("an extent of the other file");
+    s.fails("drop tablespace other including contents and datafiles", 25152);
+    temp.give_back(user.number(), extent);
+    s.ok("drop tablespace other including contents and datafiles");
 }
 
 fn number(n: i64) -> Value {

@@ -28,7 +28,12 @@ pub struct SpaceLayout {
 impl SpaceLayout {
     /// Reserves the areas for so many processes.
     pub fn reserve(sga: &mut SgaBuilder, processes: usize) -> SpaceLayout {
-        SpaceLayout { temp: TempLayout::reserve(sga, processes) }
+        SpaceLayout::reserve_with(sga, processes, temp::POOL)
+    }
+
+    /// Reserves the areas for so many processes, and words for so many stretches of 1,024 temporary extents.
+    pub fn reserve_with(sga: &mut SgaBuilder, processes: usize, stretches: usize) -> SpaceLayout {
+        SpaceLayout { temp: TempLayout::reserve(sga, processes, stretches) }
     }
 }
 

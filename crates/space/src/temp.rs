@@ -1,8 +1,8 @@
 //! Temporary space: extents of temporary files that a process has for itself.
 //!
 //! Every extent has the same number of blocks and a word in the SGA that names the process that has it; 0 is free. An
-//! extent is taken by one compare-and-swap and given back by one store, nothing of it is on disk, and after a start all
-//! are free. A process that dies leaves its words, and PMON's hook frees them.
+//! extent is taken by one compare-and-swap and given back by another, nothing of it is on disk, and after a start all are
+//! free. A process that dies leaves its words, and PMON's hook frees them.
 //!
 //! The words of 1,024 neighbouring extents make a *stretch*. A stretch of a file gets its words from a pool when an
 //! extent of it is first wanted, so that memory follows what is used and any number of temporary files may be there; a
@@ -11,6 +11,10 @@
 //!
 //! A process begins its search where it took its last extent, and its first search at a place of its own. So processes
 //! do not try for the same words, and one that gives an extent back and takes another has the same one again.
+//!
+//! A file is dropped only while no process has an extent of it. The statement keeps others from the file first and then
+//! looks at the words ([`TempSpace::is_used`]); a process takes an extent first and then looks at the state of the file.
+//! So one of the two sees the other, and gives way.
 //!
 //! What is written there makes no redo. Sorts and joins write past the cache. A segment of a temporary table lies in
 //! the cache like any other: a mark in the words of its extents says so, and its buffers are thrown away before another
@@ -23,7 +27,7 @@ use process::Process;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use types::{Facility, Ora, Rdba, Result};
 use wait::{Event, Stat};
 
@@ -36,7 +40,7 @@ const STRETCHES_OF_FILE: usize = (Rdba::MAX_BLOCK as usize + 1) / TEMP_EXTENT_BL
 /// File numbers, that of no file among them.
 const FILES: usize = Rdba::MAX_FILE as usize + 1;
 /// Stretches that have words at once: 1 TB of temporary space with blocks of 8 KB.
-const POOL: usize = 1024;
+pub(crate) const POOL: usize = 1024;
 /// Words of a cache line.
 const LINE: usize = 8;
 
@@ -63,12 +67,12 @@ pub(crate) struct TempLayout {
 }
 
 impl TempLayout {
-    /// Reserves the areas for so many processes, under one name.
-    pub fn reserve(sga: &mut SgaBuilder, processes: usize) -> TempLayout {
+    /// Reserves the areas for so many processes, and words for so many stretches, under one name.
+    pub fn reserve(sga: &mut SgaBuilder, processes: usize, stretches: usize) -> TempLayout {
         TempLayout {
             directory: sga.reserve("temporary extents", FILES * STRETCHES_OF_FILE),
-            claims: sga.reserve("temporary extents", POOL),
-            words: sga.reserve("temporary extents", POOL * STRETCH),
+            claims: sga.reserve("temporary extents", stretches),
+            words: sga.reserve("temporary extents", stretches * STRETCH),
             places: sga.reserve("temporary extents", processes * LINE),
         }
     }
@@ -164,7 +168,7 @@ impl TempSpace {
             word.load(Ordering::Relaxed) == 0
                 && word.compare_exchange(0, claim.word(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
         };
-        let place = (0..POOL).find(free)?;
+        let place = (0..self.claims.len()).find(free)?;
         os::crash::point("space-temp-claimed");
         let to = &self.directory[claim.place()];
         if to.compare_exchange(0, place as u32 + 1, Ordering::AcqRel, Ordering::Acquire).is_err() {
@@ -173,6 +177,29 @@ impl TempSpace {
             return self.find(file, stretch);
         }
         Some(self.words_at(place))
+    }
+
+    /// Whether extent number `n` of a file has a word, or may get one from the pool.
+    fn may_have_word(&self, file: u32, n: u32) -> bool {
+        self.find(file, n / STRETCH as u32).is_some() || self.claims.iter().any(|c| c.load(Ordering::Relaxed) == 0)
+    }
+
+    /// The incarnation of a file and the number of its extents; `None` when it is away.
+    fn usable(&self, file: u32) -> Result<Option<(u64, u32)>> {
+        let files = self.cache.files();
+        // A file that no process has used since the start gets its state with the first use.
+        let first_use = || files.blocks(file).ok().and_then(|_| files.usable_temporary(file));
+        let Some(incarnation) = files.usable_temporary(file).or_else(first_use) else { return Ok(None) };
+        match files.blocks(file) {
+            Ok(blocks) => Ok(Some((incarnation, self.extents_of(blocks)))),
+            Err(e) => {
+                if files.usable_temporary(file) == Some(incarnation) {
+                    Err(e)
+                } else {
+                    Ok(None)
+                }
+            }
+        }
     }
 
     /// The stretches that have words.
@@ -220,7 +247,7 @@ impl TempSpace {
     /// process has there: an extent with a buffer that stays pinned keeps its owner.
     fn give_back_discarded(&self, p: &Process, extent: Extent) {
         if self.cache.discard_range(p, extent.start, extent.blocks).is_ok() {
-            self.give_back(extent);
+            self.give_back(p.number(), extent);
         }
     }
 
@@ -234,8 +261,8 @@ impl TempSpace {
         let turn = files.iter().position(|file| *file == last).unwrap_or(p.number() as usize % files.len().max(1));
         files.rotate_left(turn);
         for file in files {
-            let all = self.extents_of(self.cache.files().blocks(file)?);
-            if let Some(extent) = self.take_from(p, file, 0..all, mark) {
+            let Some((incarnation, all)) = self.usable(file)? else { continue };
+            if let Some(extent) = self.take_from(p, (file, incarnation), 0..all, mark) {
                 return Ok(extent);
             }
         }
@@ -250,18 +277,24 @@ impl TempSpace {
         for f in files.iter().filter(|f| f.blocks_max > 0) {
             // Others may take all that a file has just grown by: it grows until there is some for this process or it
             // may not grow.
-            let (mut seen, mut now) = (0, self.cache.files().blocks(f.file)?);
-            loop {
-                let all = self.extents_of(now);
-                if let Some(extent) = self.take_from(p, f.file, seen..all, mark) {
+            let mut seen = 0;
+            while let Some((incarnation, all)) = self.usable(f.file)? {
+                if let Some(extent) = self.take_from(p, (f.file, incarnation), seen..all, mark) {
                     return Ok(extent);
                 }
+                let now = self.cache.files().blocks(f.file)?;
+                if self.extents_of(now) > all {
+                    // Another process has made it grow.
+                    seen = all;
+                    continue;
+                }
                 let more = now.saturating_add(f.step.max(8 * TEMP_EXTENT_BLOCKS)).min(f.blocks_max);
-                if more <= now {
+                // Blocks that would have no words are of no use.
+                if more <= now || !self.may_have_word(f.file, all) {
                     break;
                 }
                 match self.cache.files().extend(f.file, more) {
-                    Ok(()) => (seen, now) = (all, more.max(self.cache.files().blocks(f.file)?)),
+                    Ok(()) => seen = all,
                     Err(e) if e.is(1237) => {
                         full = full.because(e);
                         break;
@@ -280,8 +313,9 @@ impl TempSpace {
     }
 
     /// Takes a free extent of those with the numbers `among`, from the process's own place on, wrapping around.
-    fn take_from(&self, p: &Process, file: u32, among: Range<u32>, mark: u32) -> Option<Extent> {
+    fn take_from(&self, p: &Process, of: (u32, u64), among: Range<u32>, mark: u32) -> Option<Extent> {
         let (last, number) = self.place_of(p);
+        let (file, _) = of;
         let from = if last == file && among.contains(&number) {
             number
         } else {
@@ -289,56 +323,84 @@ impl TempSpace {
             let spread = u64::from(p.number().wrapping_mul(0x9E37_79B9));
             among.start + ((spread * among.len() as u64) >> 32) as u32
         };
-        let number = self.take_between(p, file, from..among.end, mark).or_else(|| {
+        let number = self.take_between(p, of, from..among.end, mark).or_else(|| {
             // From the beginning.
-            self.take_between(p, file, among.start..from, mark)
+            self.take_between(p, of, among.start..from, mark)
         })?;
         let word = u64::from(file) << 32 | u64::from(number + 1);
         self.places[(p.number() as usize - 1) * LINE].store(word, Ordering::Relaxed);
         Some(self.extent(file, number))
     }
 
-    fn take_between(&self, p: &Process, file: u32, among: Range<u32>, mark: u32) -> Option<u32> {
-        let me = p.number() | mark;
+    /// Takes a free extent of those with the numbers `among` of a file in an incarnation; `None` when it is away by now.
+    fn take_between(&self, p: &Process, of: (u32, u64), among: Range<u32>, mark: u32) -> Option<u32> {
+        let (me, (file, incarnation)) = (p.number() | mark, of);
         let mut number = among.start;
         while number < among.end {
             let (stretch, at) = (number / STRETCH as u32, number as usize % STRETCH);
             let end = among.end.min((stretch + 1) * STRETCH as u32);
-            let words = &self.find_or_claim(p, file, stretch)?[at..][..(end - number) as usize];
+            let Some(all) = self.find_or_claim(p, file, stretch) else {
+                // No words are left for this stretch; a later one may have some.
+                number = end;
+                continue;
+            };
+            let words = &all[at..][..(end - number) as usize];
             let take = |word: &AtomicU32| {
                 word.load(Ordering::Relaxed) == 0
                     && word.compare_exchange(0, me, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             };
             if let Some(found) = words.iter().position(take) {
-                return Some(number + found as u32);
+                os::crash::point("space-temp-taken");
+                // Pairs with the fence of `is_used`.
+                fence(Ordering::SeqCst);
+                let is_there = self.cache.files().usable_temporary(file) == Some(incarnation);
+                if is_there && self.find(file, stretch).is_some_and(|now| std::ptr::eq(now, all)) {
+                    return Some(number + found as u32);
+                }
+                let _ = words[found].compare_exchange(me, 0, Ordering::AcqRel, Ordering::Relaxed);
+                return None;
             }
             number = end;
         }
         None
     }
 
-    /// Gives an extent back.
-    pub fn give_back(&self, extent: Extent) {
+    /// Gives an extent of process number `owner` back. An extent that has another owner by now stays with that one.
+    pub fn give_back(&self, owner: u32, extent: Extent) {
         let number = self.extents_of(extent.start.block());
-        if let Some(words) = self.find(extent.start.file(), number / STRETCH as u32) {
-            words[number as usize % STRETCH].store(0, Ordering::Release);
-        }
+        let Some(words) = self.find(extent.start.file(), number / STRETCH as u32) else { return };
+        let word = &words[number as usize % STRETCH];
+        let free = |was: u32| word.compare_exchange(was, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        let _ = free(owner) || free(owner | IN_CACHE);
     }
 
-    /// The file is dropped: its words are free for another one. A process that still has extents of it gets ORA-01157
-    /// from the file.
+    /// Whether a process has an extent of the file. Once the file is fenced off, no further extent of it is taken, and
+    /// the answer `false` holds until the fence is lifted.
+    pub fn is_used(&self, file: u32) -> bool {
+        // Pairs with the fence of `take_between`: either the word is seen here, or its owner sees the state of the file.
+        fence(Ordering::SeqCst);
+        let stretches = (0..STRETCHES_OF_FILE as u32).filter_map(|stretch| self.find(file, stretch));
+        stretches.flatten().any(|word| word.load(Ordering::Relaxed) != 0)
+    }
+
+    /// The file is dropped, and no process has an extent of it: its words are free for another file.
     pub fn forget(&self, p: &Process, file: u32) {
         for stretch in 0..STRETCHES_OF_FILE as u32 {
             let place = self.directory[Claim { file, stretch, process: 0 }.place()].load(Ordering::Acquire) as usize;
             let Some(place) = place.checked_sub(1) else { continue };
-            self.words_at(place).iter().for_each(|word| word.store(0, Ordering::Relaxed));
             // The claim is this process's: should it die before the end, PMON frees what the directory does not lead to.
             let claim = Claim { file, stretch, process: p.number() };
             self.claims[place].store(claim.word(), Ordering::Release);
             self.directory[claim.place()].store(0, Ordering::Release);
             os::crash::point("space-temp-forgotten");
-            self.claims[place].store(0, Ordering::Release);
+            self.free_place(place);
         }
+    }
+
+    /// Frees a place that the directory does not lead to and that this process has claimed.
+    fn free_place(&self, place: usize) {
+        self.words_at(place).iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        self.claims[place].store(0, Ordering::Release);
     }
 
     /// How many places of the pool are taken, for tests.
@@ -368,11 +430,16 @@ impl TempSpace {
     pub(crate) fn clean_up(&self, p: &Process, dead: u32) {
         self.places[(dead as usize - 1) * LINE].store(0, Ordering::Relaxed);
         for (n, word) in self.claims.iter().enumerate() {
-            let Some(claim) = Claim::of(word.load(Ordering::Acquire)) else { continue };
+            let was = word.load(Ordering::Acquire);
+            let Some(claim) = Claim::of(was) else { continue };
             let leads_here = self.directory[claim.place()].load(Ordering::Acquire) == n as u32 + 1;
             if claim.process == dead && !leads_here {
-                // It died between claiming the place and making it known: nobody has used the words.
-                word.store(0, Ordering::Release);
+                // It died between claiming the place and making it known, or while it gave the place up. The exchange
+                // fails where another process forgets the file at the same time.
+                let mine = Claim { process: p.number(), ..claim };
+                if word.compare_exchange(was, mine.word(), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                    self.free_place(n);
+                }
             }
         }
         for (claim, words) in self.claimed() {
@@ -383,7 +450,9 @@ impl TempSpace {
                     if self.cache.discard_range(p, extent.start, extent.blocks).is_err() {
                         continue;
                     }
-                    word.store(dead, Ordering::Relaxed);
+                    if word.compare_exchange(dead | IN_CACHE, dead, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+                        continue;
+                    }
                 }
                 let _ = word.compare_exchange(dead, 0, Ordering::AcqRel, Ordering::Relaxed);
             }

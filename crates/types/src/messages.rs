@@ -1276,6 +1276,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 25137, "Data value out of range"),
     (Ora, 25139, "invalid option for CREATE TEMPORARY TABLESPACE"),
     (Ora, 25150, "ALTERING of extent parameters not permitted"),
+    (Ora, 25152, "TEMPFILE cannot be dropped at this time"),
     (Ora, 25153, "Temporary Tablespace is Empty"),
     (Ora, 25154, "column part of USING clause cannot have qualifier"),
     (Ora, 25155, "column used in NATURAL join cannot have qualifier"),

@@ -12,10 +12,22 @@ const CHUNKS: u32 = TEMP_EXTENT_BLOCKS / CHUNK_BLOCKS as u32;
 const _: () =
     assert!(CHUNKS < u32::BITS && (TEMP_EXTENT_BLOCKS as usize).is_multiple_of(CHUNK_BLOCKS), "a bit a chunk");
 
-/// The extents, with a bit for each chunk in use.
+/// An extent, the number of the process that took it, and a bit for each chunk in use.
+struct Taken {
+    extent: Extent,
+    owner: u32,
+    used: u32,
+}
+
+impl Taken {
+    fn give_back(&self, temp: &TempSpace) {
+        temp.give_back(self.owner, self.extent);
+    }
+}
+
 #[derive(Default)]
 struct Chunks {
-    extents: Vec<(Extent, u32)>,
+    extents: Vec<Taken>,
     /// Number of times that everything was freed: chunks of earlier rounds are void.
     round: u64,
 }
@@ -49,17 +61,17 @@ impl Pool {
         let mut chunks =
             self.chunks().lock().map_err(|_| Ora::internal("lock of the temporary extents is poisoned"))?;
         let extents = &mut chunks.extents;
-        let at = match extents.iter().position(|(_, used)| used.count_ones() < CHUNKS) {
+        let at = match extents.iter().position(|taken| taken.used.count_ones() < CHUNKS) {
             Some(at) => at,
             None => {
-                extents.push((temp.take(p, tablespace)?, 0));
+                extents.push(Taken { extent: temp.take(p, tablespace)?, owner: p.number(), used: 0 });
                 extents.len() - 1
             }
         };
-        let (extent, used) = &mut extents[at];
-        let chunk = used.trailing_ones();
-        *used |= 1 << chunk;
-        Ok(Rdba(extent.start.0 + chunk * CHUNK_BLOCKS as u32))
+        let taken = &mut extents[at];
+        let chunk = taken.used.trailing_ones();
+        taken.used |= 1 << chunk;
+        Ok(Rdba(taken.extent.start.0 + chunk * CHUNK_BLOCKS as u32))
     }
 
     /// Frees a chunk of a round, and its extent with the last chunk in use.
@@ -69,11 +81,11 @@ impl Pool {
             return;
         }
         let of = |e: &Extent| (e.start.0..e.start.0 + e.blocks).contains(&chunk.0);
-        let Some(at) = chunks.extents.iter().position(|(extent, _)| of(extent)) else { return };
-        let (extent, used) = &mut chunks.extents[at];
-        *used &= !(1 << ((chunk.0 - extent.start.0) / CHUNK_BLOCKS as u32));
-        if *used == 0 {
-            temp.give_back(*extent);
+        let Some(at) = chunks.extents.iter().position(|taken| of(&taken.extent)) else { return };
+        let taken = &mut chunks.extents[at];
+        taken.used &= !(1 << ((chunk.0 - taken.extent.start.0) / CHUNK_BLOCKS as u32));
+        if taken.used == 0 {
+            taken.give_back(temp);
             chunks.extents.swap_remove(at);
         }
     }
@@ -94,5 +106,5 @@ fn give_all_back(chunks: &Mutex<Chunks>, temp: &TempSpace) {
         return;
     }
     chunks.round += 1;
-    chunks.extents.drain(..).for_each(|(extent, _)| temp.give_back(extent));
+    chunks.extents.drain(..).for_each(|taken| taken.give_back(temp));
 }

@@ -146,6 +146,7 @@ pub const POINTS: &[&str] = &[
     "space-file-shrinking",
     "space-temp-claimed",
     "space-temp-forgotten",
+    "space-temp-taken",
     "tablespace-changed",
     "txn-commit-logged",
     "txn-committed",

@@ -48,13 +48,18 @@ pub fn tablespace(spec: &mut CreateDatabase, number: u32) -> &mut TablespaceSpec
 }
 
 pub fn database_of(spec: &CreateDatabase, design: ChainDesign, buffers: usize) -> Db {
+    database_with_stretches(spec, design, buffers, 1024)
+}
+
+/// A database with words for so many stretches of temporary extents.
+pub fn database_with_stretches(spec: &CreateDatabase, design: ChainDesign, buffers: usize, stretches: usize) -> Db {
     let directory = directory();
     let files = DataFiles::create(&directory, spec).unwrap();
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     config.design = design;
     config.working_sets = 1 + buffers % 2;
     let (all, (cache, space)) =
-        testing::instance(24, |b| (CacheLayout::reserve(b, &config), SpaceLayout::reserve(b, 24)));
+        testing::instance(24, |b| (CacheLayout::reserve(b, &config), SpaceLayout::reserve_with(b, 24, stretches)));
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
     Space::register_apply(&mut table);
