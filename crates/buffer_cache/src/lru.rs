@@ -24,7 +24,7 @@ use wait::Stat;
 const HOT_TOUCHES: u64 = 2;
 /// Buffers moved under one hold of the latch, as others wait.
 const MOVES_MAX: usize = 32;
-/// DBWR is asked whenever the write list has grown by this many.
+/// DBWn is asked whenever the write list has grown by this many, or by an eighth of the set if that is less.
 const WRITE_LIST_STEP: u64 = 32;
 /// Values of a header's `hot`: the list that the buffer is linked in.
 const COLD: u64 = 0;
@@ -176,7 +176,8 @@ impl BufferCache {
             return Candidate::Buffer(buffer);
         }
         let (mut at, mut hot, mut dirty, mut pinned, mut inspected) = (load(&set.coldest), 0, 0, 0, 0u64);
-        let (mut found, before) = (Candidate::None, load(&set.write_length) / WRITE_LIST_STEP);
+        let step = (load(&set.size) / 8).clamp(1, WRITE_LIST_STEP);
+        let (mut found, before) = (Candidate::None, load(&set.write_length) / step);
         while let Some(h) = self.link(at) {
             let buffer = at as usize - 1;
             let hotter = load(&h.hotter);
@@ -206,7 +207,7 @@ impl BufferCache {
                 break;
             }
         }
-        let grown = load(&set.write_length) / WRITE_LIST_STEP > before;
+        let grown = load(&set.write_length) / step > before;
         let (passed, taken) = match found {
             Candidate::Buffer(_) => (inspected - 1, 1),
             _ => (inspected, 0),
@@ -240,8 +241,9 @@ impl BufferCache {
         while let Some(h) = self.link(at).filter(|_| to.len() < end && steps > 0) {
             let (buffer, after) = (at as usize - 1, load(&h.colder));
             match h.state() {
-                state if state.is(DIRTY) => to.push(buffer),
+                // It cannot be written a second time before the write that is under way has ended.
                 state if state.is(WRITING) => {}
+                state if state.is(DIRTY) => to.push(buffer),
                 _ => self.move_to_cold(&s, set, buffer),
             }
             s.checkpoint();

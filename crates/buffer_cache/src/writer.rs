@@ -196,12 +196,18 @@ impl BufferCache {
 
     /// Without redo changes have no addresses, and the queues are in order of time: writes what they hold now.
     fn write_present(&self, p: &Process) -> Result<u64> {
-        let (present, mut written) = (self.queue_length(), 0);
-        while written < present && self.queue_length() > 0 {
-            let before = written;
-            written += self.write_window(p, Rba(u64::MAX), (present - written) as usize)?;
-            if written == before {
-                self.wait_for_write(p);
+        // By set: new changes of one set must not count for those that another set had.
+        let present: Vec<u64> = self.sets.iter().map(|set| load(&set.queue_length)).collect();
+        let mut written = 0;
+        for (n, mut left) in present.into_iter().enumerate() {
+            while left > 0 && load(&self.sets[n].queue_length) > 0 {
+                let mut list = Vec::new();
+                self.queue_head(p, n, Rba(u64::MAX), (left as usize).min(WINDOW_MAX), &mut list);
+                let done = self.write_in_order(p, &mut list)?;
+                (written, left) = (written + done, left.saturating_sub(done));
+                if done == 0 {
+                    self.wait_for_write(p);
+                }
             }
         }
         for area in self.areas {
@@ -217,6 +223,11 @@ impl BufferCache {
     fn write_window(&self, p: &Process, rba: Rba, max: usize) -> Result<u64> {
         let max = max.min(WINDOW_MAX);
         let mut list = self.collect(p, Share::ALL, max, &|n, max, list| self.queue_head(p, n, rba, max, list));
+        self.write_in_order(p, &mut list)
+    }
+
+    /// Writes these buffers in order of their addresses, as far as they can be written now; returns how many.
+    fn write_in_order(&self, p: &Process, list: &mut [usize]) -> Result<u64> {
         list.sort_by_cached_key(|b| self.headers[*b].block()); // once each: others give buffers to other blocks
         let mut written = 0;
         for chunk in list.chunks_mut(WRITES_MAX) {

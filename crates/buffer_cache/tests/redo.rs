@@ -9,7 +9,7 @@ mod common;
 mod sink;
 
 use block::{BlockKind, DataMut, Image, undo};
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign, ChangeGroup, GetKind, is_retry, op};
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign, ChangeGroup, GetKind, Share, is_retry, op};
 use common::*;
 use datafile::{CONTROL_FILE, DOUBLE_WRITE_FILE, DataFiles};
 use process::{Process, testing};
@@ -625,4 +625,30 @@ fn a_process_killed_at_any_step_leaves_a_whole_cache_and_its_changes_in_the_redo
         let killed = testing::kill_at_every_step(&p, testing::EVERY_STEP, fill, body, check);
         assert!(killed > 0 || *what == "a group that is given up" || *what == "reads", "{what}");
     }
+}
+
+#[test]
+fn the_write_list_is_written_although_its_first_buffers_are_being_written() {
+    let l = logged(48, 1 << 20);
+    let (p, at) = (testing::attach(l.db.all, "p"), loose_blocks(100));
+    let make = |at: &[Rdba]| {
+        for a in at {
+            l.db.cache.in_group(&p, &scn, &mut |g| make_block(g, *a, 1)).unwrap();
+        }
+    };
+    make(&at[..12]);
+    // Searches move all dirty buffers to the write list.
+    for a in &at[12..60] {
+        l.db.cache.read(&p, *a, GetKind::Consistent, &mut |v| v.u64(64)).unwrap();
+    }
+    assert_eq!(l.db.cache.write_list_length(), 12);
+    // A process dies with its copies of the first four, and they are changed again before anybody cleans up.
+    let dead = die_at(&l, "cache-copies-taken", |p| drop(l.db.cache.write_replaced(p, Share::ALL, 4)));
+    make(&at[..4]);
+    assert_eq!(l.db.cache.write_replaced(&p, Share::ALL, 4).unwrap(), 4);
+    assert_eq!(l.db.cache.write_replaced(&p, Share::ALL, 4).unwrap(), 4);
+    assert_eq!(l.db.cache.write_list_length(), 4);
+    l.db.all.cleanup(&p, dead).expect("a dead process");
+    assert_eq!(l.db.cache.write_replaced(&p, Share::ALL, 4).unwrap(), 4);
+    l.db.cache.assert_invariants().unwrap();
 }

@@ -7,6 +7,7 @@ use common::*;
 use datafile::DataFiles;
 use process::{Process, testing};
 use types::Rdba;
+use wait::Stat;
 
 /// A cache with these numbers of buffers and working sets.
 fn of_sets(buffers: usize, sets: usize, design: ChainDesign) -> Db {
@@ -186,4 +187,19 @@ fn a_large_cache_takes_no_memory_before_it_is_used() {
     }
     let worked = resident_kb(all.sga().base_address()) - looked - before;
     assert!((800..4096).contains(&worked), "{worked} KB for 100 blocks of 8 KB");
+}
+
+#[test]
+fn a_small_set_asks_for_writes_when_an_eighth_of_it_waits_for_them() {
+    let db = of_sets(32, 2, ChainDesign::Versioned);
+    let p = testing::attach(db.all, "t");
+    let at = loose_blocks(120);
+    make(&db, &p, &at[..8]);
+    for a in &at[8..] {
+        db.cache.read(&p, *a, GetKind::Consistent, &mut |v| v.u64(64)).unwrap();
+    }
+    assert_eq!(db.cache.write_list_length(), 8);
+    let requests = p.stats().get(Stat::DbwrMakeFreeRequests);
+    assert!((1..=4).contains(&requests), "{requests} requests for 8 buffers in sets of 16");
+    db.cache.assert_invariants().unwrap();
 }

@@ -208,13 +208,15 @@ fn working_sets(params: &InitParams, buffers: usize) -> usize {
 const SETS_BY_DEFAULT: usize = 64;
 const SET_BUFFERS: usize = 512;
 
-/// `db_writer_processes` unless it is given: one for eight processors. Never so many that there is no room for others.
+/// `db_writer_processes` unless it is given: one for eight processors, and no more than a quarter of what `processes`
+/// leaves. Never so many that there is no room for others.
 fn writers(params: &InitParams, processes: usize) -> usize {
+    let left = processes.saturating_sub(BACKGROUND_PROCESSES + 2);
     let wanted = match params.is_default(Param::DbWriterProcesses) {
-        true => (cpus(params) / 8).clamp(1, WRITERS_BY_DEFAULT),
+        true => (cpus(params) / 8).min(left / 4).clamp(1, WRITERS_BY_DEFAULT),
         false => params.number(Param::DbWriterProcesses) as usize,
     };
-    wanted.min(processes.saturating_sub(BACKGROUND_PROCESSES + 2)).clamp(1, crate::state::WRITERS_MAX)
+    wanted.min(left).clamp(1, crate::state::WRITERS_MAX)
 }
 
 /// The most DBWn processes unless a number is given.
@@ -321,8 +323,10 @@ mod tests {
     fn sets_and_writers_follow_from_processors_and_buffers() {
         let of = |pairs: &[&str]| derive(pairs).map(|(s, _)| (s.working_sets, s.db_writers)).unwrap();
         assert_eq!(of(&["cpu_count=16", "db_cache_size=1G"]), (16, 2));
-        assert_eq!(of(&["cpu_count=500", "db_cache_size=100G"]), (64, 36));
-        assert_eq!(of(&["cpu_count=500", "db_cache_size=100G", "processes=24"]), (64, 13));
+        assert_eq!(of(&["cpu_count=500", "db_cache_size=100G"]), (64, 34));
+        assert_eq!(of(&["cpu_count=500", "db_cache_size=100G", "processes=300"]), (64, 36));
+        assert_eq!(of(&["cpu_count=500", "db_cache_size=100G", "processes=24"]), (64, 3));
+        assert_eq!(of(&["cpu_count=500", "db_cache_size=100G", "processes=24", "db_writer_processes=20"]), (64, 13));
         assert_eq!(of(&["cpu_count=16", "db_cache_size=16M"]), (4, 2));
         assert_eq!(of(&["cpu_count=16", "db_block_buffers=64"]), (2, 2), "a set for each writer");
         assert_eq!(of(&["cpu_count=2", "db_cache_size=1G", "_db_block_lru_latches=64"]), (64, 1));
