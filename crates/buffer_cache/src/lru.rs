@@ -22,7 +22,7 @@ use wait::Stat;
 
 /// Touch count from which a buffer goes to the hot end instead of being replaced.
 const HOT_TOUCHES: u64 = 2;
-/// Buffers moved under one hold of the latch, as others wait.
+/// The most buffers moved under one hold of the latch, because other processes wait for it.
 const MOVES_MAX: usize = 32;
 /// DBWn is asked whenever the write list has grown by this many, or by an eighth of the set if that is less.
 const WRITE_LIST_STEP: u64 = 32;
@@ -197,7 +197,7 @@ impl BufferCache {
                 found = Candidate::Buffer(buffer);
                 break;
             }
-            s.checkpoint(); // the lists are whole after each move
+            s.checkpoint(); // the lists are consistent after each move
             if hot + dirty == MOVES_MAX {
                 found = Candidate::Again;
                 break;
@@ -227,8 +227,8 @@ impl BufferCache {
         if hot + dirty > 0 && matches!(found, Candidate::None) { Candidate::Again } else { found }
     }
 
-    /// Appends up to `max` dirty buffers of the write list of set `n`: those that were to be replaced first. What is
-    /// clean there goes back to the cold end.
+    /// Appends up to `max` dirty buffers of the write list of set `n`, in the order in which searches found them. Clean
+    /// ones go back to the cold end.
     ///
     /// Latches: `cache buffers lru chain`, taken and released.
     pub(crate) fn write_list_head(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
@@ -241,7 +241,7 @@ impl BufferCache {
         while let Some(h) = self.link(at).filter(|_| to.len() < end && steps > 0) {
             let (buffer, after) = (at as usize - 1, load(&h.colder));
             match h.state() {
-                // It cannot be written a second time before the write that is under way has ended.
+                // A second write cannot begin before the present one has ended.
                 state if state.is(WRITING) => {}
                 state if state.is(DIRTY) => to.push(buffer),
                 _ => self.move_to_cold(&s, set, buffer),
@@ -251,7 +251,7 @@ impl BufferCache {
         }
     }
 
-    /// Puts those of these buffers that are on a write list back at the cold end: they were written.
+    /// Moves the written buffers among these from the write list to the cold end.
     ///
     /// Latches: `cache buffers lru chain`, taken and released.
     pub(crate) fn give_back_written(&self, p: &Process, buffers: &[usize]) {

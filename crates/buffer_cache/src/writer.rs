@@ -194,9 +194,9 @@ impl BufferCache {
         Ok(written)
     }
 
-    /// Without redo changes have no addresses, and the queues are in order of time: writes what they hold now.
+    /// For a cache without redo: changes have no addresses, and the queues are in order of time. Writes their contents.
     fn write_present(&self, p: &Process) -> Result<u64> {
-        // By set: new changes of one set must not count for those that another set had.
+        // By set: new changes of one set must not count for earlier ones of another.
         let present: Vec<u64> = self.sets.iter().map(|set| load(&set.queue_length)).collect();
         let mut written = 0;
         for (n, mut left) in present.into_iter().enumerate() {
@@ -218,8 +218,8 @@ impl BufferCache {
         Ok(written)
     }
 
-    /// Writes up to `max` buffers from the heads of all queues, as far as they were changed before `rba`: so many at a
-    /// time that neighbouring blocks meet.
+    /// Writes up to `max` buffers with a change before `rba` from the heads of all queues: many at a time, so that
+    /// neighbouring blocks are written together.
     fn write_window(&self, p: &Process, rba: Rba, max: usize) -> Result<u64> {
         let max = max.min(WINDOW_MAX);
         let mut list = self.collect(p, Share::ALL, max, &|n, max, list| self.queue_head(p, n, rba, max, list));
@@ -228,7 +228,7 @@ impl BufferCache {
 
     /// Writes these buffers in order of their addresses, as far as they can be written now; returns how many.
     fn write_in_order(&self, p: &Process, list: &mut [usize]) -> Result<u64> {
-        list.sort_by_cached_key(|b| self.headers[*b].block()); // once each: others give buffers to other blocks
+        list.sort_by_cached_key(|b| self.headers[*b].block()); // read once each: a buffer may get another block
         let mut written = 0;
         for chunk in list.chunks_mut(WRITES_MAX) {
             written += self.write_list(p, chunk)? as u64;

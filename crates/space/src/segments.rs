@@ -363,7 +363,7 @@ impl Space {
         self.take_free(g, map, extent.start)?.ok_or_else(|| Ora::internal("a new extent has no free block"))
     }
 
-    /// Takes a free block of an extent that has one by its list; `None` when it has none any more.
+    /// Takes a free block of an extent whose class has one; `None` when it has none any more.
     fn allocate_from(&self, g: &mut ChangeGroup, extent: Extent, n: u32) -> Result<Option<(Rdba, Rdba)>> {
         let map = g.current(map_of(extent, n))?;
         if let Some(taken) = self.take_free(g, map, extent.start)? {
@@ -379,7 +379,7 @@ impl Space {
         Ok(Some((Rdba(start.0 + i), map.rdba())))
     }
 
-    /// Changes the state of a block in its space map, and what the extent's list says of the map.
+    /// Changes the state of a block in its space map, and the class of the map in the extent's list (S5).
     fn set_state(&self, g: &mut ChangeGroup, map: BlockRef, i: u32, state: BlockState) -> Result<()> {
         let before = MapView::new(g.block(map)).class();
         let mut data = le(&[i]);
@@ -388,10 +388,10 @@ impl Space {
         if MapView::new(g.block(map)).class() == before { Ok(()) } else { self.repeat_class(g, map).map(drop) }
     }
 
-    /// Makes the list of an extent say what its space map says, once no block with the `wanted` space was found there.
+    /// Corrects the class of an extent in its list after no block with the `wanted` space was found in its map.
     ///
     /// # Errors
-    /// ORA-01578 when the map counts blocks that it does not have: a search would return to it for ever.
+    /// ORA-01578 when the map counts blocks that it does not have: a search would return to it without end.
     fn note_without(&self, g: &mut ChangeGroup, map: BlockRef, wanted: RoomClass) -> Result<()> {
         let view = MapView::new(g.block(map));
         let found =
@@ -404,11 +404,11 @@ impl Space {
         Ok(())
     }
 
-    /// Makes the list of an extent say what its space map says, and a search begin with that list at the latest. True
-    /// when the list said something else.
+    /// Copies the class of a space map to the list of its extent, and makes searches begin with that list at the
+    /// latest. True when the class in the list was different.
     ///
-    /// The list is pinned when the header is looked at, and the header passes over a list only in a group that has
-    /// pinned both: so no list with room is passed over.
+    /// The list is pinned when the header is read, and the header advances past a list only in a group that has pinned
+    /// both, so no list with room is skipped (S6).
     fn repeat_class(&self, g: &mut ChangeGroup, map: BlockRef) -> Result<bool> {
         let view = MapView::new(g.block(map));
         let (class, n, list, segment) = (view.class(), view.extent(), view.list(), view.segment());
@@ -432,8 +432,8 @@ impl Space {
         Ok(true)
     }
 
-    /// Makes searches begin one list later when the list that they begin with has no extent with room, and is not the
-    /// last. True when it did so.
+    /// Makes searches begin one list later when their first list has no extent with room, and is not the last. True
+    /// when it did so.
     fn advance_room_list(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<bool> {
         let h = g.current(segment)?;
         let (list, _) = self.segment_view(g.block(h))?.room_list(segment);
@@ -539,7 +539,7 @@ impl Space {
         })
     }
 
-    /// A block with room of an extent that has one by its list; `None` when it has none any more.
+    /// A block with room of an extent whose class has one; `None` when it has none any more.
     #[allow(clippy::too_many_arguments)]
     fn room_in(
         &self,
@@ -1048,7 +1048,7 @@ fn extent_map<R>(v: BlockView, segment: Rdba, f: impl FnOnce(ExtentMapView) -> R
 /// Reads the block `at`, which lists extents of `segment`.
 ///
 /// # Errors
-/// ORA-08103 when it is something else by now.
+/// ORA-08103 when the block has other content now.
 fn list_of<R>(v: BlockView, at: Rdba, segment: Rdba, f: impl FnOnce(ExtentList) -> R) -> Result<R> {
     let is_its = match v.kind() {
         Some(BlockKind::SegmentHeader) => at == segment,
@@ -1057,18 +1057,20 @@ fn list_of<R>(v: BlockView, at: Rdba, segment: Rdba, f: impl FnOnce(ExtentList) 
     ExtentList::of(v).filter(|_| is_its).map(f).ok_or_else(|| Ora::new(8103))
 }
 
-/// The number of the first extent of a list, which is greater than that of the list before. So no search goes round.
+/// The number of the first extent of a list, which is greater than that of the previous list, so no search runs in a
+/// circle (S13).
 ///
 /// # Errors
-/// ORA-08103 when it is not.
+/// ORA-08103 when it is not greater.
 fn in_order(before: Option<u32>, first: u32) -> Result<u32> {
     if before.is_none_or(|before| before < first) { Ok(first) } else { Err(Ora::new(8103)) }
 }
 
-/// What was read of an extent map, its first extent and the next map, behind a list that begins with extent `before`.
+/// The data read from an extent map, its first extent and the next map. The map follows a list that begins with extent
+/// `before`.
 ///
 /// # Errors
-/// ORA-08103 when it is no extent map of the segment, or not behind that list.
+/// ORA-08103 when the block is no extent map of the segment, or does not follow that list.
 fn behind(before: u32, read: Option<(u32, Rdba)>) -> Result<(u32, Rdba)> {
     let (first, next) = read.ok_or_else(|| Ora::new(8103))?;
     Ok((in_order(Some(before), first)?, next))
@@ -1090,11 +1092,11 @@ fn map_start(map: Rdba, n: u32) -> Rdba {
     if n == 0 { Rdba(map.0 - 1) } else { map }
 }
 
-/// Blocks of a group that are left to its caller where space management could do without.
+/// Blocks of a group that are left to its caller where space management does not need them.
 const BLOCKS_SPARED: usize = 4;
 
-/// Blocks that a group must have left when [`Space::allocate`] moves the room list on: two for that, four for a new
-/// extent, and those that are spared.
+/// Blocks that a group must have left when [`Space::allocate`] advances the room list: two for that, four for a new
+/// extent, and [`BLOCKS_SPARED`].
 const BLOCKS_FOR_ADVANCE: usize = 2 + 4 + BLOCKS_SPARED;
 
 /// Bitmaps that are held at once while a file becomes smaller.

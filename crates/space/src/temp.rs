@@ -1,24 +1,25 @@
-//! Temporary space: extents of temporary files that a process has for itself.
+//! Temporary space: extents of temporary files for the exclusive use of one process.
 //!
-//! Every extent has the same number of blocks and a word in the SGA that names the process that has it; 0 is free. An
-//! extent is taken by one compare-and-swap and given back by another, nothing of it is on disk, and after a start all are
-//! free. A process that dies leaves its words, and PMON's hook frees them.
+//! Every extent has the same number of blocks and a word in the SGA with the number of its process; 0 is free. An
+//! extent is taken by one compare-and-swap and given back by another; nothing of it is on disk, and after a start all
+//! are free (S9). The words of a process that dies stay, and PMON's hook frees them.
 //!
-//! The words of 1,024 neighbouring extents make a *stretch*. A stretch of a file gets its words from a pool when an
-//! extent of it is first wanted, so that memory follows what is used and any number of temporary files may be there; a
-//! directory by file and stretch says where they are. Rejected: words for every extent that any file could ever have
-//! (128 MB), and a bitmap, which cannot say whose an extent is.
+//! The words of 1,024 neighbouring extents make a *stretch*. A stretch of a file gets its words from a pool when one of
+//! its extents is first requested, so that the memory follows the use and the number of temporary files is not limited;
+//! a directory by file and stretch has their places (S10). Rejected: words for every possible extent of every file (128
+//! MB); a bitmap, which cannot name the owner of an extent.
 //!
-//! A process begins its search where it took its last extent, and its first search at a place of its own. So processes
-//! do not try for the same words, and one that gives an extent back and takes another has the same one again.
+//! A process begins its search at its last extent, and its first search at a place derived from its number. So
+//! processes do not compete for the same words, and a process that gives an extent back and takes another gets the same
+//! one again.
 //!
-//! A file is dropped only while no process has an extent of it. The statement keeps others from the file first and then
-//! looks at the words ([`TempSpace::is_used`]); a process takes an extent first and then looks at the state of the file.
-//! So one of the two sees the other, and gives way.
+//! A file is dropped only while no process has an extent of it (S12). The statement first fences the file off and then
+//! reads the words ([`TempSpace::is_used`]); a process first takes an extent and then reads the state of the file. So
+//! at least one of the two sees the other, and gives way.
 //!
-//! What is written there makes no redo. Sorts and joins write past the cache. A segment of a temporary table lies in
-//! the cache like any other: a mark in the words of its extents says so, and its buffers are thrown away before another
-//! process gets the extent.
+//! Writes there make no redo. Sorts and joins write past the cache. A segment of a temporary table lies in the cache
+//! like any other: a mark in the words of its extents shows that, and its buffers are discarded before another process
+//! gets the extent (S11).
 
 use block::Extent;
 use buffer_cache::{BufferCache, ChangeGroup};
@@ -35,11 +36,11 @@ use wait::{Event, Stat};
 pub const TEMP_EXTENT_BLOCKS: u32 = 128;
 /// Extents of a stretch.
 const STRETCH: usize = 1024;
-/// Stretches that a file of the greatest size has.
+/// Stretches of a file of the largest size.
 const STRETCHES_OF_FILE: usize = (Rdba::MAX_BLOCK as usize + 1) / TEMP_EXTENT_BLOCKS as usize / STRETCH;
-/// File numbers, that of no file among them.
+/// File numbers, including 0, which is no file.
 const FILES: usize = Rdba::MAX_FILE as usize + 1;
-/// Stretches that have words at once: 1 TB of temporary space with blocks of 8 KB.
+/// The most stretches with words at a time: 1 TB of temporary space with blocks of 8 KB.
 pub(crate) const POOL: usize = 1024;
 /// Words of a cache line.
 const LINE: usize = 8;
@@ -47,7 +48,7 @@ const LINE: usize = 8;
 /// The mark of an extent whose blocks may be in the cache.
 const IN_CACHE: u32 = 1 << 31;
 
-/// Extents that a process has of temporary space: a row of `v$tempseg_usage`.
+/// The extents of temporary space of a process: a row of `v$tempseg_usage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TempUsage {
     /// Number of the process.
@@ -57,7 +58,7 @@ pub struct TempUsage {
     pub extents: u32,
 }
 
-/// Where the areas lie in the SGA.
+/// The places of the areas in the SGA.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TempLayout {
     directory: SgaSlice<AtomicU32>,
@@ -67,7 +68,7 @@ pub(crate) struct TempLayout {
 }
 
 impl TempLayout {
-    /// Reserves the areas for so many processes, and words for so many stretches, under one name.
+    /// Reserves the areas for `processes` processes, and words for `stretches` stretches, under one name.
     pub fn reserve(sga: &mut SgaBuilder, processes: usize, stretches: usize) -> TempLayout {
         TempLayout {
             directory: sga.reserve("temporary extents", FILES * STRETCHES_OF_FILE),
@@ -78,7 +79,7 @@ impl TempLayout {
     }
 }
 
-/// A stretch of a file as it is claimed: file, number in the file and process in one word, never 0.
+/// A claimed stretch of a file: file, number in the file and process in one word, never 0.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Claim {
     file: u32,
@@ -109,10 +110,10 @@ pub struct TempSpace {
     cache: Arc<BufferCache>,
     /// By file and stretch: the stretch's place in the pool, counted from 1; 0 while it has no words.
     directory: &'static [AtomicU32],
-    /// By place in the pool: which stretch it is for, 0 for none. It is written before the directory leads there.
+    /// By place in the pool: the stretch that has claimed it; 0 for none. Written before the directory leads there.
     claims: &'static [AtomicU64],
     words: &'static [AtomicU32],
-    /// By process, a line each: the extent that it took last, file above the extent's number and 1.
+    /// By process, a line each: the extent that it took last, the file above the extent's number and 1.
     places: &'static [AtomicU64],
 }
 
@@ -136,7 +137,7 @@ impl TempSpace {
         DataFiles::first_data_block_of(self.cache.block_size())
     }
 
-    /// Extents that a file of so many blocks has.
+    /// The number of extents of a file of `blocks` blocks.
     fn extents_of(&self, blocks: u32) -> u32 {
         blocks.saturating_sub(self.first_block()) / TEMP_EXTENT_BLOCKS
     }
@@ -152,12 +153,12 @@ impl TempSpace {
 
     /// The words of a stretch, if it has any.
     fn find(&self, file: u32, stretch: u32) -> Option<&'static [AtomicU32]> {
-        // Acquire: pairs with the exchange of the claimer, behind which all words are free.
+        // Acquire: pairs with the exchange of the claimer, after which all words are free.
         let place = self.directory.get(Claim { file, stretch, process: 0 }.place())?.load(Ordering::Acquire);
         Some(self.words_at(place.checked_sub(1)? as usize))
     }
 
-    /// The words of a stretch, from the pool when it has none; `None` when the pool is used up.
+    /// The words of a stretch, from the pool when it has none; `None` when the pool is exhausted.
     fn find_or_claim(&self, p: &Process, file: u32, stretch: u32) -> Option<&'static [AtomicU32]> {
         if let Some(words) = self.find(file, stretch) {
             return Some(words);
@@ -172,14 +173,14 @@ impl TempSpace {
         os::crash::point("space-temp-claimed");
         let to = &self.directory[claim.place()];
         if to.compare_exchange(0, place as u32 + 1, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // Another process was quicker.
+            // Another process has claimed the stretch first.
             self.claims[place].store(0, Ordering::Release);
             return self.find(file, stretch);
         }
         Some(self.words_at(place))
     }
 
-    /// Whether extent number `n` of a file has a word, or may get one from the pool.
+    /// Whether extent number `n` of a file has a word, or can get one from the pool.
     fn may_have_word(&self, file: u32, n: u32) -> bool {
         self.find(file, n / STRETCH as u32).is_some() || self.claims.iter().any(|c| c.load(Ordering::Relaxed) == 0)
     }
@@ -187,7 +188,7 @@ impl TempSpace {
     /// The incarnation of a file and the number of its extents; `None` when it is away.
     fn usable(&self, file: u32) -> Result<Option<(u64, u32)>> {
         let files = self.cache.files();
-        // A file that no process has used since the start gets its state with the first use.
+        // The first use after a start loads the state of a file.
         let first_use = || files.blocks(file).ok().and_then(|_| files.usable_temporary(file));
         let Some(incarnation) = files.usable_temporary(file).or_else(first_use) else { return Ok(None) };
         match files.blocks(file) {
@@ -212,16 +213,16 @@ impl TempSpace {
         self.claims.iter().enumerate().filter_map(known)
     }
 
-    /// Takes an extent of the tablespace for this process, or of any temporary one when there is no such; files grow.
+    /// Takes an extent of the tablespace for this process, or of any temporary one when it does not exist; files grow.
     ///
     /// # Errors
-    /// ORA-01652 when no file has room or can grow; the system's words are below it.
+    /// ORA-01652 when no file has room or can grow, with the system's error below it.
     pub fn take(&self, p: &Process, tablespace: u32) -> Result<Extent> {
         self.take_as(p, tablespace, 0)
     }
 
-    /// Takes an extent for a segment of this process, whose blocks go through the cache. It goes back when the group
-    /// comes to nothing.
+    /// Takes an extent for a segment of this process, whose blocks go through the cache. It is given back when the
+    /// group does not count.
     pub(crate) fn take_in(&self, g: &mut ChangeGroup, tablespace: u32) -> Result<Extent> {
         let extent = self.take_as(g.process(), tablespace, IN_CACHE)?;
         let temp = self.clone();
@@ -233,7 +234,7 @@ impl TempSpace {
         Ok(extent)
     }
 
-    /// Gives an extent of a segment of this process back once the group counts.
+    /// Gives an extent of a segment of this process back when the group counts.
     pub(crate) fn give_back_in(&self, g: &mut ChangeGroup, extent: Extent) {
         let temp = self.clone();
         g.at_end(move |p, counts| {
@@ -243,8 +244,8 @@ impl TempSpace {
         });
     }
 
-    /// Gives an extent back whose blocks may be in the cache. Their buffers must not be written over what another
-    /// process has there: an extent with a buffer that stays pinned keeps its owner.
+    /// Gives back an extent whose blocks may be in the cache. Their buffers must not overwrite blocks of the next
+    /// owner, so an extent with a buffer that stays pinned keeps its owner.
     fn give_back_discarded(&self, p: &Process, extent: Extent) {
         if self.cache.discard_range(p, extent.start, extent.blocks).is_ok() {
             self.give_back(p.number(), extent);
@@ -256,7 +257,7 @@ impl TempSpace {
         let named = known.iter().any(|(_, of)| *of == tablespace);
         let mut files: Vec<u32> =
             known.iter().filter(|(_, of)| !named || *of == tablespace).map(|(file, _)| *file).collect();
-        // The file of the last extent first; a process without one begins with a file of its own.
+        // The file of the last extent first; a process without one begins with a file derived from its number.
         let (last, _) = self.place_of(p);
         let turn = files.iter().position(|file| *file == last).unwrap_or(p.number() as usize % files.len().max(1));
         files.rotate_left(turn);
@@ -275,7 +276,7 @@ impl TempSpace {
         let name = files.first().and_then(|f| control.tablespace(f.tablespace)).map_or("TEMP", |t| t.name.as_str());
         let mut full = Ora::with(1652, &[&TEMP_EXTENT_BLOCKS, &name]);
         for f in files.iter().filter(|f| f.blocks_max > 0) {
-            // Others may take all that a file has just grown by: it grows until there is some for this process or it
+            // Other processes may take all new extents of a file, so it grows until this process gets one or the file
             // may not grow.
             let mut seen = 0;
             while let Some((incarnation, all)) = self.usable(f.file)? {
@@ -284,12 +285,12 @@ impl TempSpace {
                 }
                 let now = self.cache.files().blocks(f.file)?;
                 if self.extents_of(now) > all {
-                    // Another process has made it grow.
+                    // Another process has grown the file.
                     seen = all;
                     continue;
                 }
                 let more = now.saturating_add(f.step.max(8 * TEMP_EXTENT_BLOCKS)).min(f.blocks_max);
-                // Blocks that would have no words are of no use.
+                // Blocks without words would be useless.
                 if more <= now || !self.may_have_word(f.file, all) {
                     break;
                 }
@@ -306,20 +307,20 @@ impl TempSpace {
         Err(full)
     }
 
-    /// File and number of the extent that the process took last; (0, 0) when it has taken none.
+    /// File and number of the extent that the process took last; (0, 0) before its first.
     fn place_of(&self, p: &Process) -> (u32, u32) {
         let word = self.places[(p.number() as usize - 1) * LINE].load(Ordering::Relaxed);
         ((word >> 32) as u32, (word as u32).saturating_sub(1))
     }
 
-    /// Takes a free extent of those with the numbers `among`, from the process's own place on, wrapping around.
+    /// Takes a free extent with a number in `among`, from the process's own place on, wrapping around.
     fn take_from(&self, p: &Process, of: (u32, u64), among: Range<u32>, mark: u32) -> Option<Extent> {
         let (last, number) = self.place_of(p);
         let (file, _) = of;
         let from = if last == file && among.contains(&number) {
             number
         } else {
-            // The numbers of processes are neighbours; their places are not.
+            // Neighbouring process numbers give distant places.
             let spread = u64::from(p.number().wrapping_mul(0x9E37_79B9));
             among.start + ((spread * among.len() as u64) >> 32) as u32
         };
@@ -332,7 +333,7 @@ impl TempSpace {
         Some(self.extent(file, number))
     }
 
-    /// Takes a free extent of those with the numbers `among` of a file in an incarnation; `None` when it is away by now.
+    /// Takes a free extent with a number in `among` of a file in an incarnation; `None` when the file is away by now.
     fn take_between(&self, p: &Process, of: (u32, u64), among: Range<u32>, mark: u32) -> Option<u32> {
         let (me, (file, incarnation)) = (p.number() | mark, of);
         let mut number = among.start;
@@ -365,7 +366,7 @@ impl TempSpace {
         None
     }
 
-    /// Gives an extent of process number `owner` back. An extent that has another owner by now stays with that one.
+    /// Gives an extent of process number `owner` back. An extent with another owner by now is left alone.
     pub fn give_back(&self, owner: u32, extent: Extent) {
         let number = self.extents_of(extent.start.block());
         let Some(words) = self.find(extent.start.file(), number / STRETCH as u32) else { return };
@@ -375,20 +376,21 @@ impl TempSpace {
     }
 
     /// Whether a process has an extent of the file. Once the file is fenced off, no further extent of it is taken, and
-    /// the answer `false` holds until the fence is lifted.
+    /// the answer `false` stays valid until the fence is lifted.
     pub fn is_used(&self, file: u32) -> bool {
-        // Pairs with the fence of `take_between`: either the word is seen here, or its owner sees the state of the file.
+        // Pairs with the fence of `take_between`: this process sees the word, or its owner sees the state of the file.
         fence(Ordering::SeqCst);
         let stretches = (0..STRETCHES_OF_FILE as u32).filter_map(|stretch| self.find(file, stretch));
         stretches.flatten().any(|word| word.load(Ordering::Relaxed) != 0)
     }
 
-    /// The file is dropped, and no process has an extent of it: its words are free for another file.
+    /// Frees the words of a dropped file, of which no process has an extent, for another file.
     pub fn forget(&self, p: &Process, file: u32) {
         for stretch in 0..STRETCHES_OF_FILE as u32 {
             let place = self.directory[Claim { file, stretch, process: 0 }.place()].load(Ordering::Acquire) as usize;
             let Some(place) = place.checked_sub(1) else { continue };
-            // The claim is this process's: should it die before the end, PMON frees what the directory does not lead to.
+            // The claim has this process's number: if it dies before the end, PMON frees places that the directory does
+            // not lead to.
             let claim = Claim { file, stretch, process: p.number() };
             self.claims[place].store(claim.word(), Ordering::Release);
             self.directory[claim.place()].store(0, Ordering::Release);
@@ -397,18 +399,18 @@ impl TempSpace {
         }
     }
 
-    /// Frees a place that the directory does not lead to and that this process has claimed.
+    /// Frees a place that this process has claimed and that the directory does not lead to.
     fn free_place(&self, place: usize) {
         self.words_at(place).iter().for_each(|word| word.store(0, Ordering::Relaxed));
         self.claims[place].store(0, Ordering::Release);
     }
 
-    /// How many places of the pool are taken, for tests.
+    /// The number of claimed places of the pool, for tests.
     pub fn stretches(&self) -> usize {
         self.claims.iter().filter(|word| word.load(Ordering::Relaxed) != 0).count()
     }
 
-    /// How many extents each process has, by file.
+    /// The number of extents of each process, by file.
     pub fn usage(&self) -> Vec<TempUsage> {
         let mut rows: Vec<TempUsage> = Vec::new();
         for (claim, words) in self.claimed() {
@@ -426,7 +428,7 @@ impl TempSpace {
         rows
     }
 
-    /// Frees what process `dead` had; `p` does it. Done again, it changes nothing.
+    /// Frees the extents of process `dead`; `p` does it. Repeating it changes nothing.
     pub(crate) fn clean_up(&self, p: &Process, dead: u32) {
         self.places[(dead as usize - 1) * LINE].store(0, Ordering::Relaxed);
         for (n, word) in self.claims.iter().enumerate() {
@@ -434,8 +436,8 @@ impl TempSpace {
             let Some(claim) = Claim::of(was) else { continue };
             let leads_here = self.directory[claim.place()].load(Ordering::Acquire) == n as u32 + 1;
             if claim.process == dead && !leads_here {
-                // It died between claiming the place and making it known, or while it gave the place up. The exchange
-                // fails where another process forgets the file at the same time.
+                // The process died between claiming the place and publishing it, or while giving it up. The exchange
+                // fails when another process forgets the file at the same time.
                 let mine = Claim { process: p.number(), ..claim };
                 if word.compare_exchange(was, mine.word(), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                     self.free_place(n);
@@ -446,7 +448,7 @@ impl TempSpace {
             for (i, word) in words.iter().enumerate() {
                 if word.load(Ordering::Relaxed) == dead | IN_CACHE {
                     let extent = self.extent(claim.file, claim.stretch * STRETCH as u32 + i as u32);
-                    // An extent with a buffer that cannot be thrown away stays nobody's until the next start.
+                    // An extent with a buffer that cannot be discarded stays without an owner until the next start.
                     if self.cache.discard_range(p, extent.start, extent.blocks).is_err() {
                         continue;
                     }
@@ -491,7 +493,7 @@ impl TempSpace {
         self.cache.files().read_blocks(at, bytes)
     }
 
-    /// The error for temporary data that is not what was written.
+    /// The error for temporary data that differs from what was written.
     pub fn damaged(at: Rdba) -> Ora {
         Ora::with(1578, &[&at.file(), &at.block()]).because(Ora::from_text(
             Facility::Lwk,

@@ -73,7 +73,7 @@ fn the_words_of_a_dropped_file_serve_another_one() {
     let db = database_with(1, 40);
     let p = testing::attach(db.all, "t");
     let of = |file: u32| db.space.temp().usage().iter().filter(|u| u.file == file).map(|u| u.extents).sum::<u32>();
-    // More often than there are stretches.
+    // More turns than there are stretches.
     for _ in 0..1100 {
         let extent = take(&db, &p).unwrap();
         assert_eq!(of(extent.start.file()), 1);
@@ -96,7 +96,7 @@ fn processes_take_different_extents_and_come_back_to_their_own() {
     }
     let distinct: BTreeSet<Rdba> = firsts.iter().copied().collect();
     assert_eq!(distinct.len(), 12);
-    // Spread over the file: a search does not pass over what the others have.
+    // Spread over the file: a search does not walk past the extents of the other processes.
     let blocks: Vec<u32> = distinct.iter().map(|at| at.block()).collect();
     let gaps: Vec<u32> = blocks.windows(2).map(|w| (w[1] - w[0]) / space::TEMP_EXTENT_BLOCKS).collect();
     assert!(gaps.iter().filter(|gap| **gap > 1).count() >= 8, "{gaps:?}");
@@ -274,7 +274,7 @@ fn a_process_that_dies_at_any_step_leaves_no_words_behind() {
             let mine: Vec<block::Extent> = (0..10).map(|_| take(&db, &pmon).unwrap()).collect();
             mine.into_iter().for_each(|extent| db.space.temp().give_back(pmon.number(), extent));
             assert_eq!(db.space.temp().usage(), []);
-            // What the directory leads to is given back by the next process that drops the file.
+            // The next process that drops the file frees the places that the directory leads to.
             db.space.temp().forget(&pmon, 4);
             assert_eq!((db.space.temp().usage(), db.space.temp().stretches()), (vec![], 0));
         },
