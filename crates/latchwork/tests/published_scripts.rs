@@ -153,7 +153,7 @@ fn jobs_make_the_gets_of_their_generation() {
             "{generation}: {gets} gets, {expected} expected, {keys} keys, {passed} passed by"
         );
         let latches = said(&text, "latches");
-        assert!(latches[0] > 20 && latches[1..] == [0, 0, 0], "{generation}: {latches:?}");
+        assert!(latches[0] > 10 && latches[1..] == [0, 0, 0], "{generation}: {latches:?}");
     }
     let text = run(&[], &folder.join("s0-latch-sampling.sql"), &[]);
     assert!(text.contains("SAMPLE_ID") || text.contains("no rows selected"), "{text}");
