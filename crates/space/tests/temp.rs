@@ -231,7 +231,7 @@ fn killed_processes_keep_nothing() {
     assert_eq!(temporary, Contents::Temporary);
     testing::kill_children(&pmon, 3, Duration::from_millis(1200), 11, |p, seed| {
         let mut n = seed as u32;
-        let mut mine = Vec::new();
+        let (mut mine, mut segments) = (Vec::new(), Vec::new());
         loop {
             n = n.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             if n >> 31 == 0 && mine.len() < 20 {
@@ -243,9 +243,11 @@ fn killed_processes_keep_nothing() {
                 // A segment of a temporary table: its blocks are in the cache.
                 let segment =
                     db.space.create_segment(p, tablespace::TEMP, block::SegmentKind::Table, ObjectId(9), &scn);
-                let segment = segment.expect("a segment");
-                if n >> 30 == 0 {
-                    db.space.drop_segment(p, segment, &scn).expect("it is there");
+                segments.push(segment.expect("a segment"));
+                // A process that lives long must not fill the files with segments.
+                if n >> 30 == 0 || segments.len() > 15 {
+                    let last = segments.pop().expect("one was created");
+                    db.space.drop_segment(p, last, &scn).expect("it is there");
                 }
             }
         }
