@@ -1,5 +1,5 @@
--- One statement for all sessions: a loop that executes the cursor it holds, and a loop that parses it each time, with its
--- own text or with that of a statement which is marked hot.
+-- One statement for all sessions: a loop that executes the cursor it holds, and a loop that parses it each time, with
+-- its own text or with that of a statement which is marked hot.
 create or replace procedure execute_one(p_times in number) is
   l_one number;
 begin

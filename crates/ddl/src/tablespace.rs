@@ -239,8 +239,8 @@ fn require_unused(work: &mut Work<'_>, numbers: &[u32]) -> Result<()> {
     if is_used() { Err(Ora::new(25152)) } else { Ok(()) }
 }
 
-/// Removes files from the database and their blocks from the cache. No process has an extent of a temporary one. The commit of the removal is on disk first. Waits:
-/// `log file sync`.
+/// Removes files from the database and their blocks from the cache. No process has an extent of a temporary one. The
+/// commit of the removal is on disk first. Waits: `log file sync`.
 pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> Result<()> {
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();

@@ -1,12 +1,12 @@
-//! One instance with 1 to 1,000 sessions on the processors of this machine: throughput, memory, logons, and the effect of
-//! another session's DDL.
+//! One instance with 1 to 1,000 sessions on the processors of this machine: throughput, memory, logons, and the effect
+//! of another session's DDL.
 //!
 //!     cargo build --release && cargo bench -p lab --bench sessions
 //!         [-- --sessions 1,2,8,64,500,1000 --tables 10000 --seconds 4 --rounds 3 --param NAME=VALUE,NAME=VALUE]
 //!
 //! All sessions run the same PL/SQL loop at once: three look-ups by primary key in a shared table of 10,000 rows and,
-//! every tenth time, an update of a row of its own with a commit. A round takes every number of sessions once; the table
-//! gives medians of the rounds. The percentages are of the largest throughput of the table.
+//! every tenth time, an update of a row of its own with a commit. A round takes every number of sessions once; the
+//! table gives medians of the rounds. The percentages are of the largest throughput of the table.
 //!
 //! Before the loops the dictionary gets `--tables` tables. Private memory is that of a session's server process without
 //! the SGA. The last line compares the throughput of eight sessions alone and beside a session that creates and drops
@@ -98,8 +98,8 @@ fn sample(instance: &Ephemeral, sessions: usize, seconds: f64) -> Sample {
     Sample { throughput, connect_ms, private_kb: median(&mut memory) }
 }
 
-/// The throughput of eight sessions beside a session that creates and drops tables, by that of the eight alone: the median
-/// of pairs, each in the order ABBA.
+/// The throughput of eight sessions beside a session that creates and drops tables, by that of the eight alone: the
+/// median of pairs, each in the order ABBA.
 fn beside_ddl(instance: &Ephemeral, seconds: f64, pairs: usize) -> (f64, f64) {
     let mut all: Vec<Client> = (0..8).map(|_| connect(instance)).collect();
     let (mut ratios, mut statements, mut time) = (Vec::new(), 0.0, 0.0);

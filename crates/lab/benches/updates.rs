@@ -1,19 +1,19 @@
-//! Latchwork and PostgreSQL on SLOB's mixes of readers and updates in the same run: rows that lie one a block, each commit
-//! durable on the same disk.
+//! Latchwork and PostgreSQL on SLOB's mixes of readers and updates in the same run: rows that lie one a block, each
+//! commit durable on the same disk.
 //!
 //!     cargo build --release && cargo bench -p lab --features peers --bench updates
 //!         [-- --percent 0,10,25 --sessions 4 --rows 10000 --seconds 10 --rounds 3 --dir DIR]
 //!
-//! Each session has a table of its own: a number and 19 texts of 128 characters a row, one row a block, in random order,
-//! with an index of the number. An execution chooses 63 neighbouring numbers. It either counts their rows or changes two
-//! texts of each, and a change is committed and waits for its sync. The loop runs in the engine's own language: PL/SQL
-//! with `COMMIT WRITE WAIT`, PL/pgSQL with `synchronous_commit` on. Both keep 1 GB of buffers, so all blocks are cached;
-//! PostgreSQL has `max_wal_size` 4 GB, Latchwork the logs of a lasting database as they come.
+//! Each session has a table of its own: a number and 19 texts of 128 characters a row, one row a block, in random
+//! order, with an index of the number. An execution chooses 63 neighbouring numbers. It either counts their rows or
+//! changes two texts of each, and a change is committed and waits for its sync. The loop runs in the engine's own
+//! language: PL/SQL with `COMMIT WRITE WAIT`, PL/pgSQL with `synchronous_commit` on. Both keep 1 GB of buffers, so all
+//! blocks are cached; PostgreSQL has `max_wal_size` 4 GB, Latchwork the logs of a lasting database as they come.
 //!
-//! Rounds are interleaved: every engine runs one mix before any engine runs the next. Printed are medians of executions a
-//! second by the clock, bytes of redo (or WAL) a changed row and a second, and the ratio of the executions. A run whose
-//! rounds are short has its first checkpoint in it, after which PostgreSQL logs whole pages; `--seconds 60` shows the
-//! steady state.
+//! Rounds are interleaved: every engine runs one mix before any engine runs the next. Printed are medians of executions
+//! a second by the clock, bytes of redo (or WAL) a changed row and a second, and the ratio of the executions. A run
+//! whose rounds are short has its first checkpoint in it, after which PostgreSQL logs whole pages; `--seconds 60` shows
+//! the steady state.
 
 #[path = "peer.rs"]
 mod peer;

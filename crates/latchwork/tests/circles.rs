@@ -149,7 +149,8 @@ fn paths_in(tokens: TokenStream, module: &mut Module) {
                     }
                     at += 3;
                 }
-                // Alone, a word of small letters is a variable or a macro, unless it is called; and `crate` is a visibility.
+                // Alone, a word of small letters is a variable or a macro, unless it is called; and `crate` is a
+                // visibility.
                 let is_called = || matches!(tokens.get(at + 1), Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Parenthesis);
                 let is_word = path.len() > 1 || path[0].starts_with(char::is_uppercase) || is_called();
                 if (!after_dot || after_range) && is_word && path[0] != "pub" {

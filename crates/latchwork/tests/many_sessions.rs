@@ -1,9 +1,10 @@
-//! One instance with 500 sessions, 10,000 tables and 64 working sets of the buffer cache, while server processes are killed.
+//! One instance with 500 sessions, 10,000 tables and 64 working sets of the buffer cache, while server processes are
+//! killed.
 //!
 //! All sessions work at once. They move amounts between shared accounts, read cached results of many blocks, look into
 //! tables that they have not used before, lock a table in share mode, and some create and drop tables of their own. The
-//! buffer cache and the result cache are too small for their blocks. A killer ends one server process in twenty. The sum
-//! of the accounts must balance, every acknowledged transaction must be there, and nothing may stay locked.
+//! buffer cache and the result cache are too small for their blocks. A killer ends one server process in twenty. The
+//! sum of the accounts must balance, every acknowledged transaction must be there, and nothing may stay locked.
 //!
 //! `LATCHWORK_SEED` chooses another run. `LATCHWORK_SESSIONS=n` and `LATCHWORK_TABLES=n` change its size,
 //! `LATCHWORK_TURNS=n` the length of each session's work.

@@ -2,8 +2,8 @@
 //!
 //! Sessions that execute one cursor all day would otherwise write the same lines at the end of each call. A process has
 //! [`ENTRIES`] entries, which no other process writes; an entry holds the figures of one child. A process that needs an
-//! entry for another child adds the oldest one to the child's shared figures and uses it again. Views add the entries of
-//! all processes to what the children have.
+//! entry for another child adds the oldest one to the child's shared figures and uses it again. Views add the entries
+//! of all processes to what the children have.
 //!
 //! | step of a replacement | version | what a reader of all ledgers sees |
 //! |---|---|---|
@@ -151,8 +151,8 @@ impl LibraryCache {
         })
     }
 
-    /// Runs `read`, which reads figures of children, with what the ledgers have by number and life of the child. Runs it
-    /// again when figures went from a ledger to a child meanwhile; while that never ends, the last reading counts.
+    /// Runs `read`, which reads figures of children, with what the ledgers have by number and life of the child. Runs
+    /// it again when figures went from a ledger to a child meanwhile; while that never ends, the last reading counts.
     pub(crate) fn with_ledgers<R>(&self, mut read: impl FnMut(&HashMap<(usize, u64), Pending>) -> R) -> R {
         let mut tries = 0;
         loop {

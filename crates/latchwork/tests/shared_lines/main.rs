@@ -2,13 +2,13 @@
 //!
 //! The instance and its sessions are in this process. Two sessions run the same operation on rows of their own, one
 //! after the other, while `tracer` notes every instruction that touches the SGA. A line is shared when one of the two
-//! writes it and the other one reads or writes it. A line of which only one of them knows (its statistics, its micro-undo
-//! log, its row) may stay in the cache of one processor and costs the others nothing. Each session is traced three times in
-//! a row, and a line counts as written when each of the three runs writes it: the touch of a buffer and the time of a
-//! cursor's last use are written once in some seconds by design.
+//! writes it and the other one reads or writes it. A line of which only one of them knows (its statistics, its
+//! micro-undo log, its row) may stay in the cache of one processor and costs the others nothing. Each session is traced
+//! three times in a row, and a line counts as written when each of the three runs writes it: the touch of a buffer and
+//! the time of a cursor's last use are written once in some seconds by design.
 //!
-//! Not counted is the heap of this process, `process memory`: in an instance each session's server process has a line of
-//! its own there, but the sessions of this test are in one process.
+//! Not counted is the heap of this process, `process memory`: in an instance each session's server process has a line
+//! of its own there, but the sessions of this test are in one process.
 //!
 //! The rule of the design: in the generation `latchwork` no read path writes a shared line; a commit writes a bounded
 //! number. `docs/PERFORMANCE.md` has the table, which `LATCHWORK_PRINT=1 cargo test -p latchwork --test shared_lines --

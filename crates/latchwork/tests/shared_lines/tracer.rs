@@ -1,5 +1,6 @@
-//! Notes every access of this thread to a range of memory: the range is protected, so each access is a fault; the handler
-//! notes it, opens the page, and lets the processor execute one instruction, after which the page is closed again.
+//! Notes every access of this thread to a range of memory: the range is protected, so each access is a fault; the
+//! handler notes it, opens the page, and lets the processor execute one instruction, after which the page is closed
+//! again.
 //!
 //! An instruction that touches two lines of one page is noted with the first one. The kernel's own accesses (a system
 //! call that reads or writes the range) are no faults: they fail with EFAULT where the page is closed for them.

@@ -92,8 +92,8 @@ pub enum Request {
     Logoff {
         commit: bool,
     },
-    /// Breaks call number `call` of session `sid`, counted from 1 after the logon, if `key` is that of its `Welcome` and
-    /// the call still runs.
+    /// Breaks call number `call` of session `sid`, counted from 1 after the logon, if `key` is that of its `Welcome`
+    /// and the call still runs.
     Cancel {
         sid: u32,
         serial: u32,
