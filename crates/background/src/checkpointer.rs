@@ -7,7 +7,7 @@ use std::time::Duration;
 use types::Result;
 use wait::Event;
 
-/// How long CKPT sleeps unless it is posted.
+/// Longest sleep of CKPT; a post ends it.
 const SLEEP: Duration = Duration::from_secs(3);
 
 /// The time after which CKPT tries a failed action again.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use types::Result;
 use wait::Event;
 
-/// How long LGWR sleeps unless it is posted.
+/// Longest sleep of LGWR; a post ends it.
 const SLEEP: Duration = Duration::from_secs(3);
 
 /// The time after which LGWR tries again to open the next log.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use types::Result;
 use wait::Event;
 
-/// How long PMON sleeps unless it is posted.
+/// Longest sleep of PMON; a post ends it.
 const SLEEP: Duration = Duration::from_secs(3);
 
 /// The time for which the process of a killed session may stay stopped by a signal.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use types::Result;
 use wait::Event;
 
-/// How long SMON sleeps unless it is posted.
+/// Longest sleep of SMON; a post ends it.
 const SLEEP: Duration = Duration::from_secs(3);
 
 /// Runs SMON until it is asked to end. `log` writes to the alert log.

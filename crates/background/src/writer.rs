@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use types::Result;
 use wait::Event;
 
-/// How long DBWn sleeps unless it is posted.
+/// Longest sleep of DBWn; a post ends it.
 const SLEEP: Duration = Duration::from_secs(3);
 
 /// Runs writer `n` until it is asked to end; writer 0 then writes every dirty block (invariant 6).

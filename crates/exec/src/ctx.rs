@@ -277,7 +277,7 @@ impl ExecCtx<'_> {
     }
 }
 
-/// What `exec` needs from the crates above. Names come in upper case unless they were quoted.
+/// The services that `exec` needs from the crates above. Names come in upper case unless they were quoted.
 pub trait Host {
     /// The dictionary epoch: one relaxed load. It changes whenever anything in the dictionary does.
     fn epoch(&self) -> u64;

@@ -132,7 +132,7 @@ fn a_process_killed_while_it_makes_a_segment_leaves_that_or_none() {
         let now = segments(&db);
         assert!(now >= known.get(), "no segment is lost");
         known.set(now);
-        // What is known in memory is what a start counts.
+        // The count in memory agrees with the count of a start.
         db.cache.flush(&pmon).unwrap();
         let next = over(db.directory.clone(), DataFiles::open(&db.directory).unwrap().0, &Shape::default());
         let q = next.attach();

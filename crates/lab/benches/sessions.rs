@@ -76,7 +76,7 @@ fn throughput(sessions: &mut [Client], seconds: f64) -> f64 {
     sum.into_inner().expect("no panic") / took
 }
 
-/// What one round found with a number of sessions.
+/// The figures of one round with a number of sessions.
 struct Sample {
     throughput: f64,
     connect_ms: f64,

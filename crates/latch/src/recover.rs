@@ -14,7 +14,7 @@ use crate::mutex::Mutex;
 use crate::word::{EXCLUSIVE, LOW, MUTEX_BLOCKING};
 use crate::{Latch, Versioned};
 
-/// What was done for one dead process.
+/// The work done for one dead process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// Latches and mutexes freed.

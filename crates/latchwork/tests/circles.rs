@@ -259,7 +259,7 @@ impl Source {
         }
     }
 
-    /// Which files each file imports, and by what names.
+    /// By file, the files that it imports, with the imported names.
     fn graph(&self) -> Vec<BTreeMap<usize, BTreeSet<String>>> {
         let mut graph = vec![BTreeMap::<usize, BTreeSet<String>>::new(); self.files.len()];
         for (at, module) in &self.modules {

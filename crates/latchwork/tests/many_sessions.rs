@@ -190,7 +190,7 @@ fn five_hundred_sessions_ten_thousand_tables_and_sixty_four_working_sets() {
             .collect();
     });
 
-    // What a session keeps depends on what it uses, whatever the number of tables and sessions.
+    // The memory of a session does not grow with the number of tables or sessions.
     let memory = "select max(p.pga_alloc_mem) from v$process p, v$session s where s.paddr = p.addr and s.type = 'USER' \
                   and s.sid <> sys_context('userenv', 'sid')";
     let most = figure(&mut dba, memory);

@@ -166,7 +166,7 @@ fn properties_say_what_the_database_does() {
         let effective = rows(&mut admin, sql).remove(0).remove(0);
         assert_eq!(value(&mut admin, name), effective, "{name}");
     }
-    // What a session begins with is what the database has.
+    // A new session has the parameters of the database.
     let differ = "select count(*) from nls_database_parameters d, nls_session_parameters s \
                   where s.parameter = d.parameter and s.value <> d.value";
     assert_eq!(numbers(&mut admin, differ), [0]);
@@ -271,7 +271,7 @@ fn jobs_without_end_are_killed_and_snapshots_say_what_they_did() {
     run(&mut admin, "begin dbms_workload_repository.create_snapshot; end;");
     assert_eq!(numbers(&mut admin, "select dbms_workload_repository.create_snapshot('TYPICAL') from dual"), [3]);
     assert_eq!(numbers(&mut admin, "select snap_id from dba_hist_snapshot order by snap_id"), [1, 2, 3]);
-    // What the statement did is in the second snapshot's row, and every execution made a get for each property.
+    // The second snapshot has the statement's work, and every execution made a get for each property.
     let gets = "select r.gets - r.usage * q.executions_total, q.executions_total - q.executions_delta, r.usage \
                 from dba_hist_sqlstat q, dba_hist_rowcache_summary r, dba_hist_sqltext t \
                 where q.snap_id = 2 and r.snap_id = 2 and r.parameter = 'dc_props' and t.sql_id = q.sql_id \

@@ -47,7 +47,7 @@ pub enum Sharing {
     Aware = 2,
 }
 
-/// What a load knows about the bind values that a cursor was planned for.
+/// The bind values that a cursor was planned for, as a load describes them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Adaptive<'a> {
     pub sharing: Sharing,

@@ -447,7 +447,7 @@ impl Child {
         self.plan_hash.load(Ordering::Relaxed) as u32
     }
 
-    /// What [`Self::fill`] wrote; `None` while it is being written.
+    /// The part that [`Self::fill`] wrote; `None` while it is being written.
     pub(crate) fn loaded(&self) -> Option<Loaded> {
         let before = self.edition.load(Ordering::Acquire);
         let lengths = self.lengths.load(Ordering::Relaxed);

@@ -3,7 +3,7 @@
 //! Sessions that execute one cursor all day would otherwise write the same lines at the end of each call. A process has
 //! [`ENTRIES`] entries, which no other process writes; an entry holds the figures of one child. A process that needs an
 //! entry for another child adds the oldest one to the child's shared figures and uses it again. Views add the entries
-//! of all processes to what the children have.
+//! of all processes to the figures of the children.
 //!
 //! | step of a replacement | version | what a reader of all ledgers sees |
 //! |---|---|---|
@@ -26,7 +26,7 @@ pub(crate) const ENTRIES: usize = 8;
 /// Seconds that the time of the last use of a shared cursor may be old, for the choice of what is replaced.
 const ACTIVE_STEP_S: u64 = 4;
 
-/// How often a reader tries again while entries are being replaced.
+/// Attempts of a reader while entries are being replaced.
 const TRIES: u32 = 16;
 
 /// The figures of one child, counted by one process, that are not part of the child's own yet.
@@ -42,7 +42,7 @@ pub struct Entry {
     figures: [AtomicU64; Delta::WORDS],
 }
 
-/// What the ledgers have for a child.
+/// The figures of a child in all ledgers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Pending {
     pub(crate) figures: Delta,
@@ -151,7 +151,7 @@ impl LibraryCache {
         })
     }
 
-    /// Runs `read`, which reads figures of children, with what the ledgers have by number and life of the child. Runs
+    /// Runs `read`, which reads figures of children, with the figures of the ledgers by number and life of the child. Runs
     /// it again when figures went from a ledger to a child meanwhile; while that never ends, the last reading counts.
     pub(crate) fn with_ledgers<R>(&self, mut read: impl FnMut(&HashMap<(usize, u64), Pending>) -> R) -> R {
         let mut tries = 0;

@@ -139,7 +139,7 @@ pub fn barrier_in_all() -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0) == 0 }
 }
 
-/// What `getrusage` says about the calling process.
+/// The figures of `getrusage` for the calling process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Microseconds in user mode.

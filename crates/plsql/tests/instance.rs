@@ -347,7 +347,7 @@ fn cached_functions_depend_on_what_the_functions_they_call_read() {
     s.store("function dynamic_f(p number) return number result_cache is k number; begin dbms_output.put_line('run'); execute immediate 'select count(*) from t where n <= :1' into k using p; return k; end;");
     let twice = |f: &str| format!("begin dbms_output.put_line({f}(3)); dbms_output.put_line({f}(3)); end;");
     assert_eq!(s.run(&twice("outer_f")), "run\n3\n3");
-    // What dynamic SQL reads is unknown, so nothing is cached.
+    // The tables that dynamic SQL reads are unknown, so nothing is cached.
     assert_eq!(s.run(&twice("dynamic_f")), "run\n3\nrun\n3");
     s.run("begin delete from t where n = 1; commit; end;");
     assert_eq!(s.run(&twice("outer_f")), "run\n2\n2");

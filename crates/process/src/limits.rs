@@ -1,4 +1,4 @@
-//! What a session may use: the limits of its user's profile on processor time and logical reads.
+//! The limits of its user's profile on processor time and logical reads.
 //!
 //! A session with such limits has a bit set in its word of requests, so [`Process::check_cancel`] checks the limits
 //! where it checks for a request to stop. A session without limits pays nothing. The used amounts are the statistics of

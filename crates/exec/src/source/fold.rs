@@ -29,7 +29,7 @@ struct Test {
     word: u64,
 }
 
-/// What an aggregate does with a row that passed.
+/// The step of an aggregate for each row that passed the filters.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     /// COUNT(*)

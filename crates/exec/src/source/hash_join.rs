@@ -88,7 +88,7 @@ impl How {
     }
 }
 
-/// What the join does next.
+/// The next step of the join.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     /// Nothing has been read.

@@ -2,7 +2,7 @@
 //!
 //! The instance and its sessions are in this process. Two sessions run the same operation on rows of their own, one
 //! after the other, while `tracer` notes every instruction that touches the SGA. A line is shared when one of the two
-//! writes it and the other one reads or writes it. A line of which only one of them knows (its statistics, its
+//! writes it and the other one reads or writes it. A line that only one of them uses (its statistics, its
 //! micro-undo log, its row) may stay in the cache of one processor and costs the others nothing. Each session is traced
 //! three times in a row, and a line counts as written when each of the three runs writes it: the touch of a buffer and
 //! the time of a cursor's last use are written once in some seconds by design.
@@ -24,7 +24,7 @@ use session::Session;
 use std::collections::{BTreeMap, BTreeSet};
 use tracer::{Access, Tracer};
 
-/// What an operation may do to shared lines in the generation `latchwork`.
+/// The writes to shared lines that an operation may make in the generation `latchwork`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Writes none.

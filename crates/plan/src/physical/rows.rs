@@ -19,7 +19,7 @@ pub struct Peeks<'c> {
     pub found: RefCell<Vec<BindPredicate>>,
 }
 
-/// What the planner knows about values.
+/// The sizes of values, as the planner estimates them.
 #[derive(Default)]
 pub struct Sizes {
     /// The item and the column of a register.

@@ -1,4 +1,4 @@
-//! What drivers need from a statement's text alone: its kind and the positions of its bind variables.
+//! The kind of a statement and the positions of its bind variables, for drivers that have the text alone.
 
 use super::expr::bind_name;
 use crate::lexer::{TokenKind, lex};
