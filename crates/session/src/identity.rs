@@ -1,21 +1,22 @@
-//! The identity in force, with its names and privileges. It is decided here only.
+//! The identity in force: its names and privileges are decided only here (invariant 8).
 //!
-//! A session has a login and a stack of effective identities over it. What runs takes one of them:
+//! A session has a login and a stack of effective identities above it:
 //!
-//! | what runs | user | roles | schema | SYSDBA |
+//! | running code | user | roles | schema | SYSDBA |
 //! |---|---|---|---|---|
-//! | statements and anonymous blocks of the client | login | enabled ones | CURRENT_SCHEMA | login's |
-//! | a unit of definer's rights, a job's text aside | owner | none | owner's | no, but a unit of SYS has SYS's power |
-//! | a unit of invoker's rights | caller | caller's | caller's | caller's |
-//! | an object of a view, a function in it | owner | none | owner's | as a unit of definer's rights |
-//! | a function of another's invoker's rights in an expression of a table | its own owner | none | its own owner's | no |
-//! | a unit or view that is compiled | owner | none | owner's | as a unit of definer's rights |
-//! | a job, its interval | its owner, as a login | default ones | that of its submission | no, SYS's jobs aside |
-//! | a statement of the instance's own ([`instance::Text`]) | SYS | none | SYS | yes |
+//! | statements and anonymous blocks of the client | login | the enabled ones | CURRENT_SCHEMA | login's |
+//! | a definer's rights unit | owner | none | owner's | only a unit of SYS |
+//! | an invoker's rights unit | caller | caller's | caller's | caller's |
+//! | the text of a view, and its functions | owner | none | owner's | only a view of SYS |
+//! | an invoker's rights function in a BEQUEATH CURRENT_USER view | caller | caller's | caller's | caller's |
+//! | another user's invoker's rights function in an expression of a table | function's owner | none | owner's | no |
+//! | the compilation of a unit or view | owner | none | owner's | only for SYS |
+//! | a job and its interval | owner, as a login | default roles | schema of the submission | only a job of SYS |
+//! | the instance's own statements ([`instance::Text`]) | SYS | none | SYS | yes |
 //!
-//! Below a unit of definer's rights there are no roles: the units that it calls take its identity. CURRENT_SCHEMA that a
-//! unit of definer's rights sets is its own and ends with it. Privileges are never asked of the login:
-//! [`Core::identity`] and [`Core::names`] have the effective identity for every caller.
+//! A definer's rights unit has no roles, and neither have the invoker's rights units that it calls: they take its
+//! identity. If a definer's rights unit sets CURRENT_SCHEMA, the change ends with the unit. Privileges are never
+//! checked against the login: [`Core::identity`] and [`Core::names`] return the effective identity to every caller.
 //!
 //! [`Core::identity`]: crate::core::Core::identity
 //! [`Core::names`]: crate::core::Core::names
@@ -27,55 +28,55 @@ use std::rc::Rc;
 /// The origin of an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The session's user, by the proof of a password or as a job's owner.
+    /// The session's user, after a logon; or the owner of the running job.
     Login,
-    /// A unit of definer's rights, a view, or what is compiled for its owner.
+    /// The owner of a definer's rights unit or of a view, or of an object that is compiled.
     Definer,
-    /// A statement of the instance's own.
+    /// SYS, for the instance's own statements.
     Internal,
 }
 
-/// An identity. Equal identities resolve every name equally and have equal privileges.
+/// An identity. Equal identities resolve every name to the same object and have the same privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// The user whose privileges count: CURRENT_USER.
+    /// CURRENT_USER: the owner of the privileges.
     pub user: UserId,
     /// The schema of unqualified names: CURRENT_SCHEMA.
     pub schema: UserId,
-    /// Every privilege.
+    /// The identity has every privilege.
     pub sysdba: bool,
-    /// The set of enabled roles, see [`Stack::roles`]; 0 is none.
+    /// The number of the set of enabled roles ([`Stack::roles`]); 0 without roles.
     roles: u32,
     pub origin: Origin,
 }
 
 impl Identity {
-    /// SYS with every privilege, for statements of the instance's own.
+    /// SYS with every privilege, for the instance's own statements.
     const INTERNAL: Identity =
         Identity { user: UserId::SYS, schema: UserId::SYS, sysdba: true, roles: 0, origin: Origin::Internal };
 
-    /// The owner of a unit of definer's rights or of a view, with what was granted to the owner and to PUBLIC.
+    /// The owner of a definer's rights unit or of a view, with the privileges granted to the owner and to PUBLIC.
     pub fn definer(owner: UserId) -> Identity {
         Identity { user: owner, schema: owner, sysdba: owner == UserId::SYS, roles: 0, origin: Origin::Definer }
     }
 
-    /// A number that no other identity of this session has.
+    /// A number that is unique among the identities of this session.
     pub fn key(self) -> u128 {
         let flags = u128::from(self.origin as u8) << 1 | u128::from(self.sysdba);
         u128::from(self.user.0) << 96 | u128::from(self.schema.0) << 64 | u128::from(self.roles) << 32 | flags
     }
 }
 
-/// The login of a session and the identities that have been taken over it.
+/// The login of a session and the effective identities above it.
 pub struct Stack {
     now: Cell<Identity>,
-    /// The one that the client's own statements have.
+    /// The identity of the client's own statements.
     login: Cell<Identity>,
-    /// The identities to return to.
+    /// The identities to return to, with the names of their schemas.
     before: RefCell<Vec<(Identity, Rc<str>)>>,
-    /// The roles that SET ROLE or the logon enabled, those granted to them included.
+    /// The roles enabled by SET ROLE or the logon, with the roles granted to them.
     enabled: RefCell<Rc<[u32]>>,
-    /// Counts the sets of enabled roles.
+    /// The number of the present set of enabled roles.
     sets: Cell<u32>,
 }
 
@@ -99,12 +100,12 @@ impl Stack {
         self.now.get()
     }
 
-    /// Whether the session was opened as SYSDBA: what the session is, not what may be done in it.
+    /// True for a session AS SYSDBA, whatever identity is in force.
     pub fn is_sysdba_login(&self) -> bool {
         self.login.get().sysdba
     }
 
-    /// Begins a session of that user.
+    /// Begins a session of a user.
     pub fn log_in(&self, user: UserId, schema: UserId, sysdba: bool, roles: Vec<u32>) {
         let identity = Identity { user, schema, sysdba, roles: 0, origin: Origin::Login };
         self.login.set(identity);
@@ -113,12 +114,12 @@ impl Stack {
         self.enable(roles);
     }
 
-    /// The roles of an identity.
+    /// The roles of an identity; none for a set of roles that is no longer enabled.
     pub fn roles(&self, of: Identity) -> Rc<[u32]> {
         if of.roles != 0 && of.roles == self.sets.get() { Rc::clone(&self.enabled.borrow()) } else { Rc::default() }
     }
 
-    /// Enables these roles and no others: SET ROLE. Only where the login's identity is in force.
+    /// SET ROLE: enables these roles and no others. Must be called with the login's identity in force.
     pub fn enable(&self, roles: Vec<u32>) {
         self.sets.set(self.sets.get() + 1);
         *self.enabled.borrow_mut() = roles.into();
@@ -127,7 +128,7 @@ impl Stack {
         self.now.set(login);
     }
 
-    /// CURRENT_SCHEMA: for the session, or for the unit of definer's rights that is running.
+    /// Sets CURRENT_SCHEMA, for the session or for the running definer's rights unit.
     pub fn set_schema(&self, schema: UserId) {
         self.now.set(Identity { schema, ..self.now.get() });
         if self.now.get().origin == Origin::Login {
@@ -135,27 +136,27 @@ impl Stack {
         }
     }
 
-    /// Takes an identity over the one in force, whose schema has that name; [`Stack::leave`] goes back.
+    /// Puts an identity in force until [`Stack::leave`]. `schema` names the schema of the previous identity.
     pub fn enter(&self, identity: Identity, schema: Rc<str>) {
         self.before.borrow_mut().push((self.now.replace(identity), schema));
     }
 
-    /// Goes back to the identity before, and gives the name of its schema.
+    /// Returns to the previous identity, and returns the name of its schema.
     ///
     /// # Panics
-    /// When none was taken.
+    /// Without a matching [`Stack::enter`].
     pub fn leave(&self) -> Rc<str> {
         let (identity, schema) = self.before.borrow_mut().pop().expect("an identity was taken");
         self.now.set(identity);
         schema
     }
 
-    /// Runs `f` as SYS: for statements of the instance's own only.
+    /// Runs `f` as SYS: only for the instance's own statements (invariant 11).
     pub(crate) fn internally<R>(&self, f: impl FnOnce() -> R) -> R {
         self.briefly(Identity::INTERNAL, f)
     }
 
-    /// Runs `f` under another identity. What `f` calls sees the schema of statements unchanged.
+    /// Runs `f` under another identity, without changing the session's schema name for statements.
     pub(crate) fn briefly<R>(&self, identity: Identity, f: impl FnOnce() -> R) -> R {
         let before = self.now.replace(identity);
         let result = f();

@@ -1,8 +1,8 @@
-//! DBMS_JOB over `sys.job$`, and what a slave does to run a job.
+//! DBMS_JOB: each job is a row of `sys.job$`.
 //!
 //! The statements on the job table are ordinary SQL with the names and privileges of SYS, in the caller's transaction:
-//! a submitted job exists for others once the caller commits. A job's own texts, what it does and its interval, run as
-//! its owner.
+//! other sessions see a submitted job after the caller's commit. The texts of a job (its block and its interval) run
+//! with the identity of its owner.
 
 use crate::blocks;
 use crate::core::Core;
@@ -14,16 +14,16 @@ use net::StatementKind;
 use plsql::{Datum, JobChange, JobRequest, World as _};
 use types::{Ora, Result, Value};
 
-/// One job as its row says.
+/// A job: its row in `sys.job$`.
 pub struct Job {
     pub number: i64,
-    /// The user whose privileges it has.
+    /// POWNER: the job runs with the privileges of this user.
     pub owner: String,
-    /// The schema that its names belong to.
+    /// COWNER: the schema of its unqualified names.
     pub schema: String,
     pub what: String,
     pub interval: Option<String>,
-    /// The language settings of its submission; see [`crate::nls::environment`].
+    /// NLSENV: the NLS settings at its submission ([`crate::nls::environment`]).
     pub nls: String,
 }
 
@@ -41,20 +41,20 @@ fn text(v: &Value) -> Option<String> {
     }
 }
 
-/// DBMS_JOB.SUBMIT. The job gets the next free number.
+/// DBMS_JOB.SUBMIT. Returns the number of the new job.
 ///
 /// # Errors
-/// ORA-27486 without CREATE JOB; those of compiling the job.
+/// ORA-27486 without CREATE JOB; errors in the text of the job.
 pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
     w.core.require(SystemPrivilege::CreateJob).map_err(|e| if e.is(1031) { Ora::new(27486) } else { e })?;
-    // A job whose text does not compile is refused where it is submitted.
+    // A text that does not compile is refused now, not at the first run.
     w.core.plsql.compile_block(w, &block_text(&job.what))?;
     let rows = recursive(w.core, &mut w.cx, "select nvl(max(job), 0) from sys.job$", &[])?;
     let last = rows.first().map_or(Ok(0), |r| int(&r[0]))?;
     let n = w.core.instance.state().next_job(last as u64) as i64;
     let now = w.core.local_time().own_date();
     let next = job.next_date.unwrap_or(now);
-    // The owner of the submitting unit owns the job, whatever session called the unit.
+    // The owner of a submitting definer's rights unit owns the job, whatever session called the unit.
     let owner = w.core.user_name(w.core.identity().user)?;
     let values = [
         number(n),
@@ -80,17 +80,17 @@ fn environment(core: &Core) -> String {
     crate::nls::environment(&core.params.borrow())
 }
 
-/// The job of that number, if the user may touch it.
+/// Finds a job of the user in force.
 ///
 /// # Errors
-/// ORA-23421 when there is no such job of the user's.
+/// ORA-23421 when the user has no job with that number.
 fn own_job(w: &mut World<'_>, job: i64) -> Result<Job> {
     let found = load(w.core, &mut w.cx, job)?;
     let user = w.core.user_name(w.core.identity().user)?;
     found.filter(|j| j.owner == user).ok_or_else(|| Ora::with(23421, &[&job]))
 }
 
-/// Reads a job's row.
+/// Reads a job's row; `None` when there is none.
 pub fn load(core: &Core, cx: &mut ExecCtx<'_>, job: i64) -> Result<Option<Job>> {
     let sql = "select powner, cowner, what, interval#, nlsenv from sys.job$ where job = :1";
     let rows = recursive(core, cx, sql, &[number(job)])?;
@@ -114,7 +114,7 @@ pub fn remove(w: &mut World<'_>, job: i64) -> Result<()> {
 /// DBMS_JOB.CHANGE, WHAT, NEXT_DATE, INTERVAL and BROKEN.
 ///
 /// # Errors
-/// ORA-23421; those of compiling a new text.
+/// ORA-23421; errors in the new text.
 pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     own_job(w, job)?;
     if let Some(what) = &change.what {
@@ -124,7 +124,7 @@ pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     let mut set = |sql: &'static str, value: Value| recursive(w.core, &mut w.cx, sql, &[value, number(job)]).map(drop);
     if let Some(what) = &change.what {
         set("update sys.job$ set what = :1 where job = :2", Value::text(what.as_str()))?;
-        // From now on statements run with these settings.
+        // The new text runs with the present NLS settings.
         set("update sys.job$ set nlsenv = :1 where job = :2", Value::text(environment))?;
     }
     if let Some(date) = change.next_date {
@@ -143,32 +143,33 @@ pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     Ok(())
 }
 
-/// DBMS_JOB.RUN: in the caller's session, now. A job that fails is counted as one that failed in the queue.
+/// DBMS_JOB.RUN: runs the job now, in the caller's session, and commits.
 ///
 /// # Errors
-/// ORA-12011 over the job's own error.
+/// ORA-23421; ORA-12011, followed by the job's own error.
 pub fn run_now(w: &mut World<'_>, job: i64) -> Result<()> {
     let found = own_job(w, job)?;
     execute(w, &found).map_err(|e| Ora::with(12011, &[&1]).because(e))?;
     w.commit()
 }
 
-/// The block that runs a job: its text may use JOB, NEXT_DATE and BROKEN.
+/// The block around the text of a job, which may use JOB, NEXT_DATE and BROKEN.
 fn block_text(what: &str) -> String {
-    // Letter by letter as Oracle has it: SQL_IDs of jobs were published.
+    // This is Oracle's text letter for letter: published SQL_IDs of jobs depend on it.
     format!(
         "DECLARE job BINARY_INTEGER := :job; next_date DATE := :mydate;  broken BOOLEAN := FALSE; BEGIN {what} \
          :mydate := next_date; IF broken THEN :b := 1; ELSE :b := 0; END IF; END; "
     )
 }
 
-/// Runs a job's text and brings its row up to date in the same transaction. The caller commits.
+/// Runs a job's text and updates its row in the same transaction, or deletes the row when there is no next date. The
+/// caller commits.
 ///
 /// # Errors
-/// The job's own; the transaction is then to be rolled back.
+/// The job's own errors; the caller then rolls the transaction back.
 pub fn execute(w: &mut World<'_>, job: &Job) -> Result<()> {
     let started = os::clock::now_ns();
-    // The interval is evaluated before the job runs, as its documentation says.
+    // The interval is evaluated before the job runs, as Oracle's documentation says.
     let next = match &job.interval {
         Some(interval) => value_of(&mut w.cx, interval)?,
         None => Value::Null,

@@ -1,13 +1,15 @@
-//! The session cursor cache: closed cursors of statements, ready for the next parse call of the same text.
+//! The session cursor cache: closed cursors of statements, ready for the next parse call of the same text (invariant
+//! 13).
 //!
-//! A text is kept from its third parse call in the session on, as `session_cached_cursors` allows, in turn with the
-//! blocks of [`crate::blocks`]. A parse call that finds its cursor here is a hit. A kept cursor answers an equal
-//! identity only (user, schema, set of enabled roles, SYSDBA), and only while the settings of the session and the
-//! flashback mode are those that it was compiled for, and all names mean what they meant and may be used as they might:
-//! every GRANT and REVOKE moves the dictionary on, and then that is looked at again.
+//! The cursor of a text is kept after its third parse call in the session. `session_cached_cursors` limits the number
+//! of kept cursors and kept blocks ([`crate::blocks`]) together; the least recently used one is closed first. A parse
+//! call that finds its cursor here is a hit. A kept cursor is used only for an equal identity (user, schema, set of
+//! enabled roles, SYSDBA), and only while the session has the settings and the flashback mode of the compilation. All
+//! its names must still stand for the same objects, with the privileges to use them: every GRANT and REVOKE moves the
+//! dictionary's epoch, and the next use then checks the names again.
 //!
-//! EXECUTE IMMEDIATE keeps the cursor of the text that it ran last beside the statement, as PL/SQL keeps those of
-//! static SQL; running that again is no parse call. That of another text goes back here.
+//! EXECUTE IMMEDIATE keeps the cursor of its last text beside the statement, as PL/SQL keeps the cursors of static SQL.
+//! Running that text again is no parse call. Before another text runs, the cursor goes to this cache.
 
 use crate::core::Core;
 use crate::cursors::{Asker, Kept};
@@ -16,12 +18,12 @@ use exec::{Cursor, ExecCtx};
 use wait::Stat;
 
 impl Core {
-    /// The cursor that is kept for a text, in use again: a parse call and a hit.
+    /// Takes the kept cursor of a text for use. Counts a parse call and a hit.
     pub fn take_kept(&self, cx: &mut ExecCtx<'_>, text: &str, asker: &Asker) -> Option<Cursor> {
         self.take_kept_if(cx, text, asker, |_| true)
     }
 
-    /// As [`Core::take_kept`], if that cursor will do.
+    /// As [`Core::take_kept`], among the cursors that `takes` accepts.
     pub fn take_kept_if(
         &self,
         cx: &mut ExecCtx<'_>,
@@ -30,7 +32,7 @@ impl Core {
         takes: impl Fn(&Cursor) -> bool,
     ) -> Option<Cursor> {
         let mut cursor = self.kept.borrow_mut().take(text, self.identity(), asker, takes)?;
-        // A cursor that is out of date is parsed again.
+        // An outdated cursor is dropped, and the text is parsed again.
         if !cursor.is_current(cx) {
             return None;
         }
@@ -40,13 +42,13 @@ impl Core {
         Some(cursor)
     }
 
-    /// Keeps a closed cursor of an identity, if that is allowed and worth it.
+    /// Keeps the closed cursor of an identity, if the limit is not 0 and its text has been parsed often enough.
     pub fn keep_cursor(&self, cx: &mut ExecCtx<'_>, mut cursor: Cursor, identity: Identity, asker: Asker) {
         if self.kept_most() == 0 {
             return;
         }
         let mut kept = self.kept.borrow_mut();
-        // A retyped bind, and one that ran inside of itself.
+        // The bind types of the cursor have changed since it was opened.
         let is_other = match &asker {
             Asker::Client => false,
             Asker::PlSql { types, .. } => cursor.bind_types() != types,
@@ -61,7 +63,7 @@ impl Core {
         self.trim_kept();
     }
 
-    /// Of statements and blocks together no more are kept than is allowed. Shows `session cursor cache count`.
+    /// Closes the least recently used statements and blocks above the limit, and sets `session cursor cache count`.
     pub fn trim_kept(&self) {
         let most = self.kept_most();
         let (mut kept, mut blocks) = (self.kept.borrow_mut(), self.blocks.borrow_mut());
@@ -79,7 +81,7 @@ impl Core {
         self.params.borrow().number(params::Param::SessionCachedCursors).max(0) as usize
     }
 
-    /// Closes all cursors and blocks that are kept.
+    /// Closes all kept cursors and blocks.
     pub fn close_kept(&self) {
         self.kept.borrow_mut().close_all();
         self.blocks.borrow_mut().close_kept();

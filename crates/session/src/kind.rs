@@ -1,10 +1,9 @@
-//! From a statement's tree to its kind: what `v$session.command` shows and the client says after success.
+//! The kind of a statement: `v$session.command` shows it, and it chooses the client's message after success.
 
 use net::StatementKind;
 use sql::ast::{AlterSystemAction, AnalyzeKind, CompileKind, Ddl, DropKind, Statement, StoredKind};
 
-/// The kind of a query or DML by its first word, so that its text need not be read where a shared cursor is found; none
-/// for other statements.
+/// The kind of a query or DML statement by its first word, without parsing the text. `None` for other statements.
 pub fn of_first_word(text: &str) -> Option<StatementKind> {
     let mut rest = text.trim_start();
     loop {
@@ -56,7 +55,7 @@ pub fn kind_of(statement: &Statement) -> StatementKind {
     }
 }
 
-/// ALTER DATABASE and some of ALTER TABLESPACE have the tree of ALTER SYSTEM.
+/// The tree of ALTER SYSTEM also holds parts of ALTER DATABASE and ALTER TABLESPACE.
 fn alter_kind(action: &AlterSystemAction) -> StatementKind {
     use AlterSystemAction::*;
     match action {

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! Sessions: the calls of one user.
+//! Sessions: each runs the calls of one logged-on user.
 
 mod administrator;
 mod alter;

@@ -1,12 +1,12 @@
-//! Admission: the one place where a password that was compared becomes a session or a refusal.
+//! Admission: every compared password leads to a session or a refusal here.
 //!
-//! A wrong password is answered with ORA-01017, whatever the state of the account and whether there is one: both note a
-//! failure in a row of USER_LOGON$. Only to a right one anything else is said, in Oracle's order: ORA-28000 for a
-//! locked account ([`Account::tells_of_lock`]), ORA-28001 for a password that has expired, ORA-28009 for SYS without
-//! SYSDBA, ORA-01045 without CREATE SESSION, ORA-01035 in restricted mode, ORA-02391 for one session too many.
-//! The audit trail knows more than the client: there a locked account is always ORA-28000.
+//! A wrong password and an unknown name get the same answer, ORA-01017, whatever the state of the account; each counts
+//! a failure in a row of USER_LOGON$. Only a client with the correct password gets other errors, in Oracle's order:
+//! ORA-28000 for a locked account ([`Account::tells_of_lock`]), ORA-28001 for an expired password, ORA-28009 for SYS
+//! without SYSDBA, ORA-01045 without CREATE SESSION, ORA-01035 in restricted mode, ORA-02391 for one session too many.
+//! The audit trail tells more than the client: it has ORA-28000 for every refusal of a locked account.
 //!
-//! A failure that is noted is not waited for on disk, unless it locks the account.
+//! The commit of a failure is not awaited on disk, unless the failure locks the account.
 
 use crate::core::Core;
 use crate::refusal::{clean, has_archiver_failed, is_refusal, unwaited};
@@ -22,24 +22,24 @@ use types::{Date, Ora, Result};
 /// An admitted user.
 pub(crate) struct Admitted {
     pub user: Rc<UserDef>,
-    /// ORA-28002, when the password has to be changed soon.
+    /// ORA-28002 when the password expires soon.
     pub warning: Option<Ora>,
 }
 
-/// The proof that a client has given of its password.
+/// The outcome of a client's proof of its password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     Right,
     Wrong,
-    /// It was right when the client proved it, and is not the user's any more: no guess at the new one.
+    /// The password was right at the proof and has been changed since. It does not count as a guess of the new one.
     Outdated,
 }
 
-/// A logon that is refused.
+/// A refused logon.
 pub(crate) struct Refused {
-    /// The client's answer.
+    /// The error for the client.
     pub told: Ora,
-    /// The error in the audit trail.
+    /// The error for the audit trail.
     pub noted: Ora,
 }
 
@@ -49,19 +49,18 @@ impl From<Ora> for Refused {
     }
 }
 
-/// The limits of a session's profile; 0 where there is no limit.
+/// The limits of a session's profile; 0 for no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionLimits {
-    /// Monotonic nanoseconds when CONNECT_TIME has passed.
+    /// The end of CONNECT_TIME, in monotonic nanoseconds.
     pub connect_end_ns: u64,
 }
 
-/// Admits or refuses a logon of `user` by the proof of the password, and notes the outcome.
-///
-/// A password that has expired may still be `changed` by the logon itself.
+/// Admits or refuses a logon of `user` and notes the outcome in USER_LOGON$. `changed`: the logon changes the password,
+/// so an expired password is accepted.
 ///
 /// # Errors
-/// As the module says; those of reading the dictionary.
+/// Those of the module's list, except ORA-02391; those of reading the dictionary.
 pub(crate) fn admit(
     core: &Core,
     user: Option<Rc<UserDef>>,
@@ -69,7 +68,7 @@ pub(crate) fn admit(
     as_sysdba: bool,
     changed: bool,
 ) -> std::result::Result<Admitted, Refused> {
-    // PUBLIC is not the name of a user.
+    // Nobody logs on as PUBLIC.
     let user = user.filter(|user| user.id != UserId::PUBLIC);
     let dictionary = core.dict.borrow().shared().clone();
     let state = dictionary.logon_state(&core.p, user.as_deref())?;
@@ -96,7 +95,7 @@ pub(crate) fn admit(
     };
     match (as_sysdba, user.id == UserId::SYS) {
         (false, true) => return Err(Ora::new(28009).into()),
-        // Only SYS has SYSDBA; the operating system's owner of the instance needs no password.
+        // Only SYS has SYSDBA. The owner of the instance in the operating system connects without a password.
         (true, false) => return Err(Ora::new(1017).into()),
         (true, true) => {}
         (false, false) => {
@@ -116,7 +115,7 @@ pub(crate) fn admit(
                 state.last = Some(types::Timestamp::new(now.own_date(), now.nanos));
             })
         };
-        // A logon does not fail for want of a row's change: the database may have to be mended by it.
+        // A failed write does not fail the logon: the user may have to log on to repair the database.
         let _ = unwaited(core.instance, &core.p, note);
     }
     let warning = grace_end.map(|end| Ora::with(28002, &[&days_left(now.own_date(), end)]));
@@ -127,19 +126,20 @@ fn days_left(now: Date, end: Date) -> i64 {
     (end.to_unix() - now.to_unix()).div_euclid(86_400).max(0) + i64::from((end.to_unix() - now.to_unix()) % 86_400 != 0)
 }
 
-/// The passwords of one user that were refused together.
+/// The outcome of the refusal of several proofs of one user's password.
 pub(crate) struct RefusedProofs {
-    /// So many of the wrong ones found the account unlocked.
+    /// The number of wrong passwords that found the account unlocked.
     pub unlocked: usize,
-    /// A right one is answered with ORA-28000.
+    /// Correct passwords get ORA-28000 instead of ORA-01017.
     pub is_told: bool,
 }
 
-/// Notes `times` wrong passwords for one user, as if one had come after the other. However many they are, and whatever
-/// the account's state, they cost one change of a row.
+/// Counts `times` wrong passwords of one user, as if they came one after another. They cost one change of a row,
+/// whatever their number and the account's state.
 ///
-/// While the archiver has failed nothing is written: the failures are added to `held`, those that are not written yet,
-/// and lock the account all the same. Without `times` those are written, where the archiver is well again.
+/// While the archiver has failed nothing is written: the failures are added to `held`, the number of unwritten
+/// failures, and lock the account nevertheless. Once the archiver works again, a call writes all of `held`, also with 0
+/// `times`.
 ///
 /// # Errors
 /// Those of reading the dictionary, and of changing the row.
@@ -151,7 +151,7 @@ pub(crate) fn refuse_proofs(
 ) -> Result<RefusedProofs> {
     let user = user.filter(|user| user.id != UserId::PUBLIC);
     let now = core.local_time().own_date();
-    // An unknown name takes as long.
+    // The same work is done for an unknown name, so that it takes the same time.
     let profile = user.map_or(dictionary::profile::DEFAULT, |user| &user.profile);
     let image = core.dict.borrow_mut().image()?;
     let profile = image.profiles().profile(profile);
@@ -173,7 +173,7 @@ pub(crate) fn refuse_proofs(
     Ok(RefusedProofs { unlocked: if is_locked { 0 } else { unlocked }, is_told })
 }
 
-/// Whether the account, if it exists, is locked; with `held` failures that are not written yet.
+/// True when the account exists and is locked, counting `held` unwritten failures.
 ///
 /// # Errors
 /// Those of reading the dictionary.
@@ -184,7 +184,7 @@ pub(crate) fn is_locked(core: &Core, user: Option<&UserDef>, held: usize) -> Res
     Ok(Account { user, profile: &profile, state: &state, now }.is_locked())
 }
 
-/// Notes that a session has given a wrong password of a user as the old one: it counts as a wrong one at a logon does.
+/// Counts a wrong old password in a session's statement, like a wrong password at a logon.
 ///
 /// # Errors
 /// Those of reading the dictionary, and of changing the row.
@@ -197,7 +197,7 @@ pub(crate) fn refuse_old(core: &Core, name: &str) -> Result<()> {
     count_failures(core, Some((&user, &profile)), core.local_time().own_date(), 1)
 }
 
-/// The state of an account as it will be when `held` failures are written.
+/// The state of an account after `held` more failures.
 fn state_with(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, held: usize) -> Result<LogonState> {
     let dictionary = core.dict.borrow().shared().clone();
     let mut state = dictionary.logon_state(&core.p, user.map(|(user, _)| user))?;
@@ -210,14 +210,14 @@ fn state_with(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, held: 
 /// The outcome of wrong passwords.
 #[derive(Default)]
 struct Failed {
-    /// So many of them came before the account was locked for its failures.
+    /// The number of wrong passwords before the account was locked for its failures.
     unlocked: usize,
-    /// They have locked it.
+    /// They have locked the account.
     locks: bool,
 }
 
-/// Counts wrong passwords. The failure that reaches FAILED_LOGIN_ATTEMPTS locks the account; those behind it count, too
-/// (see [`Account::tells_of_lock`]).
+/// Counts wrong passwords. The failure that reaches FAILED_LOGIN_ATTEMPTS locks the account; later failures are counted
+/// too, for [`Account::tells_of_lock`].
 fn fail(state: &mut LogonState, user: Option<(&UserDef, &Profile)>, now: Date, times: usize) -> Failed {
     let limit = user.and_then(|(_, profile)| profile.limit(Resource::FailedLoginAttempts));
     let is_locked = user.is_some_and(|(user, profile)| Account { user, profile, state, now }.is_locked_for_failures());
@@ -237,7 +237,8 @@ fn fail(state: &mut LogonState, user: Option<(&UserDef, &Profile)>, now: Date, t
     Failed { unlocked, locks }
 }
 
-/// Writes wrong passwords into the user's row.
+/// Adds wrong passwords to the user's row, or to the row of unknown names. Waits for the disk only if the account is
+/// locked by them.
 fn count_failures(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, times: usize) -> Result<()> {
     let dictionary = core.dict.borrow().shared().clone();
     let mut locks = false;
@@ -258,10 +259,10 @@ fn count_failures(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, ti
     Ok(())
 }
 
-/// Applies the limits of the user's profile to a session that is its user's now.
+/// Applies the limits of the user's profile to a new session (invariant 15).
 ///
 /// # Errors
-/// ORA-02391 when the user has too many sessions.
+/// ORA-02391 when the user has too many sessions; those of reading the dictionary.
 pub(crate) fn limit_session(core: &Core, user: &UserDef) -> Result<SessionLimits> {
     let instance = core.instance;
     if user.id == UserId::SYS || instance.params().number(Param::ResourceLimit) == 0 {
@@ -293,8 +294,8 @@ pub(crate) fn limit_session(core: &Core, user: &UserDef) -> Result<SessionLimits
     Ok(SessionLimits { connect_end_ns })
 }
 
-/// Ends the sessions that have been idle for longer than IDLE_TIME, and says which: once their processes are woken they
-/// free what they hold, and their next call is told.
+/// Kills the sessions that have been idle for longer than IDLE_TIME, and returns their numbers for the caller to wake.
+/// A woken session frees its resources; its next call gets ORA-02396.
 pub fn snipe_idle(instance: &Instance, now_ns: u64) -> Vec<u32> {
     let all = instance.processes();
     let mut sniped = Vec::new();
@@ -305,7 +306,7 @@ pub fn snipe_idle(instance: &Instance, now_ns: u64) -> Vec<u32> {
         let is_idle = session.status() == process::SessionStatus::Inactive;
         let idle_s = now_ns.saturating_sub(session.last_call_ns()) / 1_000_000_000;
         if limit_s > 0 && is_idle && idle_s >= limit_s {
-            // The mark is of this session, and comes first: its next call looks at it.
+            // The mark names this session by its serial number. It is set before the kill, for the session's next call.
             let (state, slot) = (instance.state(), number as usize - 1);
             if state.note_sniped(slot, limit_s, serial) {
                 if all.cancel(number, serial, process::Cancel::Killed) {
@@ -319,8 +320,8 @@ pub fn snipe_idle(instance: &Instance, now_ns: u64) -> Vec<u32> {
     sniped
 }
 
-/// What the alert log says of a logon; `None` where it says nothing. Of many refusals in a minute only the first are
-/// told, and how many more there were afterwards.
+/// The entry of the alert log for a logon; `None` for a logon without an entry. Of many refusals in a minute only the
+/// first have one; [`unlisted_entry`] gives the number of the others.
 pub fn alert_entry(instance: &Instance, logon: &Logon, refused: Option<&Ora>) -> Option<String> {
     let of = |text: &str| clean(text);
     let who = format!("OS user {}, machine {}, program {}", of(&logon.os_user), of(&logon.machine), of(&logon.program));
@@ -337,14 +338,14 @@ pub fn alert_entry(instance: &Instance, logon: &Logon, refused: Option<&Ora>) ->
     }
 }
 
-/// What the alert log says of refusals that were not listed one by one; those that are not in the audit trail are noted
-/// there.
+/// The entry of the alert log for refusals without an entry of their own. Also writes one row of the audit trail for
+/// the refusals that are missing there.
 pub fn unlisted_entry(instance: &Instance, p: &Process) -> Option<String> {
     let [listed, noted] = instance.state().take_unlisted_refusals(seconds());
     if noted > 0 {
         let record = crate::audit::unlisted(instance, noted);
         let dictionary = instance.storage().dictionary;
-        // A row that cannot be written is reported in the alert log.
+        // If this write fails, the refusals are missing in the audit trail.
         let _ = unwaited(instance, p, || dictionary.write_audit(p, &record, &txn::Txn::new()));
     }
     (listed > 0).then(|| format!("Logons refused and not listed: {listed}"))

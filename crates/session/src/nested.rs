@@ -1,4 +1,4 @@
-//! Cursors in rows: the cursors of CURSOR(subquery) until they are taken.
+//! Nested cursors: the cursors of CURSOR(subquery) in rows, until the client or PL/SQL takes them.
 
 use crate::core::{Core, NESTED_FIRST};
 use crate::cursors::SqlCursor;
@@ -13,7 +13,7 @@ fn number_of(value: &Value) -> Option<u32> {
 }
 
 impl Core {
-    /// Opens what CURSOR(subquery) stands for in a row.
+    /// Opens the cursor of CURSOR(subquery) for a row, and returns its number as the row's value.
     ///
     /// # Errors
     /// ORA-01000; those of the subquery.
@@ -41,7 +41,7 @@ impl Core {
         Ok(Value::Number(Number::from_u64(number.into())))
     }
 
-    /// Takes a cursor in a row, by its number.
+    /// Takes a nested cursor by its number.
     pub(crate) fn take_nested(&self, number: &Value) -> Option<SqlCursor> {
         let number = number_of(number)?;
         let mut nested = self.nested.borrow_mut();
@@ -49,14 +49,14 @@ impl Core {
         Some(nested.swap_remove(at).1)
     }
 
-    /// The client's cursor that a bind of a statement has by its number.
+    /// The client's open cursor that the bind of a statement names by its number.
     pub(crate) fn bound_cursor(&self, number: &Value) -> Option<Datum> {
         let number = number_of(number)?;
         let bound = self.bound_cursors.borrow();
         bound.iter().find(|(other, _)| *other == number).map(|(_, cursor)| cursor.clone())
     }
 
-    /// Closes the cursors in rows that have not been taken.
+    /// Closes the nested cursors that have not been taken.
     #[inline]
     pub(crate) fn close_nested(&self, cx: &mut ExecCtx<'_>) {
         if !self.nested.borrow().is_empty() {

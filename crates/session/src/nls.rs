@@ -1,9 +1,9 @@
-//! NLS settings: from parameters to what conversions need.
+//! NLS settings: from parameters to the values that conversions use.
 
 use params::{Param, SessionParams};
 use types::{Nls, TimeZone};
 
-/// The values of parameters that are not set: those of AMERICAN_AMERICA.
+/// The value of an NLS parameter; for a parameter that is not set, the value of AMERICAN_AMERICA.
 pub fn effective(params: &SessionParams, param: Param) -> String {
     let value = params.get(param);
     if !value.is_empty() {
@@ -26,7 +26,7 @@ pub fn effective(params: &SessionParams, param: Param) -> String {
     .to_string()
 }
 
-/// The settings that a job keeps of the session that submits it.
+/// The settings that a job takes from the submitting session.
 const OF_JOB: [Param; 14] = [
     Param::NlsLanguage,
     Param::NlsTerritory,
@@ -44,7 +44,7 @@ const OF_JOB: [Param; 14] = [
     Param::NlsTimeTzFormat,
 ];
 
-/// The settings as NLS_ENV of a job has them: `NAME='value'` one after the other.
+/// The settings in the form of a job's NLS_ENV: a list of `NAME='value'`.
 pub fn environment(params: &SessionParams) -> String {
     let one = |param: Param| {
         let value = effective(params, param);
@@ -53,7 +53,7 @@ pub fn environment(params: &SessionParams) -> String {
     OF_JOB.into_iter().filter_map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// The names and quoted values of what [`environment`] gives.
+/// The names and quoted values in a text of [`environment`].
 pub fn settings(environment: &str) -> Vec<(&str, &str)> {
     let mut list = Vec::new();
     let mut rest = environment.trim();
@@ -61,7 +61,7 @@ pub fn settings(environment: &str) -> Vec<(&str, &str)> {
         let mut quotes = value.match_indices('\'').map(|(at, _)| at).skip(1).peekable();
         let mut end = value.len();
         while let Some(at) = quotes.next() {
-            // Two quotes are one of the value.
+            // Two quotes stand for one quote in the value.
             if quotes.next_if_eq(&(at + 1)).is_none() {
                 end = at + 1;
                 break;
@@ -73,7 +73,7 @@ pub fn settings(environment: &str) -> Vec<(&str, &str)> {
     list
 }
 
-/// Puts the parameters into the settings; the time zone and the current date stay.
+/// Copies the parameters into the settings, except the time zone and the current date.
 pub fn apply(params: &SessionParams, nls: &mut Nls) {
     let get = |p| effective(params, p);
     nls.language = get(Param::NlsLanguage);
@@ -95,10 +95,10 @@ pub fn apply(params: &SessionParams, nls: &mut Nls) {
     };
 }
 
-/// Tries a new value of a parameter that is a format model.
+/// Checks a new value of a parameter that is a format model, by printing a date with it.
 ///
 /// # Errors
-/// ORA-01821 and its like, when no date can be printed with it.
+/// ORA-01821 and the other errors of format models.
 pub fn check_format(name: &str, model: &str, nls: &Nls) -> types::Result<()> {
     let day = types::Date::UNIX_EPOCH;
     let mut text = String::new();
@@ -114,10 +114,10 @@ pub fn check_format(name: &str, model: &str, nls: &Nls) -> types::Result<()> {
     }
 }
 
-/// `ALTER SESSION SET time_zone`: an offset, the name of a region, or LOCAL and DBTIMEZONE for what those are.
+/// The time zone for `ALTER SESSION SET time_zone`: an offset, the name of a region, LOCAL or DBTIMEZONE.
 ///
 /// # Errors
-/// ORA-01882 for a name that is none, ORA-01874 and ORA-01875 for an offset out of range.
+/// ORA-01882 for an unknown region, ORA-01874 and ORA-01875 for an offset out of range, ORA-01857 for an empty text.
 pub fn time_zone(text: &str, local: TimeZone) -> types::Result<TimeZone> {
     match text.trim() {
         "" => Err(types::Ora::new(1857)),

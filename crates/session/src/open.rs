@@ -1,4 +1,4 @@
-//! The cursors that a session's client has open.
+//! The open cursors of a session's client.
 
 use crate::composite_text;
 use crate::core::Core;
@@ -16,16 +16,16 @@ pub(crate) struct Open {
     pub(crate) row: Vec<Value>,
     /// Rows sent so far.
     pub(crate) rows: u64,
-    /// A row that has been fetched and not yet sent.
+    /// `row` has been fetched and not yet sent.
     pub(crate) ahead: bool,
     pub(crate) identity: Identity,
-    /// All rows that have been fetched, of a query whose client goes back to them.
+    /// All fetched rows, for a scrollable query.
     pub(crate) scroll: Option<Box<exec::Scroll>>,
-    /// A cursor in a row that PL/SQL does not hold: it is closed at its end.
+    /// A nested cursor that PL/SQL does not hold: it is closed after its last row.
     pub(crate) of_row: bool,
-    /// The client's number of the statement, whose cursor is kept for its next execution.
+    /// The client's number of the statement; the cursor is held for the statement's next execution.
     pub(crate) statement: Option<u16>,
-    /// Rows have objects or collections: their texts are sent, where the protocol has a form for them.
+    /// Rows have objects or collections. Packets of the local protocol have their texts; a sink cannot take them.
     pub(crate) has_objects: bool,
 }
 
@@ -45,19 +45,19 @@ impl Open {
     }
 }
 
-/// The cursors of a session's client, and what is kept between its calls.
+/// The cursors of a session's client, and other state between its calls.
 #[derive(Default)]
 pub struct Calls {
     pub(crate) open: HashMap<u32, Open>,
     pub(crate) next: u32,
-    /// The number of open cursors that PL/SQL may hold, too: they count there.
+    /// The number of open cursors that PL/SQL may hold too; PL/SQL counts them.
     pub(crate) shared: usize,
-    /// Cursors in rows, behind the ones whose rows they are in.
+    /// Nested cursors: the number of the outer query, and the number of the cursor in its rows.
     pub(crate) nested: Vec<(u32, u32)>,
     pub(crate) debug: admin::oradebug::Debug,
-    /// The directions of the last block's binds, by their places in the call.
+    /// The directions of the last block's binds, in the order of the call.
     pub(crate) directions: Vec<Direction>,
-    /// The row that the last statement of changes has changed last.
+    /// The last row changed by the last DML statement.
     pub(crate) last_row: Option<types::Rowid>,
     pub(crate) held: Held,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Outcome {
     pub(crate) rows: u64,
     pub(crate) warning: Option<Failure>,
     pub(crate) out: Vec<(u16, Value)>,
-    /// As [`Done`] has them.
+    /// Cursors left in binds, with their columns; see [`local::Done`].
     pub(crate) cursors: Vec<(u32, Vec<local::Column>)>,
     pub(crate) results: Vec<u32>,
     pub(crate) tables: Vec<(u16, Vec<Value>)>,
@@ -81,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// A column as the packet has it.
+/// The description of a column in a packet.
 pub(crate) fn wire_column(c: &exec::Column, core: &Core, nls: &types::Nls) -> local::Column {
     local::Column {
         name: c.name.clone(),

@@ -1,4 +1,4 @@
-//! The begin of a session: by a proof of identity, as a background process of SYS, or again for another client.
+//! The beginning of a session: after a proof of identity, or for a background process.
 
 use crate::alter;
 use crate::core::Core;
@@ -23,13 +23,13 @@ impl Session {
     /// Logs on. `peer_uid` is the operating-system user at the other end of the socket.
     ///
     /// # Errors
-    /// ORA-01017 for a wrong user or password, ORA-00020 when there is no room, ORA-01031 for AS SYSDBA without the
-    /// right to it.
+    /// ORA-01017 for a wrong user or password, ORA-00020 when there is no room, ORA-01031 for AS SYSDBA by another
+    /// operating-system user than the owner of the instance; those of [`crate::logon`].
     pub fn logon(instance: &'static Instance, logon: &Logon, peer_uid: u32) -> Result<Session> {
         Self::logon_after(instance, logon, peer_uid, ConnectTimes::default())
     }
 
-    /// As [`Session::logon`]; `times` says what the connection took so far.
+    /// As [`Session::logon`]; `times` are the times of the connection so far.
     ///
     /// # Errors
     /// As [`Session::logon`].
@@ -52,8 +52,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Takes a process slot and makes a session without a user. A few slots are kept for the owner of the
-    /// instance.
+    /// Takes a process slot and makes a session without a user. A few slots are reserved for the owner of the instance.
     ///
     /// # Errors
     /// ORA-00020 when there is no room, ORA-01089 when the instance closes.
@@ -83,14 +82,14 @@ impl Session {
         let attached = os::clock::now_ns();
         let touched = if instance.pre_page() { os::clock::now_ns() } else { attached };
         let session = Session::new(instance, p);
-        // The slot's last session may have died.
+        // The last session of the slot may have died without resetting this limit.
         instance.state().set_idle_limit(session.slot(), 0);
         times.attach_ns = (attached - began) + (os::clock::now_ns() - touched);
         times.pre_page_ns = touched - attached;
         Ok(session)
     }
 
-    /// The session is its user's: its calls can be broken from here on.
+    /// Completes a logon: notes the times of the connection, and sets the key with which the client breaks calls.
     pub(crate) fn logged_on(&mut self, times: ConnectTimes) {
         let state = self.core.instance.state();
         state.note_connect(self.slot(), self.core.p.session().serial(), times);
@@ -99,15 +98,15 @@ impl Session {
         state.set_cancel_key(self.slot(), self.cancel_key);
     }
 
-    /// That everything could be read that the session has asked of the dictionary since its last call.
+    /// Checks that every read of the dictionary has succeeded since the last check.
     ///
     /// # Errors
-    /// The first error of reading: what was decided since may be wrong.
+    /// The first error of reading: decisions made since may be wrong.
     pub(crate) fn readable(&self) -> Result<()> {
         self.core.dict.borrow().take_fault().map_or(Ok(()), Err)
     }
 
-    /// What the dictionary knows of a user by the name as it was typed, and reads with this session's process.
+    /// Finds a user by the name typed at a logon.
     ///
     /// # Errors
     /// Those of reading the dictionary.
@@ -115,10 +114,10 @@ impl Session {
         self.core.dict.borrow_mut().user(&dictionary_name(name))
     }
 
-    /// Gives the session to a user, or refuses it, depending on the proof of the password.
+    /// Gives the session to a user, or as a proxy to `client`, if the password was proved and the account admits it.
     ///
     /// # Errors
-    /// ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28009 for SYS without SYSDBA.
+    /// Those of [`crate::logon`], of [`crate::proxy::client_of`], and of the change of the password.
     pub(crate) fn admit(
         &mut self,
         logon: &Logon,
@@ -149,7 +148,7 @@ impl Session {
         }
     }
 
-    /// Gives the session to an admitted user, and changes the password if the logon asks for that.
+    /// Gives the session to an admitted user, and changes the password if the logon has a new one.
     fn enter_as(&mut self, logon: &Logon, admitted: &Admitted) -> Result<()> {
         self.become_user(&admitted.user.name, admitted.user.id, logon.as_sysdba);
         self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
@@ -161,9 +160,9 @@ impl Session {
         self.change_password(&admitted.user.name, &logon.password, &logon.new_password)
     }
 
-    /// Gives the session to `client`, on behalf of an admitted user.
+    /// Gives the session to `client`, with an admitted user as the proxy (invariant 9).
     fn enter_for(&mut self, logon: &Logon, admitted: &Admitted, client: &str) -> Result<()> {
-        // A password that is to be changed would be the proxy's, whose session this is not going to be.
+        // The new password would be the proxy's, but the session belongs to the client.
         if logon.as_sysdba || !logon.new_password.is_empty() {
             return Err(Ora::unsupported());
         }
@@ -173,7 +172,7 @@ impl Session {
         crate::proxy::begin(&self.core, client.user.id, proxied)
     }
 
-    /// Changes the password of `user`, the user of the session, from `old` to `new`.
+    /// Changes the password of the session's `user` from `old` to `new`.
     ///
     /// # Errors
     /// Those of ALTER USER ... IDENTIFIED BY ... REPLACE.
@@ -192,7 +191,7 @@ impl Session {
     /// Changes the password of the session's user after a proof of the old one.
     ///
     /// # Errors
-    /// As those of ALTER USER ... IDENTIFIED BY ... REPLACE.
+    /// Those of ALTER USER ... IDENTIFIED BY ... REPLACE.
     pub fn change_own_password(&mut self, old: &str, new: &str) -> Result<()> {
         let user = self.state.user.clone();
         self.change_password(&user, old, new)
@@ -203,15 +202,15 @@ impl Session {
         UserId(self.state.user_id)
     }
 
-    /// Takes the limits of the user's profile anew.
+    /// Applies the limits of the user's profile again, and takes the warning of the new logon.
     pub(crate) fn limit_again(&mut self, admitted: &Admitted) -> Result<()> {
         self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
         self.warning.clone_from(&admitted.warning);
         Ok(())
     }
 
-    /// What a client is to know of the session since this was asked last: its schema and its edition, under the numbers
-    /// that Oracle Net has for them. Empty where neither was set.
+    /// The session's schema and edition for the client, under Oracle Net's numbers. Empty when neither was set since
+    /// the last call of this function.
     pub fn take_news(&self) -> Vec<(u16, String)> {
         use net::oracle::reply::keyword;
         if !self.core.is_untold.take() {
@@ -237,7 +236,7 @@ impl Session {
         Session::of_sys(instance, instance.attach_background(name)?)
     }
 
-    /// A session for a job slave: of SYS until it has a job, and as any user's in what it counts.
+    /// A session for a job slave. It belongs to SYS while it runs no job, and is counted like a user's session.
     ///
     /// # Errors
     /// As [`Session::background`].
@@ -251,7 +250,7 @@ impl Session {
         Ok(session)
     }
 
-    /// A session of SYS inside this process: threads act as processes.
+    /// A session of SYS inside this process, for tests: threads act as processes.
     ///
     /// # Errors
     /// As [`Session::logon`].
@@ -268,7 +267,7 @@ impl Session {
         let mut state = SessionState::new("SYS", 0, nls);
         state.options.planner.parallel.query = plan::ParallelQuery::Enabled;
         alter::apply_options(&core, &mut state);
-        // The processor time of the logon so far belongs to the session, as in DB CPU.
+        // The session's processor time includes the logon so far, as DB CPU does.
         let so_far = core.p.stats().cpu_ns(os::clock::process_cpu_ns(os::process::own_id())).unwrap_or(0);
         let began_ns = os::clock::thread_cpu_ns().saturating_sub(so_far);
         Session {
@@ -301,7 +300,7 @@ impl Session {
         }
         let (typed, client) = split_name(&logon.user);
         let user = self.user_named(typed)?;
-        // An unknown name takes as long as a wrong password.
+        // An unknown name is compared with a verifier too, so that it takes as long as a wrong password.
         let accepts_11g = self.core.instance.accepts_11g();
         let verifier = user.as_ref().and_then(|user| user.verifier.as_ref()?.accepted(accepts_11g));
         let nobodys = || Verifier::nobody(Stored::Sha512 { key: [0; KEY_LEN], salt: [0; SALT_BYTES] });
@@ -311,13 +310,13 @@ impl Session {
         self.admit(logon, user, shown, client.as_deref())
     }
 
-    /// Makes the session `name`'s.
+    /// Makes `name` the user of the session, with the default roles.
     pub(crate) fn become_user(&mut self, name: &str, id: UserId, sysdba: bool) {
         let roles = self.core.names().and_then(|names| {
             let roles = names.image().default_roles(id);
             names.image().checked().map(|()| roles)
         });
-        // Without roles where they cannot be read; the logon, or the call, ends with the error.
+        // If the roles cannot be read, the session has none, and the logon or the call ends with the error.
         let roles = roles.unwrap_or_default();
         self.core.who.log_in(id, id, sysdba, roles);
         self.state.user = name.to_string();
@@ -353,7 +352,7 @@ impl Session {
         }
     }
 
-    /// P1 of the waits for a client: how it is connected, as the letters of `TCP`, `tcps` and `beq`.
+    /// P1 of the waits for a client: the kind of its connection, as the letters of `TCP`, `tcps` or `beq`.
     pub(crate) fn driver_id(&self) -> u64 {
         let slot = self.core.p.session();
         match (slot.port.load(Ordering::Relaxed), slot.speaks_tls()) {

@@ -1,4 +1,4 @@
-//! The password of a session's own user, which a logon may change.
+//! A logon's change of the password of the session's own user.
 
 use crate::core::Core;
 use crate::run;
@@ -6,10 +6,11 @@ use exec::ExecCtx;
 use sql::ast::{AlterUser, Authentication, Ddl, Ident, Pos, Statement, UserOptions};
 use types::{Ora, Result};
 
-/// Changes the password of the session's own user, as ALTER USER does, and notes it in the audit trail as that.
+/// Changes the password of the session's own user, as an ALTER USER statement, which the audit trail shows without the
+/// password.
 ///
 /// # Errors
-/// Those of ALTER USER.
+/// Those of ALTER USER; ORA-00988 for a password with a quote.
 pub(crate) fn change_own(core: &Core, cx: &mut ExecCtx<'_>, user: &str, old: Option<&str>, new: &str) -> Result<()> {
     if new.contains('"') {
         return Err(Ora::new(988));

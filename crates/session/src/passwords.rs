@@ -1,8 +1,8 @@
-//! Passwords that are set: the function of the user's profile judges them.
+//! Password verification: the function of the user's profile judges a new password.
 //!
-//! The function is SYS's, and runs before the statement that sets the password has changed anything: the dictionary
-//! is not locked
-//! while it runs, and what it does in its transaction is committed as what was open before a DDL statement is.
+//! The function belongs to SYS. It runs before the statement that sets the password changes or locks anything in the
+//! dictionary (invariant 14). Its changes belong to the session's open transaction, which the DDL statement then
+//! commits.
 
 use crate::blocks;
 use crate::core::Core;
@@ -24,12 +24,12 @@ struct Given<'a> {
     profile: Option<&'a str>,
 }
 
-/// Lets the functions of profiles judge the passwords that a statement sets. Passwords whose user may not be changed
-/// by this session
-/// are not judged: the statement is refused.
+/// Lets the functions of profiles judge the passwords that a statement sets. A password is not judged if the session
+/// may not change the user, or if the old password is wrong: the statement itself is then refused.
 ///
 /// # Errors
-/// ORA-28003 over the function's own error; ORA-28221 when users change their own password and do not say the old one.
+/// ORA-28003, followed by the function's own error; ORA-28221 when users without ALTER USER change their own password
+/// and do not give the old one; ORA-28000 when the account of such a change is locked.
 pub(crate) fn judge(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<()> {
     for given in passwords_of(ddl) {
         let names = core.names()?;
@@ -81,8 +81,8 @@ fn passwords_of<'a>(ddl: &'a Ddl) -> Vec<Given<'a>> {
     }
 }
 
-/// Calls the function with a user's name, the new password and the old one. It is known by its name; a profile of an
-/// older release has its number only.
+/// Calls the function with the user's name, the new password and the old one. A profile has the name of its function; a
+/// profile of an older release has only the object number.
 fn ask(
     core: &Core,
     cx: &mut ExecCtx<'_>,
@@ -105,7 +105,7 @@ fn ask(
     match answer {
         Ok(true) => Ok(()),
         Ok(false) => Err(Ora::new(28003)),
-        // The session is to stop, which is no judgement.
+        // An error that stops the session is no judgement of the password.
         Err(e) if e.is_stop() => Err(e),
         Err(e) => Err(Ora::new(28003).because(e)),
     }

@@ -1,4 +1,4 @@
-//! Sessions of the connection pool between their clients.
+//! Sessions of the connection pool, between two clients (invariant 10).
 
 use crate::caller::Caller;
 use crate::guest::Proof;
@@ -10,8 +10,9 @@ use net::local::Logon;
 use types::Result;
 
 impl Session {
-    /// Ends what a client has begun: its transaction is rolled back, its cursors are closed, its locks freed, and what
-    /// it wanted to be known by is forgotten. The session keeps the rest for the next client of the same user.
+    /// Ends the use by a client: rolls its transaction back, closes its cursors, frees its locks, and clears its
+    /// identifier, module, action and similar texts. Other state, such as package variables and rows of temporary
+    /// tables, stays for the next client of the same user.
     pub fn set_aside(&mut self) {
         self.give_back(true);
         let slot = self.core.p.session();
@@ -20,12 +21,12 @@ impl Session {
         slot.operation.set("");
     }
 
-    /// Gives the session to another client after a proof of its user's password. The account is looked at as it is
-    /// at a logon, and the roles are those of one. False where the client needs another session: this one was killed,
-    /// or is another user's.
+    /// Gives the session to another client with a proof of the user's password. The account is checked as at a logon,
+    /// and the session gets the roles of a new session. False when the client needs another session: this session was
+    /// killed, or belongs to another user or to SYS, or the client comes as a proxy.
     ///
     /// # Errors
-    /// As [`Session::logon_proved`]. The session is to end then, too.
+    /// As [`Session::logon_proved`]. The caller then ends the session.
     pub fn take_up(&mut self, logon: &Logon, proof: &Proof, caller: &Caller) -> Result<bool> {
         self.release_if_killed();
         if self.is_killed() {

@@ -1,4 +1,5 @@
-//! Proxy users: a user proves a password and gets a session of another user that allows this by CONNECT THROUGH.
+//! Proxy users: a user proves a password and gets a session of another user, who allows it by CONNECT THROUGH
+//! (invariant 9).
 
 use crate::core::{Core, Proxied};
 use crate::typed_name::dictionary_name;
@@ -7,11 +8,11 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Ora, Result};
 
-/// The user whose session `proxy` gets after the proof of a password.
+/// Finds the user `client`, whose session `proxy` gets, and the grant that allows it.
 ///
 /// # Errors
-/// ORA-28150 where that is not allowed, ORA-28183 where the client's password is asked for as well, ORA-28000 for a
-/// locked account, ORA-01045 for a client without CREATE SESSION, ORA-01035 in restricted mode, ORA-28009 for SYS.
+/// ORA-28150 without such a grant, ORA-28183 when the grant requires the client's password too, ORA-28000 for a locked
+/// account, ORA-01045 for a client without CREATE SESSION, ORA-01035 in restricted mode, ORA-28009 for SYS.
 pub(crate) fn client_of(core: &Core, proxy: &UserDef, client: &str) -> Result<(Rc<UserDef>, Proxied)> {
     let name = dictionary_name(client);
     let image = core.dict.borrow_mut().image()?;
@@ -22,7 +23,7 @@ pub(crate) fn client_of(core: &Core, proxy: &UserDef, client: &str) -> Result<(R
     if allowed.authenticated {
         return Err(Ora::new(28183));
     }
-    // SYS has sessions AS SYSDBA only.
+    // All sessions of SYS are AS SYSDBA, and a proxy cannot open one.
     if client.id == UserId::SYS {
         return Err(Ora::new(28009));
     }
@@ -39,7 +40,7 @@ pub(crate) fn client_of(core: &Core, proxy: &UserDef, client: &str) -> Result<(R
     Ok((client, Proxied { by: proxy.id, name: proxy.name.clone(), allowed }))
 }
 
-/// Notes the proxy of the session, and leaves it the roles that the grant allows.
+/// Notes the proxy in the session, and enables the default roles that the grant allows.
 ///
 /// # Errors
 /// Those of reading the dictionary.
@@ -55,15 +56,15 @@ pub(crate) fn begin(core: &Core, client: UserId, proxied: Proxied) -> Result<()>
     Ok(())
 }
 
-/// Whether the proxy's grant lets the session enable a role.
+/// True when the session has no proxy, or the proxy's grant allows the role.
 pub(crate) fn may_enable(core: &Core, image: &Image, role: u32) -> bool {
     core.proxied.borrow().as_ref().is_none_or(|proxied| proxied.allowed.may_enable(image, role))
 }
 
-/// SET ROLE: whether a role that is named may be enabled.
+/// Checks a role that SET ROLE names.
 ///
 /// # Errors
-/// ORA-28157 where the grant of the session's proxy excludes the role.
+/// ORA-28157 when the grant of the session's proxy excludes the role.
 pub(crate) fn check_role(core: &Core, image: &Image, role: &UserDef, client: UserId) -> Result<()> {
     if may_enable(core, image, role.id.0) {
         return Ok(());
