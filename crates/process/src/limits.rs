@@ -1,4 +1,4 @@
-//! The limits of its user's profile on processor time and logical reads.
+//! The limits of a session on processor time and logical reads, from the profile of its user.
 //!
 //! A session with such limits has a bit set in its word of requests, so [`Process::check_cancel`] checks the limits
 //! where it checks for a request to stop. A session without limits pays nothing. The used amounts are the statistics of

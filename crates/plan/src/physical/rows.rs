@@ -19,7 +19,7 @@ pub struct Peeks<'c> {
     pub found: RefCell<Vec<BindPredicate>>,
 }
 
-/// The sizes of values, as the planner estimates them.
+/// The columns and statistics behind registers, from which the planner estimates the sizes of values.
 #[derive(Default)]
 pub struct Sizes {
     /// The item and the column of a register.
