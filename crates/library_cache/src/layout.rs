@@ -139,6 +139,7 @@ pub(crate) mod state {
 }
 
 /// The figures of a cursor, without those that stand in the ledgers of processes ([`crate::ledger`]).
+#[derive(Default)]
 #[repr(C, align(64))]
 pub struct Figures {
     words: [AtomicU64; Delta::WORDS],
@@ -318,11 +319,10 @@ pub(crate) struct Loaded {
 }
 
 impl Figures {
-    pub(crate) fn add(&self, delta: &Delta) {
-        for (figure, more) in self.words.iter().zip(delta.words()) {
-            if more > 0 {
-                figure.fetch_add(more, Ordering::Relaxed);
-            }
+    /// Adds to one figure, by its place among the words of [`Delta`].
+    pub(crate) fn add_word(&self, n: usize, more: u64) {
+        if more > 0 {
+            self.words[n].fetch_add(more, Ordering::Relaxed);
         }
     }
 

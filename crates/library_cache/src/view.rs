@@ -1,6 +1,6 @@
 //! The data of the views, read without latches (L3); and the check of the invariants.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use latch::reference::{HELD, STAGE};
@@ -9,7 +9,7 @@ use process::{Process, SessionStatus};
 use crate::find::Key;
 use crate::image::{LeftOut, LeftOutImage};
 use crate::layout::{Child, Parent, state};
-use crate::ledger::Pending;
+use crate::ledger::Ledgers;
 use crate::pin::{KEPT, PAUSED, Seen};
 use crate::{Delta, Design, Digest, Handle, LibraryCache, LineFigures, Namespace};
 
@@ -174,17 +174,15 @@ impl LibraryCache {
     /// All statements and other objects with their children. Takes no latch; an entry that is being replaced is left
     /// out.
     pub fn rows(&self) -> Vec<ParentRow> {
-        self.with_ledgers(|pending| self.rows_with(pending))
-    }
-
-    fn rows_with(&self, pending: &HashMap<(usize, u64), Pending>) -> Vec<ParentRow> {
+        // Before the figures of the children.
+        let ledgers = Ledgers::read(self.ledgers);
         let (executing, opening) = self.users();
         let waits = self.waits_in_progress();
         let mut children: BTreeMap<(u64, u64), Vec<ChildRow>> = BTreeMap::new();
         let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
         for (at, child) in self.children[..used as usize].iter().enumerate() {
             let users = |of: &BTreeMap<usize, u64>| of.get(&at).copied().unwrap_or(0);
-            if let Some((parent, mut row)) = self.child_row(at, child, pending, [users(&executing), users(&opening)]) {
+            if let Some((parent, mut row)) = self.child_row(at, child, &ledgers, [users(&executing), users(&opening)]) {
                 row.figures.add(&waits.get(&at).copied().unwrap_or_default());
                 children.entry(parent).or_default().push(row);
             }
@@ -308,14 +306,14 @@ impl LibraryCache {
         &self,
         at: usize,
         child: &Child,
-        pending: &HashMap<(usize, u64), Pending>,
+        ledgers: &Ledgers,
         [executing, opening]: [u64; 2],
     ) -> Option<((u64, u64), ChildRow)> {
         let life = child.life.load(Ordering::Acquire);
         if life == 0 {
             return None;
         }
-        let pending = pending.get(&(at, life));
+        let counted = ledgers.sum((at, life), &child.figures);
         let parent_at = get(&child.parent);
         let parent_life = self.parents.get(parent_at as usize)?.life.load(Ordering::Acquire);
         let loaded = child.loaded().unwrap_or_default();
@@ -337,8 +335,8 @@ impl LibraryCache {
             invalidations: get(&child.invalidations),
             first_load_s: get(&child.first_load_s),
             load_s: get(&child.load_s),
-            last_active_s: get(&child.last_active_s).max(pending.map_or(0, |pending| pending.last_active_s)),
-            figures: crate::ledger::whole(&child.figures, pending),
+            last_active_s: get(&child.last_active_s).max(counted.last_active_s),
+            figures: counted.figures,
             plan_hash: loaded.plan_hash,
             plan: loaded.plan,
             run: self.run_of(child),

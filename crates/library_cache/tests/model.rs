@@ -241,7 +241,7 @@ fn concurrent_sessions_leave_a_consistent_cache() {
 #[test]
 fn figures_are_all_counted_and_never_seen_to_fall() {
     const CURSORS: u64 = 20;
-    const TURNS: u64 = 3_000;
+    const TURNS: u64 = 20_000;
     for design in DESIGNS {
         let f = fixture(design);
         let env = Env { user: 1, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
