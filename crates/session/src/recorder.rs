@@ -1,4 +1,4 @@
-//! Statements of the workload repository: what `monitor` needs of a session.
+//! Statements of the workload repository: a session as a [`Recorder`] of `monitor`.
 
 use crate::core::Core;
 use crate::recursive::{changed, recursive, rows_of, run};
@@ -10,8 +10,8 @@ use monitor::Recorder;
 use plsql::World as _;
 use types::{Result, Value};
 
-/// Compiles all statements, and then executes them with nothing in between, however long the compilation took. Gives the
-/// wall-clock nanoseconds before the first execution and after the last.
+/// Compiles all statements, and then executes them one directly after the other, so that their rows are nearly of one
+/// moment. Returns the wall-clock nanoseconds before the first execution and after the last.
 fn at_one_moment(core: &Core, cx: &mut ExecCtx<'_>, texts: &[Text], binds: &[Value]) -> Result<(u64, u64)> {
     let types: Vec<_> = binds.iter().map(|v| Some(v.data_type())).collect();
     core.who.internally(|| {
@@ -30,17 +30,17 @@ fn at_one_moment(core: &Core, cx: &mut ExecCtx<'_>, texts: &[Text], binds: &[Val
     })
 }
 
-/// A query of a report: the crate `awr` makes it of its own literals, and the caller was asked for the privilege to run
-/// the report.
+/// Runs a query of a report. The text comes from literals of the crate `awr` (invariant 11), and the caller has checked
+/// the privilege to run the report.
 ///
 /// # Errors
-/// Those of the query; ORA-00900 for anything else.
+/// Those of the query; ORA-00900 for any other statement.
 fn report(core: &Core, cx: &mut ExecCtx<'_>, text: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
     sql::parse_query(text)?;
     run(core, cx, text, binds, rows_of)
 }
 
-/// Runs a statement that is neither query nor DML.
+/// Runs a statement that is neither a query nor DML, as SYS.
 ///
 /// # Errors
 /// Those of the statement.
@@ -49,7 +49,7 @@ fn control(core: &Core, cx: &mut ExecCtx<'_>, text: &'static str) -> Result<()> 
 }
 
 impl World<'_> {
-    /// Runs `f` in a transaction of its own, which is committed, or rolled back when `f` fails.
+    /// Runs `f` in an autonomous transaction: commits it, or rolls it back when `f` fails.
     ///
     /// # Errors
     /// Those of `f` and of the commit.

@@ -1,14 +1,13 @@
-//! Statements of the instance's own, which run with the names and privileges of SYS.
+//! The instance's own statements, which run with the names and privileges of SYS.
 //!
-//! No text of a user is ever part of one: they are [`Text`]s.
+//! Their type is [`Text`], which is made only of literals: no text of a user becomes part of one (invariant 11).
 
 use crate::core::Core;
 use exec::{Cursor, ExecCtx};
 use instance::Text;
 use types::{Result, Value};
 
-/// Runs a statement with SYS's names and gives its rows. Placeholders that are numbers take that one of `binds`, from
-/// 1.
+/// Runs a statement as SYS and returns its rows. The placeholder `:n` takes the n-th of `binds`, from 1.
 ///
 /// # Errors
 /// Those of the statement.
@@ -16,7 +15,7 @@ pub fn recursive(core: &Core, cx: &mut ExecCtx<'_>, text: impl Into<Text>, binds
     run(core, cx, text.into().as_str(), binds, rows_of)
 }
 
-/// As [`recursive`], and gives how many rows it changed.
+/// Runs a statement as [`recursive`] does, and returns the number of changed rows.
 ///
 /// # Errors
 /// Those of the statement.
@@ -33,7 +32,7 @@ pub(crate) fn run<R>(
 ) -> Result<R> {
     core.who.internally(|| {
         core.p.count(wait::Stat::RecursiveCalls, 1);
-        // The cursor numbers its binds as they stand in the text: `:n` is the n-th given here.
+        // The cursor orders its binds by their occurrence in the text; `:n` stands for the n-th of `binds`.
         let given = |name: &String| name.parse::<usize>().ok().and_then(|n| binds.get(n.checked_sub(1)?).cloned());
         let values: Option<Vec<Value>> = sql::bind_names(text).iter().map(given).collect();
         let values = values.as_deref().unwrap_or(binds);
@@ -46,7 +45,7 @@ pub(crate) fn run<R>(
     })
 }
 
-/// Executes a cursor and gives all its rows.
+/// Executes a cursor and returns all its rows.
 pub(crate) fn rows_of(cursor: &mut Cursor, cx: &mut ExecCtx<'_>) -> Result<Vec<Vec<Value>>> {
     cursor.execute(cx)?;
     let mut rows = Vec::new();
@@ -59,10 +58,10 @@ pub(crate) fn rows_of(cursor: &mut Cursor, cx: &mut ExecCtx<'_>) -> Result<Vec<V
     Ok(rows)
 }
 
-/// The value of an expression that a user wrote, with the names and privileges in force.
+/// Evaluates the text of a user's expression, with the names and privileges in force.
 ///
 /// # Errors
-/// A text that is not an expression; the errors of evaluating it.
+/// Syntax errors of the expression; errors of its evaluation.
 pub(crate) fn value_of(cx: &mut ExecCtx<'_>, text: &str) -> Result<Value> {
     let expr = sql::parse_expression(text)?;
     let mut query = sql::parse_query("select null from sys.dual")?;

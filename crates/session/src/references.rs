@@ -1,8 +1,8 @@
-//! Cursors that clients know by numbers and PL/SQL by variables.
+//! Cursors shared by the client and PL/SQL. The client names a cursor by a number, PL/SQL holds it in a variable.
 //!
-//! A query that a client has opened is the client's own until a block is given it for a bind; a cursor that a block
-//! leaves in a bind, or returns as a result, gets a number. From then on both may hold it: it stays open at its end, is
-//! closed for both by the first close, and counts with the cursors of PL/SQL.
+//! A query opened by the client becomes shared when the client passes its number in a bind. A cursor that a block
+//! leaves in a bind, or returns as an implicit result, becomes shared and gets a number. A shared cursor stays open
+//! after its last row, the first close by either side closes it, and PL/SQL counts it as one of its open cursors.
 
 use crate::by_name::ByName;
 use crate::composite_text::has_objects;
@@ -24,7 +24,7 @@ fn number_of(value: &Value) -> Option<u32> {
 }
 
 impl Calls {
-    /// Makes the cursors in the rows of a query the client's, under the numbers that the rows have.
+    /// Gives the nested cursors in the rows of the query `parent` to the client, under the numbers in the rows.
     pub(crate) fn take_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, parent: u32) {
         for (number, cursor) in core.nested.take() {
             let has_objects = has_objects(cursor.columns());
@@ -36,7 +36,7 @@ impl Calls {
         }
     }
 
-    /// Closes the cursors in the rows of a query that is closed before its end.
+    /// Closes the nested cursors of a query that is closed before its last row.
     pub(crate) fn close_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, parent: u32) {
         let mut at = 0;
         while let Some((of, number)) = self.nested.get(at).copied() {
@@ -49,8 +49,8 @@ impl Calls {
         }
     }
 
-    /// Gives back the query of a cursor in a row that has come to its end: clients close it only with the query that it
-    /// was a row of. The cursors in its own rows go on, as rows of that query.
+    /// Closes a nested cursor after its last row, because clients close nested cursors only with the outer query. The
+    /// cursors in its own rows stay open, as nested cursors of the outer query.
     pub(crate) fn end_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: u32) {
         let parent = self.nested.iter().find(|(_, other)| *other == number).map_or(0, |(parent, _)| *parent);
         self.nested.retain(|(_, other)| *other != number);
@@ -60,7 +60,7 @@ impl Calls {
         }
     }
 
-    /// A number that no open cursor has.
+    /// An unused cursor number.
     pub(crate) fn next_number(&mut self) -> u32 {
         loop {
             self.next = (self.next + 1) % NESTED_FIRST;
@@ -80,8 +80,8 @@ impl Calls {
         }
     }
 
-    /// The number of a cursor that PL/SQL has left, which from now on is the client's as well, with its columns; NULL
-    /// of one that is not open.
+    /// Shares a cursor of PL/SQL with the client, and returns its number; NULL for a cursor that is not open. Adds the
+    /// cursor's columns to `told`.
     pub(crate) fn number_cursor(
         &mut self,
         core: &Core,
@@ -111,10 +111,10 @@ impl Calls {
         Value::Number(Number::from_u64(number.into()))
     }
 
-    /// Lets PL/SQL hold an open cursor of the client's.
+    /// Shares an open cursor of the client with PL/SQL.
     ///
     /// # Errors
-    /// ORA-01001 for a number that no cursor has, ORA-03001 for a query whose rows are fetched in any order.
+    /// ORA-01001 for a number without a cursor, ORA-03001 for a scrollable query.
     fn share_cursor(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: &Value) -> Result<Datum> {
         let Value::Number(n) = number else { return Ok(Datum::Cur(None)) };
         let open = n.as_i64().and_then(|n| self.open.get_mut(&u32::try_from(n).ok()?));
@@ -123,7 +123,7 @@ impl Calls {
             open.of_row = false;
             return Ok(cursor.clone());
         }
-        // The position of a client that scrolls differs from the end of the rows read.
+        // The position of a scrolling client is not after the last row read.
         if open.scroll.is_some() {
             return Err(Ora::unsupported());
         }
@@ -139,7 +139,8 @@ impl Calls {
         Ok(made)
     }
 
-    /// Lets functions that a statement calls have the client's cursors in its binds, for as long as those are open.
+    /// Shares the client's cursors in the binds of a statement with the functions that it calls, until the cursors are
+    /// closed.
     ///
     /// # Errors
     /// Those of [`Calls::share_cursor`].
@@ -161,10 +162,10 @@ impl Calls {
         Ok(())
     }
 
-    /// The tables that a block has left in its binds, from subscript 1 on; what is not there is NULL.
+    /// The PL/SQL tables that a block has left in its binds, from subscript 1 on. Missing elements are NULL.
     ///
     /// # Errors
-    /// ORA-06513 for a subscript below 1, or above what the bind takes.
+    /// ORA-06513 for a subscript below 1, or above the size of the bind.
     pub(crate) fn tables_of(
         &self,
         names: &[String],
@@ -199,10 +200,10 @@ impl Calls {
         Ok(all)
     }
 
-    /// The values of a block's binds at its begin, in the order of the block.
+    /// The values of a block's binds before it runs, in the order of the block.
     ///
     /// # Errors
-    /// ORA-01008 for a bind that the call has not; ORA-01001 for a cursor that is not open.
+    /// ORA-01008 for a bind that is missing in the call; those of [`Calls::share_cursor`].
     pub(crate) fn block_binds(
         &mut self,
         core: &Core,

@@ -1,11 +1,12 @@
-//! Logons that are refused: which errors refuse, what is told of a client, and notes of them that wait for no disk.
+//! Refused logons: the list of refusing errors, texts of clients for logs, and commits without a wait for the disk.
 
 use instance::Instance;
 use process::Process;
 use types::{Ora, Result};
 
 /// Runs `f`, which commits, without waiting for the disk: LGWR writes within seconds. While the archiver has failed,
-/// `f` does not run: its write could wait for the archiver, and the administrator who repairs it must be able to log on.
+/// `f` does not run: its write could wait for the archiver, and the administrator who repairs it must be able to log
+/// on.
 ///
 /// # Errors
 /// ORA-00257 while the archiver has failed; those of `f`.
@@ -21,17 +22,17 @@ pub(crate) fn unwaited<R>(instance: &Instance, p: &Process, f: impl FnOnce() -> 
     done
 }
 
-/// Whether a write of redo may wait for the repair of the archiver.
+/// True when a write of redo may have to wait for the repair of the archiver.
 pub(crate) fn has_archiver_failed(instance: &Instance) -> bool {
     !instance.storage().redo.archive_failure().is_empty()
 }
 
-/// Whether the error refuses a logon; other errors are failures of the logon.
+/// True for an error that refuses a logon; with any other error the logon has failed.
 pub(crate) fn is_refusal(e: &Ora) -> bool {
     [1005, 1017, 1031, 1035, 1045, 2391, 28000, 28001, 28009, 28150, 28183].iter().any(|code| e.is(*code))
 }
 
-/// A text from a client, made fit for a line of a log: no control characters, and not too long.
+/// Makes a client's text fit for a line of a log: at most 64 characters, none of them a control character.
 pub(crate) fn clean(text: &str) -> String {
     let mut out: String = text.chars().take(64).map(|c| if c.is_control() { '?' } else { c }).collect();
     if out.is_empty() {

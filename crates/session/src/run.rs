@@ -1,4 +1,4 @@
-//! Statements that are neither queries nor DML nor blocks, and small services of PL/SQL.
+//! Control statements (all except queries, DML and blocks), and small services for PL/SQL.
 
 use crate::alter;
 use crate::core::Core;
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use txn::{Isolation, LockWait};
 use types::{Ora, Result, Timestamp, Value};
 
-/// Runs a statement of `EXECUTE IMMEDIATE` that is neither query, DML nor block.
+/// Runs a control statement of `EXECUTE IMMEDIATE`.
 ///
 /// # Errors
 /// Those of the statement.
@@ -23,10 +23,10 @@ pub fn run_other(core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<()> {
     run_parsed(core, cx, &statement, text).map(drop)
 }
 
-/// Runs a parsed statement of that sort. Gives the warning that belongs to its success, if there is one.
+/// Runs a parsed control statement and audits it. Returns the warning of a successful statement, if it has one.
 ///
 /// # Errors
-/// Those of the statement; ORA-03001 for what is not there yet.
+/// Those of the statement; ORA-03001 for an unsupported feature.
 pub fn run_parsed(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement, text: &str) -> Result<Option<Failure>> {
     let done = run_unaudited(core, cx, statement);
     crate::audit::statement(core, &cx.session.txn, statement, text, done.as_ref().err().map_or(0, Ora::code))?;
@@ -81,15 +81,15 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
     }
 }
 
-/// Most roles that can be enabled.
+/// The largest number of enabled roles.
 const ROLES_MOST: usize = 148;
 
-/// SET ROLE. What is named replaces what is enabled, all or nothing.
+/// SET ROLE: enables exactly the named roles. With an error the enabled roles stay unchanged.
 ///
 /// # Errors
-/// ORA-06565 inside a unit of definer's rights; ORA-01919 for what is no role, ORA-01924 for one that was not granted
-/// to the user, ORA-01979 for a password that is missing or wrong, ORA-28201 for a role that its package alone enables,
-/// ORA-28031 for too many.
+/// ORA-06565 inside a definer's rights unit; ORA-01919 for a name that is no role, ORA-01924 for a role that was not
+/// granted to the user, ORA-01979 for a missing or wrong password, ORA-28201 outside the package that enables the role,
+/// ORA-28157 for a role that the proxy's grant excludes, ORA-28031 for too many roles.
 pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
     if core.identity().origin != Origin::Login {
         return Err(Ora::with(6565, &[&"SET ROLE"]));
@@ -101,7 +101,7 @@ pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
         found.cloned().ok_or_else(|| Ora::with(1919, &[&role.name.name]).at(role.name.pos.0))
     };
     let own: Vec<UserId> = image.direct_roles(user).chain(image.direct_roles(UserId::PUBLIC)).collect();
-    // A role that comes with another may be enabled by itself, too.
+    // A role that was granted to another role of the user may be named too.
     let reached = image.grantees(user);
     let chosen: Vec<(UserId, Option<&String>)> = match roles {
         ast::SetRole::None => Vec::new(),
@@ -145,8 +145,8 @@ pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
     core.enable_roles(enabled)
 }
 
-/// Whether the subprogram that runs now is one of that unit. What is called by it, and its dynamic statements, are not
-/// told from it.
+/// True when the running stored subprogram belongs to `unit`. Anonymous blocks and built-in packages have no number, so
+/// their code counts as the stored subprogram that called it.
 fn is_running(core: &Core, image: &Image, unit: &EnabledBy) -> bool {
     let running = (core.p.session().subprograms[1].load(Relaxed) >> 32) as u32;
     let owner = image.user_named(&unit.owner).map(|user| user.id);
@@ -198,7 +198,7 @@ fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<(
             Resolved::Table(t) => t,
             _ => return Err(Ora::unsupported().at(name.pos.0)),
         };
-        // Any privilege on the table will do, READ aside.
+        // Any privilege on the table is enough, except READ.
         let mut lockable = false;
         for privilege in [ObjectPrivilege::Lock, ObjectPrivilege::Select, ObjectPrivilege::Insert]
             .into_iter()
@@ -209,10 +209,10 @@ fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<(
         if !lockable {
             return Err(Ora::new(1031).at(name.pos.0));
         }
-        // Nothing of the dictionary is kept for a session that waits.
+        // A waiting session must not hold an image of the dictionary.
         drop(names);
         match core.shared.txns.lock_table(&core.p, &mut cx.session.txn, table.object, mode, wait) {
-            // Rows have an error of their own for a wait that was too long; tables have not.
+            // The timeout of a row lock is ORA-30006, the timeout of a table lock is ORA-00054.
             Err(e) if e.is(30006) => return Err(Ora::new(54)),
             done => done?,
         }
@@ -257,7 +257,7 @@ pub fn result_cache(core: &Core, request: &ResultCacheRequest) -> Result<Value> 
     })
 }
 
-/// The context of a SQL function that PL/SQL calls.
+/// The environment of a SQL function that PL/SQL calls.
 struct Caller<'a> {
     core: &'a Core,
     session: &'a SessionState,
@@ -304,7 +304,7 @@ impl Clock for Caller<'_> {
     }
 }
 
-/// Calls a function of SQL over evaluated arguments.
+/// Calls a SQL function with evaluated arguments.
 ///
 /// # Errors
 /// Those of the function.

@@ -1,4 +1,4 @@
-//! The services of the session for PL/SQL.
+//! The session's services for PL/SQL: the implementation of `plsql::World`.
 
 use crate::cursors::{Asker, SqlCursor};
 use crate::identity::Identity;
@@ -24,10 +24,10 @@ use txn::Savepoint;
 use types::{DataType, Nls, ObjectId, Ora, Result, Timestamp, Value};
 use wait::{Event, Stat};
 
-/// The caller of a statement of PL/SQL: the types of its binds in their order in the cursor.
+/// PL/SQL as the caller of a statement: the types of the binds, in the order of the cursor.
 fn asker_of(text: &str, binds: &[DataType], by_name: bool) -> Asker {
     let types = if by_name {
-        // The cursor numbers its binds by their first occurrence, the caller by the number in their names.
+        // The cursor orders its binds by first occurrence, the caller by the number in their names (`:B1`, `:B2`).
         let given = |name: &String| binds.get(name.strip_prefix('B')?.parse::<usize>().ok()?.wrapping_sub(1)).copied();
         sql::bind_names(text).iter().map(given).collect()
     } else {
@@ -40,12 +40,13 @@ fn is_body(kind: ObjectKind) -> bool {
     matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody)
 }
 
-/// The number of placeholders of a statement; a name that occurs twice counts twice.
+/// The number of placeholders in a statement. A name that occurs twice is counted twice.
 fn placeholders(text: &str) -> usize {
     lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count()
 }
 
-/// Stored functions for a static statement that is compiled while the compiler of PL/SQL has the world too.
+/// The stored functions for the compilation of a static statement. The PL/SQL compiler holds the same world meanwhile,
+/// hence the cell.
 struct Functions<'w, 'r, 'a>(&'w RefCell<&'r mut World<'a>>);
 
 impl exec::Functions for Functions<'_, '_, '_> {
@@ -66,7 +67,7 @@ impl exec::Functions for Functions<'_, '_, '_> {
 }
 
 impl World<'_> {
-    /// Publishes counts now and then while PL/SQL runs.
+    /// Adds the counts so far to the shared cursors, while PL/SQL runs.
     #[cold]
     fn tell_progress(&mut self) {
         self.cx.session.figures.progress(&self.core.p, self.core.shared.library);
@@ -81,7 +82,7 @@ impl World<'_> {
         crate::audit::or_undone(self.core, txn, start, noted)
     }
 
-    /// Notes a dynamic statement that could not be compiled, if it is audited, and gives its error.
+    /// Audits a dynamic statement that could not be compiled, and returns its error.
     #[cold]
     fn audit_refused(&self, text: &str, e: Ora) -> Result<Cursor> {
         if self.core.audit_rows.get()
@@ -93,12 +94,12 @@ impl World<'_> {
         Err(e)
     }
 
-    /// Whether compiled code means the same to other sessions.
+    /// True when code compiled now has the same meaning in other sessions.
     pub(crate) fn may_share(&self) -> bool {
         self.cx.session.flashback.is_none() && exec::Host::may_share(self.core)
     }
 
-    /// The environment that tells images of a stored unit's code apart: it is compiled for its owner.
+    /// The environment in the key of a stored unit's image: its owner, and the NLS and optimizer settings.
     fn env_of_unit<'u>(&self, unit: &'u StoredUnit) -> Option<library_cache::Env<'u>> {
         let user = self.core.user_id(&unit.owner).ok().flatten()?;
         let [language, lengths, optimizer] = plsql::World::settings(self);
@@ -116,12 +117,12 @@ impl World<'_> {
         }
     }
 
-    /// A cursor that was compiled or kept, for the identity in force.
+    /// An opened cursor for PL/SQL, bound to the identity in force (invariant 12).
     fn opened(&self, cursor: Cursor, asker: Asker) -> SqlCursor {
         SqlCursor::new(cursor, asker, self.core.identity(), Rc::clone(&self.cx.session.schema))
     }
 
-    /// Uses a cursor under the identity that opened it.
+    /// Runs `f` on a cursor, under the identity that opened it (invariant 12).
     fn as_opener<R>(
         &mut self,
         cursor: &mut SqlCursor,
@@ -167,7 +168,7 @@ impl plsql::World for World<'_> {
     }
 
     fn owner_number(&mut self, owner: &str) -> u32 {
-        // Of a user that is gone nothing can be named either.
+        // A dropped user has no units, so no identity is taken with this number.
         self.core.user_id(owner).ok().flatten().map_or(u32::MAX, |user| user.0)
     }
 
@@ -284,7 +285,7 @@ impl plsql::World for World<'_> {
     fn unit_linked(&mut self, owner: &str, name: &str) {
         let (p, library) = (&self.core.p, self.core.shared.library);
         if owner.is_empty() {
-            // Built in: a package of SYS without a number.
+            // A built-in unit is a package of SYS without a number.
             exec::objects::touch(p, library, ObjectKind::Package as u8, "SYS", name, 0);
             return;
         }
@@ -295,7 +296,7 @@ impl plsql::World for World<'_> {
     }
 
     fn unit_runs(&mut self, owner: &str, name: &str) -> Result<bool> {
-        // A function that DDL calls must not wait for a session that may wait for DDL.
+        // A function called by DDL must not wait for a session that may itself wait for this DDL.
         if self.core.defining.get() {
             return Ok(false);
         }
@@ -303,7 +304,7 @@ impl plsql::World for World<'_> {
         while let Some(unit) = now {
             let noted = self.core.shared.library.run_unit(&self.core.p, unit, self.core.patience());
             noted.map_err(|refused| refused.into_ora(owner, name))?;
-            // A unit of another number may have taken its place before the note.
+            // Before the note, DDL may have replaced the unit by one with another number.
             let then = now;
             now = self.core.names()?.unit_number(owner, name);
             if now == then {
@@ -383,7 +384,8 @@ impl plsql::World for World<'_> {
         let Some(stored) = parts.iter().find(|part| is_it(part.kind)) else { return };
         let says_nothing = match (errors.is_empty(), stored.valid) {
             (true, valid) => valid,
-            // DDL marks what it hurts; another error of a valid unit may be of this moment.
+            // DDL invalidates dependent units itself. Unless a name is missing, the error of a valid unit may be
+            // temporary.
             (false, true) => !errors.iter().any(names_nothing),
             (false, false) => errors.iter().any(passes),
         };
@@ -446,7 +448,7 @@ impl plsql::World for World<'_> {
         let (host, scn, states) = {
             let w = world.borrow();
             w.cx.p.count(Stat::ParseCountDescribe, 1);
-            // A definition that is not in the dictionary yet has the number of what is there, and another state.
+            // While DDL defines a table, the table has the number of the stored definition but another state.
             let states = if w.may_share() { w.cx.session.states() } else { Rc::default() };
             (w.cx.host, w.cx.session.flashback, states)
         };
@@ -588,7 +590,7 @@ impl plsql::World for World<'_> {
     }
 
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)> {
-        // The shared cursor of a query or DML makes it unnecessary to read the text.
+        // A query or DML is not parsed here: its shared cursor may exist.
         if let Some(word) = crate::kind::of_first_word(text) {
             let kind = if word == net::StatementKind::SELECT { DynamicKind::Query } else { DynamicKind::Dml };
             return Ok((kind, placeholders(text)));
@@ -629,7 +631,7 @@ impl plsql::World for World<'_> {
     }
 
     fn execute_other(&mut self, text: &str) -> Result<()> {
-        // A static statement of this sort is LOCK TABLE; any other is dynamic.
+        // LOCK TABLE is the only static control statement; all others are dynamic.
         let locks = sql::lexer::lex(text)
             .tokens
             .first()
@@ -749,7 +751,7 @@ impl plsql::World for World<'_> {
         }
         match (self.cx.session.may_control_transaction(), request) {
             (Ok(()), _) => crate::ddl_call::statistics(self.core, &mut self.cx, request),
-            // CREATE_EXTENDED_STATS is a function that people call in queries: it has a transaction of its own.
+            // CREATE_EXTENDED_STATS is a function that users call in queries, so it runs in an autonomous transaction.
             (Err(_), StatisticsRequest::Extension { .. }) => {
                 self.autonomous_begin()?;
                 let done = crate::ddl_call::statistics(self.core, &mut self.cx, request);
@@ -849,7 +851,7 @@ impl plsql::World for World<'_> {
         Ok(match (what, params::Param::find(what)) {
             ("version", _) => Value::text(instance::RELEASE),
             (_, Some(param)) => Value::text(self.core.instance.params().get(param)),
-            // A name that is no parameter here has Oracle's default.
+            // There is no such parameter here; the answer is Oracle's default.
             ("max_string_size", None) => Value::text("STANDARD"),
             _ => Value::Null,
         })
@@ -872,7 +874,7 @@ impl plsql::World for World<'_> {
     }
 
     fn session_serial(&self) -> i64 {
-        // Clients have 16 bits for it.
+        // Clients have 16 bits for the serial number.
         (self.core.p.session().serial() & 0xffff) as i64
     }
 
@@ -894,7 +896,7 @@ fn user_timeout(seconds: Option<u32>) -> Timeout {
     }
 }
 
-/// Whether an error says that a name stands for nothing, or for something that may not be used.
+/// True for an error about a name that does not exist or may not be used.
 fn names_nothing(error: &plsql::CompileError) -> bool {
     const CODES: [&str; 9] = [
         "ORA-00904",
@@ -910,7 +912,7 @@ fn names_nothing(error: &plsql::CompileError) -> bool {
     CODES.iter().any(|code| error.text.contains(code))
 }
 
-/// Whether an error is none of the unit's: the session was interrupted, or out of something.
+/// True for an error that is not the unit's fault: the session was interrupted, or a resource was exhausted.
 fn passes(error: &plsql::CompileError) -> bool {
     const CODES: [&str; 10] = [
         "ORA-00028",

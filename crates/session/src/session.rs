@@ -1,10 +1,10 @@
-//! One session: its user and its calls. How it begins is in [`crate::opening`].
+//! One session: its user and its calls. [`crate::opening`] has its beginning.
 //!
-//! | state | what holds | ways out |
+//! | state | resources | ways out |
 //! |---|---|---|
-//! | between calls | no latch, pin or block; perhaps a transaction, enqueues and open cursors | `call`, `release_if_killed`, `end` |
-//! | in a call | whatever the statement needs | the call's end; a killed or broken call ends with an error |
-//! | killed | nothing: rolled back, locks freed | the next call answers ORA-00028 and the session ends |
+//! | between calls | perhaps a transaction, enqueues, open cursors (invariant 4) | `call`, `release_if_killed`, `end` |
+//! | in a call | also latches, pins and blocks | end of the call; a killed or broken call ends with an error |
+//! | killed | none: rolled back, locks freed | the next call returns ORA-00028 or ORA-02396 and ends the session |
 
 use crate::array::NextRow;
 use crate::core::Core;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use types::{Nls, Ora, Result, Value};
 use wait::{Event, Stat};
 
-/// A logged-on user.
+/// The session of a logged-on user.
 pub struct Session {
     pub(crate) core: Core,
     pub(crate) state: SessionState,
@@ -28,26 +28,26 @@ pub struct Session {
     pub(crate) cancel_key: u64,
     pub(crate) killed: bool,
     pub(crate) has_called: bool,
-    /// The next call is a part of the client's call that has just been run.
+    /// The next call belongs to the client's call before it, and is not counted.
     pub(crate) goes_on: bool,
     pub(crate) cpu: CpuTime,
     pub(crate) limits: SessionLimits,
     pub(crate) warning: Option<Ora>,
 }
 
-/// Processor time of the session's process: when it began, and the microseconds that were counted since.
+/// Processor time of the session's process: its value at the beginning, and the microseconds counted since.
 pub(crate) struct CpuTime {
     pub(crate) began_ns: u64,
     pub(crate) counted: u64,
 }
 
 impl Session {
-    /// The session's number.
+    /// The session's SID.
     pub fn sid(&self) -> u32 {
         self.core.p.sid()
     }
 
-    /// The process slot: its number less one.
+    /// The index of the process slot: the process's number less one.
     pub fn slot(&self) -> usize {
         self.core.p.number() as usize - 1
     }
@@ -57,68 +57,68 @@ impl Session {
         &self.core.p
     }
 
-    /// Says whether the client takes the results of DBMS_SQL.RETURN_RESULT; it does unless this says otherwise.
+    /// Sets whether the client takes implicit results of DBMS_SQL.RETURN_RESULT. The default is true.
     pub fn set_takes_results(&self, takes: bool) {
         self.core.plsql.set_takes_results(takes);
     }
 
-    /// Says which of the client's statements the next call executes, and whether it has executed that before: its
-    /// cursor is open then, and is not parsed again.
+    /// Sets the client's number of the statement that the next call executes. `is_again`: the client has executed it
+    /// before, so its held cursor is used without a parse call (invariant 13).
     pub fn set_statement(&mut self, number: u16, is_again: bool) {
         self.calls.held.begin_call(number, is_again);
     }
 
-    /// Closes the cursor of a statement of the client's.
+    /// Closes the held cursor of a client's statement.
     pub fn forget_statement(&mut self, number: u16) {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         calls.held.close(core, &mut cx, number);
     }
 
-    /// Closes the cursors of all statements of the client's.
+    /// Closes the held cursors of all the client's statements.
     pub fn forget_statements(&mut self) {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         calls.held.close_all(core, &mut cx);
     }
 
-    /// Which way the values of the binds of the block that ran last go, by their places in its call.
+    /// The directions of the binds of the last block, in the order of its call.
     pub fn bind_directions(&self) -> &[net::local::Direction] {
         self.calls.directions()
     }
 
-    /// The row that the last call has changed last, where it was a statement of changes of a table with rowids.
+    /// The last row changed by the last call, if that was DML on a table with rowids.
     pub fn last_row(&self) -> Option<types::Rowid> {
         self.calls.last_row()
     }
 
-    /// The settings for conversions and texts.
+    /// The NLS settings.
     pub fn nls(&self) -> &Nls {
         &self.state.nls
     }
 
-    /// Whether a transaction is open.
+    /// True when a transaction is open, or the session is in a branch of a global transaction.
     pub fn is_in_transaction(&self) -> bool {
         self.state.txn.is_active() || crate::branch::is_in_branch(&self.core, &self.state)
     }
 
-    /// A parameter as the session has it.
+    /// The session's value of a parameter.
     pub fn parameter(&self, param: params::Param) -> i64 {
         self.core.params.borrow().number(param)
     }
 
-    /// The wait for the next call, live until the guard is dropped.
+    /// Begins the wait for the next call; it lasts until the guard is dropped.
     pub fn wait_for_client(&self) -> WaitGuard<'_> {
         self.core.p.session().set_status(SessionStatus::Inactive);
         self.core.p.wait(Event::SqlNetMessageFromClient, self.driver_id(), 1, 0)
     }
 
-    /// The wait for the rest of a message of which `bytes` have come.
+    /// Begins the wait for the rest of a message; `bytes` of it have arrived.
     pub fn wait_for_rest(&self, bytes: u64) -> WaitGuard<'_> {
         self.core.p.wait(Event::SqlNetMoreDataFromClient, self.driver_id(), bytes, 0)
     }
 
-    /// Counts bytes that a client has sent.
+    /// Counts bytes received from the client.
     pub fn note_received(&self, bytes: u64) {
         self.core.p.count(Stat::BytesReceivedFromClient, bytes);
     }
@@ -129,17 +129,17 @@ impl Session {
         self.core.p.count(Stat::RoundtripsToClient, 1);
     }
 
-    /// Counts bytes that were sent to the client, which says its next call without waiting for them.
+    /// Counts bytes sent to the client without a round trip: the client does not wait for them.
     pub fn note_sent(&self, bytes: u64) {
         self.core.p.count(Stat::BytesSentToClient, bytes);
     }
 
-    /// The number to hand to [`Session::idle`].
+    /// The number of posts so far, for [`Session::idle`].
     pub fn posts(&self) -> u32 {
         self.core.p.posts()
     }
 
-    /// Sleeps until posted since `posts`, or until the time is up.
+    /// Sleeps until a post after `posts`, or until the time is over.
     pub fn idle(&self, event: Event, posts: u32, time: Duration) {
         let guard = self.core.p.wait(event, time.as_millis() as u64 / 10, 0, 0);
         if !self.core.p.sleep(posts, Some(time)) {
@@ -147,7 +147,7 @@ impl Session {
         }
     }
 
-    /// Rolls back and frees everything when the session was killed between calls.
+    /// If the session was killed between calls, rolls back and frees all its resources.
     pub fn release_if_killed(&mut self) {
         let is_killed = self.core.p.check_cancel().is_err_and(|e| e.is(28));
         if is_killed && !self.killed {
@@ -157,22 +157,22 @@ impl Session {
         }
     }
 
-    /// Whether the session was killed; it then holds nothing.
+    /// True when the session was killed and has freed its resources.
     pub fn is_killed(&self) -> bool {
         self.killed
     }
 
-    /// Gives back what the session holds: cursors, transaction, locks.
+    /// Closes the cursors, rolls back the transaction and frees the locks of the session.
     pub(crate) fn release(&mut self) {
         self.give_back(false);
     }
 
-    /// As [`Session::release`]; rows of temporary tables may stay.
+    /// As [`Session::release`]; with `keeps_rows`, rows of temporary tables stay.
     pub(crate) fn give_back(&mut self, keeps_rows: bool) {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         calls.close_all(core, &mut cx);
-        // A rollback that fails here is repeated when the session ends.
+        // If this rollback fails, the end of the session repeats it.
         if cx.session.txn.is_active() {
             let _ = core.rollback(cx.session);
         }
@@ -186,27 +186,27 @@ impl Session {
         cx.session.figures.flush(&core.p, core.shared.library);
     }
 
-    /// Runs one call and appends the packets that answer it. What it committed is on disk when it returns, unless it
-    /// was not to be waited for.
+    /// Runs one call and appends the packets of its answer. On return its commits are on disk, except commits with
+    /// NOWAIT.
     pub fn call(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
         self.core.p.session().begin_client_call();
         self.call_with(out, |core, cx, calls, out| answer(core, cx, calls, request, out))
     }
 
-    /// Says that the next call is a part of the client's call that has just been run: it counts as no call of its own.
+    /// Marks the next call as a part of the client's call before it, so that it is not counted as a user call.
     pub fn goes_on(&mut self) {
         self.goes_on = true;
     }
 
-    /// As [`Session::call`] for an array whose rows `rows` gives; it is asked in the call.
+    /// As [`Session::call`], for an array. The call takes the rows one by one from `rows` (invariant 6).
     pub fn call_array(&mut self, array: &Array, rows: &mut NextRow<'_>, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| calls.execute_array(core, cx, array, rows, out))
     }
 
-    /// The content of a LOB of a row as of `scn`, or as it is now. The caller got the row's locator from a query.
+    /// Reads a LOB of a row as of `scn`, or its present content. The caller got the row's locator from a query.
     ///
     /// # Errors
-    /// ORA-22922 where the row is gone; ORA-01555; ORA-00028.
+    /// ORA-22922 when the row is gone; ORA-01555; ORA-00028.
     pub fn read_lob(&mut self, row: &types::LobRow, scn: Option<types::Scn>) -> Result<Value> {
         self.lob_call(|cx| exec::lobs::content(row, scn, cx))
     }
@@ -214,7 +214,7 @@ impl Session {
     /// Changes the LOB of a row that the session's transaction has locked.
     ///
     /// # Errors
-    /// ORA-22920 where it is not locked, ORA-22922 where it is gone; those of `edit` and of an update of the column.
+    /// ORA-22920 when the row is not locked, ORA-22922 when it is gone; those of `edit` and of an update of the column.
     pub fn write_lob(&mut self, row: &types::LobRow, edit: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<()> {
         self.lob_call(|cx| exec::lobs::write(row, edit, cx)).map(drop)
     }
@@ -226,21 +226,21 @@ impl Session {
             done = Some(run(cx));
             Flow::Continue
         });
-        // A session that was killed runs nothing.
+        // In a killed session the closure does not run.
         done.unwrap_or_else(|| Err(Ora::new(28)))
     }
 
-    /// The transaction without a session that this one is in, and whether a statement began or resumed it.
+    /// The sessionless transaction that the session is attached to, and whether DBMS_TRANSACTION began or resumed it.
     pub fn sessionless(&self) -> Option<(txn::GlobalId, bool)> {
         crate::branch::attached(&self.core)
     }
 
-    /// The state of a branch that the session may act on.
+    /// The state of a branch; `None` for a branch that the session may not act on.
     pub fn global_state(&self, id: &txn::GlobalId) -> Option<txn::BranchState> {
         crate::global::state_of(&self.core, id)
     }
 
-    /// Does what the coordinator of a global transaction asks. Only an error has packets.
+    /// Carries out a request of the coordinator of a global transaction. Only an error appends packets.
     pub fn call_global(&mut self, call: &GlobalCall, out: &mut Vec<u8>) -> (Flow, Option<GlobalAnswer>) {
         let mut answer = None;
         let flow = self.call_with(out, |core, cx, _, out| {
@@ -256,8 +256,8 @@ impl Session {
         (flow, answer.filter(|_| out.is_empty()))
     }
 
-    /// Gives rows of an open query from there on, which have been given before or not. A query is fetched so from its
-    /// first row on, or never.
+    /// Returns rows of an open scrollable query from `to` on, also rows that it has returned before. All fetches of
+    /// such a query must come through this function.
     pub fn scroll(
         &mut self,
         cursor: u32,
@@ -269,13 +269,12 @@ impl Session {
         self.call_with(out, |core, cx, calls, out| calls.scroll(core, cx, (cursor, to), rows, sink, out))
     }
 
-    /// Executes like [`Request::Execute`]; of a query `sink` is told the columns, and gets the rows if it takes them.
+    /// Executes like [`Request::Execute`]. `sink` gets the columns of a query, and its rows if it accepts them.
     pub fn execute_to(&mut self, e: &Execute, sink: &mut dyn RowSink, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| calls.execute(core, cx, e, Some(sink), out))
     }
 
-    /// Fetches from an open query like [`Request::Fetch`], and gives each row to `sink` instead of writing it. A row
-    /// may hold no cursors.
+    /// Fetches from an open query like [`Request::Fetch`], with the rows going to `sink` instead of into packets.
     pub fn fetch_to(&mut self, cursor: u32, rows: u32, sink: &mut dyn RowSink, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| calls.fetch_to(core, cx, (cursor, rows), sink, out))
     }
@@ -290,7 +289,7 @@ impl Session {
         let answer = out.len();
         let flow = self.call_unsynced(out, run);
         self.end_call();
-        // A dictionary that could not be read may have led to a wrong decision.
+        // A failed read of the dictionary may have led to a wrong decision.
         if let Err(e) = self.readable()
             && matches!(flow, Flow::Continue)
         {
@@ -343,7 +342,7 @@ impl Session {
     }
 
     pub(crate) fn begin_call(&mut self) {
-        // Nothing was decided by it since the last call.
+        // Read errors from before this call do not concern its decisions.
         let _ = self.readable();
         let p = &self.core.p;
         p.stats().set(Stat::CpuUsedWhenCallStarted, p.stats().get(Stat::CpuUsedByThisSession));
@@ -352,29 +351,29 @@ impl Session {
         self.core.shared.library.begin_call(p);
         self.state.figures.begin_call(p);
         self.core.p.session().set_status(SessionStatus::Active);
-        // A break that came after its call had ended is not meant for this one.
+        // A break that arrived after the end of its call must not break this call.
         self.core.p.session().clear_break();
         self.core.p.begin_limited_call();
         let today = self.core.local_time().own_date();
         self.state.nls.today = today;
     }
 
-    /// Counts the processor time of the call, and gives back what must not outlive it: the client may take its time
-    /// now.
+    /// Counts the processor time of the call, and gives back memory and pins that a session must not keep between
+    /// calls.
     pub(crate) fn end_call(&mut self) {
         let p = &self.core.p;
         self.core.end_running();
         self.core.shared.txns.cache().end_call(p);
         p.end_call_of_heap();
         p.end_timed_call();
-        // As it was read when the statements of the call were told of it, a moment ago.
+        // The flush of the statements' figures has read the clock a moment ago; it is not read again.
         let used = self.state.figures.cpu_ns().saturating_sub(self.cpu.began_ns) / 1000;
         self.core.p.count(Stat::CpuUsedByThisSession, used.saturating_sub(self.cpu.counted));
         self.cpu.counted = self.cpu.counted.max(used);
         os::stack::give_back();
     }
 
-    /// Runs one statement without binds: for tests and background processes. A query's rows come back.
+    /// Runs one statement without binds, for tests and background processes. Returns the rows of a query.
     ///
     /// # Errors
     /// Those of the statement.
@@ -392,15 +391,15 @@ impl Session {
         rows
     }
 
-    /// The finished lines of DBMS_OUTPUT.
+    /// Takes the complete lines of DBMS_OUTPUT.
     pub fn take_output(&mut self) -> Vec<String> {
         self.core.plsql.take_output(usize::MAX)
     }
 
-    /// Commits.
+    /// Commits, and waits for the disk.
     ///
     /// # Errors
-    /// A commit that failed.
+    /// Those of a failed commit.
     pub fn commit(&mut self) -> Result<()> {
         let Session { core, state, .. } = self;
         core.commit(&mut ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core })?;
@@ -410,17 +409,18 @@ impl Session {
     /// Rolls back.
     ///
     /// # Errors
-    /// Undo that cannot be read.
+    /// Those of reading undo.
     pub fn rollback(&mut self) -> Result<()> {
         self.core.rollback(&mut self.state)
     }
 
-    /// Ends the session: what is not committed is rolled back.
+    /// Ends the session and rolls back its open transaction (invariant 3).
     pub fn end(self) {}
 }
 
 impl Session {
-    /// Sets values of an application context, as a client asks for it ahead of a call.
+    /// Sets values of an application context, on a client's request before a call. `clears`: first deletes the values
+    /// of the namespace.
     ///
     /// # Errors
     /// ORA-28267 for a namespace that clients may not set, ORA-28106 for values that are too long.
@@ -434,8 +434,8 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// As [`Session::end`]: however its owner leaves it, a session leaves nothing behind for the next owner of its
-    /// slot.
+    /// Ends the session, whatever the reason of the drop: nothing stays behind for the next owner of its slot
+    /// (invariant 3).
     fn drop(&mut self) {
         if std::thread::panicking() {
             return; // The process dies here, and PMON ends the session.
@@ -443,7 +443,7 @@ impl Drop for Session {
         self.release();
         self.core.plsql.reset();
         crate::audit::logoff(&self.core);
-        // A rollback that fails here is repeated by PMON.
+        // If this rollback fails, PMON repeats it.
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);
         admin::oradebug::free_all(&self.core);
@@ -473,7 +473,7 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
             // Without a transaction there is no commit to count.
             let ended = match cx.session.txn.is_active() {
                 false => Ok(()),
-                // A branch is its coordinator's to commit.
+                // Only the coordinator of a branch commits it.
                 true if crate::branch::is_in_branch(core, cx.session) => core.rollback(cx.session),
                 true if *commit => core.commit(cx),
                 true => core.rollback(cx.session),

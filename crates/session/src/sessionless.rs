@@ -1,7 +1,7 @@
-//! Transactions without a session: begun by one session, suspended, and resumed by any other of the same user.
+//! Sessionless transactions: one session begins and suspends a transaction, any session of the same user resumes it.
 //!
-//! They are branches (crate `txn`) of a format of their own, which no coordinator may use. COMMIT, ROLLBACK and DDL end
-//! them as they end any transaction, in the session that has them.
+//! A sessionless transaction is a branch (crate `txn`) whose identifier has a format that coordinators may not use.
+//! COMMIT, ROLLBACK and DDL of the attached session end it like any other transaction.
 
 use crate::branch::{attached, leave};
 use crate::core::{Core, TIMEOUT_S};
@@ -11,10 +11,10 @@ use std::time::Duration;
 use txn::{Asked, BranchTerms, GlobalId, SESSIONLESS};
 use types::{Ora, Result, Value};
 
-/// The identifier of one.
+/// Makes the identifier of a sessionless transaction.
 ///
 /// # Errors
-/// ORA-24756 for one without bytes or with more than 64.
+/// ORA-24756 unless there are 1 to 64 bytes.
 pub fn sessionless_id(bytes: &[u8]) -> Result<GlobalId> {
     let id = GlobalId::new(SESSIONLESS, bytes, &[]).filter(|_| !bytes.is_empty());
     id.ok_or_else(|| Ora::new(24756))
@@ -26,11 +26,12 @@ fn hex(id: &GlobalId) -> String {
     text
 }
 
-/// Begins one, or resumes it. `timeout_s`: for how long it may be suspended; for how long another session is waited
-/// for.
+/// Begins a sessionless transaction, or resumes it. `timeout_s`: when it begins, the longest suspension; when it is
+/// resumed, the longest wait for another attached session.
 ///
 /// # Errors
-/// ORA-24776 in a transaction; ORA-26217, ORA-26218; ORA-25351 when another session stayed in it.
+/// ORA-24776 in a transaction, ORA-24789 in an autonomous one; ORA-26217 when it exists already, ORA-26218 when it does
+/// not exist; ORA-25351 when another session stayed attached.
 pub(crate) fn start(
     core: &Core,
     cx: &mut ExecCtx<'_>,
@@ -59,7 +60,7 @@ pub(crate) fn start(
         _ => e,
     };
     let branch = if resumes {
-        // Another user's is not waited for, and not told of.
+        // Another user's transaction is treated as missing, without a wait.
         if is_anothers() {
             return Err(said(Ora::new(24756)));
         }
@@ -75,10 +76,11 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// Leaves the one that the session is in.
+/// Suspends the sessionless transaction that the session is attached to.
 ///
 /// # Errors
-/// ORA-26202 outside of one; ORA-26211 when it was begun by the other way; those of deferred constraints.
+/// ORA-26202 when there is none, ORA-24789 in an autonomous transaction; ORA-26211 when a statement suspends a
+/// transaction that a call of the client began, or the reverse; those of deferred constraints.
 pub(crate) fn suspend(core: &Core, cx: &mut ExecCtx<'_>, by_statement: bool) -> Result<()> {
     if cx.session.suspended > 0 {
         return Err(Ora::new(24789));
@@ -90,7 +92,7 @@ pub(crate) fn suspend(core: &Core, cx: &mut ExecCtx<'_>, by_statement: bool) -> 
     }
 }
 
-/// DBMS_TRANSACTION.
+/// Runs a request of DBMS_TRANSACTION.
 pub(crate) fn call(core: &Core, cx: &mut ExecCtx<'_>, request: &SessionlessRequest<'_>) -> Result<Value> {
     const SESSIONLESS: i64 = 1;
     match *request {

@@ -1,4 +1,4 @@
-//! DBMS_SHARED_POOL, and DBMS_XPLAN's text of a cursor's plan.
+//! DBMS_SHARED_POOL, and DBMS_XPLAN.DISPLAY_CURSOR.
 
 use crate::core::Core;
 use crate::xplan::{self, Around, Format};
@@ -13,7 +13,7 @@ use types::{Composite, DataType, Ora, Result, TypeId, Value};
 /// Runs a request of DBMS_SHARED_POOL.
 ///
 /// # Errors
-/// ORA-06570 for a cursor that is not there, or a hash that is none; ORA-06564 for an object that does not exist.
+/// ORA-06570 for a missing cursor or a malformed hash; ORA-06564 for an object that does not exist.
 pub fn shared_pool(core: &Core, request: &SharedPoolRequest) -> Result<()> {
     let (library, p) = (core.shared.library, &core.p);
     let hash = |text: &str| Digest::of_full_hash(text).ok_or_else(|| Ora::new(6570));
@@ -32,7 +32,7 @@ fn is_cursor(name: &str) -> bool {
     name.contains(',')
 }
 
-/// The object `[owner.]name`, and its body: the owner and what `obj$` has of it.
+/// The owner of the object `[owner.]name`, and the definitions of the object and its body.
 fn object(core: &Core, name: &str) -> Result<(String, Vec<ObjectDef>)> {
     let part = |text: &str| match text.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(quoted) => quoted.to_string(),
@@ -47,7 +47,7 @@ fn object(core: &Core, name: &str) -> Result<(String, Vec<ObjectDef>)> {
     if parts.is_empty() { Err(Ora::with(6564, &[&name])) } else { Ok((owner, parts)) }
 }
 
-/// Keeps an object, which is loaded when it is not there; or lets it go again.
+/// Keeps an object in the library cache, after loading it if necessary; or stops keeping it.
 fn keep_object(core: &Core, name: &str, kept: bool) -> Result<bool> {
     let (library, p) = (core.shared.library, &core.p);
     let (owner, parts) = object(core, name)?;
@@ -83,17 +83,17 @@ fn named(core: &Core, name: &str) -> Result<Digest> {
     core.shared.library.statements().find(is_it).map(|row| row.digest).ok_or_else(missing)
 }
 
-/// DBMS_XPLAN.DISPLAY_CURSOR: the lines of the plan of a cursor, or of all cursors of a statement where `child` is
-/// null.
+/// DBMS_XPLAN.DISPLAY_CURSOR: the lines of the plan of a cursor, or of all cursors of a statement when `child` is null.
+/// A missing privilege and an invalid format are reported in the lines, as in Oracle's package.
 ///
 /// # Errors
-/// Those of the dictionary. A missing privilege, and a format that is none, are lines, as in Oracle's package.
+/// Those of the dictionary.
 pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: Option<i64>, format: &str) -> Result<Value> {
     let Some(format) = Format::of(format) else {
         return Ok(lines(TypeId::PLAN_LINES, vec![xplan::invalid(format, "DISPLAY_CURSOR")]));
     };
-    // The session's own last statement is shown without a privilege. A statement named by its SQL_ID may belong to
-    // another user, so it takes the privileges of reading the views.
+    // The session's own last statement needs no privilege. A statement named by its SQL_ID may belong to another user,
+    // so the caller must be able to read the views.
     let names = core.names()?;
     let hidden = |view: &&str| names.relation(None, view).map(|found| found.is_none());
     if sql_id.is_some() {
@@ -129,7 +129,7 @@ pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: Option<i64>, for
     Ok(lines(TypeId::PLAN_LINES, text))
 }
 
-/// The plan of a cursor, below its statement.
+/// The lines of a cursor's statement and of its plan.
 fn plan_of(row: &ParentRow, child: &ChildRow, format: Format) -> Vec<String> {
     let title = match format.is_basic() {
         true => "EXPLAINED SQL STATEMENT:".to_string(),
@@ -148,10 +148,10 @@ fn plan_of(row: &ParentRow, child: &ChildRow, format: Format) -> Vec<String> {
     lines
 }
 
-/// Columns of a statement's text above its plan.
+/// The width of a statement's text above its plan, in characters.
 const TEXT_WIDTH: usize = 71;
 
-/// Lines as a collection of objects with one attribute, of a type that comes with the database.
+/// Lines as a value of a built-in collection type, whose elements are objects with one attribute.
 pub fn lines(ty: TypeId, lines: Vec<String>) -> Value {
     let element = match ty.built_in().and_then(|def| def.element()) {
         Some(DataType::Named(element)) => element,

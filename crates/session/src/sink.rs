@@ -1,36 +1,35 @@
-//! The receiver of rows that are not answered in packets.
+//! The receiver of rows that do not go into packets of the local protocol.
 
 use net::local;
 use types::{DataType, Result, Scn, Value};
 
-/// Takes what a query gives, one row after the other, so that no packet holds it on the way. An error of its own ends
-/// the call like one of the query.
+/// Takes the rows of a query one by one, without a packet between the query and the receiver. An error of the receiver
+/// ends the call like an error of the query.
 pub trait RowSink {
-    /// The query has been executed, is open under this number and has these columns. False: the rows of this call are
-    /// answered in packets.
+    /// Takes the number and the columns of a query after its execution. False: the rows of this call go into packets.
     ///
     /// # Errors
-    /// Columns that cannot be taken.
+    /// Columns that the receiver cannot take.
     fn columns(&mut self, number: u32, columns: Vec<local::Column>) -> Result<bool>;
 
-    /// A row, with the session's settings; the bytes of all rows so far.
+    /// Takes a row, with the session's NLS settings. Returns the bytes of all rows so far.
     ///
     /// # Errors
-    /// A row that cannot be taken.
+    /// A row that the receiver cannot take.
     fn row(&mut self, row: &[Value], nls: &types::Nls) -> Result<usize>;
 
-    /// The rows that follow are those of that moment; [`Scn::MAX`]: LOBs that they lead to are read as they are.
+    /// Sets the SCN as of which LOBs of the following rows are read; [`Scn::MAX`]: their present content is read.
     fn seen(&mut self, scn: Scn);
 
-    /// Whether rows can be had as they are stored: the columns of a stored row that are the query's, and their types.
+    /// True when the receiver takes stored rows. `columns`: the query's columns in the stored row, with their types.
     fn takes_stored(&self, columns: &[(u16, DataType)]) -> bool;
 
-    /// A stored row, as [`RowSink::row`].
+    /// Takes a stored row, as [`RowSink::row`] does.
     ///
     /// # Errors
-    /// ORA-00600 for what is no row.
+    /// ORA-00600 for bytes that are no row.
     fn stored(&mut self, row: &[u8], columns: &[(u16, DataType)]) -> Result<usize>;
 }
 
-/// The receiver of the rows of a call, where they are not answered in packets.
+/// The receiver of the rows of a call; `None` when they go into packets.
 pub(crate) type Sink<'a> = Option<&'a mut dyn RowSink>;

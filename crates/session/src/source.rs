@@ -8,9 +8,9 @@ use types::{Result, Value};
 
 /// The source of the rows of an open query.
 pub(crate) enum Source {
-    /// The client's own.
+    /// A cursor of the client alone.
     Own(Box<Cursor>),
-    /// One that PL/SQL may hold, too.
+    /// A cursor that PL/SQL may hold too ([`crate::references`]).
     Shared(Datum),
 }
 
@@ -34,12 +34,12 @@ impl Source {
         }
     }
 
-    /// `sent`: the rows that the client got.
+    /// Ends a fetch of the client; `sent` is its number of rows.
     pub(crate) fn end_fetch(&mut self, sent: u64, core: &Core, cx: &mut ExecCtx<'_>) {
         match self {
             Source::Own(cursor) => cursor.end_clients_fetch(sent, cx),
             Source::Shared(cursor) => {
-                // One that a function of the query has closed needs no pause.
+                // A function of the query may have closed the cursor; it then needs no pause.
                 let _ = core.plsql.fetches_cursor(&mut World { cx: cx.reborrow(), core }, cursor, false);
             }
         }

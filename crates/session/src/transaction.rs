@@ -9,16 +9,16 @@ use txn::Txn;
 use types::{Ora, Result};
 
 impl Core {
-    /// Ends the transaction by COMMIT. It is waited for at the end of the call: see [`Core::sync_commits`].
+    /// Ends the transaction by COMMIT. The wait for the disk is at the end of the call ([`Core::sync_commits`]).
     ///
     /// # Errors
-    /// ORA-02091 when a deferred constraint is violated: everything is rolled back. Else a commit that failed; the
-    /// transaction is still open.
+    /// ORA-02091 when a deferred constraint is violated: the transaction is rolled back. ORA-02089 in a branch of a
+    /// global transaction. After any other error the transaction is still open.
     pub fn commit(&self, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.commit_as(cx, None, None)
     }
 
-    /// As [`Core::commit`], with what the statement says of IMMEDIATE and WAIT; else the parameters say it.
+    /// As [`Core::commit`], with the statement's IMMEDIATE and WAIT; `None` takes the value of the parameters.
     ///
     /// # Errors
     /// As [`Core::commit`].
@@ -26,7 +26,7 @@ impl Core {
         refuse_commit(self, cx.session)?;
         check_before_commit(self, cx)?;
         let txn = &mut cx.session.txn;
-        // The transaction system counts commits of changes.
+        // `txn` counts commits of transactions with changes.
         self.p.count(wait::Stat::UserCommits, u64::from(txn.xid().is_none()));
         if txn.is_active() {
             let redo = self.instance.storage().redo;
@@ -44,7 +44,7 @@ impl Core {
         Ok(())
     }
 
-    /// Waits until the commits of this call are on disk, before its answer goes out.
+    /// Waits until the commits of this call are on disk. The answer of the call is sent afterwards.
     ///
     /// # Errors
     /// The redo cannot be written.
@@ -55,7 +55,7 @@ impl Core {
     /// Ends the transaction by ROLLBACK.
     ///
     /// # Errors
-    /// Undo that cannot be read; the transaction is still open.
+    /// Those of reading undo; the transaction is still open.
     pub fn rollback(&self, session: &mut SessionState) -> Result<()> {
         let txn = &mut session.txn;
         self.p.count(wait::Stat::UserRollbacks, u64::from(txn.xid().is_none()));
@@ -63,7 +63,7 @@ impl Core {
             self.shared.txns.rollback(&self.p, txn)?;
         }
         if is_in_branch(self, session) {
-            // It has no transaction any more, and must not be taken for one that has changed nothing.
+            // The branch has no transaction any more. If it stayed, it would look like a branch without changes.
             drop_branch(self);
         }
         self.transaction_ended(session);
@@ -85,7 +85,7 @@ impl Core {
         });
     }
 
-    /// SAVEPOINT name: one of that name that exists moves here.
+    /// SAVEPOINT name: an existing savepoint with that name moves here.
     pub fn savepoint(&self, txn: &Txn, name: &str) {
         let at = self.shared.txns.savepoint(txn);
         let mut list = self.savepoints.borrow_mut();
@@ -93,10 +93,10 @@ impl Core {
         list.push((name.to_string(), at));
     }
 
-    /// ROLLBACK TO name; later savepoints are forgotten.
+    /// ROLLBACK TO name; later savepoints cease to exist.
     ///
     /// # Errors
-    /// ORA-01086 when there is no such savepoint.
+    /// ORA-01086 when there is no such savepoint; those of reading undo.
     pub fn rollback_to(&self, txn: &mut Txn, name: &str) -> Result<()> {
         let at = {
             let mut list = self.savepoints.borrow_mut();

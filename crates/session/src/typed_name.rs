@@ -1,6 +1,6 @@
-//! Names of users as they are typed at a logon.
+//! Names of users in the form of a logon.
 
-/// A user's name as the dictionary has it: upper case unless quoted.
+/// A user's name in the dictionary's form: upper case unless quoted.
 pub(crate) fn dictionary_name(text: &str) -> String {
     match text.strip_prefix('"').and_then(|t| t.strip_suffix('"')) {
         Some(quoted) => quoted.to_string(),
@@ -8,9 +8,10 @@ pub(crate) fn dictionary_name(text: &str) -> String {
     }
 }
 
-/// The name of a user as it was typed, and of the one as whom it wants to be known: `proxy[client]`.
+/// Splits `proxy[client]` into the user who proves a password and the user of the session; without brackets, the second
+/// is `None`.
 pub fn split_name(typed: &str) -> (&str, Option<&str>) {
-    // A quoted name may have brackets in it.
+    // A quoted name may contain brackets.
     let from = match typed.strip_prefix('"') {
         Some(rest) => rest.find('"').map_or(typed.len(), |end| end + 2),
         None => 0,
@@ -22,7 +23,7 @@ pub fn split_name(typed: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A user's name as the dictionary has it, of what was typed at a logon.
+/// The name of the user who proves a password, in the dictionary's form.
 pub fn user_name(typed: &str) -> String {
     dictionary_name(split_name(typed).0)
 }

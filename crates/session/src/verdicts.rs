@@ -1,4 +1,4 @@
-//! The results of compiling invalid units and views, on their way into the dictionary.
+//! Verdicts: the results of compiling invalid units and views, until they are stored in the dictionary.
 
 use crate::core::Core;
 use crate::ddl_call;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use txn::Txn;
 use types::ObjectId;
 
-/// The longest wait of a call at its end for another session's DDL.
+/// The longest wait for another session's DDL at the end of a call.
 const VERDICTS_WAIT: Duration = Duration::from_secs(10);
 
 impl Core {
-    /// Notes how compiling a unit went, for [`Self::store_verdicts`].
+    /// Notes the result of compiling a unit, for [`Self::store_verdicts`].
     pub(crate) fn note_verdict(&self, object: ObjectId, epoch: u64, errors: &[plsql::CompileError]) {
         let mut errors = errors.to_vec();
         crate::ddl_call::sort_errors(&mut errors);
@@ -22,12 +22,13 @@ impl Core {
         self.dict.borrow().verdicts().borrow_mut().push(Verdict { object, epoch, errors });
     }
 
-    /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS
-    /// and USER_ERRORS. Units that were compiled before another session's DDL are compiled again.
+    /// Stores the results of compiling invalid units and views (STATUS and USER_ERRORS), in a separate transaction.
+    /// Units whose results are of an older epoch, before another session's DDL, are compiled again. The results are
+    /// lost when the DD enqueue is not free in time; the next compilation gives them again.
     pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
         self.plsql.forget_failures();
         self.enter_verdicts(cx);
-        // A unit that was compiled again here is no failure of the next call.
+        // A failure of a unit compiled here must not count in the next call.
         self.plsql.forget_failures();
     }
 
@@ -44,7 +45,7 @@ impl Core {
         let timeout = Timeout::After(VERDICTS_WAIT);
         let taken = dictionary.enqueues().get(&self.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, timeout);
         let Ok(lock) = taken else { return };
-        // No other session moves the epoch while this one holds the lock.
+        // Only the holder of the DD enqueue moves the epoch.
         let epoch = dictionary.epoch();
         let (mut good, old): (Vec<Verdict>, Vec<Verdict>) =
             news.into_iter().partition(|verdict| verdict.epoch == epoch);

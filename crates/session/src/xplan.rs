@@ -1,13 +1,13 @@
-//! DBMS_XPLAN's text of a plan: its table, its sections, and the formats that choose among them.
+//! DBMS_XPLAN's text of a plan: the table, the sections, and the formats that select columns and sections.
 //!
-//! The layout is Oracle's, column by column: a column is there if its format asks for it and an operation has something
-//! in it. Widths are fixed but for operations and names.
+//! The layout is Oracle's, column by column. A column is printed if the format asks for it and at least one operation
+//! has a value in it. Widths are fixed, except those of operations and names.
 
 use exec::plan_rows::{self, PlanRow, hash};
 use library_cache::{LineCounts, LineFigures};
 use types::{DataType, Value};
 
-/// The formats that begin with a level, and what words add to it or take away.
+/// A format: the columns and sections of a level, changed by single words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     is_basic: bool,
@@ -22,19 +22,20 @@ pub struct Format {
     peeked: bool,
     note: bool,
     parallel: bool,
-    /// Buffers, reads and writes of executions; memory of work areas.
+    /// IOSTATS: time, buffers, reads and writes of executions.
     io: bool,
+    /// MEMSTATS: memory of work areas.
     memory: bool,
-    /// Of the last execution, not of all.
+    /// LAST: figures of the last execution instead of all executions.
     last: bool,
 }
 
-/// The lines above and below a plan.
+/// The context of a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Around<'a> {
-    /// Of a cursor: its first line has no expectations of its own.
+    /// The plan is a cursor's: its first line has no estimates.
     pub is_cursor: bool,
-    /// The counts of its operations, by number; none where they were not counted.
+    /// The figures of its operations, by number; empty if they were not counted.
     pub run: &'a [LineFigures],
 }
 
@@ -57,8 +58,8 @@ const TYPICAL: Format = Format {
 };
 
 impl Format {
-    /// The format that a text names. A level comes before what is added to it (`+COST`, `COST`) and taken away
-    /// (`-PREDICATE`); statistics of executions without a level leave out bytes and costs.
+    /// Parses a format; `None` for an invalid one. Words add to a level (`+COST`, `COST`) or remove from it
+    /// (`-PREDICATE`). ALLSTATS, IOSTATS and MEMSTATS without a level leave out bytes, cost and time.
     pub fn of(text: &str) -> Option<Format> {
         let text = text.to_uppercase();
         let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
@@ -110,7 +111,7 @@ impl Format {
                 "MEMSTATS" => format.memory = on,
                 "ALLSTATS" => (format.io, format.memory) = (on, on),
                 "LAST" => format.last = on,
-                // There is nothing of these to print.
+                // These have nothing to print.
                 "PARTITION" | "REMOTE" | "ADAPTIVE" | "REPORT" | "HINT_REPORT" | "QBREGISTRY" => {}
                 _ => return None,
             }
@@ -118,18 +119,18 @@ impl Format {
         Some(format)
     }
 
-    /// Whether the counts of executions are wanted.
+    /// True when the format asks for figures of executions.
     pub fn measures(&self) -> bool {
         self.io || self.memory
     }
 
-    /// BASIC: little stands above the plan.
+    /// BASIC: the shortest title above the plan.
     pub fn is_basic(&self) -> bool {
         self.is_basic
     }
 }
 
-/// The line in place of a plan whose format is none.
+/// The line in place of a plan, for an invalid format.
 pub fn invalid(format: &str, function: &str) -> String {
     format!("Error: format '{format}' not valid for DBMS_XPLAN.{function}()")
 }
@@ -162,7 +163,7 @@ pub fn display(rows: &[PlanRow], format: Format, around: Around<'_>) -> Vec<Stri
     lines
 }
 
-/// A column of the table: its heading, and the cells, each as wide as the heading.
+/// A column of the table. Each cell is as wide as the heading.
 struct Column {
     heading: String,
     cells: Vec<String>,
@@ -173,7 +174,7 @@ impl Column {
         Column { heading: heading.into(), cells }
     }
 
-    /// A column of figures; none where no operation has one.
+    /// A column of figures; `None` when no operation has one.
     fn of_figures(heading: &str, rows: &[PlanRow], cell: &dyn Fn(&PlanRow) -> Option<String>) -> Option<Column> {
         let cells: Vec<Option<String>> = rows.iter().map(cell).collect();
         let width = heading.len();
@@ -184,7 +185,7 @@ impl Column {
 
 fn table(rows: &[PlanRow], format: Format, around: Around<'_>, lines: &mut Vec<String>) {
     let mut columns = vec![ids(rows, format), operations(rows), names(rows)];
-    // The first line of a cursor says what all of it costs, and no more.
+    // The first line of a cursor has only the total cost.
     let expected = |row: &PlanRow| !(around.is_cursor && row.id == 0);
     let measures = format.measures();
     let named = |plain: &'static str, measured: &'static str| if measures { measured } else { plain };
@@ -245,7 +246,7 @@ fn queue_of(node: &str) -> Option<String> {
     Some(format!("  Q{group},{} ", queue.get(1..)?))
 }
 
-/// Between whom the rows of an operation go.
+/// The IN-OUT cell of an operation: the kind of its producers and consumers.
 fn way_of(tag: &str) -> Option<String> {
     let way = match tag {
         "PARALLEL_TO_SERIAL" => "P->S",
@@ -260,13 +261,13 @@ fn distribution_of(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| format!(" {:<11}", text.replace("RANDOM", "RAND")))
 }
 
-/// The counts of an operation in the last execution, or in all.
+/// The counts of an operation, in the last execution or in all executions.
 fn counts_of(run: &[LineFigures], row: &PlanRow, format: Format) -> Option<LineCounts> {
     let figures = run.get(row.id as usize)?;
     Some(if format.last { figures.last } else { figures.total })
 }
 
-/// The columns of work areas.
+/// Adds the columns of work areas.
 fn memory(rows: &[PlanRow], format: Format, around: Around<'_>, columns: &mut Vec<Column>) {
     let area =
         |row: &PlanRow| around.run.get(row.id as usize).map(|figures| figures.area).filter(|area| area.all() > 0);
@@ -308,14 +309,14 @@ fn names(rows: &[PlanRow]) -> Column {
     padded(" Name", rows.iter().map(|row| format!(" {}", row.object)).collect(), " ")
 }
 
-/// A column as wide as its widest cell.
+/// A column with the width of its widest cell.
 fn padded(heading: &str, cells: Vec<String>, closing: &str) -> Column {
     let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(heading.len());
     let pad = |text: &str| format!("{text:width$}{closing}");
     Column { heading: pad(heading), cells: cells.iter().map(|cell| pad(cell)).collect() }
 }
 
-/// Query blocks and tables' names of operations.
+/// The section of query blocks and table aliases.
 fn aliases(rows: &[PlanRow], lines: &mut Vec<String>) {
     let of = |row: &PlanRow| match (row.query_block.as_str(), row.alias.replace('"', "")) {
         ("", _) => String::new(),
@@ -325,7 +326,7 @@ fn aliases(rows: &[PlanRow], lines: &mut Vec<String>) {
     section("Query Block Name / Object Alias (identified by operation id):", rows, &of, lines);
 }
 
-/// The hints that ask for the plan, as a comment that can be pasted.
+/// The section of the hints that force this plan, as a comment to paste into the statement.
 fn outline(rows: &[PlanRow], lines: &mut Vec<String>) {
     let hints: Vec<String> = rows.iter().flat_map(|row| plan_rows::outline_of(&row.other)).collect();
     if hints.is_empty() {
@@ -337,7 +338,7 @@ fn outline(rows: &[PlanRow], lines: &mut Vec<String>) {
     lines.push("  */".into());
 }
 
-/// The values of binds that the plan was made with, by position.
+/// The section of the bind values that the plan was made with, by position.
 fn peeked(rows: &[PlanRow], lines: &mut Vec<String>) {
     let binds: Vec<_> = rows.iter().flat_map(|row| plan_rows::peeked_of(&row.other)).collect();
     if binds.is_empty() {
@@ -351,7 +352,7 @@ fn peeked(rows: &[PlanRow], lines: &mut Vec<String>) {
     }));
 }
 
-/// The type and the value of a bind as they are printed.
+/// The texts of a bind's type and value.
 fn printed(bind: &plan_rows::PeekedBind) -> (String, String) {
     let (data_type, name) = match bind.type_number {
         2 => (DataType::NUMBER, "NUMBER".to_owned()),
@@ -377,7 +378,7 @@ fn printed(bind: &plan_rows::PeekedBind) -> (String, String) {
     (name, printed)
 }
 
-/// Predicates under their operations.
+/// The section of predicates, by operation.
 fn predicates(rows: &[PlanRow], lines: &mut Vec<String>) {
     let of = |row: &PlanRow| {
         let kinds = [("access", &row.access), ("filter", &row.filter)];
@@ -387,7 +388,7 @@ fn predicates(rows: &[PlanRow], lines: &mut Vec<String>) {
     section("Predicate Information (identified by operation id):", rows, &of, lines);
 }
 
-/// A section with texts of operations; none where no operation has one.
+/// A section with a text for each operation that has one; left out when none has.
 fn section(title: &str, rows: &[PlanRow], of: &dyn Fn(&PlanRow) -> String, lines: &mut Vec<String>) {
     let texts: Vec<(u32, String)> = rows.iter().map(|row| (row.id, of(row))).filter(|(_, t)| !t.is_empty()).collect();
     if texts.is_empty() {
@@ -406,11 +407,11 @@ fn section(title: &str, rows: &[PlanRow], of: &dyn Fn(&PlanRow) -> String, lines
     }
 }
 
-/// Columns of a text in a section, and where it goes on.
+/// The width of a text in a section, and the indent of its further lines.
 const TEXT_WIDTH: usize = 71;
 const CONTINUED: usize = 14;
 
-/// A text in pieces, broken at blanks, of so many characters where there are blanks.
+/// A text in pieces of at most `width` characters, broken at blanks. A longer word is a piece of its own.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for word in text.split(' ') {
@@ -442,17 +443,17 @@ fn notes(rows: &[PlanRow], format: Format, around: Around<'_>) -> Vec<String> {
     made.chain(missing).collect()
 }
 
-/// A count with its unit, in thousands.
+/// A count, with a unit of thousands if it is long.
 fn count(n: u64) -> String {
     scaled(n, 1000)
 }
 
-/// Bytes with their unit, in kibibytes.
+/// Bytes, with a unit of kibibytes if the number is long.
 fn bytes(n: u64) -> String {
     scaled(n, 1024)
 }
 
-/// Five digits or four and a unit; truncated.
+/// At most five digits, or four and a unit; truncated.
 fn scaled(n: u64, step: u64) -> String {
     if n < 100_000 {
         return format!("{n} ");
@@ -469,13 +470,13 @@ fn scaled(n: u64, step: u64) -> String {
     format!("{n}{unit}")
 }
 
-/// The share of a cost that is processor time, in percent, rounded up.
+/// The share of processor time in a cost, in percent, rounded up.
 fn processor_share(cost: u64, io: Option<u64>) -> u64 {
     let cpu = cost.saturating_sub(io.unwrap_or(cost));
     (100 * cpu).div_ceil(cost.max(1))
 }
 
-/// Microseconds as hours, minutes, seconds and hundredths, rounded up to the first of them.
+/// Microseconds as hours, minutes, seconds and hundredths, at least one hundredth.
 fn elapsed(us: u64) -> String {
     let hundredths = (us / 10_000).max(1);
     format!("{}.{:02} ", clock(hundredths / 100), hundredths % 100)
