@@ -17,7 +17,8 @@ use types::{Ora, Result};
 /// Runs ALTER SESSION.
 ///
 /// # Errors
-/// ORA-02248 for an unknown parameter, ORA-02096 for one no session may set, those of a bad value.
+/// ORA-02248 for an unknown parameter, ORA-02096 for a parameter that ALTER SESSION cannot change; the parameter's own
+/// error for a bad value.
 pub fn alter_session(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSession) -> Result<()> {
     let AlterSession { action, pos: _ } = a;
     match action {
@@ -27,7 +28,7 @@ pub fn alter_session(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSession) -> Res
                 false => set_in_session(core, cx.session, s),
             }
         }),
-        // Links and advice, parallel DML and DDL: nothing here works otherwise for them.
+        // Accepted without effect: database links, advice, parallel DML and parallel DDL.
         AlterSessionAction::Other(text) => set_parallel(core, cx.session, text, a.pos.0),
     }
 }
@@ -35,7 +36,7 @@ pub fn alter_session(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSession) -> Res
 /// `ENABLE | DISABLE | FORCE PARALLEL QUERY [PARALLEL n]`.
 ///
 /// # Errors
-/// ORA-02248 for a degree that is no number, or is none.
+/// ORA-02248 for a degree that is not a positive number.
 fn set_parallel(core: &Core, session: &mut SessionState, text: &str, pos: u32) -> Result<()> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let query = match &words[..] {
@@ -103,10 +104,11 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
     }
 }
 
-/// DBMS_SESSION.SET_NLS: the value as ALTER SESSION has it, with its quotes.
+/// DBMS_SESSION.SET_NLS. The value has the form of ALTER SESSION, quotes included.
 ///
 /// # Errors
-/// ORA-02248 for what is no language parameter; those of a bad value.
+/// ORA-02248 for a name that is no NLS parameter; ORA-00922 for a malformed value; the parameter's own error for a bad
+/// value.
 pub fn set_nls(core: &Core, session: &mut SessionState, parameter: &str, value: &str) -> Result<()> {
     let name = parameter.trim().to_ascii_uppercase();
     let invalid = || Ora::new(2248);
@@ -125,7 +127,7 @@ pub fn set_nls(core: &Core, session: &mut SessionState, parameter: &str, value: 
         .map_err(Ora::without_position)
 }
 
-/// The level of the transactions to come.
+/// Sets the isolation level of the next transactions.
 fn set_isolation(core: &Core, session: &mut SessionState, level: txn::Isolation) -> Result<()> {
     if session.txn.has_only_read() {
         core.rollback(session)?;
@@ -147,7 +149,7 @@ fn apply(core: &Core, session: &mut SessionState, param: Param) -> Result<()> {
     Ok(())
 }
 
-/// The optimizer's settings by which cursors differ.
+/// The parameters of the optimizer's fingerprint: cursors compiled under different values are not shared.
 const OPTIMIZER: &[Param] = &[
     Param::OptimizerMode,
     Param::OptimizerFeaturesEnable,
@@ -168,7 +170,7 @@ const OPTIMIZER: &[Param] = &[
     Param::OptimizerUseFeedback,
 ];
 
-/// Reads the parameters that the executor obeys. Called when a session begins and when a parameter has changed.
+/// Copies the parameters that the executor obeys. Called when a session begins and when a parameter has changed.
 pub fn apply_options(core: &Core, session: &mut SessionState) {
     let params = core.params.borrow();
     core.commit_write.set(CommitWrite::of(&params));
@@ -205,8 +207,8 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     core.instance.storage().cache.set_multiblock(&core.p, multiblock);
 }
 
-/// What `statistics_level` and `timed_statistics` ask for. BASIC times nothing unless the other parameter was set by
-/// itself.
+/// The timing that `timed_statistics` and `statistics_level` ask for. BASIC times nothing unless `timed_statistics` was
+/// set explicitly.
 fn timing(params: &SessionParams) -> Timing {
     let asked = params.flag(Param::TimedStatistics);
     match params.get(Param::StatisticsLevel).as_str() {
@@ -220,17 +222,17 @@ fn timing(params: &SessionParams) -> Timing {
 /// Runs ALTER SYSTEM.
 ///
 /// # Errors
-/// Those of [`admin::alter_system`].
+/// Errors of [`admin::alter_system`].
 pub fn alter_system(core: &Core, session: &mut SessionState, a: &AlterSystem) -> Result<()> {
     let done = admin::alter_system(core, a);
     if let AlterSystemAction::Set { .. } = a.action {
-        // The session obeys the new values, also of the settings before one that failed.
+        // Also after an error: the settings before the failed one are in force.
         apply_options(core, session);
     }
     done
 }
 
-/// A whole number that stands as a literal.
+/// The value of a literal whole number.
 ///
 /// # Errors
 /// ORA-00933 for anything else.

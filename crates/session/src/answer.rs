@@ -8,7 +8,7 @@ use net::StatementKind;
 use net::local::{Done, Failure, Reply, write_frame};
 use types::Result;
 
-/// Ends a call: the outcome or the error, framed.
+/// Ends a call: writes a frame with its outcome or its error.
 pub(crate) fn finish(
     core: &Core,
     cx: &ExecCtx<'_>,

@@ -1,7 +1,7 @@
 //! Application contexts: values that a session keeps under a name in a namespace, for SYS_CONTEXT.
 //!
-//! Clients set those of the namespace CLIENTCONTEXT, with the logon, with any call or by DBMS_SESSION.SET_CONTEXT.
-//! Values are the session's own: no other session sees them, and they end with it.
+//! Clients set values of the namespace CLIENTCONTEXT with the logon, with any call or by DBMS_SESSION.SET_CONTEXT. The
+//! values are private to the session and end with it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use types::{Ora, Result, Value};
 /// The namespace whose values clients set.
 const CLIENT: &str = "CLIENTCONTEXT";
 
-/// Bytes of a name and of a value, at most.
+/// The longest name and the longest value, in bytes.
 const NAME_MAX: usize = 128;
 const VALUE_MAX: usize = 4000;
 
-/// Values that a session may have, at most: a client that goes on and on gets an error, not all memory.
+/// The most values of a session: a client that sets more gets an error instead of filling the memory.
 const VALUES_MAX: usize = 1024;
 
 /// The values of a session's contexts, by name in upper case.
@@ -33,8 +33,8 @@ impl AppContexts {
     /// Sets a value; an empty one is NULL.
     ///
     /// # Errors
-    /// ORA-28267 for a namespace that clients may not set, ORA-28106 for a name or value that is too long or one too
-    /// many.
+    /// ORA-28267 for a namespace that clients may not set, ORA-28106 for a name or a value that is too long, and for
+    /// one value too many.
     pub fn set(&self, namespace: &str, name: &str, value: &str) -> Result<()> {
         check_namespace(namespace)?;
         if name.is_empty() || name.len() > NAME_MAX {
@@ -52,7 +52,7 @@ impl AppContexts {
         Ok(())
     }
 
-    /// Forgets one value of a namespace, or all of them.
+    /// Removes one value of a namespace, or all of its values.
     ///
     /// # Errors
     /// ORA-28267 as for [`AppContexts::set`].

@@ -1,13 +1,14 @@
 //! A statement executed once for each of many rows of bind values, in one call.
 //!
-//! It is one execution of the statement: `v$sql` counts it once, with all the rows it has changed. Each row is all of a
-//! statement or nothing, as if it had come alone: one that fails leaves nothing, those before it stay, and the error
-//! ends the array, or with batch errors is noted and the array goes on. INSERT of plain values waits, as in a FORALL,
-//! until there are many rows to insert together; an error then comes later than its row, but is told of the right row,
-//! and of the first one that has any.
+//! An array is one execution: `v$sql` counts it once, with all the rows that it changed. Each row succeeds or fails as
+//! a statement of its own (invariant 6): a failed row leaves nothing behind, and the rows before it keep their changes.
+//! The error ends the array; with batch errors it is recorded and the array goes on. Rows of an INSERT of plain values
+//! are collected, as in a FORALL, and inserted together. An error is then found later than its row, but it is reported
+//! for the right row, and the first failing row is reported first.
 //!
-//! Rows are taken one by one from whoever has them and are held here only while they wait, as the bytes they will be in
-//! the table. As many errors are noted as a request of the local protocol can have rows; one more ends the array.
+//! Rows are taken from their source one by one. Only collected rows are held, as the bytes that the table will store.
+//! At most `ARRAY_ROWS_MAX` errors are recorded, the number of rows of a request of the local protocol; one more ends
+//! the array.
 
 use crate::answer::{done, finish};
 use crate::binding::{compile, is_by_place, parse, returned, targets_of};
@@ -29,10 +30,10 @@ use types::{DataType, Ora, Result, Value};
 /// Gives the next row of values, in the order of the array's binds; false at the end. Its errors end the array.
 pub type NextRow<'a> = dyn FnMut(&mut Vec<Value>) -> Result<bool> + 'a;
 
-/// Rows between two looks whether the user has broken off.
+/// Rows that are taken from the source at a time; before their execution the call looks for a break.
 const ROWS: usize = 64;
 
-/// Errors told of in one packet.
+/// Errors reported in one packet.
 const ERRORS: usize = 1000;
 
 /// The state of an array's execution.
@@ -45,7 +46,7 @@ struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// An execution has changed so many rows.
+    /// Records an execution that changed `rows` rows.
     fn did(&mut self, rows: u64) {
         self.executed.executions += 1;
         self.executed.rows += rows;
@@ -54,7 +55,7 @@ impl Progress<'_> {
         }
     }
 
-    /// The next execution has failed; the error is given back when it ends the array.
+    /// Records the error of the next execution, or returns the error if it ends the array.
     fn failed(&mut self, e: Ora) -> Result<()> {
         let is_full = self.errors.len() == ARRAY_ROWS_MAX;
         if !self.array.batch_errors || is_full || e.ends_call() {
@@ -65,7 +66,7 @@ impl Progress<'_> {
         Ok(())
     }
 
-    /// The values that an execution gave to binds.
+    /// Sends the values that an execution returned to binds.
     fn returned(&mut self, values: Vec<(u16, Value)>) {
         let execution = self.executed.executions;
         if !values.is_empty() {
@@ -83,7 +84,7 @@ impl Progress<'_> {
 }
 
 impl Calls {
-    /// Runs an array and answers with what came of it.
+    /// Runs an array and writes its replies.
     pub fn execute_array(
         &mut self,
         core: &Core,
@@ -121,7 +122,7 @@ impl Calls {
         let mut only = self.row_with_cursors(core, cx, array, rows)?;
         let mut give_only = |row: &mut Vec<Value>| Ok(only.take().map(|only| *row = only).is_some());
         let rows: &mut NextRow<'_> = if has_cursors(array) { &mut give_only } else { rows };
-        // A function of the statement may enable other roles: it was compiled for these.
+        // The identity of the compilation: a function of the statement may enable other roles.
         let identity = core.identity();
         let changes_trail = changes_trail(progress.kind, cursor.dependencies());
         let start = crate::audit::start(core, &cx.session.txn, changes_trail);
@@ -131,7 +132,7 @@ impl Calls {
         cursor.set_continues(false);
         cursor.close(cx);
         core.last_cursor.set(shared);
-        // An array is one event, as it is one call.
+        // An array is one call, so it is one event of the audit trail.
         if let Some(start) = start {
             let code = result.as_ref().err().map_or(0, Ora::code);
             let noted =
@@ -143,7 +144,8 @@ impl Calls {
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
     }
 
-    /// The only row of an array that has cursors among its binds: one cursor is not one for each execution.
+    /// The only row of an array with cursors among its binds, which may have no second row: a cursor cannot serve
+    /// several executions. `None` for other arrays and for an array without rows.
     ///
     /// # Errors
     /// ORA-03001 for more rows; ORA-01001 for a cursor that is not open.
@@ -165,7 +167,7 @@ impl Calls {
         Ok(Some(row))
     }
 
-    /// The statement's cursor; none for a block.
+    /// The statement's cursor; `None` for a block.
     fn array_cursor(
         &mut self,
         core: &Core,
@@ -202,7 +204,7 @@ impl Calls {
         }
     }
 
-    /// A block, or CALL, row by row.
+    /// Runs a block, or CALL, once for each row.
     fn run_blocks(
         &mut self,
         core: &Core,
@@ -218,7 +220,7 @@ impl Calls {
             for (bind, value) in binds.iter_mut().zip(&mut row) {
                 std::mem::swap(&mut bind.value, value);
             }
-            // An error of the block is not an error of a row.
+            // An error in opening the block ends the array: it is not the error of a row.
             let mut world = World { cx: cx.reborrow(), core };
             let held = self.held.take_block(&mut world, (&binds, &[]));
             let open = match held {
@@ -255,7 +257,7 @@ fn run_rows(
     let mut block = Vec::new();
     loop {
         let (filled, taken) = fill(&mut block, rows);
-        // Rows that wait are not done then.
+        // After a break the collected rows are not executed.
         core.p.check_cancel()?;
         let mut values = Vec::with_capacity(run.places.len());
         for row in &block[..filled] {
@@ -264,15 +266,15 @@ fn run_rows(
             run.execute(&values, cx)?;
         }
         if filled < ROWS {
-            // The error of a waiting row comes before the error of the next row.
+            // The error of a collected row comes before the error of the source.
             run.carry_out(cx)?;
             return taken;
         }
     }
 }
 
-/// Takes rows into buffers that are used again; fewer than there are buffers at the end. What ended them comes behind
-/// them.
+/// Takes up to [`ROWS`] rows into the buffers of `block`, which are reused. Returns their number, smaller at the end of
+/// the source or after its error, and that error.
 fn fill(block: &mut Vec<Vec<Value>>, rows: &mut NextRow<'_>) -> (usize, Result<()>) {
     block.resize_with(ROWS, Vec::new);
     for (n, row) in block.iter_mut().enumerate() {
@@ -285,7 +287,7 @@ fn fill(block: &mut Vec<Vec<Value>>, rows: &mut NextRow<'_>) -> (usize, Result<(
     (ROWS, Ok(()))
 }
 
-/// For each bind of the cursor the place of its value in a row.
+/// The place in a row of the value for each bind of the cursor.
 fn places(cursor: &Cursor, binds: &[Bind]) -> Result<Vec<usize>> {
     let names = cursor.binds();
     let by_name = ByName::new(binds);
@@ -301,13 +303,13 @@ fn places(cursor: &Cursor, binds: &[Bind]) -> Result<Vec<usize>> {
 struct Run<'a, 'b> {
     cursor: &'a mut Cursor,
     places: Vec<usize>,
-    /// The binds that take what RETURNING gives.
+    /// The binds that receive the values of RETURNING.
     targets: Vec<usize>,
     progress: &'a mut Progress<'b>,
 }
 
 impl Run<'_, '_> {
-    /// Executes with a row of values, or has it wait.
+    /// Executes the statement with a row of values, or collects the row.
     fn execute(&mut self, values: &[&Value], cx: &mut ExecCtx<'_>) -> Result<()> {
         if !self.cursor.execute_more(values, cx)? {
             for (place, value) in values.iter().enumerate() {
@@ -326,7 +328,7 @@ impl Run<'_, '_> {
         if self.cursor.waiting().1 { self.carry_out(cx) } else { Ok(()) }
     }
 
-    /// The next rows belong to the same execution.
+    /// Counts the next rows to the same execution.
     fn continues(&mut self) {
         self.cursor.set_continues(true);
     }
@@ -346,7 +348,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Carries out the executions that wait.
+    /// Executes the collected rows.
     fn carry_out(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let waiting = self.cursor.rows_waiting();
         if waiting == 0 {

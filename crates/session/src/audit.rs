@@ -1,8 +1,8 @@
-//! What a session writes to the audit trail: logons and logoffs, and the statements that AUDIT and the policies ask
-//! for.
+//! The rows that a session writes to the audit trail: logons, logoffs, and the statements that AUDIT and the policies
+//! select.
 //!
-//! What is to be audited is decided when the session opens. The rows are written in transactions of their own. Those of
-//! logons are not waited for on disk; those of statements are, with the call that ran them.
+//! The audit rules of a session are decided when it opens. Each row is written in a transaction of its own. A logon or
+//! logoff does not wait until its row is on disk; a call waits for the rows of its statements.
 
 use crate::audit_plan::{Event, Plan};
 use crate::core::Core;
@@ -21,10 +21,10 @@ use txn::{Savepoint, Txn};
 use types::{ObjectId, Ora, Result};
 use wait::Stat;
 
-/// The types of the trail: AUDIT_TRAIL_AUD_STD, _DB_STD, _ALL, _UNIFIED.
+/// The numbers of the types of trail: AUDIT_TRAIL_AUD_STD, _DB_STD, _ALL, _UNIFIED.
 const TRAILS: &[i64] = &[1, 3, 15, 51];
 
-/// The action of a kind of statement, as the trail has it.
+/// The name of a kind of statement in the trail.
 fn action_of(kind: StatementKind) -> &'static str {
     match kind {
         StatementKind::GRANT => "GRANT",
@@ -36,10 +36,10 @@ fn action_of(kind: StatementKind) -> &'static str {
     }
 }
 
-/// Sets what is audited in a session from now on.
+/// Decides the audit rules of a session of `user`.
 ///
 /// # Errors
-/// Those of reading the dictionary.
+/// Errors from reading the dictionary.
 pub(crate) fn begin(core: &Core, user: UserId) -> Result<()> {
     let image = core.dict.borrow_mut().image()?;
     let plan = Plan::of(image.audit(), Some(user));
@@ -75,15 +75,15 @@ fn record(core: &Core, action: u16, name: &str, code: u32) -> AuditRecord {
 
 fn write(core: &Core, record: &AuditRecord, outer: &Txn) -> Result<()> {
     let dictionary = core.instance.storage().dictionary;
-    // The user did not ask for this commit, so it does not count as one of the user's.
+    // The user did not ask for this commit, so `user commits` does not count it.
     let commits = core.p.stats().get(Stat::UserCommits);
     let done = dictionary.write_audit(&core.p, record, outer).map_err(|e| Ora::new(2002).because(e));
     core.p.stats().set(Stat::UserCommits, commits);
     done
 }
 
-/// Writes a row of a logon or a logoff, which does not fail for want of it: SMON tells the alert log of those that
-/// are not in the trail.
+/// Writes the row of a logon or a logoff. The logon does not fail when the row cannot be written: the number of lost
+/// rows goes to the alert log ([`lost_entry`]).
 fn write_or_tell(core: &Core, record: &AuditRecord) {
     if let Err(e) = unwaited(core.instance, &core.p, || write(core, record, &Txn::new())) {
         core.instance.state().note_lost_audit(e.code());
@@ -96,12 +96,11 @@ pub fn lost_entry(instance: &instance::Instance) -> Option<String> {
     Some(format!("Audit trail: {count} rows of logons and logoffs could not be written (ORA-{code:05})"))
 }
 
-/// Runs a request of DBMS_AUDIT_MGMT, and notes it in the trail, whatever is audited. There is one trail: the types
-/// are names of it,
-/// with a timestamp each.
+/// Runs a request of DBMS_AUDIT_MGMT and always notes it in the trail. There is one trail; each type of trail is a name
+/// for it with an archive timestamp of its own.
 ///
 /// # Errors
-/// ORA-46250 for a type of trail that there is not; those of changing the trail.
+/// ORA-46250 for an unknown type of trail and for a missing timestamp; errors from changing the trail.
 pub(crate) fn manage(core: &Core, txn: &Txn, request: &AuditRequest) -> Result<()> {
     let dictionary = core.instance.storage().dictionary;
     let (AuditRequest::Clean { trail, .. } | AuditRequest::SetLast { trail, .. } | AuditRequest::ClearLast { trail }) =
@@ -139,8 +138,8 @@ fn join(policies: &BTreeSet<Rc<str>>) -> String {
     policies.iter().map(|policy| &**policy).collect::<Vec<_>>().join(", ")
 }
 
-/// Notes a logon that was refused, if it is audited. Of many in a minute only the first are noted, and how many more
-/// there were.
+/// Notes a refused logon, if it is audited. In each minute only the first refusals get rows of their own; the others
+/// are counted.
 pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option<UserId>, e: &Ora) {
     if !is_refusal(e) {
         return;
@@ -153,7 +152,7 @@ pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option
         return;
     }
     let mut row = record(core, audit::LOGON, "LOGON", e.code());
-    // The listener process speaks for its clients: what it knows of them is not in its own slot.
+    // The listener process acts for its clients: their names are in the logon packet, not in the slot of the process.
     row.user = clean(name);
     row.os_user = clean(&logon.os_user);
     row.machine = clean(&logon.machine);
@@ -166,7 +165,7 @@ pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option
     write_or_tell(core, &row);
 }
 
-/// The row of refused logons that have none of their own.
+/// The row that counts the refused logons without rows of their own.
 pub(crate) fn unlisted(instance: &instance::Instance, count: u64) -> AuditRecord {
     let wall = os::clock::wall_ns();
     let utc = (wall / 1_000_000_000) as i64;
@@ -182,7 +181,7 @@ pub(crate) fn unlisted(instance: &instance::Instance, count: u64) -> AuditRecord
     }
 }
 
-/// Notes a logon that succeeded, if it is audited. One AS SYSDBA always is.
+/// Notes a successful logon, if it is audited. A logon AS SYSDBA always is.
 pub(crate) fn logon(core: &Core, by_password: bool) {
     let user = core.p.session().username.get();
     let event = Event { action: "LOGON", number: audit::LOGON, objects: &[], code: 0, text: "" };
@@ -221,7 +220,7 @@ pub(crate) fn logoff(core: &Core) {
     write_or_tell(core, &row);
 }
 
-/// Notes what happened, if it is audited.
+/// Notes an event if it is audited or `always` is set.
 fn note(core: &Core, txn: &Txn, plan: &Plan, event: &Event<'_>, always: bool) -> Result<()> {
     let user = core.p.session().username.get();
     let hits = plan.hits(event, &current_user(core));
@@ -248,12 +247,12 @@ fn current_user(core: &Core) -> String {
     core.names().map_or_else(|_| String::new(), |names| names.image().user(id).map_or("SYS", |u| &u.name).to_owned())
 }
 
-/// Notes a statement that is neither query nor DML, if it is audited.
+/// Notes a statement that is neither a query nor DML, if it is audited.
 ///
 /// # Errors
-/// ORA-02002 when it is to be and cannot be.
+/// ORA-02002 when the row cannot be written.
 pub(crate) fn statement(core: &Core, txn: &Txn, statement: &Statement, text: &str, code: u32) -> Result<()> {
-    // Statements about auditing are always in the trail, also where no rule is left.
+    // Statements about auditing are always in the trail, even when no rule is left.
     let always = matches!(statement, Statement::Ddl(ddl) if matches!(**ddl, Ddl::Audit(_) | Ddl::AuditPolicy(_)));
     let plan = core.audit.borrow().clone();
     if plan.is_none() && !always {
@@ -266,10 +265,10 @@ pub(crate) fn statement(core: &Core, txn: &Txn, statement: &Statement, text: &st
     note(core, txn, &plan, &event, always)
 }
 
-/// Notes a query or DML, if it is audited. A change of the trail itself always is.
+/// Notes a query or DML statement, if it is audited. A change of the trail itself always is.
 ///
 /// # Errors
-/// ORA-02002 when it is to be and cannot be.
+/// ORA-02002 when the row cannot be written.
 pub(crate) fn rows(
     core: &Core,
     txn: &Txn,
@@ -293,15 +292,15 @@ pub(crate) fn rows(
     note(core, txn, &plan, &Event { action: action_of(kind), number: kind.0, objects: &objects, code, text }, always)
 }
 
-/// The place to come back to when a query or DML that is audited cannot be noted; none for one that is not audited.
+/// The savepoint for [`or_undone`], set before a query or DML statement that is audited; `None` for other statements.
 pub(crate) fn start(core: &Core, txn: &Txn, changes_trail: bool) -> Option<Savepoint> {
     (core.audit_rows.get() || changes_trail).then(|| core.shared.txns.savepoint(txn))
 }
 
-/// The result of noting a statement; after an error the statement's changes are undone.
+/// Undoes the changes of a statement if noting it has failed; returns the result of noting it.
 ///
 /// # Errors
-/// That of noting it, or of undoing it.
+/// The error of `noted`, or an error from undoing the changes.
 pub(crate) fn or_undone(core: &Core, txn: &mut Txn, start: &Savepoint, noted: Result<()>) -> Result<()> {
     if noted.is_err() {
         core.shared.txns.rollback_call(&core.p, txn, start)?;
@@ -309,7 +308,8 @@ pub(crate) fn or_undone(core: &Core, txn: &mut Txn, start: &Savepoint, noted: Re
     noted
 }
 
-/// Owner, name and number of what a statement defines; the owner of what has none is empty.
+/// Owner, name and number of the object that a statement defines. The owner is empty for objects without one, such as
+/// users.
 fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
     let plain = |name: &str| Some((String::new(), name.to_owned(), 0));
     let Statement::Ddl(ddl) = statement else { return None };
@@ -335,7 +335,7 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
             | sql::ast::DropKind::AuditPolicy
             | sql::ast::DropKind::Edition
             | sql::ast::DropKind::Directory => return plain(s.name.last()),
-            _ => &s.name, // not a clause: all others are a schema's
+            _ => &s.name, // not a clause: all others belong to a schema
         },
         Ddl::AlterTable(s) => &s.name,
         Ddl::AlterIndex(s) => &s.name,

@@ -5,7 +5,7 @@ use dictionary::audit::{self, RuleKind};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// A rule that is for the session's user.
+/// A rule that applies to the session's user.
 #[derive(Debug)]
 pub(crate) struct Rule {
     what: What,
@@ -18,7 +18,8 @@ pub(crate) struct Rule {
 pub(crate) enum What {
     /// ALL is `None`.
     Action(Option<Rc<str>>),
-    /// The action that uses the privilege, only on what another owns or only on the user's own; the privilege.
+    /// The action that uses the privilege `name`: with `others` only on objects of other owners, otherwise only on the
+    /// user's own objects.
     Privilege {
         action: String,
         others: bool,
@@ -34,23 +35,23 @@ pub(crate) enum What {
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) rules: Vec<Rule>,
-    /// Whether queries and DML are to be looked at.
+    /// Whether a rule can cover a query or DML statement.
     pub rows: bool,
 }
 
-/// Something that happened.
+/// An event that a rule may cover.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event<'a> {
     pub(crate) action: &'a str,
     pub(crate) number: u16,
-    /// Owner, name and number of the objects; the first is shown when no rule is about one of them.
+    /// Owner, name and number of the objects. The trail shows the object that a rule names, or else the first one.
     pub(crate) objects: &'a [(String, String, u32)],
     /// 0 for success.
     pub(crate) code: u32,
     pub(crate) text: &'a str,
 }
 
-/// The match of a rule.
+/// The rules that cover an event, together.
 #[derive(Debug, Default)]
 pub(crate) struct Hits {
     pub(crate) any: bool,
@@ -136,7 +137,7 @@ impl Plan {
     }
 }
 
-/// Whether an action on an object is what the option names: `ALTER` is `ALTER TABLE`.
+/// Whether the audit option of an object covers an action: `ALTER` covers `ALTER TABLE`.
 fn is_object_action(option: &str, action: &str) -> bool {
     option == action
         || option == "LOCK" && action == "LOCK TABLE"

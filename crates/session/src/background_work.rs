@@ -17,19 +17,19 @@ use types::{Ora, Result, Value};
 /// The outcome of a job.
 #[derive(Debug)]
 pub enum JobOutcome {
-    /// It ran; its changes and its row are committed.
+    /// The job ran; its changes and its row are committed.
     Done,
-    /// Another session runs it, or it is gone.
+    /// Another session runs the job, or the job is no longer due.
     NotDue,
-    /// It failed and was rolled back.
+    /// The job failed and was rolled back.
     Failed(Ora),
 }
 
 impl Session {
-    /// Runs a query with SYS's names.
+    /// Runs a query or DML statement of the instance with the names of SYS (invariant 11).
     ///
     /// # Errors
-    /// Those of the query.
+    /// Errors of the query.
     pub fn recursive_query(&mut self, text: &'static str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
         self.state.nls.today = self.core.local_time().own_date();
         let Session { core, state, .. } = self;
@@ -46,7 +46,7 @@ impl Session {
     /// Saves the active session history, because its ring is getting full.
     ///
     /// # Errors
-    /// Those of the statements, which then leave nothing behind.
+    /// Errors of the statements, which then leave nothing behind.
     pub fn save_history(&mut self) -> Result<()> {
         self.begin_call();
         let Session { core, state, .. } = self;
@@ -58,10 +58,11 @@ impl Session {
         saved
     }
 
-    /// Runs a job of the queue as its owner, in this session, and commits its changes with those of its row.
+    /// Runs a job of the queue as its owner, in this session, and commits the changes of the job and of its row
+    /// together.
     ///
     /// # Errors
-    /// Those of reading the job's row; the job's own come in the outcome.
+    /// Errors from reading the job's row; errors of the job itself are in the outcome.
     pub fn run_job(&mut self, job: i64) -> Result<JobOutcome> {
         use enqueue::{EnqueueType, LockMode, Timeout};
         let (core, p) = (&self.core, &self.core.p);
@@ -97,7 +98,7 @@ impl Session {
         if job.schema != job.owner
             && let Err(e) = self.core.set_current_schema(&mut self.state, &job.schema)
         {
-            // The schema is gone: an error of the job, which counts as one.
+            // The schema has been dropped: this counts as a failure of the job.
             self.become_user("SYS", UserId::SYS, true);
             return Ok(JobOutcome::Failed(e));
         }
@@ -118,11 +119,11 @@ impl Session {
             world.cx.session.figures.flush(&core.p, core.shared.library);
             result
         };
-        // The next job of this session has its own settings, whatever this one has set.
+        // Settings that the job changed end with it: the next job of this session has its own.
         self.core.params.replace(own_settings);
         self.state.change_nls(|n| nls::apply(&self.core.params.borrow(), n));
         self.core.p.session().command.store(0, Ordering::Relaxed);
-        // The session is done with the result cache before its job is seen to be gone.
+        // The session leaves the result cache before the commit shows that the job has ended.
         self.core.shared.results.end_session(&self.core.p);
         let result = result.and_then(|()| self.commit());
         self.end_call();
@@ -136,7 +137,7 @@ impl Session {
         }
     }
 
-    /// Waits for work of a server of parallel queries, and does it. False: nothing came in time, or the instance
+    /// Waits for work as a server of parallel queries, and does it. False when no work came in time or the instance
     /// closes.
     ///
     /// # Errors

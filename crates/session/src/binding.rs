@@ -1,4 +1,4 @@
-//! Statements with binds: how the text is parsed and compiled for them, and what they get back.
+//! Statements with binds: parsing and compiling for the binds of a call, and the values returned to them.
 
 use crate::by_name::ByName;
 use exec::{BindType, Cursor, ExecCtx};
@@ -8,7 +8,7 @@ use sql::ast::Statement;
 use std::rc::Rc;
 use types::{DataType, LenUnit, Ora, Result, Value};
 
-/// Whether each place of a bind variable has a value of its own: binds are named as [`sql::bind_places`] has them.
+/// Whether each placeholder has a value of its own: the binds then have the names that [`sql::bind_places`] gives.
 pub(crate) fn is_by_place(binds: &[Bind]) -> bool {
     binds.iter().any(|bind| bind.name.as_deref().is_some_and(sql::is_place))
 }
@@ -18,7 +18,8 @@ pub(crate) fn parse(text: &str, by_place: bool) -> Result<Statement> {
     if by_place { sql::parse_statement_by_place(text) } else { sql::parse_statement(text) }
 }
 
-/// The cursor of a query or DML, which is parsed where that has not been done and no shared cursor is found.
+/// The cursor of a query or DML statement. The text is parsed only if `statement` is `None` and no shared cursor is
+/// found.
 pub(crate) fn compile(
     cx: &mut ExecCtx<'_>,
     text: &str,
@@ -42,7 +43,8 @@ pub(crate) fn compile(
     }
 }
 
-/// The type of a bind as its client has declared it; without a declaration that of its value, which NULL has none of.
+/// The type of a bind as its client has declared it, or else the type of its value. `None` for a NULL without a
+/// declaration.
 pub(crate) fn bind_type(bind: &Bind) -> BindType {
     use DataType as T;
     // The next text may be longer than this one.
@@ -62,7 +64,7 @@ pub(crate) fn bind_type(bind: &Bind) -> BindType {
         T::Clob | T::Nclob => Some(T::Clob),
         T::Blob => Some(T::Blob),
         t @ (T::Rowid | T::BinaryDouble | T::BinaryFloat | T::Boolean | T::Cursor) => Some(t),
-        // Taken from the first value.
+        // The type is taken from the first value.
         _ => None,
     }
 }
@@ -92,7 +94,7 @@ pub(crate) fn bind_values(cursor: &mut Cursor, binds: &[Bind]) -> Result<()> {
     Ok(())
 }
 
-/// ORA-06502 when a block gave a bind a longer text than it takes.
+/// ORA-06502 when a block assigned a bind a text longer than its declared length.
 pub(crate) fn fits_binds(names: &[String], binds: &[Bind], data: &[Datum]) -> Result<()> {
     let by_name = ByName::new(binds);
     for (place, name) in names.iter().enumerate() {
@@ -110,7 +112,7 @@ pub(crate) fn fits_binds(names: &[String], binds: &[Bind], data: &[Datum]) -> Re
     Ok(())
 }
 
-/// The binds that take the values of `RETURNING … INTO`, in the order in which they stand there.
+/// The binds that receive the values of `RETURNING … INTO`, in the order of that clause.
 pub(crate) fn targets_of(text: &str, binds: &[Bind]) -> Vec<usize> {
     let outs: Vec<usize> = (0..binds.len()).filter(|at| binds[*at].direction != Direction::In).collect();
     if outs.len() < 2 || outs.iter().any(|at| binds[*at].name.is_none()) {
@@ -120,7 +122,7 @@ pub(crate) fn targets_of(text: &str, binds: &[Bind]) -> Vec<usize> {
     let outline = sql::outline(text);
     let of = |target: &sql::Placeholder| {
         let is_it = |at: &&usize| binds[**at].name.as_ref().is_some_and(|n| n.eq_ignore_ascii_case(&target.name));
-        // A name that stands there twice may have been bound twice.
+        // A name that occurs twice in the clause may have been bound twice.
         let mut found = outs.iter().filter(is_it);
         let at = *found.clone().find(|at| !is_taken[**at]).or_else(|| found.next())?;
         is_taken[at] = true;
@@ -129,7 +131,7 @@ pub(crate) fn targets_of(text: &str, binds: &[Bind]) -> Vec<usize> {
     outline.placeholders.iter().filter(|p| p.is_target).map(of).collect::<Option<_>>().unwrap_or(outs.clone())
 }
 
-/// The values of `RETURNING … INTO`, to the binds that wait for them: see [`targets_of`].
+/// The values of `RETURNING … INTO`, each with its bind: see [`targets_of`].
 pub(crate) fn returned(
     cursor: &mut Cursor,
     cx: &mut ExecCtx<'_>,

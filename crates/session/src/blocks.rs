@@ -1,10 +1,10 @@
-//! Blocks of PL/SQL as cursors: those that a client sends, that EXECUTE IMMEDIATE runs, and of jobs.
+//! Blocks of PL/SQL as cursors: blocks of clients, of EXECUTE IMMEDIATE and of jobs.
 //!
-//! A block is found in the library cache by its text as it was sent, like a statement. The shared cursor has its code:
-//! a soft parse makes the block of the code and does not compile the text ([decision 41]). From the third parse call of
-//! its text on, a closed block is kept with its compiled form as `session_cached_cursors` allows, in turn with the
-//! closed cursors of statements ([`crate::kept`]). It is used again while the dictionary and the shared cursor are what
-//! they were, by an equal identity with equal settings.
+//! Like a statement, a block is found in the library cache by its text. The shared cursor has its code: a soft parse
+//! instantiates the block from the code and does not compile the text ([decision 41], invariant 5). From the third
+//! parse call of its text on, a closed block is kept with its compiled form as `session_cached_cursors` allows, in turn
+//! with the closed cursors of statements ([`crate::kept`]). A kept block runs again for an equal identity with equal
+//! settings, while the dictionary and the shared cursor are unchanged.
 //!
 //! [decision 41]: ../../../docs/decisions/0041-code-of-units-is-held-to-its-questions.md
 
@@ -26,7 +26,7 @@ use types::{DataType, ObjectId, Ora, Result};
 use wait::Stat;
 
 impl Blocks {
-    /// The types of a kept block that are those of a call's binds.
+    /// The bind types of the kept block of this text that fits the binds of a call.
     fn types_kept(&self, identity: Identity, text: &str, binds: &[Bind], tables: &[TableBind]) -> Option<HostTypes> {
         let by_name = ByName::new(binds);
         let is_it = |open: &OpenBlock| {
@@ -39,7 +39,7 @@ impl Blocks {
 /// Opens a block, or CALL, by its text: one parse call.
 ///
 /// # Errors
-/// Those of compiling it.
+/// Errors from compiling the block.
 pub fn open(w: &mut World<'_>, text: &str, kind: StatementKind, types: HostTypes) -> Result<OpenBlock> {
     let core = w.core;
     core.p.count(Stat::ParseCountTotal, 1);
@@ -57,7 +57,7 @@ pub fn open(w: &mut World<'_>, text: &str, kind: StatementKind, types: HostTypes
     opened
 }
 
-/// As [`open`], for binds of a call: those that are kept are found by their types.
+/// As [`open`], for the binds of a call: a kept block is found by the types of its binds.
 ///
 /// # Errors
 /// As [`open`].
@@ -102,7 +102,7 @@ fn parse(w: &mut World<'_>, text: &str, kind: StatementKind, types: HostTypes) -
     Ok(OpenBlock { block, cursor, types, identity: core.identity(), has_begun: false })
 }
 
-/// The block of a shared cursor whose code the session may take.
+/// The block from the first shared cursor with code that is valid in this session.
 fn instantiate(
     w: &mut World<'_>,
     cursor: &mut BlockCursor,
@@ -131,7 +131,7 @@ fn instantiate(
     found
 }
 
-/// What a block names: the tables of its statements, and units, whose bodies it does not depend on.
+/// The objects that a block depends on: the tables of its statements, and stored units without their bodies.
 fn named_by(core: &Core, block: &plsql::Block) -> Result<Vec<ObjectId>> {
     let names = core.names()?;
     let mut all: Vec<ObjectId> = Vec::new();
@@ -152,12 +152,12 @@ fn take_kept(w: &mut World<'_>, text: &str, types: &HostTypes) -> Option<OpenBlo
         let at = blocks.place(core.identity(), text, Some(types))?;
         blocks.kept.remove(at)
     };
-    // A block that is out of date is dropped, and parsed again.
+    // A block that is out of date is dropped; the caller parses the text again.
     (core.plsql.is_current(w, &open.block) && open.cursor.is_valid(&w.cx)).then_some(open)
 }
 
 impl OpenBlock {
-    /// Whether it was compiled for the types of a call's binds.
+    /// Whether the block was compiled for the types of a call's binds.
     fn is_for(&self, by_name: &ByName<'_>, (binds, tables): (&[Bind], &[TableBind])) -> bool {
         let mut types = self.types.iter().enumerate();
         let same = |place: usize, name: &str, ty: &HostType| {
@@ -166,7 +166,7 @@ impl OpenBlock {
         self.types.len() == self.block.binds().len() && types.all(|(place, (name, ty))| same(place, name, ty))
     }
 
-    /// Whether it can run again as it is compiled, with the binds of a call.
+    /// Whether the compiled block can run again with the binds of a call (invariant 5).
     pub fn runs_again(&self, w: &mut World<'_>, (binds, tables): (&[Bind], &[TableBind])) -> bool {
         let is_same = self.identity == w.core.identity() && self.is_for(&ByName::new(binds), (binds, tables));
         is_same && w.core.plsql.is_current(w, &self.block) && self.cursor.is_valid(&w.cx)
@@ -178,18 +178,18 @@ impl OpenBlock {
         self.has_begun = true;
     }
 
-    /// Ends it, if it has begun.
+    /// Ends the execution, if one has begun.
     pub fn end(&mut self, done: bool, cx: &mut ExecCtx<'_>) {
         if std::mem::take(&mut self.has_begun) {
             self.cursor.end(done, cx);
         }
     }
 
-    /// Ends it, if it has begun, and closes the block, which is kept if that is allowed.
+    /// Ends the execution, if one has begun, and closes the block, which is kept if its text is parsed often.
     pub fn close(mut self, done: bool, core: &Core, cx: &mut ExecCtx<'_>) {
         self.end(done, cx);
         let mut blocks = core.blocks.borrow_mut();
-        // One that ran inside of itself was opened twice.
+        // A block that ran recursively was opened twice; it is kept once.
         let is_there = blocks.place(self.identity, self.cursor.text(), Some(&self.types)).is_some();
         if is_there || !core.kept.borrow().is_worth_it(self.cursor.text()) {
             return;
@@ -213,7 +213,7 @@ pub fn open_dynamic(w: &mut World<'_>, text: &str) -> Result<Rc<plsql::Block>> {
     Ok(block)
 }
 
-/// The block that was opened last begins to run.
+/// Begins the execution of the block that was opened last.
 pub fn begin_dynamic(w: &mut World<'_>) {
     let opened = w.core.blocks.borrow_mut().running.pop();
     if let Some(mut open) = opened {
@@ -222,7 +222,7 @@ pub fn begin_dynamic(w: &mut World<'_>) {
     }
 }
 
-/// The block that was opened last has ended.
+/// Closes the block that was opened last, which has ended (invariant 5).
 pub fn close_dynamic(w: &mut World<'_>, done: bool) {
     let core = w.core;
     let ended = core.blocks.borrow_mut().running.pop();
@@ -231,7 +231,7 @@ pub fn close_dynamic(w: &mut World<'_>, done: bool) {
     }
 }
 
-/// Runs a block with its binds. The caller rolls a failed block back to the begin of the call.
+/// Runs a block with its binds and closes it. After an error the caller rolls back to the begin of the call.
 ///
 /// # Errors
 /// The exception that the block raised.
@@ -243,12 +243,12 @@ pub fn run(w: &mut World<'_>, mut open: OpenBlock, binds: &mut [plsql::Datum]) -
     result
 }
 
-/// The types of a block whose binds have none given.
+/// The types of a block without declared binds.
 pub fn no_types() -> HostTypes {
     HostTypes::from([])
 }
 
-/// The types of a block's binds as the client says them; `tables` are the places of those that are tables.
+/// The types of a block's binds as the client declares them; `tables` names the binds that are tables.
 pub fn types_of(text: &str, kind: StatementKind, binds: &[Bind], tables: &[TableBind]) -> HostTypes {
     if binds.is_empty() {
         return no_types();
@@ -263,7 +263,7 @@ pub fn types_of(text: &str, kind: StatementKind, binds: &[Bind], tables: &[Table
     names.iter().enumerate().filter_map(of).collect()
 }
 
-/// A type without length: texts of any length mean the same block.
+/// A type without its length: one block serves texts of any length.
 fn kind_of_type(ty: DataType) -> DataType {
     match ty {
         DataType::Varchar2 { .. } | DataType::Char { .. } | DataType::Nvarchar2 { .. } | DataType::Nchar { .. } => {
@@ -275,7 +275,7 @@ fn kind_of_type(ty: DataType) -> DataType {
     }
 }
 
-/// `CALL p(x)` as the block that does it; `CALL f(x) INTO :v` assigns.
+/// `CALL p(x)` as a block; `CALL f(x) INTO :v` becomes an assignment.
 fn call_block(text: &str) -> String {
     let tokens: Vec<Token> =
         lex(text).tokens.into_iter().filter(|t| !matches!(t.kind, TokenKind::End | TokenKind::Semicolon)).collect();
@@ -284,7 +284,7 @@ fn call_block(text: &str) -> String {
         _ => "",
     };
     let is_into = |t: &Token| t.kind == TokenKind::Word && part(&[*t]).eq_ignore_ascii_case("into");
-    // The first word is CALL. INTO is a word of its own: inside parentheses it would be an argument's name.
+    // The first word is CALL. Inside parentheses INTO would be the name of an argument.
     let mut depth = 0;
     let into = tokens.iter().position(|t| {
         match t.kind {

@@ -1,4 +1,4 @@
-//! The branch of a global transaction that a session is in, and what may not happen meanwhile.
+//! The branch of a global transaction that a session works in, and the statements that are refused meanwhile.
 
 use crate::core::Core;
 use exec::{ExecCtx, SessionState};
@@ -9,23 +9,23 @@ pub(crate) fn is_sessionless(id: &GlobalId) -> bool {
     id.format == SESSIONLESS
 }
 
-/// Whether the transaction in force is one.
+/// Whether the transaction in force is a sessionless transaction.
 pub(crate) fn is_in_force(core: &Core, session: &SessionState) -> bool {
     is_in_branch(core, session) && attached(core).is_some()
 }
 
-/// The one that the session is in, and whether a statement began or resumed it.
+/// The sessionless transaction that the session is in, and whether a statement began or resumed it.
 pub(crate) fn attached(core: &Core) -> Option<(GlobalId, bool)> {
     let id = core.branch.borrow().as_ref().map(|b| *b.id()).filter(is_sessionless)?;
     Some((id, core.by_statement.get()))
 }
 
-/// Leaves the branch that the session is in. Deferred constraints are looked at now, since what they have noted is the
-/// session's; a violation rolls the branch back.
+/// Leaves the branch that the session works in. Deferred constraints are checked first, because the session holds their
+/// pending checks; a violation rolls the branch back.
 pub(crate) fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     crate::constraints::check_before_commit(core, cx)?;
     if cx.session.txn.ends() != core.branch_began.get() {
-        // A statement could not be taken back alone, and took the transaction with it.
+        // A failed statement that could not be rolled back alone has rolled the whole transaction back.
         drop_branch(core);
         return Err(Ora::new(24761));
     }
@@ -43,19 +43,19 @@ pub(crate) fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The branch's transaction has ended with the session's, or by a violated constraint.
+/// Drops the branch after its transaction has ended, with the session's or by a violated constraint.
 pub(crate) fn drop_branch(core: &Core) {
     if let Some(branch) = core.branch.take() {
         core.shared.txns.drop_branch(&core.p, branch);
     }
 }
 
-/// Whether the transaction in force is a branch's.
+/// Whether the transaction in force belongs to a branch.
 pub(crate) fn is_in_branch(core: &Core, session: &SessionState) -> bool {
     session.suspended == 0 && core.branch.borrow().is_some()
 }
 
-/// Whether it is one that only its coordinator ends.
+/// Whether the transaction in force belongs to a branch that only its coordinator may end.
 fn is_coordinated(core: &Core, session: &SessionState) -> bool {
     is_in_branch(core, session) && !is_in_force(core, session)
 }

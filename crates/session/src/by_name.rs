@@ -1,4 +1,4 @@
-//! A call's binds by their names: a block may have some ten thousand.
+//! The binds of a call by their names. A block may have some ten thousand, so many binds are searched in sorted order.
 
 use net::local::Bind;
 use std::cmp::Ordering;
@@ -6,12 +6,12 @@ use std::cmp::Ordering;
 /// A call's binds by their names.
 pub struct ByName<'a> {
     binds: &'a [Bind],
-    /// Where there are many, the places of those with names, in the order of their names and then of the places.
+    /// The places of the named binds, ordered by name and then by place; empty for up to `FEW` binds.
     sorted: Vec<u32>,
 }
 
 impl<'a> ByName<'a> {
-    /// So many are looked through one by one.
+    /// The most binds that are searched one by one.
     const FEW: usize = 32;
 
     pub fn new(binds: &'a [Bind]) -> ByName<'a> {
@@ -41,7 +41,7 @@ fn name_at(binds: &[Bind], at: u32) -> &str {
     binds[at as usize].name.as_deref().unwrap_or_default()
 }
 
-/// The order of names that are the same whatever case their letters have.
+/// Compares names without regard to the case of their letters.
 fn compare(a: &str, b: &str) -> Ordering {
     a.bytes().map(|c| c.to_ascii_uppercase()).cmp(b.bytes().map(|c| c.to_ascii_uppercase()))
 }
@@ -56,7 +56,7 @@ mod tests {
         Bind { name, direction: Direction::In, data_type: DataType::NUMBER, value: Value::Null }
     }
 
-    /// The same bind, however many there are.
+    /// Both kinds of search find the same bind.
     #[test]
     fn the_first_bind_of_a_name_counts() {
         for many in [ByName::FEW - 2, ByName::FEW - 1, 1000] {

@@ -62,7 +62,8 @@ impl Calls {
         }
     }
 
-    /// The cursor that the session has kept for a text, in use again: a parse call.
+    /// A cursor that the session has held or kept for a text (invariants 12 and 13); `None` when the text must be
+    /// parsed.
     pub(crate) fn reopen(
         &mut self,
         core: &Core,
@@ -79,7 +80,7 @@ impl Calls {
         Some(cursor)
     }
 
-    /// The kind of a text that is known to be a block's.
+    /// The kind of a text that is known to be a block.
     pub(crate) fn known_block(&self, core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Option<StatementKind> {
         let held = self.held.kind_of_block();
         let known = held.or_else(|| core.blocks.borrow().kind_of(core.identity(), text));
@@ -106,7 +107,7 @@ impl Calls {
             core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
             return self.run_block(core, cx, e, *kind);
         }
-        // One parse call has the reading of the text and the making of the cursor.
+        // Reading the text and making the cursor are one parse call.
         let clock = core.p.begin_parse();
         if e.tables.is_empty()
             && let Some(word) = crate::kind::of_first_word(&e.sql)
@@ -164,7 +165,7 @@ impl Calls {
         }
     }
 
-    /// Runs a query or DML whose cursor is compiled.
+    /// Executes the compiled cursor of a query or DML statement.
     fn run_cursor(
         &mut self,
         core: &Core,
@@ -176,11 +177,11 @@ impl Calls {
     ) -> Result<Done> {
         self.share_bound(core, cx, &e.binds, e.binds.iter().map(|bind| &bind.value))?;
         bind_values(&mut cursor, &e.binds)?;
-        // A function of the statement may enable other roles: it was compiled for these.
+        // The identity of the compilation: a function of the statement may enable other roles.
         let identity = core.identity();
         let changes_trail = changes_trail(kind, cursor.dependencies());
         let start = crate::audit::start(core, &cx.session.txn, changes_trail);
-        // The statement itself may ask how many are open.
+        // The statement itself may query the number of open cursors.
         self.count_open(core, 1);
         let executed = cursor.execute(cx);
         let audited = match start {
@@ -254,13 +255,13 @@ impl Calls {
         self.run_opened(core, cx, open, (&e.binds, &e.tables), kind)
     }
 
-    /// The row that the last call has changed last, of those that are statements of changes.
+    /// The last row that the statement executed last has changed; `None` for a statement that changed no row.
     pub fn last_row(&self) -> Option<types::Rowid> {
         self.last_row
     }
 
-    /// Which way the values of the binds of the block that ran last go, by their places in the call: what its code does
-    /// with them, whatever the client said.
+    /// The directions of the binds of the block that ran last, by their places in the call. They follow from the
+    /// block's code, not from the client's declarations.
     pub fn directions(&self) -> &[Direction] {
         &self.directions
     }
@@ -276,7 +277,7 @@ impl Calls {
         }
     }
 
-    /// Runs a block that is open, and closes it.
+    /// Runs an open block and closes it. After an error its changes are rolled back (invariant 1).
     pub(crate) fn run_opened(
         &mut self,
         core: &Core,
@@ -323,12 +324,12 @@ impl Calls {
             }
         }
         for result in core.plsql.take_results() {
-            // The client of a failed block does not ask for them.
+            // After a failed block the client does not ask for its result sets.
             if opened_well && let Value::Number(n) = self.number_cursor(core, cx, &result, &mut outcome.cursors) {
                 outcome.results.extend(n.as_i64().map(|n| n as u32));
             }
         }
-        // A cursor in a bind without a number has no owner any more.
+        // Cursors in binds that were given no number lose their last owner here.
         drop(data);
         core.plsql.close_left(&mut World { cx: cx.reborrow(), core });
         core.close_nested(cx);
@@ -349,8 +350,8 @@ impl Calls {
         finish(core, cx, result, kind, out)
     }
 
-    /// Parses a statement to the end without running it; the columns of a query, none of another statement. That is a
-    /// parse call like that of an execution: it finds the shared cursor, or makes it.
+    /// Parses and compiles a statement without running it. Returns the columns of a query, none for other statements.
+    /// This is a parse call as in an execution: it finds the shared cursor or makes it.
     fn parse_only(
         &mut self,
         core: &Core,
@@ -366,7 +367,7 @@ impl Calls {
             *kind = StatementKind(cursor.kind().command() as u16);
             return Ok(self.described(core, cx, cursor));
         }
-        // One parse call has the reading of the text and the making of the cursor.
+        // Reading the text and making the cursor are one parse call.
         let clock = core.p.begin_parse();
         let mut statement = None;
         match crate::kind::of_first_word(text) {
@@ -386,7 +387,7 @@ impl Calls {
                         open.close(true, core, cx);
                         return Ok(Vec::new());
                     }
-                    _ => return Ok(Vec::new()), // not a clause: nothing of them is described
+                    _ => return Ok(Vec::new()), // not a clause: other statements have no columns
                 }
             }
         }
@@ -396,7 +397,7 @@ impl Calls {
         match cursor {
             Ok(cursor) => Ok(self.described(core, cx, cursor)),
             Err(error) => {
-                // The text of no statement is of no kind.
+                // A text that is no statement has no kind.
                 if sql::parse_statement(text).is_err() {
                     *kind = StatementKind::UNKNOWN;
                 }
@@ -417,7 +418,7 @@ impl Calls {
         columns
     }
 
-    /// Closes an open cursor; one that is not open is no error.
+    /// Closes a cursor; does nothing if it is not open.
     pub fn close(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32) {
         if let Some(open) = self.open.remove(&cursor) {
             let (statement, identity) = (open.statement, open.identity);
@@ -435,7 +436,7 @@ impl Calls {
         }
     }
 
-    /// Closes everything.
+    /// Closes all open, waiting and kept cursors.
     pub fn close_all(&mut self, core: &Core, cx: &mut ExecCtx<'_>) {
         for (_, open) in std::mem::take(&mut self.open) {
             self.close_source(core, cx, open.source);
@@ -447,10 +448,10 @@ impl Calls {
         core.close_kept();
     }
 
-    /// Runs one statement without binds and gives all its rows.
+    /// Runs one statement without binds and returns all its rows.
     ///
     /// # Errors
-    /// Those of the statement.
+    /// Errors of the statement.
     pub fn run(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<Vec<Vec<Value>>> {
         let (binds, tables) = (Vec::new(), Vec::new());
         let e = Execute { sql: text.to_string(), binds, prefetch: u32::MAX, want_output: false, tables };
@@ -472,14 +473,14 @@ impl Calls {
         Ok(all)
     }
 
-    /// `opened cursors current` and `session cursor cache count`.
+    /// Sets `opened cursors current` and `session cursor cache count`.
     pub(crate) fn show_counts(&mut self, core: &Core) {
         core.trim_kept();
         core.client_cursors.set(self.open.len() - self.shared);
         self.count_open(core, 0);
     }
 
-    /// `opened cursors current`, with so many more.
+    /// Sets `opened cursors current` to the number of open cursors and `more`.
     pub(crate) fn count_open(&self, core: &Core, more: usize) {
         let open = self.open.len() - self.shared + core.plsql.cursors_open() + more;
         core.p.stats().set(Stat::OpenedCursorsCurrent, open as u64);

@@ -1,4 +1,4 @@
-//! The description that a client of the network gives of itself, beyond the packets of the local socket.
+//! The description that a client of the network sends of itself, beyond the packets of the local socket.
 
 use crate::core::Core;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,13 +7,13 @@ use types::Result;
 /// A client of the network.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
-    /// The service that it asked for, as the instance spells it; empty for a SID.
+    /// The service that the client asked for, as the instance spells it; empty for a SID.
     pub service: String,
-    /// It wants a session of the connection pool.
+    /// The client wants a session of the connection pool.
     pub is_pooled: bool,
     /// Its driver's name.
     pub driver: String,
-    /// The version that it sends of itself.
+    /// The client's version, as it sends it.
     pub version: u64,
     /// Its character set, in Oracle's numbers.
     pub charset: u32,
@@ -23,16 +23,16 @@ pub struct Caller {
     pub is_encrypted: bool,
     /// Bytes of the key and of the checksums of native encryption; 0 without.
     pub native: (u8, u8),
-    /// The user whose session it wants as a proxy.
+    /// The user for whom the client opens a session as a proxy.
     pub client: Option<String>,
     /// Values of application contexts: namespace, name, value.
     pub contexts: Vec<[String; 3]>,
-    /// The edition that it asks for.
+    /// The edition that the client asks for.
     pub edition: Option<String>,
 }
 
 impl Caller {
-    /// Enters it into the session's slot.
+    /// Writes the description into the session's slot.
     pub(crate) fn note(&self, core: &Core) {
         let slot = core.p.session();
         slot.service.set(&self.service);
@@ -46,10 +46,10 @@ impl Caller {
         slot.encrypted.store(u64::from(self.is_encrypted) | u64::from(key) << 8 | u64::from(checksum) << 16, Relaxed);
     }
 
-    /// Gives the session what it is to begin with.
+    /// Sets the contexts and the edition with which the session begins.
     ///
     /// # Errors
-    /// ORA-28267 for a context that clients may not set, ORA-38802 for an edition that is not there.
+    /// ORA-28267 for a context that clients may not set, ORA-38802 for an unknown edition.
     pub(crate) fn settle(&self, core: &Core) -> Result<()> {
         for [namespace, name, value] in &self.contexts {
             core.contexts.set(namespace, name, value)?;

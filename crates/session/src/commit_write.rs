@@ -1,14 +1,14 @@
-//! COMMIT WRITE: whether a commit is waited for, and whether its redo is written at once.
+//! COMMIT WRITE: whether a commit waits for its redo, and whether LGWR is asked to write the redo at once.
 
 use params::{Param, SessionParams};
 
 /// The parameters of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitWrite {
-    /// Without waiting: LGWR is asked to write at once.
+    /// A commit that does not wait asks LGWR to write at once.
     pub immediate: bool,
     wait: bool,
-    /// Whatever the statement says.
+    /// All commits wait, also with NOWAIT in the statement.
     force_wait: bool,
 }
 
@@ -19,7 +19,7 @@ impl Default for CommitWrite {
 }
 
 impl CommitWrite {
-    /// `commit_logging` and `commit_wait`; where they are unset, the older `commit_write`.
+    /// Reads `commit_logging` and `commit_wait`, or the older `commit_write` where they are unset.
     pub fn of(params: &SessionParams) -> CommitWrite {
         let old = params.get(Param::CommitWrite).to_ascii_uppercase();
         let old_says = |word: &str| old.split(',').any(|w| w.trim() == word);
@@ -31,7 +31,7 @@ impl CommitWrite {
         }
     }
 
-    /// Whether a commit is waited for when its statement says `stated`.
+    /// Whether a commit waits; `stated` is the choice of its statement.
     pub fn waits(self, stated: Option<bool>) -> bool {
         self.force_wait || stated.unwrap_or(self.wait)
     }

@@ -1,7 +1,7 @@
-//! Objects and collections as texts: what a client of the local protocol is given of them.
+//! Objects and collections as texts, the form in which clients of the local protocol get them.
 //!
 //! The text of a value is the call of its constructor, as SQL*Plus prints it: `POINT(1, 2)`, `NUMBERS(1, NULL)`. Types
-//! stand without their owners; texts, dates and times, and bytes are in quotes, in the session's formats.
+//! are named without their owners; texts, dates, times and bytes are in quotes, in the session's formats.
 
 use crate::core::Core;
 use crate::world::World;
@@ -10,7 +10,7 @@ use net::local;
 use std::rc::Rc;
 use types::{Composite, DataType, Nls, Ora, Result, TypeDef, TypeId, TypeShape, Value};
 
-/// Whether a row has objects or collections.
+/// Whether one of the columns, or of their nested columns, has objects or collections.
 pub(crate) fn has_objects(columns: &[Column]) -> bool {
     columns.iter().any(|c| matches!(c.ty, DataType::Named(_)) || has_objects(&c.nested))
 }
@@ -33,8 +33,8 @@ pub(crate) fn attributes(ty: DataType, core: &Core, nls: &Nls) -> Vec<local::Col
 /// Loads the types of a query's columns, so that they can be described.
 ///
 /// # Errors
-/// PLS-00904 for a type that the user may see and not execute, ORA-01031 for one that is hidden from the user; those of
-/// the dictionary.
+/// PLS-00904 for a type that the user may see and not execute, ORA-01031 for one that is hidden from the user; errors
+/// of the dictionary.
 pub(crate) fn load(columns: &[Column], core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     for column in columns {
         if let DataType::Named(id) = column.ty {
@@ -45,10 +45,10 @@ pub(crate) fn load(columns: &[Column], core: &Core, cx: &mut ExecCtx<'_>) -> Res
     Ok(())
 }
 
-/// A row with the texts of its objects and collections.
+/// The row with its objects and collections as texts.
 ///
 /// # Errors
-/// As [`load`]; those of the formats.
+/// As [`load`]; errors of the formats.
 pub(crate) fn shown(row: &[Value], core: &Core, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>> {
     let one = |value: &Value| match value {
         Value::Composite(composite) => {
@@ -61,7 +61,7 @@ pub(crate) fn shown(row: &[Value], core: &Core, cx: &mut ExecCtx<'_>) -> Result<
     row.iter().map(one).collect()
 }
 
-/// The definition of a type, which the session may not have named yet.
+/// Loads the definition of a type; the session may not have named the type yet.
 fn definition(id: TypeId, core: &Core, cx: &mut ExecCtx<'_>) -> Result<Rc<TypeDef>> {
     let found = core.plsql.load_type(&mut World { cx: cx.reborrow(), core }, id)?;
     found.ok_or_else(|| Ora::new(1031))

@@ -1,4 +1,4 @@
-//! DBMS_CONNECTION_POOL: the settings of the connection pool in CPOOL$, and what the instance knows of them.
+//! DBMS_CONNECTION_POOL: the settings of the connection pool in CPOOL$, and their copy in the SGA.
 
 use crate::core::Core;
 use crate::recursive::recursive;
@@ -11,18 +11,18 @@ use instance::connection_pool::PoolSettings;
 use plsql::{ConnectionPoolRequest, World as _};
 use types::{Ora, Result, Value};
 
-/// DBMS_CONNECTION_POOL: changes CPOOL$ in a transaction of its own, and what the instance knows of it.
+/// Runs a request of DBMS_CONNECTION_POOL: changes CPOOL$ in a transaction of its own, and the copy in the SGA.
 ///
 /// # Errors
-/// ORA-56500 for a pool that there is not; ORA-56504, ORA-56505 and ORA-56507 for settings; ORA-56609 for a pool that
-/// a session of its own would stop.
+/// ORA-56500 for an unknown pool; ORA-56504, ORA-56505 and ORA-56507 for settings; ORA-56609 when a session of the pool
+/// tries to stop the pool.
 pub(crate) fn request(w: &mut World<'_>, pool: &str, request: ConnectionPoolRequest<'_>) -> Result<()> {
     if request == ConnectionPoolRequest::Stop && w.core.p.session().is_pooled() {
         return Err(Ora::new(56609));
     }
     let instance = w.core.instance;
     let known = instance.state().pool();
-    // The settings in shared memory change while the row is locked: the last change is in both.
+    // The copy changes while the row is locked, so row and copy end with the same change.
     w.autonomous_begin()?;
     let changed = change(w.core, &mut w.cx, pool, request);
     let ended = match &changed {
@@ -60,10 +60,10 @@ const READ: &str = "select status, minsize, maxsize, incrsize, session_cached_cu
                     max_think_time, max_use_session, max_lifetime_session, num_cbrok, maxconn_cbrok, \
                     max_txn_think_time from sys.cpool$ where connection_pool = ";
 
-/// Changes the row, which is locked from then on. Gives it as it was and as it is.
+/// Locks and changes the row. Returns its old and its new values.
 fn change(core: &Core, cx: &mut ExecCtx<'_>, pool: &str, request: ConnectionPoolRequest<'_>) -> Result<(Row, Row)> {
     let name = Value::text(pool);
-    // Two that change the pool do so one behind the other.
+    // The lock serializes changes of the pool.
     let locked = Text::joined(&[READ, ":1 for update"]);
     let rows = recursive(core, cx, locked, std::slice::from_ref(&name))?;
     let before = read(&rows).ok_or_else(|| Ora::new(56500))?;
@@ -95,17 +95,17 @@ fn change(core: &Core, cx: &mut ExecCtx<'_>, pool: &str, request: ConnectionPool
     Ok((before, (is_active, settings)))
 }
 
-/// ORA-56505 unless all settings are what they may be.
+/// ORA-56505 unless all settings are in their ranges and MINSIZE does not exceed MAXSIZE.
 fn check(settings: &PoolSettings) -> Result<()> {
     let fits = SETTINGS.iter().zip(settings).all(|(setting, value)| (setting.least..=setting.most).contains(value));
     if fits && settings[place::MINSIZE] <= settings[place::MAXSIZE] { Ok(()) } else { Err(Ora::new(56505)) }
 }
 
 impl Session {
-    /// Gives the instance the settings of the pool, if it is active by CPOOL$.
+    /// Activates the pool in the instance if it is active in CPOOL$.
     ///
     /// # Errors
-    /// Those of reading CPOOL$.
+    /// Errors from reading CPOOL$.
     pub fn begin_connection_pool(&mut self) -> Result<()> {
         if self.core.instance.state().pool().is_active() {
             return Ok(());

@@ -6,11 +6,11 @@ use exec::{ExecCtx, constraints};
 use sql::ast::{Name, ParameterSetting, SetConstraints};
 use types::{Ora, Result};
 
-/// Looks at what deferred constraints have noted. To be called before every commit, also that of a DDL statement.
+/// Checks the deferred constraints. Called before every commit, including the commits of DDL statements.
 ///
 /// # Errors
-/// ORA-02091 with the constraint's own error below it: everything is rolled back. Any other error leaves the
-/// transaction open.
+/// ORA-02091, caused by the constraint's own error, after the transaction has been rolled back. Any other error leaves
+/// the transaction open.
 pub fn check_before_commit(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     if cx.session.constraints.is_clear() || cx.session.txn.xid().is_none() {
         return Ok(());
@@ -69,7 +69,7 @@ fn deferrable(core: &Core, name: &Name) -> Result<u32> {
 /// ALTER SESSION SET CONSTRAINTS.
 ///
 /// # Errors
-/// ORA-00922 for what is none of its values; with IMMEDIATE, the error of a constraint that does not hold.
+/// ORA-00922 for an unknown value; with IMMEDIATE, the error of a constraint that does not hold.
 pub fn set_in_session(cx: &mut ExecCtx<'_>, s: &ParameterSetting) -> Result<()> {
     let deferred = match s.value.to_ascii_uppercase().as_str() {
         "IMMEDIATE" => Some(false),

@@ -82,7 +82,7 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         "IS_APPLICATION_ROOT" | "IS_APPLICATION_PDB" => Value::text("NO"),
         "DRAIN_STATUS" => Value::text("NONE"),
         "LDAP_SERVER_TYPE" => Value::text("NONE"),
-        // Nothing of the kind is there: audited cursors, policies, links, enterprise users, a scheduler.
+        // NULL: there are no audited cursors, policies, links, enterprise users or scheduler jobs.
         "AUDITED_CURSORID"
         | "AUTHENTICATION_DATA"
         | "BG_JOB_ID"
@@ -118,11 +118,11 @@ fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
 }
 
-/// DBMS_SESSION.SET_CONTEXT and its kin. A namespace that is not the client's belongs to a package, which would have to
-/// be on the call stack.
+/// DBMS_SESSION.SET_CONTEXT, CLEAR_CONTEXT and CLEAR_ALL_CONTEXT. Namespaces other than CLIENTCONTEXT belong to
+/// packages, and the package would have to be on the call stack.
 ///
 /// # Errors
-/// ORA-01031 for another namespace; those of [`crate::app_context::AppContexts::set`].
+/// ORA-01031 for another namespace; errors of [`crate::app_context::AppContexts::set`].
 pub(crate) fn change(core: &Core, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
     check_namespace(namespace).map_err(|_| Ora::new(1031))?;
     match (name, value) {

@@ -1,8 +1,8 @@
 //! The state that lasts as long as a session.
 //!
 //! Everything here is behind `&self` with cells inside, because calls nest: SQL calls a PL/SQL function, which runs
-//! SQL. What statements change all the time (transaction, NLS settings) is `exec::SessionState` instead and is passed
-//! down by `&mut`. No cell is borrowed across a call into SQL or PL/SQL.
+//! SQL. The state that statements change all the time (transaction, NLS settings) is in `exec::SessionState`, which is
+//! passed down by `&mut`. No cell is borrowed across a call into SQL or PL/SQL.
 
 use crate::app_context::AppContexts;
 use crate::audit_plan::Plan;
@@ -27,21 +27,21 @@ use std::time::Duration;
 use txn::{Branch, Savepoint, Txn};
 use types::{Ora, Result, Timestamp};
 
-/// Seconds for which a branch waits for a session when nothing is said of it.
+/// Seconds for which a branch waits for a session, by default.
 pub(crate) const TIMEOUT_S: u32 = 60;
 
-/// The first number of cursors in rows; those that are opened otherwise have smaller ones.
+/// The first number of cursors in rows; all other cursors have smaller numbers.
 pub(crate) const NESTED_FIRST: u32 = 1 << 31;
 
-/// A session that a user has opened for another one.
+/// The proxy of a session that one user has opened for another (invariant 9).
 pub(crate) struct Proxied {
-    /// The user that has proved a password.
+    /// The proxy user, who has proved a password.
     pub by: UserId,
     pub name: String,
     pub allowed: ProxyDef,
 }
 
-/// The memory of SQL functions between calls.
+/// The state that SQL functions keep between calls.
 pub type FunctionCache = std::cell::RefCell<FnCache>;
 
 /// Savepoints by name, oldest first.
@@ -55,19 +55,19 @@ pub struct Core {
     pub shared: Shared,
     pub dict: RefCell<Dictionary>,
     names: RefCell<Option<(Identity, SessionCatalog)>>,
-    /// A table that a DDL statement is defining, as its own queries see it; not what they call.
+    /// A table that a DDL statement is defining. Queries of the statement see it; functions that they call do not.
     pub(crate) ahead: RefCell<Option<Rc<TableDef>>>,
     /// A DDL statement runs.
     pub(crate) defining: Cell<bool>,
     /// The identity in force.
     pub(crate) who: Stack,
-    /// The last pair of unit owner and invoker that INHERIT PRIVILEGES was found for, and the dictionary's epoch then.
+    /// The last pair of unit owner and invoker with INHERIT PRIVILEGES, and the dictionary's epoch at that check.
     inherits: Cell<Option<(UserId, UserId, u64)>>,
     pub plsql: Plsql<SqlCursor>,
     /// Cursors of CURSOR(subquery) that have not been taken yet, with their numbers.
     pub(crate) nested: RefCell<Vec<(u32, SqlCursor)>>,
     pub(crate) nested_numbers: Cell<u32>,
-    /// Open cursors of the client's that binds of statements have had, by their numbers.
+    /// Open cursors of the client that statements had as binds, by their numbers.
     pub(crate) bound_cursors: RefCell<Vec<(u32, plsql::Datum)>>,
     pub params: Rc<RefCell<SessionParams>>,
     pub(crate) fixed: Option<Rc<dyn FixedTables>>,
@@ -78,15 +78,15 @@ pub struct Core {
     pub user_locks: RefCell<HashMap<u32, (LockId, bool)>>,
     /// Results of functions that this session builds for the result cache.
     pub(crate) builds: RefCell<Vec<(String, Vec<u8>, Build)>>,
-    /// The memory of SQL functions between calls from PL/SQL.
+    /// The compiled regular expressions of SQL functions, kept between calls from PL/SQL.
     pub functions: FunctionCache,
     /// The shared cursor of the last statement, for DBMS_XPLAN.DISPLAY_CURSOR.
     pub last_cursor: Cell<Option<(library_cache::Digest, u64)>>,
-    /// Job that runs in this session; 0 for none.
+    /// The job that runs in this session; 0 for none.
     pub job: Cell<u64>,
     guid: Cell<u64>,
     guid_seed: u64,
-    /// Deadlocks that this session found and wrote down.
+    /// The number of deadlocks that this session has found and traced.
     pub deadlocks: Cell<u64>,
     /// Calls of [`Core::is_check_due`].
     checks: Cell<u32>,
@@ -96,13 +96,13 @@ pub struct Core {
     pub(crate) client_cursors: Cell<usize>,
     /// Closed cursors of statements.
     pub kept: RefCell<KeptCursors>,
-    /// Counts what is kept, so that what was used longest ago can be told.
+    /// A clock that ticks when a cursor or a block is kept, to find the one used longest ago.
     pub kept_clock: Cell<u64>,
     /// The parameters of commits.
     pub commit_write: Cell<CommitWrite>,
     /// The audit rules of the session; `None` where nothing is audited.
     pub(crate) audit: RefCell<Option<Rc<Plan>>>,
-    /// Whether queries and DML are to be looked at for it.
+    /// Whether an audit rule can cover queries and DML.
     pub audit_rows: Cell<bool>,
     /// Rows that the session has written to the audit trail.
     pub audit_entries: Cell<u64>,
@@ -112,32 +112,33 @@ pub struct Core {
     pub(crate) edition: RefCell<Option<Rc<str>>>,
     /// The proxy that has opened the session for its user.
     pub(crate) proxied: RefCell<Option<Proxied>>,
-    /// The schema or the edition of statements has been set, and the client has not been told.
+    /// The current schema or the edition has been set, and the client has not been told yet.
     pub(crate) is_untold: Cell<bool>,
     /// The transaction has a name, in the session's slot.
     pub is_named: Cell<bool>,
     /// The branch of a global transaction that the session works in.
     pub(crate) branch: RefCell<Option<Branch>>,
-    /// Transactions that had ended when the session came into it.
+    /// The number of transactions that had ended in the session when it entered the branch.
     pub(crate) branch_began: Cell<u64>,
-    /// DBMS_XA: seconds for which branches may wait for a session, and the number of the last error.
-    /// The transaction without a session that this one is in was begun or resumed by a statement.
+    /// A statement began or resumed the sessionless transaction that the session is in.
     pub(crate) by_statement: Cell<bool>,
+    /// DBMS_XA: seconds for which branches may wait for a session.
     pub(crate) xa_timeout: Cell<u32>,
+    /// DBMS_XA: the number of the last error; 0 for none.
     pub(crate) xa_error: Cell<u32>,
-    /// Tables that flashback queries have found unchanged since an SCN, and the dictionary's epoch then. A nested loop
-    /// asks for each of its rows.
+    /// Tables that flashback queries have found unchanged since an SCN, and the dictionary's epoch at that check. A
+    /// nested loop would repeat the check for each of its rows.
     pub(crate) unchanged: Cell<[Option<(types::ObjectId, types::Scn, u64)>; UNCHANGED_MAX]>,
 }
 
-/// Tables of one flashback query that are looked at once.
+/// The number of tables that are remembered as unchanged.
 const UNCHANGED_MAX: usize = 8;
 
-/// One of so many times [`Core::is_check_due`].
+/// One in so many calls of [`Core::is_check_due`] returns true.
 const CHECK_EVERY: u32 = 4096;
 
 impl Core {
-    /// The session of process `p`, not yet anybody's.
+    /// The session of process `p`, before a user has logged on.
     pub fn new(instance: &'static Instance, p: Process, seed: u64) -> Core {
         let (storage, caches) = (instance.storage(), instance.caches());
         let shared = Shared {
@@ -209,7 +210,7 @@ impl Core {
         }
     }
 
-    /// Whether what costs a system call or two is to be done: now and then, by how often it is asked.
+    /// Whether a check that costs system calls is due: true for one in `CHECK_EVERY` calls.
     #[inline]
     pub fn is_check_due(&self) -> bool {
         let n = self.checks.get().wrapping_add(1);
@@ -217,7 +218,7 @@ impl Core {
         n.is_multiple_of(CHECK_EVERY)
     }
 
-    /// The next moment of the clock of what is kept.
+    /// Advances the clock of kept cursors and blocks.
     pub fn tick_kept(&self) -> u64 {
         self.kept_clock.set(self.kept_clock.get() + 1);
         self.kept_clock.get()
@@ -232,12 +233,12 @@ impl Core {
     /// ORA-01031 unless the identity in force has the system privilege.
     ///
     /// # Errors
-    /// That; those of reading the dictionary.
+    /// ORA-01031; errors from reading the dictionary.
     pub fn require(&self, privilege: SystemPrivilege) -> Result<()> {
         if self.names()?.has(privilege) { Ok(()) } else { Err(privilege.missing()) }
     }
 
-    /// ALTER SESSION SET CURRENT_SCHEMA: where names belong, and nothing else.
+    /// ALTER SESSION SET CURRENT_SCHEMA: changes the schema in which names resolve, and no privileges.
     ///
     /// # Errors
     /// ORA-01435 when there is no such user.
@@ -252,22 +253,22 @@ impl Core {
         Ok(())
     }
 
-    /// Takes an identity, whose schema has that name, until [`Core::leave`].
+    /// Puts an identity into force until [`Core::leave`]; `schema` is the name of its schema (invariant 8).
     pub fn enter(&self, session: &mut SessionState, identity: Identity, schema: &Rc<str>) {
         self.who.enter(identity, std::mem::replace(&mut session.schema, Rc::clone(schema)));
         session.parsing_user = identity.user.0;
     }
 
-    /// Goes back to the identity before.
+    /// Restores the identity before the last [`Core::enter`].
     pub fn leave(&self, session: &mut SessionState) {
         session.schema = self.who.leave();
         session.parsing_user = self.identity().user.0;
     }
 
-    /// The number of a user; `None` for roles and for what is not there.
+    /// The number of a user; `None` for roles and unknown names.
     ///
     /// # Errors
-    /// Those of reading the dictionary.
+    /// Errors from reading the dictionary.
     pub fn user_id(&self, name: &str) -> Result<Option<UserId>> {
         if name == "SYS" {
             return Ok(Some(UserId::SYS));
@@ -275,10 +276,10 @@ impl Core {
         Ok(self.dict.borrow_mut().user(name)?.map(|u| u.id))
     }
 
-    /// The name of a user; empty for one that is gone.
+    /// The name of a user; empty for a dropped user.
     ///
     /// # Errors
-    /// Those of reading the dictionary.
+    /// Errors from reading the dictionary.
     pub fn user_name(&self, user: UserId) -> Result<String> {
         Ok(self.names()?.image().user_name(user))
     }
@@ -286,7 +287,7 @@ impl Core {
     /// ORA-06598 unless code of `owner` may run with the privileges of the identity in force.
     ///
     /// # Errors
-    /// That; those of reading the dictionary.
+    /// ORA-06598; errors from reading the dictionary.
     pub fn require_inheritance(&self, owner: UserId) -> Result<()> {
         let user = self.identity().user;
         if owner == user || owner == UserId::SYS {
@@ -305,7 +306,7 @@ impl Core {
         Ok(())
     }
 
-    /// SET ROLE: these roles and no others, with those granted to them.
+    /// SET ROLE: enables these roles and the roles granted to them, and no others.
     ///
     /// # Errors
     /// ORA-06565 inside a unit of definer's rights.
@@ -317,8 +318,8 @@ impl Core {
         Ok(())
     }
 
-    /// Runs `f` with a table as it will be once the statement that defines it has committed; what can be named may be
-    /// read.
+    /// Runs `f` with the definition that a table will have after the commit of its DDL statement. Every object that can
+    /// be named may be read.
     pub fn ahead<R>(&self, table: Rc<TableDef>, f: impl FnOnce() -> R) -> R {
         let before = self.ahead.replace(Some(table));
         let result = f();
@@ -326,8 +327,8 @@ impl Core {
         result
     }
 
-    /// Runs `f` outside of the query that a DDL statement runs: what may be read in that is nothing to the functions
-    /// that it calls.
+    /// Runs `f` without the table and the read access that queries of a DDL statement have: they do not extend to the
+    /// functions that the queries call (invariant 8).
     pub(crate) fn outside_ddl<R>(&self, f: impl FnOnce() -> R) -> R {
         let ahead = self.ahead.take();
         let result = f();
@@ -335,10 +336,10 @@ impl Core {
         result
     }
 
-    /// Names as they resolve now.
+    /// The names as they resolve for the identity in force.
     ///
     /// # Errors
-    /// Those of reading the dictionary.
+    /// Errors from reading the dictionary.
     pub fn names(&self) -> Result<Rc<SessionCatalog>> {
         let identity = self.identity();
         if let Some((of, names)) = &*self.names.borrow()
@@ -363,13 +364,13 @@ impl Core {
         Duration::from_secs(60 * u64::try_from(minutes).unwrap_or(0))
     }
 
-    /// The code of the call has ended: sessions that wait for a unit that it ran go on.
+    /// Ends the call's use of stored units: sessions that wait for one of the units go on.
     pub(crate) fn end_running(&self) {
         self.shared.library.end_running(&self.p);
         self.plsql.end_call();
     }
 
-    /// An identity as the dictionary takes it.
+    /// An identity in the form that the dictionary takes.
     pub fn who_is(&self, identity: Identity) -> Who {
         let Identity { user, schema, sysdba, .. } = identity;
         Who { user, schema, sysdba, roles: self.who.roles(identity) }
@@ -380,7 +381,8 @@ impl Core {
         instance::local_time_at(os::clock::wall_ns())
     }
 
-    /// Sixteen bytes no other call returns: the instance's start, the process, a count and a random seed.
+    /// Sixteen bytes that no other call returns, made from the instance's start, the process, a count and a random
+    /// seed.
     pub fn new_guid(&self) -> [u8; 16] {
         let n = self.guid.get();
         self.guid.set(n + 1);

@@ -13,36 +13,36 @@ use types::ObjectId;
 /// The caller of a statement; cursors of different callers differ in their binds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asker {
-    /// A client. The types of its binds are compared apart.
+    /// A client. The types of its binds are compared separately.
     Client,
     /// PL/SQL: whether binds are one for each name or one for each place, and their declared types.
     PlSql { by_name: bool, types: Vec<BindType> },
 }
 
-/// An SQL cursor of PL/SQL: where each of its placeholders goes.
+/// An SQL cursor of PL/SQL.
 pub struct SqlCursor {
     pub(crate) cursor: Cursor,
-    /// By placeholder, the bind of the cursor.
+    /// The cursor's bind for each placeholder.
     pub(crate) places: Vec<usize>,
-    /// The identity that opened it, and the name of the schema: names and privileges stay those wherever it is executed
-    /// and fetched from.
+    /// The identity that opened the cursor, and the name of its schema. Names and privileges of this identity count
+    /// wherever the cursor is executed and fetched from (invariant 12).
     pub(crate) identity: Identity,
     pub(crate) schema: Rc<str>,
-    /// The key that it is kept under when it is closed.
+    /// The key under which the closed cursor is kept.
     pub(crate) asker: Asker,
-    /// It changes the audit trail: each execution is noted there, whatever is audited.
+    /// The statement changes the audit trail: each execution is always noted there.
     pub(crate) changes_trail: bool,
-    /// The epoch of the dictionary in which it was found to have columns, and the mark of these.
+    /// The dictionary's epoch in which the cursor was found to have the columns that its caller needs, and the mark of
+    /// these columns.
     pub(crate) has_columns: (u64, u64),
 }
 
 impl SqlCursor {
-    /// A cursor of the client's, in the hands of PL/SQL.
+    /// A cursor of the client that PL/SQL uses.
     pub fn of_client(cursor: Cursor, identity: Identity, schema: Rc<str>) -> SqlCursor {
         SqlCursor::new(cursor, Asker::Client, identity, schema)
     }
 
-    /// Its columns.
     pub fn columns(&self) -> &[exec::Column] {
         self.cursor.columns()
     }
@@ -62,14 +62,14 @@ impl SqlCursor {
     }
 }
 
-/// Parse calls after which a text is kept.
+/// Parse calls of a text after which its cursor is kept.
 const PARSES: u8 = 3;
 /// Texts whose parse calls are counted; one more takes the place of another.
 const COUNTED: usize = 1024;
 
-/// A closed cursor.
+/// A closed cursor in the session cursor cache (invariant 13).
 pub(crate) struct Kept {
-    /// When it was used.
+    /// The tick of its last use.
     pub(crate) at: u64,
     pub(crate) cursor: Cursor,
     pub(crate) identity: Identity,
@@ -94,19 +94,19 @@ impl KeptCursors {
         self.list.len()
     }
 
-    /// When the one was used that was not used for the longest time.
+    /// The tick of the least recently used one.
     pub fn oldest(&self) -> Option<u64> {
         self.list.first().map(|kept| kept.at)
     }
 
-    /// Closes that one.
+    /// Closes the least recently used one.
     pub fn close_oldest(&mut self) {
         if !self.list.is_empty() {
             self.list.remove(0);
         }
     }
 
-    /// Closes all.
+    /// Closes all kept cursors.
     pub fn close_all(&mut self) {
         self.list.clear();
     }
@@ -154,9 +154,9 @@ pub struct OpenBlock {
 /// A session's blocks.
 #[derive(Default)]
 pub struct Blocks {
-    /// Those of EXECUTE IMMEDIATE that run, each inside the one before it.
+    /// Running blocks of EXECUTE IMMEDIATE, each inside the one before it (invariant 5).
     pub(crate) running: Vec<OpenBlock>,
-    /// Closed ones, the one used last at the end, and when that was.
+    /// Closed blocks with the tick of their last use, the one used last at the end.
     pub(crate) kept: Vec<(u64, OpenBlock)>,
     /// Room for the image of a shared cursor.
     pub(crate) image: Vec<u8>,
@@ -168,19 +168,19 @@ impl Blocks {
         self.kept.len()
     }
 
-    /// When the one was used that was not used for the longest time.
+    /// The tick of the least recently used one.
     pub fn oldest(&self) -> Option<u64> {
         self.kept.first().map(|(at, _)| *at)
     }
 
-    /// Closes that one.
+    /// Closes the least recently used one.
     pub fn close_oldest(&mut self) {
         if !self.kept.is_empty() {
             self.kept.remove(0);
         }
     }
 
-    /// Closes all that are kept.
+    /// Closes all kept blocks.
     pub fn close_kept(&mut self) {
         self.kept.clear();
     }
@@ -191,7 +191,7 @@ impl Blocks {
         self.kept.iter().position(|(_, open)| same(open))
     }
 
-    /// The kind of the kept block of that text.
+    /// The kind of the kept block with this text.
     pub fn kind_of(&self, identity: Identity, text: &str) -> Option<StatementKind> {
         let (_, open) = &self.kept[self.place(identity, text, None)?];
         Some(StatementKind(open.cursor.command() as u16))

@@ -1,4 +1,4 @@
-//! DDL: what the statements need of the session.
+//! DDL: the session as the host of the statements.
 
 use crate::core::Core;
 use crate::identity::Identity;
@@ -14,15 +14,15 @@ use sql::ast::{Ddl, Query, Statement, StoredKind};
 use std::rc::Rc;
 use types::{Date, ObjectId, Ora, Result, Value};
 
-/// Runs a DDL statement. What was open is committed first, also when the statement fails.
+/// Runs a DDL statement. An open transaction is committed first, also when the statement then fails (invariant 2).
 ///
 /// # Errors
-/// Those of the statement; ORA-00060 in a function that another DDL statement calls: each would wait for the other.
+/// Errors of the statement; ORA-00060 in a function that another DDL statement calls: each would wait for the other.
 pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
     defining(core, cx, &mut |cx| define(core, cx, ddl))
 }
 
-/// Does what DBMS_STATS asks for. It commits before and after itself, as DDL does.
+/// Runs a request of DBMS_STATS. A request that changes something commits before and after itself, as DDL does.
 ///
 /// # Errors
 /// As [`ddl::statistics_request`], and ORA-00060 as [`run`].
@@ -53,7 +53,7 @@ fn defining<'c, R>(core: &Core, cx: &mut ExecCtx<'c>, f: &mut dyn FnMut(&mut Exe
     done
 }
 
-/// Ends the transaction with what belongs to that: deferred constraints, rows of temporary tables.
+/// Commits the open transaction and clears its savepoints and deferred constraints.
 fn end_transaction(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     if cx.session.txn.xid().is_some() {
         core.commit(cx)?;
@@ -63,7 +63,7 @@ fn end_transaction(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// DDL has a picture of the dictionary of its own: the session's may be in use by a cursor.
+/// A dictionary for the DDL statement: a cursor may be using the session's own.
 fn own_dictionary(core: &Core) -> Dictionary {
     let own = core.dict.borrow();
     Dictionary::new(own.shared().clone(), Rc::clone(own.fixed()), &core.p)
@@ -72,7 +72,7 @@ fn own_dictionary(core: &Core) -> Dictionary {
 fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
     end_transaction(core, cx)?;
     crate::passwords::judge(core, cx, ddl)?;
-    // The function may have begun a transaction.
+    // The function that judges passwords may have begun a transaction.
     if cx.session.txn.xid().is_some() {
         core.commit(cx)?;
     }
@@ -80,7 +80,7 @@ fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure
     let mut session = Session { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
     let commits = core.p.stats().get(wait::Stat::UserCommits);
     let outcome = ddl::execute(&mut session, ddl).map_err(|e| exec::Host::name_segment(core, e));
-    // It counts as one commit, however many transactions its work took.
+    // The statement counts as one commit, whatever the number of its transactions.
     core.p.stats().set(wait::Stat::UserCommits, commits + u64::from(outcome.is_ok()));
     if let (Err(e), Ddl::AlterUser(alter)) = (&outcome, ddl)
         && e.is(28008)
@@ -115,13 +115,13 @@ fn numbers_of(objects: &[ObjectId]) -> Vec<u32> {
 }
 
 impl Session<'_> {
-    /// Seconds in which cursors end whose statistics have changed.
+    /// Seconds over which cursors with changed statistics become invalid.
     fn period_s(&self) -> u64 {
         self.core.params.borrow().number(params::Param::OptimizerInvalidationPeriod).max(0) as u64
     }
 
-    /// Objects that DDL has changed are got and pinned for it, then invalid, and so are the cursors that depend on
-    /// them. What it has just made, and so loaded, stays.
+    /// Gets and pins the objects that DDL has changed, and invalidates them and the cursors that depend on them. An
+    /// object that was not in the library cache before has just been loaded and stays valid.
     fn invalidate_cursors(&self, objects: &[ObjectId]) {
         let (p, library) = (&self.core.p, self.core.shared.library);
         let numbers = numbers_of(objects);
@@ -141,7 +141,7 @@ impl Session<'_> {
         Cursor::compile_parsed(&mut self.cx, "", statement, &[])
     }
 
-    /// Does something with the names and privileges of a view's owner, or a table's.
+    /// Runs `f` with the names and privileges of the owner of a view or a table (invariant 8).
     fn as_owner<R>(&mut self, owner: UserId, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let name: Rc<str> = self.core.user_name(owner)?.into();
         self.core.enter(self.cx.session, Identity::definer(owner), &name);
@@ -229,7 +229,7 @@ impl Host for Session<'_> {
     fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>> {
         let Some(owner) = owner else { return self.columns_of(query) };
         let found = self.as_owner(owner, |session| session.columns_of(query));
-        // An object that the owner sees by roles only exists, but may not be used.
+        // An object that the owner sees through roles only exists, but the view may not use it.
         match found {
             Err(e) if e.is(942) && self.core.identity().user == owner && self.columns_of(query).is_ok() => {
                 let error = Ora::new(1031);
@@ -285,7 +285,7 @@ impl Host for Session<'_> {
         // A result of uncommitted changes must not be shared.
         let cached = std::mem::replace(&mut self.cx.session.options.result_cache, false);
         let core = self.core;
-        // The functions of its columns, indexes and constraints run as its owner, in every session.
+        // Functions of the table's columns, indexes and constraints run as its owner, in every session.
         let done =
             core.ahead(Rc::clone(table), || self.as_owner(table.owner_id, |session| session.rows(query, None, each)));
         self.cx.session.options.result_cache = cached;
@@ -329,7 +329,7 @@ impl Host for Session<'_> {
     }
 
     fn compiles(&mut self, object: ObjectId) -> Option<bool> {
-        // It was not used: USER_ERRORS stays as it is.
+        // This check does not use the unit: USER_ERRORS must not change.
         let compiled = compile(self.core, &mut self.cx, object);
         self.core.dict.borrow().verdicts().borrow_mut().clear();
         compiled
@@ -355,7 +355,8 @@ impl Host for Session<'_> {
 }
 
 impl Session<'_> {
-    /// The rows of CREATE GLOBAL TEMPORARY TABLE … AS SELECT, which are this session's. Without them there is no table.
+    /// Inserts the rows of CREATE GLOBAL TEMPORARY TABLE … AS SELECT, which belong to this session. Drops the table
+    /// again if that fails.
     fn insert_temporary(&mut self, name: &sql::ast::Name, query: &Query) -> Result<()> {
         let Err(e) = self.run(&format!("insert into {name} {query}")) else { return Ok(()) };
         self.core.rollback(self.cx.session)?;
@@ -388,7 +389,7 @@ impl Session<'_> {
     }
 }
 
-/// Compiles a unit or view as the dictionary has it now. Whether it has no errors; `None` where that cannot be told.
+/// Compiles a unit or view in its present definition. Returns whether it has no errors; `None` when that is unknown.
 pub(crate) fn compile(core: &Core, cx: &mut ExecCtx<'_>, object: ObjectId) -> Option<bool> {
     let names = core.names().ok()?;
     let image = Rc::clone(names.image());
@@ -410,7 +411,7 @@ pub(crate) fn compile(core: &Core, cx: &mut ExecCtx<'_>, object: ObjectId) -> Op
     core.plsql.compiles(&mut world, &owner, &def.name, body)
 }
 
-/// USER_ERRORS lists errors from the top; what was skipped comes before why.
+/// Sorts errors for USER_ERRORS by their places; at one place "ignored" comes before its reason.
 pub(crate) fn sort_errors(errors: &mut [plsql::CompileError]) {
     errors.sort_by_key(|e| (e.line, e.column, !e.text.ends_with("ignored")));
 }

@@ -1,7 +1,7 @@
 //! The session's edition.
 //!
-//! No user is enabled for editions, so no object is editioned: a name means the same in every edition, and an edition
-//! is what a session says of itself.
+//! No user is enabled for editions, so no object is editioned: a name means the same in every edition, and the edition
+//! of a session has no effect on its statements.
 
 use crate::core::Core;
 use dictionary::{BASE_EDITION, ObjectKind, ObjectPrivilege, UserId};
@@ -11,7 +11,7 @@ use types::{Ora, Result};
 /// ALTER SESSION SET EDITION.
 ///
 /// # Errors
-/// ORA-38802 for an edition that is not there or that the user may not use.
+/// ORA-38802 for an edition that does not exist or that the user may not use.
 pub(crate) fn set(core: &Core, name: &str) -> Result<()> {
     let names = core.names()?;
     let image = names.image();
@@ -35,7 +35,7 @@ pub(crate) fn set(core: &Core, name: &str) -> Result<()> {
 /// The name of the session's edition, and its number.
 ///
 /// # Errors
-/// Those of reading the dictionary.
+/// Errors from reading the dictionary.
 pub(crate) fn current(core: &Core) -> Result<(std::rc::Rc<str>, u32)> {
     if let Some(name) = core.edition.borrow().clone() {
         return Ok((name, core.p.session().edition.load(Relaxed)));

@@ -1,8 +1,8 @@
-//! EXPLAIN PLAN, and DBMS_XPLAN's text of what it found.
+//! EXPLAIN PLAN, and DBMS_XPLAN.DISPLAY, which prints its plans.
 //!
 //! The statement is compiled with the names and privileges of its user and not executed; its plan becomes rows of a
 //! plan table, in the user's transaction. The usual table, PLAN_TABLE, is a temporary table of SYS, so that each
-//! session sees its own plans. What the planner does not estimate stays null.
+//! session sees its own plans. Columns that the planner does not estimate are null.
 
 use exec::plan_rows::PlanRow;
 use exec::{Cursor, ExecCtx};
@@ -13,7 +13,7 @@ use crate::recursive::rows_of;
 use crate::shared_pool::lines;
 use crate::xplan::{self, Around, Format};
 
-/// Columns that are filled, as the placeholders number them.
+/// The columns that EXPLAIN PLAN fills, in the order of the placeholders.
 const COLUMNS: &str = "statement_id, plan_id, timestamp, operation, options, object_owner, object_name, object_alias, object_type, \
                        optimizer, id, parent_id, depth, position, cardinality, access_predicates, filter_predicates, \
                        bytes, cost, io_cost, cpu_cost, time, projection, other_xml, qblock_name, \
@@ -22,8 +22,8 @@ const COLUMNS: &str = "statement_id, plan_id, timestamp, operation, options, obj
 /// Runs EXPLAIN PLAN.
 ///
 /// # Errors
-/// Those of compiling the statement; ORA-02402, ORA-02403, ORA-02404 for the table; ORA-03001 for statements other than
-/// queries and DML.
+/// Errors from compiling the statement; ORA-02402, ORA-02403, ORA-02404 for the table; ORA-03001 for other statements
+/// than queries and DML.
 pub fn run(cx: &mut ExecCtx<'_>, e: &ExplainPlan) -> Result<()> {
     let ExplainPlan { statement_id: _, into, statement, pos } = e;
     let compiled = matches!(
@@ -78,7 +78,7 @@ fn bound(row: &PlanRow, statement_id: &Value, plan_id: &Value, mode: &str) -> Ve
         number(row.id.into()),
         row.parent.map_or(Value::Null, |parent| number(parent.into())),
         number(row.depth.into()),
-        // The first row has the cost there.
+        // The position of the first row is the cost of the plan.
         if row.id == 0 { known(row.cost) } else { number(row.position.into()) },
         known(row.cardinality),
         text(&short(&row.access)),
@@ -97,7 +97,7 @@ fn bound(row: &PlanRow, statement_id: &Value, plan_id: &Value, mode: &str) -> Ve
     ]
 }
 
-/// As much of a predicate as its column takes.
+/// A text cut to the width of its column.
 fn short(text: &str) -> String {
     let mut end = text.len().min(4000);
     while !text.is_char_boundary(end) {
@@ -118,7 +118,7 @@ fn number(n: u64) -> Value {
     Value::Number(Number::from_u64(n))
 }
 
-/// A name as SQL takes it, whatever is in it.
+/// A name in quotes, so that SQL accepts any characters in it.
 fn quoted(name: &Name) -> String {
     let parts = name.parts.iter().map(|part| format!("\"{}\"", part.name));
     parts.collect::<Vec<_>>().join(".")
@@ -140,7 +140,8 @@ fn is_name(text: &str) -> bool {
 /// DBMS_XPLAN.DISPLAY: the lines of a plan.
 ///
 /// # Errors
-/// ORA-00903 for what is no name; those of reading the table. A format that is none is a line, as in Oracle's package.
+/// ORA-00903 for an invalid name; errors from reading the table. An invalid format is reported as a line, as in
+/// Oracle's package.
 pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, format: &str) -> Result<Value> {
     let Some(format) = Format::of(format) else {
         return Ok(lines(types::TypeId::PLAN_LINES, vec![xplan::invalid(format, "DISPLAY")]));
@@ -149,7 +150,7 @@ pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, fo
     if !is_name(table) {
         return Err(Ora::new(903));
     }
-    // The newest plan, or the newest of the statement.
+    // The newest plan, or the newest plan with the statement's id.
     let of =
         |alias: &str| if statement_id.is_some() { format!(" where {alias}.statement_id = :1") } else { String::new() };
     let and = if statement_id.is_some() { " and p.statement_id = :1" } else { "" };
@@ -190,7 +191,7 @@ fn plan_row(row: &[Value]) -> PlanRow {
     PlanRow {
         id: small(0).unwrap_or(0),
         parent: small(1),
-        // A table of the user's own may say anything.
+        // A table of the user may have any value here.
         depth: small(2).unwrap_or(0).min(255),
         position: small(3).unwrap_or(0),
         operation: text(4),

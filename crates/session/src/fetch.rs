@@ -1,4 +1,4 @@
-//! Rows of open queries on their way to the client.
+//! Fetching rows of open queries for the client.
 
 use crate::answer::{done, finish};
 use crate::composite_text::shown;
@@ -12,11 +12,12 @@ use net::StatementKind;
 use net::local::{Done, encode_rows, write_frame};
 use types::{DataType, Ora, Result, Scn, Value};
 
-/// Bytes of rows after which a fetch stops, however many rows were asked for.
+/// Bytes of rows after which a fetch stops before the requested number of rows.
 const REPLY_BYTES_SOFT: usize = 1 << 20;
 
-/// As of when the LOBs that a cursor's rows lead to are read: when its query does; as they are while a transaction is
-/// open, since its changes belong to no SCN before it is committed, and to a later one than the query's then.
+/// The SCN as of which the LOBs of a cursor's rows are read: the SCN of its query. While a transaction is open they are
+/// read in their present state, because its changes have no SCN before the commit and a later one than the query's
+/// after it.
 fn seen(cursor: Option<&Cursor>, cx: &ExecCtx<'_>) -> Scn {
     if cx.session.txn.is_active() {
         return Scn::MAX;
@@ -24,7 +25,8 @@ fn seen(cursor: Option<&Cursor>, cx: &ExecCtx<'_>) -> Scn {
     cursor.and_then(Cursor::seen).unwrap_or_else(|| cx.shared.txns.current_scn())
 }
 
-/// Gives stored rows up to `most`, behind so many bytes. False at the end.
+/// Sends stored rows until `most` rows are sent or the reply, of `bytes` bytes so far, is full. False at the end of the
+/// query.
 fn give_stored(
     cursor: &mut Cursor,
     cx: &mut ExecCtx<'_>,
@@ -43,7 +45,7 @@ fn give_stored(
 }
 
 impl Calls {
-    /// Fetches up to `most` rows and sends them; the cursor closes at its end.
+    /// Fetches up to `most` rows and sends them; closes the cursor behind its last row.
     pub(crate) fn fetch_some(
         &mut self,
         core: &Core,
@@ -55,7 +57,7 @@ impl Calls {
         self.fetch_rows(core, cx, (number, most), None, out)
     }
 
-    /// As [`Calls::fetch_some`]; the rows go to `sink` where there is one.
+    /// As [`Calls::fetch_some`]; the rows go to `sink` if it is given.
     pub(crate) fn fetch_rows(
         &mut self,
         core: &Core,
@@ -75,7 +77,7 @@ impl Calls {
         let mut result = Ok(());
         if most > 0 {
             let mut packet = Vec::new();
-            // Whether the next row is in `open.row`.
+            // Moves the next row into `open.row`; false at the end of the reply or of the query.
             let next = |open: &mut Open,
                         bytes: usize,
                         sent: &mut u32,
@@ -127,7 +129,7 @@ impl Calls {
                     }
                 }
             };
-            // One row more is looked at, so that the last fetch can say that it was the last.
+            // One more row is fetched ahead, so that the last fetch can report the end.
             result = match written {
                 Ok(_) if !ended && looks_ahead => open.source.fetch(core, cx, &mut open.row).map(|found| {
                     open.ahead = found;
@@ -176,7 +178,7 @@ impl Calls {
         finish(core, cx, result, StatementKind::SELECT, out)
     }
 
-    /// Gives rows of an open query from there on, in the order of the query.
+    /// Sends rows of an open query from row `to` on, in the order of the query.
     pub fn scroll(
         &mut self,
         core: &Core,
@@ -205,9 +207,9 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         let Open { source, row, scroll, has_objects, .. } = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
-        // PL/SQL, which may hold a shared one, goes forwards only.
+        // A cursor that PL/SQL may hold goes forwards only.
         let Source::Own(cursor) = source else { return Err(Ora::unsupported()) };
-        // A cursor in a row goes forwards only, too: given again with its row it would be where it was left.
+        // So does a cursor in a row: if its row were sent again, the cursor would stand where its last fetch ended.
         if *has_objects || cursor.columns().iter().any(|column| column.ty == DataType::Cursor) {
             return Err(Ora::unsupported());
         }

@@ -1,4 +1,4 @@
-//! SCNs and times as statements convert them, and DBMS_FLASHBACK.
+//! Conversion of SCNs and times in statements, and DBMS_FLASHBACK.
 
 use crate::core::Core;
 use exec::ExecCtx;
@@ -6,10 +6,10 @@ use plsql::FlashbackRequest;
 use types::{Date, Number, Ora, Result, Scn, Timestamp, Value};
 
 impl Core {
-    /// SCN_TO_TIMESTAMP: when `scn` was the newest, as the session's local time.
+    /// SCN_TO_TIMESTAMP: the server's local time at which `scn` was the newest SCN.
     ///
     /// # Errors
-    /// ORA-08181 for an SCN that is not known or has not come yet.
+    /// ORA-08181 for an SCN that is unknown or in the future.
     pub fn time_of_scn(&self, scn: Scn) -> Result<Timestamp> {
         let unknown = || Ora::new(8181);
         if scn > self.shared.txns.current_scn() {
@@ -21,10 +21,10 @@ impl Core {
         Ok(Timestamp::new(date, (moment.time_us % 1_000_000 * 1000) as u32))
     }
 
-    /// TIMESTAMP_TO_SCN, and AS OF TIMESTAMP. A time without an offset is the database server's.
+    /// TIMESTAMP_TO_SCN, and AS OF TIMESTAMP. A time without an offset is local time of the database server.
     ///
     /// # Errors
-    /// ORA-08180 for a time that is not known or has not come yet.
+    /// ORA-08180 for a time that is unknown or in the future.
     pub fn scn_of_time(&self, time: &Timestamp) -> Result<Scn> {
         let unknown = || Ora::new(8180);
         let utc = match time.place() {
@@ -44,7 +44,8 @@ impl Core {
 /// DBMS_FLASHBACK.
 ///
 /// # Errors
-/// ORA-08180, ORA-08181 for a moment that is none; ORA-08183 inside a transaction; ORA-08184 when the mode is on.
+/// ORA-08180, ORA-08181 for a moment that is unknown or in the future; ORA-08183 inside a transaction; ORA-08184 when
+/// the mode is on already.
 pub fn flashback(core: &Core, cx: &mut ExecCtx<'_>, request: &FlashbackRequest) -> Result<Value> {
     let now = core.shared.txns.current_scn();
     let at = match request {

@@ -19,7 +19,7 @@ pub enum ScrollTo {
     Last,
 }
 
-/// An error as the packet has it.
+/// An error in the form of its packet.
 pub(crate) fn failure_of(e: &Ora, kind: StatementKind) -> Failure {
     Failure {
         facility: e.facility().prefix().to_string(),

@@ -7,10 +7,11 @@ use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
 use types::{ObjectId, Result};
 
 impl Core {
-    /// The cached result of a PL/SQL function; `None` begins one that is being built, if it may be.
+    /// The cached result of a PL/SQL function; with `None` the caller has to run the function. If the result may be
+    /// cached, its build has begun: [`Core::function_result_put`] or [`Core::function_result_abandon`] ends it.
     ///
     /// # Errors
-    /// Those of waiting for another session that builds the same result.
+    /// Errors from waiting for another session that builds the same result.
     pub fn function_result_get(
         &self,
         session: &SessionState,
@@ -67,7 +68,7 @@ impl Core {
         Ok(false)
     }
 
-    /// Publishes the result of a function that was begun by [`Core::function_result_get`].
+    /// Publishes a result that [`Core::function_result_get`] began to build.
     pub fn function_result_put(&self, function: &str, key: &[u8], value: &[u8]) {
         if let Some(mut build) = self.take_build(function, key) {
             self.shared.results.push(&mut build, value);
@@ -75,7 +76,7 @@ impl Core {
         }
     }
 
-    /// Gives up the result of a function that failed.
+    /// Abandons the build of the result of a failed function.
     pub fn function_result_abandon(&self, function: &str, key: &[u8]) {
         if let Some(build) = self.take_build(function, key) {
             self.shared.results.abandon(&self.p, self.shared.enqueues, build);

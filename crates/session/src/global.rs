@@ -1,7 +1,7 @@
-//! Branches of global transactions: what a session does with them.
+//! The requests of coordinators about branches of global transactions.
 //!
-//! The crate `txn` keeps the branches. Here is which one the session works in, and what may not happen meanwhile: a
-//! branch is ended by its coordinator, not by COMMIT, ROLLBACK or DDL.
+//! The crate `txn` keeps the branches, [`crate::branch`] the branch that the session works in. A branch is ended by its
+//! coordinator, not by COMMIT, ROLLBACK or DDL.
 
 use crate::branch::{attached, is_sessionless, leave};
 use crate::core::{Core, TIMEOUT_S};
@@ -16,11 +16,11 @@ use types::{Ora, Result};
 /// The way of a session into a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// A new one.
+    /// Begins a new branch.
     New,
-    /// A new one, of the transaction that the session has open.
+    /// Makes the open transaction of the session a new branch.
     Promote,
-    /// One that is there.
+    /// Resumes an existing branch.
     Resume,
 }
 
@@ -33,7 +33,7 @@ pub enum GlobalCall {
         isolation: Option<Isolation>,
         timeout_s: u32,
     },
-    /// Leaves the branch; without an identifier the one that the session is in.
+    /// Leaves the branch; `None` is the branch that the session works in.
     Detach(Option<GlobalId>),
     Prepare(Option<GlobalId>),
     Commit {
@@ -42,7 +42,7 @@ pub enum GlobalCall {
     },
     Rollback(Option<GlobalId>),
     Forget(Option<GlobalId>),
-    /// Begins a transaction without a session, or resumes it.
+    /// Begins or resumes a sessionless transaction.
     StartSessionless {
         id: GlobalId,
         resumes: bool,
@@ -52,7 +52,7 @@ pub enum GlobalCall {
 }
 
 impl GlobalCall {
-    /// The branch that is named.
+    /// The branch that the call names.
     fn id(&self) -> Option<GlobalId> {
         match self {
             GlobalCall::Start { id, .. } | GlobalCall::StartSessionless { id, .. } => Some(*id),
@@ -63,7 +63,7 @@ impl GlobalCall {
     }
 }
 
-/// The fate of the branch.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobalAnswer {
     Done,
@@ -74,13 +74,13 @@ pub enum GlobalAnswer {
 /// The longest wait of a call for a session that works in its branch.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Does what a coordinator asks.
+/// Runs a coordinator's request.
 ///
 /// # Errors
-/// Oracle's of branches: ORA-24756 and those beside it.
+/// Oracle's errors of branches, from ORA-24756 on.
 pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Result<GlobalAnswer> {
     if cx.session.suspended > 0 {
-        // The transaction that the coordinator means is not the one in force.
+        // An autonomous transaction is in force, not the transaction that the coordinator means.
         return Err(Ora::new(24789));
     }
     match *call {
@@ -92,7 +92,7 @@ pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Resul
             sessionless::suspend(core, cx, false)?;
             return Ok(GlobalAnswer::Done);
         }
-        // A transaction without a coordinator is none of a coordinator's.
+        // Sessionless transactions do not belong to a coordinator.
         _ if call.id().is_some_and(|id| is_sessionless(&id)) => return Err(Ora::new(24756)),
         GlobalCall::Start { .. } if attached(core).is_some() => return Err(Ora::new(24776)),
         _ if call.id().is_none() && attached(core).is_some() => return Err(Ora::new(24771)),
@@ -142,7 +142,7 @@ pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Resul
     }
 }
 
-/// DBMS_XA: what XA calls the outcome.
+/// DBMS_XA: runs a request and returns XA's code of the outcome.
 pub(crate) fn xa(core: &Core, cx: &mut ExecCtx<'_>, xid: &[u8], request: &XaRequest) -> Result<i64> {
     match request {
         XaRequest::SetTimeout(seconds) => {
@@ -189,7 +189,7 @@ fn xa_call(core: &Core, id: GlobalId, request: &XaRequest) -> Result<GlobalCall>
     })
 }
 
-/// XA's code of an error; `None` for one that it has no word for, such as a call that was broken.
+/// XA's code of an error; `None` for an error without one, such as that of a broken call.
 fn xa_code(e: &Ora) -> Option<i64> {
     Some(match e.code() {
         24756 => -4,
@@ -224,7 +224,7 @@ pub(crate) fn xa_recover(core: &Core) -> Vec<Vec<u8>> {
     .collect()
 }
 
-/// An identifier as the function DBMS_XA_XID makes it.
+/// Decodes an identifier in the form of the function DBMS_XA_XID.
 fn id_of(bytes: &[u8]) -> Option<GlobalId> {
     let (format, rest) = bytes.split_first_chunk::<4>()?;
     let ([gtrid, bqual], rest) = rest.split_first_chunk::<2>()?;
@@ -234,10 +234,10 @@ fn id_of(bytes: &[u8]) -> Option<GlobalId> {
 }
 
 /// COMMIT FORCE and ROLLBACK FORCE: ends a prepared transaction by its number or its global identifier, as
-/// `dba_2pc_pending` has them.
+/// `dba_2pc_pending` shows them.
 ///
 /// # Errors
-/// ORA-02058 when there is none, ORA-01031.
+/// ORA-02058 when there is no such transaction, ORA-01031 without the privilege.
 pub(crate) fn force(core: &Core, cx: &mut ExecCtx<'_>, name: &str, commits: bool) -> Result<()> {
     let none = || Ora::with(2058, &[&name]);
     let hex = |bytes: &[u8]| {
@@ -299,7 +299,7 @@ fn start(core: &Core, cx: &mut ExecCtx<'_>, id: &GlobalId, how: Start, timeout_s
             Ok(())
         }
         Err(e) => {
-            // The session goes on where it was.
+            // The session returns to the branch that it has left.
             if let Some((own, user)) = former
                 && let asked = (Asked { wait: WAIT, of: Some(user) })
                 && let Ok(branch) = txns.resume_branch(&core.p, &mut cx.session.txn, &own, asked)
@@ -321,7 +321,7 @@ fn detach(core: &Core, cx: &mut ExecCtx<'_>, id: Option<&GlobalId>) -> Result<()
     leave(core, cx)
 }
 
-/// The branch that is meant, which the session is not in any more, and whose it is.
+/// The branch of a call, after the session has left it, and the owner that the branch must have.
 fn left(core: &Core, cx: &mut ExecCtx<'_>, id: Option<GlobalId>) -> Result<(GlobalId, Asked)> {
     let own = core.branch.borrow().as_ref().map(|b| (*b.id(), b.user()));
     let id = id.or(own.map(|(id, _)| id)).ok_or_else(|| Ora::new(24771))?;
@@ -334,8 +334,8 @@ fn left(core: &Core, cx: &mut ExecCtx<'_>, id: Option<GlobalId>) -> Result<(Glob
     }
 }
 
-/// ORA-01031 for a branch of another user, without FORCE ANY TRANSACTION. Whose it is may change while it is waited
-/// for.
+/// ORA-01031 for a branch of another user, without FORCE ANY TRANSACTION. The owner goes into the result, because it
+/// may change while the call waits for the branch.
 fn may_touch(core: &Core, id: &GlobalId, wait: Duration) -> Result<Asked> {
     let own = core.identity().user.0;
     match core.shared.txns.branch_row(id) {

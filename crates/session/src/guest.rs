@@ -1,11 +1,12 @@
 //! A logon over the network: a client names a user and proves the password without sending it.
 //!
-//! The listener process is the [`Doorkeeper`]: it has one process slot and one session of SYS, reads verifiers with it,
-//! and turns away clients that prove nothing. A client that has proved its password gets a server process with a slot
-//! of its own, and that process checks that the verifier is the user's still ([`Session::logon_proved`]).
+//! The listener process is the [`Doorkeeper`]. It has one process slot and one session of SYS, reads verifiers with
+//! that session, and refuses clients that do not prove a password. A client that has proved its password gets a server
+//! process with a slot of its own, and that process checks that the user's verifier has not changed
+//! ([`Session::logon_proved`]).
 //!
-//! An unknown name gets a verifier, too. It is made of the name in the dictionary's form and of a secret
-//! that is kept beside the control file, so it is the same one in every instance of the database, like a user's.
+//! An unknown name gets a verifier, too. It is made from the name in the dictionary's form and from a secret beside the
+//! control file (invariant 7), so it is the same in every instance of the database, like the verifier of a user.
 
 use crate::caller::Caller;
 use crate::logon::{Refused, RefusedProofs, Shown};
@@ -42,12 +43,13 @@ pub struct Proof {
 pub struct Doorkeeper {
     session: Session,
     secret: [u8; SECRET_LEN],
-    /// For the alert log.
+    /// Lines for the alert log.
     entries: Vec<String>,
-    /// The minute in which the alert log was told that wrong passwords cannot be counted.
+    /// The minute of the last line in the alert log that wrong passwords cannot be counted.
     told_minute: u64,
-    /// Wrong passwords that are not written yet, since the archiver has failed: nobody would get in while this process
-    /// waited for it. They are written behind that ([`Self::write_held`]), and go with the process.
+    /// Counts of wrong passwords that are not written yet, because the archiver has failed: no client could log on
+    /// while this process waited for the archiver. [`Self::write_held`] writes them later; they are lost when the
+    /// process ends.
     held: BTreeMap<Option<UserId>, usize>,
 }
 
@@ -55,19 +57,19 @@ impl Doorkeeper {
     /// Makes the calling process the listener process `name` of the instance.
     ///
     /// # Errors
-    /// ORA-00020 without a free slot; the system's for a secret that can be neither read nor made.
+    /// ORA-00020 without a free slot; ORA-00600 for a secret that can be neither read nor made.
     pub fn open(instance: &'static Instance, name: &str) -> Result<Doorkeeper> {
         let mut session = Session::background(instance, name)?;
-        // Without its settings there is no pool; everything else works.
+        // Without the settings there is no pool; everything else works.
         let _ = session.begin_connection_pool();
         let secret = secret_in(instance.dir())?;
         Ok(Doorkeeper { session, secret, entries: Vec::new(), told_minute: 0, held: BTreeMap::new() })
     }
 
-    /// What a client that says it is `user` has to prove. Takes the same time whether there is such a user or not.
+    /// The verifier for a client that names `user`. The time does not depend on whether the user exists.
     ///
     /// # Errors
-    /// Those of reading the dictionary.
+    /// Errors from reading the dictionary.
     pub fn verifier(&self, user: &str) -> Result<Verifier> {
         let _ = self.session.readable();
         let accepts_11g = self.session.core.instance.accepts_11g();
@@ -76,9 +78,9 @@ impl Doorkeeper {
         Ok(found.and_then(|user| user.verifier.as_ref()?.accepted(accepts_11g)).unwrap_or(nobodys))
     }
 
-    /// What to say to clients that have not proved their passwords, or have proved those of locked accounts. `logons`
-    /// are what they say of themselves, in the order in which they came, and whether the proof was right. All
-    /// failures of a user together are one change of the user's row, and so are those of all names that nobody has.
+    /// The answers to clients that have not proved their passwords, or have proved the passwords of locked accounts.
+    /// `logons` has their logons in order of arrival, and whether each proof was right. All failures of a user together
+    /// are one change of the user's row; all failures of unknown names are handled together, too.
     pub fn turn_away(&mut self, logons: &[(&Logon, bool)]) -> Vec<Ora> {
         let _ = self.session.readable();
         let users: Vec<_> = logons.iter().map(|(logon, _)| self.session.user_named(&logon.user)).collect();
@@ -115,8 +117,8 @@ impl Doorkeeper {
         refusals.into_iter().map(|refused| refused.told).collect()
     }
 
-    /// Whether the account is locked: its right password is answered as a wrong one is, at the end of an interval. That
-    /// of an open account ends the count of wrong ones.
+    /// Whether the account is locked: its right password is then answered like a wrong one, at the end of an interval.
+    /// The right password of an open account ends the count of wrong passwords.
     pub fn is_locked(&mut self, logon: &Logon) -> bool {
         let _ = self.session.readable();
         // If the dictionary cannot be read, the new session reports the error.
@@ -135,8 +137,8 @@ impl Doorkeeper {
         !self.held.is_empty()
     }
 
-    /// Writes the wrong passwords that waited for the archiver, where that is well again: the lock of an account is
-    /// seen then, passes with its time, and can be taken away.
+    /// Writes the counts of wrong passwords that waited for the archiver, once it works again. From then on the lock of
+    /// an account is visible, ends with its time and can be removed.
     pub fn write_held(&mut self) {
         if self.held.is_empty() || crate::refusal::has_archiver_failed(self.session.core.instance) {
             return;
@@ -164,7 +166,7 @@ impl Doorkeeper {
         dictionary_name(&a.user) == dictionary_name(&b.user)
     }
 
-    /// A wrong password is refused also where it cannot be counted; the alert log says so once in a minute.
+    /// Reports wrong passwords that cannot be counted, once in a minute. They are refused nevertheless.
     fn tell_uncounted(&mut self, e: &Ora) {
         let minute = os::clock::wall_ns() / 60_000_000_000;
         if std::mem::replace(&mut self.told_minute, minute) != minute {
@@ -172,7 +174,7 @@ impl Doorkeeper {
         }
     }
 
-    /// What the alert log is to be told of clients that were turned away; once.
+    /// Takes the lines for the alert log about refused clients.
     pub fn take_entries(&mut self) -> Vec<String> {
         std::mem::take(&mut self.entries)
     }
@@ -194,31 +196,30 @@ impl Doorkeeper {
 }
 
 impl Proof {
-    /// Of a client that has proved to have the password of `verifier`.
+    /// The proof of a client that knows the password of `verifier`.
     pub fn of(verifier: Verifier) -> Proof {
         Proof { verifier }
     }
 
-    /// Whether the password that was proved is the user's still.
+    /// Whether the proved password is still the user's.
     pub(crate) fn shown(&self, user: Option<&UserDef>) -> Shown {
         let is_still = user.is_some_and(|user| user.verifier.as_ref() == Some(&self.verifier));
         if is_still { Shown::Right } else { Shown::Outdated }
     }
 
-    /// The verifier.
     pub fn verifier(&self) -> &Verifier {
         &self.verifier
     }
 }
 
 impl Session {
-    /// Opens a session for a client of the network that has proved its password to the [`Doorkeeper`]. `times` says
-    /// what the connection took so far.
+    /// Opens a session for a client of the network that has proved its password to the [`Doorkeeper`]. `times` has the
+    /// times of the connection so far.
     ///
     /// # Errors
-    /// ORA-00020 when there is no room, ORA-01089 when the instance closes; ORA-01017 where the user has another
-    /// password by now; ORA-28000 for a locked account, ORA-28001 when the password has expired, ORA-01045 without
-    /// CREATE SESSION, ORA-28009 for SYS without SYSDBA.
+    /// ORA-00020 when there is no room, ORA-01089 when the instance closes; ORA-01017 when the password has changed
+    /// meanwhile; ORA-28000 for a locked account, ORA-28001 when the password has expired, ORA-01045 without CREATE
+    /// SESSION, ORA-28009 for SYS without SYSDBA.
     pub fn logon_proved(
         instance: &'static Instance,
         logon: &Logon,
@@ -240,8 +241,9 @@ impl Session {
     }
 }
 
-/// The verifier of a user that there is not: always the same one for a name, and no password's. Where 11G verifiers are
-/// accepted half of the names have one of those, so that an account which has no other does not stand out.
+/// The verifier of an unknown user: always the same for a name, and no password fits it. Where 11G verifiers are
+/// accepted, half of the unknown names have an 11G verifier, so that an account with no other verifier does not stand
+/// out.
 fn nobodys_verifier(secret: &[u8; SECRET_LEN], name: &str, accepts_11g: bool) -> Verifier {
     let hash: [u8; 64] = Sha512::new().chain_update(secret).chain_update(name).finalize().into();
     let key: [u8; 64] = Sha512::new().chain_update(hash).chain_update(secret).finalize().into();
@@ -252,7 +254,7 @@ fn nobodys_verifier(secret: &[u8; SECRET_LEN], name: &str, accepts_11g: bool) ->
     })
 }
 
-/// The secret of the database in `dir`, made when there is none.
+/// The secret of the database in `dir`, which is made if it does not exist (invariant 7).
 fn secret_in(dir: &Path) -> Result<[u8; SECRET_LEN]> {
     let path = dir.join(SECRET_NAME);
     let failed = |e: std::io::Error| Ora::internal(format!("{}: {e}", path.display()));

@@ -1,11 +1,12 @@
-//! The cursors of the statements that a client has given numbers.
+//! The waiting cursors of the statements that a client executes by number.
 //!
-//! A statement that is executed again by its number is not parsed again: its cursor, with what is compiled, waits here
-//! between two executions. It answers the identity that compiled it, and only while the dictionary, the settings of the
-//! session and the types of its binds are those that it was compiled for; otherwise the text is parsed anew. When the
-//! client closes the statement its cursor goes where cursors of closed statements go ([`crate::kept`]).
+//! A statement that is executed again by its number is not parsed again: its compiled cursor waits here between two
+//! executions (invariant 13). It runs again only for the identity that compiled it, and only while the dictionary, the
+//! settings of the session and the types of the binds are those of its compilation; otherwise the text is parsed again.
+//! When the client closes the statement, its cursor goes into the session cursor cache ([`crate::kept`]).
 //!
-//! There are no more of them than the client may have statements. A cursor whose execution failed is not put back.
+//! There are no more waiting cursors than statements that the client may have. A cursor whose execution failed is not
+//! put back.
 
 use crate::core::Core;
 use crate::cursors::{Asker, OpenBlock};
@@ -30,7 +31,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// The next call executes a statement with a number.
+    /// Notes that the next call executes the statement of this number.
     pub(crate) fn begin_call(&mut self, number: u16, is_again: bool) {
         self.statement = Some((number, is_again));
     }
@@ -58,7 +59,7 @@ impl Held {
         if is_again { self.waiting.remove(&number) } else { None }
     }
 
-    /// The cursor of the statement that this call executes again, if it will do.
+    /// The cursor of the statement that this call executes again, if it can be used again.
     pub(crate) fn take_cursor(
         &mut self,
         core: &Core,
@@ -73,13 +74,14 @@ impl Held {
         (identity == core.identity() && takes(&cursor) && cursor.is_current(cx)).then_some(*cursor)
     }
 
-    /// The block that this call executes again, if it will do.
+    /// The block that this call executes again, if it can be used again.
     pub(crate) fn take_block(&mut self, w: &mut World<'_>, binds: (&[Bind], &[TableBind])) -> Option<OpenBlock> {
         let Some(Waiting::Block(open)) = self.take() else { return None };
         open.runs_again(w, binds).then_some(*open)
     }
 
-    /// A cursor that is not open any more: it waits for the next execution of its statement, if that has a number.
+    /// Takes a closed cursor back: it waits for the next execution of its statement, or goes into the session cursor
+    /// cache if the statement has no number.
     pub(crate) fn put_back(
         &mut self,
         core: &Core,
@@ -96,7 +98,7 @@ impl Held {
         }
     }
 
-    /// As [`Held::put_back`], of a block that has ended.
+    /// As [`Held::put_back`], for a block that has ended.
     pub(crate) fn put_block_back(&mut self, core: &Core, cx: &mut ExecCtx<'_>, open: OpenBlock) {
         match self.statement() {
             Some(number) => {

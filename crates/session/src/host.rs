@@ -10,8 +10,8 @@ use std::rc::Rc;
 use types::{DataType, Number, ObjectId, Ora, Result, Timestamp, Value};
 
 impl Core {
-    /// ORA-01031 unless the owner of a view may let others call the function through it: EXECUTE with the grant option,
-    /// as for tables of others, or granted to PUBLIC.
+    /// ORA-01031 unless the owner of a view may let other users call the function through the view: EXECUTE with the
+    /// grant option, as for tables of other owners, or EXECUTE granted to PUBLIC.
     fn require_given(&self, owner: UserId, f: &HostFunction) -> Result<()> {
         let names = self.names()?;
         let image = names.image();
@@ -28,8 +28,8 @@ impl Core {
     fn function_named(&self, cx: &mut ExecCtx<'_>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
         let mut world = World { cx: cx.reborrow(), core: self };
         let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
-        // A result with a function whose tables are not known cannot be cached: such a function is not taken for
-        // deterministic. Which tables an invoker's function reads is not known before it is called.
+        // A result cannot be cached if the tables of a function in it are unknown, so such a function is not treated as
+        // deterministic. The tables of a function of invoker's rights are unknown before its call.
         let reads = if f.deterministic && !f.invokers { self.plsql.reads(&mut world, &f) } else { None };
         let (deterministic, dependencies) = (reads.is_some(), reads.unwrap_or_default());
         Ok(Some(HostFunction { deterministic, dependencies, ..HostFunction::from(f) }))
@@ -85,7 +85,7 @@ impl exec::Host for Core {
             let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
             (self.identity() == Identity::definer(owner)).then_some(eyes)
         };
-        // The queries of DDL over a table that it defines consist of the table's expressions.
+        // Queries of a DDL statement over the table that it defines consist of the table's own expressions.
         let Some(eyes) = eyes.or_else(of_table) else {
             return self.outside_ddl(|| self.function_named(cx, path, args));
         };
@@ -103,8 +103,9 @@ impl exec::Host for Core {
         if !f.invokers || eyes.bequeaths {
             return Ok(Some(f));
         }
-        // The caller of an invoker's function is the owner of the view that contains it. Into the expressions of a table
-        // others may have put it, who may alter or index the table: there it has the rights of its own owner.
+        // A function of invoker's rights in a view has the rights of the view's owner. In an expression of a table it
+        // has the rights of the function's own owner, because other users who may alter or index the table may have put
+        // it there.
         let is_foreign = !eyes.view && f.owner != *name && f.owner != "SYS";
         let names = self.names()?;
         let caller = match names.image().user_named(&f.owner) {
