@@ -8,22 +8,22 @@ use types::Result;
 
 /// A session with its identity. The crate `session` implements it.
 pub trait Administrator {
-    /// The instance that is administered.
+    /// The administered instance.
     fn instance(&self) -> &'static Instance;
 
     /// The process of the session.
     fn process(&self) -> &Process;
 
-    /// ORA-01031 unless the identity in force has the system privilege.
+    /// Checks that the identity in force has a system privilege (invariant 1).
     ///
     /// # Errors
-    /// That; those of reading the dictionary.
+    /// ORA-01031; those of reading the dictionary.
     fn require(&self, privilege: SystemPrivilege) -> Result<()>;
 
-    /// Whether the identity in force is SYSDBA.
+    /// True when the identity in force is SYSDBA.
     fn is_sysdba(&self) -> bool;
 
-    /// The number of the tablespace of that name in the dictionary.
+    /// The number of a tablespace in the dictionary; `None` when it does not exist.
     ///
     /// # Errors
     /// Those of reading the dictionary.

@@ -1,10 +1,10 @@
 //! Backup mode, and ARCHIVELOG mode.
 //!
-//! While a file is in backup mode its header stays at the checkpoint where that began, whatever checkpoints follow: a
-//! copy of it that is made meanwhile, by any program, says by its header from where it has to be rolled forward.
-//! Such a copy may have caught a block half-written, so the first change of a block of the file behind a checkpoint is
-//! logged as the whole block. The file is marked before the checkpoint that its header stays at is announced: every
-//! change behind that checkpoint sees the mark.
+//! While a file is in backup mode, its header keeps the checkpoint of the beginning, whatever checkpoints follow. Any
+//! program may copy the file meanwhile: the header of the copy tells from which point the copy must be rolled forward.
+//! The copy may contain half-written blocks, so the first change of a block after a checkpoint logs the whole block.
+//! The file is marked before its header's checkpoint is announced, so every change after that checkpoint sees the mark
+//! (invariant 3).
 
 use crate::administrator::Administrator;
 use datafile::{BackupEntry, ControlFile, DataFiles, FileEntry};
@@ -15,8 +15,8 @@ use types::{Ora, Result};
 /// ALTER DATABASE or ALTER TABLESPACE, BEGIN or END BACKUP.
 ///
 /// # Errors
-/// ORA-01031; ORA-01123 in NOARCHIVELOG mode; ORA-00959; ORA-01146 when a file is in backup mode already, ORA-01142
-/// when none is.
+/// ORA-01031; ORA-01123 for BEGIN in NOARCHIVELOG mode; ORA-00959; ORA-01146 for BEGIN when a file is in backup mode
+/// already, ORA-01142 for END when no file is; those of the control file and of the checkpoint.
 pub fn run(a: &dyn Administrator, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
     a.require(SystemPrivilege::AlterDatabase)?;
     let storage = a.instance().storage();
@@ -40,7 +40,7 @@ pub fn run(a: &dyn Administrator, begin: bool, tablespace: Option<&Ident>) -> Re
         return Ok(());
     }
     os::crash::point("backup-marked");
-    // The header of a file in backup mode stays behind this checkpoint, so it is noted there by itself.
+    // This checkpoint skips the headers of files in backup mode; `stand` then writes it into them.
     let made = a
         .instance()
         .checkpoint(a.process())
@@ -55,15 +55,15 @@ pub fn run(a: &dyn Administrator, begin: bool, tablespace: Option<&Ident>) -> Re
     made
 }
 
-/// Files that have entered backup mode stand at the last checkpoint, which was announced behind that. One that has been
-/// dropped meanwhile is not copied.
+/// Writes the last checkpoint into the headers and entries of the files that have entered backup mode. It was announced
+/// after the files were marked. The entries of files that were dropped meanwhile are removed.
 fn stand(files: &DataFiles, control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
     let (at, incarnation) = (control.checkpoint, control.incarnation.number);
     let listed: Vec<u32> = control.files.iter().map(|f| f.file).collect();
     control.backups.retain(|b| listed.contains(&b.file));
     for b in control.backups.iter_mut().filter(|b| numbers.contains(&b.file)) {
         match files.stamp_file(b.file, incarnation, &at) {
-            // On its way out, or taken offline: its header stays where it is.
+            // The file is being dropped, or went offline: its header keeps its checkpoint.
             Err(e) if e.is(1157) || e.is(376) => {}
             done => {
                 done?;
@@ -74,7 +74,7 @@ fn stand(files: &DataFiles, control: &mut ControlFile, numbers: &[u32]) -> Resul
     Ok(())
 }
 
-/// The files of a tablespace, or of all that keep anything.
+/// The numbers of the files of a tablespace, or of all files.
 fn chosen(control: &ControlFile, tablespace: Option<&Ident>) -> Result<Vec<u32>> {
     let number = match tablespace {
         None => None,
@@ -105,7 +105,7 @@ fn leave(control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
     if control.backups.len() == before { Err(Ora::new(1142)) } else { Ok(()) }
 }
 
-/// ALTER DATABASE ARCHIVELOG or NOARCHIVELOG, which the database need not be closed for.
+/// ALTER DATABASE ARCHIVELOG or NOARCHIVELOG, while the database is open.
 ///
 /// # Errors
 /// ORA-01031; ORA-01146 for NOARCHIVELOG while files are in backup mode; those of the control file.

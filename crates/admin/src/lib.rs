@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Administration of a running instance: ALTER SYSTEM and the parts of ALTER DATABASE that change no
-//! dictionary, backup mode, media recovery, the undo tablespace, ORADEBUG, trace files.
+//! Administration of a running instance: ALTER SYSTEM, the parts of ALTER DATABASE that change no dictionary, backup
+//! mode, media recovery, the undo tablespace, ORADEBUG, trace files.
 
 mod administrator;
 mod backup;

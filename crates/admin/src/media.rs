@@ -1,8 +1,8 @@
-//! ALTER DATABASE RECOVER: media recovery of files that are offline, while the database is open.
+//! ALTER DATABASE RECOVER: media recovery of offline files, while the database is open.
 //!
-//! The session does it itself, under the MR enqueue of the file. Logs are found by the control file: archived copies,
-//! and the online logs. A log that was reused while it was read has been archived by then, so a recovery that failed is
-//! repeated with the logs that exist now.
+//! The session's own process recovers the files, each under its MR enqueue (invariant 4). The control file lists the
+//! archived copies and the online logs. If an online log is reused while recovery reads it, an archived copy exists by
+//! then, so a failed recovery is repeated with the logs of the present control file.
 
 use crate::administrator::Administrator;
 use datafile::{ControlFile, FileEntry};
@@ -15,17 +15,17 @@ use types::{Facility, Ora, Result};
 /// Memory for blocks while they are rolled forward, in bytes.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// The number of attempts of a recovery while logs are archived and reused.
+/// The largest number of attempts of a recovery while logs are archived and reused.
 const TRIES: u32 = 5;
 
 /// Recovers files.
 ///
-/// Waits: `enq: MR - contention` never, `enq: DD - contention` for what had not gone offline completely; those of the
+/// Waits: never for an MR enqueue; `enq: DD - contention` for a file that has not gone offline completely; those of the
 /// control file.
 ///
 /// # Errors
-/// ORA-01031; ORA-00283, and below it why: ORA-01124 for a file that is in use, ORA-00264 when nothing is to be done,
-/// ORA-01179 for one that is not there, and those of recovery.
+/// ORA-01031; ORA-00959; ORA-00283, followed by the reason: ORA-01124 for a file in use, ORA-00264 for a file that
+/// needs no recovery, ORA-01179 for a missing file, or an error of recovery.
 pub fn recover(a: &dyn Administrator, target: &RecoverTarget) -> Result<()> {
     a.require(SystemPrivilege::AlterDatabase)?;
     let files = a.instance().storage().cache.files();
@@ -64,12 +64,12 @@ pub fn recover(a: &dyn Administrator, target: &RecoverTarget) -> Result<()> {
     }
 }
 
-/// ORA-01124.
+/// ORA-01124, with the name of the file.
 fn in_use(a: &dyn Administrator, file: &FileEntry) -> Ora {
     Ora::with(1124, &[&file.file]).because(a.instance().storage().cache.files().named(file))
 }
 
-/// The file that is meant. ORA-01179.
+/// Finds a file by its number or name; otherwise ORA-01179.
 fn named(a: &dyn Administrator, control: &ControlFile, file: &FileRef) -> Result<FileEntry> {
     let directory = a.instance().storage().cache.files().directory();
     let found = ddl::file_meant(control, directory, file).cloned();
@@ -88,8 +88,8 @@ fn recover_one(a: &dyn Administrator, file: &FileEntry) -> Result<()> {
     done
 }
 
-/// Sees to it that the file is offline, with nothing of it in the cache and the end of its redo known; the control file
-/// as it is then.
+/// Completes taking the file offline: no buffer of the file is left in the cache, and the control file has the end of
+/// its redo. Returns the control file after that.
 fn settled(a: &dyn Administrator, number: u32) -> Result<ControlFile> {
     let (p, enqueues, storage) = (a.process(), a.enqueues(), a.instance().storage());
     let files = storage.cache.files();
@@ -99,13 +99,13 @@ fn settled(a: &dyn Administrator, number: u32) -> Result<ControlFile> {
         return Err(in_use(a, file));
     }
     if control.tablespace(file.tablespace).is_some_and(|t| t.is_offline) && !file.is_offline {
-        // It went with its tablespace, which left nothing behind.
+        // The file went offline with its tablespace, after all its blocks were written.
         return Err(Ora::new(264));
     }
     if file.is_offline && control.stop_of(number).is_some() {
         return Ok(control);
     }
-    // As the statement does that takes files offline.
+    // The same steps as in ALTER DATABASE DATAFILE OFFLINE.
     let lock = enqueues.get(p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?;
     let went = if file.is_offline { Ok(()) } else { files.take_offline(p, enqueues, number) };
     let done = went.and_then(|()| ddl::settle_offline(storage.txns, p, enqueues, number));
@@ -132,7 +132,8 @@ fn roll(a: &dyn Administrator, mut control: ControlFile, number: u32) -> Result<
         a.process().check_cancel()?;
         let now = files.control()?;
         let is_same = now.logged == control.logged && now.logs == control.logs;
-        // A read of a log's header may meet its overwriting, so every recovery that fails is repeated at least once.
+        // Recovery may have read the header of a log while it was overwritten, so each failed recovery is repeated at
+        // least once.
         if attempt == TRIES || is_same && attempt > 1 {
             return Err(failed.because(files.named(file)));
         }
@@ -141,8 +142,8 @@ fn roll(a: &dyn Administrator, mut control: ControlFile, number: u32) -> Result<
     unreachable!("the loop ends by returning")
 }
 
-/// ORA-10562 when blocks could not be rolled forward: they are marked corrupt, and a read of one gets ORA-01578. The
-/// file is complete all the same, and can come back.
+/// ORA-10562 when blocks could not be rolled forward. These are marked corrupt, and a read of one gets ORA-01578. The
+/// file is recovered nevertheless, and can go online.
 fn told(a: &dyn Administrator, file: &FileEntry, out: &Outcome) -> Result<()> {
     let Some(first) = out.damaged.first() else { return Ok(()) };
     let count = out.damaged.len();

@@ -1,9 +1,9 @@
-//! ORADEBUG, for sessions connected AS SYSDBA: latches held by hand, and dumps of the activity of the instance.
+//! ORADEBUG, for sessions AS SYSDBA: latches held by hand, and dumps of the activity of the instance.
 //!
-//! A command comes as the text of a statement and takes none of a statement's way: no parser, no cursor, no latch but
-//! the one that is asked for. `CALL` knows three functions, by the names under which they were published: `kslgetl` and
-//! `kslgetsl` get a latch by its address, `kslfre` frees it. What is held by hand is freed when the session ends, or by
-//! PMON when it dies.
+//! A command arrives as the text of a statement, but does not pass the parser or a cursor, and gets no latch except the
+//! one in the command. `CALL` knows three functions by their published names: `kslgetl` and `kslgetsl` get a latch by
+//! its address, `kslfre` frees it. A latch held by hand is freed at the end of the session, or by PMON if the process
+//! dies (invariant 6).
 
 use crate::administrator::Administrator;
 use latch::{ByHandError, Latch, LatchName, Where};
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::fmt::Write as _;
 use types::{Ora, Result};
 
-/// The process that DUMP and SHORT_STACK are about: 0 until it is set.
+/// The number of the process for DUMP and SHORT_STACK; 0 before one is chosen.
 #[derive(Default)]
 pub struct Debug {
     target: Cell<u32>,
@@ -34,7 +34,7 @@ CALL        kslgetl <address> <willing> [why] [where]
 CALL        kslgetsl <address> <willing> <why> <where> <mode>      mode 8 shared, 16 exclusive
 CALL        kslfre <address>";
 
-/// The text behind ORADEBUG, if the statement is such a command.
+/// The command in a statement that begins with ORADEBUG; `None` for other statements.
 pub fn command(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let (word, rest) = text.split_at_checked(8)?;
@@ -42,13 +42,15 @@ pub fn command(text: &str) -> Option<&str> {
         .then(|| rest.trim().trim_end_matches(';').trim_end())
 }
 
-/// Runs a command; the lines it says.
+/// Runs a command and returns the lines of its answer.
 ///
 /// # Errors
-/// ORA-01031 for all but SYSDBA, ORA-00070 for what is no command, ORA-00074 before a process was chosen, ORA-00600
-/// `[504]` and `[545]` where a latch must not be got.
+/// ORA-01031 without SYSDBA, ORA-00070 for an invalid command, ORA-00072 for a process that does not exist, ORA-00074
+/// before a process is chosen, ORA-00600 `[504]` for a get against the order of levels, `[545]` for a shared get of a
+/// latch that cannot be shared.
 pub fn run(a: &dyn Administrator, debug: &Debug, line: &str) -> Result<Vec<String>> {
-    // It is the client's command: no unit runs.
+    // The command comes from the client, outside of any unit, so the identity in force is that of the login (invariant
+    // 1).
     if !a.is_sysdba() {
         return Err(Ora::new(1031));
     }
@@ -103,7 +105,7 @@ fn choose(a: &dyn Administrator, debug: &Debug, number: Option<u32>, said: &str)
     Ok(vec![format!("Oracle pid: {number}, Unix process pid: {os_pid}, image: {image}")])
 }
 
-/// A number as it is typed: decimal, or hexadecimal behind 0x.
+/// Parses a number: decimal, or hexadecimal after 0x.
 fn number(word: &str) -> Option<u64> {
     match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -111,7 +113,7 @@ fn number(word: &str) -> Option<u64> {
     }
 }
 
-/// The latch at an address: nothing else is believed to be one.
+/// Finds the latch at an address, among all latches of the instance (invariant 6).
 fn latch_at(a: &dyn Administrator, address: u64) -> Option<&'static Latch> {
     let all = a.instance().processes();
     LatchName::all().find_map(|name| {
@@ -159,7 +161,7 @@ fn refused(argument: u32, latch: &Latch, third: u64) -> Ora {
     Ora::with(600, &[&argument, &format_args!("{:#x}", latch.address()), &third, &latch.name().name()])
 }
 
-/// Frees the latches that the session holds by hand, at its end.
+/// Frees the latches that the session holds by hand; called at its end.
 pub fn free_all(a: &dyn Administrator) {
     let client = a.process().latches();
     if client.held_count() > 0 {
@@ -177,7 +179,7 @@ pub fn free_all(a: &dyn Administrator) {
     }
 }
 
-/// The place of a process: the call stack of this process; the wait and the kernel function of another process.
+/// The activity of a process: for this process its call stack, for another one its wait and its kernel function.
 fn short_stack(a: &dyn Administrator, number: u32) -> String {
     if number == a.process().number() {
         let all = std::backtrace::Backtrace::force_capture().to_string();

@@ -11,8 +11,8 @@ use types::{Ora, Result};
 /// Runs ALTER SYSTEM.
 ///
 /// # Errors
-/// ORA-01031 without the privilege; ORA-02065, ORA-02095 and those of a bad value; ORA-00030 for a session that does
-/// not exist.
+/// ORA-01031; ORA-02065, ORA-02095, ORA-02096 and those of an invalid value; ORA-00026, ORA-00027, ORA-00029 and
+/// ORA-00030 of KILL SESSION; those of the other statements.
 pub fn alter_system(a: &dyn Administrator, statement: &AlterSystem) -> Result<()> {
     let AlterSystem { action, pos: _ } = statement;
     match action {
@@ -28,14 +28,14 @@ pub fn alter_system(a: &dyn Administrator, statement: &AlterSystem) -> Result<()
     }
     a.require(SystemPrivilege::AlterSystem)?;
     match action {
-        // No parameter of an instance is one of later sessions alone.
+        // No parameter can be DEFERRED.
         AlterSystemAction::Set { settings, scope: _, deferred: true } => {
             Err(Ora::new(2096).at(settings.first().map_or(0, |s| s.name.pos.0)))
         }
         AlterSystemAction::Set { settings, scope, deferred: false } => {
             settings.iter().try_for_each(|s| set_in_system(a, s, *scope))
         }
-        // A session that is killed is rolled back at once in either form.
+        // Both statements roll the session back at once, with and without IMMEDIATE.
         AlterSystemAction::KillSession { target, immediate: _ }
         | AlterSystemAction::DisconnectSession { target, immediate: _, post_transaction: false } => {
             kill_session(a, target)
@@ -49,7 +49,7 @@ pub fn alter_system(a: &dyn Administrator, statement: &AlterSystem) -> Result<()
             a.instance().storage().rows.flush(a.process());
             Ok(())
         }
-        // There is no listener to register with.
+        // REGISTER has nothing to do: the instance has its own listener.
         AlterSystemAction::Register => Ok(()),
         AlterSystemAction::RestrictedSession(restricted) => {
             a.instance().state().set_restricted(*restricted);
@@ -79,10 +79,10 @@ fn change_logs(a: &dyn Administrator, action: &AlterSystemAction) -> Result<()> 
     }
 }
 
-/// Changes one parameter in memory, in the file of parameters, or in both.
+/// Changes one parameter in memory, in the parameter file, or in both.
 ///
 /// # Errors
-/// ORA-02065, ORA-02095 and those of a bad value; ORA-32001 when the file cannot be written.
+/// ORA-02065, ORA-02095 and those of an invalid value; ORA-32001 when the file cannot be written.
 fn set_in_system(a: &dyn Administrator, s: &ParameterSetting, scope: Option<Scope>) -> Result<()> {
     let at = |e: Ora| e.at(s.name.pos.0);
     let spfile_only = scope == Some(Scope::Spfile);
@@ -101,7 +101,7 @@ fn set_in_system(a: &dyn Administrator, s: &ParameterSetting, scope: Option<Scop
     Ok(())
 }
 
-/// ORA-00093 for a limit below the one by default: only the file of parameters can ask for that. 0 is no limit.
+/// ORA-00093 for a limit below the default; only the parameter file may set one. 0 is no limit.
 fn check_pga_limit(a: &dyn Administrator, value: &str) -> Result<()> {
     let (bytes, least) = (value.parse::<u64>().unwrap_or(0), a.instance().pga_limit_by_default());
     if bytes == 0 || bytes >= least {
@@ -111,7 +111,7 @@ fn check_pga_limit(a: &dyn Administrator, value: &str) -> Result<()> {
     Err(Ora::new(2097).because(Ora::with(93, &[&name, &least, &"100000G"])))
 }
 
-/// `'sid,serial#'` with an optional instance after another comma.
+/// Kills the session `'sid,serial#'`. An instance after another comma is ignored.
 fn kill_session(a: &dyn Administrator, target: &str) -> Result<()> {
     let mut parts = target.split(',').map(str::trim);
     let sid: Option<u32> = parts.next().and_then(|t| t.parse().ok());
@@ -130,10 +130,11 @@ fn kill_session(a: &dyn Administrator, target: &str) -> Result<()> {
         return Err(Ora::new(30));
     }
     if !runs_job {
-        // It may be waiting for its client. A job has none: it ends by itself, as one that failed.
+        // The session may be waiting for its client, so its server is woken. A session without a client notices the
+        // kill itself; its job has then failed.
         a.instance().wake_server(sid);
     }
-    // A process that is stopped does not end by itself: PMON sees to it.
+    // PMON kills the process if it stays stopped by a signal.
     if let Some(pmon) = a.instance().state().pmon() {
         a.instance().post(pmon);
     }

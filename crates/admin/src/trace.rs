@@ -1,8 +1,8 @@
 //! Trace files and the alert log: the deadlocks of a session, and the dumps of ORADEBUG.
 //!
-//! The graph goes to the session's trace file in the database directory, a line about it to the alert log. Each is one
-//! `write` on a file opened for appending, so the texts of several processes do not mix. A text that cannot be written
-//! is lost.
+//! The graph of a deadlock goes to the session's trace file in the database directory, a note about it to the alert
+//! log. Each text is one `write` on a file opened for appending, so the texts of several processes do not mix
+//! (invariant 7). A failed write is ignored: the text is lost.
 
 use crate::administrator::Administrator;
 use enqueue::{DeadlockWait, LockMode};
@@ -30,7 +30,7 @@ fn letters(mode: LockMode) -> &'static str {
     }
 }
 
-/// The session's trace file.
+/// The path of the session's trace file.
 pub fn file(a: &dyn Administrator) -> std::path::PathBuf {
     a.instance().dir().join(format!("ora_{}.trc", os::process::own_id()))
 }
@@ -45,7 +45,7 @@ pub fn write(a: &dyn Administrator, text: &str) {
     append(&file(a), &format!("*** {}\n{text}\n", time()));
 }
 
-/// Writes down the deadlocks that the session has found since it was last asked.
+/// Writes the deadlocks that the session has found since the last call to the trace file and the alert log.
 pub fn deadlocks(a: &dyn Administrator) {
     for graph in a.enqueues().take_graphs(a.process()) {
         let (time, file) = (time(), file(a));
@@ -55,7 +55,7 @@ pub fn deadlocks(a: &dyn Administrator) {
     }
 }
 
-/// The graph as in Oracle's trace files: one line for each resource, with its blocker and its waiter.
+/// The text of a graph in the form of Oracle's trace files: a line for each resource, with its blocker and its waiter.
 fn graph_text(a: &dyn Administrator, graph: &[DeadlockWait]) -> String {
     let mut text = String::from(
         "DEADLOCK DETECTED ( ORA-00060 )\n\nDeadlock graph:\n\

@@ -7,12 +7,12 @@ use instance::undo_tablespace::{missing, number_of};
 use params::Param;
 use types::Result;
 
-/// ALTER SYSTEM SET undo_tablespace: transactions begin in that one from now on. The DD enqueue keeps it from being
-/// dropped meanwhile.
+/// ALTER SYSTEM SET undo_tablespace: new transactions use the tablespace from now on. The DD enqueue protects it from
+/// being dropped during the switch (invariant 5).
 ///
 /// # Errors
-/// ORA-30012 when it does not exist, or is not one of undo; ORA-32001 when the parameter file is to be changed and
-/// cannot be.
+/// ORA-30012 when the tablespace does not exist, or is no undo tablespace; ORA-32001 when the parameter file cannot be
+/// written: the switch is then undone.
 pub fn switch(a: &dyn Administrator, name: &str, also_in_file: bool) -> Result<()> {
     let name = name.to_uppercase();
     let enqueues = a.enqueues();
@@ -31,7 +31,7 @@ fn switch_held(a: &dyn Administrator, name: &str, also_in_file: bool) -> Result<
     let former = txns.current_undo_tablespace();
     txns.use_undo_tablespace(number)?;
     parameter::set(a, Param::UndoTablespace, name, also_in_file).inspect_err(|_| {
-        // The former tablespace still exists: the DD enqueue keeps it from being dropped.
+        // The former tablespace still exists, because this process holds the DD enqueue.
         let _ = txns.use_undo_tablespace(former);
     })
 }

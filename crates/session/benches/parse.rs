@@ -1,13 +1,16 @@
-//! The server's part of a parse call: processor time of the thread that runs it, without a socket and without a client.
+//! The server's part of a parse call: processor time of its thread, without a socket and without a client.
 //!
 //!     cargo bench -p session --bench parse [-- rounds [words of a measurement's name]]
 //!
-//! A parse call describes a statement and does not run it. A hard parse is of a text that no one has sent before: a
-//! comment with a number makes it so. A soft parse is of a text whose shared cursor is there, in a session that has no
-//! cursor of it: `session_cached_cursors` is 0, and nothing is left of the call before. The library cache is searched,
-//! and a cursor is made of the image. A hit is of a cursor that the session keeps (`session_cached_cursors` is 50). The
-//! cost of an empty call is given, and not taken off. The figures of the session say that each call was what it is
-//! called. Medians and the smallest of the rounds.
+//! A measured call describes a statement and does not run it, unless its name says otherwise.
+//!
+//! - Hard parse: a new text each time, by a comment with a number.
+//! - Soft parse: the shared cursor exists and the session keeps no cursor (`session_cached_cursors` is 0). The call
+//!   searches the library cache and makes a cursor from the image.
+//! - Hit: the session keeps the cursor (`session_cached_cursors` is 50).
+//!
+//! The cost of an empty call is printed and not subtracted. The session's statistics prove that each call was of its
+//! kind. The table has the median and the minimum of the rounds.
 
 use instance::InProcess;
 use net::local::{Execute, FrameBuffer, Reply, Request};
@@ -56,7 +59,7 @@ const SIX_TABLES: &str = "select n_name, sum(l_extendedprice * (1 - l_discount))
      n_regionkey = r_regionkey and r_name = 'ASIA' and o_orderdate >= date '1994-01-01' and \
      o_orderdate < date '1995-01-01' group by n_name order by revenue desc";
 
-/// A chain of equalities, which makes every table joinable with every other one.
+/// A join of twelve tables with a chain of equalities, so that every table can be joined with every other one.
 const CHAIN: &str = "select count(*) from orders t1, orders t2, orders t3, orders t4, orders t5, orders t6, orders t7, \
      orders t8, orders t9, orders t10, orders t11, orders t12 where t1.o_orderkey = t2.o_orderkey and \
      t2.o_orderkey = t3.o_orderkey and t3.o_orderkey = t4.o_orderkey and t4.o_orderkey = t5.o_orderkey \
@@ -64,12 +67,12 @@ const CHAIN: &str = "select count(*) from orders t1, orders t2, orders t3, order
      t8.o_orderkey and t8.o_orderkey = t9.o_orderkey and t9.o_orderkey = t10.o_orderkey and \
      t10.o_orderkey = t11.o_orderkey and t11.o_orderkey = t12.o_orderkey";
 
-/// How a statement is parsed, as the figures of the session have it.
+/// The kind of a parse call in the session's statistics.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parse {
     Hard,
     Soft,
-    /// Of the session cursor cache.
+    /// A hit of the session cursor cache.
     Hit,
     /// A call that parses nothing.
     None,
@@ -107,7 +110,7 @@ const ALL: [Measured; 10] = [
 ];
 
 impl Measured {
-    /// Calls of a round.
+    /// The number of calls in a round.
     fn calls(&self) -> usize {
         if self.sql == CHAIN { 2 } else { 200 }
     }
@@ -142,7 +145,10 @@ fn request(m: &Measured, number: u64) -> Request {
     Request::Execute(Box::new(Execute { sql, binds, prefetch: 10, want_output: false, tables }))
 }
 
-/// Microseconds of a call.
+/// Runs a round; returns the microseconds of one call.
+///
+/// # Panics
+/// When a call fails, or is not of the measured kind.
 fn round(session: &mut Session, m: &Measured, number: &mut u64) -> f64 {
     let requests: Vec<Request> = (0..m.calls())
         .map(|_| {

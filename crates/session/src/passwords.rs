@@ -1,8 +1,7 @@
 //! Password verification: the function of the user's profile judges a new password.
 //!
 //! The function belongs to SYS. It runs before the statement that sets the password changes or locks anything in the
-//! dictionary (invariant 14). Its changes belong to the session's open transaction, which the DDL statement then
-//! commits.
+//! dictionary (invariant 14). Its own changes are committed before the statement begins.
 
 use crate::blocks;
 use crate::core::Core;

@@ -1,4 +1,4 @@
-//! What is granted, passed on and taken back; what a privilege reaches.
+//! Grants: GRANT, WITH GRANT OPTION, REVOKE, and the reach of each privilege.
 
 use crate::Db;
 

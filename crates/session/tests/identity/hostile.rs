@@ -1,8 +1,8 @@
-//! A user who may make units, views, jobs and synonyms, and tries to get more.
+//! Attacks: a user with the privileges to create units, views, jobs and synonyms tries to gain other privileges.
 
 use crate::Db;
 
-/// `o` owns the table SECRET with one row; `u` may make things; `v` is granted to.
+/// `o` owns the table SECRET with one row; `u` may create objects; `v` receives grants.
 fn victim() -> Db {
     let mut db = Db::new();
     db.users(&["o", "u", "v"]);
@@ -201,7 +201,7 @@ fn a_job_is_of_whoever_submits_it_whatever_its_text() {
          sys> select count(*) from dba_jobs where priv_user <> 'U' => 0",
     );
     assert!(db.run_job(1).contains("ORA-01932"));
-    // A user of the same name is somebody else.
+    // Jobs are dropped with their owner, so a later user with the same name does not get them.
     db.play(
         "v> declare j number; begin dbms_job.submit(j, 'execute immediate ''create table made (n number)'';', sysdate - 1, 'sysdate + 1'); commit; end; => ok
          v> select count(*) from user_jobs => 1

@@ -1,4 +1,4 @@
-//! DBMS_JOB: whose text runs as whom.
+//! DBMS_JOB: the identity of jobs and of their intervals.
 
 use crate::Db;
 
@@ -73,7 +73,7 @@ fn a_job_submitted_by_a_definers_unit_is_its_owners() {
     assert_eq!(db.run_job(1), "done");
     assert_eq!(db.run_job(2), "done");
     db.play("u> select s from log => UUU; UUU");
-    // The session that ran the jobs is the instance's again.
+    // The session that ran the jobs belongs to SYS again.
     db.play("sys> select user || sys_context('userenv','current_user') || sys_context('userenv','isdba') from dual => SYSSYSTRUE");
 }
 

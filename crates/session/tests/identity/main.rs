@@ -1,7 +1,7 @@
-//! Whose names and privileges count: units, views, jobs, dynamic SQL, roles, CURRENT_SCHEMA.
+//! The identity in force, in units, views, jobs and dynamic SQL, with roles and CURRENT_SCHEMA.
 //!
-//! A script has steps `user> statement` and behind each `=> result`: `ok`, rows as `a,b; c,d`, or what the error must
-//! contain. A user connects when first named; `user!` connects again, and `sys` is the owner of the instance.
+//! A script has steps `user> statement`, each followed by `=> result`: `ok`, rows as `a,b; c,d`, or a part of the
+//! error's text. A user connects in its first step; `user!` connects again. `sys` is the owner of the instance.
 
 use instance::InProcess;
 use net::local::{Logon, PROTOCOL_VERSION};
@@ -58,7 +58,7 @@ impl Db {
         Ok(if said.is_empty() { "ok".into() } else { said.join("; ") })
     }
 
-    /// Users with the password of their name who may log on and have room for tables.
+    /// Creates users that may log on and have a quota. The password of each is its name.
     fn users(&mut self, names: &[&str]) {
         for name in names {
             self.play(&format!(
@@ -68,7 +68,7 @@ impl Db {
         }
     }
 
-    /// Runs the due job of that number as the queue does.
+    /// Runs a due job, as a slave of the job queue does.
     fn run_job(&mut self, job: i64) -> String {
         let outcome = self.session("sys").expect("a session").run_job(job).expect("a job");
         match outcome {

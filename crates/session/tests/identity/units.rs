@@ -1,8 +1,8 @@
-//! Units of definer's and of invoker's rights.
+//! Definer's rights units and invoker's rights units.
 
 use crate::Db;
 
-/// `o` owns T, a utility of invoker's rights that runs any text, and one of definer's rights.
+/// `o` owns the table T, and two procedures that run any text: one with invoker's rights, one with definer's rights.
 fn utilities() -> Db {
     let mut db = Db::new();
     db.users(&["o", "u", "x"]);
@@ -115,7 +115,7 @@ fn current_schema_is_for_names_and_nothing_else() {
          sys> select granted_role from dba_role_privs where grantee = 'U' => ok
          sys> select sys_context('userenv','current_schema'), sys_context('userenv','current_user') from dual => SYS,SYS",
     );
-    // Units called by SYSDBA do not have its power.
+    // A definer's rights unit called by SYSDBA does not have the power of SYSDBA.
     db.play(
         "u> create procedure sysset as begin execute immediate 'alter system set open_cursors = 299'; end; => ok
          u> create procedure sysgrant as begin execute immediate 'grant dba to u'; end; => ok

@@ -1,4 +1,4 @@
-//! Functions in views, in virtual columns and behind them.
+//! Functions in views and in virtual columns, and functions called by these.
 
 use crate::Db;
 
