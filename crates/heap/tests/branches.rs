@@ -8,8 +8,8 @@ use enqueue::{EnqueueType, LockMode};
 use heap::{HeapTable, RowOutcome};
 use process::{Process, testing};
 use std::time::Duration;
-use txn::{Asked, BranchState, BranchTerms, GlobalId, LockWait, NoHook, Txn, Vote};
-use types::{Result, Rowid};
+use txn::{Asked, BranchState, BranchTerms, GlobalId, Isolation, LockWait, NoHook, Txn, Vote};
+use types::{Result, Rowid, Scn};
 
 const NOW: Duration = Duration::ZERO;
 const TERMS: BranchTerms = BranchTerms { timeout_s: 60, user: 5 };
@@ -85,6 +85,96 @@ fn a_branch_lives_without_a_session_and_another_one_goes_on_with_it() {
     assert_eq!(ids(&db, &p, &table).len(), 41);
     assert!(db.txns.rollback_branch(&p, &id(1), NOW).unwrap_err().is(24756));
     assert_eq!((locks(&db), db.txns.transactions().len(), db.txns.branch_rows().len()), (0, 0, 0));
+}
+
+/// Makes a serializable branch that has inserted these rows and is detached. Returns the SCN that it reads as of.
+fn serializable(db: &Db, p: &Process, table: &HeapTable, n: u32, rows: std::ops::Range<u32>) -> Scn {
+    let mut t = Txn::new();
+    let branch = db.txns.start_branch(p, &id(n), &TERMS).unwrap();
+    t.set(Some(Isolation::Serializable));
+    let scn = db.txns.hold_snapshot(p, &t);
+    for n in rows {
+        insert(db, p, &mut t, table, n);
+    }
+    db.txns.detach_branch(p, &mut t, branch);
+    scn
+}
+
+/// Commits so many changes of a row.
+fn change(db: &Db, p: &Process, table: &HeapTable, at: Rowid, changes: u32) {
+    let mut t = Txn::new();
+    for n in 0..changes {
+        let (seen, new) = (db.now(p, &t), row(1, &[n as u8; 300]));
+        db.heap.update(p, &mut t, table, at, &new, &seen, LockWait::Forever).unwrap();
+        db.txns.commit(p, &mut t, &NoHook).unwrap();
+    }
+}
+
+#[test]
+fn a_serializable_branch_reads_as_of_its_beginning_however_long_it_had_no_session() {
+    let db = database(&Shape::default());
+    let (p, q, writer) = (db.attach(), db.attach(), db.attach());
+    let (table, other) = (db.table(&p, 50), db.table(&p, 51));
+    let mut t = Txn::new();
+    let at = insert(&db, &p, &mut t, &table, 1);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let scn = serializable(&db, &p, &other, 1, 0..3);
+    for session in [&q, &p] {
+        change(&db, &writer, &table, at, 300);
+        assert_eq!(db.txns.oldest_snapshot(), scn, "without a session");
+        let branch = db.txns.resume_branch(session, &mut t, &id(1), NOW).unwrap();
+        change(&db, &writer, &table, at, 300);
+        assert_eq!(db.txns.oldest_snapshot(), scn, "with one");
+        let own = db.txns.snapshot(session, &t);
+        assert_eq!((own.scn, db.contents(session, &own, &table).unwrap()[&1].1.clone()), (scn, vec![7; 300]));
+        db.txns.release(session, &own);
+        db.txns.detach_branch(session, &mut t, branch);
+    }
+    db.txns.commit_branch(&q, &id(1), true, NOW, &NoHook).unwrap();
+    assert_eq!(db.txns.oldest_snapshot(), db.txns.current_scn());
+}
+
+#[test]
+fn a_branch_that_reads_no_more_keeps_no_undo() {
+    let db = database(&Shape::default());
+    let p = db.attach();
+    let (table, other) = (db.table(&p, 50), db.table(&p, 51));
+    let mut t = Txn::new();
+    let at = insert(&db, &p, &mut t, &other, 1);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let xid = |n| db.txns.branch_row(&id(n)).unwrap().xid.unwrap();
+    let prepared = |n| assert_eq!(db.txns.prepare_branch(&p, &id(n), NOW).unwrap(), Vote::Prepared);
+    type End<'a> = (&'a str, &'a dyn Fn(u32));
+    let ends: [End<'_>; 7] = [
+        ("prepared", &prepared),
+        ("forced", &|n| {
+            prepared(n);
+            db.txns.force_branch(&p, xid(n), true, &NoHook).unwrap();
+        }),
+        ("committed", &|n| db.txns.commit_branch(&p, &id(n), true, NOW, &NoHook).unwrap()),
+        ("rolled back", &|n| db.txns.rollback_branch(&p, &id(n), NOW).unwrap()),
+        ("timed out", &|_| db.txns.end_idle_branches(&p, true)),
+        ("ended by a session", &|n| {
+            let mut t = Txn::new();
+            let branch = db.txns.resume_branch(&p, &mut t, &id(n), NOW).unwrap();
+            db.txns.rollback(&p, &mut t).unwrap();
+            db.txns.drop_branch(&p, branch);
+        }),
+        ("only read", &|n| {
+            db.txns.rollback_branch(&p, &id(n), NOW).unwrap();
+            serializable(&db, &p, &table, n, 0..0);
+            change(&db, &p, &other, at, 20);
+            assert!(db.txns.oldest_snapshot() < db.txns.current_scn());
+            assert_eq!(db.txns.prepare_branch(&p, &id(n), NOW).unwrap(), Vote::ReadOnly);
+        }),
+    ];
+    for (n, (what, end)) in (1..).zip(ends) {
+        let scn = serializable(&db, &p, &table, n, 10 * n..10 * n + 2);
+        change(&db, &p, &other, at, 20);
+        assert_eq!(db.txns.oldest_snapshot(), scn, "before it is {what}");
+        end(n);
+        assert_eq!(db.txns.oldest_snapshot(), db.txns.current_scn(), "{what}");
+    }
 }
 
 #[test]
@@ -494,8 +584,9 @@ fn a_process_killed_at_any_step_leaves_a_branch_whole() {
     ];
     for places in ["branch-*", "txn-*", testing::EVERY_STEP] {
         for (what, prepared, body) in bodies {
+            let held = std::cell::Cell::new(Scn::ZERO);
             let before = || {
-                detached(&db, &pmon, &table, 1, 1..4);
+                held.set(serializable(&db, &pmon, &table, 1, 1..4));
                 if prepared {
                     db.txns.prepare_branch(&pmon, &id(1), NOW).unwrap();
                 }
@@ -508,6 +599,7 @@ fn a_process_killed_at_any_step_leaves_a_branch_whole() {
                 match state {
                     Some(BranchState::Idle) => {
                         assert_eq!((seen, prepared), (vec![], false), "{what}");
+                        assert_eq!(db.txns.oldest_snapshot(), held.get(), "{what}");
                         db.txns.rollback_branch(&pmon, &id(1), NOW).unwrap();
                     }
                     // It is whole: it can be committed.
@@ -525,6 +617,7 @@ fn a_process_killed_at_any_step_leaves_a_branch_whole() {
                 }
                 assert!(db.txns.branch_rows().is_empty(), "{what}");
                 assert_eq!((locks(&db), db.txns.transactions().len()), (0, 0), "{what}");
+                assert_eq!(db.txns.oldest_snapshot(), db.txns.current_scn(), "{what}");
                 db.txns.assert_invariants();
             };
             let body = |p: &Process, arm: &dyn Fn()| {

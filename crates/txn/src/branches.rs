@@ -40,7 +40,7 @@ use redo::Rba;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
+use types::{ObjectId, Ora, Rdba, Result, Uba, Xid};
 
 /// The longest time that a branch waits for a session, for any time limit.
 const LONGEST_S: u32 = 86_400;
@@ -149,8 +149,6 @@ sga::sga_struct! {
         in_doubt: AtomicU64,
         /// Isolation, and the flags of the session's transaction.
         terms: AtomicU64,
-        /// The SCN that all its statements read as of, plus one.
-        held: AtomicU64,
         chain: [AtomicU64; 9],
         /// Sessions that have left it with changed rows of temporary tables.
         temporary: [AtomicU64; TEMPORARY_OWNERS],
@@ -271,7 +269,6 @@ impl BranchEntry {
         self.began_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
         self.in_doubt.store(0, Ordering::Relaxed);
         self.terms.store(0, Ordering::Relaxed);
-        self.held.store(0, Ordering::Relaxed);
         self.temporary.iter().for_each(|owner| owner.store(0, Ordering::Relaxed));
         self.put_chain(&Chain::default());
         self.serial.fetch_add(1, Ordering::SeqCst);
@@ -499,9 +496,10 @@ impl Transactions {
             t.isolation = isolation_of(terms);
         }
         (t.set, t.locked) = (terms & SET != 0, terms & LOCKED != 0);
-        if let Some(scn) = entry.held.load(Ordering::Relaxed).checked_sub(1) {
+        if let Some(scn) = self.table().held_by_branch(n) {
+            // The branch's line keeps the SCN; the process's one counts this as open, as for any transaction.
             self.table().open_snapshot(p.number());
-            t.held.set(Some(Scn(scn)));
+            t.held.set(Some(scn));
         }
         self.show_transaction(p, t);
         note_distributed(p, Some(id));
@@ -549,7 +547,9 @@ impl Transactions {
         let flag = |on: bool, bit: u64| if on { bit } else { 0 };
         let terms = TERMS | isolation_number(t.isolation) | flag(t.set, SET) | flag(t.locked, LOCKED);
         entry.terms.store(terms, Ordering::Relaxed);
-        entry.held.store(t.held.get().map_or(0, |scn| scn.0 + 1), Ordering::Relaxed);
+        if let Some(scn) = t.held.get() {
+            self.table().hold_for_branch(branch.n, scn);
+        }
         entry.put_chain(&t.chain);
         // From here on PMON also finds the transaction by the branch of a dead process.
         entry.xid.store(t.xid.map_or(0, |xid| xid.to_bits()), Ordering::SeqCst);
@@ -575,6 +575,7 @@ impl Transactions {
     /// The session has ended the transaction of the branch that it is attached to, or gives the branch up without one.
     pub fn drop_branch(&self, p: &Process, branch: Branch) {
         note_distributed(p, None);
+        self.table().release_branch(branch.n);
         self.branches().0[branch.n].free();
         self.enqueues().release(p, branch.lock);
     }
@@ -867,6 +868,7 @@ impl Transactions {
         for n in all {
             let entry = &self.branches().0[*n];
             let Some(holder) = self.enqueues().holder(*n) else { continue };
+            self.table().release_branch(*n);
             let prepared = entry.xid().filter(|xid| self.table().owner(*xid) == Some(NO_SESSION));
             if prepared.is_some() {
                 for kind in [EnqueueType::Tx, EnqueueType::Tm] {
@@ -964,6 +966,10 @@ impl Transactions {
 
     /// Leaves a taken branch in a state.
     fn leave(&self, p: &Process, taken: &Taken, owner: u32, state: BranchState) {
+        if state != Idle {
+            // Its transaction has ended, or only waits for its outcome.
+            self.table().release_branch(taken.n);
+        }
         match state {
             Free => taken.entry.free(),
             state => taken.entry.set(owner, state),

@@ -88,6 +88,12 @@ sga::sga_struct! {
         begun: AtomicU64,
     }
 
+    /// The snapshot of the transaction of a branch that a session has detached from.
+    pub struct BranchLine {
+        /// The SCN that all its statements read as of, plus one; 0: none.
+        held: AtomicU64,
+    }
+
     /// The instance's SCN on one cache line, the undo tablespaces on another, and the bound of open snapshots, which is
     /// read often and seldom written, on a third.
     pub struct Clock {
@@ -99,7 +105,9 @@ sga::sga_struct! {
         groups: AtomicU64,
         /// The SCN when the database was opened: transactions without any record committed at or below it.
         opened: AtomicU64,
-        pad2: [AtomicU64; 13],
+        /// Branches from this index on have never held a snapshot.
+        branches: AtomicU64,
+        pad2: [AtomicU64; 12],
         /// No open or future snapshot is older (T18).
         oldest_bound: AtomicU64,
         /// The SCN when the lines were last searched for it.
@@ -186,6 +194,7 @@ pub struct TableLayout {
     online_max: u16,
     entries: SgaSlice<Entry>,
     snapshots: SgaSlice<SnapshotLine>,
+    branches: SgaSlice<BranchLine>,
     clock: SgaSlice<Clock>,
     segments: SgaSlice<SegmentEntry>,
     marks: SgaSlice<MarkEntry>,
@@ -210,6 +219,7 @@ impl TableLayout {
             online_max: online_max.clamp(1, segments) as u16,
             entries: sga.reserve("transactions", all * slots as usize),
             snapshots: sga.reserve("transaction snapshots", processes as usize + 1),
+            branches: sga.reserve("branch snapshots", enqueue::holders_for(processes) as usize),
             clock: sga.reserve("system change number", 1),
             segments: sga.reserve("undo segments", all),
             marks: sga.reserve("retired undo", all * MARKS),
@@ -250,6 +260,7 @@ pub(crate) struct Table {
     per_group: u16,
     entries: &'static [Entry],
     snapshots: &'static [SnapshotLine],
+    branches: &'static [BranchLine],
     clock: &'static Clock,
     segments: &'static [SegmentEntry],
     marks: &'static [MarkEntry],
@@ -264,6 +275,7 @@ impl Table {
             per_group: (sga.slice(layout.segments).len() / UNDO_TABLESPACES_MAX) as u16,
             entries: sga.slice(layout.entries),
             snapshots: sga.slice(layout.snapshots),
+            branches: sga.slice(layout.branches),
             clock: &sga.slice(layout.clock)[0],
             segments: sga.slice(layout.segments),
             marks: sga.slice(layout.marks),
@@ -734,11 +746,16 @@ impl Table {
         }
     }
 
-    /// The oldest SCN that any process may still read as of; the present SCN when no snapshot is open. Reads the lines
-    /// of all processes.
+    /// The oldest SCN that any process or branch may still read as of; the present SCN when no snapshot is open. Reads
+    /// the lines of all processes.
     pub fn oldest_snapshot(&self) -> Scn {
         let now = self.scn();
-        let open = self.snapshots.iter().map(|l| l.oldest.load(Ordering::SeqCst)).filter(|s| *s != 0).min();
+        let of_process = self.snapshots.iter().map(|l| l.oldest.load(Ordering::SeqCst)).filter(|s| *s != 0).min();
+        // After the lines of the processes: a process that detaches from a branch notes its SCN in the branch's line
+        // and then closes its own.
+        let used = (self.clock.branches.load(Ordering::SeqCst) as usize).min(self.branches.len());
+        let of_branch = self.branches[..used].iter().map(|b| b.held.load(Ordering::SeqCst)).filter(|s| *s != 0).min();
+        let open = of_process.into_iter().chain(of_branch).min();
         let oldest = open.map_or(now.0, |s| (s - 1).min(now.0));
         // The value stays valid: a snapshot that was not seen is opened at or above the SCN read before, see
         // `open_snapshot`.
@@ -798,6 +815,26 @@ impl Table {
         if let Some(line) = self.snapshots.get(process as usize) {
             line.open.store(0, Ordering::Relaxed);
             line.oldest.store(0, Ordering::Release);
+        }
+    }
+
+    /// Notes the SCN that the transaction of branch `n` reads as of. The caller's own line still holds it. It stays noted
+    /// while sessions are attached to the branch, until [`Self::release_branch`].
+    pub fn hold_for_branch(&self, n: usize, scn: Scn) {
+        let Some(line) = self.branches.get(n) else { return };
+        self.clock.branches.fetch_max(n as u64 + 1, Ordering::SeqCst);
+        line.held.store(scn.0 + 1, Ordering::SeqCst);
+    }
+
+    /// The SCN noted for branch `n`.
+    pub fn held_by_branch(&self, n: usize) -> Option<Scn> {
+        self.branches.get(n)?.held.load(Ordering::Relaxed).checked_sub(1).map(Scn)
+    }
+
+    /// The transaction of branch `n` reads no more.
+    pub fn release_branch(&self, n: usize) {
+        if let Some(line) = self.branches.get(n).filter(|line| line.held.load(Ordering::Relaxed) != 0) {
+            line.held.store(0, Ordering::Release);
         }
     }
 
@@ -1173,6 +1210,34 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn the_snapshot_of_a_branch_stays_open_while_it_passes_between_processes() {
+        // Many lines: branches are noted and sessions' lines closed while a search is under way.
+        let (all, layout) = testing::instance(4, |b| TableLayout::reserve(b, 1, 1, 2, 1000));
+        let t = Table::new(all.sga(), &layout);
+        std::thread::scope(|scope| {
+            for n in 1..=3usize {
+                scope.spawn(move || {
+                    for round in 0..3_000 {
+                        let (first, second) = ((300 * n + round % 50) as u32, (300 * n + 99) as u32);
+                        let s = t.open_snapshot(first);
+                        t.next_scn();
+                        assert!(t.oldest_snapshot() <= s, "{s} is open");
+                        t.hold_for_branch(n, s);
+                        t.close_snapshot(first);
+                        assert!(t.oldest_snapshot() <= s && t.oldest_bound() <= s, "{s} is a branch's");
+                        t.open_snapshot(second);
+                        assert_eq!(t.held_by_branch(n), Some(s));
+                        t.close_snapshot(second);
+                        assert!(t.oldest_snapshot() <= s && t.oldest_bound() <= s, "{s} is a branch's again");
+                        t.release_branch(n);
+                    }
+                });
+            }
+        });
+        assert_eq!(t.oldest_snapshot(), t.scn());
     }
 
     #[test]
