@@ -55,8 +55,8 @@ pub fn run(a: &dyn Administrator, begin: bool, tablespace: Option<&Ident>) -> Re
     made
 }
 
-/// Writes the last checkpoint into the headers and entries of the files that have entered backup mode. It was announced
-/// after the files were marked. The entries of files that were dropped meanwhile are removed.
+/// Writes the last checkpoint, which was announced after the files were marked, into the headers and the backup entries
+/// of the files. The entries of files that were dropped meanwhile are removed.
 fn stand(files: &DataFiles, control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
     let (at, incarnation) = (control.checkpoint, control.incarnation.number);
     let listed: Vec<u32> = control.files.iter().map(|f| f.file).collect();

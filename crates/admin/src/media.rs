@@ -12,7 +12,7 @@ use recovery::{FileRecovery, Outcome, recover_file};
 use sql::ast::{FileRef, RecoverTarget};
 use types::{Facility, Ora, Result};
 
-/// Memory for blocks while they are rolled forward, in bytes.
+/// Memory for the blocks of a recovery, in bytes.
 const MEMORY_BYTES: usize = 64 << 20;
 
 /// The largest number of attempts of a recovery while logs are archived and reused.

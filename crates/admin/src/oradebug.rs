@@ -49,8 +49,7 @@ pub fn command(text: &str) -> Option<&str> {
 /// before a process is chosen, ORA-00600 `[504]` for a get against the order of levels, `[545]` for a shared get of a
 /// latch that cannot be shared.
 pub fn run(a: &dyn Administrator, debug: &Debug, line: &str) -> Result<Vec<String>> {
-    // The command comes from the client, outside of any unit, so the identity in force is that of the login (invariant
-    // 1).
+    // (invariant 1) The command comes from the client, outside of any unit: the identity in force is the login's.
     if !a.is_sysdba() {
         return Err(Ora::new(1031));
     }

@@ -121,7 +121,8 @@ fn answer(session: &mut Session, request: &Request, out: &mut Vec<u8>) {
     let _ = session.call(request, out);
 }
 
-/// Panics when the answer is an error.
+/// # Panics
+/// When the answer is an error.
 fn check(out: &[u8]) {
     let mut frames = FrameBuffer::new(usize::MAX);
     frames.extend(out);

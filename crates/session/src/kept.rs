@@ -1,5 +1,5 @@
-//! The session cursor cache: closed cursors of statements, ready for the next parse call of the same text (invariant
-//! 13).
+//! The session cursor cache (invariant 13): closed cursors of statements, ready for the next parse call of the same
+//! text.
 //!
 //! The cursor of a text is kept after its third parse call in the session. `session_cached_cursors` limits the number
 //! of kept cursors and kept blocks ([`crate::blocks`]) together; the least recently used one is closed first. A parse

@@ -24,7 +24,7 @@ impl Session {
     ///
     /// # Errors
     /// ORA-01017 for a wrong user or password, ORA-00020 when there is no room, ORA-01031 for AS SYSDBA by another
-    /// operating-system user than the owner of the instance; those of [`crate::logon`].
+    /// operating-system user than the owner of the instance; the other errors of the module `logon`.
     pub fn logon(instance: &'static Instance, logon: &Logon, peer_uid: u32) -> Result<Session> {
         Self::logon_after(instance, logon, peer_uid, ConnectTimes::default())
     }

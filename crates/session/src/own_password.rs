@@ -10,7 +10,7 @@ use types::{Ora, Result};
 /// password.
 ///
 /// # Errors
-/// Those of ALTER USER; ORA-00988 for a password with a quote.
+/// Those of ALTER USER; ORA-00988 for a password with a double quote.
 pub(crate) fn change_own(core: &Core, cx: &mut ExecCtx<'_>, user: &str, old: Option<&str>, new: &str) -> Result<()> {
     if new.contains('"') {
         return Err(Ora::new(988));

@@ -15,7 +15,7 @@ pub fn recursive(core: &Core, cx: &mut ExecCtx<'_>, text: impl Into<Text>, binds
     run(core, cx, text.into().as_str(), binds, rows_of)
 }
 
-/// Runs a statement as [`recursive`] does, and returns the number of changed rows.
+/// Runs a statement as SYS, like [`recursive`], and returns the number of changed rows.
 ///
 /// # Errors
 /// Those of the statement.

@@ -631,7 +631,7 @@ impl plsql::World for World<'_> {
     }
 
     fn execute_other(&mut self, text: &str) -> Result<()> {
-        // LOCK TABLE is the only static control statement; all others are dynamic.
+        // LOCK TABLE is the only static statement that comes here; all others are dynamic.
         let locks = sql::lexer::lex(text)
             .tokens
             .first()

@@ -45,7 +45,7 @@ impl Core {
         let timeout = Timeout::After(VERDICTS_WAIT);
         let taken = dictionary.enqueues().get(&self.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, timeout);
         let Ok(lock) = taken else { return };
-        // Only the holder of the DD enqueue moves the epoch.
+        // No other session moves the epoch while this process holds the DD enqueue.
         let epoch = dictionary.epoch();
         let (mut good, old): (Vec<Verdict>, Vec<Verdict>) =
             news.into_iter().partition(|verdict| verdict.epoch == epoch);

@@ -1,4 +1,4 @@
-//! Roles: enabled, default, inside units; SET ROLE; privileges to inherit.
+//! Roles: enabled roles, default roles, roles inside units; SET ROLE; INHERIT PRIVILEGES.
 
 use crate::Db;
 
