@@ -30,7 +30,7 @@ pub struct Caches {
     pub results: &'static ResultCache,
     /// The needs of work areas, counted for all sessions.
     pub areas: &'static WorkAreas,
-    /// Those of parallel queries.
+    /// The servers of parallel queries.
     pub servers: &'static Servers,
 }
 
@@ -62,7 +62,7 @@ impl CachesLayout {
 }
 
 impl Caches {
-    /// Makes the caches. Run once, by the supervisor, before it forks.
+    /// Makes the caches. Run once, by the supervisor, before it forks (invariant 1).
     pub fn create(processes: &'static Processes, layout: &CachesLayout, txns: &'static Transactions) -> Caches {
         let library = LibraryCache::create(processes, &layout.library, &layout.library_config);
         let library: &'static LibraryCache = Box::leak(Box::new(library));
@@ -72,7 +72,7 @@ impl Caches {
         processes.on_death(CleanupOrder::Builds, "result cache objects", move |p, dead| {
             results.cleanup(p, dead, txns.current_scn());
         });
-        // Behind the hook of transactions, which has been registered, and before locks are released.
+        // Runs behind the hook of transactions, which is registered before it, and before locks are released.
         processes.on_death(CleanupOrder::Transaction, "changes of objects", move |p, dead| {
             let scn = txns.current_scn();
             match library.finish_announced(p, dead) {
@@ -91,7 +91,7 @@ impl Caches {
     }
 }
 
-/// Cursors of a session beyond those that parameters allow: PL/SQL's own.
+/// Cursors of a session beyond the limits of the parameters: PL/SQL's own.
 const MORE_CURSORS: i64 = 64;
 
 fn library_config(sizes: &Sizes, designs: &Designs, init: &InitParams) -> library_cache::Config {
@@ -117,14 +117,14 @@ fn library_config(sizes: &Sizes, designs: &Designs, init: &InitParams) -> librar
     }
 }
 
-/// As many children as the next prime above the number of processors, from 3 to 67.
+/// The number of child latches: the next prime above the number of processors, from 3 to 67.
 fn library_latches(cpus: u32) -> u32 {
     let is_prime = |n: &u32| (2..*n).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
     (cpus.max(2) + 1..67).find(is_prime).unwrap_or(67)
 }
 
-/// What the instance does around every commit: results that depend on what changed become invalid, and CJQ0 hears of
-/// changes to the job queue.
+/// The hook of every commit: it invalidates the results that depend on changed objects, and posts CJQ0 after changes of
+/// the job queue.
 #[derive(Clone, Copy)]
 pub struct OnCommit {
     pub results: &'static ResultCache,

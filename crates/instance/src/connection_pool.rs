@@ -1,8 +1,8 @@
 //! The connection pool (DRCP): its settings and figures in the SGA.
 //!
 //! The settings are rows of CPOOL$, which outlive the instance; while the pool is active a copy of them is in the SGA.
-//! The listener process puts it there when it begins. The supervisor alone hands the pool's servers out, and writes
-//! what is known of connections; the servers count what only they know.
+//! The listener process writes the copy when it begins, DBMS_CONNECTION_POOL when it changes the rows. Only the
+//! supervisor assigns servers of the pool and writes the figures of connections; the servers count their own figures.
 
 use dictionary::connection_pool::{SETTINGS, place};
 use sga::{Sga, SgaBuilder, SgaSlice, SgaText};
@@ -15,14 +15,14 @@ pub type PoolSettings = [i64; SETTINGS.len()];
 
 /// Figures of the pool, by place: `v$cpool_stats`.
 pub mod figure {
-    /// Servers that are there.
+    /// Existing servers.
     pub const OPEN: usize = 0;
-    /// Those of them that have a client.
+    /// Servers with a client.
     pub const BUSY: usize = 1;
-    /// Those without a client that keep a session.
+    /// Servers without a client that keep a session.
     pub const AUTHENTICATED: usize = 2;
     pub const PURGED: usize = 3;
-    /// The most servers there were.
+    /// The largest number of servers so far.
     pub const HISTORIC_MAX: usize = 4;
     /// Clients.
     pub const CONNECTIONS: usize = 5;
@@ -42,10 +42,10 @@ pub mod class_figure {
     pub const LEN: usize = 7;
 }
 
-/// Connection classes that have figures of their own. All others share those of the last one.
+/// Places for the figures of connection classes. The last place is shared by all classes without one of their own.
 const CLASSES_MAX: usize = 64;
 
-/// The name of those that share figures.
+/// The name of the shared place.
 const OTHER_CLASSES: &str = "(other connection classes)";
 
 /// Bytes of a class's name that are kept with its figures.
@@ -69,10 +69,10 @@ sga::sga_struct! {
 
     /// A connection of the pool. Written by the supervisor alone.
     struct Shown {
-        /// 0 where there is none, otherwise a [`ConnectionStatus`] + 1.
+        /// 0 for no connection, otherwise a [`ConnectionStatus`] + 1.
         status: AtomicU32,
         purity: AtomicU32,
-        /// The process that serves it; 0 for none.
+        /// The process that serves the connection; 0 for none.
         server: AtomicU32,
         user: SgaText<16>,
         class: SgaText<32>,
@@ -87,9 +87,9 @@ sga::sga_struct! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ConnectionStatus {
-    /// It has a server.
+    /// The connection has a server.
     Active = 0,
-    /// It waits for one.
+    /// The connection waits for a server.
     Waiting = 1,
     Idle = 2,
 }
@@ -103,18 +103,18 @@ pub struct PoolClient {
     pub program: String,
     pub machine: String,
     pub terminal: String,
-    /// Wants a session that no other client has had.
+    /// The client wants a session that no other client has had.
     pub wants_new: bool,
 }
 
 /// A row of `v$cpool_conn_info`.
 #[derive(Clone, Debug)]
 pub struct ShownConnection {
-    /// Its number.
+    /// The place of the row, from 0.
     pub number: usize,
     pub client: PoolClient,
     pub status: ConnectionStatus,
-    /// The process that serves it.
+    /// The process that serves the connection.
     pub server: Option<i32>,
 }
 
@@ -145,7 +145,7 @@ impl PoolLayout {
 }
 
 impl ConnectionPool {
-    /// All zero is right.
+    /// The pool over areas of zeros, which need no formatting.
     pub(crate) fn create(sga: &'static Sga, layout: &PoolLayout) -> ConnectionPool {
         ConnectionPool {
             fixed: &sga.slice(layout.fixed)[0],
@@ -154,7 +154,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Whether clients may come.
+    /// Whether the pool accepts clients.
     pub fn is_active(&self) -> bool {
         self.fixed.active.load(Acquire) != 0
     }
@@ -195,7 +195,7 @@ impl ConnectionPool {
         self.setting(place::SESSION_CACHED_CURSORS)
     }
 
-    /// Whether a session that has had so many clients, and has lived so long, is to end.
+    /// Whether a session must end after `uses` clients or at this age.
     pub fn is_used_up(&self, uses: u64, age: Duration) -> bool {
         let (uses_max, lifetime) =
             (self.setting(place::MAX_USE_SESSION), seconds(self.setting(place::MAX_LIFETIME_SESSION)));
@@ -211,7 +211,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Activates the pool with these settings; the figures of one that was not active begin anew.
+    /// Activates the pool with these settings. The figures of an inactive pool are set to zero.
     pub fn activate(&self, settings: &PoolSettings) {
         if !self.is_active() {
             let all = self.classes.iter().flat_map(|class| &class.figures);
@@ -228,8 +228,8 @@ impl ConnectionPool {
         self.fixed.figures[at].load(Relaxed)
     }
 
-    /// Sets how many servers there are: in all, with clients, without clients and with sessions. Only the supervisor
-    /// does.
+    /// Sets the numbers of servers: all of them, servers with a client, and servers with a session but no client. Only
+    /// the supervisor calls this.
     pub fn set_servers(&self, open: usize, busy: usize, authenticated: usize) {
         let places = [(figure::OPEN, open), (figure::BUSY, busy), (figure::AUTHENTICATED, authenticated)];
         for (at, count) in places {
@@ -238,18 +238,18 @@ impl ConnectionPool {
         self.fixed.figures[figure::HISTORIC_MAX].fetch_max(open as u64, AcqRel);
     }
 
-    /// Sets how many clients there are. Only the supervisor does.
+    /// Sets the number of clients. Only the supervisor calls this.
     pub fn set_connections(&self, count: usize) {
         self.fixed.figures[figure::CONNECTIONS].store(count as u64, Relaxed);
     }
 
-    /// Counts a session that has ended for its uses or its age.
+    /// Counts a session that has ended because of its uses or its age.
     pub fn count_purged(&self) {
         self.fixed.figures[figure::PURGED].fetch_add(1, Relaxed);
     }
 
-    /// The number of a connection class; one that has none gets one. Classes whose names are equal as far as they are
-    /// kept share figures. Only the supervisor asks.
+    /// The place of a connection class; a new class gets the next one. Classes with names that are equal in their first
+    /// `CLASS_NAME_KEPT` bytes share figures. Only the supervisor calls this.
     pub fn class(&self, name: &str) -> usize {
         let is_end = |at: &usize| name.is_char_boundary(*at);
         let name = &name[..(0..=name.len().min(CLASS_NAME_KEPT)).rev().find(is_end).unwrap_or(0)];
@@ -273,13 +273,14 @@ impl ConnectionPool {
         }
     }
 
-    /// The classes that there have been, and their figures.
+    /// The connection classes that have a place, and their figures.
     pub fn classes(&self) -> impl Iterator<Item = (String, [u64; class_figure::LEN])> {
         let figures = |class: &Class| std::array::from_fn(|at| class.figures[at].load(Relaxed));
         self.classes.iter().map(move |class| (class.name.get(), figures(class))).filter(|(name, _)| !name.is_empty())
     }
 
-    /// A place to show a connection at. Only the supervisor asks.
+    /// Shows a connection in a free row and returns the place of the row; `None` if all are taken. Only the supervisor
+    /// calls this.
     pub fn show(&self, client: &PoolClient, status: ConnectionStatus) -> Option<usize> {
         let at = self.shown.iter().position(|shown| shown.status.load(Relaxed) == 0)?;
         let shown = &self.shown[at];

@@ -1,4 +1,4 @@
-//! The V$ and X$ tables, as the instance knows them: how a session gets its own.
+//! The interface of the V$ and X$ tables, and of the function that makes them for a session.
 //!
 //! This file and [`crate::instance`] are one thought and import each other: the instance keeps the function that makes
 //! the tables, and the tables look at the instance.
@@ -11,11 +11,11 @@ use process::Process;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The V$ and X$ tables as a session has them. `views` implements it.
+/// The V$ and X$ tables of a session. `views` implements this trait.
 pub trait FixedTables {
     /// Their names and columns.
     fn catalog(&self) -> Rc<dyn FixedCatalog>;
-    /// The table of that number.
+    /// The table with this number.
     fn table(&self, id: FixedId) -> &dyn FixedTable;
 }
 

@@ -1,9 +1,10 @@
-//! The work of SMON every few seconds: it gives back blocks of dropped segments, drops indexes whose builders died, and
-//! takes files out of the database whose tablespace was dropped by a session that died behind its commit, or made by
-//! one that died before it. The last is done when the database is opened, too.
+//! The periodic work of SMON. Every few seconds SMON frees the blocks of dropped segments, drops indexes whose builders
+//! died, and removes unfinished tablespaces and their files from the control file: tablespaces dropped by a session
+//! that died after its commit, and tablespaces made by a session that died before its commit. Opening a database
+//! removes these, too.
 //!
-//! Dropping is data definition, which wants a host. SMON's has no queries and no compiler: those statements need
-//! neither.
+//! Dropping is data definition and needs a host. The host of SMON has no queries and no compiler, because these
+//! statements need neither (invariant 6).
 
 use crate::caches::OnCommit;
 use crate::instance::Instance;
@@ -21,18 +22,17 @@ use types::{Date, Nls, ObjectId, Ora, Result, Value};
 /// The state of SMON between two rounds.
 #[derive(Debug, Default)]
 pub struct Housekeeper {
-    /// The dictionary's epoch and the control file's tablespaces when they were last looked at, and nothing was left to
-    /// do. A statement that has died may have changed one of them only.
+    /// The dictionary's epoch and the control file's tablespaces at the last round that left nothing to do. A dead
+    /// statement may have changed only one of the two.
     quiet: Option<(u64, Vec<u32>)>,
     undo: UndoRounds,
-    /// Why the last undo segment that was wanted could not be made.
+    /// The error of the last failed attempt to add undo segments; empty after a success.
     undo_error: String,
 }
 
 impl Housekeeper {
-    /// One round. Returns what is to be told: indexes that were dropped because nobody builds them any more,
-    /// tablespaces whose files have gone, why no undo segment can be made. What cannot be done now is tried again in a
-    /// later round.
+    /// Does one round. Returns lines for the alert log about dropped indexes of dead builders, removed tablespaces, and
+    /// errors in adding undo segments. Failed work is tried again in a later round.
     pub fn round(&mut self, instance: &'static Instance, p: &Rc<Process>) -> Vec<String> {
         let dictionary = instance.storage().dictionary;
         os::crash::point("smon-round");
@@ -63,7 +63,8 @@ impl Housekeeper {
     }
 }
 
-/// What is to be told of an attempt to add undo segments: its error, unless the attempt before failed with the same one.
+/// The line for the alert log about an attempt to add undo segments: its error, unless the previous attempt failed with
+/// the same error.
 fn undo_news(made: Result<u16>, last_error: &mut String) -> Option<String> {
     match made {
         // Nothing was tried.
@@ -84,8 +85,8 @@ fn files_gone(name: &str) -> String {
     format!("tablespace {name}, which is being made or dropped by nobody, has left the control file with its files")
 }
 
-/// Before the first session: takes tablespaces out of the control file that the dictionary does not know. Returns what
-/// is to be told.
+/// Removes tablespaces that the dictionary does not know from the control file, before the first session. Returns lines
+/// for the alert log.
 pub fn finish_drops(instance: &'static Instance, p: &Rc<Process>) -> Vec<String> {
     match ddl::finish_drops(&mut Smon::new(instance, p)) {
         Ok(gone) => gone.unwrap_or_default().iter().map(|name| files_gone(name)).collect(),
@@ -121,7 +122,7 @@ impl<'a> Smon<'a> {
     }
 }
 
-/// SMON runs nothing that asks for this.
+/// The error of host functions that SMON's statements do not call.
 fn not_smons<R>() -> Result<R> {
     Err(Ora::internal("[SMON has no statements]"))
 }

@@ -21,7 +21,7 @@ impl InProcess {
     /// Makes an instance with the given init parameters.
     ///
     /// # Errors
-    /// A bad parameter; files or memory that cannot be had.
+    /// Errors of bad parameters, unusable files and unavailable memory.
     pub fn start(params: &[(&str, &str)]) -> Result<InProcess> {
         let mut init = InitParams::default();
         init.set("processes", "40")?;

@@ -1,8 +1,8 @@
 //! The instance: every shared structure, made once and inherited by every process.
 //!
-//! Opening goes in the two phases of every structure: all areas are reserved, then the mapping is made, then each
-//! structure formats its own. The order of reservation is the order of the crates, lowest first. Clean-up hooks are
-//! registered here too, because only here all structures are known.
+//! Opening has two phases: all areas are reserved, then the mapping is made and each structure formats its own areas
+//! (invariant 1). Areas are reserved in the order of the crates, lowest first. The clean-up hooks for dead processes
+//! are registered on the way, because only here all structures are known.
 
 use crate::ash::{Ash, AshLayout};
 use crate::caches::{Caches, CachesLayout, OnCommit};
@@ -46,7 +46,7 @@ impl Instance {
     /// Makes the shared structures over the files of a database, and opens them.
     ///
     /// # Errors
-    /// Parameters that do not fit together, memory or files that cannot be had.
+    /// Errors of inconsistent parameters, unavailable memory and unusable files.
     pub(crate) fn make(
         dir: &Path,
         mut init: InitParams,
@@ -98,15 +98,15 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Closes the database: cleans up behind every dead process, writes every dirty block and notes in the control file
-    /// that nothing is missing. The supervisor calls it when all other processes have ended, however they did: what
-    /// they left half-done in the SGA is put right first, so a database survives the death of any process but the
-    /// supervisor.
+    /// Closes the database: cleans up behind every dead process, writes every dirty block and marks the control file as
+    /// clean. The supervisor calls it after all other processes have ended or died. Their unfinished changes in the SGA
+    /// are repaired first, so a database survives the death of any process but the supervisor.
     ///
     /// # Errors
-    /// A write that failed; the database then cannot be opened again.
+    /// A failed write; the control file is then not marked as clean, and the next start recovers the database.
     pub fn close(&'static self) -> Result<()> {
-        // The DBWn are gone, too; rolling back may need more buffers than are clean.
+        // The DBWn have ended, too. Rolling back may need more buffers than are clean, so this process writes dirty
+        // ones.
         self.state.clear_writers();
         let p = self.attach_background("supervisor")?;
         self.processes.sweep(&p);
@@ -153,7 +153,7 @@ impl Instance {
         &self.dir
     }
 
-    /// Whether the database goes away with the instance.
+    /// Whether the database is removed with the instance.
     pub fn is_ephemeral(&self) -> bool {
         self.ephemeral
     }
@@ -166,7 +166,7 @@ impl Instance {
     /// The sizes with another `sga_target`, in bytes.
     ///
     /// # Errors
-    /// ORA-00068 when there would be too little for a cache.
+    /// ORA-00068 when a cache would be too small.
     pub fn sizes_with_target(&self, sga_target: u64) -> Result<Sizes> {
         let mut init = self.asked.clone();
         init.derive(Param::SgaTarget, sga_target);
@@ -211,17 +211,17 @@ impl Instance {
         self.sizes.processes
     }
 
-    /// Whether sessions are being ended.
+    /// Whether the instance is closing.
     pub fn is_closing(&self) -> bool {
         self.state.phase() == Phase::Closing
     }
 
-    /// Wakes the process in `slot` (its number less one).
+    /// Posts the process in `slot`, which is its number minus one.
     pub fn post(&self, slot: usize) {
         self.processes.post(slot as u32 + 1);
     }
 
-    /// DBWn processes.
+    /// The number of DBWn processes.
     pub fn db_writers(&self) -> usize {
         self.sizes.db_writers
     }
@@ -231,7 +231,7 @@ impl Instance {
         Share { first: n, of: self.sizes.db_writers }
     }
 
-    /// Wakes the DBWn of a working set, or all of them; false while there is none.
+    /// Posts the DBWn of a working set, or all DBWn; false if there is none.
     fn post_writers(&self, set: Option<usize>) -> bool {
         let writers = match set {
             Some(set) => set % self.sizes.db_writers..set % self.sizes.db_writers + 1,
@@ -269,18 +269,18 @@ impl Instance {
         }
     }
 
-    /// Ends the session that the server process with this process id serves: its client has gone.
+    /// Kills the session of the server process with this process id, because its client is gone.
     pub fn client_gone(&self, os_pid: i32) {
         let all = self.processes;
         let Some(number) = all.by_os_pid(os_pid) else { return };
         let Some(serial) = all.session(number).map(|s| s.serial()) else { return };
-        // The serial number is this process's only if the slot is its still.
+        // The serial number belongs to this process only if the process still owns the slot.
         if all.slot(number).is_some_and(|slot| slot.state().1 == os_pid) {
             all.cancel(number, serial, Cancel::Killed);
         }
     }
 
-    /// Breaks the call that a session runs, if `key` is the one its logon got.
+    /// Breaks the current call of a session, if `key` is the key that its logon received.
     pub fn cancel(&self, sid: u32, serial: u32, key: u64) {
         if sid > 0 && self.state.is_cancel_key(sid as usize - 1, key) {
             self.processes.cancel(sid, serial.into(), Cancel::Break);
@@ -325,7 +325,7 @@ impl Instance {
         }
     }
 
-    /// What `pga_aggregate_limit` is, and at least must be, unless the file of parameters says otherwise.
+    /// The default of `pga_aggregate_limit`, and the least value that ALTER SYSTEM may set.
     pub fn pga_limit_by_default(&self) -> u64 {
         self.sizes.pga_limit(self.params.number(Param::PgaAggregateTarget) as u64)
     }
@@ -337,7 +337,7 @@ impl Instance {
         self.processes.set_pga_limits(process::PgaLimits { instance, process });
     }
 
-    /// Sets the target around which work areas are advised; with BASIC nothing is counted for advice.
+    /// Sets the target for the advice about work areas. With BASIC nothing is counted for it.
     fn advise_work_areas(&self) {
         let is_on = !self.params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC");
         self.caches.areas.set_target(is_on.then(|| self.params.number(Param::PgaAggregateTarget) as u64));
@@ -359,7 +359,7 @@ impl Instance {
         }
     }
 
-    /// Whether the session is that of a server of parallel queries.
+    /// Whether the session belongs to a server of parallel queries.
     pub fn is_parallel_server(&self, sid: u32) -> bool {
         self.caches.servers.list().iter().any(|seen| seen.process == sid)
     }
@@ -390,7 +390,7 @@ impl Instance {
         std::fs::write(&path, text).map_err(|_| no_file())
     }
 
-    /// Wakes the server process of a session that was killed while it waits for its client.
+    /// Wakes the server process of a killed session, which may be waiting for its client.
     pub fn wake_server(&self, sid: u32) {
         let Some(slot) = self.processes.slot(sid) else { return };
         // The process may have ended already.
@@ -425,7 +425,7 @@ impl Instance {
             machine: &os::process::host_name(),
             terminal: "UNKNOWN",
             client_process: &os::process::own_id().to_string(),
-            // A job is no reason to keep the owner out.
+            // Job slaves do not take the slots of the owner (invariant 4).
             within: is_slave.then(|| self.max_processes()),
         })?;
         let slot = process.number() as usize - 1;
@@ -435,7 +435,7 @@ impl Instance {
         Ok(process)
     }
 
-    /// Touches every page of the SGA when each process is to do so; whether it was.
+    /// Touches every page of the SGA if the parameters ask each process to do so; returns whether they do.
     pub fn pre_page(&self) -> bool {
         let wanted = self.params.flag(Param::PrePageSga) && self.params.get(Param::PrePageSgaAt) == "process";
         if wanted {
@@ -444,16 +444,16 @@ impl Instance {
         wanted
     }
 
-    /// Tries to roll back the transactions of the dead that could not be rolled back so far.
+    /// Tries again to roll back transactions of dead processes that could not be rolled back before.
     ///
     /// # Errors
-    /// That of the first that still cannot be rolled back; it is tried again later.
+    /// The error of the first transaction that still cannot be rolled back; the next call tries it again.
     pub fn retry_rollbacks(&self, p: &Process) -> Result<()> {
         self.storage.txns.end_idle_branches(p, false);
         self.storage.txns.recover(p).map(drop)
     }
 
-    /// Ends a round of a background process: pins that its reads have left are given back before it sleeps.
+    /// Ends a round of a background process: releases the pins of its reads before it sleeps.
     pub fn end_round(&self, p: &Process) {
         self.storage.cache.end_call(p);
         p.tell_heap();
@@ -462,17 +462,17 @@ impl Instance {
     /// Writes the dirty blocks of a share that keep sessions from finding free buffers.
     ///
     /// # Errors
-    /// A write that failed.
+    /// A failed write.
     pub fn write_for_free_buffers(&self, p: &Process, share: Share) -> Result<()> {
         while self.storage.cache.write_replaced(p, share, WRITE_BATCH)? == WRITE_BATCH {}
         Ok(())
     }
 
-    /// Writes what was changed before `rba` in a share, or, where there is no redo, everything; free buffers come first
-    /// all the while.
+    /// Writes the blocks of a share that were changed before `rba`, or all its dirty blocks if `rba` is 0, as without
+    /// redo. Requests for free buffers are served first.
     ///
     /// # Errors
-    /// A write that failed.
+    /// A failed write.
     pub fn write_older(&self, p: &Process, share: Share, rba: redo::Rba) -> Result<()> {
         let rba = if rba.0 == 0 { redo::Rba(u64::MAX) } else { rba };
         let mut posts = p.posts();
@@ -492,7 +492,7 @@ impl Instance {
     /// Makes a checkpoint.
     ///
     /// # Errors
-    /// A write that failed; the last checkpoint still holds.
+    /// A failed write; the last checkpoint stays valid.
     pub fn checkpoint(&self, p: &Process) -> Result<()> {
         p.count(wait::Stat::BackgroundCheckpointsStarted, 1);
         self.storage.checkpoint(p)?;
@@ -500,8 +500,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Whether a checkpoint is due: asked for, or too long ago by time or by redo. The blocks of a throw-away database
-    /// are written for want of a log only.
+    /// Whether a checkpoint is due: one was requested, or the last one is too old by time or by redo. A throw-away
+    /// database makes checkpoints on request only.
     pub fn is_checkpoint_due(&self) -> bool {
         let (redo, params) = (self.storage.redo, &self.params);
         if redo.wants_checkpoint() {
@@ -520,7 +520,7 @@ impl Instance {
     /// Writes every dirty block.
     ///
     /// # Errors
-    /// A write that failed.
+    /// A failed write.
     pub fn write_all(&self, p: &Process) -> Result<()> {
         self.storage.cache.flush(p)
     }
@@ -554,7 +554,7 @@ struct Layouts {
     metrics: MetricsLayout,
 }
 
-/// Reserves the areas of all structures, lowest crate first.
+/// Reserves the areas of all structures, lowest crate first (invariant 1).
 fn reserve(sizes: &Sizes, designs: &Designs, init: &InitParams) -> (SgaBuilder, Layouts) {
     let generation = designs.generation;
     let processes = ProcessConfig { processes: sizes.slots() as u32, generation };
@@ -588,7 +588,7 @@ fn archive_place(params: &SystemParams) -> redo::ArchivePlace {
     place
 }
 
-/// The error of a mapping that could not be made. Its text begins with the number, which [`Ora`] prints itself.
+/// The error of a failed mapping. Its text begins with the number, which is cut off because [`Ora`] prints it.
 fn sga_error(e: &sga::SgaError) -> Ora {
     let text = e.to_string();
     let bare =

@@ -1,7 +1,7 @@
-#![deny(unsafe_code)] // Only the expansion of `sga_struct!` has some.
+#![deny(unsafe_code)] // The expansion of `sga_struct!` has the only unsafe code.
 //! The instance: every shared structure, made once and inherited by every process; its files, its start and its state.
 
-/// Every process of an instance has its heap counted, for `pga_aggregate_limit`, `_pga_max_size` and `v$process`.
+/// Counts the heap of every process for `pga_aggregate_limit`, `_pga_max_size` and `v$process` (invariant 5).
 #[global_allocator]
 static HEAP: os::heap::CountedHeap = os::heap::CountedHeap;
 

@@ -17,12 +17,12 @@ impl Instance {
     /// Opens the database in `dir`, creating it when there is none.
     ///
     /// # Errors
-    /// Parameters that do not fit together, memory or files that cannot be had.
+    /// Errors of inconsistent parameters, unavailable memory and unusable files.
     pub fn open(dir: &Path, given: &InitParams, ephemeral: bool) -> Result<&'static Instance> {
         Self::open_telling(dir, given, ephemeral, &mut |_| {})
     }
 
-    /// As [`Instance::open`]; `tell` gets the progress of recovery, when the database needs one.
+    /// As [`Instance::open`]; `tell` gets the progress of recovery, if the database needs recovery.
     ///
     /// # Errors
     /// As [`Instance::open`].
@@ -44,8 +44,8 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Opens the database in `dir`, which was closed cleanly, for looking only: its files are never written. Sessions
-    /// of this process may query it.
+    /// Opens the cleanly closed database in `dir` read-only: its files are never written. Sessions of this process may
+    /// query it.
     ///
     /// # Errors
     /// As [`Instance::open`]; ORA-01113 when the database must be recovered first.
@@ -56,11 +56,11 @@ impl Instance {
     }
 }
 
-/// Before the first session: when transactions would begin in a tablespace that the dictionary does not know, they
-/// begin in another, unless the parameters name it.
+/// Chooses another undo tablespace before the first session, if the dictionary does not know the current one. A
+/// tablespace that the parameters name is not replaced.
 ///
 /// # Errors
-/// ORA-30012 when they do, or there is no other.
+/// ORA-30012 when the parameters name the unknown tablespace, or when there is no other.
 fn settle(instance: &'static Instance, p: &Process) -> Result<()> {
     let storage = instance.storage();
     let txns = storage.txns;

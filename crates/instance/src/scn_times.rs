@@ -1,4 +1,4 @@
-//! SMON's samples of which SCN is when.
+//! SMON's samples of SCNs and their times.
 
 use crate::instance::Instance;
 use params::Param;
@@ -8,7 +8,7 @@ use types::Scn;
 
 /// Samples that are collected before they are saved.
 const SAVE_MOMENTS: usize = 20;
-/// Saved samples are forgotten after this long, as far as that is looked after: once in so many saves.
+/// The age in microseconds at which saved samples are deleted, and the number of saves between two deletions.
 const FORGET_US: u64 = 8 * 86_400 * 1_000_000;
 const FORGET_EVERY: u32 = 100;
 
@@ -20,14 +20,14 @@ fn now_us() -> u64 {
 #[derive(Debug, Default)]
 pub struct ScnSampler {
     unsaved: Vec<Moment>,
-    /// The SCN after the last save, whose own commit is no event.
+    /// The SCN of the last save: its own commit is no reason for a sample.
     saved_scn: Scn,
     saves: u32,
 }
 
 impl ScnSampler {
-    /// Takes a sample when something was committed since the last one, saves samples now and then, says how long undo
-    /// is kept, and notes how many transactions and enqueues there are.
+    /// Takes a sample if there were commits since the last one, and saves samples now and then. Sets the retention of
+    /// undo, and notes the numbers of transactions and enqueues.
     pub fn sample(&mut self, instance: &Instance, p: &Process) {
         let storage = instance.storage();
         let times = storage.txns.times();

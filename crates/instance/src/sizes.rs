@@ -1,26 +1,26 @@
-//! From init parameters to sizes: how many of everything the instance reserves.
+//! The sizes of the instance's structures, derived from init parameters.
 //!
 //! Memory that is reserved and not used costs nothing (the mapping is filled page by page), so the defaults are roomy;
-//! what is chosen here is what `v$parameter` and `v$sgastat` then show.
+//! `v$parameter` and `v$sgastat` show the chosen sizes.
 
 use params::{InitParams, Param};
 use types::{Ora, Result};
 
 const MB: u64 = 1 << 20;
 
-/// Buffers unless anything says otherwise: 128 MB.
+/// The default size of the buffer cache.
 const DEFAULT_CACHE_BYTES: u64 = 128 * MB;
 
-/// Shared pool unless anything says otherwise.
+/// The default size of the shared pool.
 const DEFAULT_POOL_BYTES: u64 = 256 * MB;
 
-/// Log buffer unless anything says otherwise.
+/// The default size of the log buffer.
 const DEFAULT_LOG_BUFFER_BYTES: u64 = 4 * MB;
 
-/// Process slots the background processes, job slaves not counted, need.
+/// Process slots that the background processes need, job slaves not counted.
 pub const BACKGROUND_PROCESSES: usize = 9;
 
-/// The number of everything.
+/// The sizes of the instance's structures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Process slots.
@@ -28,46 +28,48 @@ pub struct Sizes {
     pub sessions: usize,
     pub block_size: usize,
     pub buffers: usize,
-    /// Working sets of the buffer cache, at most.
+    /// The most working sets of the buffer cache.
     pub working_sets: usize,
     /// DBWn processes.
     pub db_writers: usize,
     pub pool_bytes: u64,
     pub result_cache_bytes: u64,
-    /// Statements the library cache holds.
+    /// Statements for which the library cache has room.
     pub statements: usize,
-    /// Rows the row cache has room for.
+    /// Rows for which the row cache has room.
     pub row_cache_objects: usize,
     pub row_cache_hot_copies: usize,
     pub row_cache_hot_copy_sleep_limit: u64,
     pub log_buffer_bytes: u64,
     pub enqueue_resources: usize,
     pub enqueue_locks: usize,
-    /// Undo segments that may be online: one for each concurrent transaction, as far as there are numbers for them.
+    /// The most undo segments online: one for each concurrent transaction, within the limits of an undo tablespace.
     pub undo_segments_online_max: usize,
     pub distributed_lock_timeout_s: u32,
     pub transactions_per_segment: usize,
 }
 
-/// Process slots beyond `processes`: room for the supervisor's own work at a stop while every other slot is taken.
+/// Process slots beyond `processes` for the supervisor's own work at a stop, when every other slot may be taken
+/// (invariant 4).
 const SPARE_SLOTS: usize = 2;
 
-/// Process slots beyond `processes` that only the owner of the instance may take, as SYSDBA over the local socket.
+/// Process slots beyond `processes` that only the owner of the instance may take, as SYSDBA over the local socket
+/// (invariant 4).
 const OWNER_SLOTS: usize = 4;
 
-/// Process slots of an instance for so many processes.
+/// The process slots of an instance with this value of `processes`.
 pub(crate) fn slots(processes: usize) -> usize {
     processes + OWNER_SLOTS + SPARE_SLOTS
 }
 
-/// Undo segments that an undo tablespace is made with.
+/// Undo segments of a new undo tablespace.
 pub(crate) const UNDO_SEGMENTS: usize = 16;
 
-/// Undo segments that an undo tablespace may have. The same whatever the parameters are: the numbers of a tablespace's
-/// segments follow from it.
+/// The most undo segments of an undo tablespace. No parameter changes it: the numbers of a tablespace's segments follow
+/// from it.
 pub(crate) const UNDO_SEGMENTS_MAX: usize = 128;
 
-/// Transactions that an undo segment has room for; of 2 KB blocks fewer fit into its header.
+/// Transactions for which an undo segment has room; with 2 KB blocks fewer fit into its header.
 const TRANSACTIONS_PER_SEGMENT: usize = 96;
 
 impl Sizes {
@@ -84,7 +86,7 @@ impl Sizes {
     /// Derives the sizes and writes derived parameter values back.
     ///
     /// # Errors
-    /// ORA-00068 when a given value cannot be: a block size that is no power of two, a cache of fewer than 32 buffers.
+    /// ORA-00374 for an invalid block size, ORA-00068 for a cache of fewer than 32 buffers.
     pub fn derive(params: &mut InitParams) -> Result<Sizes> {
         let block_size = block_size(params)?;
         let buffers = buffers(params, block_size)?;
@@ -127,24 +129,24 @@ impl Sizes {
             enqueue_locks: (processes * 32).max(4096),
             undo_segments_online_max: transactions.clamp(UNDO_SEGMENTS, UNDO_SEGMENTS_MAX),
             distributed_lock_timeout_s: params.number(Param::DistributedLockTimeout) as u32,
-            // The same whatever the parameters are: the database has been made with it, and every start needs all of
-            // it.
+            // No parameter changes it: the undo headers of a database are made with it, and every start needs all of
+            // their slots.
             transactions_per_segment: block::undo::slots_max(block_size).min(TRANSACTIONS_PER_SEGMENT),
         };
         sizes.write_back(params, transactions);
         Ok(sizes)
     }
 
-    /// `pga_aggregate_limit` unless it is given: the largest of 2 GB, twice the target and 3 MB a process, but no more
-    /// than nine tenths of the memory that the SGA leaves, and no less than the target.
+    /// The default of `pga_aggregate_limit`: the largest of 2 GB, twice the target and 3 MB a process, but no more than
+    /// nine tenths of the memory that the SGA leaves, and no less than the target.
     #[must_use]
     pub fn pga_limit(&self, target: u64) -> u64 {
         let sga = (self.buffers * self.block_size) as u64 + self.pool_bytes + self.log_buffer_bytes;
         pga_limit_in(os::proc::memory_limit_bytes().saturating_sub(sga), target, self.processes as u64)
     }
 
-    /// Gives the buffer cache what is left of `sga_target`, unless its size was given. `total` says how large the SGA
-    /// is with some sizes.
+    /// Gives the rest of `sga_target` to the buffer cache, unless its size was given. `total` computes the bytes of an
+    /// SGA with certain sizes.
     pub fn fill_target(&mut self, params: &mut InitParams, total: &dyn Fn(&Sizes) -> u64) {
         let target = params.number(Param::SgaTarget) as u64;
         let given = params.number(Param::DbBlockBuffers) > 0 || !params.is_default(Param::DbCacheSize);
@@ -152,7 +154,7 @@ impl Sizes {
             return;
         }
         let least = self.buffers;
-        // A header, its part of the hash table and of the latches: more than any block size needs.
+        // A buffer's header and its share of the hash table and of the latches need no more than 256 bytes.
         let each = self.block_size as u64 + 256;
         self.buffers += (target.saturating_sub(total(self)) / each) as usize;
         let over = total(self).saturating_sub(target);
@@ -187,7 +189,7 @@ impl Sizes {
     }
 }
 
-/// Processors, as `cpu_count` has it.
+/// The number of processors: `cpu_count`, or that of the machine.
 fn cpus(params: &InitParams) -> usize {
     match params.number(Param::CpuCount) {
         0 => os::cpu::count() as usize,
@@ -195,8 +197,8 @@ fn cpus(params: &InitParams) -> usize {
     }
 }
 
-/// Working sets of the buffer cache: one for each processor, but none with few buffers, which would be swept out by the
-/// scans of one process.
+/// The number of working sets of the buffer cache: one for each processor, but no set with few buffers, because the
+/// scans of one process would sweep it out.
 fn working_sets(params: &InitParams, buffers: usize) -> usize {
     match params.number(Param::DbBlockLruLatches) as usize {
         0 => cpus(params).min(buffers / SET_BUFFERS).clamp(1, SETS_BY_DEFAULT),
@@ -204,12 +206,12 @@ fn working_sets(params: &InitParams, buffers: usize) -> usize {
     }
 }
 
-/// The most working sets unless a number is given, and the fewest buffers of each.
+/// The most working sets by default, and the fewest buffers of each.
 const SETS_BY_DEFAULT: usize = 64;
 const SET_BUFFERS: usize = 512;
 
-/// `db_writer_processes` unless it is given: one for eight processors, and no more than a quarter of what `processes`
-/// leaves. Never so many that there is no room for others.
+/// The number of DBWn processes: `db_writer_processes`, by default one for eight processors and no more than a quarter
+/// of the slots that other background processes leave. Two slots always stay free.
 fn writers(params: &InitParams, processes: usize) -> usize {
     let left = processes.saturating_sub(BACKGROUND_PROCESSES + 2);
     let wanted = match params.is_default(Param::DbWriterProcesses) {
@@ -219,11 +221,11 @@ fn writers(params: &InitParams, processes: usize) -> usize {
     wanted.min(left).clamp(1, crate::state::WRITERS_MAX)
 }
 
-/// The most DBWn processes unless a number is given.
+/// The most DBWn processes by default.
 const WRITERS_BY_DEFAULT: usize = 36;
 
-/// `parallel_max_servers` unless it is given: ten for each thread of a processor, and no more than leave room for other
-/// processes, as Oracle has it with `pga_aggregate_target`.
+/// The default of `parallel_max_servers`: ten for each thread of a processor, with 15 slots left to other processes, as
+/// in Oracle with `pga_aggregate_target`.
 fn servers_by_default(params: &InitParams, processes: usize) -> usize {
     let cpus = cpus(params);
     let threads = params.number(Param::ParallelThreadsPerCpu).max(1) as usize;
@@ -234,7 +236,7 @@ fn pga_limit_in(memory: u64, target: u64, processes: u64) -> u64 {
     (2048 * MB).max(2 * target).max(3 * MB * processes).min(memory / 10 * 9).max(target)
 }
 
-/// Statements and objects that a shared pool of so many bytes has room for.
+/// The number of statements and objects for which a shared pool of this size has room.
 pub fn statements_of(pool_bytes: u64) -> usize {
     (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize
 }
@@ -252,7 +254,7 @@ fn buffers(params: &InitParams, block_size: usize) -> Result<usize> {
     }
     let target = params.number(Param::SgaTarget) as u64;
     let bytes = match params.number(Param::DbCacheSize) as u64 {
-        // The rest is filled when it is known how large everything else is.
+        // `fill_target` adds the rest, when the size of everything else is known.
         0 if target > 0 => target / 2,
         0 => DEFAULT_CACHE_BYTES,
         n => n,
@@ -271,7 +273,7 @@ fn pool_default(params: &InitParams) -> u64 {
     }
 }
 
-/// A power of two, and at least what two of the longest records need.
+/// The size of the log buffer: a power of two with room for two of the longest records.
 fn log_buffer(params: &InitParams, block_size: usize) -> u64 {
     let bytes = match params.number(Param::LogBuffer) as u64 {
         0 => DEFAULT_LOG_BUFFER_BYTES,
@@ -280,8 +282,9 @@ fn log_buffer(params: &InitParams, block_size: usize) -> u64 {
     bytes.max(redo::LogConfig::buffer_min(block_size) as u64).next_power_of_two()
 }
 
-/// `result_cache_max_size`: given, or a quarter of the shared pool; whole chunks of 32 KB, at most 75 % of the pool.
-/// Oracle's own default is 1 % of a pool that holds much else; here the pool's memory costs nothing until it is used.
+/// The size of the result cache: `result_cache_max_size`, by default a quarter of the shared pool; whole chunks of 32
+/// KB, at most 75 % of the pool. Oracle's own default is 1 % of a pool that holds much else; here the pool's memory
+/// costs nothing until it is used.
 fn result_cache(params: &InitParams, pool_bytes: u64) -> u64 {
     const CHUNK: u64 = 32 << 10;
     let bytes = match params.number(Param::ResultCacheMaxSize) {

@@ -1,19 +1,19 @@
 //! Recovery at a start of a database that was not closed cleanly: its files are rolled forward.
 //!
-//! It happens before there is shared memory or another process. When it is done every block is in its file, as the
-//! operating system has it. After a crash nobody waits for the device to have them, too: the control file keeps its
-//! checkpoint, and the first checkpoint of the new instance is asked for at once. A crash before that is recovered from
-//! the same position, through the redo of both lives. Where that cannot be, the blocks are waited for and the
-//! checkpoint is noted:
+//! Recovery runs before there is shared memory or another process. At its end every block has been written to its file,
+//! at least into the operating system's cache. After a crash recovery does not wait for the device: the control file
+//! keeps its checkpoint, and a first checkpoint is requested from the new instance. A crash before this checkpoint is
+//! recovered from the same position, through the redo of both instances. In the following cases recovery does wait for
+//! the device, and notes a checkpoint:
 //!
 //! | | because |
 //! |---|---|
 //! | no log is free of redo behind the checkpoint | the instance needs one to begin |
-//! | a file is of an earlier checkpoint, or was being copied | its header is to go with the others again |
-//! | a file was being taken offline | how far its redo goes is to be noted |
+//! | a file is of an earlier checkpoint, or was being copied | its header must agree with the other files again |
+//! | a file was being taken offline | the end of its redo must be noted |
 //!
-//! Rolling back is the transaction system's, later: transactions
-//! that were open are found in the undo headers like those of any other dead process.
+//! The transaction system rolls open transactions back later. It finds them in the undo headers, like transactions of
+//! any dead process.
 
 use datafile::{CheckpointEntry, ControlFile, DataFiles, LogGroupEntry, OfflineEntry};
 use os::file::{File, OpenMode};
@@ -33,23 +33,23 @@ pub enum Told<'a> {
     Progress(&'a str),
 }
 
-/// How long recovery may take before it says how far it is, and how often it does so then.
+/// The time before recovery first reports its progress, and the time between two reports.
 const QUIET: Duration = Duration::from_secs(2);
 /// The least and the most memory recovery uses for blocks, in bytes.
 const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 128 << 20..=2 << 30;
 const MEMORY_BYTES_USUAL: u64 = 256 << 20;
 
-/// Lists the files of a database that is being made, from before the first of them is made until its control file says
-/// that it is complete.
+/// The list of the files of a database that is being made. It exists from before the first of these files until the
+/// control file shows that the database is complete.
 const MAKING: &str = "making";
 
-/// Files that only a directory with a database has, or one in which one is being made.
+/// Files that exist only in the directory of a database, complete or being made.
 pub const DATABASE_NAMES: [&str; 3] = [datafile::CONTROL_FILE, datafile::CONTROL_COPY, MAKING];
 
 /// Notes that a database with these files is about to be made in `dir`.
 ///
 /// # Errors
-/// ORA-00200 when that cannot be written.
+/// ORA-00200 when the list cannot be written.
 pub fn begin_making(dir: &Path, names: &[String]) -> Result<()> {
     let text = names.iter().fold(String::new(), |text, name| text + name + "\n");
     let file = File::open(&dir.join(MAKING), OpenMode::Truncate).map_err(|e| not_made(&e))?;
@@ -58,23 +58,23 @@ pub fn begin_making(dir: &Path, names: &[String]) -> Result<()> {
     os::file::sync_directory(dir).map_err(|e| not_made(&e))
 }
 
-/// Notes that the database is made; its control file has its first SCN already.
+/// Notes that the database is complete, after its control file has got the first SCN.
 pub fn end_making(dir: &Path) {
-    // Left behind it says nothing.
+    // A list that is left behind has no effect.
     let _ = os::file::remove(&dir.join(MAKING));
 }
 
-/// Whether the last instance closed the database in `dir` in order; `None` when that is unknown.
+/// Whether the last instance closed the database in `dir` cleanly; `None` when that is unknown.
 pub fn was_closed(dir: &Path) -> Option<bool> {
     ControlFile::read(dir).ok().map(|control| control.clean)
 }
 
-/// Refuses to make a database where the files of one lie, which has lost its control file.
+/// Refuses to make a database in a directory with files of a database that has lost its control file.
 ///
 /// # Errors
-/// ORA-00205, which says what to do.
+/// ORA-00205, with the remedy in its text.
 pub fn refuse_without_control(dir: &Path, names: &[String]) -> Result<()> {
-    // A double-write area has nothing that its database needs once that is closed.
+    // A double-write area has nothing that a closed database needs.
     let is_ones =
         |name: &str| name != datafile::DOUBLE_WRITE_FILE && (name.ends_with(".dbf") || names.iter().any(|n| n == name));
     let entries = std::fs::read_dir(dir).map(|all| all.flatten().collect::<Vec<_>>()).unwrap_or_default();
@@ -95,8 +95,8 @@ fn not_made(e: &os::OsError) -> Ora {
     Ora::new(200).because(why)
 }
 
-/// Removes the files of a database whose making was cut off, so that it can be made again. A database has its first SCN
-/// in the control file when its dictionary is there and on disk; what has none was never opened.
+/// Removes the files of a database whose creation was interrupted, so that it can be created again. The control file
+/// gets the first SCN when the dictionary is on disk; a database without that SCN was never opened.
 ///
 /// # Errors
 /// ORA-00200 when a file cannot be removed.
@@ -104,14 +104,14 @@ pub fn remove_unfinished(dir: &Path) -> Result<()> {
     let (making, control) = (dir.join(MAKING), dir.join(datafile::CONTROL_FILE));
     let Ok(names) = std::fs::read_to_string(&making) else { return Ok(()) };
     if os::file::exists(&control) {
-        // A control file that cannot be read is told of where the database is opened.
+        // An unreadable control file is reported when the database is opened.
         let is_complete = ControlFile::read(dir).map_or(true, |c| !c.clean || c.scn != Scn(1));
         if is_complete {
             end_making(dir);
             return Ok(());
         }
     }
-    // The control file goes last but one, behind its copy, and the list last: cut off, this is done again.
+    // The control file is removed after its copy, and the list last, so an interrupted removal is repeated.
     let copy = dir.join(datafile::CONTROL_COPY);
     let paths = names.lines().map(|n| dir.join(n)).chain([copy, control, making]);
     for path in paths.filter(|p| os::file::exists(p)) {
@@ -125,22 +125,23 @@ pub fn remove_unfinished(dir: &Path) -> Result<()> {
 pub struct Standing {
     pub end: Rba,
     pub scn: Scn,
-    /// Redo behind the control file's checkpoint is in the files, and perhaps not on the device: a checkpoint is to be
-    /// made soon.
+    /// Changes behind the control file's checkpoint are in the files, but perhaps not on the device: a checkpoint must
+    /// be made soon.
     pub wants_checkpoint: bool,
 }
 
 impl Standing {
-    /// Of a database that was closed cleanly, or whose recovery has been noted: its redo ends at its checkpoint.
+    /// The standing of a database that was closed cleanly, or whose recovery has been noted: its redo ends at its
+    /// checkpoint.
     pub fn of(control: &ControlFile) -> Standing {
         Standing { end: Rba(control.checkpoint.rba), scn: control.scn, wants_checkpoint: false }
     }
 }
 
-/// Rolls the files forward, if there is anything to roll forward. Says where the redo ends.
+/// Rolls the files forward, if that is necessary. Returns the end of the redo.
 ///
 /// # Errors
-/// ORA-01113 when redo that is needed is not there; those of [`recovery::standing`] and [`recovery::recover`].
+/// ORA-01113 when redo that is needed is not there; errors of [`recovery::standing`] and [`recovery::recover`].
 pub fn recover(
     files: &DataFiles,
     mut control: ControlFile,
@@ -206,11 +207,10 @@ fn has_free_log(control: &ControlFile) -> bool {
     control.logs.iter().any(|l| l.sequence == 0 || end(l).is_some_and(|end| end <= control.checkpoint.rba))
 }
 
-/// The two copies of the control file are in the database directory. `control_files` tells where, and nothing else may
-/// be asked for.
+/// Sets `control_files` to the two copies of the control file in the database directory. Other places are refused.
 ///
 /// # Errors
-/// ORA-00205 over ORA-00202 when it names other files.
+/// ORA-00205, caused by ORA-00202, when `control_files` names other files.
 pub fn name_control_files(dir: &Path, init: &mut InitParams) -> Result<()> {
     let own = [datafile::CONTROL_FILE, datafile::CONTROL_COPY].map(|name| dir.join(name));
     if init.is_default(Param::ControlFiles) {
@@ -229,7 +229,7 @@ pub fn name_control_files(dir: &Path, init: &mut InitParams) -> Result<()> {
     }
 }
 
-/// The line of the alert log with the remedy for damaged redo.
+/// Writes the remedy for damaged redo into the alert log; returns the error.
 fn with_way_on(e: Ora, dir: &Path, tell: &mut dyn FnMut(Told<'_>)) -> Ora {
     if e.is(353) || e.is(367) {
         tell(Told::Alert(&format!(
@@ -241,13 +241,13 @@ fn with_way_on(e: Ora, dir: &Path, tell: &mut dyn FnMut(Told<'_>)) -> Ora {
     e
 }
 
-/// As large as the buffer cache is going to be, within limits, because what does not fit is written and read again and
-/// again: this memory is free again before that is used.
+/// The memory of recovery for blocks: the size of the future buffer cache, within limits, because blocks that do not
+/// fit are written and read repeatedly. It is freed before the buffer cache is used.
 fn memory_bytes(init: &InitParams) -> u64 {
     cache_bytes(init).clamp(*MEMORY_BYTES.start(), *MEMORY_BYTES.end())
 }
 
-/// About as large as the buffer cache is going to be.
+/// The approximate size of the future buffer cache.
 pub fn cache_bytes(init: &InitParams) -> u64 {
     match init.number(Param::DbCacheSize) as u64 {
         0 => MEMORY_BYTES_USUAL.max(init.number(Param::SgaTarget) as u64 * 6 / 10),

@@ -34,12 +34,12 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the files in `dir`, or makes them. Those of a database that was not closed cleanly are rolled forward
-    /// first; `tell` is told how.
+    /// Opens the files in `dir`, or makes them. Files of a database that was not closed cleanly are rolled forward
+    /// first; `tell` gets the progress.
     ///
     /// # Errors
     /// ORA-00058 when the block size asked for is not the database's; ORA-01113 when it was not closed cleanly and has
-    /// no redo; those of `datafile` and `recovery`.
+    /// no redo; errors of `datafile` and `recovery`.
     pub fn open_or_create(
         dir: &Path,
         init: &mut InitParams,
@@ -98,11 +98,11 @@ impl Database {
         Ok(Database { files: Arc::new(files), standing, is_new: false, undo_tablespace })
     }
 
-    /// Opens the files in `dir` for looking only.
+    /// Opens the files in `dir` read-only.
     ///
     /// # Errors
-    /// ORA-00205; ORA-01113 when the database was not closed cleanly: what is on disk then says little before it is
-    /// recovered.
+    /// ORA-00205; ORA-01113 when the database was not closed cleanly, because its files are inconsistent before
+    /// recovery.
     pub fn look_at(dir: &Path, init: &mut InitParams) -> Result<Database> {
         startup::name_control_files(dir, init)?;
         let (files, control) = DataFiles::open_read_only(dir)?;
@@ -117,27 +117,27 @@ impl Database {
     }
 }
 
-/// Bytes of a log file of a throw-away database unless anything says otherwise, and the least of one that lasts.
+/// The default size of a log file of a throw-away database, and the smallest default for a lasting one.
 const LOG_FILE_BYTES: u64 = 64 << 20;
 
-/// The most bytes of a log file unless anything says otherwise.
+/// The largest default size of a log file.
 const LOG_FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// A log file takes one part in so many of what the file system has free.
+/// By default a log file takes one part in `LOG_FILE_PART` of the free space of the file system.
 const LOG_FILE_PART: u64 = 100;
 
-/// Every file that a new database is going to have.
+/// The names of all files of a new database.
 fn making_names(spec: &CreateDatabase, init: &InitParams) -> Vec<String> {
     let logs = (1..=init.number(Param::LogFiles)).map(|n| format!("redo{n:02}.log"));
     let area = std::iter::once(datafile::DOUBLE_WRITE_FILE.to_owned());
     spec.tablespaces.iter().map(|t| t.file_name.clone()).chain(logs).chain(area).collect()
 }
 
-/// The largest double-write area unless anything says otherwise.
+/// The largest default size of a double-write area.
 const AREA_BYTES: u64 = 64 << 20;
 
 /// Opens the double-write area of a database that outlives its instance. True when a database that was not closed
-/// cleanly had one, and it is not there.
+/// cleanly had an area that is missing now.
 fn open_area(files: &DataFiles, control: &mut ControlFile, init: &InitParams, ephemeral: bool) -> Result<bool> {
     if ephemeral {
         files.set_whole_blocks(false);
@@ -146,7 +146,7 @@ fn open_area(files: &DataFiles, control: &mut ControlFile, init: &InitParams, ep
     let had_one = !control.clean && control.double_write != 0;
     let mut life = 0;
     let mut is_lost = false;
-    // Copies that a crash has left are needed whatever the parameter says now.
+    // Copies that a crash has left are needed even if the parameter is FALSE now.
     if init.flag(Param::DoubleWrite) || had_one {
         let bytes = match init.number(Param::DoubleWriteSize) as u64 {
             0 => (startup::cache_bytes(init) / 4).min(AREA_BYTES),
@@ -165,8 +165,9 @@ fn open_area(files: &DataFiles, control: &mut ControlFile, init: &InitParams, ep
     Ok(is_lost)
 }
 
-/// The logs of a throw-away database take no room before they are written. Those of one that lasts are made for minutes
-/// of redo, for each switch is a checkpoint, as far as a small part of the free space allows.
+/// Creates the online logs. Logs of a throw-away database take no room before they are written. Logs of a lasting
+/// database have room for minutes of redo, because each switch is a checkpoint, but take only a small part of the free
+/// space.
 fn create_logs(files: &DataFiles, init: &InitParams, ephemeral: bool) -> Result<()> {
     let bytes = match init.number(Param::LogFileSize) as u64 {
         0 if ephemeral => LOG_FILE_BYTES,
@@ -182,7 +183,7 @@ fn create_logs(files: &DataFiles, init: &InitParams, ephemeral: bool) -> Result<
     control.write_as(files.directory(), files.disk_sync())
 }
 
-/// Files grow no larger than the parameters say. SYSTEM has room for the dictionary whatever they say.
+/// Limits the sizes of data files as the parameters say. SYSTEM is not limited, so that the dictionary has room.
 fn limit_files(spec: &mut CreateDatabase, init: &InitParams) {
     for t in &mut spec.tablespaces {
         let most = match t.number {
@@ -255,7 +256,7 @@ impl StorageLayout {
         config.working_sets = sizes.working_sets;
         config.design = match designs.cbc {
             CbcDesign::Exclusive => ChainDesign::Exclusive,
-            // Latches of before 9.2 cannot be shared.
+            // Before 9.2 latches could not be shared.
             CbcDesign::Shared | CbcDesign::FastPath if generation < Generation::V9_2 => ChainDesign::Exclusive,
             CbcDesign::Shared => ChainDesign::Shared,
             CbcDesign::FastPath => ChainDesign::FastPath,
@@ -314,7 +315,7 @@ fn row_cache_config(sizes: &Sizes, designs: &Designs, generation: Generation) ->
 }
 
 impl Storage {
-    /// Makes the stack. Run once, by the supervisor, before it forks.
+    /// Makes the stack. Run once, by the supervisor, before it forks (invariant 1).
     ///
     /// # Errors
     /// ORA-00205.
@@ -327,7 +328,7 @@ impl Storage {
         let sink: Box<dyn RedoSink> = if files.is_read_only() { Box::new(NoRedo) } else { Box::new(redo) };
         let cache = BufferCache::create(sga, &layout.cache, &layout.cache_config, files, apply, sink);
         let cache: &'static Arc<BufferCache> = Box::leak(Box::new(Arc::new(cache)));
-        // The cache decides what becomes of a dead process's record before the log is looked at.
+        // The cache's hook runs before the log's: it decides the fate of a dead process's redo record.
         BufferCache::register_with(cache, processes);
         RedoLog::register_with(redo, processes);
         DataFiles::register_with(&database.files, processes, enqueues);
@@ -353,18 +354,18 @@ impl Storage {
     /// Makes a checkpoint: writes every change made so far to the data files, and notes that in the control file.
     ///
     /// # Errors
-    /// A write that failed.
+    /// A failed write.
     pub fn checkpoint(&self, p: &Process) -> Result<()> {
         let done = self.cache.checkpoint(p)?;
         self.redo.note_checkpoint(p, done.rba)
     }
 
-    /// Opens the transaction tables, of whose undo `retention_s` seconds are kept, having made the undo segments of a
-    /// new database, and rolls back what an unclean stop left.
+    /// Opens the transaction tables, after making the undo segments of a new database, and rolls back the transactions
+    /// that an unclean stop has left. Undo is kept for `retention_s` seconds.
     ///
     /// # Errors
-    /// ORA-30012 when there are no undo segments, or none in the tablespace that the parameters name; those of reading
-    /// and writing blocks.
+    /// ORA-30012 when there are no undo segments, or none in the tablespace that the parameters name; errors from
+    /// reading and writing blocks.
     pub fn open(&self, p: &Process, database: &Database, retention_s: u64) -> Result<()> {
         let standing = &database.standing;
         self.txns.advance_scn(standing.scn);
@@ -385,12 +386,11 @@ impl Storage {
         if database.files.is_read_only() {
             return self.dictionary.open(p);
         }
-        // A transaction that cannot be rolled back, for want of a block, keeps its locks; PMON tries it again and
-        // again.
+        // A transaction that cannot be rolled back, because a block is missing, keeps its locks; PMON tries it again.
         let _ = self.txns.recover(p);
         if database.is_new {
             self.dictionary.create_database(p, &new_dictionary(database)?)?;
-            // From here on it is a database: whatever is cut off before is begun again.
+            // From here on the database exists: a creation that was interrupted before this point is begun again.
             self.checkpoint(p)?;
             self.mark_open(self.txns.current_scn())?;
             startup::end_making(database.files.directory());
@@ -413,13 +413,13 @@ impl Storage {
     /// Writes every dirty block and notes that the database is closed.
     ///
     /// # Errors
-    /// A write that failed.
+    /// A failed write.
     pub fn shut_down(&self, p: &Process) -> Result<()> {
         self.txns.end_idle_branches(p, true);
         // A transaction that cannot be rolled back stays in its undo header, where the next start finds it.
         let _ = self.txns.recover(p);
         self.redo.force(p, self.redo.head())?;
-        // Headers that were kept back go with the last checkpoint.
+        // File headers that a backup has kept back are updated by the last checkpoint.
         self.cache.files().change_control(p, self.enqueues, &mut |c| {
             c.backups.clear();
             Ok(())
@@ -429,7 +429,7 @@ impl Storage {
     }
 }
 
-/// Notes at start-up which SCN is now, and that undo is kept for so long from then on.
+/// Notes the present SCN and time at a start, and the retention of undo from then on.
 fn note_start(txns: &Transactions, retention_s: u64) {
     txns.times().retain(os::clock::wall_ns() / 1000, retention_s);
     txns.times().note(Moment { time_us: os::clock::wall_ns() / 1000, scn: txns.current_scn() });

@@ -1,7 +1,6 @@
-//! Texts of statements of the instance's own, which run with the names and privileges of SYS.
+//! Texts of the instance's own statements, which run with the names and privileges of SYS.
 //!
-//! No text of a user is ever part of one: [`Text`] is made of the program's own literals, and everything else goes
-//! through binds.
+//! A [`Text`] is made of literals of the program. Texts of users are never part of it, and all values are binds.
 
 use std::borrow::Cow;
 
@@ -16,12 +15,12 @@ impl From<&'static str> for Text {
 }
 
 impl Text {
-    /// Literals, one behind the other.
+    /// Joins literals.
     pub fn joined(parts: &[&'static str]) -> Text {
         Text(Cow::Owned(parts.concat()))
     }
 
-    /// The statement.
+    /// The text of the statement.
     pub fn as_str(&self) -> &str {
         &self.0
     }

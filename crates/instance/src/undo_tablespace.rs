@@ -1,14 +1,14 @@
 //! The undo tablespace of new transactions after a start.
 //!
-//! A start takes the one that the parameters name; without a name UNDO, or the first that there is. The dictionary has
-//! the last word: a session that died behind the commit of DROP TABLESPACE leaves one in the control file that is no
-//! more.
+//! A start takes the undo tablespace that the parameters name; without a name it takes UNDO, or else the first one. The
+//! dictionary decides whether a tablespace exists: a session that died after the commit of DROP TABLESPACE leaves the
+//! dropped tablespace in the control file.
 
 use datafile::{Contents, ControlFile, CreateDatabase, tablespace};
 use params::{InitParams, Param};
 use types::{Ora, Result};
 
-/// A name that was given; `None` when it was left to the database.
+/// The name from the parameters; `None` for the default.
 fn given(init: &InitParams) -> Option<String> {
     let name = init.get(Param::UndoTablespace).to_uppercase();
     (!init.is_default(Param::UndoTablespace) && !name.is_empty()).then_some(name)
@@ -19,10 +19,10 @@ pub fn missing(name: &str) -> Ora {
     Ora::with(30012, &[&name])
 }
 
-/// Gives the undo tablespace of a new database the name that the parameters have for it.
+/// Gives the undo tablespace of a new database its name from the parameters.
 ///
 /// # Errors
-/// ORA-30012 for a name that a tablespace cannot have.
+/// ORA-30012 for an invalid name and for the name of another tablespace.
 pub fn name(spec: &mut CreateDatabase, init: &mut InitParams) -> Result<()> {
     let Some(name) = given(init) else { return Ok(()) };
     let is_letter = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '$' | '#');
@@ -39,7 +39,7 @@ pub fn name(spec: &mut CreateDatabase, init: &mut InitParams) -> Result<()> {
 /// The number of the undo tablespace that the parameters name.
 ///
 /// # Errors
-/// ORA-30012 when it does not exist, or is not one of undo.
+/// ORA-30012 when it does not exist or is no undo tablespace.
 pub fn named(control: &ControlFile, init: &mut InitParams) -> Result<Option<u32>> {
     let Some(name) = given(init) else { return Ok(None) };
     let number = number_of(control, &name)?;
@@ -47,10 +47,10 @@ pub fn named(control: &ControlFile, init: &mut InitParams) -> Result<Option<u32>
     Ok(Some(number))
 }
 
-/// The number of the undo tablespace of that name.
+/// The number of the undo tablespace with this name.
 ///
 /// # Errors
-/// ORA-30012 when it does not exist, or is not one of undo.
+/// ORA-30012 when it does not exist or is no undo tablespace.
 pub fn number_of(control: &ControlFile, name: &str) -> Result<u32> {
     let found = control.tablespace_named(name).filter(|t| t.contents == Contents::Undo);
     found.map(|t| t.number).ok_or_else(|| missing(name))

@@ -1,9 +1,8 @@
-//! Whatever redo says, applying it to whatever block the files let in ends with an image or an error, never with a
-//! panic.
+//! Applying any redo to any block that passes the check of a read ends with an image or an error, never with a panic.
 //!
-//! Vectors are random, or built so that their lengths and slots fit a block; blocks are of every kind, with a few wrong
-//! bytes in half of the cases, which the check of a block that is read must refuse where they would do harm.
-//! `LATCHWORK_FUZZ=n` runs n times as many cases.
+//! Vectors are random, or have lengths and slots that fit a block. Blocks are of every kind. Half of them have a few
+//! wrong bytes; the check of a read must refuse the blocks in which these would do harm. `LATCHWORK_FUZZ=n` runs n
+//! times as many cases.
 
 use block::{BlockKind, DataMut, Image, Itl, segment};
 use instance::apply_table;
@@ -67,7 +66,7 @@ fn block_of(r: &mut Random) -> Image {
     }
     if r.below(2) == 0 {
         for _ in 0..r.below(4) {
-            // Mostly where counts and offsets stand.
+            // Mostly in the part with counts and offsets.
             let within = if r.below(3) == 0 { SIZE as u64 } else { 200 };
             let at = r.below(within) as usize;
             image.bytes_mut()[at] = r.next() as u8;
@@ -77,7 +76,7 @@ fn block_of(r: &mut Random) -> Image {
     image
 }
 
-/// Bytes of an operation: noise, or small numbers in front of it as slots and lengths are.
+/// Bytes of an operation: noise, or small numbers, as slots and lengths are, and noise behind them.
 fn data_of(r: &mut Random) -> Vec<u8> {
     let len = [0, 1, 2, 4, 8, 12, 16, 24, 40, 200, 2048][r.below(11) as usize] + r.below(3);
     let mut data = r.bytes(len);
@@ -97,7 +96,7 @@ fn any_vector_on_any_block_is_borne() {
     let layers =
         [Layer::Block, Layer::Space, Layer::Undo, Layer::Transaction, Layer::Heap, Layer::Cluster, Layer::Index];
     let (mut applied, mut unfit, mut refused, mut broken) = (0, 0, 0, 0);
-    // What cannot be is caught; thousands of messages about it help nobody.
+    // Panics are caught; thousands of their messages would be of no use.
     std::panic::set_hook(Box::new(|_| ()));
     for seed in 0..CASES * times {
         let mut r = Random(seed);
@@ -114,7 +113,7 @@ fn any_vector_on_any_block_is_borne() {
             Ok(()) => applied += 1,
             Err(_) => unfit += 1,
         }
-        // What was made of it is let in again, or is not.
+        // A later read accepts the changed block or refuses it.
         block::seal(image.bytes_mut());
         broken += u64::from(block::check(image.bytes(), AT).is_err());
         assert!(!block::dump(&image.view()).is_empty());
@@ -124,7 +123,7 @@ fn any_vector_on_any_block_is_borne() {
     assert!(applied > 0 && unfit > 0 && refused > 0 && broken > 0, "every outcome is seen");
 }
 
-/// Applied without the net that recovery has: none of these panics.
+/// Applies a vector without recovery's protection against panics; the vector must be refused.
 fn refused(image: &mut Image, layer: Layer, op: u8, data: &[u8]) {
     let vector = ChangeVector { rdba: AT, layer, op, data };
     let e = apply_table().apply(image.bytes_mut(), &vector).expect_err("a vector that does not fit");

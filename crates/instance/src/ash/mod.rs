@@ -8,15 +8,15 @@ pub use ring::{Ash, AshFigures, AshLayout, Sample, Text, bit};
 
 use params::{InitParams, Param, SystemParams};
 
-/// One sample in so many is kept on disk.
+/// One in this number of samples is kept on disk.
 pub const KEPT_ONE_IN: u64 = 10;
 
-/// Bytes of the ring by processor, and at least, where nothing else is said.
+/// The default size of the ring in bytes: for each processor, at least and at most.
 const BYTES_BY_PROCESSOR: u64 = 2 << 20;
 const BYTES_LEAST: u64 = 4 << 20;
 const BYTES_MOST: u64 = 64 << 20;
 
-/// The part of an `sga_target` that it takes at most, and what it takes of the smallest.
+/// With an `sga_target` the ring takes at most one part in `TARGET_PART`, but always `BYTES_OF_LITTLE`.
 const TARGET_PART: u64 = 50;
 const BYTES_OF_LITTLE: u64 = 1 << 20;
 
@@ -39,7 +39,7 @@ pub fn command_name(command: u64) -> &'static str {
     u16::try_from(command).map_or("UNKNOWN", |number| net::StatementKind(number).name())
 }
 
-/// Whether sessions are sampled: it is one of the things that `statistics_level` turns off.
+/// Whether sessions are sampled; `statistics_level` = BASIC turns sampling off, too.
 pub fn is_on(params: &SystemParams) -> bool {
     params.flag(Param::AshEnable) && !params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC")
 }

@@ -1,12 +1,13 @@
 //! The ring of samples.
 //!
-//! A sample of a session is a row of words. The sampler writes rows behind the last one that is shown, each under an
-//! odd version, and shows all of one moment at once by one store. So a reader sees a moment whole or not at all, a
-//! sampler that is killed in the middle leaves only rows that nobody has been shown, and its successor writes them
-//! again. A row that is overwritten while it is read fails its version and is left out, as one that is no longer there.
+//! A sample of a session is a row of words. The sampler writes rows behind the last shown row, each under an odd
+//! version, and one store shows all rows of a moment (invariant 2). A reader therefore sees a moment whole or not at
+//! all. A sampler that is killed meanwhile leaves only rows that are not shown; its successor writes them again. A row
+//! that is overwritten while it is read fails its version check and is left out, like a row that is no longer in the
+//! ring.
 //!
-//! Two words of a row that is shown are still changed, each by one store: how long its wait took, and the object that
-//! it was about.
+//! Two words of a shown row may still change, each by one store: the time of the row's wait, and the object of the
+//! wait.
 
 use sga::{Sga, SgaBuilder, SgaSlice, sga_struct};
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
@@ -26,12 +27,12 @@ const TEXT_WORDS: usize = 8;
 
 /// Bits of [`Sample::flags`].
 pub mod bit {
-    /// It waited; otherwise it was on a processor, or ready for one.
+    /// The session waited; otherwise it was on a processor, or ready for one.
     pub const WAITING: u64 = 1;
     pub const BACKGROUND: u64 = 1 << 1;
-    /// Of the samples that are kept on disk.
+    /// The sample is one of those kept on disk.
     pub const KEPT: u64 = 1 << 2;
-    /// There was a wait before, or there is one: EVENT, SEQ# and P1 to P3 mean something.
+    /// The session waits or has waited before: EVENT, SEQ# and P1 to P3 are set.
     pub const HAS_WAIT: u64 = 1 << 3;
     /// A statement was being executed.
     pub const SQL: u64 = 1 << 4;
@@ -40,12 +41,12 @@ pub mod bit {
     pub const PARSE: u64 = 1 << 6;
     pub const HARD_PARSE: u64 = 1 << 7;
     pub const CONNECTION: u64 = 1 << 8;
-    /// The figures since the sample before are there.
+    /// The differences from the session's previous sample are set.
     pub const DELTAS: u64 = 1 << 9;
-    /// File and block are known; with OBJECT_ROW the row, too.
+    /// File and block are known; with [`ROW`] the row, too.
     pub const BLOCK: u64 = 1 << 10;
     pub const ROW: u64 = 1 << 11;
-    /// PLAN_HASH means something.
+    /// PLAN_HASH is set.
     pub const PLAN: u64 = 1 << 12;
 }
 
@@ -83,7 +84,7 @@ sample! {
     sample_id,
     /// Wall-clock nanoseconds since 1970.
     wall_ns,
-    /// Microseconds between samples when this one was taken.
+    /// Microseconds that the sample stands for.
     interval_us,
     /// [`bit`].
     flags,
@@ -97,12 +98,12 @@ sample! {
     /// COMMAND of the statement, and of the client's call; 0 for none.
     opcode,
     top_opcode,
-    /// As `sql`, of the client's call.
+    /// As `sql`, for the client's call.
     top_sql,
     execution,
     execution_wall_ns,
-    /// The subprogram of PL/SQL that was entered first, and the one that ran, where it was not SQL that did: the
-    /// object's number in the high half, its own in the low one; 0 for none.
+    /// The subprogram of PL/SQL that was entered first, and the subprogram that ran, unless SQL ran: the object's
+    /// number in the high half, the subprogram's in the low half; 0 for none.
     entry,
     subprogram,
     /// The event's number in its list.
@@ -111,22 +112,22 @@ sample! {
     p1,
     p2,
     p3,
-    /// Of the wait that ended last, when it was on a processor.
+    /// The time of the last wait, for a session on a processor.
     wait_us,
-    /// Of the wait it was in, once that is known, and one more: 0 is not known.
+    /// The time of the wait it was in, plus one; 0 while the time is unknown.
     waited_us,
-    /// The sid that it waited for, 0 for none; and its serial number.
+    /// The sid of its blocker, 0 for none, and the blocker's serial number.
     blocker,
     blocker_serial,
-    /// CURRENT_OBJ#; 0 is not known.
+    /// CURRENT_OBJ#; 0 while it is unknown.
     object,
     /// CURRENT_FILE# and CURRENT_BLOCK# as an rdba.
     block,
     row,
-    /// XID as [`types::Xid::to_bits`], and one more: 0 for none.
+    /// XID as [`types::Xid::to_bits`], plus one; 0 for none.
     transaction,
-    /// Since its sample before: wall-clock time, DB time and processor time in microseconds, reads and writes and their
-    /// bytes.
+    /// Differences from the session's previous sample: wall-clock time, DB time and processor time in microseconds,
+    /// reads and writes and their bytes.
     delta_us,
     delta_db_us,
     delta_cpu_us,
@@ -137,7 +138,7 @@ sample! {
 }
 
 impl Sample {
-    /// A sample of that moment, not yet of a session.
+    /// A sample of a moment, without a session.
     pub fn at(sample_id: u64, wall_ns: u64, interval_us: u64, flags: u64) -> Sample {
         Sample { sample_id, wall_ns, interval_us, flags, ..Sample::default() }
     }
@@ -167,38 +168,38 @@ impl Sample {
         String::from_utf8_lossy(&bytes[..len]).into_owned()
     }
 
-    /// The `sql_id` that a number prints; `None` for that of nothing.
+    /// The `sql_id` with this number; `None` for 0.
     pub fn sql_id(number: u64) -> Option<String> {
         (number != 0).then(|| library_cache::sql_id_of(number))
     }
 }
 
 sga_struct! {
-    /// One for the instance. Written by MMNL, but for what is said of the flushes.
+    /// One for the instance. Written by MMNL, except for the figures of saves.
     struct Fixed {
-        /// Rows that are shown, since the instance was started.
+        /// Rows shown since the start of the instance.
         shown: AtomicU64,
-        /// The SAMPLE_ID given out last, and how many moments were sampled.
+        /// The last SAMPLE_ID, and the number of sampled moments.
         sample_id: AtomicU64,
         moments: AtomicU64,
         last_wall_ns: AtomicU64,
         elapsed_us: AtomicU64,
-        /// Rows up to this one need not be kept any more: they are on disk. Written by who saved them, under the
-        /// snapshots' lock.
+        /// Rows before this number are saved on disk. Written by the process that saved them, under the lock of the
+        /// snapshots.
         saved: AtomicU64,
         saves: AtomicU64,
-        /// Saves because the ring was getting full.
+        /// Saves made because the ring was getting full.
         urgent_saves: AtomicU64,
         saved_rows: AtomicU64,
         save_us: AtomicU64,
-        /// Rows that were to be kept and were overwritten first.
+        /// Rows to be saved that were overwritten before that.
         lost: AtomicU64,
         pad: AtomicU64,
     }
 
     /// One sample.
     struct Row {
-        /// Twice its number in the history and two, counted from 0; one less while it is written.
+        /// Twice the row's number in the history, counted from 0, plus two; one less while the row is written.
         version: AtomicU64,
         words: [AtomicU64; WORDS],
         texts: [[AtomicU64; TEXT_WORDS]; TEXTS],
@@ -213,19 +214,19 @@ pub struct AshLayout {
 }
 
 impl AshLayout {
-    /// Reserves a ring of about so many bytes.
+    /// Reserves a ring of about `bytes` bytes.
     pub fn reserve(builder: &mut SgaBuilder, bytes: u64) -> AshLayout {
         let rows = (bytes / size_of::<Row>() as u64).clamp(64, 1 << 24) as usize;
         AshLayout { fixed: builder.reserve("ASH: fixed", 1), rows: builder.reserve("ASH buffers", rows) }
     }
 }
 
-/// The contents of the ring and the work of its writer.
+/// The figures of the ring and of its writer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AshFigures {
     pub bytes: u64,
     pub fixed_bytes: u64,
-    /// Moments sampled and rows made of them, since the instance was started.
+    /// Moments sampled, and their rows, since the start of the instance.
     pub moments: u64,
     pub rows: u64,
     pub row_bytes: u64,
@@ -255,7 +256,7 @@ impl Ash {
     /// Formats the areas.
     pub fn create(sga: &'static Sga, layout: &AshLayout) -> Ash {
         let ash = Ash { fixed: &sga.slice(layout.fixed)[0], rows: sga.slice(layout.rows) };
-        // Numbers grow from one start of the database to the next, since no more than a hundred samples are taken in a
+        // Numbers grow from one start of the database to the next, because at most a hundred samples are taken in a
         // second.
         let since = (os::clock::wall_ns() / 10_000_000).saturating_sub(FIRST_SAMPLE_S * 100);
         ash.fixed.sample_id.store(since, Relaxed);
@@ -271,7 +272,7 @@ impl Ash {
         self.rows.len() as u64
     }
 
-    /// The rows that may be read: their numbers.
+    /// The numbers of the rows that may be read.
     pub fn shown(&self) -> std::ops::Range<u64> {
         // Pairs with the Release in `show`: a reader that sees the number sees the rows.
         let shown = self.fixed.shown.load(Acquire);
@@ -291,12 +292,12 @@ impl Ash {
         (row.version.load(Relaxed) == whole).then(|| Sample::of(words, texts))
     }
 
-    /// All samples there are, the newest first.
+    /// All samples in the ring, newest first.
     pub fn samples(&self) -> impl Iterator<Item = Sample> + '_ {
         self.shown().rev().map_while(|number| self.sample(number))
     }
 
-    /// The oldest sample there is.
+    /// The oldest sample in the ring.
     pub fn oldest(&self) -> Option<Sample> {
         self.shown().find_map(|number| self.sample(number))
     }
@@ -322,13 +323,14 @@ impl Ash {
         }
     }
 
-    /// Whether so much of the ring is not on disk yet that it should be saved soon: two thirds.
+    /// Whether more than two thirds of the ring are not on disk, so that they should be saved soon.
     pub fn is_filling(&self) -> bool {
         let unsaved = self.fixed.shown.load(Relaxed).saturating_sub(self.fixed.saved.load(Relaxed));
         unsaved * 3 > self.capacity() * 2
     }
 
-    /// Notes that the rows before `upto` are on disk, `rows` of them now. The caller holds the lock of the snapshots.
+    /// Notes that the rows before `upto` are on disk, `rows` of them by this save. The caller holds the lock of the
+    /// snapshots.
     pub fn note_saved(&self, upto: u64, rows: u64, us: u64, is_urgent: bool) {
         let f = self.fixed;
         f.saved.fetch_max(upto, Relaxed);
@@ -343,7 +345,7 @@ impl Ash {
         self.fixed.sample_id.load(Relaxed) + 1
     }
 
-    /// Writes a row of the moment that is being sampled, the `n`-th from 0; it is not shown yet.
+    /// Writes row `n`, from 0, of the moment that is being sampled, without showing it.
     pub fn put(&self, n: u64, sample: &Sample) {
         let number = self.fixed.shown.load(Relaxed) + n;
         let row = self.row(number);
@@ -352,7 +354,7 @@ impl Ash {
             add(&self.fixed.lost, u64::from(kept));
         }
         row.version.store(number * 2 + 1, Relaxed);
-        fence(Release); // pairs with the Acquire fence in `sample`: a new word comes with the odd version
+        fence(Release); // pairs with the Acquire fence in `sample`: a reader of a new word sees the odd version
         for (word, value) in row.words.iter().zip(sample.words()) {
             word.store(value, Relaxed);
         }
@@ -362,7 +364,7 @@ impl Ash {
         row.version.store(number * 2 + 2, Release); // pairs with the Acquire load in `sample`
     }
 
-    /// Shows the `rows` rows of a moment, the first of which it gives the number of.
+    /// Shows the `rows` rows of a moment; returns the number of the first.
     pub fn show(&self, sample_id: u64, wall_ns: u64, rows: u64, us: u64) -> u64 {
         let f = self.fixed;
         f.sample_id.store(sample_id, Relaxed);
@@ -374,7 +376,7 @@ impl Ash {
         first
     }
 
-    /// Notes how long the wait of a row took, unless the row has been overwritten.
+    /// Notes the time of a row's wait, unless the row has been overwritten.
     pub fn note_waited(&self, number: u64, us: u64) {
         self.amend(number, place_of("waited_us"), us + 1);
     }
@@ -445,12 +447,12 @@ mod tests {
         let ash = ring(64);
         moment(&ash, 60);
         let before: Vec<Sample> = ash.samples().collect();
-        // It dies after two rows of the next moment, in the middle of a third.
+        // The sampler dies after two rows of the next moment, in the middle of a third.
         ash.put(0, &Sample::default());
         ash.put(1, &Sample::default());
         ash.row(62).version.store(62 * 2 + 1, Relaxed);
         assert_eq!(ash.samples().collect::<Vec<_>>(), before);
-        // Rows that were overwritten are missed, and nothing else.
+        // Only the overwritten rows are missing.
         ash.put(10, &Sample::default());
         assert_eq!(ash.samples().count(), 60 - 7);
         moment(&ash, 3);

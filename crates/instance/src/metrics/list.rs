@@ -1,13 +1,13 @@
-//! The list of metrics: Oracle's numbers, names and units, for the metrics that the statistics here can give.
+//! The list of metrics: Oracle's numbers, names and units, for the metrics that can be computed from the statistics.
 //!
-//! A share of nothing is 100 where it says what was not missed, and 0 otherwise; a rate by transaction or call counts
-//! one at least.
+//! A hit ratio without accesses is 100; any other share of nothing is 0. A rate by transaction or call divides by at
+//! least one.
 
 use super::span::Span;
 use How::*;
 use wait::{Stat, TimeStat};
 
-/// A group of metrics: by how long its intervals are.
+/// A group of metrics with intervals of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// `System Metrics Long Duration`, a minute.
@@ -21,7 +21,7 @@ enum How {
     PerSecond(Stat),
     PerTransaction(Stat),
     PerCall(Stat),
-    /// No rate: the value at the end.
+    /// The value at the end, not a rate.
     AtEnd(Stat),
     By(fn(&Span<'_>) -> f64),
 }
@@ -31,7 +31,7 @@ pub struct Metric {
     pub id: u32,
     pub name: &'static str,
     pub unit: &'static str,
-    /// Whether the short group has it, too.
+    /// Whether the metric is in the short group, too.
     pub is_short: bool,
     how: How,
 }
@@ -101,7 +101,7 @@ const fn both(id: u32, name: &'static str, unit: &'static str, how: How) -> Metr
     Metric { id, name, unit, is_short: true, how }
 }
 
-/// All of them, by number.
+/// All metrics, by number.
 #[rustfmt::skip]
 pub const METRICS: &[Metric] = &[
     both(2000, "Buffer Cache Hit Ratio", "% (LogRead - PhyRead)/LogRead", By(buffer_hit)),
@@ -258,7 +258,7 @@ mod tests {
         // Nothing was parsed, got or sorted: nothing was missed.
         assert_eq!(value("Soft Parse Ratio", &from, &to), 100.0);
         assert_eq!(value("Buffer Cache Hit Ratio", &from, &to), 100.0);
-        // A statistic that went back, as sessions are summed one after the other.
+        // A statistic that decreases, because sessions are summed one after the other.
         assert_eq!(value("Redo Generated Per Sec", &to, &from), 0.0);
         to.times[TimeStat::DbTime as usize] = 30_000_000;
         to.times[TimeStat::DbCpu as usize] = 12_000_000;

@@ -1,10 +1,10 @@
-//! Metrics: the counts of the last minute, and of the last fifteen seconds, as rates and shares, in rings in the
-//! SGA: an hour of the long intervals, three minutes of the short ones, and the waits of the last long one.
+//! Metrics: the counts of the last minute, and of the last fifteen seconds, as rates and shares. Rings in the SGA hold
+//! an hour of long intervals, three minutes of short ones, and the waits of the last long interval.
 //!
 //! | part | what it does |
 //! |---|---|
-//! | [`span`] | what was added between two moments |
-//! | [`list`] | numbers, names and units as Oracle has them, and how each is computed of a span |
+//! | [`span`] | the differences between two moments |
+//! | [`list`] | Oracle's numbers, names and units, and the computation of each metric from a span |
 //! | [`ring`] | keeps entries: one writer, MMNL; any number of readers, which never wait |
 
 mod list;
@@ -18,12 +18,12 @@ use ring::{Ring, RingLayout};
 use sga::{Sga, SgaBuilder};
 use wait::Event;
 
-/// Entries that are kept: an hour and three minutes, and the one that is being written.
+/// Entries of the rings: an hour and three minutes, and one that is being written.
 const LONG_ENTRIES: usize = 61;
 const SHORT_ENTRIES: usize = 13;
-/// Words of an entry before its values: when it began and ended, in wall-clock nanoseconds.
+/// The words before the values of an entry: its begin and its end, in wall-clock nanoseconds.
 const HEAD: usize = 2;
-/// Words of an event: waits, microseconds, those of users' sessions, sessions that wait at the end.
+/// Words of an event: waits, microseconds, the same of users' sessions only, and sessions that wait at the end.
 const EVENT_WORDS: usize = 5;
 
 /// Reserved areas.
@@ -58,7 +58,7 @@ pub struct Interval {
 pub struct EventMetric {
     pub waits: u64,
     pub us: u64,
-    /// Of users' sessions.
+    /// Waits and microseconds of users' sessions.
     pub waits_fg: u64,
     pub us_fg: u64,
     /// Sessions that waited for it at the end.
@@ -95,7 +95,7 @@ impl Metrics {
         ring.entries().map(|words| of_words(&words)).collect()
     }
 
-    /// The last long interval: when it began and ended, and every event in order of number.
+    /// The last long interval: its begin, its end, and every event in order of number.
     pub fn events(&self) -> Option<(u64, u64, Vec<EventMetric>)> {
         let words = self.events.entries().next()?;
         let event = |w: &[u64]| EventMetric { waits: w[0], us: w[1], waits_fg: w[2], us_fg: w[3], waiting: w[4] };

@@ -1,8 +1,8 @@
 //! A ring of entries of words: one writer, any number of readers.
 //!
-//! The writer fills the entry behind the newest and then counts it. A reader takes an entry only when the count says
-//! behind the copy that it cannot have been overwritten, nor begun to be. A writer that is killed leaves at most an
-//! entry that is not counted.
+//! The writer fills the entry behind the newest one and then counts it (invariant 3). A reader copies an entry and then
+//! reads the count. It keeps the copy only if the count shows that the writer had not begun to overwrite the entry. A
+//! writer that is killed leaves at most an entry that is not counted.
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -15,7 +15,7 @@ pub struct RingLayout {
 }
 
 impl RingLayout {
-    /// `entry` words in each of `entries`, the last of which is the one that is being written.
+    /// Reserves `entries` entries of `entry` words; one of them is always the entry being written.
     pub fn reserve(sga: &mut SgaBuilder, area: &'static str, entry: usize, entries: usize) -> RingLayout {
         RingLayout { words: sga.reserve(area, 1 + entry * entries), entry, entries }
     }
@@ -39,10 +39,10 @@ impl Ring {
         &self.words[at..at + self.entry]
     }
 
-    /// Adds an entry. By one process at a time.
+    /// Adds an entry. Only one process at a time may call this.
     pub fn push(&self, words: &[u64]) {
         let n = self.count.load(Ordering::Relaxed);
-        fence(Ordering::Release); // pairs with the fence in `read`: a new word comes with the previous count
+        fence(Ordering::Release); // pairs with the fence in `read`: a reader of a new word sees the previous count
         self.at(n).iter().zip(words).for_each(|(word, value)| word.store(*value, Ordering::Relaxed));
         self.count.store(n + 1, Ordering::Release);
     }

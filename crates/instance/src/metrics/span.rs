@@ -37,8 +37,7 @@ impl Span<'_> {
         (self.to.at_ns.saturating_sub(self.from.at_ns) as f64 / 1e9).max(1e-9)
     }
 
-    /// What was added to a statistic. Sums over sessions are read one after the other: less than before counts as
-    /// nothing.
+    /// The increase of a statistic. Sessions are summed one after the other, so a sum may decrease; that counts as 0.
     pub fn added(&self, stat: Stat) -> f64 {
         let of = |t: &Totals| t.stats.get(stat as usize).copied().unwrap_or(0);
         of(self.to).saturating_sub(of(self.from)) as f64
@@ -49,7 +48,7 @@ impl Span<'_> {
         self.to.stats.get(stat as usize).map_or(0.0, |n| *n as f64)
     }
 
-    /// Microseconds that were added to a figure of the time model.
+    /// The increase of a figure of the time model, in microseconds.
     pub fn time_us(&self, of: TimeStat) -> f64 {
         let at = |t: &Totals| t.times.get(of as usize).copied().unwrap_or(0);
         at(self.to).saturating_sub(at(self.from)) as f64

@@ -8,13 +8,13 @@ use std::sync::atomic::Ordering;
 pub enum ListenerWish {
     Start,
     Stop,
-    /// The addresses stay, and everything else begins anew.
+    /// Keeps the addresses and restarts everything else.
     Reload,
 }
 
 impl State {
-    /// Asks something of the supervisor, which is to be woken behind this. Gives the wish's number; `None` while
-    /// another one waits.
+    /// Stores a request; the caller then wakes the supervisor. Returns the number of the request; `None` while another
+    /// one waits.
     pub fn ask_of_listener(&self, wish: ListenerWish) -> Option<u32> {
         let last = self.fixed.listener_wish.load(Ordering::Acquire);
         let number = (last >> 8).wrapping_add(1) & (u32::MAX >> 8);
@@ -24,7 +24,7 @@ impl State {
         (is_free && asks().is_ok()).then_some(number)
     }
 
-    /// The wish that waits for the supervisor, and its number.
+    /// Takes the waiting request and its number. Only the supervisor calls this.
     pub fn take_listener_wish(&self) -> Option<(ListenerWish, u32)> {
         let asked = self.fixed.listener_wish.fetch_and(!0xff, Ordering::AcqRel);
         let wish = match asked & 0xff {
@@ -36,35 +36,35 @@ impl State {
         Some((wish, asked >> 8))
     }
 
-    /// Answers the wish of a number.
+    /// Answers the request with this number.
     pub fn answer_listener_wish(&self, number: u32, is_done: bool) {
         self.fixed.listener_answer.store(number << 8 | if is_done { 1 } else { 2 }, Ordering::Release);
     }
 
-    /// Whether the wish of a number, or one behind it, was fulfilled; `None` until it is answered.
+    /// Whether the request with this number, or a later one, was fulfilled; `None` before the answer.
     pub fn listener_answer(&self, number: u32) -> Option<bool> {
         let answer = self.fixed.listener_answer.load(Ordering::Acquire);
         let is_behind = (answer >> 8).wrapping_sub(number) & (u32::MAX >> 8) < 1 << 16;
         (answer != 0 && is_behind).then_some(answer & 0xff == 1)
     }
 
-    /// The listener begins now.
+    /// Notes that the listener begins now.
     pub fn listener_begins(&self) {
         self.fixed.listener_began_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
     }
 
-    /// When the listener began, in nanoseconds since 1970 UTC.
+    /// The time at which the listener began, in nanoseconds since 1970 UTC.
     pub fn listener_began_wall_ns(&self) -> u64 {
         self.fixed.listener_began_wall_ns.load(Ordering::Relaxed)
     }
 
-    /// Counts a connection that was given a server process, or refused one. Only the listener process does.
+    /// Counts a connection that got a server process or was refused. Only the listener process calls this.
     pub fn count_connection(&self, is_established: bool) {
         let counter = if is_established { &self.fixed.established } else { &self.fixed.refused };
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The number of connections that were given a server process, and of those that were refused one.
+    /// The numbers of connections that got a server process and of refused connections.
     pub fn connections(&self) -> (u64, u64) {
         (self.fixed.established.load(Ordering::Relaxed), self.fixed.refused.load(Ordering::Relaxed))
     }

@@ -3,25 +3,25 @@
 use super::words::State;
 use std::sync::atomic::Ordering;
 
-/// In `idle_limits`.
+/// The bit in `idle_limits` that marks a session as sniped; the other bits are then its serial number.
 const SNIPED: u64 = 1 << 63;
 
-/// Refused logons that are listed in a minute.
+/// The most refused logons that are listed in a minute.
 const REFUSALS_LISTED: u64 = 20;
 
 /// The times of the parts of a connection in nanoseconds, as its server process measured them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectTimes {
-    /// From the supervisor's accepting to the first instruction of the new process.
+    /// From the accept of the supervisor to the first instruction of the new process.
     pub fork_ns: u64,
     /// The set-up of the process before it listens to the client.
     pub set_up_ns: u64,
     /// Taking a process slot and making the session.
     pub attach_ns: u64,
-    /// Touching every page of the SGA; 0 where that is not asked of processes.
+    /// Touching every page of the SGA; 0 if the parameters do not ask processes for it.
     pub pre_page_ns: u64,
     pub authenticate_ns: u64,
-    /// The first call, to its answer; 0 before.
+    /// The first call, up to its answer; 0 before that.
     pub first_call_ns: u64,
 }
 
@@ -32,7 +32,7 @@ impl ConnectTimes {
 }
 
 impl State {
-    /// Notes that a row of the audit trail could not be written, and why.
+    /// Notes that a row of the audit trail could not be written, and the error's number.
     pub fn note_lost_audit(&self, code: u32) {
         let _ = self.fixed.lost_audit.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
             Some(u64::from(code) << 32 | (word & 0xFFFF_FFFF).saturating_add(1).min(0xFFFF_FFFF))
@@ -58,7 +58,7 @@ impl State {
         self.fixed.restricted.store(restricted.into(), Ordering::Release);
     }
 
-    /// Sets how long the session in `slot` may be idle, in seconds; 0 for any time.
+    /// Sets the longest idle time of the session in `slot`, in seconds; 0 for no limit.
     pub fn set_idle_limit(&self, slot: usize, seconds: u64) {
         self.idle_limits[slot].store(seconds, Ordering::Release);
     }
@@ -69,16 +69,17 @@ impl State {
         if word & SNIPED != 0 { 0 } else { word }
     }
 
-    /// Says that the session `serial` in `slot` was idle for longer than its `limit`; false where another limit is
-    /// there.
+    /// Marks the session `serial` in `slot` as idle for longer than its `limit`; false if the slot has another limit by
+    /// now.
     pub fn note_sniped(&self, slot: usize, limit: u64, serial: u64) -> bool {
         let (now, then) = (Ordering::AcqRel, Ordering::Acquire);
         self.idle_limits[slot].compare_exchange(limit, SNIPED | serial, now, then).is_ok()
     }
 
-    /// The session was another one by then: its limit holds.
+    /// Takes the mark of [`Self::note_sniped`] back, because the slot had another session by then: its limit is valid
+    /// again.
     pub fn forget_sniped(&self, slot: usize, limit: u64, serial: u64) {
-        // A new limit is there already, otherwise.
+        // If this fails, the new session has set its own limit already.
         let (now, then) = (Ordering::AcqRel, Ordering::Acquire);
         let _ = self.idle_limits[slot].compare_exchange(SNIPED | serial, limit, now, then);
     }
@@ -88,13 +89,13 @@ impl State {
         self.idle_limits.get(slot).is_some_and(|word| word.load(Ordering::Acquire) == SNIPED | serial)
     }
 
-    /// Whether a refused logon is listed by itself in the alert log; else it is counted. `now_s` are seconds since
-    /// 1970.
+    /// Whether a refused logon gets a line of its own in the alert log; otherwise it is counted. `now_s` are seconds
+    /// since 1970.
     pub fn may_list_refusal(&self, now_s: u64) -> bool {
         self.may_list(0, now_s)
     }
 
-    /// The same of the audit trail.
+    /// As [`Self::may_list_refusal`], for the audit trail.
     pub fn may_note_refusal(&self, now_s: u64) -> bool {
         self.may_list(1, now_s)
     }
@@ -114,8 +115,8 @@ impl State {
         listed.is_ok()
     }
 
-    /// How many refused logons were not listed in the alert log and in the audit trail, once their minute is over; they
-    /// are counted anew then.
+    /// Takes the numbers of refused logons that were not listed in the alert log and in the audit trail, after their
+    /// minute is over; 0 before that.
     pub fn take_unlisted_refusals(&self, now_s: u64) -> [u64; 2] {
         [0, 1].map(|place: usize| {
             let is_over = self.fixed.refusals[place].load(Ordering::Acquire) >> 32 != now_s / 60;
@@ -123,7 +124,7 @@ impl State {
         })
     }
 
-    /// Sets the key that breaks the calls of the process in `slot`; 0 takes it away.
+    /// Sets the key that breaks the calls of the process in `slot`; 0 removes the key.
     pub fn set_cancel_key(&self, slot: usize, key: u64) {
         self.keys[slot].store(key, Ordering::Release);
     }
@@ -133,7 +134,7 @@ impl State {
         key != 0 && self.keys.get(slot).is_some_and(|k| k.load(Ordering::Acquire) == key)
     }
 
-    /// Notes how long the connection of the session with this serial number in `slot` took. Only its process may.
+    /// Notes the times of the connection of the session `serial` in `slot`. Only the session's process may call this.
     pub fn note_connect(&self, slot: usize, serial: u64, times: ConnectTimes) {
         let connect = &self.connects[slot];
         // The serial number 0 keeps readers from the figures while they change.
@@ -144,7 +145,7 @@ impl State {
         connect.serial.store(serial, Ordering::Release);
     }
 
-    /// Notes how long its first call took. Only its process may.
+    /// Notes the time of the session's first call. Only the session's process may call this.
     pub fn note_first_call(&self, slot: usize, ns: u64) {
         self.connects[slot].times[5].store(ns.max(1), Ordering::Release);
     }
@@ -214,13 +215,13 @@ mod tests {
     #[test]
     fn a_mark_of_a_session_that_has_ended_is_none_of_the_next_one() {
         let state = state();
-        // The next one came between the look at the limit and the mark.
+        // The next session came between the check of the limit and the mark.
         state.set_idle_limit(1, 60);
         assert!(state.note_sniped(1, 60, 7));
         assert!(!state.is_sniped(1, 8));
         state.forget_sniped(1, 60, 7);
         assert_eq!((state.idle_limit(1), state.is_sniped(1, 8), state.is_sniped(1, 7)), (60, false, false));
-        // It sets its limit only now.
+        // Now the next session sets its limit behind the mark.
         assert!(state.note_sniped(1, 60, 7));
         state.set_idle_limit(1, 120);
         state.forget_sniped(1, 60, 7);

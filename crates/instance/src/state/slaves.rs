@@ -32,7 +32,7 @@ pub enum Assignment {
 }
 
 impl State {
-    /// A job number above `taken`, the highest in the table, that no other call got.
+    /// A job number above `taken`, the highest in the table, that no other call returns.
     pub fn next_job(&self, taken: u64) -> u64 {
         self.fixed.last_job.fetch_max(taken, Ordering::AcqRel);
         self.fixed.last_job.fetch_add(1, Ordering::AcqRel) + 1
@@ -61,8 +61,8 @@ impl State {
         })
     }
 
-    /// Gives `job` to an idle slave, or to a new one while fewer than `limit` exist. Only CJQ0 may. Returns the process
-    /// slot to post, or that the supervisor must fork a slave; `None` when all slaves are busy.
+    /// Gives `job` to an idle slave, or to a new one while fewer than `limit` exist. Only CJQ0 may call this. Returns
+    /// the process slot to post, or that the supervisor must fork a slave; `None` when all slaves are busy.
     pub fn assign(&self, job: u64, limit: usize) -> Option<Assigned> {
         for s in self.slaves {
             if s.state.load(Ordering::Acquire) != slave::IDLE {
@@ -83,7 +83,7 @@ impl State {
         Some(Assigned::Fork)
     }
 
-    /// The next slave that is to be forked. Only the supervisor may ask.
+    /// Takes the next slave to be forked. Only the supervisor may call this.
     pub fn take_wanted_slave(&self) -> Option<u32> {
         let cas = |s: &Slave| {
             s.state.compare_exchange(slave::WANTED, slave::STARTING, Ordering::AcqRel, Ordering::Relaxed).is_ok()
@@ -91,12 +91,12 @@ impl State {
         self.slaves.iter().position(cas).map(|n| n as u32)
     }
 
-    /// Notes that slave `n` has ended, however. Only the supervisor may.
+    /// Notes that slave `n` has ended or died. Only the supervisor may call this.
     pub fn slave_ended(&self, n: u32) {
         self.slaves[n as usize].state.store(slave::FREE, Ordering::Release);
     }
 
-    /// The job that slave `n`, whose process slot is `slot`, is to run now.
+    /// Takes the job that slave `n`, in process slot `slot`, must run now.
     pub fn take_assignment(&self, n: u32, slot: usize) -> Assignment {
         let s = &self.slaves[n as usize];
         s.slot.store(slot as u32 + 1, Ordering::Relaxed);
@@ -121,7 +121,7 @@ impl State {
         state.compare_exchange(slave::IDLE, slave::LEAVING, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// The jobs that slaves have: slave number, process slot of the slave and job.
+    /// The running jobs: number and process slot of the slave, and the job.
     pub fn running_jobs(&self) -> Vec<(u32, usize, u64)> {
         let running = |(n, s): (usize, &Slave)| {
             let busy = s.state.load(Ordering::Acquire) == slave::RUNNING;
@@ -146,9 +146,9 @@ impl State {
 /// The slave that got a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assigned {
-    /// To the slave in this process slot: post it.
+    /// An idle slave in this process slot: the caller posts it.
     Post(usize),
-    /// To a slave that does not exist yet: wake the supervisor.
+    /// A slave that must be forked: the caller wakes the supervisor.
     Fork,
 }
 

@@ -1,11 +1,11 @@
-//! The words of the state, and the questions of the instance as a whole.
+//! The areas of the state, and the words of the instance as a whole.
 
 use crate::connection_pool::{ConnectionPool, PoolLayout};
 use process::Owner;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Most DBWn processes an instance can have: the limit of `db_writer_processes`.
+/// The most DBWn processes of an instance: the limit of `db_writer_processes`.
 pub const WRITERS_MAX: usize = 100;
 
 /// The name of writer `n`: DBW0 to DBW9, DBWa to DBWz, BW36 and on.
@@ -18,7 +18,7 @@ pub fn writer_name(n: usize) -> String {
     }
 }
 
-/// Most job slaves an instance can have: the limit of `job_queue_processes`.
+/// The most job slaves of an instance: the limit of `job_queue_processes`.
 pub const SLAVES_MAX: usize = 1000;
 
 /// The phase of the instance.
@@ -46,26 +46,27 @@ sga::sga_struct! {
         pub(super) repository_changes: AtomicU64,
         /// Process slot of CJQ0 + 1; 0 while there is none.
         pub(super) job_coordinator: AtomicU32,
-        /// The same of PMON.
+        /// Process slot of PMON + 1; 0 while there is none.
         pub(super) pmon: AtomicU32,
-        /// The same of each DBWn.
+        /// Process slot of each DBWn + 1; 0 while there is none.
         pub(super) writers: [AtomicU32; WRITERS_MAX],
         /// 1: only users with RESTRICTED SESSION may log on.
         pub(super) restricted: AtomicU32,
-        /// Refused logons that were listed in the alert log, and in the audit trail: the minute in the high half, how
-        /// many in the low one.
+        /// Refused logons that were listed in the alert log, and in the audit trail: the minute in the high half, their
+        /// number in the low half.
         pub(super) refusals: [AtomicU64; 2],
-        /// Those that were not.
+        /// Refused logons that were not listed.
         pub(super) unlisted_refusals: [AtomicU64; 2],
-        /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error
-        /// in the high one.
+        /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error in
+        /// the high half.
         pub(super) lost_audit: AtomicU64,
-        /// The wish for the listener: in the lowest byte a [`super::ListenerWish`] + 1, 0 for nothing, and above it the
-        /// wish's number; and what came of the wish of such a number: 0 nothing yet, 1 it was done, 2 it could not be.
+        /// The request about the listener: in the lowest byte a [`super::ListenerWish`] + 1, or 0 for none, and above
+        /// it the request's number. The answer has 1 for a fulfilled request or 2 for a failed one, and above it the
+        /// same number.
         pub(super) listener_wish: AtomicU32,
         pub(super) listener_answer: AtomicU32,
         pub(super) listener_began_wall_ns: AtomicU64,
-        /// Connections over the network that were given a server process, and those that were refused one.
+        /// Connections over the network that got a server process, and refused connections.
         pub(super) established: AtomicU64,
         pub(super) refused: AtomicU64,
         /// Server processes that wait for a client.
@@ -74,7 +75,7 @@ sga::sga_struct! {
 
     /// The times of a connection in nanoseconds; see [`super::ConnectTimes`].
     pub(super) struct Connect {
-        /// The serial number of the session it is of.
+        /// The serial number of the session; 0 while the times change.
         pub(super) serial: AtomicU64,
         pub(super) times: [AtomicU64; 6],
     }
@@ -106,12 +107,12 @@ pub struct State {
     pub(super) slaves: &'static [Slave],
     pub(super) keys: &'static [AtomicU64],
     pub(super) flags: &'static [AtomicU64],
-    /// The slot's word when its process ended, by slot; 0 for none.
+    /// By slot: the owner's word when its process ended; 0 for none.
     pub(super) dead: &'static [AtomicU64],
-    /// By slot; written by its process alone.
+    /// By slot; written only by the slot's process.
     pub(super) connects: &'static [Connect],
-    /// By slot: IDLE_TIME in seconds, 0 for none, and whether it has passed. Set by the slot's process; SMON marks the
-    /// passing.
+    /// By slot: IDLE_TIME in seconds, 0 for none, or the mark that it has passed. Set by the slot's process; SMON sets
+    /// the mark.
     pub(super) idle_limits: &'static [AtomicU64],
     pub(super) pool: ConnectionPool,
 }
@@ -133,7 +134,7 @@ impl StateLayout {
 }
 
 impl State {
-    /// Formats the areas: all zero is right for all but the time.
+    /// Formats the areas: zeros are right for all words but the start time and the supervisor's process id.
     pub fn create(sga: &'static Sga, layout: &StateLayout) -> State {
         let state = State {
             fixed: &sga.slice(layout.fixed)[0],
@@ -164,17 +165,17 @@ impl State {
         }
     }
 
-    /// Sets the phase of the instance. Only the supervisor may.
+    /// Sets the phase of the instance. Only the supervisor may call this.
     pub fn set_phase(&self, phase: Phase) {
         self.fixed.phase.store(phase as u32, Ordering::Release);
     }
 
-    /// When the instance started, in nanoseconds since 1970 UTC.
+    /// The start time of the instance, in nanoseconds since 1970 UTC.
     pub fn started_wall_ns(&self) -> u64 {
         self.fixed.started_wall_ns.load(Ordering::Relaxed)
     }
 
-    /// Notes how many server processes wait for a client. Only the supervisor does.
+    /// Sets the number of server processes that wait for a client. Only the supervisor calls this.
     pub fn set_spares(&self, waiting: usize) {
         self.fixed.spares.store(waiting as u32, Ordering::Relaxed);
     }
@@ -194,17 +195,17 @@ impl State {
         self.flags[slot].load(Ordering::Acquire) != 0
     }
 
-    /// Asks the background process in `slot` to finish and end, or takes that back for a new owner of the slot.
+    /// Asks the background process in `slot` to finish and end, or takes the request back for a new owner of the slot.
     pub fn ask_to_end(&self, slot: usize, on: bool) {
         self.flags[slot].store(u64::from(on), Ordering::Release);
     }
 
-    /// Notes that this owner of its slot is dead. Only the supervisor, which has collected the child, may.
+    /// Notes that the owner of a slot is dead. Only the supervisor, which has collected the child, may call this.
     pub fn mark_dead(&self, dead: Owner) {
         self.dead[dead.number() as usize - 1].store(dead.word(), Ordering::Release);
     }
 
-    /// Forgets that this owner of its slot died, unless the next one has died as well by now.
+    /// Forgets the death of the owner of a slot, unless the next owner has died as well by now.
     pub fn clear_dead(&self, dead: Owner) {
         let word = &self.dead[dead.number() as usize - 1];
         let _ = word.compare_exchange(dead.word(), 0, Ordering::AcqRel, Ordering::Relaxed);
@@ -231,7 +232,7 @@ impl State {
         self.fixed.writers[n].store(slot as u32 + 1, Ordering::Release);
     }
 
-    /// All DBWn have gone: a process that needs a free buffer writes dirty blocks itself.
+    /// Notes that all DBWn have ended: a process that needs a free buffer then writes dirty blocks itself.
     pub fn clear_writers(&self) {
         self.fixed.writers.iter().for_each(|w| w.store(0, Ordering::Release));
     }
@@ -241,12 +242,12 @@ impl State {
         (self.fixed.writers.get(n)?.load(Ordering::Acquire) as usize).checked_sub(1)
     }
 
-    /// Notes that snapshots are to be taken more often, or kept longer.
+    /// Notes a change of the settings of snapshots.
     pub fn note_repository_change(&self) {
         self.fixed.repository_changes.fetch_add(1, Ordering::Release);
     }
 
-    /// The number of such changes.
+    /// The number of changes noted by [`Self::note_repository_change`].
     pub fn repository_changes(&self) -> u64 {
         self.fixed.repository_changes.load(Ordering::Acquire)
     }
