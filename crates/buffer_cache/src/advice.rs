@@ -1,10 +1,10 @@
 //! Estimated reads of a smaller or larger cache: `v$db_cache_advice` (R11).
 //!
-//! Blocks are the keys of [`process::Reuse`], which describes the method; this module has the sizes and the present
+//! Blocks are the keys of [`cache_advice::Reuse`], which describes the method; this module has the sizes and the present
 //! contents.
 
 use crate::BufferCache;
-use process::{Following, REUSE_SIZES, Reused, Simulated, Simulator};
+use cache_advice::{Following, REUSE_SIZES, Reused, Simulated, Simulator};
 use std::time::Duration;
 
 /// Sizes that are estimated: tenths of the present one, up to twice as much.

@@ -74,7 +74,7 @@ pub struct CacheLayout {
     figures: SgaSlice<CacheFigures>,
     file_figures: SgaSlice<FileFigures>,
     segment_statistics: SegmentStatisticsLayout,
-    advice: process::ReuseLayout,
+    advice: cache_advice::ReuseLayout,
 }
 
 impl CacheLayout {
@@ -99,7 +99,7 @@ impl CacheLayout {
             figures: sga.reserve("buffer wait statistics", 1),
             file_figures: sga.reserve("file I/O statistics", types::Rdba::MAX_FILE as usize + 1),
             segment_statistics: SegmentStatisticsLayout::reserve(sga, config.processes),
-            advice: process::ReuseLayout::reserve(sga, "simulator of the buffer cache", config.processes),
+            advice: cache_advice::ReuseLayout::reserve(sga, "simulator of the buffer cache", config.processes),
         }
     }
 }
@@ -128,7 +128,7 @@ pub struct BufferCache {
     figures: &'static CacheFigures,
     file_figures: &'static [FileFigures],
     segment_statistics: SegmentStatistics,
-    advice: process::Reuse,
+    advice: cache_advice::Reuse,
     files: Arc<DataFiles>,
     apply: ApplyTable,
     redo: Box<dyn RedoSink>,
@@ -172,7 +172,7 @@ impl BufferCache {
             figures: &sga.slice(layout.figures)[0],
             file_figures: sga.slice(layout.file_figures),
             segment_statistics: SegmentStatistics::new(sga, &layout.segment_statistics),
-            advice: process::Reuse::create(sga, &layout.advice),
+            advice: cache_advice::Reuse::create(sga, &layout.advice),
             files,
             apply,
             redo,

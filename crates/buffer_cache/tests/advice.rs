@@ -2,9 +2,10 @@
 
 mod common;
 use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES, GetKind};
+use cache_advice::{Following, Reused, Simulator};
 use common::*;
 use datafile::tablespace::USERS;
-use process::{Following, Process, Reused, Simulator, testing};
+use process::{Process, testing};
 use types::Rdba;
 
 /// Reads a block, and plays the notes at intervals.

@@ -229,7 +229,7 @@ pub struct Layout {
     pub(crate) lines: SgaSlice<Line>,
     pub(crate) ledgers: SgaSlice<crate::ledger::Entry>,
     pub(crate) cursors: SgaSlice<AtomicU64>,
-    pub(crate) advice: process::ReuseLayout,
+    pub(crate) advice: cache_advice::ReuseLayout,
 }
 
 impl Layout {
@@ -249,7 +249,7 @@ impl Layout {
             lines: builder.reserve("library cache: processes", processes),
             ledgers: builder.reserve("library cache: figures of processes", processes * crate::ledger::ENTRIES),
             cursors: builder.reserve("library cache: open cursors", processes * config.cursors.max(8) as usize),
-            advice: process::ReuseLayout::reserve(builder, "simulator of the shared pool", processes),
+            advice: cache_advice::ReuseLayout::reserve(builder, "simulator of the shared pool", processes),
         }
     }
 }

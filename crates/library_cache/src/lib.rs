@@ -316,7 +316,7 @@ pub struct LibraryCache {
     pub(crate) cursors_each: usize,
     pub(crate) hot_copies: u8,
     /// The sample of gets for `v$shared_pool_advice`.
-    pub(crate) advice: process::Reuse,
+    pub(crate) advice: cache_advice::Reuse,
 }
 
 impl LibraryCache {
@@ -346,7 +346,7 @@ impl LibraryCache {
             lines: sga.slice(layout.lines),
             ledgers: sga.slice(layout.ledgers),
             cursors: sga.slice(layout.cursors),
-            advice: process::Reuse::create(sga, &layout.advice),
+            advice: cache_advice::Reuse::create(sga, &layout.advice),
             cursors_each: config.cursors.max(8) as usize,
             hot_copies: config.hot_copies.max(1),
         }

@@ -4,10 +4,11 @@
 //! into the rings of [`instance::metrics`]. Sessions do nothing for it. An interval in which MMNL was killed has no
 //! entry: its successor starts a new interval.
 
+use cache_advice::{Following, Simulator};
 use instance::metrics::{EventMetric, Group, Span, Totals};
 use instance::{Instance, statements_of};
 use params::Param;
-use process::{Following, Process, Simulator, Whose};
+use process::{Process, Whose};
 use std::time::Duration;
 use wait::Event;
 

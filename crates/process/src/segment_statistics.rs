@@ -2,7 +2,7 @@
 //!
 //! Every process has a few lines, one a segment, found by the segment's data object number. It adds to them with plain
 //! stores, so that reading blocks writes nothing shared. When another segment needs the line, and at the end of the
-//! process, the figures move to lines shared by all processes (invariant 11). Logical reads are counted one in N, as N,
+//! process, the figures move to lines shared by all processes (invariant 10). Logical reads are counted one in N, as N,
 //! as Oracle samples them. A reader sums all lines and may miss figures that are being moved at that moment; a process
 //! that dies while it moves a figure loses that figure.
 

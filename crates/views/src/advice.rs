@@ -5,8 +5,9 @@
 //! (V3).
 
 use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES};
+use cache_advice::Reused;
 use params::Param;
-use process::{Reused, Whose};
+use process::Whose;
 use types::{Number, Result, Value};
 use wait::{Event, Stat, TimeStat};
 

@@ -1,4 +1,4 @@
-//! Estimated misses of a cache of another size, for the buffer cache and the library cache (invariant 10).
+//! Estimated misses of a cache of another size, for the buffer cache and the library cache.
 //!
 //! A get is followed when a hash of its key is below a limit, so one key in `rate` is followed, with all its gets. The
 //! number of other sampled keys between two gets of a key, times `rate`, is its reuse distance (Waldspurger et al.,
@@ -11,7 +11,7 @@
 //! The list is true LRU; the caches are not quite. The estimate is therefore a ratio: the misses of a size over those
 //! of the present size.
 
-use crate::Process;
+use process::Process;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
