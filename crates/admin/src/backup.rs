@@ -39,7 +39,7 @@ pub fn run(a: &dyn Administrator, begin: bool, tablespace: Option<&Ident>) -> Re
     if !begin {
         return Ok(());
     }
-    os::crash::point("backup-marked");
+    faults::point("backup-marked");
     // This checkpoint skips the headers of files in backup mode; `stand` then writes it into them.
     let made = a
         .instance()

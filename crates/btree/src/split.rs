@@ -43,7 +43,7 @@ impl Btree {
         }
         let mut level = 0;
         loop {
-            os::crash::point("index-splitting");
+            faults::point("index-splitting");
             match self.split(p, index, sort_key, level)? {
                 Split::Done if level == 0 => {
                     self.give_back(p, index);
@@ -151,7 +151,7 @@ impl Btree {
         let (low, high) = (node.bytes_at(node.low()), node.high().map(|at| node.bytes_at(at)));
         let (moved, at_end) = (entries_from(g.view(b), cut), cut + 1 >= node.entries());
         let right = self.new_block(g, index, level)?;
-        os::crash::point("index-split-half");
+        faults::point("index-split-half");
         if !moved.is_empty() {
             g.change(right, Layer::Index, op::APPEND, &moved)?;
         }

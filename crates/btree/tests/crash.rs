@@ -7,7 +7,7 @@ use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use common::*;
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use redo::{ApplyTable, ChangeVector, NoRedo, Rba, RecordReader, RedoSink};
 use space::{Space, SpaceLayout};
 use std::collections::{BTreeMap, HashMap};

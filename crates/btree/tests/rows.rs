@@ -3,7 +3,7 @@
 mod common;
 use btree::{Inserted, RowAction, RowOutcome, RowScan, RowTable};
 use common::*;
-use process::{Process, testing};
+use process::Process;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Bound::Unbounded;

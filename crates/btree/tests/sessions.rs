@@ -4,7 +4,6 @@
 mod common;
 use btree::{Inserted, RangeScan};
 use common::*;
-use process::testing;
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::sync::atomic::{AtomicBool, Ordering};

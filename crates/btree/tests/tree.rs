@@ -3,7 +3,7 @@
 mod common;
 use btree::{Batch, Index, Inserted};
 use common::*;
-use process::{Process, testing};
+use process::Process;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};

@@ -5,7 +5,6 @@
 mod common;
 use buffer_cache::GetKind;
 use common::*;
-use process::testing;
 
 fn main() {
     const READS: u64 = 2_000_000;

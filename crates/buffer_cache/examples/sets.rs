@@ -9,7 +9,6 @@ use buffer_cache::{CacheConfig, CacheLayout, GetKind};
 use common::*;
 use datafile::DataFiles;
 use latch::LatchName;
-use process::testing;
 
 /// Blocks of the file that the misses read: four times the size of that cache.
 const FILE_BLOCKS: u32 = 8000;

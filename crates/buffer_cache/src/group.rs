@@ -141,7 +141,7 @@ impl BufferCache {
         fence(Ordering::Release); // a reader that sees a new word sees the odd version
         for (entry, buffer) in changed() {
             self.copy_changes(slot, entry, buffer);
-            os::crash::point("group-publishing-one");
+            faults::point("group-publishing-one");
         }
         for (entry, buffer) in changed() {
             let h = &self.headers[buffer];
@@ -403,17 +403,17 @@ impl<'a> ChangeGroup<'a> {
         }
         let area = cache.area(p);
         let end = self.log(scn)?;
-        os::crash::point("group-copied");
+        faults::point("group-copied");
         area.group.store(GROUP_PUBLISHING, Ordering::Release); // the images and the record are complete
-        os::crash::point("group-publishing");
+        faults::point("group-publishing");
         if end > Rba(0) {
             cache.redo.settle(p);
         }
-        os::crash::point("group-settled");
+        faults::point("group-settled");
         cache.publish(slot_of(p));
-        os::crash::point("group-published");
+        faults::point("group-published");
         self.release(true);
-        os::crash::point("group-released");
+        faults::point("group-released");
         self.end(true);
         Ok(end)
     }
@@ -438,7 +438,7 @@ impl<'a> ChangeGroup<'a> {
                 break (place, Rba(place.at.0 + len as u64));
             }
         };
-        os::crash::point("group-reserved");
+        faults::point("group-reserved");
         for entry in self.changed().filter(|entry| self.temporary & 1 << entry == 0) {
             block::stamp(cache.image_bytes_mut(slot_of(p), entry), end.0);
         }
@@ -496,7 +496,7 @@ impl<'a> ChangeGroup<'a> {
                 }
                 let low_rba = if self.temporary & 1 << entry == 0 { logged_rba } else { 0 };
                 cache.drop_changed(p, slot_of(p), entry, buffer, low_rba);
-                os::crash::point("group-released-one");
+                faults::point("group-released-one");
             } else if cache.headers[buffer].state().is(READING) {
                 cache.abandon(p, slot_of(p), entry, buffer);
             } else {

@@ -154,7 +154,7 @@ impl BufferCache {
         let buffers = self.write_before(p, rba)?;
         // Also redo that changes no block: nothing may be missing after the position where a recovery begins.
         self.redo.force(p, rba)?;
-        os::crash::point("checkpoint-written");
+        faults::point("checkpoint-written");
         // The sync puts the written blocks on the device, so its time is part of the write.
         let wait = p.wait(Event::DbFileParallelWrite, 0, 0, u64::from(u32::MAX));
         self.files.sync()?;
@@ -284,7 +284,7 @@ impl BufferCache {
     }
 
     fn write_copies(&self, p: &Process, mut writes: Writes, newest: Rba, images: &mut Image) -> Result<usize> {
-        os::crash::point("cache-copies-taken");
+        faults::point("cache-copies-taken");
         if newest > self.redo.on_disk() {
             self.redo.force(p, newest)?;
         }
@@ -302,7 +302,7 @@ impl BufferCache {
                 Err(e) if e.is(376) => {}
                 done => done?,
             }
-            os::crash::point("cache-some-blocks");
+            faults::point("cache-some-blocks");
             self.note_write(at.file(), run.len() as u64, os::clock::now_ns() - began);
             self.count_writes(p, bytes);
             for copy in &mut writes.copies[run] {

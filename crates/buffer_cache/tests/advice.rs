@@ -5,7 +5,7 @@ use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES, GetKind};
 use cache_advice::{Following, Reused, Simulator};
 use common::*;
 use datafile::tablespace::USERS;
-use process::{Process, testing};
+use process::Process;
 use types::Rdba;
 
 /// Reads a block, and plays the notes at intervals.

@@ -5,7 +5,6 @@ use buffer_cache::{ChainDesign, GetKind, is_retry};
 use common::*;
 use datafile::DataFiles;
 use latch::LatchName;
-use process::testing;
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::Scn;

@@ -12,7 +12,7 @@ use block::{BlockKind, DataMut, Image, undo};
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign, ChangeGroup, GetKind, Share, is_retry, op};
 use common::*;
 use datafile::{CONTROL_FILE, DOUBLE_WRITE_FILE, DataFiles};
-use process::{Process, testing};
+use process::Process;
 use redo::{ApplyTable, Layer, Rba, RedoSink};
 use sink::*;
 use std::os::unix::fs::FileExt;
@@ -403,7 +403,7 @@ fn a_death_at_any_step(has_area: bool) {
             let points = &POINTS[..POINTS.len() - usize::from(!has_area)];
             let point = points[random.below(points.len() as u64) as usize];
             let plan = format!("{point}:{}", 1 + random.below(6));
-            os::crash::arm(&plan, &l.db.directory).expect("a plan");
+            faults::arm_points(&plan, &l.db.directory).expect("a plan");
         }
         loop {
             // The area must not wrap, because the replay needs every copy of this life. A change also writes, when it
@@ -425,7 +425,7 @@ fn a_death_at_any_step(has_area: bool) {
     compare_frames(&l, &pmon, &blocks, &mut model);
     assert!(model.void > 0, "some died with a place in the redo");
     crash(&l, &blocks, &stored, &mut model, &mut Random(3));
-    let deaths = std::fs::read_to_string(l.db.directory.join(os::crash::DEATHS_FILE)).unwrap_or_default();
+    let deaths = std::fs::read_to_string(l.db.directory.join(faults::DEATHS_FILE)).unwrap_or_default();
     for point in &POINTS[..7] {
         assert!(deaths.contains(point), "nobody died at {point}: {deaths}");
     }
@@ -491,7 +491,7 @@ fn die_at(l: &Logged, point: &str, body: impl Fn(&Process)) -> process::Owner {
         }
         Fork::Child => {
             let run = std::panic::AssertUnwindSafe(|| {
-                os::crash::arm(&format!("{point}:1"), &l.db.directory).expect("a plan");
+                faults::arm_points(&format!("{point}:1"), &l.db.directory).expect("a plan");
                 body(&testing::attach(l.db.all, "child"));
             });
             let _ = std::panic::catch_unwind(run);

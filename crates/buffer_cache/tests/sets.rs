@@ -5,7 +5,7 @@ mod common;
 use buffer_cache::{CacheConfig, CacheLayout, ChainDesign, GetKind, Share};
 use common::*;
 use datafile::DataFiles;
-use process::{Process, testing};
+use process::Process;
 use types::Rdba;
 use wait::Stat;
 

@@ -8,7 +8,7 @@ use cluster::{ClusterScan, Clusters, Geometry, HashCluster, RowSet};
 use common::{BLOCK, Db, Random, Shape, database};
 use datafile::tablespace;
 use heap::RowOutcome;
-use process::{Process, testing};
+use process::Process;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use txn::{LockWait, NoHook, Snapshot, Txn};

@@ -59,7 +59,7 @@ impl DataFiles {
             c.offline.retain(|o| o.file != number);
             Ok(())
         })?;
-        os::crash::point("file-marked-offline");
+        faults::point("file-marked-offline");
         self.table.find(number);
         self.repeat_control()
     }
@@ -128,13 +128,13 @@ impl DataFiles {
                 let stop = c.stop_of(number).copied().unwrap_or_default();
                 let at = if stop.rba > c.checkpoint.rba { stop } else { c.checkpoint };
                 self.stamp_closed(c, &entry, &at)?;
-                os::crash::point("file-stamped-online");
+                faults::point("file-stamped-online");
             }
             c.offline.retain(|o| o.file != number);
             c.files.iter_mut().filter(|f| f.file == number).for_each(|f| f.is_offline = false);
             Ok(())
         })?;
-        os::crash::point("file-marked-online");
+        faults::point("file-marked-online");
         self.table.find(number);
         self.repeat_control()
     }

@@ -374,15 +374,15 @@ impl ControlFile {
         let (one, two) = (directory.join(SPARE), directory.join(SPARE_COPY));
         write_spare(&two, &text, sync)?;
         write_spare(&one, &text, sync)?;
-        os::crash::point("control-written");
+        faults::point("control-written");
         change_names(&two, &directory.join(crate::CONTROL_COPY))?;
-        os::crash::point("control-copy-renamed");
+        faults::point("control-copy-renamed");
         if let Err(e) = change_names(&one, &directory.join(crate::CONTROL_FILE)) {
             // The change is refused: the second copy gets its old contents back.
             let _ = change_names(&two, &directory.join(crate::CONTROL_COPY));
             return Err(e);
         }
-        os::crash::point("control-renamed");
+        faults::point("control-renamed");
         if sync && let Err(e) = sync_directory(directory) {
             // After a failed sync it is unknown which file is in force on the device: neither may be overwritten.
             let _ = (os::file::remove(&one), os::file::remove(&two));

@@ -183,7 +183,7 @@ pub struct Cover<'a> {
 impl Cover<'_> {
     /// Ends the cover when all blocks of the batch are in place.
     pub fn done(mut self) {
-        os::crash::point("double-write-in-place");
+        faults::point("double-write-in-place");
         if let Some((area, slot)) = self.of.take() {
             area.slot(slot).store(0, Ordering::Release); // pairs with the load in `limit`: the writes came before
         }
@@ -289,11 +289,11 @@ impl DoubleWrite {
             kept.push(scratch);
         }
         written.map_err(|e| self.failed(&e))?;
-        os::crash::point("double-write-copied");
+        faults::point("double-write-copied");
         if sync {
             self.file.sync().map_err(|e| self.failed(&e))?;
         }
-        os::crash::point("double-write-synced");
+        faults::point("double-write-synced");
         Ok(())
     }
 
@@ -476,7 +476,7 @@ impl DataFiles {
 
     /// Makes the ring reusable by syncing the data files, so that the oldest batches are on the device in place.
     fn make_room(&self, area: &DoubleWrite, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        os::crash::point("double-write-full");
+        faults::point("double-write-full");
         let before = area.safe();
         self.sync()?;
         if area.safe() > before {
@@ -614,7 +614,7 @@ impl DataFiles {
             }
             reader.read_at(&mut copy_bytes, copy.at).map_err(failed(*at))?;
             file.write_at(&copy_bytes, position).map_err(failed(*at))?;
-            os::crash::point("double-write-restored");
+            faults::point("double-write-restored");
             is_changed = true;
             *(if is_torn { &mut restored.torn } else { &mut restored.again }) += 1;
         }

@@ -71,7 +71,7 @@ impl DataFiles {
                 }
             }
         }
-        os::crash::point("file-made");
+        faults::point("file-made");
         let listed = sync_directory(self.directory())
             .map_err(|e| Ora::new(1119).because(io_error(27040, "file create error, unable to create file", &e)))
             .and_then(|()| {
@@ -169,7 +169,7 @@ impl DataFiles {
             }
             Ok(gone)
         })?;
-        os::crash::point("file-unlisted");
+        faults::point("file-unlisted");
         gone.iter().for_each(|f| self.table.forget(f.file));
         if delete {
             self.remove(&gone);
@@ -199,7 +199,7 @@ impl DataFiles {
             }
             Ok(())
         })?;
-        os::crash::point("tablespace-changed");
+        faults::point("tablespace-changed");
         self.repeat_control()
     }
 
@@ -225,13 +225,13 @@ impl DataFiles {
     /// Prevents changes of blocks of a file until [`DataFiles::refresh`].
     pub fn fence_writes(&self, number: u32) {
         self.table.fence(number, false);
-        os::crash::point("file-fenced");
+        faults::point("file-fenced");
     }
 
     /// As [`DataFiles::fence_writes`]; also prevents reads of its blocks into the cache.
     pub fn fence_off(&self, number: u32) {
         self.table.fence(number, true);
-        os::crash::point("file-fenced");
+        faults::point("file-fenced");
     }
 
     /// Resets the states of all files to those in the control file and lifts fences, at the end of a statement that

@@ -71,7 +71,7 @@ pub fn take_offline(work: &mut Work<'_>, file: &FileEntry, for_drop: bool) -> Re
 pub fn settle_offline(txns: &Transactions, p: &Process, enqueues: &Enqueues, file: u32) -> Result<()> {
     let cache = txns.cache();
     cache.discard(p, &|at: Rdba| at.file() == file)?;
-    os::crash::point("file-discarded");
+    faults::point("file-discarded");
     if cache.files().is_temporary(file) || cache.files().control()?.stop_of(file).is_some() {
         return Ok(());
     }

@@ -175,7 +175,7 @@ fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Re
     work.touch(index.table);
     work.commit()?;
     work.give_dd();
-    os::crash::point("ddl-index-entered");
+    faults::point("ddl-index-entered");
     let built = kept(work, index).and_then(|(table, index)| {
         build(work, &table, &index)?;
         end(work, &table, &index)
@@ -217,7 +217,7 @@ fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> 
     let parts = work.host.parts();
     parts.storage.heap.transactions().release(parts.p, &held);
     loaded?;
-    os::crash::point("ddl-index-filled");
+    faults::point("ddl-index-filled");
     work.share_table_and_dd(table.object, None)
 }
 

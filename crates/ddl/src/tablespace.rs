@@ -245,7 +245,7 @@ pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> 
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
     txns.sync_commits(parts.p)?;
-    os::crash::point("files-going");
+    faults::point("files-going");
     crate::undo_tablespace::forget(work, numbers)?;
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();

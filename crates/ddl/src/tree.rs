@@ -30,7 +30,7 @@ pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Ent
 pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Entries) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), false)?;
     for (key, locator) in entries.iter() {
-        os::crash::point("ddl-index-filling");
+        faults::point("ddl-index-filling");
         parts.storage.trees.load_at(parts.p, &tree, key, locator)?;
         parts.p.check_cancel()?;
     }

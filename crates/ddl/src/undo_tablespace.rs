@@ -94,7 +94,7 @@ pub fn forget(work: &mut Work<'_>, numbers: &[u32]) -> Result<()> {
     };
     for entry in control.tablespaces.iter().filter(goes) {
         transactions(work, |txns| txns.forget_undo_tablespace(entry.number, &entry.name))?;
-        os::crash::point("undo-forgotten");
+        faults::point("undo-forgotten");
     }
     Ok(())
 }

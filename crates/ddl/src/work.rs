@@ -411,7 +411,7 @@ impl<'a> Work<'a> {
             return f(self);
         }
         self.give_dd();
-        os::crash::point("ddl-apart");
+        faults::point("ddl-apart");
         let done = f(self)?;
         self.get_dd()?;
         self.refresh()?;
@@ -467,7 +467,7 @@ impl<'a> Work<'a> {
         // A decision based on a dictionary image that could not be read completely is rolled back.
         self.image.checked()?;
         self.host.parts().dict.checked()?;
-        os::crash::point("ddl-done");
+        faults::point("ddl-done");
         self.committed = true;
         self.host.announce(&self.touched, &self.rolled);
         {
@@ -476,7 +476,7 @@ impl<'a> Work<'a> {
             Change::new(parts.dict.shared(), parts.p, parts.txn).commit(&hook)?;
         }
         self.changed = false;
-        os::crash::point("ddl-committed");
+        faults::point("ddl-committed");
         let touched = std::mem::take(&mut self.touched);
         self.host.changed(&touched);
         let rolled = std::mem::take(&mut self.rolled);
@@ -843,7 +843,7 @@ impl<'a> Work<'a> {
         let parts = self.host.parts();
         let txns = parts.storage.heap.transactions();
         let made = txns.create_segment(parts.p, parts.txn, tablespace, kind, object);
-        os::crash::point("ddl-segment-made");
+        faults::point("ddl-segment-made");
         made
     }
 

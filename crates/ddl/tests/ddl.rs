@@ -8,7 +8,7 @@ use ddl::{Described, Host, Outcome, Parts, SessionNames, Storage};
 use dictionary::*;
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, Scan};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use redo::{ApplyTable, NoRedo};
 use space::{Space, SpaceLayout};
 use sql::ast::{Query, Statement, StoredKind};

@@ -289,9 +289,9 @@ impl<'a> Change<'a> {
             }
             rows.announce(self.p, &changed);
         }
-        os::crash::point("dictionary-announced");
+        faults::point("dictionary-announced");
         let done = self.shared.txns().commit(self.p, self.txn, hook);
-        os::crash::point("dictionary-committed");
+        faults::point("dictionary-committed");
         // A commit hook has already called this if the commit came that far; the second call is harmless.
         if let Some(rows) = rows {
             rows.after(self.p);

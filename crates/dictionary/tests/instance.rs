@@ -8,7 +8,7 @@ use dictionary::rows::{blank, int, text};
 use dictionary::*;
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
-use process::{Process, testing};
+use process::Process;
 use redo::{ApplyTable, NoRedo};
 use space::{Space, SpaceLayout};
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use enqueue::{EnqueueConfig, EnqueueLayout, EnqueueType, Enqueues, LockMode, Timeout};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 
 const SESSIONS: [usize; 5] = [1, 2, 8, 64, 500];
 const TABLE: u64 = 77;

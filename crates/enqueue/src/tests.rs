@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use process::testing::{EVERY_STEP, attach, instance, kill_at_every_step, kill_children, run_threads};
 use process::{Cancel, Process, Processes};
+use testing::{EVERY_STEP, attach, instance, kill_at_every_step, kill_children, run_threads};
 
 use super::*;
 use crate::modes::Modes;

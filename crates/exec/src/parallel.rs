@@ -341,7 +341,7 @@ impl Coordinator {
             team.send(p, place, &job, &mut || cx.check_cancel())?;
             p.count(Stat::PxLocalMessagesSent, 1);
             cx.session.parallel.count_sent();
-            os::crash::point("px-job-sent");
+            faults::point("px-job-sent");
         }
         Ok(true)
     }

@@ -9,7 +9,7 @@ use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use datafile::{CreateDatabase, DataFiles, LogsOf, tablespace};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, HeapTable};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use redo::{ApplyTable, FIRST_RBA, LogConfig, LogFiles, LogLayout, RedoLog, RedoSink, create_logs};
 use space::{Space, SpaceLayout};
 use std::sync::{Arc, Barrier};

@@ -6,7 +6,7 @@ mod common;
 use common::{Db, Random, Shape, database, over, row};
 use enqueue::{EnqueueType, LockMode};
 use heap::{HeapTable, RowOutcome};
-use process::{Process, testing};
+use process::Process;
 use std::time::Duration;
 use txn::{Asked, BranchState, BranchTerms, GlobalId, Isolation, LockWait, NoHook, Txn, Vote};
 use types::{Result, Rowid, Scn};

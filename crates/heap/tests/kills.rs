@@ -5,7 +5,7 @@ mod common;
 use buffer_cache::ChainDesign;
 use common::{Db, Random, Shape, database, row};
 use heap::{HeapTable, RowOutcome, Scan};
-use process::{Process, testing};
+use process::Process;
 use std::time::Duration;
 use txn::{LockWait, NoHook, Snapshot, Txn};
 use types::{Result, Rowid};

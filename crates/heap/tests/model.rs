@@ -6,7 +6,7 @@ mod common;
 use buffer_cache::ChainDesign;
 use common::{Db, Random, Shape, database, row};
 use heap::{HeapTable, RowOutcome};
-use process::{Process, testing};
+use process::Process;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};

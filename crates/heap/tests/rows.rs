@@ -275,7 +275,7 @@ fn two_sessions_that_wait_for_each_other_are_told() {
     let rowids = [1, 2].map(|id| db.heap.insert(&p, &mut t, &table, &row(id, b"-")).unwrap());
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     let both_hold_one = std::sync::Barrier::new(2);
-    let ends = process::testing::run_threads(db.all, 2, |p, n| {
+    let ends = testing::run_threads(db.all, 2, |p, n| {
         let mut t = Txn::new();
         let s = db.now(p, &t);
         db.heap.lock_row(p, &mut t, &table, rowids[n], &s, LockWait::Forever).unwrap();
@@ -303,7 +303,7 @@ fn more_transactions_than_a_block_has_room_for_wait_for_an_entry() {
     let mut t = Txn::new();
     let rowids: Vec<Rowid> = (0..6).map(|id| db.heap.insert(&p, &mut t, &table, &row(id, b"-")).unwrap()).collect();
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
-    process::testing::run_threads(db.all, 6, |p, n| {
+    testing::run_threads(db.all, 6, |p, n| {
         for turn in 0..20u8 {
             let mut t = Txn::new();
             let s = db.txns.snapshot(p, &t);

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Db, Shape, database, over, row};
 use datafile::DataFiles;
-use process::{Process, testing};
+use process::Process;
 use std::collections::BTreeSet;
 use txn::{NoHook, Txn, UndoRounds};
 

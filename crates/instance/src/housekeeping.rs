@@ -35,7 +35,7 @@ impl Housekeeper {
     /// errors in adding undo segments. Failed work is tried again in a later round.
     pub fn round(&mut self, instance: &'static Instance, p: &Rc<Process>) -> Vec<String> {
         let dictionary = instance.storage().dictionary;
-        os::crash::point("smon-round");
+        faults::point("smon-round");
         let mut told = Vec::new();
         let made = instance.storage().txns.tend_undo_segments(p, &mut self.undo);
         told.extend(undo_news(made, &mut self.undo_error));
@@ -51,7 +51,7 @@ impl Housekeeper {
         match any_building(instance, p) {
             Ok(false) if files_done => self.quiet = Some(now),
             Ok(true) => {
-                os::crash::point("smon-dropping-index");
+                faults::point("smon-dropping-index");
                 let dropped = ddl::drop_abandoned(&mut Smon::new(instance, p)).unwrap_or_default();
                 told.extend(dropped.iter().map(|index| {
                     format!("index {index}, left by a session that ended while it was being built, has been dropped")

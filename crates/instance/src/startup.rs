@@ -182,7 +182,7 @@ pub fn recover(
     let out = out.map_err(|e| with_way_on(e, files.directory(), tell))?;
     tell_outcome(&out, kind, began.elapsed(), tell);
     if !on_device {
-        os::crash::point("recovery-rolled-forward");
+        faults::point("recovery-rolled-forward");
         return Ok(Standing { end: out.end, scn: out.scn, wants_checkpoint: true });
     }
     control.scn = out.scn;
@@ -193,7 +193,7 @@ pub fn recover(
         control.backups.clear();
         files.end_copies();
     }
-    os::crash::point("recovery-rolled-forward");
+    faults::point("recovery-rolled-forward");
     files.stamp(&control, &control.checkpoint)?;
     control.write_as(files.directory(), files.disk_sync())?;
     Ok(Standing::of(&control))

@@ -146,7 +146,7 @@ fn a_session_that_is_killed_in_ddl_leaves_definitions_that_all_agree_about() {
 fn a_session_that_dies_around_its_commit_leaves_no_key_closed() {
     for (point, columns) in [("dictionary-announced", 1), ("dictionary-committed", 2)] {
         let instance = start(&[("_crash_point", &format!("{point}:1:session"))]);
-        let calm = instance.dir().join(os::crash::CALM_FILE);
+        let calm = instance.dir().join(faults::CALM_FILE);
         std::fs::write(&calm, "").expect("a file");
         let (mut dba, mut dying) = (connect(&instance), connect(&instance));
         run(&mut dba, "create table t as select 1 n from dual");

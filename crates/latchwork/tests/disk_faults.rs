@@ -36,7 +36,7 @@ fn told_once(told: &str) {
     run(&mut c, "alter system checkpoint");
     run(&mut c, "insert into t select level, rpad('x', 400, 'x') from dual connect by level <= 1000");
     run(&mut c, "commit");
-    std::fs::write(place.dir().join(os::fault::MARK), "users01.dbf").expect("the device fails");
+    std::fs::write(place.dir().join(faults::DEVICE_FAILS_FILE), "users01.dbf").expect("the device fails");
     let refused = c.execute(told, &[]).map(drop).expect_err(told).to_string();
     // Operations that would give up the redo if they succeeded: the device works again, and reports no further error.
     for _ in 0..6 {

@@ -49,10 +49,10 @@ struct Marked(PathBuf);
 
 impl Disk for Marked {
     fn fill(&self) {
-        std::fs::write(self.0.join(os::full::MARK), "").unwrap();
+        std::fs::write(self.0.join(faults::DISK_FULL_FILE), "").unwrap();
     }
     fn empty(&self) {
-        std::fs::remove_file(self.0.join(os::full::MARK)).unwrap();
+        std::fs::remove_file(self.0.join(faults::DISK_FULL_FILE)).unwrap();
     }
 }
 

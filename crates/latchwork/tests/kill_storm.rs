@@ -86,7 +86,7 @@ fn sessions_that_panic_anywhere_leave_nothing_behind() {
         let plan = &format!("{plan}:session-panic");
         let mut instance = start(&[("_crash_point", plan)]);
         let done = under_load(&instance, || {
-            let deaths = || std::fs::read_to_string(instance.dir().join(os::crash::DEATHS_FILE)).unwrap_or_default();
+            let deaths = || std::fs::read_to_string(instance.dir().join(faults::DEATHS_FILE)).unwrap_or_default();
             let start = Instant::now();
             while deaths().lines().count() < panics {
                 let limit = Duration::from_secs(120 + panics as u64);
@@ -132,7 +132,7 @@ fn start(params: &[(&str, &str)]) -> Ephemeral {
         executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))),
     };
     let instance = Ephemeral::start_with(&options).unwrap();
-    std::fs::write(instance.dir().join(os::crash::CALM_FILE), "").unwrap();
+    std::fs::write(instance.dir().join(faults::CALM_FILE), "").unwrap();
     let mut keeper = instance.connect(&Credentials::Sysdba).unwrap();
     keeper.execute("create table account (id number, n number)", &[]).unwrap();
     keeper.execute("create table noise (n number, v varchar2(500))", &[]).unwrap();
@@ -151,7 +151,7 @@ fn under_load(instance: &Ephemeral, meanwhile: impl FnOnce()) -> u64 {
 /// Runs the workers, whose server processes are in `pids`, until `meanwhile` is over; returns the amount of work done.
 fn under_load_with(instance: &Ephemeral, pids: &[AtomicU64], meanwhile: impl FnOnce()) -> u64 {
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
-    let calm = instance.dir().join(os::crash::CALM_FILE);
+    let calm = instance.dir().join(faults::CALM_FILE);
     std::thread::scope(|scope| {
         for (n, pid) in pids.iter().enumerate() {
             let (stop, done) = (&stop, &done);

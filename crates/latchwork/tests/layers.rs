@@ -1,7 +1,7 @@
 //! Checks the dependencies between crates against the table in `docs/ARCHITECTURE.md`.
 //!
 //! A crate may depend on crates of lower rows and, within its own row, on crates to its left. The test reads the table
-//! in the document; there is no second copy here.
+//! in the document; there is no second copy here. Tests of any row may use the crate `testing`, and only tests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,9 @@ fn crates_import_only_downwards_and_to_the_left() {
         for dependency in package["dependencies"].as_array().unwrap() {
             let to = dependency["name"].as_str().unwrap();
             let is_path = dependency["path"].is_string();
-            if is_path && ours.contains(&to) {
+            if to == "testing" {
+                faults.extend((dependency["kind"] != "dev").then(|| format!("{from} -> {to}: not only in tests")));
+            } else if is_path && ours.contains(&to) {
                 faults.extend(fault(&places, from, to));
             }
         }
@@ -87,6 +89,33 @@ fn crates_import_only_downwards_and_to_the_left() {
     for name in places.keys() {
         assert!(ours.contains(&name.as_str()), "the table names {name}, which is no crate");
     }
+}
+
+/// Cargo unites the features of a build: one dependency with the faults would bring them into every program.
+#[test]
+fn only_tests_and_a_feature_of_the_program_compile_faults_in() {
+    let metadata = metadata();
+    let mut found = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let is_fault = |feature: &&str| {
+                matches!((dependency["name"].as_str(), *feature), (Some("faults"), "inject"))
+                    || matches!((dependency["name"].as_str(), *feature), (Some("os"), "faults"))
+            };
+            let features = dependency["features"].as_array().unwrap().iter().filter_map(|f| f.as_str());
+            found.extend(features.filter(is_fault).map(|feature| format!("{name}: {feature}")));
+        }
+        for (feature, parts) in package["features"].as_object().unwrap() {
+            let parts = parts.as_array().unwrap().iter().filter_map(|part| part.as_str());
+            let is_fault = |part: &&str| matches!(*part, "faults/inject" | "os/faults");
+            found.extend(parts.filter(is_fault).map(|part| format!("{name}, feature {feature}: {part}")));
+        }
+    }
+    found.sort();
+    let want =
+        ["faults, feature inject: os/faults", "latchwork, feature fault_injection: faults/inject", "testing: inject"];
+    assert_eq!(found, want);
 }
 
 #[test]

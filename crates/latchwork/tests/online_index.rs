@@ -221,7 +221,7 @@ fn with_stopped_plan_of(
     sql: &str,
     meanwhile: impl FnOnce(),
 ) -> Result<(), String> {
-    let (stop, deaths) = (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE));
+    let (stop, deaths) = (instance.dir().join(faults::STOP_FILE), instance.dir().join(faults::DEATHS_FILE));
     let _ = std::fs::remove_file(&deaths);
     std::fs::write(&stop, "").unwrap();
     std::thread::scope(|scope| {
@@ -327,7 +327,7 @@ fn a_statement_that_has_to_run_again_is_executed_once() {
 /// Runs a statement in a session of its own, stops it at the crash point of the instance, runs `meanwhile`, and
 /// continues it.
 fn stopped(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce(i32)) -> Result<(), u32> {
-    let (stop, deaths) = (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE));
+    let (stop, deaths) = (instance.dir().join(faults::STOP_FILE), instance.dir().join(faults::DEATHS_FILE));
     let _ = std::fs::remove_file(&deaths);
     let mut c = session(instance);
     let process = c.welcome().server_process as i32;

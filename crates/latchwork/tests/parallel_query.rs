@@ -436,7 +436,7 @@ fn whoever_dies_at_any_point_leaves_the_others_whole() {
         ["px-preparing", "px-taken", "px-job-sent", "px-begun", "px-granule", "px-sent", "px-abandoned", "px-released"]
     {
         let mut instance = start(&[("_crash_point", &format!("{point}:3:session")), ("parallel_max_servers", "4")]);
-        let (calm, deaths) = (instance.dir().join(os::crash::CALM_FILE), stops_and_deaths(&instance).1);
+        let (calm, deaths) = (instance.dir().join(faults::CALM_FILE), stops_and_deaths(&instance).1);
         std::fs::write(&calm, "").unwrap();
         let mut c = connect(&instance);
         make_tables(&mut c);

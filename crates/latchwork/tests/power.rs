@@ -277,13 +277,13 @@ fn lose_power(from: &Path, n: u64, seed: u64) -> Result<u64, String> {
         }
     }
     place.kill().map_err(text)?;
-    let restored = os::power::restore(place.dir(), seed ^ n).map_err(|e| e.to_string())?.ok_or("no journal")?;
+    let restored = faults::restore_power(place.dir(), seed ^ n).map_err(|e| e.to_string())?.ok_or("no journal")?;
     if n % 2 == 1 {
         // Again, while it recovers.
         let again = params(&[("_power_loss", (1 + n / 2 % 7).to_string())]);
         place.start(&again, Some(std::time::Duration::from_secs(20))).map_err(text)?;
         place.kill().map_err(text)?;
-        os::power::restore(place.dir(), seed ^ (n << 20)).map_err(|e| e.to_string())?.ok_or("no journal")?;
+        faults::restore_power(place.dir(), seed ^ (n << 20)).map_err(|e| e.to_string())?.ok_or("no journal")?;
     }
     let outcome = compare(&mut place, &known);
     if outcome.is_err() && std::env::var_os("LATCHWORK_POWER_KEEP").is_some() {

@@ -453,7 +453,7 @@ fn a_cursor_that_is_compiled_across_dbms_stats_is_compiled_again() {
 #[test]
 fn a_session_that_dies_behind_its_commit_leaves_no_cursor_with_old_statistics() {
     let instance = start(&[("_crash_point", "ddl-committed:1:session")]);
-    let (calm, deaths) = (instance.dir().join(os::crash::CALM_FILE), support::stops_and_deaths(&instance).1);
+    let (calm, deaths) = (instance.dir().join(faults::CALM_FILE), support::stops_and_deaths(&instance).1);
     std::fs::write(&calm, "").unwrap();
     let mut c = connect(&instance);
     run(&mut c, "create user many identified by many quota unlimited on users");

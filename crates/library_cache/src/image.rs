@@ -184,12 +184,12 @@ impl LibraryCache {
             self.free_image(guard, child);
             // A section must not use again the chunks it has freed before the change is final (L12).
             guard.checkpoint();
-            os::crash::point("library-cache-image");
+            faults::point("library-cache-image");
             self.put_image(guard, child, content.image);
             // Must be final before `shared pool` is free: other processes continue from its lists.
             guard.checkpoint();
         }
-        os::crash::point("library-cache-image-final");
+        faults::point("library-cache-image-final");
         child.fill(content, edition);
     }
 
@@ -225,7 +225,7 @@ impl LibraryCache {
         guard.set(&child.image, next);
         guard.set(&child.image_bytes, bytes.len() as u64);
         guard.add(&c.chunks_used, count as u64);
-        os::crash::point("library-cache-image-written");
+        faults::point("library-cache-image-written");
     }
 
     /// Frees the image of a child and the figures of its operations. The caller holds `shared pool`.

@@ -171,7 +171,7 @@ impl LibraryCache {
             let Some(_unpinned) = self.shut_out_pins(p, child, Where::KksParse, key.idn()) else { continue };
             guard.set(&child.state, state::INVALID);
             guard.checkpoint();
-            os::crash::point("library-cache-unit");
+            faults::point("library-cache-unit");
             self.fill(p, &guard, child, content, key.idn());
             guard.set(&child.state, state::VALID);
             guard.add(&child.loads, 1);

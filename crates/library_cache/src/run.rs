@@ -210,7 +210,7 @@ impl LibraryCache {
             figures.last = *counts;
             figures.area.add(area);
             write(&chunk.words, &figures);
-            os::crash::point("library-cache-run");
+            faults::point("library-cache-run");
             link = chunk.next.load(Ordering::Relaxed);
         }
     }

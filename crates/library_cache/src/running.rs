@@ -174,7 +174,7 @@ impl LibraryCache {
             }
             section.set(word, u64::from(unit));
             section.set(count, at + 1);
-            os::crash::point("library-cache-claim");
+            faults::point("library-cache-claim");
         }
         // Pairs with the fence in `run_unit`.
         fence(Ordering::SeqCst);

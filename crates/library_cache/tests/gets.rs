@@ -5,7 +5,7 @@ use library_cache::{
     Adaptive, AreaCounts, Config, Content, Delta, Design, Digest, Env, Fit, Handle, Layout, LeftOut, LibraryCache,
     LineCounts, LineFigures, Mismatch, Namespace, Object, Refused, Sharing, Statement,
 };
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Pins, Design::Mutex, Design::Versioned];
 

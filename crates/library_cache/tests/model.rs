@@ -12,7 +12,7 @@ use library_cache::{
     AreaCounts, Config, Content, Delta, Design, Digest, Edition, Env, Handle, Layout, LibraryCache, LineCounts,
     Namespace, Object, Statement,
 };
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Pins, Design::Mutex, Design::Versioned];
 const STATEMENTS: u64 = 40;

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 
 use crate::file::File;
-use crate::{OsError, OsResult, power};
+use crate::{OsError, OsResult, injection};
 
 /// The largest block: a writer that keeps this many bytes before the place of a write can always begin it at a block.
 pub const BLOCK_MAX: usize = 4096;
@@ -133,8 +133,8 @@ impl BlockFile {
     /// # Errors
     /// The file is missing or may not be opened.
     pub fn open(path: &Path, past_memory: bool) -> OsResult<BlockFile> {
-        // While `power` is armed each write is recorded with the bytes it overwrites, by ordinary reads and writes.
-        let direct = if past_memory && !power::armed() { open_direct(path, true)? } else { None };
+        // A journal records each write with the bytes it overwrites, by ordinary reads and writes.
+        let direct = if past_memory && injection::journal().is_none() { open_direct(path, true)? } else { None };
         match direct {
             Some(file) => Ok(file),
             None => {
@@ -150,7 +150,7 @@ impl BlockFile {
     /// # Errors
     /// The file is missing or may not be opened.
     pub fn open_to_read(path: &Path) -> OsResult<Option<BlockFile>> {
-        if power::armed() { Ok(None) } else { open_direct(path, false) }
+        if injection::journal().is_some() { Ok(None) } else { open_direct(path, false) }
     }
 
     /// Its length in bytes when it was opened: a multiple of its blocks where the page cache is bypassed.

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::{OsError, OsResult, fault, full, power};
+use crate::{OsError, OsResult, injection};
 
 /// The ways to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,9 @@ impl File {
             OpenMode::OpenOrCreate => options.write(true).create(true).truncate(false),
         };
         let open = || options.open(path);
-        let inner = if power::armed() && mode != OpenMode::Read {
-            power::open(path, mode == OpenMode::Truncate, open)?
-        } else {
-            open().map_err(|e| OsError::from_io("open", path.display().to_string(), e))?
+        let inner = match injection::journal() {
+            Some(journal) if mode != OpenMode::Read => journal.open(path, mode == OpenMode::Truncate, &open)?,
+            _ => open().map_err(|e| OsError::from_io("open", path.display().to_string(), e))?,
         };
         Ok(Self { inner, path: path.to_owned() })
     }
@@ -105,12 +104,17 @@ impl File {
     /// # Errors
     /// The device is full or failed.
     pub fn write_at(&self, buffer: &[u8], position: u64) -> OsResult<()> {
-        full::grow("pwrite", &self.path, || self.len_bytes().unwrap_or(0), position + buffer.len() as u64)?;
-        if fault::loses(&self.path) {
+        injection::before_growth(
+            "pwrite",
+            &self.path,
+            &|| self.len_bytes().unwrap_or(0),
+            position + buffer.len() as u64,
+        )?;
+        if injection::loses(&self.path) {
             return Ok(());
         }
-        if power::armed() {
-            return power::write(&self.inner, &self.path, buffer, position);
+        if let Some(journal) = injection::journal() {
+            return journal.write(&self.inner, &self.path, buffer, position);
         }
         self.inner.write_all_at(buffer, position).map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
     }
@@ -121,10 +125,10 @@ impl File {
     /// The device is full or failed.
     pub fn write_list_at(&self, pieces: &[&[u8]], position: u64) -> OsResult<()> {
         let len: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if power::armed() || fault::loses(&self.path) {
+        if injection::journal().is_some() || injection::loses(&self.path) {
             return self.write_at(&pieces.concat(), position);
         }
-        full::grow("pwrite", &self.path, || self.len_bytes().unwrap_or(0), position + len as u64)?;
+        injection::before_growth("pwrite", &self.path, &|| self.len_bytes().unwrap_or(0), position + len as u64)?;
         let mut at = position;
         for some in pieces.chunks(LIST_MAX) {
             let bytes = some.iter().map(|piece| piece.len()).sum();
@@ -163,9 +167,9 @@ impl File {
     /// # Errors
     /// The device failed; what had been written may be lost.
     pub fn sync(&self) -> OsResult<()> {
-        fault::sync(&self.path)?;
-        if power::armed() {
-            return power::sync(&self.inner, &self.path);
+        injection::before_sync(&self.path)?;
+        if let Some(journal) = injection::journal() {
+            return journal.sync(&self.inner, &self.path);
         }
         self.inner.sync_data().map_err(|e| self.error("fdatasync", e))
     }
@@ -173,7 +177,7 @@ impl File {
     /// Starts writing `len` bytes from `position` on to the device, so that a later sync has less to wait for. It may
     /// have no effect and guarantees nothing.
     pub fn begin_sync(&self, position: u64, len: u64) {
-        if power::armed() {
+        if injection::journal().is_some() {
             return;
         }
         let (Ok(from), Ok(len)) = (libc::off64_t::try_from(position), libc::off64_t::try_from(len)) else { return };
@@ -186,18 +190,18 @@ impl File {
     /// # Errors
     /// The device is full, or the file would pass a limit.
     pub fn allocate(&self, len: u64) -> OsResult<()> {
-        full::grow("fallocate", &self.path, || self.len_bytes().unwrap_or(0), len)?;
+        injection::before_growth("fallocate", &self.path, &|| self.len_bytes().unwrap_or(0), len)?;
         let length = libc::off_t::try_from(len)
             .map_err(|_| OsError::from_errno("fallocate", self.path.display().to_string(), libc::EFBIG))?;
         let error = |rc| OsError::from_errno("fallocate", format!("{} to {len} bytes", self.path.display()), rc);
         // SAFETY: a valid descriptor; no memory is passed.
         let allocate = || unsafe { libc::posix_fallocate(self.inner.as_raw_fd(), 0, length) };
-        if power::armed() {
+        if let Some(journal) = injection::journal() {
             let allocate = || {
                 Some(allocate()).filter(|rc| *rc != 0).map_or(Ok(()), |rc| Err(std::io::Error::from_raw_os_error(rc)))
             };
             let to = self.len_bytes()?.max(len);
-            return power::change_length(&self.inner, &self.path, to, allocate);
+            return journal.change_length(&self.inner, &self.path, to, &allocate);
         }
         let rc = allocate();
         if rc == 0 { Ok(()) } else { Err(error(rc)) }
@@ -208,8 +212,8 @@ impl File {
     /// # Errors
     /// The device failed, or the file would pass a limit.
     pub fn set_len(&self, len: u64) -> OsResult<()> {
-        if power::armed() {
-            return power::change_length(&self.inner, &self.path, len, || self.inner.set_len(len));
+        if let Some(journal) = injection::journal() {
+            return journal.change_length(&self.inner, &self.path, len, &|| self.inner.set_len(len));
         }
         self.inner.set_len(len).map_err(|e| self.error("ftruncate", e))
     }
@@ -255,13 +259,29 @@ impl File {
     }
 }
 
+/// Takes the lock of an open file, and waits while another process holds it. The lock belongs to the descriptor: it is
+/// free when that is closed or its process has died.
+///
+/// # Errors
+/// The file system has no locks.
+pub fn lock(file: &StdFile) -> std::io::Result<()> {
+    // SAFETY: a valid descriptor; no memory is passed.
+    while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
+        let e = std::io::Error::last_os_error();
+        if e.kind() != std::io::ErrorKind::Interrupted {
+            return Err(e);
+        }
+    }
+    Ok(())
+}
+
 /// Renames the file `from` to `to`, replacing a file of that name; other processes see the old file or the new one.
 ///
 /// # Errors
 /// One of the paths is missing, or the device failed.
 pub fn rename(from: &Path, to: &Path) -> OsResult<()> {
-    if power::armed() {
-        return power::rename(from, to);
+    if let Some(journal) = injection::journal() {
+        return journal.rename(from, to);
     }
     std::fs::rename(from, to).map_err(|e| OsError::from_io("rename", to.display().to_string(), e))
 }
@@ -272,8 +292,8 @@ pub fn rename(from: &Path, to: &Path) -> OsResult<()> {
 /// # Errors
 /// The device failed.
 pub fn exchange(one: &Path, other: &Path) -> OsResult<bool> {
-    if power::armed() {
-        // The journal of `power` records renames only; an exchange by renames could leave a name without a file.
+    if injection::journal().is_some() {
+        // The journal records renames only; an exchange by renames could leave a name without a file.
         return Ok(false);
     }
     let c = |path: &Path| {
@@ -299,8 +319,8 @@ pub fn exchange(one: &Path, other: &Path) -> OsResult<bool> {
 /// # Errors
 /// There is no such file, or it may not be removed.
 pub fn remove(path: &Path) -> OsResult<()> {
-    if power::armed() {
-        return power::remove(path);
+    if let Some(journal) = injection::journal() {
+        return journal.remove(path);
     }
     std::fs::remove_file(path).map_err(|e| OsError::from_io("unlink", path.display().to_string(), e))
 }
@@ -334,8 +354,8 @@ pub fn exists(path: &Path) -> bool {
 /// # Errors
 /// The directory is missing or the device failed.
 pub fn sync_directory(path: &Path) -> OsResult<()> {
-    if power::armed() {
-        return power::sync_directory(path);
+    if let Some(journal) = injection::journal() {
+        return journal.sync_directory(path);
     }
     StdFile::open(path).and_then(|d| d.sync_all()).map_err(|e| OsError::from_io("fsync", path.display().to_string(), e))
 }

@@ -1,25 +1,22 @@
 //! Files, clock, pages and futexes: the only crate of Latchwork that calls the operating system.
 //!
 //! Every module is a thin, safe interface to one system call or a few related ones. State between calls exists only in
-//! the counters of `signal::flag_on`, the heap counts and stack bounds of threads, and the fault layers for tests
-//! (`crash`, `fault`, `full`, `power`). No module knows the purpose of the memory, the files or the processes.
+//! the counters of `signal::flag_on`, the heap counts and stack bounds of threads, and, with the feature `faults`, the
+//! faults of files in `injection`. No module knows the purpose of the memory, the files or the processes.
 //!
 //! All errors are [`OsError`]: the call that failed, its object, and the operating system's own error.
 
 pub mod blocks;
 pub mod clock;
 pub mod cpu;
-pub mod crash;
 pub mod epoll;
 mod error;
-pub mod fault;
 pub mod file;
-pub mod full;
 pub mod futex;
 pub mod heap;
+pub mod injection;
 pub mod memory;
 pub mod panics;
-pub mod power;
 pub mod proc;
 pub mod process;
 pub mod random;

@@ -379,7 +379,7 @@ impl Servers {
             if !slot.turn_work(word, next) {
                 continue;
             }
-            os::crash::point("px-abandoned");
+            faults::point("px-abandoned");
             if next.state == State::Abandoned {
                 let (life, number) = slot.life();
                 if life == Life::Live {

@@ -63,11 +63,11 @@ impl Servers {
         if team.members.is_empty() {
             return None;
         }
-        os::crash::point("px-preparing");
+        faults::point("px-preparing");
         for place in 0..team.members.len() {
             team.prepare(p, place, wanted);
         }
-        os::crash::point("px-taken");
+        faults::point("px-taken");
         self.control.sessions.fetch_add(team.members.len() as u64, Ordering::Relaxed);
         self.control.teams.fetch_add(1, Ordering::Relaxed);
         let busy = self.slots.iter().filter(|slot| slot.work().state != State::Nobodys).count();
@@ -260,7 +260,7 @@ impl Team {
             if !(all_ended && (gives(taken) || gives(died) || gives(refused))) {
                 self.servers.abandon(p, member.server, self.coordinator, self.execution);
             }
-            os::crash::point("px-released");
+            faults::point("px-released");
         }
     }
 }

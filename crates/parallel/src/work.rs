@@ -113,7 +113,7 @@ impl Assignment {
             }
             match word.compare_exchange_weak(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
-                    os::crash::point("px-granule");
+                    faults::point("px-granule");
                     return Ok(Some(granule));
                 }
                 Err(now) => seen = now,
@@ -161,7 +161,7 @@ impl Assignment {
             rest = &rest[len..];
             if rest.is_empty() {
                 slot.messages[0].fetch_add(1, Ordering::Relaxed);
-                os::crash::point("px-sent");
+                faults::point("px-sent");
                 return Ok(());
             }
         }

@@ -1,7 +1,6 @@
 //! Coordinators and servers in threads of one process, each with a process slot of its own.
 
 use parallel::{Came, Found, Layout, Servers};
-use process::testing;
 use process::{CleanupOrder, Processes};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use latch::{LatchName, Where};
-use process::testing::{attach, instance};
+use testing::{attach, instance};
 use wait::Stat;
 
 fn show(what: &str, mut operation: impl FnMut()) {

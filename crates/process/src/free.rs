@@ -45,7 +45,7 @@ impl FreeSlots {
 
     /// Slot `n` has become free.
     pub fn put(&self, n: usize) {
-        os::crash::point("process-slot-freed");
+        faults::point("process-slot-freed");
         // SeqCst, here and in `strike` and `first_in`: one process sets a bit below and reads above, another clears the
         // bit above and reads below; one of them sees the other's store.
         self.bits[n / 64].fetch_or(1 << (n % 64), Ordering::SeqCst);
@@ -59,7 +59,7 @@ impl FreeSlots {
     pub fn take(&self, within: usize, claim: impl Fn(usize) -> bool, is_free: impl Fn(usize) -> bool) -> Option<usize> {
         while let Some(n) = self.lowest().filter(|n| *n < within) {
             let claimed = claim(n);
-            os::crash::point("process-slot-claimed");
+            faults::point("process-slot-claimed");
             self.strike(n, &is_free);
             if claimed {
                 return Some(n);

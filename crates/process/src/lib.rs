@@ -29,7 +29,6 @@ mod section;
 mod segment_statistics;
 mod session;
 mod slots;
-pub mod testing;
 mod times;
 mod undo;
 

@@ -68,7 +68,7 @@ impl UndoLog {
             Word::Half(w) => (sga.offset_of(w).map(SgaOffset::raw), HALF, u64::from(w.load(Ordering::Relaxed))),
         };
         let offset = offset.expect("a section changes words of the SGA");
-        os::crash::point("undo-note"); // earlier noted changes are stored, this one is not
+        faults::point("undo-note"); // earlier noted changes are stored, this one is not
         let (len, open) = self.head();
         let entry = self.entries.get(len as usize).expect("a section changes at most 2048 words: call checkpoint");
         entry.place.store(offset | half | u64::from(section) << SECTION_SHIFT, Ordering::Relaxed);
@@ -83,11 +83,11 @@ impl UndoLog {
         if open & sections == 0 {
             return;
         }
-        os::crash::point("undo-end"); // all changes are stored, none is final
+        faults::point("undo-end"); // all changes are stored, none is final
         let still = open & !sections;
         if still == 0 {
             self.set_head(0, 0); // no other section is open: the whole log is dead
-            os::crash::point("undo-ended"); // all changes are final, and the latch is held
+            faults::point("undo-ended"); // all changes are final, and the latch is held
             return;
         }
         while len > 0 && self.is_dead(len - 1, still) {
@@ -102,7 +102,7 @@ impl UndoLog {
                 entry.place.store(0, Ordering::Release);
             }
         }
-        os::crash::point("undo-ended");
+        faults::point("undo-ended");
     }
 
     #[inline]

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use latch::{Latch, LatchName, Mutex, MutexKind, SleepAlgorithm, Versioned, Where};
-use process::testing::{attach, instance, kill_children};
 use process::{CleanupOrder, LatchSet, Process, Processes};
 use sga::{SgaSlice, sga_struct};
+use testing::{attach, instance, kill_children};
 
 sga_struct! {
     /// A list of elements, as numbers + 1.

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use latch::{Latch, LatchName, Where};
 use process::Whose;
-use process::testing::{attach, instance, kill_at_every_step};
 use process::{Attach, Cancel, CleanupOrder, Process, Processes, SessionStatus};
 use sga::SgaSlice;
+use testing::{attach, instance, kill_at_every_step};
 use wait::{Event, Stat, TimeStat};
 
 type Words = (&'static Processes, &'static [AtomicU64], &'static [AtomicU32], &'static [Latch]);

@@ -190,7 +190,7 @@ fn finish(forward: &Forward<'_>, runs: Vec<Run<'_>>, mut out: Outcome) -> Result
     out.damaged.sort_unstable();
     out.damaged.dedup();
     lengthen(forward.files, &changed)?;
-    os::crash::point("recovery-written");
+    faults::point("recovery-written");
     if forward.on_device {
         forward.files.sync()?;
     }
@@ -378,7 +378,7 @@ impl<'a> Run<'a> {
     }
 
     fn write_out(&mut self) -> Result<()> {
-        os::crash::point("recovery-redo-read");
+        faults::point("recovery-redo-read");
         self.pool.write_out()
     }
 
@@ -405,7 +405,7 @@ impl<'a> Run<'a> {
 
     fn record(&mut self, start: Rba, record: &RecordReader<'_>) -> Result<()> {
         let end = Rba(start.0 + record.len as u64);
-        os::crash::point("recovery-record");
+        faults::point("recovery-record");
         self.pool.next_record(end);
         self.pool.make_room(RECORD_BLOCKS_MAX)?;
         self.touched.clear();

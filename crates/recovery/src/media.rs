@@ -63,9 +63,9 @@ pub fn recover_file(it: &FileRecovery<'_>, tell: &mut dyn FnMut(&Progress)) -> R
         let text = format!("the redo after log sequence {} is missing", out.sequence);
         return Err(Ora::from_text(Facility::Ora, 308, text));
     }
-    os::crash::point("file-rolled-forward");
+    faults::point("file-rolled-forward");
     it.files.stamp_offline(it.control, it.file, &it.stop)?;
-    os::crash::point("file-recovered");
+    faults::point("file-recovered");
     // An area that could not be removed is harmless: it belongs to the file's former checkpoint.
     let _ = os::file::remove(&area);
     Ok(out)

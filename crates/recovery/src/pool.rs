@@ -359,7 +359,7 @@ impl<'a> Pool<'a> {
             let cover = self.files.cover(self.slot, self.announced, &covered, &mut pause)?;
             for run in batch.chunk_by(follows).flat_map(|run| run.chunks(run_blocks)) {
                 if !std::mem::take(&mut is_first) {
-                    os::crash::point("recovery-some-blocks");
+                    faults::point("recovery-some-blocks");
                 }
                 self.write_run(run)?;
                 self.writes += run.len() as u64;

@@ -171,7 +171,7 @@ impl RedoLog {
         (header.group, header.end) = (0, Rba(end));
         let name = self.archive_place().file(sequence, header.incarnation, header.database);
         self.copy(p, &log.file, &header, &self.control.directory().join(&name))?;
-        os::crash::point("log_archived");
+        faults::point("log_archived");
         let name = name.display().to_string();
         self.control.change(p, &mut |control| {
             if let Some(log) = control.logs.iter_mut().find(|l| (l.group, l.sequence) == (number, sequence)) {

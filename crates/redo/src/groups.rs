@@ -394,7 +394,7 @@ impl RedoLog {
         p.count(Stat::RedoWastage, used.next_multiple_of(block) - used);
         self.begin_file(p, giving, self.logged_entry(writing))?;
         self.tail.writing.store(giving as u64, Ordering::SeqCst);
-        os::crash::point("redo_switched");
+        faults::point("redo_switched");
         self.tail.checkpoint_wanted.fetch_max(self.groups.at(giving).start.load(Ordering::Relaxed), Ordering::SeqCst);
         self.post_background(&self.tail.ckpt);
         self.post_background(&self.tail.arch);
@@ -446,7 +446,7 @@ impl RedoLog {
         if self.control.disk_sync() {
             log.file.sync()?;
         }
-        os::crash::point("redo_reach_written");
+        faults::point("redo_reach_written");
         // After the sync: a writer that dies before has written nothing behind the old reach.
         g.reach.store(header.reach_bytes, Ordering::Relaxed);
         Ok(())
@@ -477,7 +477,7 @@ impl RedoLog {
         if self.control.disk_sync() {
             file.sync().map_err(failed)?;
         }
-        os::crash::point("redo_header_written");
+        faults::point("redo_header_written");
         g.reach.store(header.reach_bytes, Ordering::Relaxed);
         (before.next_scn, before.next_time_s) = (header.first_scn, header.first_time_s);
         self.control.change(p, &mut |control| {
@@ -547,7 +547,7 @@ impl RedoLog {
     pub fn checkpointed(&self, p: &Process, rba: Rba) -> Result<()> {
         let done = self.announcement(self.line(p), rba);
         self.control.checkpointed(p, &done)?;
-        os::crash::point("checkpoint_noted");
+        faults::point("checkpoint_noted");
         let t = self.tail;
         if t.checkpoint.fetch_max(done.rba, Ordering::SeqCst) <= done.rba {
             t.checkpoint_scn.store(done.scn.0, Ordering::Relaxed);

@@ -511,7 +511,7 @@ impl RedoSink for RedoLog {
             self.check_failed()?;
             match self.try_reserve(p, len as u64, decided, note)? {
                 Given::Place(place) => {
-                    os::crash::point("redo_reserved");
+                    faults::point("redo_reserved");
                     return Ok(Some(place));
                 }
                 Given::Announced => return Ok(None),
@@ -534,7 +534,7 @@ impl RedoSink for RedoLog {
         if line.scn.load(Ordering::Relaxed) < scn {
             line.scn.store(scn, Ordering::Relaxed);
         }
-        os::crash::point("redo_copied");
+        faults::point("redo_copied");
     }
 
     #[inline]
@@ -556,7 +556,7 @@ impl RedoSink for RedoLog {
             self.copy_in(at, &void_record(len as usize, &place, self.newest_scn(), now_s()));
             p.count(Stat::RedoWastage, len);
         }
-        os::crash::point("redo_settling_the_dead");
+        faults::point("redo_settling_the_dead");
         line.pending.store(0, Ordering::Release);
     }
 

@@ -392,11 +392,11 @@ impl RedoLog {
         };
         self.reach(group, &log, to).map_err(failed)?;
         let (requests, bytes) = self.write_blocks(&log.blocks, start, from, to).map_err(failed)?;
-        os::crash::point("redo_written");
+        faults::point("redo_written");
         if self.control.disk_sync() {
             log.blocks.sync().map_err(failed)?;
         }
-        os::crash::point("redo_synced");
+        faults::point("redo_synced");
         // After the sync, in one store (R9): a writer that dies before has written nothing.
         self.tail.written.store(to, Ordering::SeqCst);
         drop(w);
@@ -438,7 +438,6 @@ impl RedoLog {
 mod tests {
     use super::*;
     use crate::{CheckpointEntry, Control, LogConfig, LogControl, LogLayout};
-    use process::testing;
     use std::path::Path;
     use std::sync::Arc;
 

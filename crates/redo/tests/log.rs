@@ -4,7 +4,7 @@
 mod kept;
 
 use kept::Kept;
-use process::{CleanupOrder, Process, Processes, testing};
+use process::{CleanupOrder, Process, Processes};
 use redo::{
     ChangeVector, FIRST_RBA, LOG_FILE_MIN, Layer, LogConfig, LogControl, LogFiles, LogHeader, LogLayout, LogReader,
     Rba, RecordWriter, RedoLog, RedoSink, create_logs,

@@ -10,7 +10,7 @@ use std::sync::RwLock;
 use std::time::Instant;
 
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use result_cache::{Config, Description, Design, Key, Layout, Namespace, Opened, ResultBuffer, ResultCache};
 use types::{ObjectId, Scn};
 

@@ -343,7 +343,6 @@ mod tests {
     use std::collections::HashMap;
 
     use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
-    use process::testing;
     use types::Scn;
 
     use super::*;

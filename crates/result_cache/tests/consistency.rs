@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
-use process::{CleanupOrder, Process, testing};
+use process::{CleanupOrder, Process};
 use result_cache::{Config, Description, Design, Key, Layout, Namespace, Opened, ResultBuffer, ResultCache, Statistic};
 use types::{ObjectId, Scn};
 

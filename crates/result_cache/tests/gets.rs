@@ -2,7 +2,7 @@
 
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use latch::{Generation, LatchName};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use result_cache::{Config, Description, Design, Key, Layout, Namespace, Opened, ResultBuffer, ResultCache, Statistic};
 use types::{ObjectId, Scn};
 

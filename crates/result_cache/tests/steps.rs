@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
-use process::testing::{self, EVERY_STEP};
 use process::{CleanupOrder, Process};
 use result_cache::{
     Config, Description, Design, Key, Kind, Layout, Namespace, Opened, ResultBuffer, ResultCache, Status,
 };
+use testing::EVERY_STEP;
 use types::{ObjectId, Scn};
 
 const ABOUT: Description<'static> =

@@ -11,7 +11,7 @@ use std::sync::RwLock;
 use std::time::Instant;
 
 use latch::Generation;
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use row_cache::{Cache, Config, Design, Found, Key, Layout, RowCache, RowValue};
 
 const ROWS: usize = 70;

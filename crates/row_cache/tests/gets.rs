@@ -1,7 +1,7 @@
 //! Gets of each design, hot copies, eviction, negative entries: figures that do not depend on the machine.
 
 use latch::{Generation, LatchName, Owner};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use row_cache::{Cache, CacheSet, Changed, Config, Design, Found, Key, LONG_BYTES_MAX, Layout, RowCache, RowValue};
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Mutex, Design::HotCopies, Design::Versioned];

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use latch::Generation;
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use row_cache::{Cache, CacheSet, Changed, Config, Design, Found, Key, Layout, RowCache, RowValue};
 use sga::SgaSlice;
 

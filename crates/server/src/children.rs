@@ -161,7 +161,7 @@ pub const SPARE_NAME: &str = "lw_spare";
 /// Sets the role's name in the process list and in panic reports, and the role for the crash points of tests.
 fn set_identity(instance: &'static Instance, role: Role, alert: &AlertLog) {
     os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
-    os::crash::spare(role.has_work_of_its_own());
+    faults::spare(role.has_work_of_its_own());
     if !role.is_background() {
         os::process::set_oom_score(SESSION_OOM_SCORE);
     }

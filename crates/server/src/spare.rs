@@ -298,7 +298,7 @@ pub fn run(
     loop {
         session += 1;
         let Some((len, socket)) = hear(&gets, &signals, instance, &mut message, &mut kept) else { return Ok(()) };
-        os::crash::point("server-handed-over");
+        faults::point("server-handed-over");
         let forked_ns = os::clock::now_ns();
         let client = read(&message[..len], socket);
         // Wipes the key of the conversation.
@@ -331,7 +331,7 @@ pub fn run(
                 listener::serve(instance, proved, has_room, &mut watch, forked_ns, alert)?
             }
         };
-        os::crash::point("server-session-ended");
+        faults::point("server-session-ended");
         // A slot that still belongs to this process is left to PMON.
         let is_clean =
             in_order && !instance.is_closing() && instance.processes().by_os_pid(os::process::own_id()).is_none();

@@ -165,17 +165,17 @@ fn run_in(options: &StartOptions, place: &Place) -> Result<(), String> {
 /// Arms the faults of tests before the first file is opened and the first process is forked.
 fn arm_faults(options: &StartOptions, place: &Place) -> os::OsResult<()> {
     if options.params.flag(Param::DiskFull) {
-        os::full::arm(place.dir());
+        faults::arm_full_disk(place.dir())?;
     }
     if options.params.flag(Param::DeviceFails) {
-        os::fault::arm(place.dir());
+        faults::arm_failing_device(place.dir())?;
     }
     let plan = options.params.get(Param::CrashPoint);
     if !plan.is_empty() {
-        os::crash::arm(plan, place.dir())?;
+        faults::arm_points(plan, place.dir())?;
     }
     match u64::try_from(options.params.number(Param::PowerLoss)) {
-        Ok(at) => os::power::arm(place.dir(), at),
+        Ok(at) => faults::arm_power_loss(place.dir(), at),
         Err(_) => Ok(()),
     }
 }

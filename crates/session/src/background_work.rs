@@ -163,7 +163,7 @@ impl Session {
     }
 
     fn serve_work(&mut self, work: &parallel::Assignment) -> Result<()> {
-        os::crash::point("px-begun");
+        faults::point("px-begun");
         let p = Rc::clone(&self.core.p);
         let begun = Job::receive(&p, work).and_then(|job| Ok((job.session(&self.state.options)?, job)));
         let (mut state, job) = match begun {

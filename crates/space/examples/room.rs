@@ -6,7 +6,7 @@
 use block::{BlockKind, BlockState, SegmentKind};
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, GetKind};
 use datafile::{CreateDatabase, DataFiles, tablespace};
-use process::{Process, testing};
+use process::Process;
 use redo::{ApplyTable, NoRedo};
 use space::{InsertHint, Space, SpaceLayout};
 use std::sync::Arc;

@@ -143,7 +143,7 @@ impl Space {
         let extent = self
             .take_extent(g, &growing)
             .map_err(|(e, blocks)| self.no_room(e, tablespace, |name| unable_to_extend(kind, obj, blocks, name)))?;
-        os::crash::point("space-extent-taken");
+        faults::point("space-extent-taken");
         g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[extent.start.0, extent.blocks]))?;
         let size = self.cache.block_size();
         let list = if number < extents_in_header(size) { segment } else { self.list_in_map(g, &growing, extent)? };
@@ -319,7 +319,7 @@ impl Space {
             return Ok(false);
         }
         self.cache.files().extend(file, new)?;
-        os::crash::point("space-file-grown");
+        faults::point("space-file-grown");
         g.change(b, Layer::Space, space::FILE_BLOCKS, &le(&[new]))?;
         Ok(true)
     }
@@ -417,7 +417,7 @@ impl Space {
         if said == class {
             return Ok(false);
         }
-        os::crash::point("space-class-changing");
+        faults::point("space-class-changing");
         let mut data = le(&[n]);
         data.push(class.code());
         g.change(l, Layer::Space, space::EXTENT_CLASS, &data)?;
@@ -880,7 +880,7 @@ impl Space {
     }
 
     fn drop_last_extent(&self, p: &Process, segment: Rdba, keep: u32, scn: &dyn Fn() -> Scn) -> Result<bool> {
-        os::crash::point("space-dropping-extents");
+        faults::point("space-dropping-extents");
         self.cache.in_group(p, scn, &mut |g| {
             let h = g.current(segment)?;
             let view = self.segment_view(g.block(h))?;
@@ -1008,7 +1008,7 @@ impl Space {
             // Recovery reads the blocks that redo changes, so no redo for blocks beyond the end may be needed (S8).
             let rba = self.cache.checkpoint(p)?.rba;
             self.cache.redo().note_checkpoint(p, rba)?;
-            os::crash::point("space-file-shrinking");
+            faults::point("space-file-shrinking");
             self.cache.discard(p, &|at| at.file() == file && at.block() >= blocks)?;
             self.cache.files().shrink(file, blocks)?;
         }

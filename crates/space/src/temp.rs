@@ -170,7 +170,7 @@ impl TempSpace {
                 && word.compare_exchange(0, claim.word(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
         };
         let place = (0..self.claims.len()).find(free)?;
-        os::crash::point("space-temp-claimed");
+        faults::point("space-temp-claimed");
         let to = &self.directory[claim.place()];
         if to.compare_exchange(0, place as u32 + 1, Ordering::AcqRel, Ordering::Acquire).is_err() {
             // Another process has claimed the stretch first.
@@ -351,7 +351,7 @@ impl TempSpace {
                     && word.compare_exchange(0, me, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             };
             if let Some(found) = words.iter().position(take) {
-                os::crash::point("space-temp-taken");
+                faults::point("space-temp-taken");
                 // Pairs with the fence of `is_used`.
                 fence(Ordering::SeqCst);
                 let is_there = self.cache.files().usable_temporary(file) == Some(incarnation);
@@ -394,7 +394,7 @@ impl TempSpace {
             let claim = Claim { file, stretch, process: p.number() };
             self.claims[place].store(claim.word(), Ordering::Release);
             self.directory[claim.place()].store(0, Ordering::Release);
-            os::crash::point("space-temp-forgotten");
+            faults::point("space-temp-forgotten");
             self.free_place(place);
         }
     }

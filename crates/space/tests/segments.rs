@@ -5,7 +5,7 @@ use block::{BlockKind, BlockState, SegmentKind};
 use buffer_cache::ChainDesign;
 use common::*;
 use datafile::tablespace;
-use process::{Process, testing};
+use process::Process;
 use space::InsertHint;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -4,7 +4,7 @@ mod common;
 use buffer_cache::ChainDesign;
 use common::*;
 use datafile::{Contents, tablespace};
-use process::{Process, testing};
+use process::Process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;

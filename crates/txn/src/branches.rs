@@ -190,7 +190,7 @@ impl Branches {
             e.word.load(Ordering::Relaxed) == free
                 && e.word.compare_exchange(free, claimed, Ordering::SeqCst, Ordering::Relaxed).is_ok()
         });
-        os::crash::point("branch-claimed");
+        faults::point("branch-claimed");
         found
     }
 
@@ -230,7 +230,7 @@ impl BranchEntry {
         if self.serial.load(Ordering::Relaxed) % 2 == 1 {
             self.serial.fetch_add(1, Ordering::SeqCst);
         }
-        os::crash::point("branch-unnamed");
+        faults::point("branch-unnamed");
         self.xid.store(0, Ordering::Relaxed);
         self.set(0, Free);
     }
@@ -272,7 +272,7 @@ impl BranchEntry {
         self.temporary.iter().for_each(|owner| owner.store(0, Ordering::Relaxed));
         self.put_chain(&Chain::default());
         self.serial.fetch_add(1, Ordering::SeqCst);
-        os::crash::point("branch-named");
+        faults::point("branch-named");
     }
 
     fn xid(&self) -> Option<Xid> {
@@ -471,7 +471,7 @@ impl Transactions {
             if let Some(e) = self.table().entry(xid) {
                 e.own(p.number());
             }
-            os::crash::point("branch-resuming");
+            faults::point("branch-resuming");
             let holder = self.holder(n)?;
             for kind in [EnqueueType::Tx, EnqueueType::Tm] {
                 self.enqueues().hand_over(p, holder, p.number(), kind);
@@ -555,12 +555,12 @@ impl Transactions {
         entry.xid.store(t.xid.map_or(0, |xid| xid.to_bits()), Ordering::SeqCst);
         for kind in [EnqueueType::Tx, EnqueueType::Tm] {
             self.enqueues().hand_over(p, p.number(), holder, kind);
-            os::crash::point("branch-detaching");
+            faults::point("branch-detaching");
         }
         if let Some(e) = t.xid.and_then(|xid| self.table().entry(xid)) {
             e.own(NO_SESSION);
         }
-        os::crash::point("branch-detached");
+        faults::point("branch-detached");
         let timeout = Duration::from_secs(entry.timeout_s.load(Ordering::Relaxed));
         let deadline = os::clock::now_ns().saturating_add(timeout.as_nanos() as u64);
         entry.deadline_ns.store(deadline, Ordering::Relaxed);
@@ -600,7 +600,7 @@ impl Transactions {
         match done {
             Ok(end) => {
                 taken.entry.put_chain(&t.chain);
-                os::crash::point("branch-prepared");
+                faults::point("branch-prepared");
                 self.leave(p, &taken, 0, Prepared);
                 if end > Rba(0) {
                     self.cache().redo().note_commit(p, end);
@@ -622,14 +622,14 @@ impl Transactions {
         for list in &lists {
             self.make_undo_room(p, t, 1, list.len())?;
             t.chain = self.append_note(p, &t.chain, list)?;
-            os::crash::point("branch-locks-noted");
+            faults::point("branch-locks-noted");
         }
         let record = encode_prepared(id, taken.entry, lists.len() as u32);
         self.make_undo_room(p, t, 1, record.len())?;
-        os::crash::point("branch-preparing");
+        faults::point("branch-preparing");
         let (chain, end) = self.prepare_in_header(p, xid, &t.chain, &record)?;
         t.chain = chain;
-        os::crash::point("branch-prepare-logged");
+        faults::point("branch-prepare-logged");
         Ok(end)
     }
 
@@ -700,7 +700,7 @@ impl Transactions {
                 // A coordinator that knows the outcome does not ask again.
                 self.cache().redo().note_commit(p, end);
             }
-            os::crash::point("branch-not-prepared");
+            faults::point("branch-not-prepared");
         }
         if let Err(e) = self.rollback(p, &mut t) {
             // The transaction has no owner, and PMON tries again.
@@ -948,7 +948,7 @@ impl Transactions {
             Some((n, entry)) => {
                 let was = entry.state();
                 entry.set(p.number(), Ending);
-                os::crash::point("branch-ending");
+                faults::point("branch-ending");
                 Ok(Taken { n, entry, lock, was })
             }
             None => {
@@ -988,7 +988,7 @@ impl Transactions {
         if let Some(e) = self.table().entry(xid) {
             e.own(p.number());
         }
-        os::crash::point("branch-taken");
+        faults::point("branch-taken");
         Ok(t)
     }
 
@@ -1008,7 +1008,7 @@ impl Transactions {
         f: &mut dyn FnMut(&Process, &mut Txn) -> Result<()>,
     ) -> Result<()> {
         f(p, t).inspect_err(|_| self.give_back(p, taken))?;
-        os::crash::point("branch-ended");
+        faults::point("branch-ended");
         self.enqueues().release_all(p, self.holder(taken.n)?);
         Ok(())
     }

@@ -118,14 +118,14 @@ impl Transactions {
         hook.before_visible(p, &t.touched)?;
         let entry = self.own_entry(xid);
         let scn = entry.begin_commit(self.table());
-        os::crash::point("txn-committing");
+        faults::point("txn-committing");
         let record = self.end_in_header(p, xid, &t.chain, scn).inspect_err(|_| {
             entry.reopen();
             hook.after(p, self.current_scn(), &t.touched);
         })?;
-        os::crash::point("txn-commit-logged");
+        faults::point("txn-commit-logged");
         entry.settle();
-        os::crash::point("txn-committed");
+        faults::point("txn-committed");
         if record > Rba(0) {
             self.cache().redo().note_commit(p, record);
         }
@@ -272,7 +272,7 @@ impl Transactions {
     }
 
     fn undone(&self, p: &Process) {
-        os::crash::point("txn-rolling-back");
+        faults::point("txn-rolling-back");
         p.count(Stat::RollbackChangesUndoRecordsApplied, 1);
     }
 

@@ -187,7 +187,6 @@ impl ScnTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use process::testing;
 
     fn map() -> ScnTimes {
         let (all, layout) = testing::instance(4, ScnTimeLayout::reserve);

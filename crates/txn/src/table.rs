@@ -953,7 +953,6 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use process::testing;
 
     const GROUP: Group = Group { tablespace: 1, segments: 1, online: 1, first_sqn: 0, guarantees: false };
 

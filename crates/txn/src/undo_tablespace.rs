@@ -134,7 +134,7 @@ impl Transactions {
         let control = self.cache().files().control()?;
         let entry = control.tablespace(tablespace).ok_or_else(|| Ora::with(959, &[&tablespace]))?;
         self.load_tablespace(p, &control, entry)?;
-        os::crash::point("undo-tablespace-loaded");
+        faults::point("undo-tablespace-loaded");
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl Transactions {
             let made = self.make_segment(p, tablespace, &NewSegment { next, word, first_sqn, behind: None });
             next = made.map_err(|e| e.because(Ora::with(30012, &[&segment_name(base + usn)])))?;
             root = root.or(Some(next));
-            os::crash::point("undo-segment-made");
+            faults::point("undo-segment-made");
         }
         let root = root.ok_or_else(|| Ora::internal("no undo segments"))?;
         let word = Root { first: next, base: base.into() }.to_word();
@@ -159,7 +159,7 @@ impl Transactions {
         let (cache, scn) = (self.cache(), || self.current_scn());
         let segments = self.space();
         let at = segments.create_segment(p, tablespace, SegmentKind::Undo, UNDO_OBJECT, &scn)?;
-        os::crash::point("undo-segment-unnamed");
+        faults::point("undo-segment-unnamed");
         let slots = self.table().slots as u16;
         cache.in_group(p, &scn, &mut |g| {
             let (header, map) = segments.allocate(g, at)?;
@@ -244,7 +244,7 @@ impl Transactions {
             behind: Some((before, header, word)),
         };
         let at = self.make_segment(p, is.tablespace, &new)?;
-        os::crash::point("undo-segment-added");
+        faults::point("undo-segment-added");
         let (header, ..) = self.space().aux(p, at, GetKind::Current)?;
         let usn = base + is.segments + 1;
         table.set_segment(usn, at, Rdba(header));
@@ -369,7 +369,7 @@ impl Transactions {
                 return Err(no_undo_tablespace(&control, tablespace));
             }
         }
-        os::crash::point("undo-switched");
+        faults::point("undo-switched");
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use btree::{Btree, Index, RangeScan};
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use redo::{ApplyTable, NoRedo};
 use space::{Space, SpaceLayout};
 use std::ops::Bound;

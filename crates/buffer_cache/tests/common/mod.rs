@@ -4,7 +4,7 @@
 use block::BlockKind;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign, ChangeGroup, GetKind, op};
 use datafile::{CreateDatabase, DataFiles, TablespaceSpec};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use redo::{ApplyTable, Layer, NoRedo};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -598,7 +598,7 @@ impl Cursor {
                 alter(&mut plan);
             }
             if !internal {
-                os::crash::point("cursor-planned");
+                faults::point("cursor-planned");
             }
             let shape = Shape::of(&plan, values, aware, cx);
             let watch = Watch { sharing: shape.sharing, monitor: !internal && adaptive::is_monitored(&plan, cx) };

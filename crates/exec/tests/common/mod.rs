@@ -12,7 +12,7 @@ use exec::work_area::{WorkAreaLayout, WorkAreas};
 use exec::*;
 use heap::Heap;
 use library_cache::LibraryCache;
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use redo::{ApplyTable, NoRedo};
 use result_cache::ResultCache;
 use space::{Space, SpaceLayout};

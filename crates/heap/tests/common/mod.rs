@@ -6,7 +6,7 @@ use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, HeapTable, Scan};
-use process::{Process, Processes, testing};
+use process::{Process, Processes};
 use redo::{ApplyTable, NoRedo};
 use space::{Space, SpaceLayout};
 use std::collections::BTreeMap;

@@ -209,7 +209,7 @@ enum Ending {
 
 impl Ending {
     fn choose(r: &mut Random) -> Ending {
-        match r.below(100) {
+        let chosen = match r.below(100) {
             0..20 => Ending::Kill,
             20..26 => Ending::Background,
             26..44 => Ending::Point(any_point(r, 60)),
@@ -218,6 +218,11 @@ impl Ending {
             68..80 => Ending::Power,
             80..95 => Ending::PowerAt(1 + r.below(120)),
             _ => Ending::Stop,
+        };
+        if faults::ARE_COMPILED_IN || chosen == Ending::Stop || chosen.params().is_empty() {
+            chosen
+        } else {
+            Ending::Kill
         }
     }
 
@@ -230,6 +235,7 @@ impl Ending {
             Ending::Panic(_) => "sessions panicked, then killed",
             Ending::Power => "power lost",
             Ending::PowerAt(_) => "power lost at a sync",
+            Ending::Stop if !faults::ARE_COMPILED_IN => "stopped",
             Ending::Stop => "stopped, then power lost",
         }
     }
@@ -238,6 +244,7 @@ impl Ending {
         let one = |name: &str, value: String| vec![(name.to_string(), value)];
         match self {
             Ending::Kill | Ending::Background => Vec::new(),
+            Ending::Stop if !faults::ARE_COMPILED_IN => Vec::new(),
             Ending::Point(plan) | Ending::SessionPoint(plan) | Ending::Panic(plan) => one("_crash_point", plan.clone()),
             Ending::Power | Ending::Stop => one("_power_loss", "0".into()),
             Ending::PowerAt(n) => one("_power_loss", n.to_string()),
@@ -329,6 +336,10 @@ impl<'a> Run<'a> {
             ("generations", plan.generations.join(", ")),
         ] {
             parameters.insert(name.to_string(), value);
+        }
+        if !faults::ARE_COMPILED_IN {
+            let text = "not in this build: no death at a named point, no loss of power";
+            parameters.insert("fault injection".into(), text.into());
         }
         parameters.extend(plan.params.iter().cloned());
         Ok(Run {
@@ -465,6 +476,7 @@ impl<'a> Run<'a> {
     /// Kills the instance while it recovers, at a random instant, at a named point or by a power loss.
     fn die_while_starting(&mut self, last: &str) -> Result<(), LabError> {
         let extra = match self.r.below(3) {
+            _ if !faults::ARE_COMPILED_IN => Vec::new(),
             0 => Vec::new(),
             1 => {
                 let all = ["recovery-record", "recovery-redo-read", "recovery-some-blocks", "recovery-written", "*"];
@@ -496,9 +508,9 @@ impl<'a> Run<'a> {
     fn after_death(&mut self, died: bool) -> Result<u64, LabError> {
         let mut deaths = 0;
         if self.armed_power {
-            os::power::restore(self.place.dir(), self.r.next()).map_err(|e| LabError::new(e.to_string()))?;
+            faults::restore_power(self.place.dir(), self.r.next()).map_err(|e| LabError::new(e.to_string()))?;
         }
-        let file = self.place.dir().join(os::crash::DEATHS_FILE);
+        let file = self.place.dir().join(faults::DEATHS_FILE);
         if let Ok(text) = std::fs::read_to_string(&file) {
             for name in text.lines().filter_map(|line| line.split(' ').next()) {
                 deaths += 1;

@@ -103,7 +103,7 @@ fn a_crash_before_the_first_checkpoint_is_recovered_through_every_life_since() {
         db.kill();
         let before = checkpoint();
         // A process that makes a checkpoint stops on the way.
-        std::fs::write(db.path().join(os::crash::STOP_FILE), "").unwrap();
+        std::fs::write(db.path().join(faults::STOP_FILE), "").unwrap();
         let plan = "_crash_point=checkpoint-written:1:stop";
         let (code, text) = db.program(&["start", "--param", "_disk_sync=false", "--param", plan]);
         assert_eq!(code, 0, "{text}");

@@ -101,7 +101,7 @@ pub fn hang(instance: &Ephemeral) -> String {
 
 /// The file that arms the crash point of an instance, and the file that lists the processes that passed it.
 pub fn stops_and_deaths(instance: &Ephemeral) -> (PathBuf, PathBuf) {
-    (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE))
+    (instance.dir().join(faults::STOP_FILE), instance.dir().join(faults::DEATHS_FILE))
 }
 
 /// Runs `sql` in a session of its own until a process stops at the crash point of the instance. `meanwhile` gets the

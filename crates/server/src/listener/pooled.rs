@@ -274,7 +274,7 @@ pub fn serve_pooled(
             }
         }
     }
-    os::crash::point("pool-session-taken");
+    faults::point("pool-session-taken");
     let pool = instance.state().pool();
     let class = usize::from(pooled.class_number);
     pool.count(class, if session.is_some() { class_figure::HITS } else { class_figure::MISSES }, 1);
@@ -345,7 +345,7 @@ pub fn serve_pooled(
     if is_used_up {
         pool.count_purged();
     }
-    os::crash::point("pool-session-given-back");
+    faults::point("pool-session-given-back");
     Ok(Served { is_in_order: true, kept, parked: park(proved, line, head, ends) })
 }
 

@@ -3,7 +3,7 @@
 
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use datafile::{CreateDatabase, DataFiles, TablespaceSpec};
-use process::{Processes, testing};
+use process::Processes;
 use redo::{ApplyTable, NoRedo};
 use space::{Space, SpaceLayout};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! Loss of power, for tests: unsynced changes may be lost, whole or by sectors, when the instance starts again.
+//! Loss of power: unsynced changes may be lost, whole or by sectors, when the instance starts again.
 //!
 //! `kill -9` keeps the page cache of the operating system, so it does not reveal a missing sync. While this layer is
-//! armed every change that [`crate::file`] makes is written through, and the bytes that it overwrites are saved before,
+//! armed every change that [`os::file`] makes is written through, and the bytes that it overwrites are saved before,
 //! in an undo journal beside the files. A sync of a file drops the saved bytes of that file, a sync of a directory
 //! drops its creations, renames and removals. The n-th sync is the end: the instance dies in it, before it takes
 //! effect. When every process is dead, [`restore`] walks the journal backwards and decides at random for each change
@@ -13,8 +13,7 @@
 //! reorder writes that no sync separates. A kept length without kept bytes reads as zeros.
 //!
 //! The journal is opened and locked for each operation, so that forked processes exclude one another and the lock of a
-//! killed one is released. The supervisor arms the layer before it opens a file. While not armed the cost is one
-//! relaxed load for a write or a sync, none for a read.
+//! killed one is released. The supervisor arms the layer before it opens a file.
 //!
 //! | state of the journal | meaning |
 //! |---|---|
@@ -25,16 +24,15 @@
 use std::collections::HashMap;
 use std::fs::{File as StdFile, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{OsError, OsResult, crash, process};
+use os::injection::FileJournal;
+use os::{OsError, OsResult, process};
 
-/// The folder beside the files with the journal and the files that renames and removals replaced.
-pub const FOLDER: &str = ".power";
+use crate::common::{POWER_FOLDER, Restored};
+use crate::crash;
 
 /// Bytes a device writes whole or not at all.
 const SECTOR: u64 = 512;
@@ -47,7 +45,6 @@ const MAGIC: u64 = 0x4c57_504f_5745_5231;
 /// Size of the journal from which a sync drops settled entries.
 const COMPACT_BYTES: u64 = 16 << 20;
 
-static ARMED: AtomicBool = AtomicBool::new(false);
 static PLAN: OnceLock<Plan> = OnceLock::new();
 
 #[derive(Debug)]
@@ -58,26 +55,10 @@ struct Plan {
     supervisor: i32,
 }
 
-/// The result of [`restore`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Restored {
-    /// Syncs of files and directories before the end, the last one included.
-    pub syncs: u64,
-    /// Changes since the last sync that reached the device whole.
-    pub kept: u64,
-    /// Changes that were lost whole.
-    pub lost: u64,
-    /// Writes of which some sectors were lost.
-    pub torn: u64,
-}
-
 /// Arms the layer for this process and those it forks later: power fails at the `at`-th sync, or, if that is 0, when
-/// the instance is killed. Called once, by the process whose death ends the instance.
-///
-/// # Errors
-/// The journal cannot be created: `EEXIST` when an earlier one was not restored; `EALREADY` when this process has one.
-pub fn arm(dir: &Path, at: u64) -> OsResult<()> {
-    let folder = dir.join(FOLDER);
+/// the instance is killed.
+pub(crate) fn arm(dir: &Path, at: u64) -> OsResult<()> {
+    let folder = dir.join(POWER_FOLDER);
     let what = || folder.display().to_string();
     std::fs::create_dir(&folder).map_err(|e| OsError::from_io("mkdir", what(), e))?;
     let mut head = [0; HEAD as usize];
@@ -85,14 +66,12 @@ pub fn arm(dir: &Path, at: u64) -> OsResult<()> {
     std::fs::write(folder.join("journal"), head).map_err(|e| OsError::from_io("write", what(), e))?;
     let plan = Plan { folder: folder.clone(), at, supervisor: process::own_id() };
     PLAN.set(plan).map_err(|_| OsError::from_errno("power loss", what(), libc::EALREADY))?;
-    ARMED.store(true, Ordering::Relaxed);
     Ok(())
 }
 
 /// True while this process writes through the journal.
-#[inline(always)]
-pub(crate) fn armed() -> bool {
-    ARMED.load(Ordering::Relaxed)
+pub(crate) fn is_armed() -> bool {
+    PLAN.get().is_some()
 }
 
 /// One change that can be undone.
@@ -123,13 +102,7 @@ struct Journal {
 impl Journal {
     fn open(folder: &Path) -> io::Result<Journal> {
         let file = OpenOptions::new().read(true).write(true).open(folder.join("journal"))?;
-        // SAFETY: a valid descriptor; no memory is passed. Closing the descriptor releases the lock.
-        while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
-            let e = io::Error::last_os_error();
-            if e.kind() != io::ErrorKind::Interrupted {
-                return Err(e);
-            }
-        }
+        os::file::lock(&file)?;
         Ok(Journal { file, folder: folder.to_owned() })
     }
 
@@ -332,28 +305,6 @@ fn count_sync(journal: &Journal) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes `buffer` at `position`, saving the bytes that were there.
-pub(crate) fn write(file: &StdFile, path: &Path, buffer: &[u8], position: u64) -> OsResult<()> {
-    guarded("pwrite", path, |journal| {
-        let meta = file.metadata()?;
-        let from = position / SECTOR * SECTOR;
-        let end = (position + buffer.len() as u64).next_multiple_of(SECTOR).min(meta.len()).max(from);
-        let mut old = vec![0; (end - from) as usize];
-        file.read_exact_at(&mut old, from)?;
-        let new_len = position + buffer.len() as u64 - from;
-        journal.add(&Entry::Write { inode: meta.ino(), pos: from, new_len, len: meta.len(), old })?;
-        file.write_all_at(buffer, position)
-    })
-}
-
-/// Changes the length by `f`, saving the truncated part.
-pub(crate) fn change_length(file: &StdFile, path: &Path, to: u64, f: impl FnOnce() -> io::Result<()>) -> OsResult<()> {
-    guarded("ftruncate", path, |journal| {
-        note_length(journal, file, to)?;
-        f()
-    })
-}
-
 fn note_length(journal: &Journal, file: &StdFile, to: u64) -> io::Result<()> {
     let meta = file.metadata()?;
     let mut old = vec![0; meta.len().saturating_sub(to) as usize];
@@ -361,58 +312,82 @@ fn note_length(journal: &Journal, file: &StdFile, to: u64) -> io::Result<()> {
     journal.add(&Entry::Length { inode: meta.ino(), len: meta.len(), old })
 }
 
-/// Opens a file by `open`, saving the contents of a truncated file and recording a new one.
-pub(crate) fn open(path: &Path, empties: bool, open: impl FnOnce() -> io::Result<StdFile>) -> OsResult<StdFile> {
-    guarded("open", path, |journal| {
-        let was = path.exists();
-        if was && empties {
-            note_length(journal, &StdFile::open(path)?, 0)?;
-        }
-        let file = open()?;
-        if !was {
-            journal.add(&Entry::Create { inode: file.metadata()?.ino(), path: path.to_owned() })?;
-        }
-        Ok(file)
-    })
-}
+/// Makes each change of a file through the journal of this process.
+#[derive(Debug)]
+pub(crate) struct Journaled;
 
-/// Syncs a file.
-pub(crate) fn sync(file: &StdFile, path: &Path) -> OsResult<()> {
-    guarded("fdatasync", path, |journal| {
-        count_sync(journal)?;
-        journal.add(&Entry::Sync { inode: file.metadata()?.ino() })?;
-        journal.compact()
-    })
-}
+impl FileJournal for Journaled {
+    /// Saves the contents of a truncated file and records a new one.
+    fn open(&self, path: &Path, empties: bool, open: &dyn Fn() -> io::Result<StdFile>) -> OsResult<StdFile> {
+        guarded("open", path, |journal| {
+            let was = path.exists();
+            if was && empties {
+                note_length(journal, &StdFile::open(path)?, 0)?;
+            }
+            let file = open()?;
+            if !was {
+                journal.add(&Entry::Create { inode: file.metadata()?.ino(), path: path.to_owned() })?;
+            }
+            Ok(file)
+        })
+    }
 
-/// Syncs a directory.
-pub(crate) fn sync_directory(path: &Path) -> OsResult<()> {
-    guarded("fsync", path, |journal| {
-        count_sync(journal)?;
-        journal.add(&Entry::SyncDirectory { path: path.to_owned() })
-    })
-}
+    /// Saves the bytes that were there.
+    fn write(&self, file: &StdFile, path: &Path, buffer: &[u8], position: u64) -> OsResult<()> {
+        guarded("pwrite", path, |journal| {
+            let meta = file.metadata()?;
+            let from = position / SECTOR * SECTOR;
+            let end = (position + buffer.len() as u64).next_multiple_of(SECTOR).min(meta.len()).max(from);
+            let mut old = vec![0; (end - from) as usize];
+            file.read_exact_at(&mut old, from)?;
+            let new_len = position + buffer.len() as u64 - from;
+            journal.add(&Entry::Write { inode: meta.ino(), pos: from, new_len, len: meta.len(), old })?;
+            file.write_all_at(buffer, position)
+        })
+    }
 
-/// A rename that can be undone.
-pub(crate) fn rename(from: &Path, to: &Path) -> OsResult<()> {
-    guarded("rename", to, |journal| {
-        let backup = if to.exists() { journal.backup()? } else { PathBuf::new() };
-        if to.exists() {
-            std::fs::hard_link(to, &backup)?;
-        }
-        journal.add(&Entry::Rename { from: from.to_owned(), to: to.to_owned(), backup })?;
-        std::fs::rename(from, to)
-    })
-}
+    /// Saves the truncated part.
+    fn change_length(&self, file: &StdFile, path: &Path, to: u64, change: &dyn Fn() -> io::Result<()>) -> OsResult<()> {
+        guarded("ftruncate", path, |journal| {
+            note_length(journal, file, to)?;
+            change()
+        })
+    }
 
-/// A removal that can be undone.
-pub(crate) fn remove(path: &Path) -> OsResult<()> {
-    guarded("unlink", path, |journal| {
-        let backup = journal.backup()?;
-        std::fs::hard_link(path, &backup)?;
-        journal.add(&Entry::Remove { path: path.to_owned(), backup })?;
-        std::fs::remove_file(path)
-    })
+    fn sync(&self, file: &StdFile, path: &Path) -> OsResult<()> {
+        guarded("fdatasync", path, |journal| {
+            count_sync(journal)?;
+            journal.add(&Entry::Sync { inode: file.metadata()?.ino() })?;
+            journal.compact()
+        })
+    }
+
+    fn sync_directory(&self, path: &Path) -> OsResult<()> {
+        guarded("fsync", path, |journal| {
+            count_sync(journal)?;
+            journal.add(&Entry::SyncDirectory { path: path.to_owned() })
+        })
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> OsResult<()> {
+        guarded("rename", to, |journal| {
+            let backup = if to.exists() { journal.backup()? } else { PathBuf::new() };
+            if to.exists() {
+                std::fs::hard_link(to, &backup)?;
+            }
+            journal.add(&Entry::Rename { from: from.to_owned(), to: to.to_owned(), backup })?;
+            std::fs::rename(from, to)
+        })
+    }
+
+    fn remove(&self, path: &Path) -> OsResult<()> {
+        guarded("unlink", path, |journal| {
+            let backup = journal.backup()?;
+            std::fs::hard_link(path, &backup)?;
+            journal.add(&Entry::Remove { path: path.to_owned(), backup })?;
+            std::fs::remove_file(path)
+        })
+    }
 }
 
 /// A random generator: the seed determines the whole sequence.
@@ -462,14 +437,9 @@ impl Mood {
     }
 }
 
-/// Gives the files of `dir` contents that a device may have after the power loss, and removes the journal. Every
-/// process of the instance must be dead. `None` when there is no journal. After a kill it can be run again; the outcome
-/// is then another possible one.
-///
-/// # Errors
-/// A file could not be read or written.
-pub fn restore(dir: &Path, seed: u64) -> OsResult<Option<Restored>> {
-    let folder = dir.join(FOLDER);
+/// Plays the power loss on the files of `dir` and removes the journal.
+pub(crate) fn restore(dir: &Path, seed: u64) -> OsResult<Option<Restored>> {
+    let folder = dir.join(POWER_FOLDER);
     if !folder.join("journal").exists() {
         return Ok(None);
     }
@@ -605,16 +575,16 @@ fn gone_is_fine(r: io::Result<()>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::{self, File, OpenMode};
-    use crate::process::{Ended, Fork};
-    use crate::signal;
+    use os::file::{self, File, OpenMode};
+    use os::process::{Ended, Fork};
+    use os::signal;
 
     /// A folder that is removed when dropped.
     struct Folder(PathBuf);
 
     impl Folder {
         fn new(name: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("lw-os-power-{name}-{}", process::own_id()));
+            let path = std::env::temp_dir().join(format!("lw-faults-power-{name}-{}", process::own_id()));
             let _ = std::fs::remove_dir_all(&path);
             std::fs::create_dir_all(&path).unwrap();
             Folder(path)
@@ -631,7 +601,7 @@ mod tests {
     fn until_power_fails(dir: &Path, at: u64, f: impl FnOnce() -> OsResult<()>) -> Ended {
         match process::fork().unwrap() {
             Fork::Child => {
-                let ok = arm(dir, at).and_then(|()| f()).is_ok();
+                let ok = crate::arm_power_loss(dir, at).and_then(|()| f()).is_ok();
                 process::exit_now(i32::from(!ok));
             }
             Fork::Parent(pid) => process::wait(pid).unwrap(),
@@ -667,7 +637,7 @@ mod tests {
                 assert!(seen[5120..5632].iter().all(|b| *b == seen[5120]) && matches!(seen[5120], 0 | 4));
                 kinds[2] += 1;
             }
-            assert!(!folder.0.join(FOLDER).exists());
+            assert!(!folder.0.join(POWER_FOLDER).exists());
         }
         assert!(kinds.iter().all(|n| *n > 0), "every outcome is seen: {kinds:?}");
     }
@@ -742,7 +712,7 @@ mod tests {
                 }
             }
             loop {
-                crate::clock::sleep(std::time::Duration::from_millis(1));
+                os::clock::sleep(std::time::Duration::from_millis(1));
             }
         });
         assert_eq!(ended, Ended::Killed(signal::SIGKILL));
@@ -760,7 +730,7 @@ mod tests {
             let f = File::open(&path, OpenMode::ReadWrite)?;
             f.write_at(&[1; 512], 0)?;
             // The state after a process is killed while it adds an entry: the length, and only some of the bytes.
-            let journal = std::fs::OpenOptions::new().append(true).open(folder.0.join(FOLDER).join("journal"));
+            let journal = std::fs::OpenOptions::new().append(true).open(folder.0.join(POWER_FOLDER).join("journal"));
             let mut cut = Vec::new();
             Entry::Write { inode: 1, pos: 0, new_len: 9, len: 0, old: vec![7; 5000] }.print(&mut cut);
             std::io::Write::write_all(&mut journal.expect("it is there"), &cut[..40]).expect("room");

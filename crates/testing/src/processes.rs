@@ -6,7 +6,7 @@ use latch::Generation;
 use os::process::{Ended, Fork};
 use sga::{LargePages, SgaBuilder};
 
-use crate::{Attach, Process, ProcessConfig, ProcessLayout, Processes};
+use process::{Attach, Process, ProcessConfig, ProcessLayout, Processes};
 
 /// Makes an SGA for `processes` processes and the areas of `reserve`. Kept until the test process ends.
 ///
@@ -169,7 +169,7 @@ pub fn kill_at_every_step(
                 if !os::process::die_with_parent(parent, os::signal::SIGKILL) {
                     os::process::exit_now(0);
                 }
-                let arm = || os::crash::arm_quietly(&format!("{places}:{step}:process"), &dir).expect("a plan");
+                let arm = || faults::arm_points_quietly(&format!("{places}:{step}:process"), &dir).expect("a plan");
                 let run = std::panic::AssertUnwindSafe(|| {
                     let p = std::mem::ManuallyDrop::new(attach(all, "child"));
                     body(&p, &arm);

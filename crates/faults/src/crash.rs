@@ -1,9 +1,7 @@
 //! Named places in the code where a test can kill a process or the whole instance.
 //!
-//! A [`point`] is always compiled in, so a test proves facts about the shipped program. While no plan is armed it is
-//! one relaxed load of a private word that never changes; it still belongs on no read path. Points are armed before the
-//! first process is forked, so all processes have the same plan; passes are counted in memory that they share. A pass
-//! number was preferred to a probability, so that a run can be repeated.
+//! All processes have the same plan; passes are counted in memory that they share. A pass number was preferred to a
+//! probability, so that a run can be repeated.
 //!
 //! A plan is `name:n`, or `name:n:` followed by one of the words below. A name that ends with `*` stands for all names
 //! with that beginning. `name:n` kills the instance at the n-th pass: the supervisor first, which takes every process
@@ -18,16 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::{OsError, OsResult, process, signal};
+use os::{OsError, OsResult, process, signal};
 
-/// Name of the file that records deaths at crash points: one line `name pass process` for each death.
-pub const DEATHS_FILE: &str = "crash_points";
-
-/// While the directory has this file, a plan `name:n:stop` stops the next process that passes.
-pub const STOP_FILE: &str = "crash_stop";
-
-/// While the directory has this file, a plan kills no process.
-pub const CALM_FILE: &str = "crash_calm";
+use crate::common::{CALM_FILE, DEATHS_FILE, STOP_FILE};
 
 static ARMED: AtomicBool = AtomicBool::new(false);
 static PLAN: OnceLock<Plan> = OnceLock::new();
@@ -59,32 +50,16 @@ struct Plan {
     passes: &'static [AtomicU64],
 }
 
-/// Passes a named place. At the pass that the plan names, the caller dies here and the call does not return.
+/// Passes a named place.
 #[inline(always)]
-pub fn point(name: &'static str) {
+pub(crate) fn point(name: &'static str) {
     if ARMED.load(Ordering::Relaxed) {
         pass(name);
     }
 }
 
-/// Arms a plan for this process and those it forks later; `dir` gets the file [`DEATHS_FILE`] at a death. Called once,
-/// by the process whose death ends the instance.
-///
-/// # Errors
-/// `EINVAL`: the text is not a plan. `EALREADY`: this process has one.
-pub fn arm(plan: &str, dir: &Path) -> OsResult<()> {
-    arm_in(plan, dir, true)
-}
-
-/// As [`arm`], without recording the deaths.
-///
-/// # Errors
-/// As [`arm`].
-pub fn arm_quietly(plan: &str, dir: &Path) -> OsResult<()> {
-    arm_in(plan, dir, false)
-}
-
-fn arm_in(plan: &str, dir: &Path, notes: bool) -> OsResult<()> {
+/// Arms a plan; `notes`: deaths are recorded.
+pub(crate) fn arm(plan: &str, dir: &Path, notes: bool) -> OsResult<()> {
     let invalid = || OsError::from_errno("crash point", plan, libc::EINVAL);
     let mut parts = plan.split(':');
     let name = parts.next().filter(|n| !n.is_empty()).ok_or_else(invalid)?.to_owned();
@@ -102,7 +77,7 @@ fn arm_in(plan: &str, dir: &Path, notes: bool) -> OsResult<()> {
     if parts.next().is_some() {
         return Err(invalid());
     }
-    let passes = crate::memory::shared_slice(1)?;
+    let passes = os::memory::shared_slice(1)?;
     let plan_made = Plan {
         name,
         every,
@@ -118,8 +93,8 @@ fn arm_in(plan: &str, dir: &Path, notes: bool) -> OsResult<()> {
     Ok(())
 }
 
-/// Sets whether plans for sessions spare this process, and those that it forks later.
-pub fn spare(is_spared: bool) {
+/// Sets whether plans for sessions spare this process.
+pub(crate) fn spare(is_spared: bool) {
     SPARED.store(is_spared, Ordering::Relaxed);
 }
 
@@ -196,7 +171,7 @@ pub(crate) fn die(supervisor: i32) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::{Ended, Fork};
+    use os::process::{Ended, Fork};
 
     /// Arms `plan` in a child and passes `names` in a grandchild; returns its end and the recorded deaths.
     fn child(plan: &str, names: &[&'static str]) -> (Ended, String) {
@@ -204,11 +179,12 @@ mod tests {
     }
 
     fn child_of(plan: &str, names: &[&'static str], spared: bool) -> (Ended, String) {
-        let dir = std::env::temp_dir().join(format!("lw-os-crash-{}-{}", process::own_id(), plan.replace('*', "_")));
+        let dir =
+            std::env::temp_dir().join(format!("lw-faults-crash-{}-{}", process::own_id(), plan.replace('*', "_")));
         std::fs::create_dir_all(&dir).unwrap();
         let ended = match process::fork().unwrap() {
             Fork::Child => {
-                if arm(plan, &dir).is_err() {
+                if arm(plan, &dir, true).is_err() {
                     process::exit_now(2);
                 }
                 match process::fork() {
