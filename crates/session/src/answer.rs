@@ -1,6 +1,5 @@
 //! Answers of calls.
 
-use crate::core::Core;
 use crate::flow::{Flow, failure_of};
 use crate::open::Outcome;
 use exec::ExecCtx;
@@ -9,13 +8,7 @@ use net::local::{Done, Failure, Reply, write_frame};
 use types::Result;
 
 /// Ends a call: writes a frame with its outcome or its error.
-pub(crate) fn finish(
-    core: &Core,
-    cx: &ExecCtx<'_>,
-    result: Result<Done>,
-    kind: StatementKind,
-    out: &mut Vec<u8>,
-) -> Flow {
+pub(crate) fn finish(result: Result<Done>, kind: StatementKind, out: &mut Vec<u8>) -> Flow {
     let e = match result {
         Ok(done) => {
             write_frame(out, |o| Reply::Done(Box::new(done)).encode(o));
@@ -26,7 +19,6 @@ pub(crate) fn finish(
     let fatal = e.is(28) || e.is(603);
     let failure = Failure { fatal, ..failure_of(&e, kind) };
     write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
-    let _ = (core, cx);
     if fatal { Flow::End } else { Flow::Continue }
 }
 

@@ -101,7 +101,7 @@ impl Calls {
         let kind = progress.kind;
         self.end_execute(core, array.want_output, progress.out);
         progress.tell();
-        finish(core, cx, result, kind, out)
+        finish(result, kind, out)
     }
 
     fn try_array(

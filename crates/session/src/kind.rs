@@ -32,7 +32,7 @@ pub fn of_first_word(text: &str) -> Option<StatementKind> {
 }
 
 /// The kind of a parsed statement.
-pub fn kind_of(statement: &Statement) -> StatementKind {
+pub(crate) fn kind_of(statement: &Statement) -> StatementKind {
     match statement {
         Statement::Query(_) => StatementKind::SELECT,
         Statement::Insert(_) => StatementKind::INSERT,

@@ -71,7 +71,6 @@ pub use caller::Caller;
 pub use flow::{Flow, ScrollTo};
 pub use global::{GlobalAnswer, GlobalCall, Start as GlobalStart};
 pub use guest::{Doorkeeper, Proof};
-pub use kind::kind_of;
 pub use logon::{alert_entry, snipe_idle, unlisted_entry};
 pub use session::Session;
 pub use sessionless::sessionless_id;
