@@ -3,7 +3,7 @@
 //! A crate may depend on crates of lower rows and, within its own row, on crates to its left. The test reads the table
 //! in the document; there is no second copy here. Tests of any row may use the crate `testing`, and only tests.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -289,98 +289,4 @@ fn every_error_that_the_source_raises_has_a_text() {
     let untold: Vec<u32> =
         numbers.into_iter().filter(|&n| types::Ora::new(n).to_string().contains("not found;")).collect();
     assert!(untold.is_empty(), "no text in crates/types/src/messages.rs for {untold:?}");
-}
-
-/// The source of each module of a crate by its path, without comments and tests.
-fn modules(folder: &Path, parent: &str, to: &mut BTreeMap<String, String>) {
-    for entry in std::fs::read_dir(folder).expect("a folder of the workspace").flatten() {
-        let path = entry.path();
-        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let name = if parent.is_empty() { stem.clone() } else { format!("{parent}::{stem}") };
-        if path.is_dir() {
-            modules(&path, &name, to);
-        } else if stem != "lib" {
-            let text = std::fs::read_to_string(&path).expect("a source file");
-            let code = text.split("#[cfg(test)]").next().expect("a first part").lines();
-            let code: Vec<&str> = code.filter(|line| !line.trim_start().starts_with("//")).collect();
-            to.insert(if stem == "mod" { parent.to_owned() } else { name }, code.join("\n"));
-        }
-    }
-}
-
-/// The paths behind `crate::` and `super::` in the source of a module, those in braces one by one.
-fn paths(module: &str, code: &str) -> Vec<String> {
-    let path_of =
-        |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == ':').collect() };
-    let parent = module.rsplit_once("::").map_or(String::new(), |(parent, _)| format!("{parent}::"));
-    let mut found = Vec::new();
-    for (marker, base) in [("crate::", String::new()), ("super::", parent)] {
-        for (at, _) in code.match_indices(marker) {
-            let rest = &code[at + marker.len()..];
-            let path = path_of(rest);
-            let group = rest[path.len()..].strip_prefix('{').and_then(|group| group.split(';').next());
-            match group {
-                Some(group) => found
-                    .extend(group.split([',', '{', '}']).map(|item| format!("{base}{path}{}", path_of(item.trim())))),
-                None => found.push(format!("{base}{path}")),
-            }
-        }
-    }
-    found
-}
-
-/// The modules that reach themselves through what they import.
-fn in_circles(modules: &BTreeMap<String, String>) -> BTreeSet<String> {
-    let module_of = |path: &String| {
-        let mut path = path.trim_end_matches(':');
-        while !modules.contains_key(path) {
-            path = path.rsplit_once("::")?.0;
-        }
-        Some(path.to_owned())
-    };
-    let imports: BTreeMap<&String, BTreeSet<String>> = modules
-        .iter()
-        .map(|(name, code)| {
-            let named = paths(name, code).iter().filter_map(module_of).filter(|other| other != name).collect();
-            (name, named)
-        })
-        .collect();
-    let reaches_itself = |name: &String| {
-        let (mut seen, mut next) = (BTreeSet::new(), vec![name]);
-        while let Some(from) = next.pop() {
-            for to in &imports[from] {
-                if seen.insert(to) {
-                    next.push(to);
-                }
-            }
-        }
-        seen.contains(name)
-    };
-    modules.keys().filter(|name| reaches_itself(name)).cloned().collect()
-}
-
-/// The crates that were one are layered inside as the crates are. A circle that is left says so in its files.
-#[test]
-fn modules_of_the_instance_and_its_sessions_import_in_one_direction() {
-    for (name, circle) in [("instance", &["fixed", "instance"][..]), ("monitor", &[]), ("admin", &[]), ("session", &[])]
-    {
-        let mut found = BTreeMap::new();
-        modules(&root().join("crates").join(name).join("src"), "", &mut found);
-        assert!(found.len() > 5, "{name} has {} modules", found.len());
-        let circle: BTreeSet<String> = circle.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(in_circles(&found), circle, "modules of {name} that import each other");
-    }
-}
-
-#[test]
-fn a_circle_of_modules_is_found() {
-    let source = |pairs: &[(&str, &str)]| pairs.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned())).collect();
-    let found = in_circles(&source(&[
-        ("a", "use crate::b::{self, f};"),
-        ("b", "fn g() { crate::c::d::h() }"),
-        ("c::d", "use crate::{a::A, e};"),
-        ("c::f", "use super::d;"),
-        ("e", ""),
-    ]));
-    assert_eq!(found, ["a", "b", "c::d"].map(str::to_owned).into());
 }
