@@ -120,7 +120,7 @@ impl Sizes {
                 n => n,
             },
             row_cache_hot_copies: match params.number(Param::RowCacheHotCopies) as usize {
-                0 => os::cpu::count().clamp(2, 16) as usize,
+                0 => cpus(params).clamp(2, 16),
                 n => n,
             },
             row_cache_hot_copy_sleep_limit: params.number(Param::RowCacheHotCopySleepLimit) as u64,
@@ -175,7 +175,7 @@ impl Sizes {
             let limit = self.pga_limit(params.number(Param::PgaAggregateTarget) as u64);
             params.derive(Param::PgaAggregateLimit, limit);
         }
-        params.derive(Param::CpuCount, os::cpu::count());
+        params.derive(Param::CpuCount, cpus(params));
         if params.is_default(Param::ParallelMaxServers) {
             params.derive(Param::ParallelMaxServers, servers_by_default(params, self.processes));
         }
@@ -189,8 +189,8 @@ impl Sizes {
     }
 }
 
-/// The number of processors: `cpu_count`, or that of the machine.
-fn cpus(params: &InitParams) -> usize {
+/// Processors: `cpu_count`, or those that the machine gives the instance.
+pub(crate) fn cpus(params: &InitParams) -> usize {
     match params.number(Param::CpuCount) {
         0 => os::cpu::count() as usize,
         n => n as usize,
@@ -335,6 +335,19 @@ mod tests {
         assert_eq!(of(&["cpu_count=2", "db_cache_size=1G", "_db_block_lru_latches=64"]), (64, 1));
         assert_eq!(of(&["cpu_count=2", "db_cache_size=1G", "db_writer_processes=7"]), (7, 7));
         assert_eq!(derive(&["cpu_count=40"]).unwrap().1.number(Param::DbWriterProcesses), 5);
+    }
+
+    #[test]
+    fn a_given_number_of_processors_holds_for_everything_that_follows_from_it() {
+        for (cpus, copies) in [(1, 2), (7, 7), (40, 16)] {
+            let (s, mut p) = derive(&[&format!("cpu_count={cpus}"), "processes=1000"]).unwrap();
+            assert_eq!((p.number(Param::CpuCount), s.row_cache_hot_copies), (cpus, copies));
+            assert_eq!(p.number(Param::ParallelMaxServers), cpus * 10);
+            assert_eq!(crate::ash::ring_bytes(&p), (cpus as u64 * 2 * MB).clamp(4 * MB, 64 * MB));
+            assert_eq!(Sizes::derive(&mut p).unwrap(), s, "the same again");
+        }
+        let (_, p) = derive(&["cpu_count=0"]).unwrap();
+        assert_eq!(p.number(Param::CpuCount), os::cpu::count() as i64);
     }
 
     #[test]

@@ -175,7 +175,7 @@ fn an_open_query_sees_nothing_of_what_its_session_does_later() {
 
 #[test]
 fn the_degree_comes_from_hint_table_and_session() {
-    let instance = start(&[("cpu_count", "2"), ("parallel_max_servers", "8")]);
+    let instance = start(&[("cpu_count", "6"), ("parallel_max_servers", "8")]);
     let mut c = connect(&instance);
     make_tables(&mut c);
     let servers = |c: &mut Client| {
@@ -188,7 +188,7 @@ fn the_degree_comes_from_hint_table_and_session() {
     assert_eq!(servers(&mut c), "3");
     run(&mut c, "alter table t parallel");
     assert_eq!(one(&mut c, "select trim(degree) from user_tables where table_name = 'T'"), "DEFAULT");
-    assert_eq!(servers(&mut c), "2");
+    assert_eq!(servers(&mut c), "6", "one for each processor");
     run(&mut c, "alter table t parallel (degree 4)");
     assert_eq!(servers(&mut c), "4");
     run(&mut c, "alter session disable parallel query");

@@ -7,7 +7,7 @@
 
 use crate::ash::Saving;
 use crate::recorder::{Recorder, integer, lock};
-use crate::settings::settings_row;
+use crate::settings::{dbid, settings_row};
 use dictionary::rows::int;
 use instance::Text;
 use types::{Ora, Result, Timestamp, Value};
@@ -274,7 +274,7 @@ fn take(r: &mut impl Recorder, level: Level) -> Result<(i64, Saving)> {
     let started = os::clock::now_ns();
     // One snapshot at a time: its number is the next one, and its differences refer to the previous snapshot.
     lock(r)?;
-    let dbid = integer(&r.rows("select dbid from v$database", &[])?).unwrap_or(0);
+    let dbid = dbid(r)?;
     let (last, snapshot) = next_number(r, dbid)?;
     let key = [int(snapshot), int(dbid), int(1)];
     let ended = of_moment(r, &key)?;

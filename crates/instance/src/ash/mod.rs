@@ -25,7 +25,7 @@ pub fn ring_bytes(init: &InitParams) -> u64 {
     match u64::try_from(init.number(Param::AshSize)) {
         Ok(bytes) if bytes > 0 => bytes,
         _ => {
-            let wanted = (os::cpu::count() as u64 * BYTES_BY_PROCESSOR).clamp(BYTES_LEAST, BYTES_MOST);
+            let wanted = (crate::sizes::cpus(init) as u64 * BYTES_BY_PROCESSOR).clamp(BYTES_LEAST, BYTES_MOST);
             match u64::try_from(init.number(Param::SgaTarget)) {
                 Ok(target) if target > 0 => wanted.min((target / TARGET_PART).max(BYTES_OF_LITTLE)),
                 _ => wanted,
