@@ -981,7 +981,7 @@ impl Space {
         let bitmap_of = |blocks: u32| blocks.saturating_sub(first_block) / UNIT_BLOCKS / units_max(size);
         let now = self.file_blocks(p, file)?;
         if bitmap_of(now) > bitmap_of(blocks) + BITMAPS_AT_ONCE {
-            // A group has no room for more bitmaps, so the file grows in steps.
+            // A group has no room for more bitmaps, so the file becomes smaller in steps.
             let step = (bitmap_of(now) - BITMAPS_AT_ONCE) * units_max(size) * UNIT_BLOCKS + first_block;
             self.resize_file(p, file, step, scn)?;
         }
@@ -1009,8 +1009,16 @@ impl Space {
             let rba = self.cache.checkpoint(p)?.rba;
             self.cache.redo().note_checkpoint(p, rba)?;
             faults::point("space-file-shrinking");
-            self.cache.discard(p, &|at| at.file() == file && at.block() >= blocks)?;
-            self.cache.files().shrink(file, blocks)?;
+            self.cache.in_group(p, scn, &mut |g| {
+                // No process grows the file while its first bitmap is pinned. One that has grown it since the bitmap
+                // changed has extents beyond `blocks`, so the file keeps its length.
+                let first = g.current(Rdba::new(file, 1))?;
+                if BitmapView::new(g.block(first)).file_blocks() != blocks {
+                    return Ok(());
+                }
+                self.cache.discard(p, &|at| at.file() == file && at.block() >= blocks)?;
+                self.cache.files().shrink(file, blocks)
+            })?;
         }
         Ok(())
     }

@@ -6,8 +6,11 @@ use buffer_cache::ChainDesign;
 use common::*;
 use datafile::tablespace;
 use process::Process;
+use redo::{NoRedo, Place, Rba, RedoSink};
 use space::InsertHint;
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use types::{ObjectId, Rdba};
 
@@ -334,5 +337,112 @@ fn a_scan_knows_when_its_segment_is_going_and_its_extents_are_anothers() {
         create(&db, &p, 20 + n).unwrap();
     }
     assert!((0..extents.len()).all(|n| formatted(n).unwrap_err().is(8103)));
+    db.cache.assert_invariants().unwrap();
+}
+
+/// Called when a checkpoint is noted.
+type AtCheckpoint = Box<dyn Fn() + Send + Sync>;
+
+/// No redo; runs a function when a checkpoint is noted.
+#[derive(Clone, Default)]
+struct Noting(Arc<OnceLock<AtCheckpoint>>);
+
+impl RedoSink for Noting {
+    fn wanted(&self) -> bool {
+        NoRedo.wanted()
+    }
+    fn image_before(&self) -> Rba {
+        NoRedo.image_before()
+    }
+    fn announce(&self, p: &Process) -> Rba {
+        NoRedo.announce(p)
+    }
+    fn note_checkpoint(&self, _: &Process, _: Rba) -> types::Result<()> {
+        if let Some(f) = self.0.get() {
+            f();
+        }
+        Ok(())
+    }
+    fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> types::Result<Option<Place>> {
+        NoRedo.reserve(p, len, decided, note)
+    }
+    fn put(&self, p: &Process, at: Rba, record: &[u8]) {
+        NoRedo.put(p, at, record);
+    }
+    fn settle(&self, p: &Process) {
+        NoRedo.settle(p);
+    }
+    fn settle_dead(&self, p: &Process, dead: u32, counts: bool) {
+        NoRedo.settle_dead(p, dead, counts);
+    }
+    fn on_disk(&self) -> Rba {
+        NoRedo.on_disk()
+    }
+    fn force(&self, p: &Process, upto: Rba) -> types::Result<()> {
+        NoRedo.force(p, upto)
+    }
+}
+
+#[test]
+fn a_file_becomes_smaller_and_its_blocks_are_free_after_it_has_grown_again() {
+    let db = database(ChainDesign::Versioned, 64);
+    let p = testing::attach(db.all, "t");
+    let segment = create(&db, &p, 10).unwrap();
+    for _ in 0..300 {
+        allocate(&db, &p, segment).unwrap();
+    }
+    let large = db.space.file_blocks(&p, 3).unwrap();
+    let small = datafile::DataFiles::first_data_block_of(BLOCK) + 64;
+    assert!(large > small + 128, "{large} blocks");
+    let resize = |blocks| db.space.resize_file(&p, 3, blocks, &scn);
+    assert!(resize(small).unwrap_err().is(3297), "the segment has blocks there");
+    db.space.drop_segment(&p, segment, &scn).unwrap();
+    let lengths = || (db.space.file_blocks(&p, 3).unwrap(), db.cache.files().blocks(3).unwrap());
+    resize(small).unwrap();
+    assert_eq!(lengths(), (small, small));
+    assert!(
+        (0..db.cache.buffers()).filter_map(|n| db.cache.info(n)?.block).all(|at| at.block() < small || at.file() != 3)
+    );
+    resize(large).unwrap();
+    assert_eq!(lengths(), (large, large));
+    let segment = create(&db, &p, 11).unwrap();
+    for _ in 0..300 {
+        allocate(&db, &p, segment).unwrap();
+    }
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn a_file_that_grows_while_it_becomes_smaller_keeps_the_new_blocks() {
+    let redo = Noting::default();
+    let db = database_with_redo(&small_database(), ChainDesign::Versioned, 64, 8, Box::new(redo.clone()));
+    let p = testing::attach(db.all, "t");
+    let small = datafile::DataFiles::first_data_block_of(BLOCK) + 64;
+    assert!(db.space.file_blocks(&p, 3).unwrap() > small);
+    // Another process fills the file to its new end and beyond, before the file is cut off there.
+    let given = Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let (all, cache, space, to) = (db.all, Arc::clone(&db.cache), db.space.clone(), Arc::clone(&given));
+    let fill = move || {
+        let q = testing::attach(all, "q");
+        let segment = space.create_segment(&q, tablespace::USERS, SegmentKind::Table, ObjectId(10), &scn).unwrap();
+        for _ in 0..200 {
+            let at = cache.in_group(&q, &scn, &mut |g| {
+                let (at, map) = space.allocate(g, segment)?;
+                g.format(at, BlockKind::Temporary, ObjectId(10), map, 0)?;
+                Ok(at)
+            });
+            to.lock().unwrap().insert(at.unwrap());
+        }
+    };
+    assert!(redo.0.set(Box::new(fill)).is_ok());
+    db.space.resize_file(&p, 3, small, &scn).unwrap();
+    let given = given.lock().unwrap();
+    assert!(given.len() == 200 && given.iter().any(|at| at.block() >= small));
+    assert!(db.cache.files().blocks(3).unwrap() >= db.space.file_blocks(&p, 3).unwrap());
+    db.cache.empty(&p).unwrap();
+    for at in given.iter() {
+        let kind = db.cache.read(&p, *at, buffer_cache::GetKind::Current, &mut |v| v.kind()).unwrap();
+        assert_eq!(kind, Some(BlockKind::Temporary), "{at}");
+    }
     db.cache.assert_invariants().unwrap();
 }

@@ -4,7 +4,7 @@
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use datafile::{CreateDatabase, DataFiles, TablespaceSpec};
 use process::Processes;
-use redo::{ApplyTable, NoRedo};
+use redo::{ApplyTable, NoRedo, RedoSink};
 use space::{Space, SpaceLayout};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,6 +53,17 @@ pub fn database_of(spec: &CreateDatabase, design: ChainDesign, buffers: usize) -
 
 /// A database with words for so many stretches of temporary extents.
 pub fn database_with_stretches(spec: &CreateDatabase, design: ChainDesign, buffers: usize, stretches: usize) -> Db {
+    database_with_redo(spec, design, buffers, stretches, Box::new(NoRedo))
+}
+
+/// As [`database_with_stretches`], with this redo.
+pub fn database_with_redo(
+    spec: &CreateDatabase,
+    design: ChainDesign,
+    buffers: usize,
+    stretches: usize,
+    redo: Box<dyn RedoSink>,
+) -> Db {
     let directory = directory();
     let files = DataFiles::create(&directory, spec).unwrap();
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
@@ -63,7 +74,7 @@ pub fn database_with_stretches(spec: &CreateDatabase, design: ChainDesign, buffe
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
     Space::register_apply(&mut table);
-    let cache = BufferCache::create(all.sga(), &cache, &config, Arc::new(files), table, Box::new(NoRedo));
+    let cache = BufferCache::create(all.sga(), &cache, &config, Arc::new(files), table, redo);
     let cache = Arc::new(cache);
     cache.register_with(all);
     let space = Space::create(all.sga(), &space, &cache);
