@@ -448,7 +448,7 @@ impl TempSpace {
             for (i, word) in words.iter().enumerate() {
                 if word.load(Ordering::Relaxed) == dead | IN_CACHE {
                     let extent = self.extent(claim.file, claim.stretch * STRETCH as u32 + i as u32);
-                    // An extent with a buffer that cannot be discarded stays without an owner until the next start.
+                    // An extent with a buffer that stays pinned keeps its owner, so no process gets it (S11).
                     if self.cache.discard_range(p, extent.start, extent.blocks).is_err() {
                         continue;
                     }
