@@ -20,7 +20,7 @@
 
 use block::undo::{TxSlot, UndoHeaderView, UndoView};
 use block::{BlockView, DataMut, Itl, undo};
-use redo::Layer;
+use redo::{Fields, Layer};
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 
 /// Bytes of an undo record before the layer's own.
@@ -104,34 +104,21 @@ pub fn put_itl(out: &mut Vec<u8>, itl: &Itl) {
     out.extend_from_slice(&itl.scn.0.to_le_bytes());
 }
 
-/// Reads fields off the front of a change vector.
-pub struct Fields<'a>(pub &'a [u8]);
+/// The fields of undo in a change vector or an undo record. ORA-00600 when the bytes end before.
+trait UndoFields {
+    fn uba(&mut self) -> Result<Uba>;
+    fn xid(&mut self) -> Result<Xid>;
+    fn itl(&mut self) -> Result<Itl>;
+}
 
-impl<'a> Fields<'a> {
-    pub fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (head, rest) = self.0.split_at_checked(N).ok_or_else(|| damaged("short change vector"))?;
-        self.0 = rest;
-        Ok(head.try_into().expect("split at N"))
-    }
-    pub fn u8(&mut self) -> Result<u8> {
-        Ok(self.bytes::<1>()?[0])
-    }
-    pub fn u16(&mut self) -> Result<u16> {
-        Ok(u16::from_le_bytes(self.bytes()?))
-    }
-    pub fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.bytes()?))
-    }
-    pub fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.bytes()?))
-    }
-    pub fn uba(&mut self) -> Result<Uba> {
+impl UndoFields for Fields<'_> {
+    fn uba(&mut self) -> Result<Uba> {
         Ok(Uba::from_bytes(self.bytes()?))
     }
-    pub fn xid(&mut self) -> Result<Xid> {
+    fn xid(&mut self) -> Result<Xid> {
         Ok(Xid::from_bits(self.u64()?))
     }
-    pub fn itl(&mut self) -> Result<Itl> {
+    fn itl(&mut self) -> Result<Itl> {
         let (xid, rdba, seq) = (self.xid()?, Rdba(self.u32()?), self.u32()?);
         let ([flags, rec], locks) = (self.bytes()?, self.u16()?);
         let uba = Uba { rdba, seq, rec };
@@ -178,14 +165,14 @@ fn note_undone(block: &mut [u8], rec: u8) -> Result<()> {
 
 /// Reads an undo record.
 pub fn decode_record(uba: Uba, bytes: &[u8]) -> Result<UndoRecord<'_>> {
-    let mut f = Fields(bytes);
+    let mut f = Fields::new(bytes);
     let (prev, xid) = (f.uba()?, f.xid()?);
     let (object, rdba) = (ObjectId(f.u32()?), Rdba(f.u32()?));
     let [itl, layer, op, a, b, c, d, e] = f.bytes::<8>()?;
     let scn = Scn(u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]));
     let layer = Layer::from_code(layer & !UNDONE).ok_or_else(|| damaged("unknown layer"))?;
     let itl_before = f.itl()?;
-    Ok(UndoRecord { xid, uba, prev, object, rdba, layer, op, itl, scn, itl_before, data: f.0 })
+    Ok(UndoRecord { xid, uba, prev, object, rdba, layer, op, itl, scn, itl_before, data: f.rest() })
 }
 
 /// The previous owner of a slot of an undo header: how its transaction ended. Such records link all owners of the slot
@@ -216,9 +203,9 @@ impl SlotBefore {
     }
 
     pub fn read(bytes: &[u8]) -> Result<SlotBefore> {
-        let mut f = Fields(bytes);
+        let mut f = Fields::new(bytes);
         let read = SlotBefore { xid: f.xid()?, sqn: f.u32()?, scn: Scn(f.u64()?), before: f.uba()? };
-        if f.0.is_empty() { Ok(read) } else { Err(damaged("a record that does not say what a slot was before")) }
+        if f.rest().is_empty() { Ok(read) } else { Err(damaged("a record that does not say what a slot was before")) }
     }
 }
 
@@ -278,18 +265,18 @@ pub fn encode_format(at: Rdba, object: ObjectId, map: Rdba, xid: Xid, seq: u32, 
 
 /// The apply function of undo blocks and undo headers.
 pub fn apply_undo(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
-    let mut f = Fields(data);
+    let mut f = Fields::new(data);
     match op {
         op::FORMAT => {
             let (at, object, map) = (Rdba(f.u32()?), ObjectId(f.u32()?), Rdba(f.u32()?));
             undo::format(block, at, object, map, f.xid()?, f.u32()?, Rdba(f.u32()?));
-            append_slot_before(block, f.0)?;
+            append_slot_before(block, f.rest())?;
         }
         op::REOPEN => {
             undo::set_xid(block, f.xid()?);
             undo::set_prev(block, Rdba::NONE);
             undo::set_aux32(block, 0);
-            append_slot_before(block, f.0)?;
+            append_slot_before(block, f.rest())?;
         }
         op::APPEND => {
             let rec = undo::append(block, data).map_err(|_| damaged("record does not fit"))?;
@@ -337,7 +324,7 @@ fn apply_header(block: &mut [u8], f: &mut Fields<'_>) -> Result<()> {
 
 /// The apply function of interested-transaction entries. Every operation begins with the entry's number.
 pub fn apply_itl(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
-    let mut f = Fields(data);
+    let mut f = Fields::new(data);
     let n = f.u8()?;
     let mut d = DataMut::new(block);
     let old = d.read().itl(n);
