@@ -260,10 +260,17 @@ impl SessionSlot {
         self.cancel.fetch_or(bit, Ordering::Release); // pairs with the Acquire in `take_request`
     }
 
-    /// Forgets a break that arrived after its call had ended.
+    /// Forgets the requests to earlier calls, at the beginning of one. A break that names this call stays: it arrived
+    /// before the call itself.
     pub fn clear_break(&self) {
-        if self.is_wanted() {
-            self.cancel.fetch_and(!(BREAK | MEMORY | TELL | GROWN | GIVING_UP), Ordering::Relaxed);
+        if !self.is_wanted() {
+            return;
+        }
+        let cleared = BREAK | MEMORY | TELL | GROWN | GIVING_UP;
+        let asked = self.cancel.fetch_and(!cleared, Ordering::Acquire); // pairs with the Release in `request`
+        let meant = self.break_call.load(Ordering::Relaxed);
+        if asked & BREAK != 0 && meant == self.client_call.load(Ordering::Relaxed) {
+            self.cancel.fetch_or(BREAK, Ordering::Relaxed);
         }
     }
 

@@ -207,6 +207,29 @@ fn a_break_that_comes_behind_the_end_of_its_call_does_not_reach_the_next_call() 
 }
 
 #[test]
+fn a_break_that_comes_before_its_call_interrupts_that_call_and_no_other() {
+    let (all, ..) = setup();
+    let p = attach(all, "p");
+    p.session().begin_client_call();
+    assert!(all.break_call(p.sid(), p.serial(), 2));
+    assert!(p.check_cancel().is_ok(), "call 1 goes on");
+    // The client sends call 2 and breaks it at once, and the break arrives first.
+    assert!(all.break_call(p.sid(), p.serial(), 2));
+    p.session().begin_client_call();
+    p.session().clear_break();
+    assert_eq!(p.check_cancel().unwrap_err().code(), 1013);
+    // A break of any call, and one of another call, are forgotten.
+    for call in [None, Some(3)] {
+        assert!(match call {
+            None => all.cancel(p.sid(), p.serial(), Cancel::Break),
+            Some(call) => all.break_call(p.sid(), p.serial(), call),
+        });
+        p.session().clear_break();
+        assert!(p.check_cancel().is_ok(), "{call:?}");
+    }
+}
+
+#[test]
 fn hooks_run_in_order_and_after_the_latches_are_free() {
     let (all, _, _, latches) = setup();
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
