@@ -171,7 +171,9 @@ fn main() {
         "insert into shared_rows select level, level * 7, 'row ' || level from dual connect by level <= 10000",
     );
     run(&mut dba, "create table own_rows (id number primary key, amount number, text varchar2(2000)) pctfree 50");
-    run(&mut dba, "insert into own_rows select level, 0, rpad('x', 2000, 'x') from dual connect by level <= 2000");
+    let own_rows = most.max(8);
+    let text = "select level, 0, rpad('x', 2000, 'x') from dual connect by level <=";
+    run(&mut dba, &format!("insert into own_rows {text} {own_rows}"));
     run(&mut dba, "commit");
 
     let mut found: Vec<Vec<Sample>> = list.iter().map(|_| Vec::new()).collect();

@@ -7,6 +7,9 @@
 //! three times in a row, and a line counts as written when each of the three runs writes it: the touch of a buffer and
 //! the time of a cursor's last use are written once in some seconds by design.
 //!
+//! Of an operation that changes data only the stores are traced, since the kernel writes redo from the log buffer and
+//! cannot where reading is forbidden: a line that one session writes and the other one only reads is not found there.
+//!
 //! Not counted is the heap of this process, `process memory`: in an instance each session's server process has a line
 //! of its own there, but the sessions of this test are in one process.
 //!
