@@ -6,7 +6,7 @@
 //! with the closed cursors of statements ([`crate::kept`]). A kept block runs again for an equal identity with equal
 //! settings, while the dictionary and the shared cursor are unchanged.
 //!
-//! [decision 41]: ../../../docs/decisions/0041-code-of-units-is-held-to-its-questions.md
+//! [decision 41]: ../../../docs/decisions/0041-unit-code-validated-by-the-questions-of-the-compiler.md
 
 use crate::by_name::ByName;
 use crate::core::Core;

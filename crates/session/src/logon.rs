@@ -345,8 +345,9 @@ pub fn unlisted_entry(instance: &Instance, p: &Process) -> Option<String> {
     if noted > 0 {
         let record = crate::audit::unlisted(instance, noted);
         let dictionary = instance.storage().dictionary;
-        // If this write fails, the refusals are missing in the audit trail.
-        let _ = unwaited(instance, p, || dictionary.write_audit(p, &record, &txn::Txn::new()));
+        if unwaited(instance, p, || dictionary.write_audit(p, &record, &txn::Txn::new())).is_err() {
+            instance.state().give_back_unnoted_refusals(noted);
+        }
     }
     (listed > 0).then(|| format!("Logons refused and not listed: {listed}"))
 }

@@ -124,6 +124,11 @@ impl State {
         })
     }
 
+    /// Counts refusals again that were taken and could not be written to the audit trail.
+    pub fn give_back_unnoted_refusals(&self, count: u64) {
+        self.fixed.unlisted_refusals[1].fetch_add(count, Ordering::AcqRel);
+    }
+
     /// Sets the key that breaks the calls of the process in `slot`; 0 removes the key.
     pub fn set_cancel_key(&self, slot: usize, key: u64) {
         self.keys[slot].store(key, Ordering::Release);
@@ -200,6 +205,8 @@ mod tests {
         assert_eq!((listed, state.take_unlisted_refusals(6_059)), (REFUSALS_LISTED, [0; 2]));
         assert_eq!(state.take_unlisted_refusals(6_060), [1_000_000 - REFUSALS_LISTED, 0]);
         assert_eq!(state.take_unlisted_refusals(6_060), [0; 2]);
+        state.give_back_unnoted_refusals(3);
+        assert_eq!(state.take_unlisted_refusals(6_060), [0, 3]);
         assert!(state.may_list_refusal(6_060));
     }
 
