@@ -1,7 +1,7 @@
 //! The control file: text, one fact a line, closed by a checksum line.
 //!
 //! ```text
-//! latchwork control file 9
+//! latchwork control file 10
 //! database 81985529216486895 ORCL
 //! dictionary 11400714819323198485
 //! block_size 8192
@@ -199,7 +199,9 @@ const SPARE_COPY: &str = "control02.new";
 const STEP_BYTES: u64 = 8 << 10;
 const TITLE: &str = "latchwork control file ";
 /// The version of the format, and of everything that the control file describes.
-const VERSION: &str = "9";
+const VERSION: &str = "10";
+/// Versions that are read, and written as [`VERSION`]. 9: other checksums of blocks, copies and backups.
+const READ_ALSO: [&str; 1] = ["9"];
 const BYTES_MAX: u64 = 1 << 20;
 /// Number of reads before a control file that differs at each read and is never sound is an error.
 const READ_TRIES: u32 = 100;
@@ -325,7 +327,7 @@ impl ControlFile {
         let bad = || Ora::new(205);
         let text = std::str::from_utf8(bytes).map_err(|_| bad())?;
         match ControlFile::version(text) {
-            Some(version) if version != VERSION => Err(Ora::with(201, &[&version, &VERSION])),
+            Some(version) if !is_read(version) => Err(Ora::with(201, &[&version, &VERSION])),
             _ => ControlFile::parse(text).ok_or_else(bad),
         }
     }
@@ -449,7 +451,7 @@ impl ControlFile {
 
     fn parse(text: &str) -> Option<ControlFile> {
         let mut lines = ControlFile::checked(text)?.lines();
-        if lines.next()?.strip_prefix(TITLE)? != VERSION {
+        if !is_read(lines.next()?.strip_prefix(TITLE)?) {
             return None;
         }
         let mut c = ControlFile::default();
@@ -681,6 +683,12 @@ fn parse_moment(line: &str) -> Option<(u32, CheckpointEntry)> {
     (rba < ControlFile::RBA_LIMIT).then_some((file.try_into().ok()?, checkpoint))
 }
 
+/// Whether a control file of this version can be read.
+fn is_read(version: &str) -> bool {
+    version == VERSION || READ_ALSO.contains(&version)
+}
+
+/// FNV-1a, whatever the version: a build must be able to tell a control file of another version from a damaged one.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01B3))
 }
@@ -774,6 +782,20 @@ mod tests {
     #[test]
     fn what_is_printed_is_read_back() {
         assert_eq!(ControlFile::parse(&sample().print()), Some(sample()));
+    }
+
+    #[test]
+    fn a_control_file_of_version_9_is_read() {
+        let text = concat!(
+            "latchwork control file 9\ndatabase 42 ORCL\nblock_size 8192\nscn 4711\nclean 1\n",
+            "log 1 1 0 1 1795312000 1048576 0 redo01.log\ntablespace 0 0 0 0 SYSTEM\nchecksum 85f48e5cc414476d\n"
+        );
+        let read = ControlFile::of_bytes(text.as_bytes()).unwrap();
+        assert_eq!((read.database, read.name.as_str(), read.scn, read.clean), (42, "ORCL", Scn(4711), true));
+        assert!(read.print().starts_with("latchwork control file 10\n"), "it is written in the new version");
+        assert!(ControlFile::of_bytes(text.replace("4711", "4712").as_bytes()).is_err_and(|e| e.is(205)));
+        let later = ControlFile::with_checksum("latchwork control file 99\n");
+        assert!(ControlFile::of_bytes(later.as_bytes()).is_err_and(|e| e.is(201)));
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl<'a> Backup<'a> {
         out.set_len(u64::from(blocks) * size as u64).map_err(failed)?;
         let mut image = block::Image::new(size);
         let mut chunk = vec![0; CHUNK_BYTES / size * size];
-        let mut sum = Sum::new();
+        let mut sum = Sum::default();
         let mut at = 0;
         while at < blocks {
             let n = ((blocks - at) as usize).min(chunk.len() / size);
@@ -255,7 +255,7 @@ impl<'a> Backup<'a> {
         for (n, l) in logs.iter().enumerate() {
             tell(&l.name, n as u64, all);
             let name = format!("logs/{:010}.arc", l.sequence);
-            let (bytes, sum) = copy_plain(&self.files.directory().join(&l.name), &self.folder.join(&name))?;
+            let (bytes, sum) = copy_plain(&self.files.directory().join(&l.name), &self.folder.join(&name), Sum::default())?;
             self.manifest.logs.push(LogPiece { sequence: l.sequence, bytes, sum, name });
         }
         // The control file as it was when the copies began, with the logs archived since.
@@ -271,12 +271,12 @@ impl<'a> Backup<'a> {
     }
 }
 
-/// Copies a file byte for byte; returns its length and checksum.
-pub(crate) fn copy_plain(from: &Path, to: &Path) -> Result<(u64, u64)> {
+/// Copies a file byte for byte; returns its length and its sum, of the kind of `sum`.
+pub(crate) fn copy_plain(from: &Path, to: &Path, mut sum: Sum) -> Result<(u64, u64)> {
     let input = File::open(from, OpenMode::Read).map_err(|e| cannot_read(from, &e))?;
     let failed = |e: os::OsError| cannot_write(to, &e);
     let out = File::open(to, OpenMode::CreateNew).map_err(failed)?;
-    let (mut chunk, mut at, mut sum) = (vec![0; CHUNK_BYTES], 0u64, Sum::new());
+    let (mut chunk, mut at) = (vec![0; CHUNK_BYTES], 0u64);
     loop {
         let n = fill(&input, &mut chunk, at).map_err(|e| cannot_read(from, &e))?;
         if n == 0 {

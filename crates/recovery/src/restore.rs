@@ -218,7 +218,7 @@ fn copy_back(
         if let Some(folder) = to.parent() {
             make_folder(folder)?;
         }
-        if copy_plain(&it.from.join(&piece.name), &to)? != (piece.bytes, piece.sum) {
+        if copy_plain(&it.from.join(&piece.name), &to, manifest.sum)? != (piece.bytes, piece.sum) {
             return Err(Ora::with(19870, &[&it.from.join(&piece.name).display()]));
         }
         done += piece.bytes;
