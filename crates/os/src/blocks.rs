@@ -10,10 +10,13 @@
 //! direct write. A reader of large parts that are read once reads past the cache, too, and saves a copy.
 
 use std::fs::OpenOptions;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::ptr::NonNull;
+
+use rustix::fs::{AtFlags, OFlags, StatxFlags};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::file::File;
 use crate::{OsError, OsResult, injection};
@@ -50,7 +53,7 @@ impl Drop for Blocks {
     fn drop(&mut self) {
         if self.len > 0 {
             // SAFETY: exactly the range that was mapped; no borrow outlives the value.
-            unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+            let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
         }
     }
 }
@@ -63,17 +66,16 @@ impl Blocks {
     fn of_zeros(len: usize) -> Blocks {
         // Large memory begins at a multiple of [`LARGE`]: map more, and unmap the parts before and after.
         let spare = if len >= LARGE { LARGE } else { 0 };
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new private mapping at an address of the kernel's choice.
-        let got = unsafe {
-            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-            libc::mmap(std::ptr::null_mut(), len + spare, protection, flags, -1, 0)
-        };
-        assert!(got != libc::MAP_FAILED, "no memory for {len} bytes");
+        let got =
+            unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), len + spare, protection, MapFlags::PRIVATE) };
+        let got = got.unwrap_or_else(|e| panic!("no memory for {len} bytes: {e}"));
         let before = if spare > 0 { (got as usize).next_multiple_of(LARGE) - got as usize } else { 0 };
         for (at, part) in [(0, before), (before + len, spare - before)] {
             if part > 0 {
                 // SAFETY: whole pages of the mapping made above, to which no reference exists yet.
-                unsafe { libc::munmap(got.byte_add(at), part) };
+                let _ = unsafe { rustix::mm::munmap(got.byte_add(at), part) };
             }
         }
         // SAFETY: inside the mapping, with `len` bytes left from there.
@@ -196,9 +198,9 @@ impl BlockFile {
 /// `None` where the file system does not support direct I/O, or not for a file of this length.
 fn open_direct(path: &Path, to_write: bool) -> OsResult<Option<BlockFile>> {
     let mut options = OpenOptions::new();
-    let inner = match options.read(true).write(to_write).custom_flags(libc::O_DIRECT).open(path) {
+    let inner = match options.read(true).write(to_write).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(path) {
         Ok(inner) => inner,
-        Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => return Ok(None),
+        Err(e) if matches!(Errno::from_io_error(&e), Some(Errno::INVAL | Errno::OPNOTSUPP)) => return Ok(None),
         Err(e) => return Err(OsError::from_io("open", path.display().to_string(), e)),
     };
     let Some(block) = alignment(&inner) else { return Ok(None) };
@@ -209,13 +211,8 @@ fn open_direct(path: &Path, to_write: bool) -> OsResult<Option<BlockFile>> {
 
 /// The block size for direct I/O on a file; `None` when the system does not report it, or it is too large.
 fn alignment(file: &std::fs::File) -> Option<usize> {
-    // SAFETY: plain numbers, for which zero is a value.
-    let mut about: libc::statx = unsafe { std::mem::zeroed() };
-    // SAFETY: a valid descriptor, an empty path that ends with zero, and a structure that may be written.
-    let rc = unsafe {
-        libc::statx(file.as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, &raw mut about)
-    };
-    if rc != 0 || about.stx_mask & libc::STATX_DIOALIGN == 0 {
+    let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    if !StatxFlags::from_bits_retain(about.stx_mask).contains(StatxFlags::DIOALIGN) {
         return None;
     }
     let (memory, place) = (about.stx_dio_mem_align as usize, about.stx_dio_offset_align as usize);

@@ -5,6 +5,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, RenameFlags, SeekFrom};
+use rustix::io::Errno;
+
 use crate::{OsError, OsResult, injection};
 
 /// The ways to open a file.
@@ -148,17 +151,10 @@ impl File {
 
     /// One call; returns the number of bytes written.
     fn write_some_list_at(&self, pieces: &[&[u8]], position: u64) -> std::io::Result<usize> {
-        let at = libc::off_t::try_from(position).map_err(|_| std::io::Error::from_raw_os_error(libc::EFBIG))?;
-        let count = libc::c_int::try_from(pieces.len()).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
         let list: Vec<std::io::IoSlice<'_>> = pieces.iter().map(|piece| std::io::IoSlice::new(piece)).collect();
-        // SAFETY: a valid descriptor; an `IoSlice` is an `iovec`, each of bytes that are borrowed until the call ends.
-        let n = unsafe { libc::pwritev(self.inner.as_raw_fd(), list.as_ptr().cast(), count, at) };
-        match usize::try_from(n) {
-            Ok(n) => Ok(n),
-            Err(_) => match std::io::Error::last_os_error() {
-                e if e.kind() == std::io::ErrorKind::Interrupted => Ok(0),
-                e => Err(e),
-            },
+        match rustix::io::pwritev(&self.inner, &list, position) {
+            Err(Errno::INTR) => Ok(0),
+            done => Ok(done?),
         }
     }
 
@@ -224,16 +220,15 @@ impl File {
     /// # Errors
     /// The device failed.
     pub fn next_written(&self, position: u64) -> OsResult<Option<(u64, u64)>> {
-        let seek = |from: u64, whence: libc::c_int| {
-            let from = libc::off_t::try_from(from).unwrap_or(libc::off_t::MAX);
-            // SAFETY: the descriptor is ours; its own position is not used, because reads and writes name theirs.
-            let found = unsafe { libc::lseek(self.inner.as_raw_fd(), from, whence) };
-            u64::try_from(found).map_err(|_| std::io::Error::last_os_error())
-        };
-        match seek(position, libc::SEEK_DATA) {
-            Ok(begin) => seek(begin, libc::SEEK_HOLE).map(|end| Some((begin, end))).map_err(|e| self.error("lseek", e)),
-            Err(e) if e.raw_os_error() == Some(libc::ENXIO) => Ok(None),
-            Err(e) => Err(self.error("lseek", e)),
+        // Moves the descriptor's own position, which is not used, because reads and writes name theirs.
+        let seek = |to| rustix::fs::seek(&self.inner, to);
+        match seek(SeekFrom::Data(position)) {
+            Ok(begin) => match seek(SeekFrom::Hole(begin)) {
+                Ok(end) => Ok(Some((begin, end))),
+                Err(e) => Err(self.error("lseek", e.into())),
+            },
+            Err(Errno::NXIO) => Ok(None),
+            Err(e) => Err(self.error("lseek", e.into())),
         }
     }
 
@@ -242,12 +237,11 @@ impl File {
     /// # Errors
     /// The file system has no locks.
     pub fn try_lock(&self) -> OsResult<bool> {
-        // SAFETY: a valid descriptor; no memory is passed.
-        if unsafe { libc::flock(self.inner.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-            return Ok(true);
+        match rustix::fs::flock(&self.inner, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::AGAIN) => Ok(false),
+            Err(e) => Err(self.error("flock", e.into())),
         }
-        let error = OsError::last("flock", self.path.display().to_string());
-        if error.would_block() { Ok(false) } else { Err(error) }
     }
 
     fn error(&self, call: &'static str, source: std::io::Error) -> OsError {
@@ -296,21 +290,10 @@ pub fn exchange(one: &Path, other: &Path) -> OsResult<bool> {
         // The journal records renames only; an exchange by renames could leave a name without a file.
         return Ok(false);
     }
-    let c = |path: &Path| {
-        use std::os::unix::ffi::OsStrExt;
-        std::ffi::CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| OsError::from_errno("rename", path.display().to_string(), libc::EINVAL))
-    };
-    let (a, b) = (c(one)?, c(other)?);
-    // SAFETY: two strings that end with zero and outlive the call.
-    let rc = unsafe { libc::renameat2(libc::AT_FDCWD, a.as_ptr(), libc::AT_FDCWD, b.as_ptr(), libc::RENAME_EXCHANGE) };
-    if rc == 0 {
-        return Ok(true);
-    }
-    let error = OsError::last("rename", other.display().to_string());
-    match error.errno() {
-        libc::ENOENT | libc::EINVAL | libc::ENOSYS | libc::EPERM => Ok(false),
-        _ => Err(error),
+    match rustix::fs::renameat_with(rustix::fs::CWD, one, rustix::fs::CWD, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::PERM) => Ok(false),
+        Err(e) => Err(OsError::of("rename", other.display().to_string(), e)),
     }
 }
 
@@ -330,16 +313,7 @@ pub fn remove(path: &Path) -> OsResult<()> {
 /// # Errors
 /// There is no such path, or the file system does not report it.
 pub fn free_bytes(path: &Path) -> OsResult<u64> {
-    use std::os::unix::ffi::OsStrExt;
-    let invalid = || OsError::from_errno("statvfs", path.display().to_string(), libc::EINVAL);
-    let text = std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(|_| invalid())?;
-    let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: a string that ends with zero and room for the answer; both outlive the call.
-    if unsafe { libc::statvfs(text.as_ptr(), is.as_mut_ptr()) } != 0 {
-        return Err(OsError::last("statvfs", path.display().to_string()));
-    }
-    // SAFETY: the call has succeeded, so the answer is initialized.
-    let is = unsafe { is.assume_init() };
+    let is = rustix::fs::statvfs(path).map_err(|e| OsError::of("statvfs", path.display().to_string(), e))?;
     Ok(is.f_bavail * is.f_frsize)
 }
 

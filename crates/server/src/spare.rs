@@ -30,7 +30,7 @@ use crate::serve::{self, Arrival};
 use instance::Instance;
 use os::signal::{self, SignalFd};
 use os::socket::{self, Poll};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use types::{Ora, Result};
 use zeroize::{Zeroize, Zeroizing};
@@ -119,7 +119,7 @@ impl Desk {
         let (gives, gets) = socket::message_pair()?;
         let mut message = vec![b'W'];
         message.extend_from_slice(&os::process::own_id().to_ne_bytes());
-        socket::send_with(&self.says, &message, &[gives.as_raw_fd()])?;
+        socket::send_with(&self.says, &message, &[gives.as_fd()])?;
         Ok(gets)
     }
 
@@ -134,12 +134,12 @@ impl Desk {
         message.extend_from_slice(&(key.len() as u32).to_ne_bytes());
         message.extend_from_slice(key);
         let bare = message.len();
-        let mut passed = vec![gives.as_raw_fd()];
+        let mut passed = vec![gives.as_fd()];
         if let Some(parked) = &served.parked {
             message.push(if parked.has_said { HAS_SAID } else { IS_SILENT });
             parked.head.write(&mut message);
             message.extend_from_slice(&parked.letter);
-            passed.push(parked.socket.as_raw_fd());
+            passed.push(parked.socket.as_fd());
         }
         if message.len() > MESSAGE_MAX {
             message.truncate(bare);
@@ -465,7 +465,7 @@ mod tests {
         assert!(desk.hear(&mut message).is_none());
         let gets = desk.wait().unwrap();
         socket::send_with(&desk.says, b"what is none", &[]).unwrap();
-        socket::send_with(&desk.says, b"Pproof", &[gets.as_raw_fd()]).unwrap();
+        socket::send_with(&desk.says, b"Pproof", &[gets.as_fd()]).unwrap();
         assert!(matches!(desk.hear(&mut message), Some(News::Waits(pid, _)) if pid == os::process::own_id()));
         assert!(matches!(desk.hear(&mut message), Some(News::Proved(_))));
         proof_for_spare(&mut message, true);

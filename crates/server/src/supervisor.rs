@@ -38,7 +38,7 @@ use params::Param;
 use pooled::Broker;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -484,8 +484,8 @@ impl Supervisor {
                     }
                 },
             };
-            let fd = self.under_way.last().map_or(-1, AsRawFd::as_raw_fd);
-            match os::socket::send_with(&spare.gives, message, &[fd]) {
+            let Some(line) = self.under_way.last() else { break };
+            match os::socket::send_with(&spare.gives, message, &[line.as_fd()]) {
                 Ok(()) => taker = Some(spare.pid),
                 // The new process has just died; another one would probably die as well.
                 Err(_) if is_new => break,

@@ -59,7 +59,7 @@ use os::socket::{self, Poll};
 use params::{Param, SystemParams};
 use std::io::{PipeWriter, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -227,7 +227,7 @@ impl Listener {
     pub fn announce(&self, stream: &TcpStream, signals: &SignalFd) -> bool {
         let Ok((mut answer, given)) = std::io::pipe() else { return false };
         let pid = os::process::own_id().to_ne_bytes();
-        if socket::send_with(&self.announces, &pid, &[stream.as_raw_fd(), given.as_raw_fd()]).is_err() {
+        if socket::send_with(&self.announces, &pid, &[stream.as_fd(), given.as_fd()]).is_err() {
             return false;
         }
         drop(given);

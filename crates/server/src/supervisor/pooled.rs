@@ -16,7 +16,7 @@ use instance::connection_pool::{ConnectionStatus, class_figure, figure};
 use os::epoll::Epoll;
 use params::Param;
 use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 /// The servers and clients of the connection pool.
@@ -240,7 +240,7 @@ impl Supervisor {
             let Some(server) = self.broker.servers.get_mut(&pid) else { return false };
             let Some(free) = server.free.take() else { return false };
             let message = spare::pooled_for_server(&waiting.client.letter, waiting.class, Fate::Served);
-            if os::socket::send_with(&free.gives, &message, &[waiting.client.line.as_raw_fd()]).is_err() {
+            if os::socket::send_with(&free.gives, &message, &[waiting.client.line.as_fd()]).is_err() {
                 // The server has just died.
                 self.broker.servers.remove(&pid);
                 continue;
