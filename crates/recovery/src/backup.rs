@@ -255,7 +255,8 @@ impl<'a> Backup<'a> {
         for (n, l) in logs.iter().enumerate() {
             tell(&l.name, n as u64, all);
             let name = format!("logs/{:010}.arc", l.sequence);
-            let (bytes, sum) = copy_plain(&self.files.directory().join(&l.name), &self.folder.join(&name), Sum::default())?;
+            let (bytes, sum) =
+                copy_plain(&self.files.directory().join(&l.name), &self.folder.join(&name), Sum::default())?;
             self.manifest.logs.push(LogPiece { sequence: l.sequence, bytes, sum, name });
         }
         // The control file as it was when the copies began, with the logs archived since.
