@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use types::Ora;
+use wait::Stat;
 
 use process::{Cancel, Process, Processes};
 use testing::{EVERY_STEP, attach, instance, kill_at_every_step, kill_children, run_threads};
@@ -456,7 +458,7 @@ fn a_process_killed_at_any_step_leaves_whole_queues() {
 
 #[test]
 fn a_waiter_looks_for_deadlocks_less_and_less_often() {
-    let mut looks = crate::Looks::default();
+    let mut looks = crate::get::Looks::default();
     let mut at = Vec::new();
     for second in 0..300 {
         if looks.is_due() {

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::deadlock::Wait;
+use crate::enqueues::LockId;
 
 /// The requests and owners that block a request, by the rule, lock by lock.
 fn blockers(e: &Enqueues, lock: u32) -> Vec<u32> {

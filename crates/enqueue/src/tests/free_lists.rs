@@ -1,6 +1,8 @@
 //! Free locks and resources: in the chains, in the pool, and after a death on the way between them.
 
 use super::*;
+use crate::config::{CHAINS_MOST, chains_for};
+use latch::LatchName;
 
 /// Names that hash to one chain.
 fn of_one_chain(e: &Enqueues, count: usize) -> Vec<u64> {
