@@ -9,9 +9,11 @@
 
 mod ahead;
 mod archive;
+mod archive_place;
 mod control;
 mod fields;
 mod file;
+mod group;
 mod groups;
 mod info;
 mod log;
@@ -20,15 +22,16 @@ mod reader;
 mod record;
 mod write;
 
-pub use archive::{ArchivePlace, FindArchivePlace};
+pub use archive_place::{ArchivePlace, FindArchivePlace};
 pub use control::{
-    CheckpointEntry, Control, IncarnationEntry, LOGGED_MAX, LOGS_MAX, LogControl, LogGroupEntry, LoggedEntry, RBA_LIMIT,
+    CheckpointEntry, Control, FIRST_RBA, IncarnationEntry, LOGGED_MAX, LOGS_MAX, LogControl, LogGroupEntry,
+    LoggedEntry, RBA_LIMIT,
 };
 pub use fields::Fields;
 pub use file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, LogHeader};
 pub use groups::{LOG_FILE_MIN, LogFiles, create_logs};
 pub use info::LogInfo;
-pub use log::{Checkpointer, FIRST_RBA, LogConfig, LogLayout, RedoLog};
+pub use log::{Checkpointer, LogConfig, LogLayout, RedoLog};
 pub use reader::LogReader;
 pub use record::{Damaged, RECORD_HEAD, RecordReader, RecordWriter, Vectors, void_record};
 
