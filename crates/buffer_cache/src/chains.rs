@@ -5,10 +5,11 @@
 //! that is checked, the walk is bounded, and a walk that enters another chain because a buffer was moved finds nothing,
 //! or finds a header whose identity is checked between two loads of its version.
 
+use crate::BufferCache;
+use crate::area::PIN_CLAIM;
+use crate::cache::slot_of;
 use crate::header::*;
 use crate::lru::Candidate;
-use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, slot_of};
 use latch::{Latch, LatchName, Where};
 use process::{Process, Section, SegmentStat, SharedHold};
 use std::sync::atomic::{AtomicU64, Ordering, fence};

@@ -11,9 +11,10 @@
 //! milliseconds, after which [`ChangeGroup::current`] returns an error for which [`is_retry`] is true. The caller then
 //! drops the group and starts again, or uses [`BufferCache::in_group`], which does this.
 
+use crate::area::*;
+use crate::cache::slot_of;
 use crate::header::*;
-use crate::pins::*;
-use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
+use crate::{BufferCache, GROUP_BLOCKS_MAX};
 use block::{BlockKind, BlockView};
 use latch::Where;
 use process::{Process, SegmentStat};

@@ -4,9 +4,10 @@
 //! header's version was even before and is the same after (R5). The designs differ in their use of the chain and the
 //! header: the historical ones write the latch word, and the pin count, for every reader into one shared cache line.
 
+use crate::area::PIN_CLAIM;
+use crate::cache::slot_of;
 use crate::header::*;
-use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX, slot_of};
+use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX};
 use block::{BlockView, Image, LINE_BYTES};
 use latch::Where;
 use process::{Process, SegmentStat};

@@ -16,10 +16,11 @@
 //! A block that redo after the newest announced checkpoint makes whole needs no copy in the area: recovery makes it
 //! without reading it. A checkpoint that is announced later waits until the block is in place.
 
+use crate::area::{ProcessArea, WRITES_MAX};
+use crate::cache::slot_of;
 use crate::header::*;
-use crate::pins::{ProcessArea, WRITES_MAX};
-use crate::sets::load;
-use crate::{BufferCache, Share, slot_of};
+use crate::set::load;
+use crate::{BufferCache, Share};
 use block::{BlockKind, BlockView, Image};
 use latch::Where;
 use process::{Process, SegmentStat};
