@@ -39,6 +39,21 @@ pub struct Change<'a> {
     record: Vec<u8>,
 }
 
+impl Transactions {
+    /// Opens a change group that will write at most `records` undo records with `data_bytes` of layer data together.
+    ///
+    /// No other group may be open in the process. Latches: none on entry or return.
+    pub fn change<'a>(
+        &'a self,
+        p: &'a Process,
+        t: &'a mut Txn,
+        records: usize,
+        data_bytes: usize,
+    ) -> Result<Change<'a>> {
+        Change::open(self, p, t, records, data_bytes)
+    }
+}
+
 impl<'a> Change<'a> {
     pub(crate) fn open(
         txns: &'a Transactions,

@@ -4,10 +4,10 @@ use crate::deferred::{Pass, is_away};
 use crate::read::has_rows;
 use crate::session::Chain;
 use crate::table::{Entry, Fate, NO_SESSION, State};
-use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op, put_itl};
-use crate::{Savepoint, Transactions, Txn};
+use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op};
+use crate::{Rollback, Savepoint, Transactions, Txn};
 use block::{BlockView, Data, itl_flags};
-use buffer_cache::{BlockRef, ChangeGroup, GetKind, is_retry};
+use buffer_cache::{GetKind, is_retry};
 use process::Process;
 use redo::{Layer, Rba};
 use std::time::Duration;
@@ -57,49 +57,23 @@ impl CommitHook for NoHook {
     fn after(&self, _p: &Process, _scn: Scn, _objects: &[ObjectId]) {}
 }
 
-/// The undo functions of a layer. `op` and `data` of the record are the layer's own.
-///
-/// A layer whose undo is physical within one block (`heap`, `cluster`) registers none: the record's (layer, op, data)
-/// is then a change vector for the block itself. A layer whose rows move between blocks (`btree`) registers one.
-pub trait UndoLayer: Send + Sync {
-    /// Reverses the change in a private image of block `rec.rdba`, for a consistent get. The caller restores the
-    /// interested-transaction entry. Changes that are no longer in this block are skipped.
-    fn undo_image(&self, image: &mut [u8], rec: &UndoRecord<'_>) -> Result<()>;
-    /// Does work, before the group of a rollback is opened, for which that group has no room. May be repeated.
-    fn prepare(&self, _txns: &Transactions, _p: &Process, _rec: &UndoRecord<'_>) -> Result<()> {
-        Ok(())
-    }
-    /// Reverses the change for a rollback: finds the block where the change now lies, changes it through `undo`, and
-    /// restores the entry there with [`Rollback::restore_itl`] when it is still this record's.
-    fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()>;
-}
-
-/// The change group that rolls back one undo record: the layer adds its compensating changes, and the record is retired
-/// in the same group.
-pub struct Rollback<'a> {
-    group: ChangeGroup<'a>,
-}
-
-impl<'a> Rollback<'a> {
-    /// The group for the compensating changes.
-    pub fn group(&mut self) -> &mut ChangeGroup<'a> {
-        &mut self.group
-    }
-
-    /// Restores the interested-transaction entry that `rec` had changed, in block `b`.
-    pub fn restore_itl(&mut self, b: BlockRef, rec: &UndoRecord<'_>) -> Result<()> {
-        let mut cv = vec![rec.itl];
-        put_itl(&mut cv, &rec.itl_before);
-        self.apply(b, Layer::Transaction, op::ITL_RESTORE, &cv)
-    }
-
-    /// Applies one change vector to a pinned block.
-    pub fn apply(&mut self, b: BlockRef, layer: Layer, op: u8, data: &[u8]) -> Result<()> {
-        self.group.change(b, layer, op, data)
-    }
-}
-
 impl Transactions {
+    /// Ends a session: rolls back the open transaction and forgets the process's snapshots, including those of open
+    /// cursors.
+    ///
+    /// # Errors
+    /// The transaction could not be rolled back, for example because the session was killed and there is no room for
+    /// redo. It has no owner from now on: [`Transactions::recover`] tries again.
+    pub fn end_session(&self, p: &Process, t: &mut Txn) -> Result<()> {
+        self.table().clear_snapshots(p.number());
+        t.held.set(None);
+        self.rollback(p, t).inspect_err(|_| {
+            // The process ends in order, so PMON does not look for its transactions.
+            let owned = self.table().busy().filter(|(_, owner, ..)| *owner == p.number());
+            owned.for_each(|(.., state, entry)| entry.disown(state));
+        })
+    }
+
     /// Commits. No effect when nothing was changed.
     ///
     /// The commit point is the redo record that ends the transaction in its undo header. Only after it is the commit

@@ -20,6 +20,7 @@
 
 use block::undo::{TxSlot, UndoHeaderView, UndoView};
 use block::{BlockView, DataMut, Itl, undo};
+use buffer_cache::{BlockRef, ChangeGroup};
 use redo::{Fields, Layer};
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 
@@ -384,6 +385,31 @@ pub fn copy_record(view: &BlockView<'_>, uba: Uba, out: &mut Vec<u8>) -> Option<
     out.clear();
     view.append_to(at, len, out);
     Some(())
+}
+
+/// The change group that rolls back one undo record: the layer adds its compensating changes, and the record is retired
+/// in the same group.
+pub struct Rollback<'a> {
+    pub(crate) group: ChangeGroup<'a>,
+}
+
+impl<'a> Rollback<'a> {
+    /// The group for the compensating changes.
+    pub fn group(&mut self) -> &mut ChangeGroup<'a> {
+        &mut self.group
+    }
+
+    /// Restores the interested-transaction entry that `rec` had changed, in block `b`.
+    pub fn restore_itl(&mut self, b: BlockRef, rec: &UndoRecord<'_>) -> Result<()> {
+        let mut cv = vec![rec.itl];
+        put_itl(&mut cv, &rec.itl_before);
+        self.apply(b, Layer::Transaction, op::ITL_RESTORE, &cv)
+    }
+
+    /// Applies one change vector to a pinned block.
+    pub fn apply(&mut self, b: BlockRef, layer: Layer, op: u8, data: &[u8]) -> Result<()> {
+        self.group.change(b, layer, op, data)
+    }
 }
 
 #[cfg(test)]
