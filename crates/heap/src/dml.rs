@@ -12,13 +12,8 @@ use block::{BlockKind, BlockState, BlockView, Data, RowAt, data};
 use buffer_cache::{BlockRef, GetKind};
 use process::Process;
 use redo::Layer;
-use space::InsertHint;
-use std::collections::HashMap;
 use txn::{Change, ItlGet, LockWait, LockedSince, RowWait, Snapshot, Txn};
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
-
-/// The block that this process inserted into last, by segment.
-pub(crate) type Hints = HashMap<types::ObjectId, InsertHint>;
 
 /// The result of changing a row found by a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
