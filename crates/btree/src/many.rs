@@ -4,11 +4,12 @@
 //! between existing ones are added by one change group with one undo record, and existing entries are marked deleted by
 //! one (R11). An entry that needs more (its key exists already, the leaf is full) is changed singly.
 
+use crate::entries::{Inserted, entry_bytes, too_long};
 use crate::leaf::Leaf;
 use crate::list::push_key;
 use crate::node::{Node, ROWID, Target, XID, flags, locator_of};
 use crate::ops::op;
-use crate::tree::{Inserted, entry_bytes, pin_for, too_long};
+use crate::tree::pin_for;
 use crate::{Btree, Index, key_bytes_max};
 use block::BlockView;
 use block::data::ROW_HEADER_BYTES;
@@ -232,7 +233,7 @@ impl Btree {
             return Ok(Run::Single);
         }
         undo.truncate(ends[added - 1] as usize);
-        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::TAKE_OUT_MANY, &undo))?;
+        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo_op::TAKE_OUT_MANY, &undo))?;
         c.group().change(b, Layer::Index, op::INSERT_EACH, &redo)?;
         c.commit()?;
         Ok(Run::Added(added))
@@ -307,7 +308,7 @@ impl Btree {
         if done == 0 {
             return Ok((0, false));
         }
-        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::PUT_BACK_MANY, &undo))?;
+        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo_op::PUT_BACK_MANY, &undo))?;
         c.group().change(b, Layer::Index, op::MARK_EACH, &redo)?;
         let leaf = Leaf::new(c.view(b));
         let emptied =

@@ -21,9 +21,6 @@ use redo::Layer;
 use std::collections::{BTreeSet, VecDeque};
 use types::{Rdba, Result};
 
-/// Leaves found empty, oldest first, each by its index and a key in it.
-pub(crate) type Emptied = VecDeque<(Index, Vec<u8>)>;
-
 /// Most leaves that a process remembers.
 const EMPTIED_MAX: usize = 256;
 /// Leaves that are tried at a time.
