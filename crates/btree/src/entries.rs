@@ -1,17 +1,15 @@
 //! Adding entries and marking them deleted.
 
-use crate::node::{Node, ROWID, Step, Target, XID, flags, locator_of};
+use crate::node::{Node, ROWID, Target, XID, flags, locator_of};
 use crate::ops::{self, op};
 use crate::scan::RangeScan;
 use crate::tree::{STEPS_MAX, damaged, pin_for};
 use crate::{Btree, Index, key_bytes_max, undo_op};
-use block::{BlockKind, BlockView, SegmentKind};
-use buffer_cache::{BlockRef, BufferCache, ChangeGroup, GetKind};
+use buffer_cache::BlockRef;
 use process::Process;
 use redo::Layer;
 use txn::{Change, LockWait, Txn};
-use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Xid};
-use wait::Stat;
+use types::{Ora, Rdba, Result, Rowid, Xid};
 
 /// The result of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use crate::node;
 use buffer_cache::BufferCache;
-use redo::{ApplyTable, Layer};
 use space::Space;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

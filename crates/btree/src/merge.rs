@@ -18,7 +18,7 @@ use block::BlockState;
 use buffer_cache::{BlockRef, ChangeGroup, GetKind};
 use process::Process;
 use redo::Layer;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use types::{Rdba, Result};
 
 /// Most leaves that a process remembers.

@@ -1,16 +1,13 @@
 //! The undo layer of indexes: rolls back changes of entries and of rows.
 
-use crate::undo::put_back;
-use crate::list::pop_key;
-use crate::node::{Node, Step, Target, XID};
-use crate::tree::{damaged, leaf_for, pin_for};
-use crate::undo::{Many, find_leaf, index_of, take_out};
-use crate::{Index, ops, row_undo, undo_op as op};
-use buffer_cache::ChangeGroup;
+use crate::node::{Node, XID};
+use crate::tree::{damaged, pin_for};
+use crate::undo::{Many, find_leaf, index_of, put_back, take_out};
+use crate::{ops, row_undo, undo_op as op};
 use process::Process;
 use redo::Layer;
 use txn::{Rollback, Transactions, UndoLayer, UndoRecord};
-use types::{Ora, Rdba, Result, Xid};
+use types::{Ora, Result, Xid};
 
 pub(crate) struct IndexUndo;
 

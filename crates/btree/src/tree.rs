@@ -1,14 +1,14 @@
 //! Creating trees, and finding the leaf of a key.
 
-use crate::node::{Node, ROWID, Step, Target, XID, flags, locator_of};
-use crate::ops::{self, op};
-use crate::{Btree, Index, key_bytes_max};
+use crate::node::{Node, Step, Target};
+use crate::ops::op;
+use crate::{Btree, Index};
 use block::{BlockKind, BlockView, SegmentKind};
 use buffer_cache::{BlockRef, BufferCache, ChangeGroup, GetKind};
 use process::Process;
 use redo::Layer;
-use txn::{Change, LockWait, Txn};
-use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Xid};
+use txn::Txn;
+use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn};
 use wait::Stat;
 
 /// Most blocks that a descent reads before it reports the tree as damaged.

@@ -4,12 +4,12 @@ use crate::list::pop_key;
 use crate::node::{Node, Step, Target, XID};
 use crate::tree::{damaged, leaf_for, pin_for};
 use crate::undo_op::SAME_XID;
-use crate::{Index, ops, undo_op as op};
+use crate::{Index, ops};
 use buffer_cache::ChangeGroup;
 use process::Process;
 use redo::Layer;
-use txn::{Rollback, Transactions, UndoLayer, UndoRecord};
-use types::{Ora, Rdba, Result, Xid};
+use txn::{Transactions, UndoRecord};
+use types::{Rdba, Result, Xid};
 
 /// The index of an undo record. Root and data object are all that a search for the entry needs.
 pub(crate) fn index_of(rec: &UndoRecord<'_>) -> Index {
@@ -108,7 +108,14 @@ pub(crate) fn take_out(
 
 /// Puts back the marks of entry number `from` and of the following ones in the same leaf; returns how many were
 /// processed.
-pub(crate) fn put_back(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: usize, xid: Xid) -> Result<usize> {
+pub(crate) fn put_back(
+    g: &mut ChangeGroup,
+    index: &Index,
+    leaf: Rdba,
+    many: &Many,
+    from: usize,
+    xid: Xid,
+) -> Result<usize> {
     let b = pin_for(g, index, leaf, many.sort_key(from), 0)?;
     let mut looked = 0;
     for n in from..many.entries.len() {
