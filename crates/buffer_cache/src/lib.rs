@@ -2,8 +2,8 @@
 //!
 //! A block is found through a hash chain ([`chains`]), read in one of four designs ([`read`]), changed by a change
 //! group ([`group`]), replaced by touch count ([`lru`]) and written by DBWn ([`writer`]) in the order of the changes
-//! ([`queue`]), each by working set ([`sets`]). [`pins`] has the pins and their cleaning after a death; [`header`] has
-//! the table of a buffer's states.
+//! ([`queue`]), each by working set ([`sets`]). [`pins`] has the pins, [`cleanup`] their cleaning after a death, and
+//! [`header`] the table of a buffer's states.
 //!
 //! The cache knows no undo: the crate above decides which version of a block a query may see.
 #![deny(unsafe_code)] // Except the frames, and the layouts of structures in shared memory.
