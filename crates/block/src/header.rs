@@ -26,61 +26,40 @@ pub(crate) const AT_CHECKSUM: usize = 20;
 pub(crate) const AT_OBJ: usize = 24;
 pub(crate) const AT_MAP: usize = 28;
 
-/// The kind of a block. The numbers are on disk and never change their meaning (R7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum BlockKind {
-    /// Never formatted: all zeros.
-    Unformatted = 0,
-    /// Block 0 of a data file.
-    FileHeader = 1,
-    /// Allocation bitmap of a data file.
-    FileBitmap = 2,
-    /// First block of a segment: its kind and its list of extents.
-    SegmentHeader = 3,
-    /// First block of every extent: the state of each block in it.
-    SpaceMap = 4,
-    /// Rows of a heap table.
-    Heap = 5,
-    /// Rows and keys of a cluster.
-    Cluster = 6,
-    /// Root or branch of a B-tree.
-    IndexBranch = 7,
-    /// Leaf of a B-tree.
-    IndexLeaf = 8,
-    /// Transaction table of an undo segment.
-    UndoHeader = 9,
-    /// Undo records.
-    Undo = 10,
-    /// Sorted runs and other temporary data.
-    Temporary = 11,
-    /// Further extents of a segment whose header is full.
-    ExtentMap = 12,
+types::numbered! {
+    /// The kind of a block. The numbers are on disk and never change their meaning (R7).
+    #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum BlockKind: u8 {
+        /// Never formatted: all zeros.
+        Unformatted = 0,
+        /// Block 0 of a data file.
+        FileHeader = 1,
+        /// Allocation bitmap of a data file.
+        FileBitmap = 2,
+        /// First block of a segment: its kind and its list of extents.
+        SegmentHeader = 3,
+        /// First block of every extent: the state of each block in it.
+        SpaceMap = 4,
+        /// Rows of a heap table.
+        Heap = 5,
+        /// Rows and keys of a cluster.
+        Cluster = 6,
+        /// Root or branch of a B-tree.
+        IndexBranch = 7,
+        /// Leaf of a B-tree.
+        IndexLeaf = 8,
+        /// Transaction table of an undo segment.
+        UndoHeader = 9,
+        /// Undo records.
+        Undo = 10,
+        /// Sorted runs and other temporary data.
+        Temporary = 11,
+        /// Further extents of a segment whose header is full.
+        ExtentMap = 12,
+    }
 }
 
 impl BlockKind {
-    /// The kind with this number on disk.
-    pub fn from_code(code: u8) -> Option<BlockKind> {
-        use BlockKind::*;
-        [
-            Unformatted,
-            FileHeader,
-            FileBitmap,
-            SegmentHeader,
-            SpaceMap,
-            Heap,
-            Cluster,
-            IndexBranch,
-            IndexLeaf,
-            UndoHeader,
-            Undo,
-            Temporary,
-            ExtentMap,
-        ]
-        .into_iter()
-        .find(|k| *k as u8 == code)
-    }
-
     /// True for the blocks that have the data layer: interested-transaction list and row directory.
     pub fn has_rows(self) -> bool {
         matches!(self, BlockKind::Heap | BlockKind::Cluster | BlockKind::IndexBranch | BlockKind::IndexLeaf)

@@ -38,22 +38,17 @@ use std::fmt::Write as _;
 use std::path::Path;
 use types::{Facility, Ora, Result, Scn};
 
-/// The contents of a tablespace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Contents {
-    /// Segments of users and of the dictionary.
-    #[default]
-    Permanent = 0,
-    /// Sorted runs and rows of temporary tables. Its files are neither logged nor recovered.
-    Temporary = 1,
-    /// Undo segments.
-    Undo = 2,
-}
-
-impl Contents {
-    fn from_code(code: u32) -> Option<Contents> {
-        [Contents::Permanent, Contents::Temporary, Contents::Undo].into_iter().find(|c| *c as u32 == code)
+types::numbered! {
+    /// The contents of a tablespace.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    pub enum Contents: u32 {
+        /// Segments of users and of the dictionary.
+        #[default]
+        Permanent = 0,
+        /// Sorted runs and rows of temporary tables. Its files are neither logged nor recovered.
+        Temporary = 1,
+        /// Undo segments.
+        Undo = 2,
     }
 }
 

@@ -256,7 +256,7 @@ impl Image {
             let column = as_u32(&row[hist_head::COL]);
             let code = as_i64(&row[hist_head::FLAGS]).unwrap_or(0) & statistics::flags::HISTOGRAM_KIND;
             let histogram = endpoints.remove(&column);
-            let histogram = histogram.and_then(|endpoints| endpoints.finish(HistogramKind::from_code(code)));
+            let histogram = histogram.and_then(|endpoints| endpoints.finish(HistogramKind::read(code)));
             (column, statistics::from_head(row, histogram))
         });
         let statistics = statistics.collect();
@@ -1090,7 +1090,7 @@ fn user_of(row: &[Value]) -> UserDef {
         password_time: as_date(&row[user::PTIME]),
         profile: as_optional_text(&row[user::PROFILE]).unwrap_or_else(|| crate::profile::DEFAULT.to_owned()),
         logon_seq: as_i64(&row[user::LSEQ]).unwrap_or(0),
-        default_roles: DefaultRoles::from_code(as_i64(&row[user::DEFROLE])),
+        default_roles: DefaultRoles::read(as_i64(&row[user::DEFROLE])),
         default_tablespace: as_u32(&row[user::DATATS]),
         temporary_tablespace: if row[user::TEMPTS].is_null() { 0 } else { as_u32(&row[user::TEMPTS]) },
     }

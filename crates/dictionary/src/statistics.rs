@@ -110,31 +110,24 @@ impl Hash for ColumnStatistics {
     }
 }
 
-/// The kinds of histograms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum HistogramKind {
-    #[default]
-    None = 0,
-    /// A bucket for each value.
-    Frequency = 1,
-    /// A bucket for each of the most frequent values, which cover nearly all rows.
-    TopFrequency = 2,
-    /// Buckets of about equal height that do not split a value, with the frequency of each endpoint.
-    Hybrid = 3,
-    /// Buckets of equal height; a value that ends more than one of them is popular.
-    HeightBalanced = 4,
+types::numbered! {
+    /// The kinds of histograms.
+    #[derive(Debug, Default, PartialEq, Eq, Hash)]
+    pub enum HistogramKind: i64 {
+        #[default]
+        None = 0,
+        /// A bucket for each value.
+        Frequency = 1,
+        /// A bucket for each of the most frequent values, which cover nearly all rows.
+        TopFrequency = 2,
+        /// Buckets of about equal height that do not split a value, with the frequency of each endpoint.
+        Hybrid = 3,
+        /// Buckets of equal height; a value that ends more than one of them is popular.
+        HeightBalanced = 4,
+    }
 }
 
 impl HistogramKind {
-    pub const ALL: [HistogramKind; 5] = [
-        HistogramKind::None,
-        HistogramKind::Frequency,
-        HistogramKind::TopFrequency,
-        HistogramKind::Hybrid,
-        HistogramKind::HeightBalanced,
-    ];
-
     /// The name in HISTOGRAM of *_TAB_COLUMNS.
     pub fn name(self) -> &'static str {
         match self {
@@ -146,8 +139,8 @@ impl HistogramKind {
         }
     }
 
-    pub fn from_code(code: i64) -> HistogramKind {
-        usize::try_from(code).ok().and_then(|code| HistogramKind::ALL.get(code).copied()).unwrap_or_default()
+    pub fn read(code: i64) -> HistogramKind {
+        HistogramKind::from_code(code).unwrap_or_default()
     }
 }
 
@@ -518,7 +511,7 @@ mod tests {
         for row in histogram_rows(ObjectId(7), 1, histogram, true).iter().rev() {
             endpoints.add(row);
         }
-        let kind = HistogramKind::from_code(as_i64(&head[hist_head::FLAGS]).unwrap_or(0) & flags::HISTOGRAM_KIND);
+        let kind = HistogramKind::read(as_i64(&head[hist_head::FLAGS]).unwrap_or(0) & flags::HISTOGRAM_KIND);
         assert_eq!(from_head(&head, endpoints.finish(kind)), statistics);
         assert_eq!(as_i64(&head[hist_head::BUCKETS]), Some(2));
     }

@@ -35,16 +35,18 @@ const KIND: u64 = 3;
 /// Flag: executions have processed very different numbers of rows.
 const WANTS: u64 = 4;
 
-/// How a child is shared with regard to bind values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sharing {
-    /// The same child for all values.
-    #[default]
-    Plain = 0,
-    /// The same child for all values, executions are watched: IS_BIND_SENSITIVE.
-    Sensitive = 1,
-    /// Shared by selectivity: IS_BIND_AWARE.
-    Aware = 2,
+types::numbered! {
+    /// How a child is shared with regard to bind values.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    pub enum Sharing: u64 {
+        /// The same child for all values.
+        #[default]
+        Plain = 0,
+        /// The same child for all values, executions are watched: IS_BIND_SENSITIVE.
+        Sensitive = 1,
+        /// Shared by selectivity: IS_BIND_AWARE.
+        Aware = 2,
+    }
 }
 
 /// The bind values that a cursor was planned for, as a load describes them.
@@ -148,11 +150,7 @@ impl Words {
     }
 
     fn sharing(&self) -> Sharing {
-        match get(&self.flags) & KIND {
-            1 => Sharing::Sensitive,
-            2 => Sharing::Aware,
-            _ => Sharing::Plain,
-        }
+        Sharing::from_code(get(&self.flags) & KIND).unwrap_or_default()
     }
 
     pub(crate) fn is_aware(&self) -> bool {

@@ -39,39 +39,32 @@ use process::Process;
 use std::sync::atomic::AtomicU64;
 use types::{Ora, Rdba, Result};
 
-/// The part of the database that a change vector belongs to. The numbers are stored in redo and never change their
-/// meaning (R5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Layer {
-    /// Any block as bytes: formatting, patching. Shared by all layers.
-    Block = 1,
-    /// Segment headers, space maps, file bitmaps.
-    Space = 2,
-    /// Undo blocks and transaction tables.
-    Undo = 3,
-    /// ITL slots and delayed block cleanout.
-    Transaction = 4,
-    /// Rows of heap tables.
-    Heap = 5,
-    /// Rows and keys of clusters.
-    Cluster = 6,
-    /// B-tree blocks.
-    Index = 7,
-    /// For tests only.
-    Test = 15,
+types::numbered! {
+    /// The part of the database that a change vector belongs to. The numbers are stored in redo and never change their
+    /// meaning (R5).
+    #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Layer: u8 {
+        /// Any block as bytes: formatting, patching. Shared by all layers.
+        Block = 1,
+        /// Segment headers, space maps, file bitmaps.
+        Space = 2,
+        /// Undo blocks and transaction tables.
+        Undo = 3,
+        /// ITL slots and delayed block cleanout.
+        Transaction = 4,
+        /// Rows of heap tables.
+        Heap = 5,
+        /// Rows and keys of clusters.
+        Cluster = 6,
+        /// B-tree blocks.
+        Index = 7,
+        /// For tests only.
+        Test = 15,
+    }
 }
 
 /// The most layers of an [`ApplyTable`].
 pub const LAYERS: usize = 16;
-
-impl Layer {
-    /// The layer with this number in redo.
-    pub fn from_code(code: u8) -> Option<Layer> {
-        use Layer::*;
-        [Block, Space, Undo, Transaction, Heap, Cluster, Index, Test].into_iter().find(|l| *l as u8 == code)
-    }
-}
 
 /// One change of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,18 +28,19 @@ pub use layout::{
 };
 pub use view::{DependencyRow, MemoryRow, ObjectRow};
 
-/// The protection of a hit; see the table in module `cache`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Design {
-    /// 11.1: exclusive gets, rows copied under the latch.
-    ExclusiveLong = 0,
-    /// 11.2.0.1: exclusive gets, held only to find and pin.
-    ExclusiveShort = 1,
-    /// 11.2.0.3: one shared get.
-    Shared = 2,
-    /// Latchwork: no shared write.
-    Versioned = 3,
+types::numbered! {
+    /// The protection of a hit; see the table in module `cache`.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum Design: u32 {
+        /// 11.1: exclusive gets, rows copied under the latch.
+        ExclusiveLong = 0,
+        /// 11.2.0.1: exclusive gets, held only to find and pin.
+        ExclusiveShort = 1,
+        /// 11.2.0.3: one shared get.
+        Shared = 2,
+        /// Latchwork: no shared write.
+        Versioned = 3,
+    }
 }
 
 /// Sizes and settings, fixed at start-up.
@@ -138,12 +139,7 @@ impl ResultCache {
 
     /// The design in force.
     pub fn design(&self) -> Design {
-        match self.control.design.load(Ordering::Relaxed) {
-            0 => Design::ExclusiveLong,
-            1 => Design::ExclusiveShort,
-            2 => Design::Shared,
-            _ => Design::Versioned,
-        }
+        Design::from_code(self.control.design.load(Ordering::Relaxed)).unwrap_or(Design::Versioned)
     }
 
     /// Whether the cache has any memory.

@@ -272,7 +272,7 @@ impl Transactions {
         let entry = self.branches().at(branch.n);
         let holder = self.enqueues().holder(branch.n).unwrap_or(0);
         let flag = |on: bool, bit: u64| if on { bit } else { 0 };
-        let terms = TERMS | isolation_number(t.isolation) | flag(t.set, SET) | flag(t.locked, LOCKED);
+        let terms = TERMS | u64::from(t.isolation.code()) | flag(t.set, SET) | flag(t.locked, LOCKED);
         entry.terms.store(terms, Ordering::Relaxed);
         if let Some(scn) = t.held.get() {
             self.table().hold_for_branch(branch.n, scn);
@@ -774,18 +774,6 @@ const TERMS: u64 = 1 << 8;
 const SET: u64 = 1 << 9;
 const LOCKED: u64 = 1 << 10;
 
-fn isolation_number(isolation: Isolation) -> u64 {
-    match isolation {
-        Isolation::ReadCommitted => 0,
-        Isolation::Serializable => 1,
-        Isolation::ReadOnly => 2,
-    }
-}
-
 fn isolation_of(terms: u64) -> Isolation {
-    match terms & 0xFF {
-        1 => Isolation::Serializable,
-        2 => Isolation::ReadOnly,
-        _ => Isolation::ReadCommitted,
-    }
+    Isolation::from_code(terms as u8).unwrap_or_default()
 }

@@ -5,17 +5,19 @@ use enqueue::{LockId, LockMode};
 use std::cell::Cell;
 use types::{ObjectId, Rdba, Scn, Uba, Xid};
 
-/// The commits of other transactions that the statements of a transaction see.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// Each statement sees the commits before its own beginning.
-    #[default]
-    ReadCommitted,
-    /// All statements see the commits before the transaction's beginning, and a row that was changed since cannot be
-    /// changed: ORA-08177.
-    Serializable,
-    /// All statements see the commits before the transaction's beginning, and nothing can be changed: ORA-01456.
-    ReadOnly,
+types::numbered! {
+    /// The commits of other transactions that the statements of a transaction see.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    pub enum Isolation: u8 {
+        /// Each statement sees the commits before its own beginning.
+        #[default]
+        ReadCommitted = 0,
+        /// All statements see the commits before the transaction's beginning, and a row that was changed since cannot be
+        /// changed: ORA-08177.
+        Serializable = 1,
+        /// All statements see the commits before the transaction's beginning, and nothing can be changed: ORA-01456.
+        ReadOnly = 2,
+    }
 }
 
 /// The changes that a statement sees: all committed at or below `scn`, and those of its own transaction up to `own`.

@@ -25,6 +25,7 @@ mod messages;
 mod named;
 mod nls;
 mod number;
+mod numbered;
 pub mod row;
 pub mod sorting;
 pub mod urowid;
