@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, RwLock, RwLockReadGuard};
 use std::time::Duration;
+use testing::Random;
 use types::{ObjectId, Ora, Rdba, Result, Scn};
 
 struct Logged {
@@ -64,7 +65,7 @@ const LIFE: u64 = 5;
 const AREA_BYTES: u64 = 64 << 20;
 
 fn logged_in(buffers: usize, redo_bytes: usize, has_area: bool) -> Logged {
-    let directory = directory();
+    let directory = Folder::new("cache");
     let files = DataFiles::create(&directory, &small_database()).unwrap();
     if has_area {
         let control = files.control().unwrap();
@@ -86,21 +87,10 @@ fn logged_in(buffers: usize, redo_bytes: usize, has_area: bool) -> Logged {
     Logged { db: Db { all, cache, directory }, redo, table, still: has_area.then(RwLock::default) }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 17
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    fn bytes(&mut self, max: u64) -> Vec<u8> {
-        let n = self.below(max) as usize;
-        let byte = self.next() as u8;
-        (0..n).map(|i| byte.wrapping_add(i as u8)).collect()
-    }
+/// Less than `most` bytes that count up from a random one.
+fn some_bytes(random: &mut Random, most: usize) -> Vec<u8> {
+    let (n, byte) = (random.below(most), random.next() as u8);
+    (0..n).map(|i| byte.wrapping_add(i as u8)).collect()
 }
 
 /// Formats a block of a random kind.
@@ -128,7 +118,7 @@ fn change(g: &mut ChangeGroup, at: Rdba, random: &mut Random) -> Result<()> {
                 return g.change(b, Layer::Test, 2, &[slot]);
             }
             let (slots, free) = (d.slots() as u8, d.free_bytes());
-            let body = random.bytes(300);
+            let body = some_bytes(random, 300);
             if usize::from(slot) > usize::from(slots) || body.len() + 40 > free {
                 return Ok(());
             }
@@ -136,7 +126,7 @@ fn change(g: &mut ChangeGroup, at: Rdba, random: &mut Random) -> Result<()> {
         }
         Some(BlockKind::Undo) => {
             let v = undo::UndoView::new(view);
-            let record = random.bytes(200);
+            let record = some_bytes(random, 200);
             if v.records() > 20 || v.free_bytes() < 300 || record.is_empty() {
                 let keep = random.below(u64::from(v.records()) + 1) as u8;
                 return g.change(b, Layer::Test, 4, &[keep]);
@@ -158,7 +148,7 @@ fn random_group(cache: &BufferCache, p: &Process, blocks: &[Rdba], random: &mut 
     let count = 1 + random.below(5);
     let seed = random.next();
     for attempt in 0.. {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut g = cache.group(p);
         let mut done = Ok(());
         for _ in 0..count {
@@ -200,7 +190,7 @@ fn on_disk(directory: &Path, blocks: &[Rdba], from: u64) -> Blocks {
 /// The blocks after a start has replaced torn ones by copies of the double-write area. A torn block without a copy is
 /// made by the redo.
 fn restored(l: &Logged, blocks: &[Rdba], start: u64, torn: &[Rdba]) -> Blocks {
-    let copy = directory();
+    let copy = Folder::new("cache");
     for name in [CONTROL_FILE, "control02", "system01.dbf", "undo01.dbf", "users01.dbf", DOUBLE_WRITE_FILE] {
         let from = l.db.directory.join(name);
         if from.exists() {
@@ -218,9 +208,7 @@ fn restored(l: &Logged, blocks: &[Rdba], start: u64, torn: &[Rdba]) -> Blocks {
     assert!(files.double_write_used() < AREA_BYTES / 2, "copies that were synced may be gone");
     let done = files.restore_torn(&control, true).unwrap();
     assert!(done.torn <= torn.len() as u64 && done.newest <= l.redo.on_disk().0, "{done:?}");
-    let found = on_disk(&copy, blocks, start);
-    std::fs::remove_dir_all(&copy).unwrap();
-    found
+    on_disk(&copy, blocks, start)
 }
 
 /// A complete checkpoint, from which recovery starts.
@@ -318,7 +306,7 @@ fn at_any_moment(seed: u64, has_area: bool) {
             for n in 0..3 {
                 let (l, blocks, begin, over) = (&l, &blocks, &begin, &over);
                 scope.spawn(move || {
-                    let (p, mut random) = (testing::attach(l.db.all, "session"), Random(seed * 100 + n));
+                    let (p, mut random) = (testing::attach(l.db.all, "session"), Random::new(seed * 100 + n));
                     begin.wait();
                     for _ in 0..if has_area { 400 } else { 1500 } {
                         let _at_work = l.at_work();
@@ -330,7 +318,7 @@ fn at_any_moment(seed: u64, has_area: bool) {
             let (l, stored, begin, over, failed) = (&l, &stored, &begin, &over, &failed);
             scope.spawn(|| watch_oldest_change(l, &blocks, begin, over));
             scope.spawn(move || {
-                let (p, mut random) = (testing::attach(l.db.all, "writer"), Random(seed * 100 + 50));
+                let (p, mut random) = (testing::attach(l.db.all, "writer"), Random::new(seed * 100 + 50));
                 begin.wait();
                 while !over.load(Ordering::SeqCst) {
                     let at_work = l.at_work();
@@ -351,7 +339,7 @@ fn at_any_moment(seed: u64, has_area: bool) {
                     os::clock::sleep(Duration::from_micros(random.below(300)));
                 }
             });
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             while !over.load(Ordering::SeqCst) {
                 crash(l, &blocks, stored, &mut model, &mut random);
                 os::clock::sleep(Duration::from_micros(random.below(3000)));
@@ -359,14 +347,14 @@ fn at_any_moment(seed: u64, has_area: bool) {
         });
         assert!(failed.load(Ordering::SeqCst) > 0, "no write has failed");
         compare_frames(&l, &main, &blocks, &mut model);
-        crash(&l, &blocks, &stored, &mut model, &mut Random(seed));
+        crash(&l, &blocks, &stored, &mut model, &mut Random::new(seed));
         let least = if has_area { 700 } else { 2500 };
         assert!(model.records > least && model.whole > 70, "{} records, {} images", model.records, model.whole);
         // After a checkpoint at rest there is nothing left to write.
         checkpoint(&l, &main, &stored);
         assert_eq!(stored.0.load(Ordering::SeqCst), l.redo.head());
         assert_eq!((l.db.cache.queue_length(), l.db.cache.oldest_change(&main)), (0, None));
-        crash(&l, &blocks, &stored, &mut model, &mut Random(seed));
+        crash(&l, &blocks, &stored, &mut model, &mut Random::new(seed));
     }
 }
 
@@ -398,7 +386,7 @@ fn a_death_at_any_step(has_area: bool) {
     let stored = Stored(AtomicU64::new(BEGIN));
     let pmon = testing::attach(l.db.all, "pmon");
     let kills = testing::kill_children(&pmon, 2, Duration::from_millis(2500), 11, |p, seed| {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         if random.below(4) > 0 {
             let points = &POINTS[..POINTS.len() - usize::from(!has_area)];
             let point = points[random.below(points.len() as u64) as usize];
@@ -424,14 +412,14 @@ fn a_death_at_any_step(has_area: bool) {
     let mut model = Blocks::new(BEGIN);
     compare_frames(&l, &pmon, &blocks, &mut model);
     assert!(model.void > 0, "some died with a place in the redo");
-    crash(&l, &blocks, &stored, &mut model, &mut Random(3));
+    crash(&l, &blocks, &stored, &mut model, &mut Random::new(3));
     let deaths = std::fs::read_to_string(l.db.directory.join(faults::DEATHS_FILE)).unwrap_or_default();
     for point in &POINTS[..7] {
         assert!(deaths.contains(point), "nobody died at {point}: {deaths}");
     }
     assert!(!has_area || deaths.contains("double-write"), "nobody died in a write: {deaths}");
     checkpoint(&l, &pmon, &stored);
-    crash(&l, &blocks, &stored, &mut model, &mut Random(4));
+    crash(&l, &blocks, &stored, &mut model, &mut Random::new(4));
 }
 
 #[test]

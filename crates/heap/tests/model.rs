@@ -4,12 +4,13 @@
 mod common;
 
 use buffer_cache::ChainDesign;
-use common::{Db, Random, Shape, database, row};
+use common::{Db, Shape, database, row};
 use heap::{HeapTable, RowOutcome};
 use process::Process;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use testing::Random;
 use txn::{LockWait, NoHook, Savepoint, Snapshot, Txn};
 use types::{Ora, Rowid, Scn};
 
@@ -301,7 +302,7 @@ fn run(shape: &Shape, sessions: usize, steps: usize, seed: u64) {
     let table = db.table(&p, 77);
     let (model, ids) = (Mutex::new(Model::default()), AtomicU32::new(0));
     testing::run_threads(db.all, sessions, |p, n| {
-        let random = Random(seed.wrapping_mul(2 * n as u64 + 1) | 1);
+        let random = Random::new(seed.wrapping_mul(2 * n as u64 + 1));
         let mut s = Session {
             db: &db,
             p,
