@@ -17,6 +17,7 @@ mod peer;
 use client::{Bind, Client, Credentials, Ephemeral};
 use common::{argument, cpu_seconds, median, server_pid, start, together};
 use peer::Postgres;
+use testing::Random;
 use types::{DataType, Number, Value};
 
 const ROWS: i64 = 10_000;
@@ -115,13 +116,10 @@ fn run_sqlite(sessions: u32, lookups: u64) -> (f64, f64) {
     let elapsed = together(databases, |database| {
         let before = cpu_seconds("thread-self");
         let mut statement = database.prepare("select id, payload from lookup where id = ?1").expect("prepares");
-        let mut state = 0x2545_f491_4f6c_dd1du64;
+        let mut random = Random::new(0x2545);
         let mut bytes = 0usize;
         for _ in 0..lookups {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let key = 1 + (state % (ROWS as u64 - 1)) as i64;
+            let key = 1 + random.below(ROWS - 1);
             let mut rows = statement.query([key]).expect("runs");
             while let Some(row) = rows.next().expect("fetches") {
                 bytes += row.get_ref(1).expect("a column").as_str().expect("text").len();
