@@ -259,14 +259,12 @@ impl File {
 /// # Errors
 /// The file system has no locks.
 pub fn lock(file: &StdFile) -> std::io::Result<()> {
-    // SAFETY: a valid descriptor; no memory is passed.
-    while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
-        let e = std::io::Error::last_os_error();
-        if e.kind() != std::io::ErrorKind::Interrupted {
-            return Err(e);
+    loop {
+        match rustix::fs::flock(file, FlockOperation::LockExclusive) {
+            Err(Errno::INTR) => {}
+            result => return result.map_err(std::io::Error::from),
         }
     }
-    Ok(())
 }
 
 /// Renames the file `from` to `to`, replacing a file of that name; other processes see the old file or the new one.
