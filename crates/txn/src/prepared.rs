@@ -66,8 +66,8 @@ pub(crate) fn encode_locks(locks: &[OwnedLock]) -> Vec<u8> {
 pub(crate) fn decode_locks(bytes: &[u8]) -> Option<Vec<(ObjectId, LockMode)>> {
     let (locks, []) = bytes.strip_prefix(&LOCKS_MARK)?.as_chunks::<5>() else { return None };
     let one = |[a, b, c, d, mode]: &[u8; 5]| {
-        let mode = LockMode::ALL.iter().find(|m| **m as u8 == *mode)?;
-        Some((ObjectId(u32::from_le_bytes([*a, *b, *c, *d])), *mode))
+        let mode = LockMode::from_code(u32::from(*mode))?;
+        Some((ObjectId(u32::from_le_bytes([*a, *b, *c, *d])), mode))
     };
     locks.iter().map(one).collect()
 }
