@@ -208,6 +208,23 @@ pub struct DependSlot {
     pub(crate) object: AtomicU64,
 }
 
+/// Figures of `v$result_cache_statistics`, counted in each process's own line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Statistic {
+    CreateCountSuccess,
+    CreateCountFailure,
+    FindCount,
+    InvalidationCount,
+    DeleteCountInvalid,
+    DeleteCountValid,
+}
+
+impl Statistic {
+    /// The number of these figures.
+    pub const COUNT: usize = 6;
+}
+
 /// The words of one process in the result cache; written by that process alone, or by its clean-up.
 #[repr(C, align(128))]
 pub struct RcProcess {
@@ -225,7 +242,7 @@ pub struct RcProcess {
     pub(crate) pending: [AtomicU64; PENDING_MAX],
     /// Not zero while it holds the whole cache closed because `pending` was too short.
     pub(crate) pending_all: AtomicU64,
-    pub(crate) statistics: [AtomicU64; super::Statistic::COUNT],
+    pub(crate) statistics: [AtomicU64; Statistic::COUNT],
 }
 
 /// The fixed part.

@@ -24,7 +24,7 @@ pub use cache::{Description, Opened, ResultBuffer};
 pub use key::Key;
 pub use layout::{
     BLOCK_SIZE_BYTES, BLOCKS_PER_CHUNK, DEPENDENCIES_MAX, KEY_BYTES_MAX, Kind, Namespace, RcBlock, RcControl,
-    RcProcess, Status,
+    RcProcess, Statistic, Status,
 };
 pub use view::{DependencyRow, MemoryRow, ObjectRow};
 
@@ -55,23 +55,6 @@ pub struct Config {
     pub design: Design,
     /// Process slots of the instance.
     pub processes: u32,
-}
-
-/// Figures of `v$result_cache_statistics`, counted in each process's own line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Statistic {
-    CreateCountSuccess,
-    CreateCountFailure,
-    FindCount,
-    InvalidationCount,
-    DeleteCountInvalid,
-    DeleteCountValid,
-}
-
-impl Statistic {
-    /// The number of these figures.
-    pub const COUNT: usize = 6;
 }
 
 /// Where the result cache lies in the SGA.
