@@ -262,9 +262,9 @@ pub fn place_in(column: &ColumnDef, bytes: &[u8]) -> f64 {
     let plain = match &column.data_type {
         DataType::Timestamp { digits, zone: Zone::WithTimeZone } => {
             let utc = DataType::Timestamp { digits: *digits, zone: Zone::None };
-            place_of_stored(bytes, &ColumnDef::new("", utc))
+            place_of_stored(bytes, &utc)
         }
-        _ => place_of_stored(bytes, column),
+        _ => place_of_stored(bytes, &column.data_type),
     };
     plain.unwrap_or_else(|| place_of_bytes(bytes))
 }

@@ -15,10 +15,11 @@ use dictionary::base::{
     Base, col_usage, hist_head, histgrm, ind, ind_history, stat_pref, stats_extension, tab, tab_history,
 };
 use dictionary::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, blank, int, text};
-use dictionary::statistics::{Endpoints, FIRST_GROUP, flags, head_row, histogram_rows};
+use dictionary::statistics::{Endpoints, FIRST_GROUP, flags};
 use dictionary::statistics_request::{
     ColumnFigures, Gather, HistogramFigures, Imported, StatisticsRequest, SystemGathering, TableNamed,
 };
+use dictionary::statistics_rows::{head_row, histogram_rows};
 use dictionary::*;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -385,7 +386,7 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
         // The last clause that names a group counts. By AUTO a group has no histogram.
         let (_, size) = groups.iter().rev().find(|(group, _)| *group == number)?;
         let size = if *size == Size::Auto { Size::Buckets(1) } else { *size };
-        Some((number, statistics::group_columns(&row[stats_extension::COLUMNS]), size))
+        Some((number, statistics_rows::group_columns(&row[stats_extension::COLUMNS]), size))
     });
     let groups = groups.collect();
     let wanted = Wanted { sample, columns, groups };
@@ -784,7 +785,7 @@ fn import(work: &mut Work<'_>, object: ObjectId, imported: &Imported) -> Result<
         let Ok(number) = column_number(work, object, name) else { continue };
         let def = table.columns.get(number as usize - 1);
         let place = |bytes: &[u8]| match def {
-            Some(def) => statistics::place_of_stored(bytes, def),
+            Some(def) => statistics::place_of_stored(bytes, &def.data_type),
             None => Some(statistics::place_of_bytes(bytes)),
         };
         let range = found.ends.as_ref().and_then(|(low, high)| place(low).zip(place(high)));
@@ -832,7 +833,7 @@ fn extension_columns(table: &TableDef, columns: &str) -> Result<Vec<usize>> {
 fn group_number(work: &mut Work<'_>, table: ObjectId, positions: &[usize]) -> Result<Option<u32>> {
     let rows = work.select_by(Base::StatsExtension, by(stats_extension::OBJ, table))?;
     let same = |row: &&Row| {
-        let columns = statistics::group_columns(&row[stats_extension::COLUMNS]);
+        let columns = statistics_rows::group_columns(&row[stats_extension::COLUMNS]);
         columns.len() == positions.len() && positions.iter().all(|position| columns.contains(position))
     };
     Ok(rows.iter().find(same).map(|row| as_u32(&row[stats_extension::COL])))
@@ -897,7 +898,7 @@ fn drop_extension(work: &mut Work<'_>, object: ObjectId, columns: &str) -> Resul
 /// Those of changing the dictionary.
 pub fn forget_column(work: &mut Work<'_>, object: ObjectId, position: usize) -> Result<()> {
     let rows = work.select_by(Base::StatsExtension, by(stats_extension::OBJ, object))?;
-    let with = |row: &&Row| statistics::group_columns(&row[stats_extension::COLUMNS]).contains(&position);
+    let with = |row: &&Row| statistics_rows::group_columns(&row[stats_extension::COLUMNS]).contains(&position);
     let groups: Vec<u32> = rows.iter().filter(with).map(|row| as_u32(&row[stats_extension::COL])).collect();
     let mine = |row: &[Value]| groups.contains(&as_u32(&row[stats_extension::COL]));
     work.change().delete_by(Base::StatsExtension, by(stats_extension::OBJ, object).and(&mine))?;

@@ -431,6 +431,9 @@ pub enum UnitKind {
     TypeBody,
 }
 
+/// Longest chain of synonyms; a longer one is treated as a loop, as in Oracle (ORA-01775).
+pub(crate) const SYNONYM_CHAIN_MAX: usize = 16;
+
 #[derive(Clone, Debug)]
 pub struct SynonymDef {
     pub object: ObjectId,
