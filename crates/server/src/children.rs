@@ -2,9 +2,10 @@
 
 use crate::alert::{AlertLog, timestamp};
 use crate::listener::{self, Listener};
-use crate::spare::{self, Desk};
+use crate::sending::failure;
+use crate::spare::{self, Desk, SPARE_NAME};
 use instance::Instance;
-use net::local::{Failure, Reply, write_frame};
+use net::local::{Reply, write_frame};
 use os::signal;
 use os::socket::EventFd;
 use std::io::Write;
@@ -154,10 +155,6 @@ pub fn run(
     os::process::exit_now(status)
 }
 
-/// The names in the process list of a server process with a client, and of one without.
-pub const SERVER_NAME: &str = "lw_server";
-pub const SPARE_NAME: &str = "lw_spare";
-
 /// Sets the role's name in the process list and in panic reports, and the role for the crash points of tests.
 fn set_identity(instance: &'static Instance, role: Role, alert: &AlertLog) {
     os::process::set_name(&format!("lw_{}", role.name().to_lowercase()));
@@ -210,16 +207,4 @@ pub fn refuse(mut stream: UnixStream, processes: usize) {
     // A new socket takes so few bytes without blocking; a client that is gone needs none.
     let _ = stream.set_nonblocking(true);
     let _ = stream.write_all(&out);
-}
-
-/// An error in the form of the packet.
-pub fn failure(e: &Ora, fatal: bool) -> Failure {
-    Failure {
-        facility: e.facility().prefix().to_string(),
-        code: e.code(),
-        text: e.to_string(),
-        position: e.position(),
-        fatal,
-        ..Failure::default()
-    }
 }

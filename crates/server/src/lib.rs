@@ -4,6 +4,7 @@
 mod alert;
 mod children;
 mod listener;
+mod options;
 mod place;
 mod sending;
 mod serve;
@@ -12,45 +13,10 @@ mod supervisor;
 
 pub use alert::ALERT_LOG_NAME;
 pub use listener::Conversation;
+pub use options::{StartOptions, StopMode};
 pub use supervisor::SOCKET_NAME;
 
-/// The folder of the listener's certificate below the database directory, unless `wallet_root` names another one. It
-/// may be created before the database.
-pub(crate) const WALLET_NAME: &str = "wallet";
-
-use params::InitParams;
-use std::path::{Path, PathBuf};
-
-/// The options of an instance.
-pub struct StartOptions {
-    /// The database directory; `None` makes a throw-away instance in a temporary directory.
-    pub dir: Option<PathBuf>,
-    pub params: InitParams,
-    /// The instance ends when standard input does.
-    pub owner_on_stdin: bool,
-}
-
-/// The ways to stop an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopMode {
-    /// Waits until every session has ended.
-    Normal,
-    /// Ends the sessions and rolls their transactions back.
-    Immediate,
-    /// Ends at once.
-    Abort,
-}
-
-impl StopMode {
-    /// The word in the alert log.
-    pub fn name(self) -> &'static str {
-        match self {
-            StopMode::Normal => "normal",
-            StopMode::Immediate => "immediate",
-            StopMode::Abort => "abort",
-        }
-    }
-}
+use std::path::Path;
 
 /// Runs an instance: the calling process is its supervisor until the instance ends. Prints `ready DIRECTORY`, or an
 /// error message, on standard output.

@@ -9,6 +9,10 @@ use os::file::{File, OpenMode};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// The folder of the listener's certificate below the database directory, unless `wallet_root` names another one. It
+/// may be created before the database.
+pub(crate) const WALLET_NAME: &str = "wallet";
+
 /// The lock file's name.
 const LOCK_NAME: &str = "latchwork.pid";
 
@@ -138,10 +142,8 @@ fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
         if OWN_NAMES.contains(&name.as_str()) || instance::DATABASE_NAMES.contains(&name.as_str()) {
             return Ok(());
         }
-        let counts = !name.starts_with('.')
-            && name != "lost+found"
-            && name != crate::ALERT_LOG_NAME
-            && name != crate::WALLET_NAME;
+        let counts =
+            !name.starts_with('.') && name != "lost+found" && name != crate::ALERT_LOG_NAME && name != WALLET_NAME;
         if counts && foreign.as_ref().is_none_or(|first| name < *first) {
             foreign = Some(name);
         }

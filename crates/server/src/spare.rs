@@ -24,7 +24,6 @@
 //! ends when the supervisor closes its socket.
 
 use crate::alert::AlertLog;
-use crate::children;
 use crate::listener::{self, Head, Kept, Proved, Served, Watch};
 use crate::serve::{self, Arrival};
 use instance::Instance;
@@ -34,6 +33,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use types::{Ora, Result};
 use zeroize::{Zeroize, Zeroizing};
+
+/// The names in the process list of a server process with a client, and of one without.
+pub const SERVER_NAME: &str = "lw_server";
+pub const SPARE_NAME: &str = "lw_spare";
 
 /// The longest message.
 pub const MESSAGE_MAX: usize = 96 << 10;
@@ -303,7 +306,7 @@ pub fn run(
         let client = read(&message[..len], socket);
         // Wipes the key of the conversation.
         message[..len].zeroize();
-        os::process::set_name(children::SERVER_NAME);
+        os::process::set_name(SERVER_NAME);
         let in_order = match client {
             None => return Ok(()),
             Some(Client::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert, wake_supervisor)?,
@@ -339,7 +342,7 @@ pub fn run(
         if session >= most || !is_clean || !has_little_memory() {
             return Ok(());
         }
-        os::process::set_name(children::SPARE_NAME);
+        os::process::set_name(SPARE_NAME);
         let Ok(next) = desk.wait() else { return Ok(()) };
         gets = next;
     }

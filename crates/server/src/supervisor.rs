@@ -21,24 +21,26 @@
 //! | SIGCHLD, and a server of parallel queries is requested | fork it |
 //! | the supervisor dies | the kernel kills every child (PDEATHSIG) |
 
+mod broker;
 mod pooled;
+mod processes;
 
 use crate::alert::AlertLog;
 use crate::children::{self, Given, Role};
 use crate::listener::Listener;
+use crate::options::{StartOptions, StopMode};
 use crate::place::Place;
 use crate::spare::{self, Desk, News, Pool};
-use crate::{StartOptions, StopMode};
+use broker::Broker;
 use instance::{Instance, ListenerWish, Phase, Told};
 use os::epoll::Epoll;
-use os::process::{Ended, Fork};
+use os::process::Ended;
 use os::signal::{self, SignalFd};
 use os::socket::{EventFd, Poll};
 use params::Param;
-use pooled::Broker;
+use processes::{Child, Spare, Supervisor};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -62,63 +64,11 @@ const FINISH_LIMIT: Duration = Duration::from_secs(60);
 /// MMON and MMNL are restarted unless they were started within this time.
 const RESTART_LIMIT: Duration = Duration::from_secs(10);
 
-/// Pause before the next fork of a spare process after a failed one.
-const FORK_PAUSE: Duration = Duration::from_secs(1);
-
 /// Time that clients wait for a listener process that died soon after its start.
 const LISTENER_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest path in a socket address.
 const MAX_SOCKET_PATH: usize = 107;
-
-/// The supervisor of an open instance.
-pub struct Supervisor {
-    instance: &'static Instance,
-    alert: AlertLog,
-    signals: SignalFd,
-    listener: Option<UnixListener>,
-    /// The network listener, if there is one.
-    net: Option<Listener>,
-    /// CJQ0 writes to it to request a job slave.
-    wanted: EventFd,
-    children: BTreeMap<i32, Child>,
-    /// The waiting server processes, the coldest first.
-    spares: VecDeque<Spare>,
-    pool: Pool,
-    /// The connection pool.
-    broker: Broker,
-    /// The socket for reports of waiting processes and of clients that have proved a password.
-    desk: Desk,
-    /// Watches the connections of server processes for their ends, by process number.
-    lines: Epoll,
-    /// Descriptors in transit to another process. A child that is forked meanwhile keeps none of them.
-    under_way: Vec<OwnedFd>,
-    /// The last message at the desk.
-    message: Vec<u8>,
-    /// Roles that have ended and are to be restarted while the database is open, with the time of their last start.
-    ended: Vec<Role>,
-    started_again: Vec<(Role, Instant)>,
-    /// The time of the next fork of a spare process after a failed one.
-    fork_at: Option<Instant>,
-    /// The time at which the listener process is to be restarted, if it has ended.
-    listen_at: Option<Instant>,
-    owner_on_stdin: bool,
-    own_id: i32,
-}
-
-/// A child that has not been reaped.
-struct Child {
-    role: Role,
-    /// A server process's connection: the process reads it between calls only, so the supervisor watches for clients
-    /// that disconnect during a call. `None` afterwards.
-    line: Option<OwnedFd>,
-}
-
-/// A server process that waits for a client, and the socket for handing it one.
-struct Spare {
-    pid: i32,
-    gives: OwnedFd,
-}
 
 /// The reason why the loop ended.
 enum End {
@@ -330,43 +280,6 @@ impl Supervisor {
         done.is_ok()
     }
 
-    fn end_listener(&self) {
-        for (&pid, _) in self.children.iter().filter(|(_, child)| child.role == Role::Lsnr) {
-            self.instance.ask_to_end(pid);
-            // The process may have ended already.
-            let _ = os::process::kill(pid, signal::SIGTERM);
-        }
-    }
-
-    /// Forks one child. Does not return in the child.
-    fn fork(&mut self, role: Role, given: Given) -> Result<i32, String> {
-        match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
-            Fork::Parent(pid) => {
-                self.children.insert(pid, Child { role, line: None });
-                Ok(pid)
-            }
-            Fork::Child => {
-                // Connections of other sessions must end with their own processes.
-                self.children.clear();
-                self.spares.clear();
-                self.broker.forget_all();
-                self.under_way.clear();
-                self.desk.leave();
-                // Listening sockets stay with the supervisor and the listener process, so that they close with them.
-                drop(self.listener.take());
-                let given = match (role, self.net.take(), given) {
-                    (Role::Lsnr, Some(net), _) => Given::Net(net.of_gate()),
-                    (_, _, given) => given,
-                };
-                // Statements nest deeper than the stack of a process that the system has made.
-                os::stack::run(os::stack::SIZE, || -> Result<i32, String> {
-                    let posts = (&self.wanted, &self.desk);
-                    children::run(self.instance, role, given, &self.alert, posts, self.own_id)
-                })
-            }
-        }
-    }
-
     fn watch(&mut self) -> End {
         loop {
             let Some(listener) = &self.listener else { return End::Stop(StopMode::Immediate) };
@@ -452,94 +365,6 @@ impl Supervisor {
         }
     }
 
-    /// Sets the connection of a server process, instead of the previous one. Without room to watch it, the client's end
-    /// is noticed only at the end of the call.
-    fn set_line(&mut self, pid: i32, line: Option<OwnedFd>) {
-        let Some(child) = self.children.get_mut(&pid) else { return };
-        if let Some(before) = &child.line {
-            // The server process has the descriptor too, so closing it is not enough.
-            let _ = self.lines.remove(before);
-        }
-        child.line = line.filter(|line| self.lines.add_hangup(line, pid as u64).is_ok());
-    }
-
-    /// Server processes with a client, and all other children.
-    fn busy(&self) -> usize {
-        self.children.len().saturating_sub(self.spares.len())
-    }
-
-    /// Hands a client's connection, with the message about it, to a waiting server process.
-    fn hand_over(&mut self, message: &[u8], line: OwnedFd) {
-        self.under_way.push(line);
-        let mut taker = None;
-        while taker.is_none() {
-            let (spare, is_new) = match self.spares.pop_back() {
-                Some(spare) => (spare, false),
-                None => match self.fork_spare() {
-                    Ok(spare) => (spare, true),
-                    // The client sees the end of its connection.
-                    Err(text) => {
-                        self.alert.write(&text);
-                        break;
-                    }
-                },
-            };
-            let Some(line) = self.under_way.last() else { break };
-            match os::socket::send_with(&spare.gives, message, &[line.as_fd()]) {
-                Ok(()) => taker = Some(spare.pid),
-                // The new process has just died; another one would probably die as well.
-                Err(_) if is_new => break,
-                Err(_) => {}
-            }
-        }
-        let line = self.under_way.pop();
-        if let Some(pid) = taker {
-            self.set_line(pid, line);
-        }
-        self.note_spares();
-    }
-
-    /// Forks a server process that waits for a client.
-    fn fork_spare(&mut self) -> Result<Spare, String> {
-        let (gives, gets) = os::socket::message_pair().map_err(|e| e.to_string())?;
-        self.under_way.push(gives);
-        let forked = self.fork(Role::Server, Given::Spare(gets));
-        let gives = self.under_way.pop();
-        Ok(Spare { pid: forked?, gives: gives.ok_or_else(|| "no socket".to_string())? })
-    }
-
-    fn is_short_of_spares(&self) -> bool {
-        self.spares.len() < self.pool.min && self.busy() < self.instance.max_processes()
-    }
-
-    fn fork_ahead(&mut self) {
-        self.fork_at = None;
-        match self.fork_spare() {
-            Ok(spare) => self.spares.push_front(spare),
-            Err(text) => {
-                self.alert.write(&text);
-                self.fork_at = Some(Instant::now() + FORK_PAUSE);
-            }
-        }
-        self.note_spares();
-    }
-
-    fn note_spares(&mut self) {
-        let waiting = self.spares.len();
-        self.pool.note(waiting);
-        self.instance.state().set_spares(waiting);
-    }
-
-    /// Ends spare processes that were not needed.
-    fn let_spares_go(&mut self) {
-        let surplus = self.pool.surplus(self.spares.len(), Instant::now());
-        if surplus > 0 {
-            // They end when they see that their sockets are closed.
-            self.spares.drain(..surplus);
-            self.note_spares();
-        }
-    }
-
     /// Reads the reports of waiting processes and of clients that have proved a password.
     fn hear_desk(&mut self) {
         let mut message = std::mem::take(&mut self.message);
@@ -606,15 +431,6 @@ impl Supervisor {
         }
     }
 
-    /// Starts the listener process.
-    fn fork_listener(&mut self) -> Result<(), String> {
-        self.started_again.retain(|(r, _)| *r != Role::Lsnr);
-        self.started_again.push((Role::Lsnr, Instant::now()));
-        let pid = self.fork(Role::Lsnr, Given::Nothing)?;
-        self.alert.write(&format!("LSNR started with pid={pid}"));
-        Ok(())
-    }
-
     /// Reaps ended children.
     fn reap(&mut self) -> Option<End> {
         let mut end = None;
@@ -671,27 +487,6 @@ impl Supervisor {
             if has_room && announced.let_on() {
                 self.children.insert(pid, Child { role: Role::Server, line: None });
                 self.set_line(pid, line);
-            }
-        }
-    }
-
-    fn fork_slaves(&mut self) {
-        let _ = self.wanted.take();
-        while let Some(n) = self.instance.state().take_wanted_slave() {
-            if let Err(text) = self.fork(Role::Slave(n), Given::Nothing) {
-                self.alert.write(&text);
-                self.instance.state().slave_ended(n);
-            }
-        }
-    }
-
-    /// Forks the servers of parallel queries that are requested.
-    fn fork_parallel_servers(&mut self) {
-        let instance = self.instance;
-        while let Some(n) = instance.caches().servers.take_wanted() {
-            if let Err(text) = self.fork(Role::Parallel(n), Given::Nothing) {
-                self.alert.write(&text);
-                instance.caches().servers.not_forked(instance.processes(), n);
             }
         }
     }
@@ -768,14 +563,6 @@ impl Supervisor {
         self.wait_gone(which, Some(limit))
     }
 
-    fn signal_clients(&self, signal: i32) {
-        for (&pid, child) in &self.children {
-            if !child.role.is_background() {
-                let _ = os::process::kill(pid, signal);
-            }
-        }
-    }
-
     /// Waits until no child of these roles is left.
     fn wait_gone(&mut self, which: impl Fn(Role) -> bool, limit: Option<Duration>) -> Result<(), String> {
         let start = Instant::now();
@@ -806,16 +593,6 @@ impl Supervisor {
             let mut set = [Poll::read(&self.signals)];
             // A failed poll only makes the loop busier.
             let _ = os::socket::poll(&mut set, Some(Duration::from_millis(20)));
-        }
-    }
-
-    /// Kills every child and waits for them, so that none touches the directory afterwards.
-    fn kill_all(&mut self) {
-        for &pid in self.children.keys() {
-            let _ = os::process::kill(pid, signal::SIGKILL);
-        }
-        for (pid, _) in std::mem::take(&mut self.children) {
-            let _ = os::process::wait(pid);
         }
     }
 }

@@ -10,10 +10,11 @@
 
 use super::connect::Wished;
 use super::connect::{self, Answer};
-use super::logon::{self, Proved};
-use super::pooled::Pooled;
+use super::logon;
+use super::pool_client::Pooled;
+use super::proved::Proved;
+use super::sockets::{Listener, ListeningSocket, Native};
 use super::tls::Transport;
-use super::{Listener, Native, Place};
 use crate::alert::AlertLog;
 use crate::spare::Desk;
 use instance::Instance;
@@ -74,7 +75,7 @@ const HELD_LOOK: Duration = Duration::from_secs(1);
 
 /// Tokens that stand for no connection; the first ones are those of the listening addresses.
 const SIGNALS: u64 = u64::MAX;
-const FIRST_CONNECTION: u64 = super::ADDRESSES_MAX as u64;
+const FIRST_CONNECTION: u64 = super::sockets::ADDRESSES_MAX as u64;
 
 /// A connection that has not proved a password.
 struct Pending {
@@ -374,7 +375,7 @@ impl Gate<'_> {
                 let _ = self.epoll.remove(&self.listener.places[place].socket);
                 return;
             }
-            let Place { socket, wallet, .. } = &mut self.listener.places[place];
+            let ListeningSocket { socket, wallet, .. } = &mut self.listener.places[place];
             match socket.accept() {
                 Ok((stream, from)) => {
                     let config = wallet.as_mut().map(|wallet| wallet.config(self.alert));

@@ -4,8 +4,9 @@
 //! Both ends are copies of one program, so the format has no version. An encrypted connection cannot be passed on; a
 //! copy of the listener process serves such a client.
 
-use super::logon::{self, Proved};
-use super::pooled::Pooled;
+use super::logon;
+use super::pool_client::Pooled;
+use super::proved::Proved;
 use super::tls::Transport;
 use dictionary::Verifier;
 use net::local::{Request, WireError, WireResult};
