@@ -3,7 +3,7 @@
 use crate::alert::{AlertLog, timestamp};
 use crate::listener::{self, Listener};
 use crate::sending::failure;
-use crate::spare::{self, Desk, SPARE_NAME};
+use crate::spare::{self, Inbox, SPARE_NAME};
 use instance::Instance;
 use net::local::{Reply, write_frame};
 use os::signal;
@@ -101,7 +101,7 @@ pub fn run(
     role: Role,
     given: Given,
     alert: &AlertLog,
-    (wanted, desk): (&EventFd, &Desk),
+    (wanted, inbox): (&EventFd, &Inbox),
     supervisor: i32,
 ) -> ! {
     if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
@@ -116,9 +116,9 @@ pub fn run(
     let ended = match (role, given) {
         (Role::Server, Given::Spare(gets)) => {
             os::process::set_name(SPARE_NAME);
-            spare::run(instance, gets, desk, alert, &|| wanted.signal())
+            spare::run(instance, gets, inbox, alert, &|| wanted.signal())
         }
-        (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, desk, alert) {
+        (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, inbox, alert) {
             Err(e) => Err(e),
             Ok(None) => Ok(()),
             // This process is a copy of the listener process.

@@ -3,9 +3,9 @@
 
 mod alert;
 mod children;
+mod directory;
 mod listener;
 mod options;
-mod place;
 mod sending;
 mod serve;
 mod spare;
@@ -32,14 +32,14 @@ pub fn run(options: StartOptions) -> Result<(), String> {
 /// # Errors
 /// The reason why the instance could not be signalled.
 pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
-    let Some(pid) = place::running(dir).map_err(|e| e.to_string())? else { return Ok(false) };
+    let Some(pid) = directory::running(dir).map_err(|e| e.to_string())? else { return Ok(false) };
     let signal = match mode {
         StopMode::Normal => os::signal::SIGUSR1,
         StopMode::Immediate => os::signal::SIGTERM,
         StopMode::Abort => os::signal::SIGQUIT,
     };
     os::process::kill(pid, signal).map_err(|e| e.to_string())?;
-    while place::running(dir).map_err(|e| e.to_string())?.is_some() {
+    while directory::running(dir).map_err(|e| e.to_string())?.is_some() {
         os::clock::sleep(std::time::Duration::from_millis(2));
     }
     // An instance that could not write all blocks has ended as well.
@@ -54,16 +54,16 @@ pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
 }
 
 /// A held database directory: no other process starts an instance in it while this value lives.
-pub struct Hold(#[allow(dead_code)] place::Place);
+pub struct Hold(#[allow(dead_code)] directory::Directory);
 
 /// Keeps instances out of `dir`, for programs that change the files themselves.
 ///
 /// # Errors
 /// An instance runs there, or another program holds the directory, as the text says.
 pub fn hold(dir: &Path) -> Result<Hold, String> {
-    match place::Place::take(dir) {
+    match directory::Directory::take(dir) {
         Ok(place) => Ok(Hold(place)),
-        Err(place::PlaceError::InUse(pid)) => {
+        Err(directory::DirectoryError::InUse(pid)) => {
             Err(format!("The database in {} is in use by process {pid}: stop the instance first.", dir.display()))
         }
         Err(e) => Err(e.to_string()),
@@ -75,6 +75,6 @@ pub fn hold(dir: &Path) -> Result<Hold, String> {
 /// # Errors
 /// The reason why the directory could not be read.
 pub fn status(dir: &Path) -> Result<Option<String>, String> {
-    let Some(pid) = place::running(dir).map_err(|e| e.to_string())? else { return Ok(None) };
+    let Some(pid) = directory::running(dir).map_err(|e| e.to_string())? else { return Ok(None) };
     Ok(Some(format!("Instance runs: supervisor process {pid}, directory {}\n", dir.display())))
 }

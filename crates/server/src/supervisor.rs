@@ -27,10 +27,10 @@ mod processes;
 
 use crate::alert::AlertLog;
 use crate::children::{self, Given, Role};
+use crate::directory::Directory;
 use crate::listener::Listener;
 use crate::options::{StartOptions, StopMode};
-use crate::place::Place;
-use crate::spare::{self, Desk, News, Pool};
+use crate::spare::{self, Inbox, Pool, Report};
 use broker::Broker;
 use instance::{Instance, ListenerWish, Phase, Told};
 use os::epoll::Epoll;
@@ -81,13 +81,13 @@ enum End {
 pub fn run(options: StartOptions) -> Result<(), String> {
     // All files made by the instance's processes, including archived logs and backups, are private to their owner.
     os::process::make_files_private();
-    let place = match &options.dir {
-        Some(d) => Place::take(d),
-        None => Place::take_temporary(),
+    let directory = match &options.dir {
+        Some(d) => Directory::take(d),
+        None => Directory::take_temporary(),
     };
-    let place = place.map_err(|e| say(e.to_string()))?;
-    let outcome = run_in(&options, &place);
-    place.release();
+    let directory = directory.map_err(|e| say(e.to_string()))?;
+    let outcome = run_in(&options, &directory);
+    directory.release();
     outcome
 }
 
@@ -98,43 +98,43 @@ fn say(text: String) -> String {
     text
 }
 
-fn run_in(options: &StartOptions, place: &Place) -> Result<(), String> {
-    let alert = AlertLog::open(place.dir());
-    let mut supervisor = match Supervisor::open(options, place, alert) {
+fn run_in(options: &StartOptions, directory: &Directory) -> Result<(), String> {
+    let alert = AlertLog::open(directory.dir());
+    let mut supervisor = match Supervisor::open(options, directory, alert) {
         Ok(s) => s,
         Err((alert, text)) => {
             alert.write(&text);
             return Err(say(text));
         }
     };
-    say(format!("ready {}", place.dir().display()));
+    say(format!("ready {}", directory.dir().display()));
     let end = supervisor.watch();
-    supervisor.finish(end, place)
+    supervisor.finish(end, directory)
 }
 
 /// Arms the faults of tests before the first file is opened and the first process is forked.
-fn arm_faults(options: &StartOptions, place: &Place) -> os::OsResult<()> {
+fn arm_faults(options: &StartOptions, directory: &Directory) -> os::OsResult<()> {
     if options.params.flag(Param::DiskFull) {
-        faults::arm_full_disk(place.dir())?;
+        faults::arm_full_disk(directory.dir())?;
     }
     if options.params.flag(Param::DeviceFails) {
-        faults::arm_failing_device(place.dir())?;
+        faults::arm_failing_device(directory.dir())?;
     }
     let plan = options.params.get(Param::CrashPoint);
     if !plan.is_empty() {
-        faults::arm_points(plan, place.dir())?;
+        faults::arm_points(plan, directory.dir())?;
     }
     match u64::try_from(options.params.number(Param::PowerLoss)) {
-        Ok(at) => faults::arm_power_loss(place.dir(), at),
+        Ok(at) => faults::arm_power_loss(directory.dir(), at),
         Err(_) => Ok(()),
     }
 }
 
 impl Supervisor {
-    fn open(options: &StartOptions, place: &Place, alert: AlertLog) -> Result<Self, (AlertLog, String)> {
+    fn open(options: &StartOptions, directory: &Directory, alert: AlertLog) -> Result<Self, (AlertLog, String)> {
         alert.write("Starting Latchwork instance (normal)");
-        match Self::open_instance(options, place, &alert) {
-            Ok((instance, signals, wanted, desk, lines)) => {
+        match Self::open_instance(options, directory, &alert) {
+            Ok((instance, signals, wanted, inbox, lines)) => {
                 let count = |param| instance.params().number(param).max(0) as usize;
                 let broker = match Broker::new() {
                     Ok(broker) => broker,
@@ -152,7 +152,7 @@ impl Supervisor {
                     spares: VecDeque::new(),
                     pool,
                     broker,
-                    desk,
+                    inbox,
                     lines,
                     under_way: Vec::new(),
                     message: Vec::new(),
@@ -163,7 +163,7 @@ impl Supervisor {
                     owner_on_stdin: options.owner_on_stdin,
                     own_id: os::process::own_id(),
                 };
-                match s.start_processes(place) {
+                match s.start_processes(directory) {
                     Ok(()) => Ok(s),
                     Err(text) => {
                         s.kill_all();
@@ -177,9 +177,9 @@ impl Supervisor {
 
     fn open_instance(
         options: &StartOptions,
-        place: &Place,
+        directory: &Directory,
         alert: &AlertLog,
-    ) -> Result<(&'static Instance, SignalFd, EventFd, Desk, Epoll), String> {
+    ) -> Result<(&'static Instance, SignalFd, EventFd, Inbox, Epoll), String> {
         let lines = options.params.given_lines();
         if !lines.is_empty() {
             alert.write(&format!("System parameters with non-default values:\n  {}", lines.join("\n  ")));
@@ -196,37 +196,37 @@ impl Supervisor {
         let stop = [signal::SIGCHLD, signal::SIGTERM, signal::SIGINT, signal::SIGQUIT, signal::SIGUSR1];
         let signals = SignalFd::new(&stop).map_err(text)?;
         let wanted = EventFd::new().map_err(text)?;
-        let desk = Desk::new().map_err(text)?;
+        let inbox = Inbox::new().map_err(text)?;
         let lines = Epoll::new().map_err(text)?;
         // One descriptor for each session, and one for each process that waits.
         let _ = os::process::raise_descriptor_limit();
-        arm_faults(options, place).map_err(text)?;
+        arm_faults(options, directory).map_err(text)?;
         let mut tell = |told: Told<'_>| match told {
             Told::Alert(text) => alert.write(text),
             // A starter that waits for the first line skips these.
             Told::Progress(text) => drop(say(text.to_string())),
         };
-        let instance = Instance::open_telling(place.dir(), &options.params, place.is_ephemeral(), &mut tell);
+        let instance = Instance::open_telling(directory.dir(), &options.params, directory.is_ephemeral(), &mut tell);
         let instance = instance.map_err(|e| e.to_string())?;
         instance.set_fixed_tables(views::make);
         views::prepare();
         alert.write(&instance.memory_report());
-        Ok((instance, signals, wanted, desk, lines))
+        Ok((instance, signals, wanted, inbox, lines))
     }
 
-    fn start_processes(&mut self, place: &Place) -> Result<(), String> {
+    fn start_processes(&mut self, directory: &Directory) -> Result<(), String> {
         use Role::*;
         let writers = (0..self.instance.db_writers() as u32).map(Dbw);
         let all = [Pmon].into_iter().chain(writers).chain([Lgwr, Ckpt, Smon, Arc0, Cjq0, Mmon, Mmnl]);
         // A throw-away database has no ARC0 and no MMON: sessions that wait for a log archive it, and snapshots are
         // taken on request.
-        let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !place.is_ephemeral();
+        let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !directory.is_ephemeral();
         for role in all.filter(is_wanted) {
             let pid = self.fork(role, Given::Nothing)?;
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
-        self.listener = Some(listen(place).map_err(|e| e.to_string())?);
-        self.listen(place.dir())?;
+        self.listener = Some(listen(directory).map_err(|e| e.to_string())?);
+        self.listen(directory.dir())?;
         self.instance.state().set_phase(Phase::Open);
         self.alert.write("Database opened");
         let servers = self.instance.caches().servers;
@@ -293,7 +293,7 @@ impl Supervisor {
                 set.push(Poll::read(listener));
             }
             let lines = set.len();
-            set.extend([Poll::read(&self.lines), Poll::read(&self.desk), Poll::read(&self.broker)]);
+            set.extend([Poll::read(&self.lines), Poll::read(&self.inbox), Poll::read(&self.broker)]);
             let until = self.listen_at.into_iter().chain(self.pool.look_at(self.spares.len()));
             let until = until.chain(self.broker.look_at()).min();
             // A spare process is forked when nothing else is to be done.
@@ -321,7 +321,7 @@ impl Supervisor {
             }
             // Waiting processes are handled before new clients, which may need them.
             if set[lines + 1].ready() {
-                self.hear_desk();
+                self.read_inbox();
             }
             if set[lines + 2].ready() {
                 self.see_pool();
@@ -366,20 +366,20 @@ impl Supervisor {
     }
 
     /// Reads the reports of waiting processes and of clients that have proved a password.
-    fn hear_desk(&mut self) {
+    fn read_inbox(&mut self) {
         let mut message = std::mem::take(&mut self.message);
-        while let Some(news) = self.desk.hear(&mut message) {
-            match news {
-                News::Waits(pid, gives) => {
+        while let Some(report) = self.inbox.hear(&mut message) {
+            match report {
+                Report::Waits(pid, gives) => {
                     self.set_line(pid, None);
                     if self.children.contains_key(&pid) && self.spares.len() < self.pool.max {
                         self.spares.push_back(Spare { pid, gives });
                         self.note_spares();
                     }
                 }
-                News::Pooled(client) => self.come_to_pool(client),
-                News::Free(free) => self.server_is_free(free),
-                News::Proved(line) => {
+                Report::Pooled(client) => self.come_to_pool(client),
+                Report::Free(free) => self.server_is_free(free),
+                Report::Proved(line) => {
                     let has_room = self.busy() < self.instance.max_processes() + SPARE_CHILDREN / 2;
                     spare::proof_for_spare(&mut message, has_room);
                     self.hand_over(&message, line);
@@ -491,13 +491,13 @@ impl Supervisor {
         }
     }
 
-    fn finish(mut self, end: End, place: &Place) -> Result<(), String> {
+    fn finish(mut self, end: End, directory: &Directory) -> Result<(), String> {
         // No connection is accepted any more, and the directory shows no socket.
         self.listener = None;
         self.net = None;
         self.spares.clear();
         self.broker.forget_all();
-        let _ = std::fs::remove_file(place.dir().join(SOCKET_NAME));
+        let _ = std::fs::remove_file(directory.dir().join(SOCKET_NAME));
         match end {
             End::Failed(role, how) => {
                 self.kill_all();
@@ -572,7 +572,7 @@ impl Supervisor {
             }
             let Some(role) = self.children.values().map(|c| c.role).find(|r| which(*r)) else { return Ok(()) };
             // A process that still reports itself as waiting sees the end of its socket.
-            while self.desk.hear(&mut self.message).is_some() {}
+            while self.inbox.hear(&mut self.message).is_some() {}
             if limit.is_some_and(|l| start.elapsed() > l) {
                 return Err(format!("{} did not end in time", role.name()));
             }
@@ -609,14 +609,14 @@ fn describe(how: Ended) -> String {
 }
 
 /// Listens in the directory, through a descriptor of it when its path is too long for an address.
-fn listen(place: &Place) -> os::OsResult<UnixListener> {
+fn listen(directory: &Directory) -> os::OsResult<UnixListener> {
     use std::os::fd::AsRawFd;
-    let path = place.dir().join(SOCKET_NAME);
+    let path = directory.dir().join(SOCKET_NAME);
     let listener = if path.as_os_str().len() <= MAX_SOCKET_PATH {
         os::socket::listen(&path, 0o600)?
     } else {
-        let dir = std::fs::File::open(place.dir())
-            .map_err(|e| os::OsError::from_io("open", place.dir().display().to_string(), e))?;
+        let dir = std::fs::File::open(directory.dir())
+            .map_err(|e| os::OsError::from_io("open", directory.dir().display().to_string(), e))?;
         let short = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET_NAME}", dir.as_raw_fd()));
         os::socket::listen(&short, 0o600)?
     };

@@ -16,7 +16,7 @@ use super::proved::Proved;
 use super::sockets::{Listener, ListeningSocket, Native};
 use super::tls::Transport;
 use crate::alert::AlertLog;
-use crate::spare::Desk;
+use crate::spare::Inbox;
 use instance::Instance;
 use net::local::{WireError, WireResult};
 use net::oracle::auth::Logon;
@@ -235,7 +235,7 @@ struct Gate<'a> {
     instance: &'static Instance,
     listener: &'a mut Listener,
     alert: &'a AlertLog,
-    desk: &'a Desk,
+    inbox: &'a Inbox,
     keeper: Doorkeeper,
     epoll: Epoll,
     /// By number, oldest first.
@@ -270,7 +270,7 @@ struct Gate<'a> {
 pub fn run(
     instance: &'static Instance,
     listener: &mut Listener,
-    desk: &Desk,
+    inbox: &Inbox,
     alert: &AlertLog,
 ) -> Result<Option<Box<Proved>>> {
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
@@ -288,7 +288,7 @@ pub fn run(
         instance,
         listener,
         alert,
-        desk,
+        inbox,
         keeper: Doorkeeper::open(instance, "LSNR")?,
         epoll,
         pending: BTreeMap::new(),
@@ -632,7 +632,7 @@ impl Gate<'_> {
     /// that process.
     fn hand_over(&mut self, mut proved: Box<Proved>) -> Option<Box<Proved>> {
         proved.fork_began_ns = os::clock::now_ns();
-        if self.desk.pass_on(&proved) {
+        if self.inbox.pass_on(&proved) {
             self.instance.state().count_connection(true);
             return None;
         }

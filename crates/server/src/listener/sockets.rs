@@ -1,7 +1,7 @@
 //! The listening sockets, their addresses, and the server processes that announce themselves on them.
 
 use super::tls::Wallet;
-use crate::place::WALLET_NAME;
+use crate::directory::WALLET_NAME;
 use net::oracle::descriptor::Entry;
 use net::oracle::native::{self, Algorithms, Level, Pair, Wants};
 use net::oracle::tns::NativeServices;

@@ -4,7 +4,7 @@ use super::broker::Broker;
 use crate::alert::AlertLog;
 use crate::children::{self, Given, Role};
 use crate::listener::Listener;
-use crate::spare::{Desk, Pool};
+use crate::spare::{Inbox, Pool};
 use instance::Instance;
 use os::epoll::Epoll;
 use os::process::Fork;
@@ -35,12 +35,12 @@ pub(super) struct Supervisor {
     /// The connection pool.
     pub(super) broker: Broker,
     /// The socket for reports of waiting processes and of clients that have proved a password.
-    pub(super) desk: Desk,
+    pub(super) inbox: Inbox,
     /// Watches the connections of server processes for their ends, by process number.
     pub(super) lines: Epoll,
     /// Descriptors in transit to another process. A child that is forked meanwhile keeps none of them.
     pub(super) under_way: Vec<OwnedFd>,
-    /// The last message at the desk.
+    /// The last message at the inbox.
     pub(super) message: Vec<u8>,
     /// Roles that have ended and are to be restarted while the database is open, with the time of their last start.
     pub(super) ended: Vec<Role>,
@@ -81,7 +81,7 @@ impl Supervisor {
                 self.spares.clear();
                 self.broker.forget_all();
                 self.under_way.clear();
-                self.desk.leave();
+                self.inbox.leave();
                 // Listening sockets stay with the supervisor and the listener process, so that they close with them.
                 drop(self.listener.take());
                 let given = match (role, self.net.take(), given) {
@@ -90,7 +90,7 @@ impl Supervisor {
                 };
                 // Statements nest deeper than the stack of a process that the system has made.
                 os::stack::run(os::stack::SIZE, || -> Result<i32, String> {
-                    let posts = (&self.wanted, &self.desk);
+                    let posts = (&self.wanted, &self.inbox);
                     children::run(self.instance, role, given, &self.alert, posts, self.own_id)
                 })
             }
