@@ -4,8 +4,9 @@
 //! recovery applies them before the file comes online again. A rollback skips blocks of an offline file; PMON completes
 //! it when the file is online.
 
-use crate::tablespace::files;
-use crate::work::{Parts, Work};
+use crate::files::files;
+use crate::host::Parts;
+use crate::work::Work;
 use datafile::{CheckpointEntry, Contents, ControlFile, FileEntry, TablespaceEntry, tablespace};
 use enqueue::{EnqueueType, Enqueues, LockMode};
 use process::Process;

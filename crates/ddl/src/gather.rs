@@ -7,9 +7,10 @@
 
 use crate::distinct::{ByHash, Distinct, Sampled, hash};
 use crate::histogram::{self, Size, Values};
+use crate::host::Parts;
 use crate::rows::At;
 use crate::tree::data_object;
-use crate::work::{Parts, Work};
+use crate::work::Work;
 use btree::RangeScan;
 use dictionary::statistics::{cut, group_value, place_of_bytes, place_of_stored};
 use dictionary::*;

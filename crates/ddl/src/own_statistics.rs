@@ -6,9 +6,11 @@
 
 use crate::gather::{self, Figures, IndexFigures, Wanted};
 use crate::histogram::Size;
-use crate::statistics::{changed, choose, preference, sample, store_index};
+use crate::stats_gather::{choose, sample};
+use crate::stats_preferences::{changed, preference};
+use crate::stats_store::store_index;
 use crate::work::Work;
-use crate::{analyze, method_opt};
+use crate::{method_opt, stats_store};
 use dictionary::base::{Base, hist_head, histgrm, ind, tab_stats};
 use dictionary::rows::{as_text, as_u32, blank, int, text};
 use dictionary::statistics_request::{Gather, OwnTables};
@@ -116,7 +118,7 @@ fn count(
     for index in table.indexes.iter().filter(|_| cascade) {
         indexes.push((index.object, gather::index(&parts, &table, index)?));
     }
-    let blocks = analyze::blocks(&parts, &table)?;
+    let blocks = stats_store::blocks(&parts, &table)?;
     Ok(Counted { table, figures, blocks, indexes })
 }
 
@@ -195,7 +197,7 @@ pub fn delete(work: &mut Work<'_>, tables: OwnTables) -> Result<()> {
     }
     if tables == OwnTables::Dictionary {
         let own = |row: &[Value]| objects.contains(&as_u32(&row[ind::BO]));
-        work.change().update(Base::Ind, &own, &mut crate::statistics::clear_index)?;
+        work.change().update(Base::Ind, &own, &mut stats_store::clear_index)?;
     }
     changed_all(work, tables, gone.iter().map(|(object, _)| *object))
 }

@@ -7,8 +7,8 @@
 //! and no query misses a row. COMPACT stands for the first half of that work, which does not exist here, so it does the
 //! same.
 
-use crate::alter_table::copy_rows;
 use crate::index::{rebuild, refill};
+use crate::rows::copy_rows;
 use crate::work::Work;
 use dictionary::*;
 use sql::ast::SegmentOptions;

@@ -5,7 +5,9 @@
 //! that dies leaves at most a tablespace that the dictionary does not have (L10). [`forget_strangers`] removes it from
 //! the control file when the database is opened, in SMON's rounds, or when the next tablespace is created.
 
-use crate::work::{Host, Parts, Work};
+use crate::files::{change, drop_files, files, require_unused};
+use crate::host::Host;
+use crate::work::Work;
 use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry};
 use dictionary::base::{Base, props, ts, tsq, user};
 use dictionary::rows::{as_text, as_u32, int, text};
@@ -19,17 +21,6 @@ const STEP_BYTES: u64 = 1 << 20;
 
 fn require(work: &Work<'_>, privileges: &[SystemPrivilege], pos: Pos) -> Result<()> {
     if privileges.iter().any(|p| work.names.has(*p)) { Ok(()) } else { Err(Ora::new(1031).at(pos.0)) }
-}
-
-pub(crate) fn files<'p>(parts: &'p Parts<'_>) -> &'p DataFiles {
-    parts.storage.heap.transactions().cache().files()
-}
-
-impl Work<'_> {
-    /// The present contents of the control file.
-    pub(crate) fn control(&mut self) -> Result<ControlFile> {
-        files(&self.host.parts()).control()
-    }
 }
 
 /// The tablespace with that name. ORA-00959.
@@ -71,7 +62,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
     // A tablespace that does not say what it is has the default type; an undo or a temporary one, too.
     let is_bigfile = match bigfile {
         Some(said) => *said,
-        None => property(work, DEFAULT_TYPE)? == BIGFILE,
+        None => work.property(DEFAULT_TYPE)? == BIGFILE,
     };
     if is_bigfile && files.len() > 1 {
         return Err(Ora::new(32774).at(files[1].pos.0));
@@ -191,12 +182,12 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     for of in strange {
         crate::undo_tablespace::refuse_current(work, &of)?;
         let numbers: Vec<u32> = control.files.iter().filter(|f| f.tablespace == of.number).map(|f| f.file).collect();
-        if of.contents == Contents::Temporary && require_unused(work, &numbers).is_err() {
+        if of.contents == Contents::Temporary && require_unused(work.host, &numbers).is_err() {
             // A session took space of it when the fences of the dead statement were gone. A later call removes it.
             files(&work.host.parts()).refresh()?;
             continue;
         }
-        drop_files(work, &numbers, of.deletes_files)?;
+        drop_files(work.host, &numbers, of.deletes_files)?;
         removed.push(of.name);
     }
     Ok(removed)
@@ -213,49 +204,6 @@ pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Vec<String>>> {
         let alone = work.hold(enqueue::EnqueueType::Dd, 1, enqueue::LockMode::Exclusive)?;
         if alone { forget_strangers(work).map(Some) } else { Ok(None) }
     })
-}
-
-/// Removes the files that a failed statement has made. A temporary file that another session has begun to use stays.
-pub(crate) fn take_back_files(work: &mut Work<'_>, made: &[u32]) -> Result<()> {
-    let mut numbers = made.to_vec();
-    numbers.retain(|n| !files(&work.host.parts()).is_temporary(*n) || require_unused(work, &[*n]).is_ok());
-    if numbers.is_empty() { Ok(()) } else { drop_files(work, &numbers, true) }
-}
-
-/// Keeps other sessions from temporary files, and makes sure that none of their extents has an owner. The fences are
-/// lifted if the statement fails.
-///
-/// # Errors
-/// ORA-25152.
-fn require_unused(work: &mut Work<'_>, numbers: &[u32]) -> Result<()> {
-    let parts = work.host.parts();
-    let temp = parts.storage.heap.transactions().space().temp();
-    let is_used = || numbers.iter().any(|n| temp.is_used(*n));
-    // The first look spares the sessions that use the files: the fence would make their reads and writes fail.
-    if is_used() {
-        return Err(Ora::new(25152));
-    }
-    numbers.iter().for_each(|n| files(&parts).fence_off(*n));
-    if is_used() { Err(Ora::new(25152)) } else { Ok(()) }
-}
-
-/// Removes files from the database and their blocks from the cache. No process has an extent of a temporary one. The
-/// commit of the removal is on disk first. Waits: `log file sync`.
-pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> Result<()> {
-    let parts = work.host.parts();
-    let txns = parts.storage.heap.transactions();
-    txns.sync_commits(parts.p)?;
-    faults::point("files-going");
-    crate::undo_tablespace::forget(work, numbers)?;
-    let parts = work.host.parts();
-    let txns = parts.storage.heap.transactions();
-    let cache = txns.cache();
-    numbers.iter().for_each(|n| cache.files().fence_off(*n));
-    cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
-    let dropped = cache.redo_on_disk();
-    cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete, dropped)?;
-    numbers.iter().for_each(|n| txns.space().temp().forget(parts.p, *n));
-    Ok(())
 }
 
 pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
@@ -284,13 +232,13 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     }
     for index in indexes {
         if let Some(index) = work.image.index(index)? {
-            let table = crate::index::existing_table(work, index.table)?;
+            let table = work.existing_table(index.table)?;
             if crate::drop::enforces(&table, index.object) {
                 return Err(Ora::new(2429).at(name.pos.0));
             }
             work.lock(index.table)?;
             work.touch(index.table);
-            crate::index::remove(work, &index)?;
+            crate::index_rows::remove(work, &index)?;
         }
     }
     let mine = move |row: &[types::Value]| as_u32(&row[ts::TS]) == entry.number;
@@ -299,10 +247,10 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     let control = work.control()?;
     let numbers: Vec<u32> = control.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
     if entry.contents == Contents::Temporary {
-        require_unused(work, &numbers).map_err(|e| e.at(name.pos.0))?;
+        require_unused(work.host, &numbers).map_err(|e| e.at(name.pos.0))?;
     }
     // If the statement dies after its commit, its successor knows the fate of the files.
-    change(work, &entry, &mut |t| t.deletes_files = drop.and_files)?;
+    change(work.host, &entry, &mut |t| t.deletes_files = drop.and_files)?;
     work.files_going = Some((numbers, drop.and_files));
     Ok(())
 }
@@ -313,19 +261,13 @@ fn refuse_needed(work: &mut Work<'_>, entry: &TablespaceEntry, name: &Ident) -> 
         return Err(at(Ora::new(1550)));
     }
     crate::undo_tablespace::refuse_in_use(work, entry).map_err(at)?;
-    if property(work, "DEFAULT_TEMP_TABLESPACE")? == name.name {
+    if work.property("DEFAULT_TEMP_TABLESPACE")? == name.name {
         return Err(at(Ora::new(12906)));
     }
-    if property(work, "DEFAULT_PERMANENT_TABLESPACE")? == name.name {
+    if work.property("DEFAULT_PERMANENT_TABLESPACE")? == name.name {
         return Err(at(Ora::new(12919)));
     }
     Ok(())
-}
-
-/// A database property.
-pub(crate) fn property(work: &mut Work<'_>, name: &str) -> Result<String> {
-    let rows = work.select(Base::Props, &|row| as_text(&row[props::NAME]) == name)?;
-    Ok(rows.first().map(|row| as_text(&row[props::VALUE]).to_owned()).unwrap_or_default())
 }
 
 /// Tables, indexes of tables elsewhere, and clusters with their segment in the tablespace.
@@ -357,7 +299,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
         A::Online => bring_online(work, &entry).map_err(|e| e.at(at.0)),
         A::ReadOnly => make_read_only(work, &entry).map_err(|e| e.at(at.0)),
         A::ReadWrite if !entry.is_read_only => Err(Ora::with(1646, &[&entry.name]).at(at.0)),
-        A::ReadWrite => change(work, &entry, &mut |t| t.is_read_only = false),
+        A::ReadWrite => change(work.host, &entry, &mut |t| t.is_read_only = false),
         // The parser makes them statements of the instance.
         A::BeginBackup | A::EndBackup => Err(Ora::unsupported().at(pos.0)),
         A::Resize(bytes) => {
@@ -369,19 +311,10 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
             set_growth(work, file.file, *to)
         }
         A::Logging(_) if entry.contents == Contents::Undo => Err(Ora::new(30021).at(at.0)),
-        A::Logging(on) => change(work, &entry, &mut |t| t.is_nologging = !on),
+        A::Logging(on) => change(work.host, &entry, &mut |t| t.is_nologging = !on),
         A::Retention(on) => crate::undo_tablespace::set_retention(work, &entry, *on).map_err(|e| e.at(at.0)),
         A::Nothing => Ok(()),
     }
-}
-
-pub(crate) fn change(
-    work: &mut Work<'_>,
-    entry: &TablespaceEntry,
-    f: &mut dyn FnMut(&mut TablespaceEntry),
-) -> Result<()> {
-    let parts = work.host.parts();
-    files(&parts).change_tablespace(parts.p, parts.dict.shared().enqueues(), entry.number, f)
 }
 
 fn add_to(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, specs: &[FileSpec]) -> Result<()> {
@@ -444,7 +377,7 @@ fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &Fi
 
 fn require_empty(work: &mut Work<'_>, file: &FileEntry, temp: bool) -> Result<()> {
     if temp {
-        return require_unused(work, &[file.file]);
+        return require_unused(work.host, &[file.file]);
     }
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();
@@ -478,7 +411,7 @@ fn rename(work: &mut Work<'_>, entry: &TablespaceEntry, to: &Ident) -> Result<()
         },
         &mut |row| row[props::VALUE] = text(to.name.as_str()),
     )?;
-    change(work, entry, &mut |t| t.name = to.name.clone())
+    change(work.host, entry, &mut |t| t.name = to.name.clone())
 }
 
 /// Waits until no transaction has changes in the tablespace that it could still roll back, blocks further changes, and
@@ -527,7 +460,7 @@ fn make_read_only(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     if entry.is_offline {
         return Err(Ora::with(1539, &[&entry.name]));
     }
-    let done = quiesce(work, entry).and_then(|()| change(work, entry, &mut |t| t.is_read_only = true));
+    let done = quiesce(work, entry).and_then(|()| change(work.host, entry, &mut |t| t.is_read_only = true));
     unfence(work, done)
 }
 
@@ -542,7 +475,7 @@ fn take_offline(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
         return Err(Ora::with(1539, &[&entry.name]));
     }
     let done = quiesce(work, entry).and_then(|()| {
-        change(work, entry, &mut |t| t.is_offline = true)?;
+        change(work.host, entry, &mut |t| t.is_offline = true)?;
         let numbers: Vec<u32> =
             work.control()?.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
         let parts = work.host.parts();
@@ -556,7 +489,7 @@ fn bring_online(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
         return Err(Ora::with(1540, &[&entry.name]));
     }
     files(&work.host.parts()).check_files(entry.number)?;
-    change(work, entry, &mut |t| t.is_offline = false)
+    change(work.host, entry, &mut |t| t.is_offline = false)
 }
 
 /// The single file of a bigfile tablespace. ORA-32773.
@@ -653,7 +586,7 @@ pub fn set_default(work: &mut Work<'_>, to: &DefaultTablespace) -> Result<()> {
         return Err(Ora::new(if *temporary { 10615 } else { 12910 }).at(to.name.pos.0));
     }
     let name = if *temporary { "DEFAULT_TEMP_TABLESPACE" } else { "DEFAULT_PERMANENT_TABLESPACE" };
-    let old = property(work, name)?;
+    let old = work.property(name)?;
     work.change().update(Base::Props, &|row| as_text(&row[props::NAME]) == name, &mut |row| {
         row[props::VALUE] = text(entry.name.as_str());
     })?;

@@ -21,7 +21,7 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
     }
     let object = work.existing(&target, ObjectKind::Table, 942)?;
     work.require(&target, None, SystemPrivilege::DropAnyTable)?;
-    let table = index::existing_table(work, object)?;
+    let table = work.existing_table(object)?;
     if matches!(table.organization, Organization::HashCluster { .. }) {
         return Err(Ora::new(3292).at(target.pos));
     }
