@@ -3,7 +3,7 @@
 use crate::columns::column_position;
 use crate::columns::{self, only_widens};
 use crate::constraint;
-use crate::constraint_state::{self, Ways};
+use crate::constraint_state::{self, StateOptions};
 use crate::create_table::bits;
 use crate::expression;
 use crate::index::refill;
@@ -36,10 +36,10 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
     for action in actions {
         use AlterTableAction::*;
         if matches!(action, AddColumns(_)) {
-            work.grow(object);
+            work.note_new_columns(object);
         }
         if matches!(action, ModifyColumns(_) | DropColumns { .. } | RenameColumn { .. } | RenameTo(_)) {
-            work.unsettle(object);
+            work.note_redefined(object);
         }
         act(work, &mut table, action, &target)?;
     }
@@ -74,16 +74,21 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         AlterTableAction::EnableConstraint { target, enable, validate, cascade, index, using, exceptions } => {
             let (constraint, pos) = find_constraint(table, target, if *enable { &ENABLE } else { &DISABLE })?;
             let clause = StateClause { enabled: Some(*enable), validated: Some(*validate), ..StateClause::default() };
-            let ways =
-                Ways { cascade: *cascade, index: *index, using: using.as_deref(), exceptions: exceptions.as_ref() };
+            let state_options = StateOptions {
+                cascade: *cascade,
+                index: *index,
+                using: using.as_deref(),
+                exceptions: exceptions.as_ref(),
+            };
             let mut on = Subject::of(table);
-            constraint_state::change(work, &mut on, &constraint, &clause, &ways, pos)
+            constraint_state::change(work, &mut on, &constraint, &clause, &state_options, pos)
         }
         AlterTableAction::ModifyConstraint { target, clause, cascade, exceptions } => {
             let (constraint, pos) = find_constraint(table, target, &MODIFY)?;
-            let ways = Ways { cascade: *cascade, exceptions: exceptions.as_ref(), ..Ways::default() };
+            let state_options =
+                StateOptions { cascade: *cascade, exceptions: exceptions.as_ref(), ..StateOptions::default() };
             let mut on = Subject::of(table);
-            constraint_state::change(work, &mut on, &constraint, clause, &ways, pos)
+            constraint_state::change(work, &mut on, &constraint, clause, &state_options, pos)
         }
         AlterTableAction::RenameColumn { from, to } => rename_column(work, table, from, to),
         AlterTableAction::RenameConstraint { from, to } => rename_constraint(work, table, from, to),
@@ -582,7 +587,7 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
     }
     let (moved, old) = crate::create_table::new_segment(work, table, tablespace)?;
     rows::copy_rows(work, table, &moved)?;
-    work.doom(old)?;
+    work.drop_segment_later(old)?;
     for index in &table.indexes {
         if !index.is_usable() || !keep {
             crate::index::empty_unusable(work, index)?;

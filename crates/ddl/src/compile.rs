@@ -40,7 +40,7 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
         let unit = work.image.unit(object).ok_or_else(|| Ora::with(4043, &[&target.name]).at(target.pos))?;
         let errors = work.host.compile(&target.owner_name, &target.name, stored, &unit.source)?;
         if !errors.is_empty() {
-            work.unsettle(object);
+            work.note_redefined(object);
         }
         store_errors(work, object, &errors)?;
         outcome.compiled_with_errors |= !errors.is_empty();
@@ -59,7 +59,7 @@ fn compile_view(work: &mut Work<'_>, object: ObjectId, target: &Target) -> Resul
     };
     let errors: Vec<_> = error.map(|e| ErrorLine { line: 0, column: 0, text: e.headline() }).into_iter().collect();
     if !errors.is_empty() {
-        work.unsettle(object);
+        work.note_redefined(object);
     }
     store_errors(work, object, &errors)?;
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })

@@ -14,7 +14,7 @@ use types::{ObjectId, Ora, Result, Value};
 
 /// The options of ALTER TABLE besides the state.
 #[derive(Default)]
-pub struct Ways<'a> {
+pub struct StateOptions<'a> {
     /// Foreign keys that reference the key are disabled with it.
     pub cascade: bool,
     pub index: KeyIndex,
@@ -32,7 +32,7 @@ pub fn change(
     on: &mut Subject<'_>,
     old: &ConstraintDef,
     clause: &StateClause,
-    ways: &Ways<'_>,
+    options: &StateOptions<'_>,
     pos: u32,
 ) -> Result<()> {
     let StateClause { enabled, validated, deferrable: _, initially_deferred, rely } = clause;
@@ -48,12 +48,12 @@ pub fn change(
         require_no_rows_in(on.table, &def, pos)?;
     }
     match (old.enabled, def.enabled) {
-        (false, true) => enable(work, on, &mut def, ways, pos)?,
-        (true, false) => disable(work, on, &mut def, ways, pos)?,
+        (false, true) => enable(work, on, &mut def, options, pos)?,
+        (true, false) => disable(work, on, &mut def, options, pos)?,
         _ => {}
     }
     if def.validated && !(old.validated && old.enabled == def.enabled) {
-        validate(work, on.table, &def, ways.exceptions, pos)?;
+        validate(work, on.table, &def, options.exceptions, pos)?;
     }
     if let ConstraintKindDef::NotNull { column } = def.kind {
         set_nullable(work, on, column, &def)?;
@@ -68,16 +68,24 @@ pub fn change(
     Ok(())
 }
 
-fn enable(work: &mut Work<'_>, on: &mut Subject<'_>, def: &mut ConstraintDef, ways: &Ways<'_>, pos: u32) -> Result<()> {
+fn enable(
+    work: &mut Work<'_>,
+    on: &mut Subject<'_>,
+    def: &mut ConstraintDef,
+    options: &StateOptions<'_>,
+    pos: u32,
+) -> Result<()> {
     match &mut def.kind {
         ConstraintKindDef::PrimaryKey { columns, index } => {
             require_not_null(work, on, columns, pos)?;
-            let made = key_index(work, on, &def.name, columns, ways.using, (true, def.deferrable, def.validated), pos);
-            *index = made.map_err(|e| noted(work, on.table, &def.name, columns, ways.exceptions, e))?;
+            let made =
+                key_index(work, on, &def.name, columns, options.using, (true, def.deferrable, def.validated), pos);
+            *index = made.map_err(|e| noted(work, on.table, &def.name, columns, options.exceptions, e))?;
         }
         ConstraintKindDef::Unique { columns, index } => {
-            let made = key_index(work, on, &def.name, columns, ways.using, (false, def.deferrable, def.validated), pos);
-            *index = made.map_err(|e| noted(work, on.table, &def.name, columns, ways.exceptions, e))?;
+            let made =
+                key_index(work, on, &def.name, columns, options.using, (false, def.deferrable, def.validated), pos);
+            *index = made.map_err(|e| noted(work, on.table, &def.name, columns, options.exceptions, e))?;
         }
         ConstraintKindDef::ForeignKey { table, key, .. } => {
             let parent = if *table == on.table.object { None } else { Some(work.existing_table(*table)?) };
@@ -95,15 +103,15 @@ fn disable(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
     def: &mut ConstraintDef,
-    ways: &Ways<'_>,
+    options: &StateOptions<'_>,
     pos: u32,
 ) -> Result<()> {
     let (ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. }) = &mut def.kind else {
         return Ok(());
     };
     let enforcing = std::mem::replace(index, ObjectId(0));
-    disable_references(work, on, def, ways.cascade, pos)?;
-    release_index(work, on.table, enforcing, ways.index)?;
+    disable_references(work, on, def, options.cascade, pos)?;
+    release_index(work, on.table, enforcing, options.index)?;
     if let ConstraintKindDef::PrimaryKey { columns, .. } = &def.kind {
         free_columns(work, on, columns, def.id)?;
     }

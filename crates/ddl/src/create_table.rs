@@ -42,7 +42,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
         (Some(query), Some(described), Organization::Heap(segment)) => {
             work.hold_tablespace(segment.tablespace, enqueue::LockMode::Share)?;
             let loading = loading(create, &table);
-            work.apart(&mut |work| insert_rows(work, query, described, &loading))?;
+            work.without_dd(&mut |work| insert_rows(work, query, described, &loading))?;
             work.require_owner(&target)?;
             work.require_new(&target, ObjectKind::Table)?;
             true

@@ -26,7 +26,7 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
         crate::stored::remove_unit(work, trigger)?;
     }
     if let Some(heap) = def.heap_table() {
-        work.doom(heap.header)?;
+        work.drop_segment_later(heap.header)?;
     } else {
         crate::truncate::empty_cluster_of(work, &def)?;
     }
@@ -46,7 +46,7 @@ pub fn cluster_with_tables(work: &mut Work<'_>, object: ObjectId) -> Result<()> 
         return Ok(());
     };
     work.lock(object)?;
-    work.doom(def.segment.header)?;
+    work.drop_segment_later(def.segment.header)?;
     work.change().delete_by(Base::Clu, by(clu::OBJ, object))?;
     work.change().delete_by(Base::Col, by(col::OBJ, object))?;
     work.delete_object(object)

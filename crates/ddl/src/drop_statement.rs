@@ -66,7 +66,7 @@ fn cluster(work: &mut Work<'_>, object: ObjectId, drop: &DropObject, target: &Ta
     for table_object in &def.tables {
         table(work, *table_object, drop.cascade, target.pos)?;
     }
-    work.doom(def.segment.header)?;
+    work.drop_segment_later(def.segment.header)?;
     work.change().delete_by(Base::Clu, by(clu::OBJ, object))?;
     work.change().delete_by(Base::Col, by(col::OBJ, object))?;
     work.delete_object(object)

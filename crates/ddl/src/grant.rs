@@ -535,7 +535,7 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
                 }
             }
             work.touch(on.object);
-            work.unsettle(on.object);
+            work.note_redefined(on.object);
             Ok(())
         }
     }

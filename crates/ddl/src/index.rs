@@ -198,7 +198,7 @@ pub fn coalesce(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
         return Err(Ora::with(1502, &[&index.owner, &index.name]));
     }
     work.keep_table(index.table)?;
-    work.apart(&mut |work| {
+    work.without_dd(&mut |work| {
         let parts = work.host.parts();
         let tree = parts.storage.trees.open(parts.p, index.segment.header, index.segment.data_object, index.unique)?;
         parts.storage.trees.coalesce(parts.p, &tree).map(|_| ())
@@ -230,7 +230,7 @@ pub fn empty(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let tablespace = index.segment.tablespace;
     let data_object = work.new_object();
     let header = crate::tree::create(work, tablespace, data_object)?;
-    work.doom(index.segment.header)?;
+    work.drop_segment_later(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)?;
     // Without rows the functions of its key have not been called.
     if index.disabled { disable(work, index) } else { Ok(()) }
@@ -254,8 +254,8 @@ pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespac
         crate::tree::load_rows(&work.host.parts(), &new, &rows)?;
     } else {
         // The table is locked exclusively.
-        work.apart(&mut |work| fill(work, table, &new, index.unique.then_some(duplicate)))?;
+        work.without_dd(&mut |work| fill(work, table, &new, index.unique.then_some(duplicate)))?;
     }
-    work.doom(index.segment.header)?;
+    work.drop_segment_later(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)
 }

@@ -99,6 +99,6 @@ pub fn remove(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     work.change().delete_by(Base::Ind, by(ind::OBJ, index.object))?;
     work.change().delete_by(Base::Icol, by(icol::OBJ, index.object))?;
     work.delete_object(index.object)?;
-    work.doom(index.segment.header)?;
+    work.drop_segment_later(index.segment.header)?;
     Ok(())
 }

@@ -93,7 +93,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
         work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
     }
     // The table is locked, so neither it nor its indexes change meanwhile; its owner's other objects may.
-    work.apart(&mut |work| fill(work, &table, &index, index.unique.then_some(&new.duplicate)))?;
+    work.without_dd(&mut |work| fill(work, &table, &index, index.unique.then_some(&new.duplicate)))?;
     work.require_owner(&new.target)?;
     work.require_new(&new.target, ObjectKind::Index)?;
     work.insert_object(index.object, Some(index.object), &new.target, ObjectKind::Index)?;

@@ -86,7 +86,7 @@ pub fn drop_abandoned(host: &mut dyn Host) -> Result<Vec<String>> {
         parts.dict.image()?.indexes_building()
     };
     for object in building {
-        let dropped = Work::aside(host, &mut |work| {
+        let dropped = Work::run_unlocked(host, &mut |work| {
             if !work.hold(EnqueueType::Od, object.0.into(), LockMode::Exclusive)? {
                 return Ok(None);
             }
@@ -176,7 +176,7 @@ fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Re
     work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
     work.touch(index.table);
     work.commit()?;
-    work.give_dd();
+    work.release_dd();
     faults::point("ddl-index-entered");
     let built = kept(work, index).and_then(|(table, index)| {
         build(work, &table, &index)?;
@@ -185,7 +185,7 @@ fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Re
     if built.is_err() {
         // The statement fails; the index is dropped, now or soon.
         work.undo()?;
-        work.give_dd();
+        work.release_dd();
         let alone = work.share_table_and_dd(index.table, Some(DROP_TRIES));
         if let (Ok(()), Some(index)) = (alone, work.image.index(index.object)?) {
             drop_index(work, &index)?;
@@ -297,5 +297,5 @@ fn exchange(work: &mut Work<'_>, table: &TableDef, built: &IndexDef, old: &Index
     work.change().delete_by(Base::Ind, by(ind::OBJ, built.object))?;
     work.change().delete_by(Base::Icol, by(dictionary::base::icol::OBJ, built.object))?;
     work.delete_object(built.object)?;
-    work.doom(now.segment.header)
+    work.drop_segment_later(now.segment.header)
 }

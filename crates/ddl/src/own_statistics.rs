@@ -75,7 +75,7 @@ pub fn gather(work: &mut Work<'_>, tables: OwnTables, empty_only: bool, options:
     }
     let cascade = options.cascade.unwrap_or(true);
     // Other sessions may run DDL meanwhile: none of these tables is dropped or changed.
-    let counted = work.apart(&mut |work| {
+    let counted = work.without_dd(&mut |work| {
         wanted.iter().map(|(table, wanted)| count(work, tables, table, wanted, cascade)).collect::<Result<Vec<_>>>()
     })?;
     store(work, tables, &counted)

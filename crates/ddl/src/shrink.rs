@@ -36,7 +36,7 @@ pub fn table(work: &mut Work<'_>, table: &mut TableDef, pos: u32) -> Result<()> 
     let (moved, old) = crate::create_table::new_segment(work, table, segment.tablespace)?;
     copy_rows(work, table, &moved)?;
     faults::point("ddl-rows-moved");
-    work.doom(old)?;
+    work.drop_segment_later(old)?;
     for index in &table.indexes {
         // An unusable index stays empty.
         if !index.is_usable() {

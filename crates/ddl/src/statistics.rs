@@ -43,7 +43,7 @@ const REPORTED_USES: [(ColumnUse, &str); ColumnUse::ALL.len()] = [
 /// ORA-20006 for a history that does not reach back far enough; those of reading.
 pub fn request(host: &mut dyn Host, request: &StatisticsRequest) -> Result<Value> {
     if request.only_asks() {
-        return Work::look(host, &mut |work| run(work, request));
+        return Work::run_read_only(host, &mut |work| run(work, request));
     }
     let mut answer = Value::Null;
     Work::run(host, &mut |work| {

@@ -59,7 +59,7 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
     let wanted = Wanted { sample, columns, groups };
     // Other sessions may run DDL meanwhile, but not on this table.
     work.keep_table(object)?;
-    let (figures, indexes) = work.apart(&mut |work| {
+    let (figures, indexes) = work.without_dd(&mut |work| {
         let figures = gather::table(work, &table, &wanted)?;
         let parts = work.host.parts();
         let mut indexes = Vec::new();
@@ -162,7 +162,7 @@ pub fn gather_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
         return Err(Ora::with(1502, &[&index.owner, &index.name]));
     }
     work.keep_table(index.table)?;
-    let figures = work.apart(&mut |work| gather::index(&work.host.parts(), &table, index))?;
+    let figures = work.without_dd(&mut |work| gather::index(&work.host.parts(), &table, index))?;
     save(work, index.table)?;
     store_index(work, index.object, &figures)?;
     changed(work, index.table)?;

@@ -59,7 +59,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     let object = match old {
         Some(object) => {
             crate::virtual_column::disable_indexes(work, object)?;
-            work.unsettle(object);
+            work.note_redefined(object);
             work.change().delete_by(Base::Source, by(source::OBJ, object))?;
             object
         }

@@ -200,7 +200,7 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
 /// # Errors
 /// Those of the dictionary and of the control file.
 pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Vec<String>>> {
-    Work::aside(host, &mut |work| {
+    Work::run_unlocked(host, &mut |work| {
         let alone = work.hold(enqueue::EnqueueType::Dd, 1, enqueue::LockMode::Exclusive)?;
         if alone { forget_strangers(work).map(Some) } else { Ok(None) }
     })
@@ -220,7 +220,7 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if entry.contents == Contents::Undo {
         crate::undo_tablespace::note_sequence(work, &entry)?;
     }
-    work.going = Some(entry.number);
+    work.dropped_tablespace = Some(entry.number);
     for table in tables {
         // It may have been dropped with a table of its cluster.
         if work.image.object(table).is_some() {
@@ -251,7 +251,7 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     }
     // If the statement dies after its commit, its successor knows the fate of the files.
     change(work.host, &entry, &mut |t| t.deletes_files = drop.and_files)?;
-    work.files_going = Some((numbers, drop.and_files));
+    work.files_to_drop = Some((numbers, drop.and_files));
     Ok(())
 }
 
@@ -371,7 +371,7 @@ fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &Fi
     }
     require_empty(work, &found, temp).map_err(|e| e.at(pos))?;
     // After the commit, as with a tablespace: nothing needs the file any more.
-    work.files_going = Some((vec![found.file], true));
+    work.files_to_drop = Some((vec![found.file], true));
     Ok(())
 }
 

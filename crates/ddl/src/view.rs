@@ -53,7 +53,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
             work.change().delete_by(Base::View, by(view::OBJ, object))?;
             work.change().delete_by(Base::Col, by(col::OBJ, object))?;
             work.altered(object)?;
-            work.unsettle(object);
+            work.note_redefined(object);
             object
         }
         None => {

@@ -48,13 +48,13 @@ pub struct Work<'a> {
     pub session: SessionNames,
     pub now: Date,
     /// Segments to drop once the statement has committed.
-    doomed: Vec<DroppedSegment>,
+    dropped_segments: Vec<DroppedSegment>,
     /// Files made by the statement; a failure removes them.
     pub files_made: Vec<u32>,
     /// Files to remove from the database once the statement has committed, and whether to delete them.
-    pub files_going: Option<(Vec<u32>, bool)>,
+    pub files_to_drop: Option<(Vec<u32>, bool)>,
     /// The tablespace that is being dropped: its segments go with its files.
-    pub going: Option<u32>,
+    pub dropped_tablespace: Option<u32>,
     /// Objects changed or dropped.
     touched: Vec<ObjectId>,
     /// Objects with changed statistics, whose cursors end within a window.
@@ -62,9 +62,9 @@ pub struct Work<'a> {
     /// The time at which changed statistics invalidate cursors.
     pub invalidation: Invalidation,
     /// Objects whose change may invalidate dependents.
-    unsettled: Vec<ObjectId>,
+    redefined: Vec<ObjectId>,
     /// Tables that get new columns.
-    grown: Vec<ObjectId>,
+    with_new_columns: Vec<ObjectId>,
     /// Sequences whose cached numbers must be dropped.
     pub sequences: Vec<ObjectId>,
     /// The DD enqueue, while it is held.
@@ -167,7 +167,7 @@ impl<'a> Work<'a> {
     }
 
     /// Runs `f` without the DD enqueue, which `f` takes when needed; uncommitted work is undone.
-    pub fn aside<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+    pub fn run_unlocked<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         let mut work = Work::new(host, None)?;
         let done = f(&mut work);
         let undone = work.undo();
@@ -176,7 +176,7 @@ impl<'a> Work<'a> {
     }
 
     /// Runs a read-only `f`: nothing is committed, undone or locked.
-    pub fn look<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+    pub fn run_read_only<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         f(&mut Work::new(host, None)?)
     }
 
@@ -194,15 +194,15 @@ impl<'a> Work<'a> {
             names,
             session,
             now,
-            doomed: Vec::new(),
+            dropped_segments: Vec::new(),
             files_made: Vec::new(),
-            files_going: None,
-            going: None,
+            files_to_drop: None,
+            dropped_tablespace: None,
             touched: Vec::new(),
             rolled: Vec::new(),
             invalidation: Invalidation::Now,
-            unsettled: Vec::new(),
-            grown: Vec::new(),
+            redefined: Vec::new(),
+            with_new_columns: Vec::new(),
             sequences: Vec::new(),
             exceptions: None,
             dd: lock,
@@ -238,11 +238,11 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     /// Those of `f`, and of waiting for the enqueue, which is not held then.
-    pub fn apart<R>(&mut self, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+    pub fn without_dd<R>(&mut self, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         if self.changed {
             return f(self);
         }
-        self.give_dd();
+        self.release_dd();
         faults::point("ddl-apart");
         let done = f(self)?;
         self.get_dd()?;
@@ -251,7 +251,7 @@ impl<'a> Work<'a> {
     }
 
     /// Releases the DD enqueue in the middle of a statement that has not changed the dictionary since its last commit.
-    pub fn give_dd(&mut self) {
+    pub fn release_dd(&mut self) {
         assert!(!self.changed, "the dictionary is changed under the DD enqueue only");
         if let Some(lock) = self.dd.take() {
             let parts = self.host.parts();
@@ -295,7 +295,7 @@ impl<'a> Work<'a> {
 
     /// Commits the work of the statement so far, releases its table locks, and continues.
     pub fn commit(&mut self) -> Result<()> {
-        let hurt = self.mark_hurt()?;
+        let dependents = self.invalidate_dependents()?;
         // A decision based on a dictionary image that could not be read completely is rolled back.
         self.image.checked()?;
         self.host.parts().dict.checked()?;
@@ -316,7 +316,7 @@ impl<'a> Work<'a> {
             self.host.roll_out(&rolled);
         }
         self.host.announce(&[], &[]);
-        self.compile_hurt(&hurt);
+        self.compile_dependents(&dependents);
         let sequences = std::mem::take(&mut self.sequences);
         let parts = self.host.parts();
         for sequence in sequences {
@@ -324,11 +324,11 @@ impl<'a> Work<'a> {
         }
         // The statement is done: a segment that cannot be dropped now is left to SMON, and is no error of the
         // statement.
-        let doomed = std::mem::take(&mut self.doomed);
-        if !doomed.is_empty() {
-            let _ = parts.dict.shared().finish_drops(parts.p, &doomed);
+        let dropped_segments = std::mem::take(&mut self.dropped_segments);
+        if !dropped_segments.is_empty() {
+            let _ = parts.dict.shared().finish_drops(parts.p, &dropped_segments);
         }
-        match self.files_going.take() {
+        match self.files_to_drop.take() {
             Some((files, delete)) => files::drop_files(self.host, &files, delete),
             None => Ok(()),
         }
@@ -603,46 +603,47 @@ impl<'a> Work<'a> {
 
     /// Notes that the object, as it has been so far, is dropped or changed in a way that may invalidate the units and
     /// views that name it.
-    pub fn unsettle(&mut self, object: ObjectId) {
-        if !self.unsettled.contains(&object) {
-            self.unsettled.push(object);
+    pub fn note_redefined(&mut self, object: ObjectId) {
+        if !self.redefined.contains(&object) {
+            self.redefined.push(object);
         }
     }
 
     /// Notes that a table gets columns, which may invalidate units that name it: their statements may rely on the
     /// present columns.
-    pub fn grow(&mut self, table: ObjectId) {
-        if !self.grown.contains(&table) {
-            self.grown.push(table);
+    pub fn note_new_columns(&mut self, table: ObjectId) {
+        if !self.with_new_columns.contains(&table) {
+            self.with_new_columns.push(table);
         }
     }
 
     /// Marks the units and views that the statement may invalidate (L12), in its own transaction: a process that dies
     /// after the commit leaves no invalid unit marked as valid.
-    fn mark_hurt(&mut self) -> Result<Vec<ObjectId>> {
+    fn invalidate_dependents(&mut self) -> Result<Vec<ObjectId>> {
         let epoch = self.image.epoch();
         for verdict in self.host.take_verdicts().into_iter().filter(|verdict| verdict.epoch == epoch) {
             if self.image.object(verdict.object).is_some_and(|def| !def.valid) && self.dd.is_some() {
                 self.change().store_verdict(&verdict)?;
             }
         }
-        let (unsettled, grown) = (std::mem::take(&mut self.unsettled), std::mem::take(&mut self.grown));
-        if unsettled.is_empty() && grown.is_empty() {
+        let (redefined, with_new_columns) =
+            (std::mem::take(&mut self.redefined), std::mem::take(&mut self.with_new_columns));
+        if redefined.is_empty() && with_new_columns.is_empty() {
             return Ok(Vec::new());
         }
-        let hurt = self.image.hurt_by(&unsettled, &grown);
-        if !hurt.is_empty() {
-            self.change().set_status(&hurt, validity::STALE)?;
+        let dependents = self.image.dependents_of(&redefined, &with_new_columns);
+        if !dependents.is_empty() {
+            self.change().set_status(&dependents, validity::STALE)?;
         }
-        Ok(hurt)
+        Ok(dependents)
     }
 
     /// Makes those valid again that still compile, including all that only share a word with the changed object. The
     /// statement is done: on failure they are compiled at their next use.
-    fn compile_hurt(&mut self, hurt: &[ObjectId]) {
+    fn compile_dependents(&mut self, dependents: &[ObjectId]) {
         let most = if self.dd.is_some() { COMPILED_AT_ONCE } else { 0 };
         let mut good = Vec::new();
-        for object in hurt.iter().take(most) {
+        for object in dependents.iter().take(most) {
             match self.host.compiles(*object) {
                 Some(true) => good.push(*object),
                 Some(false) => {}
@@ -692,14 +693,14 @@ impl<'a> Work<'a> {
     }
 
     /// Marks a segment for the drop after the commit (L4).
-    pub fn doom(&mut self, header: Rdba) -> Result<()> {
-        let going = match self.going {
+    pub fn drop_segment_later(&mut self, header: Rdba) -> Result<()> {
+        let going = match self.dropped_tablespace {
             Some(tablespace) => self.control()?.file(header.file()).is_some_and(|f| f.tablespace == tablespace),
             None => false,
         };
         if !header.is_none() && !going {
             let dropped = self.change().drop_later(header)?;
-            self.doomed.push(dropped);
+            self.dropped_segments.push(dropped);
         }
         Ok(())
     }
@@ -767,7 +768,7 @@ impl<'a> Work<'a> {
     /// Deletes the object's row.
     pub fn delete_object(&mut self, object: ObjectId) -> Result<()> {
         self.touch(object);
-        self.unsettle(object);
+        self.note_redefined(object);
         self.change().delete_by(Base::Obj, by(obj::OBJ, object))?;
         self.change().delete_by(Base::Objauth, by(dictionary::base::objauth::OBJ, object))?;
         Ok(())
