@@ -561,7 +561,7 @@ impl ControlFile {
 }
 
 fn failed(e: os::OsError) -> Ora {
-    Ora::new(200).because(crate::files::io_error(27040, "file create error", &e))
+    Ora::new(200).because(crate::error::io_error(27040, "file create error", &e))
 }
 
 /// Overwrites a spare file, extending it ahead of the need when the disk has space.

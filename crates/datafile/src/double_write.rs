@@ -28,7 +28,8 @@
 //! Rejected: whole blocks in the redo ([decision 46](../../../docs/decisions/0046-a-double-write-area.md)).
 
 use crate::control::{ControlFile, FileEntry};
-use crate::files::{DataFiles, io_error};
+use crate::error::io_error;
+use crate::files::DataFiles;
 use block::BlockView;
 use os::blocks::{BLOCK_MAX, BlockFile, Blocks};
 use os::file::{File, OpenMode, sync_directory};

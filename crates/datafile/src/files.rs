@@ -2,6 +2,7 @@
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use crate::double_write::DoubleWrite;
+use crate::error::io_error;
 use crate::table::{FileState, FileTable};
 use crate::tablespace;
 use block::file::FileHeader;
@@ -98,11 +99,6 @@ pub struct DataFiles {
     listed: Option<ControlFile>,
     /// The control file as this process read it last: its bytes and their contents.
     last: Mutex<Option<(Vec<u8>, ControlFile)>>,
-}
-
-/// The operating system's part of an error stack: `ORA-270nn: text`, followed by the text of the system's error.
-pub(crate) fn io_error(code: u32, text: &str, e: &os::OsError) -> Ora {
-    Ora::from_text(Facility::Ora, code, format!("{text}\nLinux Error: {}: {e}", e.errno()))
 }
 
 /// ENOENT: stands for a file that is no longer at its place.

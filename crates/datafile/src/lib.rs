@@ -12,6 +12,7 @@
 mod away;
 mod control;
 mod double_write;
+mod error;
 mod files;
 mod logs;
 mod space;

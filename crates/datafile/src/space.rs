@@ -5,7 +5,7 @@
 //! most a file without references.
 
 use crate::control::{ControlFile, FileEntry, GoneEntry, TablespaceEntry};
-use crate::files::io_error;
+use crate::error::io_error;
 use crate::{DataFiles, TablespaceSpec};
 use enqueue::Enqueues;
 use os::file::sync_directory;

@@ -67,7 +67,7 @@ impl DataFiles {
         let file = self.open_file(f)?;
         let mut image = Image::new(self.block_size());
         let failed = |e: os::OsError| {
-            Ora::with(1114, &[&f.file, &0]).because(crate::files::io_error(27072, "File I/O error", &e))
+            Ora::with(1114, &[&f.file, &0]).because(crate::error::io_error(27072, "File I/O error", &e))
         };
         file.read_at(image.bytes_mut(), 0).map_err(failed)?;
         put(&mut image, control.incarnation.number, at);
@@ -84,7 +84,7 @@ impl DataFiles {
         let file = self.open_file(f)?;
         let mut image = Image::new(self.block_size());
         let failed = |e: os::OsError| {
-            Ora::with(1115, &[&f.file, &0]).because(crate::files::io_error(27072, "File I/O error", &e))
+            Ora::with(1115, &[&f.file, &0]).because(crate::error::io_error(27072, "File I/O error", &e))
         };
         file.read_at(image.bytes_mut(), 0).map_err(failed)?;
         Ok(block::file::checkpoint(&image.view()))
