@@ -606,17 +606,13 @@ impl DataFiles {
         }
         // Another check reports missing files.
         let Ok(file) = self.open_file(entry) else { return Ok(()) };
-        let failed = |at: Rdba| {
-            move |e: os::OsError| {
-                Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e))
-            }
-        };
+        let failed = |at: Rdba| move |e: os::OsError| self.cannot_write(at, &e);
         let stays =
             entry.is_offline || control.tablespace(entry.tablespace).is_some_and(|t| t.is_offline || t.is_read_only);
         let (mut have, mut copy_bytes) = (vec![0; self.block_size()], vec![0; self.block_size()]);
         let mut is_changed = false;
         for (at, copy) in copies {
-            let position = u64::from(at.block()) * self.block_size() as u64;
+            let position = self.begin_of(entry.part) + u64::from(at.block()) * self.block_size() as u64;
             // A block beyond the end belongs to a time when the file was longer; redo that needs the block extends the
             // file.
             if file.read_at(&mut have, position).is_err() {

@@ -67,11 +67,11 @@ impl DataFiles {
         let file = self.open_file(f)?;
         let mut image = Image::new(self.block_size());
         let failed = |e: os::OsError| {
-            Ora::with(1114, &[&f.file, &0]).because(crate::error::io_error(27072, "File I/O error", &e))
+            Ora::with(1114, &[&f.head(), &0]).because(crate::error::io_error(27072, "File I/O error", &e))
         };
-        file.read_at(image.bytes_mut(), 0).map_err(failed)?;
+        file.read_at(image.bytes_mut(), self.begin_of(f.part)).map_err(failed)?;
         put(&mut image, control.incarnation.number, at);
-        file.write_at(&image.bytes()[..SECTOR_BYTES], 0).map_err(failed)?;
+        file.write_at(&image.bytes()[..SECTOR_BYTES], self.begin_of(f.part)).map_err(failed)?;
         self.sync_file(f.file, &file)
     }
 
@@ -84,9 +84,9 @@ impl DataFiles {
         let file = self.open_file(f)?;
         let mut image = Image::new(self.block_size());
         let failed = |e: os::OsError| {
-            Ora::with(1115, &[&f.file, &0]).because(crate::error::io_error(27072, "File I/O error", &e))
+            Ora::with(1115, &[&f.head(), &0]).because(crate::error::io_error(27072, "File I/O error", &e))
         };
-        file.read_at(image.bytes_mut(), 0).map_err(failed)?;
+        file.read_at(image.bytes_mut(), self.begin_of(f.part)).map_err(failed)?;
         Ok(block::file::checkpoint(&image.view()))
     }
 

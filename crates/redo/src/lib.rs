@@ -37,7 +37,7 @@ pub use record::{Damaged, RECORD_HEAD, RecordReader, RecordWriter, Vectors, void
 
 use process::Process;
 use std::sync::atomic::AtomicU64;
-use types::{Ora, Rdba, Result};
+use types::{Ora, Rdba, Result, Scn};
 
 types::numbered! {
     /// The part of the database that a change vector belongs to. The numbers are stored in redo and never change their
@@ -189,6 +189,11 @@ pub trait RedoSink: Send + Sync {
     /// because a recovery that starts there does not read earlier records of the block.
     fn image_before(&self) -> Rba;
 
+    /// The highest SCN of a record; 0 when records are discarded.
+    fn newest_scn(&self) -> Scn {
+        Scn(0)
+    }
+
     /// Announces a checkpoint: from now on [`RedoSink::image_before`] is the returned address, the present end of the
     /// redo. Latches: `redo allocation`, taken and released.
     fn announce(&self, p: &Process) -> Rba;
@@ -255,6 +260,9 @@ pub trait RedoSink: Send + Sync {
 impl<S: RedoSink + ?Sized> RedoSink for &'static S {
     fn wanted(&self) -> bool {
         (**self).wanted()
+    }
+    fn newest_scn(&self) -> Scn {
+        (**self).newest_scn()
     }
     fn image_before(&self) -> Rba {
         (**self).image_before()

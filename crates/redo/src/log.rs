@@ -480,6 +480,10 @@ impl RedoSink for RedoLog {
         true
     }
 
+    fn newest_scn(&self) -> Scn {
+        RedoLog::newest_scn(self)
+    }
+
     #[inline]
     fn image_before(&self) -> Rba {
         Rba(self.head.announced.load(Ordering::Acquire))
