@@ -48,6 +48,11 @@ pub fn is_retry(e: &Ora) -> bool {
     e.facility() == Facility::Lwk && e.code() == RETRY
 }
 
+/// The error with which a caller gives way by itself: its group is dropped and begins again.
+pub fn give_way() -> Ora {
+    retry()
+}
+
 fn retry() -> Ora {
     Ora::from_text(Facility::Lwk, RETRY, "change group gave way to another one")
 }

@@ -39,7 +39,7 @@ pub use area::WRITES_MAX;
 pub use cache::{BufferCache, CacheLayout, GetKind, PostWriter};
 pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX, MULTIBLOCK_MAX};
 pub use figures::{CLASSES, FileIo};
-pub use group::{BlockRef, ChangeGroup, is_retry};
+pub use group::{BlockRef, ChangeGroup, give_way, is_retry};
 pub use header::BufferInfo;
 pub use read::{Ahead, PREFETCH_BLOCKS, Stamp};
 pub use sets::{SetInfo, Share};

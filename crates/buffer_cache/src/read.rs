@@ -348,10 +348,11 @@ impl BufferCache {
         let blocks = (bytes.len() / self.block_size) as u64;
         let began = os::clock::now_ns();
         let read = {
-            let _w = p.wait(event, at.file().into(), at.block().into(), blocks);
+            let (file, block) = self.files.shown(at);
+            let _w = p.wait(event, file.into(), block.into(), blocks);
             self.files.read_blocks(at, bytes)
         };
-        self.note_read(at.file(), blocks, os::clock::now_ns() - began);
+        self.note_read(self.files.shown_file(at.file()), blocks, os::clock::now_ns() - began);
         for stat in [Stat::PhysicalReads, Stat::PhysicalReadsCache] {
             p.count(stat, blocks);
         }

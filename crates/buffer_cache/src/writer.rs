@@ -241,7 +241,8 @@ impl BufferCache {
     fn wait_for_write(&self, p: &Process) {
         let oldest = (0..self.sets.len()).find_map(|n| self.link(load(&self.sets[n].queue_first)));
         let at = oldest.map_or(Rdba(0), BufferHeader::block);
-        let _w = p.wait(Event::WriteCompleteWaits, at.file().into(), at.block().into(), 0);
+        let (file, block) = self.files.shown(at);
+        let _w = p.wait(Event::WriteCompleteWaits, file.into(), block.into(), 0);
         os::clock::sleep(Duration::from_micros(200));
         p.help_the_dead();
     }
@@ -304,7 +305,7 @@ impl BufferCache {
                 done => done?,
             }
             faults::point("cache-some-blocks");
-            self.note_write(at.file(), run.len() as u64, os::clock::now_ns() - began);
+            self.note_write(self.files.shown_file(at.file()), run.len() as u64, os::clock::now_ns() - began);
             self.count_writes(p, bytes);
             for copy in &mut writes.copies[run] {
                 copy.written = true;

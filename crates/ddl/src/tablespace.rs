@@ -6,9 +6,9 @@
 //! the control file when the database is opened, in SMON's rounds, or when the next tablespace is created.
 
 use crate::files::{change, drop_files, files, require_unused};
-use crate::host::Host;
+use crate::host::{Host, Parts};
 use crate::work::Work;
-use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry};
+use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry, part_blocks_min, part_sizes};
 use dictionary::base::{Base, props, ts, tsq, user};
 use dictionary::rows::{as_text, as_u32, int, text};
 use dictionary::*;
@@ -84,7 +84,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         deletes_files: false,
         guarantees_retention: retention.is_some_and(|(on, _)| on),
     };
-    let specs = file_specs(files, block_size)?;
+    let specs = file_specs(files, block_size, is_bigfile)?;
     add_files(work, &entry, &specs, files[0].pos)?;
     if contents == Contents::Undo {
         crate::undo_tablespace::make_segments(work, &entry).map_err(|e| e.at(name.pos.0))?;
@@ -125,7 +125,7 @@ fn highest(work: &mut Work<'_>) -> Result<u32> {
     Ok(rows.iter().map(|row| as_u32(&row[ts::TS])).max().unwrap_or(0))
 }
 
-fn file_specs(specs: &[FileSpec], block_size: u64) -> Result<Vec<NewFile>> {
+fn file_specs(specs: &[FileSpec], block_size: u64, is_bigfile: bool) -> Result<Vec<NewFile>> {
     let new = |spec: &FileSpec| {
         // Oracle-managed files would need a directory, and none is given.
         let FileSpec { name, size, reuse, autoextend, pos } = spec;
@@ -133,19 +133,31 @@ fn file_specs(specs: &[FileSpec], block_size: u64) -> Result<Vec<NewFile>> {
         if name.is_empty() || name.contains('\n') {
             return Err(Ora::new(2236).at(pos.0));
         }
-        let (bytes_max, step_bytes) = growth(autoextend.unwrap_or(Autoextend::Off), block_size);
+        let (bytes_max, step_bytes) =
+            growth(autoextend.unwrap_or(Autoextend::Off), block_size, is_bigfile).map_err(|e| e.at(pos.0))?;
         Ok(NewFile { name, bytes: *size, reuse: *reuse, bytes_max, step_bytes })
     };
     specs.iter().map(new).collect()
 }
 
+/// MAXSIZE UNLIMITED of a bigfile, in blocks: Oracle's figure. The file numbers that are left for its parts limit its
+/// growth.
+const BIGFILE_BLOCKS_MAX: u64 = 4_294_967_293;
+
 /// The largest size of a file, and its growth step, in bytes.
-fn growth(autoextend: Autoextend, block_size: u64) -> (u64, u64) {
+///
+/// # Errors
+/// ORA-03206 for a maximum that a file of the tablespace cannot have.
+fn growth(autoextend: Autoextend, block_size: u64, is_bigfile: bool) -> Result<(u64, u64)> {
     match autoextend {
-        Autoextend::Off => (0, 0),
+        Autoextend::Off => Ok((0, 0)),
         Autoextend::On { next, max } => {
-            let most = (u64::from(Rdba::MAX_BLOCK) + 1) * block_size;
-            (max.unwrap_or(most).min(most), next.unwrap_or(STEP_BYTES).max(block_size))
+            let most = if is_bigfile { BIGFILE_BLOCKS_MAX } else { u64::from(Rdba::MAX_BLOCK) + 1 };
+            let blocks = max.map_or(most, |max| max.div_ceil(block_size));
+            if blocks > most {
+                return Err(Ora::with(3206, &[&blocks]));
+            }
+            Ok((max.unwrap_or(most * block_size), next.unwrap_or(STEP_BYTES).max(block_size)))
         }
     }
 }
@@ -326,7 +338,7 @@ fn add_to(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, specs: &[Fil
         return Err(Ora::new(32771).at(pos.0));
     }
     let block_size = work.control()?.block_size as u64;
-    add_files(work, entry, &file_specs(specs, block_size)?, pos)
+    add_files(work, entry, &file_specs(specs, block_size, false)?, pos)
 }
 
 /// The control file's entry of a file. ORA-01516.
@@ -339,11 +351,12 @@ fn find_file(work: &mut Work<'_>, file: &FileRef, temp: bool) -> Result<FileEntr
     found.ok_or_else(|| Ora::with(1516, &[&shown(file)]).at(file.pos().0))
 }
 
-/// The file that a statement names, by number or by name in or outside the database's `directory`.
+/// The file that a statement names, by number or by name in or outside the database's `directory`. A later part of a
+/// bigfile has no number for users.
 pub fn file_meant<'c>(control: &'c ControlFile, directory: &Path, file: &FileRef) -> Option<&'c FileEntry> {
     match file {
-        FileRef::Number(n, _) => control.files.iter().find(|f| u64::from(f.file) == *n),
-        FileRef::Name(name, _) => control.files.iter().find(|f| directory.join(&f.name) == directory.join(name)),
+        FileRef::Number(n, _) => control.heads().find(|f| u64::from(f.file) == *n),
+        FileRef::Name(name, _) => control.heads().find(|f| directory.join(&f.name) == directory.join(name)),
     }
 }
 
@@ -359,7 +372,7 @@ fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &Fi
     let found = find_file(work, file, temp)?;
     let pos = file.pos().0;
     let control = work.control()?;
-    let mine: Vec<&FileEntry> = control.files.iter().filter(|f| f.tablespace == entry.number).collect();
+    let mine: Vec<&FileEntry> = control.heads().filter(|f| f.tablespace == entry.number).collect();
     if found.tablespace != entry.number {
         return Err(Ora::with(1516, &[&found.name]).at(pos));
     }
@@ -431,7 +444,7 @@ fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let control = work.control()?;
     if let Some(f) = control.files.iter().find(|f| f.tablespace == entry.number && f.is_offline) {
         let named = files(&work.host.parts()).named(f);
-        return Err(Ora::with(1191, &[&f.file]).because(named));
+        return Err(Ora::with(1191, &[&f.head()]).because(named));
     }
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();
@@ -498,7 +511,7 @@ fn one_file(work: &mut Work<'_>, entry: &TablespaceEntry, pos: Pos) -> Result<Fi
         return Err(Ora::with(32773, &[&entry.name]).at(pos.0));
     }
     let control = work.control()?;
-    let found = control.files.iter().find(|f| f.tablespace == entry.number).cloned();
+    let found = control.heads().find(|f| f.tablespace == entry.number).cloned();
     found.ok_or_else(|| Ora::internal("a tablespace without a file"))
 }
 
@@ -526,13 +539,15 @@ pub fn alter_files(work: &mut Work<'_>, alter: &AlterFiles) -> Result<()> {
 }
 
 fn set_growth(work: &mut Work<'_>, number: u32, to: Autoextend) -> Result<()> {
-    let block_size = work.control()?.block_size as u64;
-    let (max, step) = growth(to, block_size);
-    let blocks = |bytes: u64| u32::try_from(bytes.div_ceil(block_size)).unwrap_or(Rdba::MAX_BLOCK + 1);
+    let control = work.control()?;
+    let block_size = control.block_size as u64;
+    let is_bigfile = control.file(number).is_some_and(|f| control.is_bigfile(f));
+    let (max, step) = growth(to, block_size, is_bigfile)?;
+    let blocks = |bytes: u64| u32::try_from(bytes.div_ceil(block_size)).unwrap_or(u32::MAX);
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();
-    let now = cache.files().blocks(number)?;
-    if max > 0 && blocks(max) < now {
+    let now = cache.files().blocks_in_all(&control, number)?;
+    if max > 0 && u64::from(blocks(max)) < now {
         return Err(Ora::with(3206, &[&blocks(max)]));
     }
     cache.files().change_file(parts.p, parts.dict.shared().enqueues(), number, &mut |f| {
@@ -545,20 +560,18 @@ fn resize(work: &mut Work<'_>, file: FileEntry, bytes: u64) -> Result<()> {
     let control = work.control()?;
     let temp = control.tablespace(file.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
     let block_size = control.block_size as u64;
-    let blocks = u32::try_from(bytes.div_ceil(block_size)).unwrap_or(u32::MAX);
-    if blocks > Rdba::MAX_BLOCK + 1 {
-        return Err(Ora::with(3206, &[&blocks]));
-    }
+    let blocks = bytes.div_ceil(block_size);
     let parts = work.host.parts();
     let (cache, enqueues) = (parts.storage.heap.transactions().cache(), parts.dict.shared().enqueues());
-    // Opening checks that the file has at least the size in the control file.
-    cache.files().change_file(parts.p, enqueues, file.file, &mut |f| f.blocks = f.blocks.min(blocks))?;
+    let files = cache.files();
+    let most = files.file_blocks_max(control.is_bigfile(&file));
+    if blocks > most {
+        return Err(Ora::with(1144, &[&blocks, &most]));
+    }
+    let sizes = part_sizes(blocks, files.blocks_most(file.file), part_blocks_min(control.block_size));
+    files.note_sizes(parts.p, enqueues, file.file, &sizes)?;
     if temp {
-        let now = cache.files().blocks(file.file)?;
-        if blocks < now {
-            return Err(Ora::new(3297));
-        }
-        return cache.files().extend(file.file, blocks);
+        return parts.storage.heap.transactions().space().temp().resize(parts.p, file.file, blocks);
     }
     let txns = parts.storage.heap.transactions();
     txns.space().resize_file(parts.p, file.file, blocks, &|| -> Scn { txns.current_scn() })

@@ -6,7 +6,7 @@ use crate::startup::{self, Told};
 use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use cluster::Clusters;
-use datafile::{ControlFile, CreateDatabase, DataFiles, LogsOf};
+use datafile::{ControlFile, CreateDatabase, DataFiles, LogsOf, PartBlocks};
 use dictionary::{DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictionary};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
@@ -61,11 +61,13 @@ impl Database {
             limit_files(&mut spec, init);
             crate::undo_tablespace::name(&mut spec, init)?;
             spec.dictionary = dictionary::base::Base::shape();
+            spec.part_blocks = PartBlocks(init.number(Param::BigfilePartBlocks) as u32);
             let names = making_names(&spec, init);
             startup::refuse_without_control(dir, &names)?;
             startup::begin_making(dir, &names)?;
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             files.set_disk_sync(sync);
+            files.set_files_max(init.number(Param::DbFiles) as u32);
             create_logs(&files, init, ephemeral)?;
             open_area(&files, &mut files.control()?, init, ephemeral)?;
             let standing = startup::Standing::of(&files.control()?);
@@ -81,6 +83,7 @@ impl Database {
         }
         let (files, mut control) = DataFiles::open(dir)?;
         files.set_disk_sync(sync);
+        files.set_files_max(init.number(Param::DbFiles) as u32);
         let (is, wanted) = (files.block_size(), init.number(Param::DbBlockSize) as usize);
         if is != wanted && !init.is_default(Param::DbBlockSize) {
             return Err(Ora::with(58, &[&is, &wanted]));

@@ -160,6 +160,8 @@ params! {
 
     // memory
     DbBlockSize "db_block_size" int(2048, 32768), "8192", Static, true, "Size of database block in bytes";
+    DbFiles "db_files" int(4, 1023), "200", Static, true, "max allowable # db files";
+    BigfilePartBlocks "_bigfile_part_blocks" int(64, 4194304), "4194304", Static, false, "for tests: blocks of a part of a bigfile in a new database";
     DbCacheSize "db_cache_size" size(0, T), "0", Static, false, "Size of DEFAULT buffer pool for standard block size buffers";
     DbBlockBuffers "db_block_buffers" int(0, 1 << 30), "0", Static, false, "Number of database blocks cached in memory";
     SharedPoolSize "shared_pool_size" size(0, T), "0", Static, false, "size in bytes of shared pool";

@@ -221,7 +221,7 @@ impl TempFile {
         cx.shared.areas.note_extra(cx.p, chunk.len());
         let (data, sum) = chunk.split_at(self.usable());
         if checksum(data, n).to_le_bytes() != sum {
-            return Err(TempSpace::damaged(at));
+            return Err(self.temp.damaged(at));
         }
         Ok(())
     }
