@@ -110,6 +110,10 @@ pub const POINTS: &[&str] = &[
     "library-cache-unit",
     "library-cache-run",
     "log_archived",
+    "part-closed",
+    "part-listed",
+    "part-made",
+    "part-unlisted",
     "pool-session-given-back",
     "pool-session-taken",
     "process-slot-claimed",
@@ -459,6 +463,7 @@ impl<'a> Run<'a> {
             ("db_writer_processes".to_string(), (1 + self.r.below(4)).to_string()),
             // Small logs, so that they are switched and reused.
             ("_log_file_size".to_string(), "2M".to_string()),
+            ("_bigfile_part_blocks".to_string(), "64".to_string()),
         ];
         if !generations.is_empty() {
             let generation = &generations[self.cycle as usize % generations.len()];

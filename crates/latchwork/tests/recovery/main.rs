@@ -1,6 +1,7 @@
 //! The contents of a database after a crash, after a restore, and with damaged or missing files.
 
 mod backup;
+mod bigfile;
 mod common;
 mod crash;
 mod datafile;
