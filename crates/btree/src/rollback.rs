@@ -2,7 +2,7 @@
 
 use crate::node::{Node, XID};
 use crate::tree::{damaged, pin_for};
-use crate::undo::{Many, find_leaf, index_of, put_back, take_out};
+use crate::undo::{Many, find_leaf, index_of, put_back, take_out, undo_ranges};
 use crate::{ops, row_undo, undo_op as op};
 use process::Process;
 use redo::Layer;
@@ -23,6 +23,7 @@ impl UndoLayer for IndexUndo {
         let many = match rec.op {
             op::TAKE_OUT_MANY => Many::of_added(rec.data),
             op::PUT_BACK_MANY => Many::of_marked(rec.data),
+            op::TAKE_OUT_RANGES | op::PUT_BACK_RANGES => return undo_ranges(txns, p, rec),
             _ => return Ok(()),
         };
         let many = many.ok_or_else(|| Ora::internal("undo of an index is damaged"))?;
@@ -46,7 +47,8 @@ impl UndoLayer for IndexUndo {
                 return row_undo::rollback(txns, p, rec, undo);
             }
             op::TAKE_OUT => (None, rec.data),
-            op::TAKE_OUT_MANY | op::PUT_BACK_MANY => return Ok(()), // done by `prepare`
+            // Done by `prepare`.
+            op::TAKE_OUT_MANY | op::PUT_BACK_MANY | op::TAKE_OUT_RANGES | op::PUT_BACK_RANGES => return Ok(()),
             op::PUT_BACK => {
                 let (head, sort_key) = rec.data.split_at_checked(1 + XID).ok_or_else(wrong)?;
                 let xid = Xid::from_bits(u64::from_le_bytes(head[1..].try_into().map_err(|_| wrong())?));

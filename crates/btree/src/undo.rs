@@ -3,13 +3,13 @@
 use crate::list::pop_key;
 use crate::node::{Node, Step, Target, XID};
 use crate::tree::{damaged, leaf_for, pin_for};
-use crate::undo_op::SAME_XID;
+use crate::undo_op::{PUT_BACK_RANGES, SAME_XID};
 use crate::{Index, ops};
 use buffer_cache::ChangeGroup;
 use process::Process;
 use redo::Layer;
 use txn::{Transactions, UndoRecord};
-use types::{Rdba, Result, Xid};
+use types::{Ora, Rdba, Result, Xid};
 
 /// The index of an undo record. Root and data object are all that a search for the entry needs.
 pub(crate) fn index_of(rec: &UndoRecord<'_>) -> Index {
@@ -77,6 +77,61 @@ pub(crate) fn push_marked(flags: u8, xid: Option<Xid>, to: &mut Vec<u8>) {
         }
         None => to.push(flags | SAME_XID),
     }
+}
+
+/// Reverses a record with ranges, leaf by leaf. Newer records of the transaction were reversed before, and older ones
+/// have no entry in the ranges, so every entry of the transaction there is of this record (R15).
+pub(crate) fn undo_ranges(txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
+    let wrong = || Ora::internal("undo of an index is damaged");
+    let (mark, mut list) = match rec.op {
+        PUT_BACK_RANGES => {
+            let (head, list) = rec.data.split_first_chunk::<{ 1 + XID }>().ok_or_else(wrong)?;
+            let [flags, xid @ ..] = *head;
+            (Some((flags, Xid::from_bits(u64::from_le_bytes(xid)))), list)
+        }
+        _ => (None, rec.data),
+    };
+    let (index, mut last) = (index_of(rec), Vec::new());
+    while !list.is_empty() {
+        list = pop_key(list, &mut last).ok_or_else(wrong)?;
+        let mut next = Some(last.clone());
+        list = pop_key(list, &mut last).ok_or_else(wrong)?;
+        while let Some(from) = next {
+            let leaf = find_leaf(txns, p, &index, &from)?;
+            let scn = || txns.current_scn();
+            next =
+                txns.cache().in_group(p, &scn, &mut |g| undo_range(g, &index, leaf, (&from, &last), rec.xid, mark))?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes out the entries of a transaction between two keys, or puts back their mark, in one leaf; returns the key to go
+/// on from.
+fn undo_range(
+    g: &mut ChangeGroup,
+    index: &Index,
+    leaf: Rdba,
+    (from, last): (&[u8], &[u8]),
+    xid: Xid,
+    mark: Option<(u8, Xid)>,
+) -> Result<Option<Vec<u8>>> {
+    let b = pin_for(g, index, leaf, from, 0)?;
+    let node = Node::new(g.block(b));
+    let end = node.lower_bound(last) + usize::from(node.is_at(node.lower_bound(last), last));
+    let is_one = |i: &usize| node.xid(*i) == xid && (mark.is_none() || node.is_deleted(*i));
+    let found: Vec<usize> = (node.lower_bound(from)..end).filter(is_one).collect();
+    let high = node.high().map(|high| node.bytes_at(high)).filter(|high| high.as_slice() <= last);
+    // From the last to the first, so that the numbers of the others stay.
+    for i in found.into_iter().rev() {
+        match mark {
+            None => g.change(b, Layer::Index, ops::op::REMOVE, &(i as u16 + 1).to_le_bytes())?,
+            Some((flags, before)) => {
+                g.change(b, Layer::Index, ops::op::MARK, &ops::marking(i + 1, flags, before))?;
+            }
+        }
+    }
+    Ok(high)
 }
 
 /// Takes out entry number `from` and the following ones in the same leaf; returns how many were processed.
