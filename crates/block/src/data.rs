@@ -567,6 +567,56 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
+    /// Overwrites bytes inside the body of a row, which keeps its length, and sets its lock byte. Returns the previous
+    /// lock byte.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row or the bytes reach over its end.
+    #[inline]
+    pub fn patch_and_lock(&mut self, slot: u16, offset: usize, bytes: &[u8], lock: u8) -> Result<u8, Refused> {
+        let at = self.at(slot)?;
+        let len = self.row_bytes(at);
+        let row = self.block.get_mut(at..at + len).ok_or(Refused::NoSuch)?;
+        let from = ROW_HEADER_BYTES + offset;
+        let to = row.get_mut(from..from + bytes.len()).ok_or(Refused::NoSuch)?;
+        match bytes.len() {
+            // A call of `memcpy` takes longer than copying few bytes one by one.
+            ..=8 => to.iter_mut().zip(bytes).for_each(|(to, new)| *to = *new),
+            _ => to.copy_from_slice(bytes),
+        }
+        Ok(std::mem::replace(&mut row[1], lock))
+    }
+
+    /// Empties the body of a row and sets its flags and lock byte. Returns the previous flags and lock byte, and how
+    /// many bytes are free now.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row.
+    #[inline]
+    pub fn empty_row(&mut self, slot: u16, flags: u8, lock: u8) -> Result<(u8, u8, usize), Refused> {
+        let at = self.at(slot)?;
+        let freed = self.row_bytes(at) - ROW_HEADER_BYTES;
+        let row = self.block.get_mut(at..at + ROW_HEADER_BYTES).ok_or(Refused::NoSuch)?;
+        let before = (row[0], row[1], freed);
+        row[..4].copy_from_slice(&[flags, lock, 0, 0]);
+        self.set_free(self.free() + freed);
+        Ok(before)
+    }
+
+    /// Removes the lock byte `n` from every row.
+    pub fn clear_locks(&mut self, n: u8) {
+        let (begin, end) = (self.entry(0), self.entry(self.slots()));
+        let (head, rows) = self.block.split_at_mut(end);
+        for entry in head[begin..].chunks_exact(SLOT_BYTES) {
+            let at = usize::from(u16::from_le_bytes([entry[0], entry[1]]));
+            if let Some(lock) = (at + 1).checked_sub(end).and_then(|at| rows.get_mut(at))
+                && *lock == n
+            {
+                *lock = 0;
+            }
+        }
+    }
+
     /// Changes a row's flags and lock byte and overwrites the last bytes of its body.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The private state of a process for its transaction.
 
-use crate::undo::{RECORD_ENTRY, RECORDS_MAX};
+use crate::undo::{RECORD_ENTRY, RECORD_HEAD, RECORDS_MAX};
 use enqueue::{LockId, LockMode};
 use std::cell::Cell;
 use types::{ObjectId, Rdba, Scn, Uba, Xid};
@@ -82,6 +82,11 @@ impl Chain {
             && usize::from(self.block_records) + records <= usize::from(RECORDS_MAX)
             && bytes + records * RECORD_ENTRY <= self.free_bytes + RECORD_ENTRY
     }
+
+    /// The most layer data that one more record in the newest block can have.
+    fn room(&self) -> usize {
+        if self.fits(1, RECORD_HEAD) { self.free_bytes.saturating_sub(RECORD_HEAD) } else { 0 }
+    }
 }
 
 /// A table lock.
@@ -156,6 +161,12 @@ impl Txn {
             }
         }
         Txn { lent, autonomous: true, isolation: outer.usual, usual: outer.usual, ..Txn::default() }
+    }
+
+    /// The most layer data that one more undo record in the transaction's newest undo block can have; `None` before the
+    /// first one.
+    pub fn undo_room(&self) -> Option<usize> {
+        (!self.chain.last.is_none()).then(|| self.chain.room())
     }
 
     /// The present moment.

@@ -339,7 +339,8 @@ pub fn apply_itl(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         }
         op::ITL_TAKE => {
             if need()?.locks > 0 {
-                clear_locks(&mut d, n)?;
+                // The transaction that locked these rows has ended, and the entry gets another owner.
+                d.clear_locks(n);
             }
             Itl { xid: f.xid()?, ..Itl::default() }
         }
@@ -352,16 +353,6 @@ pub fn apply_itl(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         _ => return Err(damaged("unknown operation")),
     };
     d.set_itl(n, &new).map_err(|_| damaged("no such interested-transaction entry"))
-}
-
-/// Removes the lock byte `n` from every row: its transaction has ended and the entry gets another owner.
-fn clear_locks(d: &mut DataMut<'_>, n: u8) -> Result<()> {
-    for slot in 0..d.read().slots() {
-        if let Some(row) = d.read().row(slot).filter(|r| r.lock == n) {
-            d.set_row(slot as u16, row.flags, 0).map_err(|_| damaged("no such row"))?;
-        }
-    }
-    Ok(())
 }
 
 /// Whether undo record `a` of a transaction is newer than record `b` of the same transaction.

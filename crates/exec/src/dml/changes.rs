@@ -7,6 +7,7 @@ use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
 use btree::Inserted;
 use heap::{Changes, HeapTable, RowOutcome};
+use std::ops::Range;
 use txn::{LockWait, Snapshot};
 use types::{Result, Rowid};
 
@@ -40,8 +41,18 @@ impl Later {
         self.changes.update(rowid, row, replaced);
     }
 
+    /// Notes an update of a row with the bytes `seen` of an arena: `come` replaces `gone` at offset `from`.
+    pub fn splice(&mut self, rowid: Rowid, seen: Range<u32>, from: usize, gone: &[u8], come: &[u8]) {
+        self.changes.splice(rowid, seen, from, gone, come);
+    }
+
     pub fn delete(&mut self, rowid: Rowid) {
         self.changes.delete(rowid);
+    }
+
+    /// Notes the deletion of a row of `len` bytes.
+    pub fn delete_bytes(&mut self, rowid: Rowid, len: usize) {
+        self.changes.delete_bytes(rowid, len);
     }
 
     /// Notes that index number `n` loses (`gone`) or gets an entry of the row.
@@ -57,19 +68,20 @@ impl Later {
         self.changes.len() >= ROWS_MOST || self.changes.bytes() >= BYTES_MOST
     }
 
-    /// Changes the rows and, if there are many of them, the entries of non-unique indexes. False when a row has changed
-    /// since the snapshot. Entries of unique indexes that an update moves wait for [`Later::finish`], because the new
+    /// Changes the rows and, if there are many of them, the entries of non-unique indexes. `arena` has the bytes of
+    /// spliced rows. False when a row has changed since the snapshot. Entries of unique indexes that an update moves wait for [`Later::finish`], because the new
     /// key of a row may be the old key of another (E9).
     pub fn flush(
         &mut self,
         table: &HeapTable,
         indexes: &[Index],
+        arena: &[u8],
         deleting: bool,
         seen: &Snapshot,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
         let t = &mut cx.session.txn;
-        let done = cx.shared.heap.change_many(cx.p, t, table, &self.changes, seen, LockWait::Forever);
+        let done = cx.shared.heap.change_many(cx.p, t, table, &self.changes, arena, seen, LockWait::Forever);
         self.changes.clear();
         if done? != RowOutcome::Done {
             return Ok(false);
