@@ -567,24 +567,10 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
-    /// Overwrites bytes inside the body of a row, which keeps its length, and sets its lock byte. Returns the previous
-    /// lock byte.
-    ///
-    /// # Errors
-    /// [`Refused::NoSuch`] when there is no such row or the bytes reach over its end.
-    #[inline]
-    pub fn patch_and_lock(&mut self, slot: u16, offset: usize, bytes: &[u8], lock: u8) -> Result<u8, Refused> {
-        let at = self.at(slot)?;
-        let len = self.row_bytes(at);
-        let row = self.block.get_mut(at..at + len).ok_or(Refused::NoSuch)?;
-        let from = ROW_HEADER_BYTES + offset;
-        let to = row.get_mut(from..from + bytes.len()).ok_or(Refused::NoSuch)?;
-        match bytes.len() {
-            // A call of `memcpy` takes longer than copying few bytes one by one.
-            ..=8 => to.iter_mut().zip(bytes).for_each(|(to, new)| *to = *new),
-            _ => to.copy_from_slice(bytes),
-        }
-        Ok(std::mem::replace(&mut row[1], lock))
+    /// Begins to overwrite bytes inside many rows, with the place of the directory kept in variables.
+    pub fn patches(&mut self) -> Patches<'_> {
+        let (directory, slots) = (self.entry(0), self.slots());
+        Patches { block: self.block, directory, slots }
     }
 
     /// Empties the body of a row and sets its flags and lock byte. Returns the previous flags and lock byte, and how
@@ -726,6 +712,37 @@ impl<'a> DataMut<'a> {
         put16(self.block, at + 2, body.len() as u16);
         put16(self.block, at + 4, extra);
         self.block[at + ROW_HEADER_BYTES..at + ROW_HEADER_BYTES + body.len()].copy_from_slice(body);
+    }
+}
+
+/// Overwrites bytes inside rows, which keep their lengths.
+pub struct Patches<'a> {
+    block: &'a mut [u8],
+    directory: usize,
+    slots: usize,
+}
+
+impl Patches<'_> {
+    /// Overwrites bytes inside the body of a row and sets its lock byte. Returns the previous lock byte; `None` when
+    /// there is no such row or the bytes reach over its end.
+    #[inline]
+    pub fn patch(&mut self, slot: u16, offset: usize, bytes: &[u8], lock: u8) -> Option<u8> {
+        if usize::from(slot) >= self.slots {
+            return None;
+        }
+        let at = usize::from(get16(self.block, self.directory + usize::from(slot) * SLOT_BYTES));
+        let row = self.block.get_mut(at..).filter(|row| at > 0 && row.len() >= ROW_HEADER_BYTES)?;
+        let end = offset + bytes.len();
+        if end > usize::from(u16::from_le_bytes([row[2], row[3]])) {
+            return None;
+        }
+        let to = row.get_mut(ROW_HEADER_BYTES + offset..ROW_HEADER_BYTES + end)?;
+        match bytes.len() {
+            // A call of `memcpy` takes longer than copying few bytes one by one.
+            ..=4 => to.iter_mut().zip(bytes).for_each(|(to, new)| *to = *new),
+            _ => to.copy_from_slice(bytes),
+        }
+        Some(std::mem::replace(&mut row[1], lock))
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::entries::{Inserted, entry_bytes, too_long};
 use crate::leaf::Leaf;
 use crate::list::{Placed, push_key};
-use crate::node::{Node, ROWID, Target, XID, flags, locator_of};
+use crate::node::{Node, ROWID, Target, XID, first_word, flags, locator_of};
 use crate::ops::op;
 use crate::tree::pin_for;
 use crate::{Btree, Index, key_bytes_max};
@@ -66,13 +66,9 @@ impl Batch {
         self.rows_mixed |= self.bytes.last_chunk::<ROWID>().is_some_and(|last| *last >= locator);
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(&locator);
-        let mut lead = [0u8; LEAD];
-        let n = key.len().min(lead.len());
-        lead[..n].copy_from_slice(&key[..n]);
-        let word = |at: usize| u64::from_be_bytes(lead[at..at + 8].try_into().expect("eight bytes"));
         let length = |n: usize| u16::try_from(n).unwrap_or(u16::MAX); // refused as too long
         let place = Place {
-            lead: [word(0), word(8)],
+            lead: [first_word(key), key.get(8..).map_or(0, first_word)],
             row: u64::from(row.rdba.0) << 16 | u64::from(row.slot),
             begin: begin as u32,
             key: length(key.len()),
@@ -121,12 +117,18 @@ impl Batch {
         if entries.is_sorted_by(|a, b| by_key(a, b) <= least) {
             return;
         }
-        // Rows come in a few ascending runs, one for each extent, which a stable sort merges. The second sort then
-        // keeps rows of equal keys in their order, and is cheap when there are few distinct keys.
+        // Rows come in a few ascending runs, one for each extent, which a stable sort merges.
         if *rows_mixed {
             entries.sort_by_key(|place| place.row);
         }
-        entries.sort_by(by_key);
+        // Short elements are sorted: the first word of a key decides nearly always. Equal keys stay in the order of
+        // their rows.
+        let mut order: Vec<(u64, u32)> = entries.iter().zip(0..).map(|(place, n)| (place.lead[0], n)).collect();
+        order.sort_unstable_by(|a, b| {
+            let full = || by_key(&entries[a.1 as usize], &entries[b.1 as usize]).then(a.1.cmp(&b.1));
+            a.0.cmp(&b.0).then_with(full)
+        });
+        *entries = order.iter().map(|(_, n)| entries[*n as usize]).collect();
     }
 
     /// The number of entries that lie below a leaf's high key, of at most `most` from number `from` on.
@@ -468,10 +470,15 @@ fn find_uniform(
 ) -> (Vec<usize>, (u8, Xid)) {
     let (mut at, mut first, mut found) = (0, None, Vec::with_capacity(entries.len()));
     for i in entries {
-        let there;
-        (at, there) = leaf.find_from(at, batch.sort_key(i));
-        let mark = leaf.mark(at);
-        if !there || mark.0 & flags::DELETED != 0 || mark.1 == own || *first.get_or_insert(mark) != mark {
+        let key = batch.sort_key(i);
+        let mut mark = leaf.mark_at(at, key);
+        if mark.is_none() {
+            let there;
+            (at, there) = leaf.find_from(at, key);
+            mark = there.then(|| leaf.mark(at));
+        }
+        let Some(mark) = mark else { break };
+        if mark.0 & flags::DELETED != 0 || mark.1 == own || *first.get_or_insert(mark) != mark {
             break;
         }
         redo.extend_from_slice(&(at as u16 + 1).to_le_bytes());

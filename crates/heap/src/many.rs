@@ -66,22 +66,33 @@ impl Changes {
     }
 
     /// Adds an update of a row whose bytes as of the snapshot are `seen` in the bytes passed to
-    /// [`Heap::change_many`]: `come` replaces `gone`, which begins at offset `from` of the row.
+    /// [`Heap::change_many`]: the bytes that `come` appends replace `gone`, which begins at offset `from` of the row.
+    ///
+    /// # Errors
+    /// Those of `come`; nothing is added then.
     #[inline]
-    pub fn splice(&mut self, rowid: Rowid, seen: Range<u32>, from: usize, gone: &[u8], come: &[u8]) {
+    pub fn splice(
+        &mut self,
+        rowid: Rowid,
+        seen: Range<u32>,
+        from: usize,
+        gone: &[u8],
+        come: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let begin = self.bytes.len();
+        come(&mut self.bytes).inspect_err(|_| self.bytes.truncate(begin))?;
+        let come = &self.bytes[begin..];
         // Short values mostly differ in a few bytes.
         let same = gone.iter().zip(come).take_while(|(a, b)| a == b).count();
-        let (from, mut gone, mut come) = (from + same, &gone[same..], &come[same..]);
-        while let (Some((a, less)), Some((b, fewer))) = (gone.split_last(), come.split_last())
-            && a == b
-        {
-            (gone, come) = (less, fewer);
-        }
-        let begin = self.bytes.len() as u32;
-        self.bytes.extend(come.iter().copied());
-        let bytes = begin..self.bytes.len() as u32;
-        let new = New::Spliced { from: from as u16, cut: gone.len() as u16, bytes, seen };
-        self.all.push(One { rowid, new, undo: Some((ops::SPLICE_RUN_HEAD + gone.len()) as u32) });
+        let (gone, come) = (&gone[same..], &come[same..]);
+        let end = gone.iter().rev().zip(come.iter().rev()).take_while(|(a, b)| a == b).count();
+        let (cut, len) = (gone.len() - end, come.len() - end);
+        let begin = begin + same;
+        self.bytes.truncate(begin + len);
+        let bytes = begin as u32..(begin + len) as u32;
+        let new = New::Spliced { from: (from + same) as u16, cut: cut as u16, bytes, seen };
+        self.all.push(One { rowid, new, undo: Some((ops::SPLICE_RUN_HEAD + cut) as u32) });
+        Ok(())
     }
 
     /// Adds a deletion.

@@ -140,9 +140,13 @@ impl RunEnd {
     pub fn splice(&mut self, out: &mut Vec<u8>, (slot, lock): (u16, u8), from: usize, cut: usize, bytes: &[u8]) {
         match (self.step(slot, lock, out), u8::try_from(from)) {
             (Some(by), Ok(from)) if cut < 16 && bytes.len() < 16 => {
-                out.extend_from_slice(&[by, from, (cut << 4 | bytes.len()) as u8]);
-                // A call of `memcpy` takes longer than copying few bytes one by one.
-                out.extend(bytes.iter().copied());
+                // A copy of a fixed length is a few instructions; the surplus is cut off.
+                let mut row = [0; 3 + 15];
+                row[..3].copy_from_slice(&[by, from, (cut << 4 | bytes.len()) as u8]);
+                row[3..].iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+                let end = out.len() + 3 + bytes.len();
+                out.extend_from_slice(&row);
+                out.truncate(end);
             }
             _ => {
                 out.push(FAR);
@@ -455,15 +459,22 @@ fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
     }
     let (mut moves, mut body) = (Moves::default(), Vec::new());
     if keeps_lengths {
+        let mut patches = d.patches();
         for s in rows() {
-            let old = d.patch_and_lock(s.slot, s.from, s.bytes, s.lock)?;
-            moves.add(d, old, s.lock, 0)?;
+            let old = patches.patch(s.slot, s.from, s.bytes, s.lock).ok_or(Refused::NoSuch)?;
+            // As a rule all rows get one lock and had none.
+            if moves.to == s.lock && (old == 0 || old == s.lock) {
+                moves.rows += u16::from(old == 0 && s.lock != 0);
+            } else {
+                moves.add(d, old, s.lock, 0)?;
+                patches = d.patches();
+            }
         }
         return moves.finish(d);
     }
     for s in rows() {
         if s.cut == s.bytes.len() {
-            let old = d.patch_and_lock(s.slot, s.from, s.bytes, s.lock)?;
+            let old = d.patches().patch(s.slot, s.from, s.bytes, s.lock).ok_or(Refused::NoSuch)?;
             moves.add(d, old, s.lock, 0)?;
             continue;
         }

@@ -206,7 +206,11 @@ impl Session<'_> {
                 (false, false) => {
                     // Everything behind the first bytes is replaced.
                     let (from, after) = (self.random.below(2), row(id, &value));
-                    changes.splice(rowid, begin..seen.len() as u32, from, &before[from..], &after[from..]);
+                    let come = |to: &mut Vec<u8>| {
+                        to.extend_from_slice(&after[from..]);
+                        Ok(())
+                    };
+                    changes.splice(rowid, begin..seen.len() as u32, from, &before[from..], come)?;
                     new.push((id, Some(value)));
                 }
             }

@@ -41,9 +41,17 @@ impl Later {
         self.changes.update(rowid, row, replaced);
     }
 
-    /// Notes an update of a row with the bytes `seen` of an arena: `come` replaces `gone` at offset `from`.
-    pub fn splice(&mut self, rowid: Rowid, seen: Range<u32>, from: usize, gone: &[u8], come: &[u8]) {
-        self.changes.splice(rowid, seen, from, gone, come);
+    /// Notes an update of a row with the bytes `seen` of an arena: what `come` appends replaces `gone` at offset `from`.
+    #[inline]
+    pub fn splice(
+        &mut self,
+        rowid: Rowid,
+        seen: Range<u32>,
+        from: usize,
+        gone: &[u8],
+        come: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        self.changes.splice(rowid, seen, from, gone, come)
     }
 
     pub fn delete(&mut self, rowid: Rowid) {

@@ -201,22 +201,7 @@ impl Writer {
     /// # Errors
     /// ORA-01400 (`updating`: ORA-01407), ORA-12899, ORA-01438.
     fn fit(&self, column: usize, updating: bool, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
-        let def = &self.table.columns[column];
-        let reg = self.new[column];
-        if m.value(reg).is_null() {
-            if !def.nullable {
-                let code = if updating { 1407 } else { 1400 };
-                return Err(Ora::with(code, &[&ColumnName(&self.table, column)]));
-            }
-            return Ok(());
-        }
-        if def.data_type.takes(m.value(reg)) {
-            return Ok(());
-        }
-        let mut v = m.take(reg);
-        let result = def.data_type.assign(&mut v, &cx.session.nls, &ColumnName(&self.table, column));
-        m.put(reg, v);
-        result
+        fit(&self.table, column, self.new[column], updating, m, cx)
     }
 
     /// Tests the new row; failed deferred checks are collected in `against`.
@@ -553,6 +538,7 @@ impl Writer {
 
     /// As [`Writer::rewrite_later`], for a row whose columns all have a place in its bytes and belong to no index. `of`
     /// gives the place of a column in `arena`, and its new value as a row of a batch's column.
+    #[inline]
     pub fn splice_later<'v>(
         &mut self,
         row: &KeptRow,
@@ -562,33 +548,34 @@ impl Writer {
         m: &mut Machine,
         cx: &ExecCtx<'_>,
     ) -> Result<()> {
-        self.row.clear();
-        let (mut first, mut behind) = (None, 0);
-        for (n, &column) in columns.iter().enumerate() {
-            let (place, values, at) = of(n);
-            let begin = place.at as usize - types::row::length_bytes(place.len as usize);
-            match first {
-                None => first = Some(begin),
-                Some(_) => self.row.extend_from_slice(&arena[behind..begin]),
-            }
-            behind = (place.at + place.len) as usize;
-            let column = usize::from(column);
-            match (&values.data, self.table.columns[column].data_type) {
-                (Data::Fixed(words, 0), DataType::Number { precision: None, scale: None }) if !values.nulls.is(at) => {
-                    RowWriter::again(&mut self.row).number(&Number::from_i64(words[at]));
+        let begin_of = |place: Span| place.at as usize - types::row::length_bytes(place.len as usize);
+        let end_of = |place: Span| (place.at + place.len) as usize;
+        let (begin, end) = (begin_of(of(0).0), end_of(of(columns.len() - 1).0));
+        let (from, seen) = (begin - row.at as usize, row.at..row.at + row.len);
+        let Writer { later, table, new, .. } = self;
+        later.splice(row.rowid, seen, from, &arena[begin..end], |to| {
+            let mut behind = begin;
+            for (n, &column) in columns.iter().enumerate() {
+                let (place, values, at) = of(n);
+                to.extend_from_slice(&arena[behind..begin_of(place)]);
+                behind = end_of(place);
+                let column = usize::from(column);
+                match (&values.data, table.columns[column].data_type) {
+                    (Data::Fixed(words, 0), DataType::Number { precision: None, scale: None })
+                        if !values.nulls.is(at) =>
+                    {
+                        RowWriter::again(to).number(&Number::from_i64(words[at]));
+                    }
+                    _ => {
+                        let reg = new[column];
+                        values.put(at, arena, &mut m.regs[reg as usize])?;
+                        fit(table, column, reg, true, m, cx)?;
+                        RowWriter::again(to).value(m.value(reg));
+                    }
                 }
-                _ => {
-                    let reg = self.new[column];
-                    values.put(at, arena, &mut m.regs[reg as usize])?;
-                    self.fit(column, true, m, cx)?;
-                    RowWriter::again(&mut self.row).value(m.value(reg));
-                }
             }
-        }
-        let begin = first.unwrap_or(behind);
-        let seen = row.at..row.at + row.len;
-        self.later.splice(row.rowid, seen, begin - row.at as usize, &arena[begin..behind], &self.row);
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Whether an update of these columns changes index entries.
@@ -725,6 +712,25 @@ impl Writer {
             }
         }
     }
+}
+
+/// As [`Writer::fit`], for the value in a register.
+fn fit(table: &TableDef, column: usize, reg: Reg, updating: bool, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+    let def = &table.columns[column];
+    if m.value(reg).is_null() {
+        if !def.nullable {
+            let code = if updating { 1407 } else { 1400 };
+            return Err(Ora::with(code, &[&ColumnName(table, column)]));
+        }
+        return Ok(());
+    }
+    if def.data_type.takes(m.value(reg)) {
+        return Ok(());
+    }
+    let mut v = m.take(reg);
+    let result = def.data_type.assign(&mut v, &cx.session.nls, &ColumnName(table, column));
+    m.put(reg, v);
+    result
 }
 
 fn damaged() -> Ora {
