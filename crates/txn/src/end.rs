@@ -93,7 +93,12 @@ impl Transactions {
         let entry = self.own_entry(xid);
         let scn = entry.begin_commit(self.table());
         faults::point("txn-committing");
-        let record = self.end_in_header(p, xid, &t.chain, scn).inspect_err(|_| {
+        let mut cleaned = 0;
+        let mut clean_out = |g: &mut ChangeGroup<'_>| {
+            cleaned = self.clean_out_first(g, xid, &t.changed, scn)?;
+            Ok(())
+        };
+        let record = self.end_in_header(p, xid, &t.chain, scn, &mut clean_out).inspect_err(|_| {
             entry.reopen();
             hook.after(p, self.current_scn(), &t.touched);
         })?;
@@ -104,7 +109,7 @@ impl Transactions {
             self.cache().redo().note_commit(p, record);
         }
         p.count(Stat::UserCommits, 1);
-        self.clean_out_changed(p, xid, t, scn);
+        self.clean_out_changed(p, xid, t, cleaned, scn);
         self.table().free(xid);
         self.release_locks(p, t);
         hook.after(p, scn, &t.touched);
@@ -154,7 +159,7 @@ impl Transactions {
     fn end_rolled_back(&self, p: &Process, xid: Xid, chain: &Chain) -> Result<()> {
         let entry = self.own_entry(xid);
         let scn = entry.settle_rolled_back(self.table());
-        self.end_in_header(p, xid, chain, scn)?;
+        self.end_in_header(p, xid, chain, scn, &mut |_| Ok(()))?;
         self.table().free(xid);
         Ok(())
     }
@@ -327,8 +332,12 @@ impl Transactions {
 
     /// Commit-time cleanout of the changed blocks, as far as they are noted and in the cache. Blocks that fail are left
     /// to delayed cleanout.
-    fn clean_out_changed(&self, p: &Process, xid: Xid, t: &Txn, scn: Scn) {
-        for (at, n) in &t.changed {
+    ///
+    /// The first `cleaned` blocks were cleaned out in the group of the commit's record.
+    fn clean_out_changed(&self, p: &Process, xid: Xid, t: &Txn, cleaned: usize, scn: Scn) {
+        p.count(Stat::CommitCleanouts, cleaned as u64);
+        p.count(Stat::CommitCleanoutsSuccessfullyCompleted, cleaned as u64);
+        for (at, n) in &t.changed[cleaned..] {
             p.count(Stat::CommitCleanouts, 1);
             if let Ok(true) = self.clean_out_one(p, xid, *at, *n, scn) {
                 p.count(Stat::CommitCleanoutsSuccessfullyCompleted, 1);
@@ -336,11 +345,37 @@ impl Transactions {
         }
     }
 
+    /// Cleans out the first changed blocks in the group of the commit's record: as many as are in the cache and not
+    /// pinned, up to one that is not; returns how many. A small transaction then needs no group for its cleanout.
+    fn clean_out_first(
+        &self,
+        g: &mut ChangeGroup<'_>,
+        xid: Xid,
+        changed: &[(Rdba, u8)],
+        scn: Scn,
+    ) -> Result<usize> {
+        /// The undo header and the blocks of the queue of retired blocks are in the group, too.
+        const BLOCKS_MAX: usize = 4;
+        for (count, (at, n)) in changed.iter().take(BLOCKS_MAX).enumerate() {
+            let Some(b) = g.current_if_free(*at)? else { return Ok(count) };
+            if !self.is_ours(g, b, xid, *n) {
+                return Ok(count);
+            }
+            g.change(b, Layer::Transaction, op::ITL_CLEANOUT, &cleanout(*n, itl_flags::COMMITTED, scn))?;
+        }
+        Ok(changed.len().min(BLOCKS_MAX))
+    }
+
+    /// Whether entry `n` of a pinned block belongs to the transaction and is not cleaned out.
+    fn is_ours(&self, g: &ChangeGroup<'_>, b: BlockRef, xid: Xid, n: u8) -> bool {
+        let itl = Some(g.block(b)).filter(has_rows).and_then(|view| Data::new(view).itl(n));
+        itl.is_some_and(|itl| itl.xid == xid && !itl.is_committed())
+    }
+
     fn clean_out_one(&self, p: &Process, xid: Xid, at: Rdba, n: u8, scn: Scn) -> Result<bool> {
         let mut g = self.cache().group(p);
         let b = g.current(at)?;
-        let itl = Some(g.block(b)).filter(has_rows).and_then(|view| Data::new(view).itl(n));
-        if !itl.is_some_and(|itl| itl.xid == xid && !itl.is_committed()) {
+        if !self.is_ours(&g, b, xid, n) {
             return Ok(false);
         }
         let data = cleanout(n, itl_flags::COMMITTED, scn);
@@ -437,7 +472,7 @@ impl Transactions {
         if committed {
             entry.settle();
             if let Some(chain) = &chain {
-                self.end_in_header(p, xid, chain, entry.commit_scn())?;
+                self.end_in_header(p, xid, chain, entry.commit_scn(), &mut |_| Ok(()))?;
             }
             self.table().free(xid);
             return Ok(());

@@ -118,6 +118,8 @@ pub struct Txn {
     pub(crate) changed: Vec<(Rdba, u8)>,
     /// More blocks were changed than `changed` holds.
     pub(crate) more_changed: bool,
+    /// The undo tablespace had no block for the first change: the next attempt takes one in a group of its own.
+    pub(crate) is_undo_full: bool,
     /// The level of the open or next transaction, and the session's level for later ones.
     pub(crate) isolation: Isolation,
     pub(crate) usual: Isolation,
