@@ -29,6 +29,8 @@ pub struct Batch {
     entries: Vec<Place>,
     /// The rows were not pushed in ascending order.
     rows_mixed: bool,
+    /// The entries were not, or not certainly, pushed in ascending order.
+    keys_mixed: bool,
 }
 
 /// Bytes of a key that are kept in its [`Place`].
@@ -57,7 +59,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
-        self.rows_mixed = false;
+        (self.rows_mixed, self.keys_mixed) = (false, false);
     }
 
     /// Adds the entry of a row: key bytes as [`Btree::insert`] takes them.
@@ -74,7 +76,17 @@ impl Batch {
             key: length(key.len()),
             sort_key: length(key.len() + ROWID),
         };
+        self.keys_mixed |= self.entries.last().is_some_and(|last| {
+            // Keys with the same first bytes are equal if they have no others.
+            let same = || last.lead == place.lead && key.len() <= LEAD && last.row < place.row;
+            last.lead >= place.lead && !same()
+        });
         self.entries.push(place);
+    }
+
+    /// True when the entries were pushed in ascending order.
+    pub fn is_ascending(&self) -> bool {
+        !self.keys_mixed
     }
 
     /// Number of entries.
@@ -103,7 +115,10 @@ impl Batch {
     }
 
     fn sort(&mut self) {
-        let Batch { bytes, entries, rows_mixed } = self;
+        if !self.keys_mixed {
+            return;
+        }
+        let Batch { bytes, entries, rows_mixed, .. } = self;
         // The padding cannot make two keys equal: keys are self-delimiting, so no key is a prefix of another.
         let rest = |place: &Place| &bytes[place.begin as usize..][LEAD.min(place.key.into())..place.key.into()];
         let lead = |place: &Place| u128::from(place.lead[0]) << 64 | u128::from(place.lead[1]);

@@ -347,13 +347,7 @@ impl Transactions {
 
     /// Cleans out the first changed blocks in the group of the commit's record: as many as are in the cache and not
     /// pinned, up to one that is not; returns how many. A small transaction then needs no group for its cleanout.
-    fn clean_out_first(
-        &self,
-        g: &mut ChangeGroup<'_>,
-        xid: Xid,
-        changed: &[(Rdba, u8)],
-        scn: Scn,
-    ) -> Result<usize> {
+    fn clean_out_first(&self, g: &mut ChangeGroup<'_>, xid: Xid, changed: &[(Rdba, u8)], scn: Scn) -> Result<usize> {
         /// The undo header and the blocks of the queue of retired blocks are in the group, too.
         const BLOCKS_MAX: usize = 4;
         for (count, (at, n)) in changed.iter().take(BLOCKS_MAX).enumerate() {

@@ -95,24 +95,29 @@ impl Later {
             return Ok(false);
         }
         let many = self.entries.iter().any(|(gone, new)| gone.bytes() + new.bytes() >= ENTRY_BYTES_MOST);
-        if many {
-            self.change_entries(indexes, &|i| deleting || !i.def.unique, cx)?;
+        let ascends = |n: usize| {
+            let entries = self.entries.get(n).map(|(gone, _)| gone);
+            entries.is_some_and(|gone| gone.is_ascending() && gone.bytes() >= ASCENDING_BYTES_MAX)
+        };
+        let now: Vec<bool> = (0..indexes.len()).map(|n| many || (deleting && ascends(n))).collect();
+        if now.contains(&true) {
+            self.change_entries(indexes, &|n, i| now[n] && (deleting || !i.def.unique), cx)?;
         }
         Ok(true)
     }
 
     /// Changes the remaining entries.
     pub fn finish(&mut self, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.change_entries(indexes, &|_| true, cx)
+        self.change_entries(indexes, &|_, _| true, cx)
     }
 
     fn change_entries(
         &mut self,
         indexes: &[Index],
-        which: &dyn Fn(&Index) -> bool,
+        which: &dyn Fn(usize, &Index) -> bool,
         cx: &mut ExecCtx<'_>,
     ) -> Result<()> {
-        let all = || indexes.iter().enumerate().filter(|(_, i)| which(i));
+        let all = || indexes.iter().enumerate().filter(|(n, i)| which(*n, i));
         for (n, i) in all() {
             if let Some((gone, _)) = self.entries.get_mut(n) {
                 index::delete_many(i, gone, cx)?;
