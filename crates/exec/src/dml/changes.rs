@@ -17,6 +17,9 @@ const BYTES_MOST: usize = 128 << 10;
 /// The noted entries of an index are changed once they have this many bytes. The more entries, the more fall into one
 /// leaf.
 const ENTRY_BYTES_MOST: usize = 4 << 20;
+/// Deleted entries that come in the order of the index fall into few leaves; they are changed while they are in the
+/// processor's cache.
+const ASCENDING_BYTES_MOST: usize = 256 << 10;
 
 /// Noted changes, and what they do to each index. Keeps its memory.
 #[derive(Default)]
@@ -97,7 +100,7 @@ impl Later {
         let many = self.entries.iter().any(|(gone, new)| gone.bytes() + new.bytes() >= ENTRY_BYTES_MOST);
         let ascends = |n: usize| {
             let entries = self.entries.get(n).map(|(gone, _)| gone);
-            entries.is_some_and(|gone| gone.is_ascending() && gone.bytes() >= ASCENDING_BYTES_MAX)
+            entries.is_some_and(|gone| gone.is_ascending() && gone.bytes() >= ASCENDING_BYTES_MOST)
         };
         let now: Vec<bool> = (0..indexes.len()).map(|n| many || (deleting && ascends(n))).collect();
         if now.contains(&true) {
