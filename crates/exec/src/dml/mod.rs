@@ -6,7 +6,6 @@
 //! have got the lost key (E9).
 
 mod batch;
-mod bulk;
 mod changes;
 mod direct;
 pub(crate) mod keys;

@@ -1,7 +1,7 @@
 //! The DML statements: finding rows and computing values.
 
 use super::Writer;
-use super::bulk::Bulk;
+use super::changes::Bulk;
 use super::direct::Direct;
 use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
