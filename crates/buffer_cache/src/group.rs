@@ -50,10 +50,6 @@ pub fn is_retry(e: &Ora) -> bool {
 
 /// The error for which [`is_retry`] is true: its caller's group is dropped and begins again.
 pub fn give_way() -> Ora {
-    retry()
-}
-
-fn retry() -> Ora {
     Ora::from_text(Facility::Lwk, RETRY, "change group gave way to another one")
 }
 
