@@ -6,7 +6,7 @@
 //! the control file when the database is opened, in SMON's rounds, or when the next tablespace is created.
 
 use crate::files::{change, drop_files, files, require_unused};
-use crate::host::{Host, Parts};
+use crate::host::Host;
 use crate::work::Work;
 use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry, part_blocks_min, part_sizes};
 use dictionary::base::{Base, props, ts, tsq, user};

@@ -7,7 +7,7 @@ use crate::table::{Entry, Fate, NO_SESSION, State};
 use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op};
 use crate::{Rollback, Savepoint, Transactions, Txn};
 use block::{BlockView, Data, itl_flags};
-use buffer_cache::{GetKind, is_retry};
+use buffer_cache::{BlockRef, ChangeGroup, GetKind, is_retry};
 use process::Process;
 use redo::{Layer, Rba};
 use std::time::Duration;
