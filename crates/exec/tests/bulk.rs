@@ -97,5 +97,5 @@ fn batches_change_what_single_rows_change() {
     }
     assert_eq!(batches.len(), rows.len());
     let failed = CHANGES.iter().filter(|c| rows.iter().any(|line| line.starts_with(&format!("{c}: ORA-")))).count();
-    assert!(failed >= 7, "{failed} statements fail");
+    assert!(failed >= 6, "{failed} statements fail");
 }
