@@ -131,10 +131,12 @@ const MAX_SHORT: usize = 250;
 /// The number of bytes in which the length of a column is stored, for a column of `len` bytes.
 #[inline]
 pub fn length_bytes(len: usize) -> usize {
-    match len {
-        0..=MAX_SHORT => 1,
-        0..=0xFFFF => 3,
-        _ => 5,
+    if len <= MAX_SHORT {
+        1
+    } else if len <= 0xFFFF {
+        3
+    } else {
+        5
     }
 }
 
