@@ -85,6 +85,9 @@ pub fn add_to_ranges(out: &mut Vec<u8>, slot: u16) {
     }
 }
 
+/// Most directory entries of a block: an operation changes each at most once, so damaged ranges that overlap end there.
+pub const SLOTS_MAX: usize = 1 << 16;
+
 /// The ranges of a REMOVE_RANGES.
 fn ranges(data: &[u8]) -> impl Iterator<Item = std::ops::RangeInclusive<u16>> {
     data.chunks_exact(4).map(|r| u16::from_le_bytes([r[0], r[1]])..=u16::from_le_bytes([r[2], r[3]]))
@@ -337,7 +340,7 @@ pub fn slots(op: u8, data: &[u8], f: &mut dyn FnMut(u16, bool)) -> bool {
         SPLICE_EACH => splices(data).for_each(|s| f(s.slot, true)),
         SPLICE_RUN => splice_run(data).for_each(|s| f(s.slot, true)),
         PUT_RUN => put_run(data).for_each(|row| f(row.slot, true)),
-        REMOVE_RANGES => ranges(data).flatten().for_each(|slot| f(slot, true)),
+        REMOVE_RANGES => ranges(data).flatten().take(SLOTS_MAX).for_each(|slot| f(slot, true)),
         _ => return false,
     }
     true
