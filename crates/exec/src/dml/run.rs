@@ -616,6 +616,9 @@ impl Update {
     }
 }
 
+/// Notes the changes of a batch.
+type Note<'a> = dyn FnMut(&mut Writer, &mut Bulk, &mut DmlRun, &mut Machine, &mut ExecCtx<'_>) -> Result<()> + 'a;
+
 /// Changes rows batch by batch; `note` notes the changes of a batch. The changes noted before an error are made before
 /// it is raised, because an error of an earlier row comes first.
 fn each_batch(
@@ -625,7 +628,7 @@ fn each_batch(
     (seen, run): (&Snapshot, &mut DmlRun),
     m: &mut Machine,
     cx: &mut ExecCtx<'_>,
-    note: &mut dyn FnMut(&mut Writer, &mut Bulk, &mut DmlRun, &mut Machine, &mut ExecCtx<'_>) -> Result<()>,
+    note: &mut Note<'_>,
 ) -> Result<()> {
     bulk.open(m, cx)?;
     while bulk.next(m, cx)? {
