@@ -11,6 +11,8 @@
 //! The list is true LRU; the caches are not quite. The estimate is therefore a ratio: the misses of a size over those
 //! of the present size.
 
+#![deny(unsafe_code)]
+
 use process::Process;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
