@@ -1,13 +1,17 @@
 //! Files read and written at positions, with errors that name the call and the file.
 
 use std::fs::{File as StdFile, OpenOptions};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::fs::{FlockOperation, RenameFlags, SeekFrom};
 use rustix::io::Errno;
 
+use crate::direct::{self, Direct};
+use crate::ring::RingFile;
 use crate::{OsError, OsResult, injection};
 
 /// The ways to open a file.
@@ -25,6 +29,9 @@ pub enum OpenMode {
     OpenOrCreate,
 }
 
+/// The smallest unit that devices write.
+const SECTOR_BYTES: usize = 512;
+
 /// The most pieces that one call writes.
 const LIST_MAX: usize = 512;
 
@@ -33,7 +40,12 @@ const LIST_MAX: usize = 512;
 pub struct File {
     inner: StdFile,
     path: PathBuf,
+    /// Once the file bypasses the page cache.
+    direct: OnceLock<Direct>,
 }
+
+/// The first of the bytes that stand for processes that write with a ring: behind the end of any file.
+const LOCKS_AT: i64 = 1 << 62;
 
 impl File {
     /// Opens or creates `path`; a new file may be read and written by its owner only (mode 0600).
@@ -55,12 +67,75 @@ impl File {
             Some(journal) if mode != OpenMode::Read => journal.open(path, mode == OpenMode::Truncate, &open)?,
             _ => open().map_err(|e| OsError::from_io("open", path.display().to_string(), e))?,
         };
-        Ok(Self { inner, path: path.to_owned() })
+        Ok(Self::of(inner, path))
     }
 
     /// Wraps a file that was opened by `path` elsewhere.
     pub(crate) fn of(inner: StdFile, path: &Path) -> Self {
-        Self { inner, path: path.to_owned() }
+        Self { inner, path: path.to_owned(), direct: OnceLock::new() }
+    }
+
+    /// Reads and writes past the page cache from now on, in this process and in those that it forks later, where place
+    /// and length are multiples of the device's blocks. The caller reads and writes in multiples of `unit` bytes. False,
+    /// with no effect, where the file system does not support it.
+    ///
+    /// # Errors
+    /// The file cannot be opened once more.
+    pub fn bypass_cache(&self, unit: usize) -> OsResult<bool> {
+        // The journal records writes with the bytes they overwrite, by ordinary reads and writes.
+        if injection::journal().is_some() {
+            return Ok(false);
+        }
+        if self.direct.get().is_none()
+            && let Some(direct) = Direct::of(&self.inner, unit).map_err(|e| self.error("open", e))?
+        {
+            let _ = self.direct.set(direct);
+        }
+        Ok(self.direct.get().is_some())
+    }
+
+    /// Whether the file bypasses the page cache.
+    #[must_use]
+    pub fn bypasses_cache(&self) -> bool {
+        self.direct.get().is_some()
+    }
+
+    /// The unit of reads and writes that the file can take in any case: the device writes it whole.
+    #[must_use]
+    pub fn unit_bytes(&self) -> usize {
+        self.direct.get().map_or(0, Direct::place).max(SECTOR_BYTES)
+    }
+
+    /// The file for writes of a [`Ring`](crate::ring::Ring) of this process, with the lock of number `process`.
+    ///
+    /// # Errors
+    /// The file system has no locks, the number is locked, or tests record all writes.
+    pub fn for_ring(&self, process: u64) -> OsResult<RingFile> {
+        let refused = |errno: Errno| self.error("open", errno.into());
+        if injection::journal().is_some() {
+            return Err(refused(Errno::OPNOTSUPP));
+        }
+        let own = direct::open_again(&self.inner, self.bypasses_cache()).map_err(|e| self.error("open", e))?;
+        let own = own.ok_or_else(|| refused(Errno::OPNOTSUPP))?;
+        let mut lock = process_lock(process..process + 1);
+        // SAFETY: a valid descriptor and a valid lock.
+        if unsafe { libc::fcntl(own.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } != 0 {
+            return Err(OsError::last("fcntl", format!("{}, lock {process}", self.path.display())));
+        }
+        Ok(RingFile::of(own, self.path.clone(), self.direct.get().map_or(1, Direct::memory)))
+    }
+
+    /// Whether one of these processes has the file for its ring, or is dead and has writes in flight.
+    ///
+    /// # Errors
+    /// The file system has no locks.
+    pub fn is_being_written(&self, processes: Range<u64>) -> OsResult<bool> {
+        let mut lock = process_lock(processes);
+        // SAFETY: a valid descriptor and a valid lock, which the call overwrites with one that is in its way.
+        if unsafe { libc::fcntl(self.inner.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } != 0 {
+            return Err(OsError::last("fcntl", self.path.display().to_string()));
+        }
+        Ok(lock.l_type != libc::F_UNLCK as libc::c_short)
     }
 
     /// The path it was opened by.
@@ -91,7 +166,11 @@ impl File {
     /// # Errors
     /// The file ends before the buffer is full, or the device failed.
     pub fn read_at(&self, buffer: &mut [u8], position: u64) -> OsResult<()> {
-        self.inner.read_exact_at(buffer, position).map_err(|e| self.error_at("pread", buffer.len(), position, e))
+        let read = match self.direct_for(position, buffer.len()) {
+            Some(direct) => direct.read(buffer, position),
+            None => self.inner.read_exact_at(buffer, position),
+        };
+        read.map_err(|e| self.error_at("pread", buffer.len(), position, e))
     }
 
     /// Reads at most the length of `buffer` from `position`; 0 at the end of the file.
@@ -119,7 +198,11 @@ impl File {
         if let Some(journal) = injection::journal() {
             return journal.write(&self.inner, &self.path, buffer, position);
         }
-        self.inner.write_all_at(buffer, position).map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
+        let written = match self.direct_for(position, buffer.len()) {
+            Some(direct) => direct.write(buffer, position),
+            None => self.inner.write_all_at(buffer, position),
+        };
+        written.map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
     }
 
     /// Writes all of `pieces` consecutively from `position` on, extending the file where needed.
@@ -128,7 +211,7 @@ impl File {
     /// The device is full or failed.
     pub fn write_list_at(&self, pieces: &[&[u8]], position: u64) -> OsResult<()> {
         let len: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if injection::journal().is_some() || injection::loses(&self.path) {
+        if injection::journal().is_some() || injection::loses(&self.path) || self.direct_for(position, len).is_some() {
             return self.write_at(&pieces.concat(), position);
         }
         injection::before_growth("pwrite", &self.path, &|| self.len_bytes().unwrap_or(0), position + len as u64)?;
@@ -147,6 +230,10 @@ impl File {
             }
         }
         Ok(())
+    }
+
+    fn direct_for(&self, position: u64, len: usize) -> Option<&Direct> {
+        self.direct.get().filter(|direct| direct.takes(position, len))
     }
 
     /// One call; returns the number of bytes written.
@@ -259,12 +346,20 @@ impl File {
 /// # Errors
 /// The file system has no locks.
 pub fn lock(file: &StdFile) -> std::io::Result<()> {
-    loop {
-        match rustix::fs::flock(file, FlockOperation::LockExclusive) {
-            Err(Errno::INTR) => {}
-            result => return result.map_err(std::io::Error::from),
-        }
-    }
+    Ok(rustix::io::retry_on_intr(|| rustix::fs::flock(file, FlockOperation::LockExclusive))?)
+}
+
+/// An exclusive lock on the bytes that stand for these processes.
+fn process_lock(processes: Range<u64>) -> libc::flock {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX >> 2).min(i64::MAX >> 2);
+    // SAFETY: plain numbers, for which zero is a value; `l_pid` must be zero.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = LOCKS_AT + number(processes.start);
+    // A length of zero would mean all bytes behind.
+    lock.l_len = (number(processes.end) - number(processes.start)).max(1);
+    lock
 }
 
 /// Renames the file `from` to `to`, replacing a file of that name; other processes see the old file or the new one.
