@@ -98,7 +98,9 @@ pub struct BufferCache {
     pub(crate) redo: Box<dyn RedoSink>,
     pub(crate) post_writer: OnceLock<PostWriter>,
     /// This process's memory for the copies that it writes.
-    pub(crate) write_images: Mutex<Option<block::Image>>,
+    pub(crate) write_images: Mutex<Option<os::blocks::Blocks>>,
+    /// Of a process that writes asynchronously.
+    pub(crate) async_writer: Mutex<Option<datafile::AsyncWriter>>,
 }
 
 /// Index of a process's part of the cache's areas.

@@ -46,6 +46,7 @@ impl BufferCache {
             redo,
             post_writer: OnceLock::new(),
             write_images: Mutex::new(None),
+            async_writer: Mutex::new(None),
         };
         cache.figures.multiblock.store(MULTIBLOCK_MAX as u64, Ordering::Relaxed);
         cache.format_sets();

@@ -273,6 +273,11 @@ fn with_copies_in_the_area_the_stream_makes_them_again_too() {
     (4..6).for_each(|seed| at_any_moment(seed, true));
 }
 
+#[test]
+fn asynchronous_writes_past_the_page_cache_make_them_again_too() {
+    (6..8).for_each(|seed| at_any_moment_with(seed, true, true));
+}
+
 /// Checks the files against the cache: every change before the oldest missing one is there.
 fn watch_oldest_change(l: &Logged, blocks: &[Rdba], begin: &Barrier, over: &AtomicBool) {
     let (p, mut model, mut looks) = (testing::attach(l.db.all, "watch"), Blocks::new(BEGIN), 0);
@@ -294,8 +299,18 @@ fn watch_oldest_change(l: &Logged, blocks: &[Rdba], begin: &Barrier, over: &Atom
 }
 
 fn at_any_moment(seed: u64, has_area: bool) {
+    at_any_moment_with(seed, has_area, false);
+}
+
+/// With `has_ring` the processes that share the cache write as `filesystemio_options=setall` says, where the system can.
+fn at_any_moment_with(seed: u64, has_area: bool, has_ring: bool) {
     {
         let l = logged_in(33 + seed as usize, 24 << 20, has_area);
+        let ring = testing::attach(l.db.all, "ring");
+        if has_ring {
+            l.db.cache.files().bypass_cache();
+            let _ = l.db.cache.write_asynchronously(&ring);
+        }
         let blocks = loose_blocks(70);
         let (stored, over) = (Stored(AtomicU64::new(BEGIN)), AtomicBool::new(false));
         let (main, failed) = (testing::attach(l.db.all, "crash"), AtomicU64::new(0));
@@ -372,16 +387,24 @@ const POINTS: [&str; 9] = [
 
 #[test]
 fn a_death_at_any_step_of_a_commit_is_all_or_nothing() {
-    a_death_at_any_step(false);
+    a_death_at_any_step(false, false);
 }
 
 #[test]
 fn a_death_at_any_step_of_a_commit_or_a_write_with_copies_is_all_or_nothing() {
-    a_death_at_any_step(true);
+    a_death_at_any_step(true, false);
 }
 
-fn a_death_at_any_step(has_area: bool) {
+#[test]
+fn a_death_with_writes_in_flight_is_all_or_nothing() {
+    a_death_at_any_step(true, true);
+}
+
+fn a_death_at_any_step(has_area: bool, has_ring: bool) {
     let l = logged_in(40, 64 << 20, has_area);
+    if has_ring {
+        l.db.cache.files().bypass_cache();
+    }
     let blocks = loose_blocks(60);
     let stored = Stored(AtomicU64::new(BEGIN));
     let pmon = testing::attach(l.db.all, "pmon");
@@ -389,9 +412,15 @@ fn a_death_at_any_step(has_area: bool) {
         let mut random = Random::new(seed);
         if random.below(4) > 0 {
             let points = &POINTS[..POINTS.len() - usize::from(!has_area)];
-            let point = points[random.below(points.len() as u64) as usize];
+            let point = match points[random.below(points.len() as u64) as usize] {
+                "cache-*" if has_ring => "cache-writes-submitted",
+                point => point,
+            };
             let plan = format!("{point}:{}", 1 + random.below(6));
             faults::arm_points(&plan, &l.db.directory).expect("a plan");
+        }
+        if has_ring {
+            let _ = l.db.cache.write_asynchronously(p);
         }
         loop {
             // The area must not wrap, because the replay needs every copy of this life. A change also writes, when it
@@ -418,6 +447,8 @@ fn a_death_at_any_step(has_area: bool) {
         assert!(deaths.contains(point), "nobody died at {point}: {deaths}");
     }
     assert!(!has_area || deaths.contains("double-write"), "nobody died in a write: {deaths}");
+    let can_ring = has_ring && os::ring::Ring::new().is_ok();
+    assert!(!can_ring || deaths.contains("cache-writes-submitted"), "nobody died with writes in flight: {deaths}");
     checkpoint(&l, &pmon, &stored);
     crash(&l, &blocks, &stored, &mut model, &mut Random::new(4));
 }
@@ -486,6 +517,60 @@ fn die_at(l: &Logged, point: &str, body: impl Fn(&Process)) -> process::Owner {
             os::process::exit_now(1);
         }
     }
+}
+
+#[test]
+fn a_block_that_cannot_be_written_stays_dirty_and_the_others_of_its_list_are_clean() {
+    for has_ring in [false, true] {
+        let l = logged_in(48, 1 << 20, true);
+        let p = testing::attach(l.db.all, "p");
+        if has_ring && l.db.cache.write_asynchronously(&p).is_err() {
+            continue;
+        }
+        let loose = loose_blocks(5);
+        // No file has number 9.
+        let at = [loose[0], loose[2], loose[4], Rdba::new(9, 50)];
+        for a in at {
+            l.db.cache.in_group(&p, &scn, &mut |g| make_block(g, a, 1)).unwrap();
+        }
+        let failed = l.db.cache.write_batch(&p, 8).expect_err("one block has no file");
+        assert!(failed.is(1157), "{failed}");
+        assert_eq!(l.db.cache.queue_length(), 1);
+        assert_eq!(on_disk(&l.db.directory, &at[..3], 0).images.len(), 3);
+        l.db.cache.assert_invariants().unwrap();
+        assert!(l.db.cache.write_batch(&p, 8).is_err_and(|e| e.is(1157)), "it is tried again");
+    }
+}
+
+#[test]
+fn a_dead_process_is_cleaned_up_when_none_of_its_writes_is_in_flight() {
+    if os::ring::Ring::new().is_err() {
+        return;
+    }
+    let l = logged_in(48, 1 << 20, true);
+    let (p, at) = (testing::attach(l.db.all, "p"), loose_blocks(4));
+    l.db.cache.in_group(&p, &scn, &mut |g| at.iter().try_for_each(|a| make_block(g, *a, 1))).unwrap();
+    let dead = die_at(&l, "cache-writes-submitted", |p| {
+        l.db.cache.write_asynchronously(p).unwrap();
+        drop(l.db.cache.write_batch(p, 4));
+    });
+    let users = os::file::File::open(&l.db.directory.join("users01.dbf"), os::file::OpenMode::ReadWrite).unwrap();
+    while users.is_being_written(0..u64::MAX).unwrap() {
+        os::clock::sleep(Duration::from_millis(1));
+    }
+    // As the kernel holds it for a write that lasts longer.
+    let held = users.for_ring((u64::from(dead.number()) - 1) * 1024 + 3).unwrap();
+    std::thread::scope(|scope| {
+        let cleaned =
+            scope.spawn(|| l.db.all.cleanup(&testing::attach(l.db.all, "pmon"), dead).expect("a dead process"));
+        os::clock::sleep(Duration::from_millis(30));
+        assert!(!cleaned.is_finished(), "a late write could overwrite a later version of the block");
+        drop(held);
+        cleaned.join().unwrap();
+    });
+    l.db.cache.assert_invariants().unwrap();
+    compare_frames(&l, &p, &at, &mut Blocks::new(BEGIN));
+    assert_eq!(l.db.cache.write_batch(&p, 4).unwrap(), 4, "they are dirty again");
 }
 
 #[test]

@@ -96,6 +96,8 @@ pub struct DataFiles {
     pub(crate) table: FileTable,
     /// The most data files, and the most temporary files. Set before the first fork.
     files_max: AtomicU32,
+    /// Files are read and written past the page cache. Set before the first fork.
+    bypasses_cache: AtomicBool,
     /// Writes are synced to the device. Set before the first fork.
     disk_sync: AtomicBool,
     /// The first change of a block behind a checkpoint is logged as the whole block. Set before the first fork.
@@ -194,6 +196,8 @@ impl DataFiles {
                 Err(_) if is_users => control.parts_of(entry.head()).iter().for_each(|f| files.table.miss(f.file)),
                 done => done?,
             }
+            // Those of an instance that was killed (R10).
+            files.wait_for_dead_writes(0..usize::MAX, [entry.file]);
         }
         Ok((files, control))
     }
@@ -262,6 +266,7 @@ impl DataFiles {
             part_blocks: control.part_blocks.0,
             table,
             files_max: AtomicU32::new(Rdba::MAX_FILE),
+            bypasses_cache: AtomicBool::new(false),
             disk_sync: AtomicBool::new(true),
             whole_blocks: AtomicBool::new(true),
             area: OnceLock::new(),
@@ -370,7 +375,7 @@ impl DataFiles {
     }
 
     /// The byte of the operating system's file at which a block begins.
-    fn position(&self, at: Rdba) -> u64 {
+    pub(crate) fn position(&self, at: Rdba) -> u64 {
         self.begin_of(self.table.place(at.file()).part()) + u64::from(at.block()) * self.block_size as u64
     }
 
@@ -434,6 +439,10 @@ impl DataFiles {
         let (len, least) = (file.len_bytes().unwrap_or(0) / size, begin / size + u64::from(entry.blocks));
         if len < least {
             return Err(Ora::with(1200, &[&len, &least]).because(name()));
+        }
+        if self.bypasses_cache.load(Ordering::Relaxed) {
+            // Where that is not possible the page cache is used.
+            let _ = file.bypass_cache(self.block_size);
         }
         Ok(file)
     }
@@ -616,6 +625,15 @@ impl DataFiles {
             *last = Some((bytes.to_vec(), control.clone()));
             Ok(control)
         })
+    }
+
+    /// Reads and writes all files past the page cache of the operating system from now on. Returns the names of files
+    /// for which the file system does not support it. Must be called before the first fork.
+    pub fn bypass_cache(&self) -> Vec<PathBuf> {
+        self.bypasses_cache.store(true, Ordering::Relaxed);
+        let listed = self.control().map(|control| control.files).unwrap_or_default();
+        let files = listed.iter().filter_map(|entry| self.file(entry.file).ok());
+        files.filter(|f| !f.bypass_cache(self.block_size).unwrap_or(false)).map(|f| f.path().to_owned()).collect()
     }
 
     /// Sets whether writes are synced to the device. Without syncs a database survives the death of its processes, but
@@ -827,13 +845,22 @@ impl DataFiles {
     /// As [`DataFiles::write_blocks`].
     pub fn write_raw(&self, at: Rdba, bytes: &[u8]) -> Result<()> {
         assert!(self.is_temporary(at.file()), "only temporary files hold anything but blocks");
-        self.file(at.file())?.write_at(bytes, self.position(at)).map_err(|e| self.cannot_write(at, &e))
+        let file = self.file(at.file())?;
+        let (mut whole, mut bytes) = (Vec::new(), bytes);
+        if file.bypasses_cache() && !bytes.len().is_multiple_of(self.block_size) {
+            // The rest of the last block means nothing.
+            whole.extend_from_slice(bytes);
+            whole.resize(bytes.len().next_multiple_of(self.block_size), 0);
+            bytes = &whole;
+        }
+        file.write_at(bytes, self.position(at)).map_err(|e| self.cannot_write(at, &e))
     }
 
-    /// Writes the first bytes of a file and waits until they are on the device.
-    pub(crate) fn write_start(&self, number: u32, bytes: &[u8]) -> Result<()> {
+    /// Writes the first sector of the header block of a file, which the device writes whole, and waits until it is on
+    /// the device.
+    pub(crate) fn write_start(&self, number: u32, header: &[u8]) -> Result<()> {
         let (file, at) = (self.file(number)?, Rdba::new(number, 0));
-        file.write_at(bytes, self.position(at)).map_err(|e| self.cannot_write(at, &e))?;
+        file.write_at(&header[..file.unit_bytes()], self.position(at)).map_err(|e| self.cannot_write(at, &e))?;
         if self.disk_sync() { self.sync_file(number, &file) } else { Ok(()) }
     }
 

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod asynchronous;
 mod away;
 mod control;
 mod double_write;
@@ -20,6 +21,7 @@ mod space;
 mod stamp;
 mod table;
 
+pub use asynchronous::AsyncWriter;
 pub use control::{
     BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, OfflineEntry, PartBlocks, TablespaceEntry,
 };

@@ -134,7 +134,7 @@ pub fn run(
         },
         (Role::Server | Role::Lsnr, _) => Ok(()),
         (Role::Pmon, _) => background::pmon(instance, &|text| alert.write(text)),
-        (Role::Dbw(n), _) => background::dbwn(instance, n as usize),
+        (Role::Dbw(n), _) => background::dbwn(instance, n as usize, &|text| alert.write(text)),
         (Role::Lgwr, _) => background::lgwr(instance, &|text| alert.write(text)),
         (Role::Ckpt, _) => background::ckpt(instance, &|text| alert.write(text)),
         (Role::Arc0, _) => background::arc0(instance, &|text| alert.write(text)),
