@@ -14,6 +14,7 @@
 
 use crate::base::{Base, index_columns};
 use crate::cached::{each_row, push_row, row_key};
+use crate::image::BaseReader;
 use crate::rows::{Row, as_u32, decode};
 use crate::shared::DictionaryShared;
 use process::Process;
@@ -162,15 +163,12 @@ impl Moment {
     }
 }
 
-/// Reads of base tables as of the moment.
-impl Moment {
-    /// Calls `f` with every row.
-    pub(crate) fn scan(&self, base: Base, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()> {
+impl BaseReader for Moment {
+    fn scan(&self, base: Base, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()> {
         self.with_snapshot(|snapshot| self.shared.scan(&self.p, snapshot, base, &mut |_, row| f(row)))
     }
 
-    /// Calls `f` with the rows that have these values in these columns.
-    pub(crate) fn scan_by(
+    fn scan_by(
         &self,
         base: Base,
         columns: &[usize],
@@ -184,14 +182,7 @@ impl Moment {
         })
     }
 
-    /// The number in column `wanted` of the row that has these values in these columns.
-    pub(crate) fn number_by(
-        &self,
-        base: Base,
-        columns: &[usize],
-        values: &[Value],
-        wanted: usize,
-    ) -> Result<Option<u32>> {
+    fn number_by(&self, base: Base, columns: &[usize], values: &[Value], wanted: usize) -> Result<Option<u32>> {
         let (mut number, mut value) = (None, Value::Null);
         self.stored_by(base, columns, values, &mut |bytes| {
             let stored = RowReader::new(bytes).and_then(|row| row.column(wanted)).and_then(Column::bytes);
@@ -204,8 +195,7 @@ impl Moment {
         Ok(number)
     }
 
-    /// The segment header of a base table.
-    pub(crate) fn header(&self, base: Base) -> types::Rdba {
+    fn header(&self, base: Base) -> types::Rdba {
         self.shared.header(base)
     }
 }

@@ -62,7 +62,7 @@ impl Image {
     /// The valid units and views that a change of `changed` may invalidate, in order of their dependencies: their text
     /// contains the name of one of these objects, of a synonym for it, or of an object found before. Columns added to a
     /// table in `grown` invalidate units, but not views.
-    pub fn dependents_of(&self, changed: &[ObjectId], grown: &[ObjectId]) -> Vec<ObjectId> {
+    pub fn hurt_by(&self, changed: &[ObjectId], grown: &[ObjectId]) -> Vec<ObjectId> {
         let names_of = |list: &[ObjectId]| -> Vec<String> {
             let named = list.iter().filter_map(|object| self.object(*object)).filter(|def| names_something(def.kind));
             named.map(|def| def.name.clone()).collect()

@@ -1,33 +1,76 @@
 //! The dictionary over a real stack: data files, buffer cache, transactions and heaps in this process.
 
 use btree::Btree;
-use buffer_cache::BufferCache;
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use dictionary::base::{obj, seq, user};
 use dictionary::rows::{blank, int, text};
 use dictionary::*;
+use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
 use process::Process;
+use redo::{ApplyTable, NoRedo};
+use space::{Space, SpaceLayout};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use testing::Folder;
-use testing::storage::{Storage, StorageSpec};
-use txn::{NoHook, Txn};
+use std::sync::atomic::{AtomicU32, Ordering};
+use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
 use types::{Date, ObjectId, Rowid, Value};
+
+/// A database directory that is deleted with the test.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Directory {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("dictionary-test-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary directory");
+        Directory(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 const BLOCK: usize = 8192;
 
 /// An instance over `directory`; creates the database if it does not exist.
-fn instance(directory: &Folder) -> (&'static process::Processes, DictionaryShared, Arc<BufferCache>) {
-    let is_new = !directory.join(datafile::CONTROL_FILE).exists();
+fn instance(directory: &Directory) -> (&'static process::Processes, DictionaryShared, Arc<BufferCache>) {
+    let config = CacheConfig::new(2000, BLOCK, 16);
+    let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(16) };
+    let dictionary_config = DictionaryConfig { sequences: 8 };
+    let (all, (cache, space, enqueues, txns, dict)) = testing::instance(16, |b| {
+        (
+            CacheLayout::reserve(b, &config),
+            SpaceLayout::reserve(b, 16),
+            EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
+            TxnLayout::reserve(b, &txn_config),
+            DictionaryLayout::reserve(b, &dictionary_config),
+        )
+    });
+    let is_new = !directory.0.join(datafile::CONTROL_FILE).exists();
     let files = if is_new {
-        DataFiles::create(directory, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files")
+        DataFiles::create(&directory.0, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files")
     } else {
-        DataFiles::open(directory).expect("data files").0
+        DataFiles::open(&directory.0).expect("data files").0
     };
-    let spec = StorageSpec::new(16, 2000, BLOCK, &[Heap::register_apply, Btree::register_apply]);
-    let reserve = |b: &mut sga::SgaBuilder| DictionaryLayout::reserve(b, &DictionaryConfig { sequences: 8 });
-    let (Storage { all, cache, enqueues, txns }, dict) = Storage::over(files, spec, reserve);
+    let mut apply = ApplyTable::new();
+    buffer_cache::register(&mut apply);
+    Space::register_apply(&mut apply);
+    Transactions::register_apply(&mut apply);
+    Heap::register_apply(&mut apply);
+    Btree::register_apply(&mut apply);
+    let files = Arc::new(files);
+    let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
+    let enqueues = Enqueues::create(all, &enqueues);
+    let space = Space::create(all.sga(), &space, &cache);
+    space.register_with(all);
+    let txns = Transactions::create(all.sga(), &txns, &txn_config, &space, &enqueues);
     let heap = Heap::new(&txns);
     let trees = Btree::new(&txns);
     let shared = DictionaryShared::create(all.sga(), &dict, &heap, &trees, &enqueues);
@@ -87,7 +130,7 @@ fn names_of(dict: &mut Dictionary, user: UserId) -> types::Result<SessionCatalog
 
 #[test]
 fn a_new_database_has_its_users_and_dual() {
-    let directory = Folder::new("dictionary");
+    let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
     let p = Rc::new(testing::attach(all, "session"));
     let mut dict = dictionary(&shared, &p);
@@ -118,7 +161,7 @@ fn a_new_database_has_its_users_and_dual() {
 
 #[test]
 fn users_without_privileges_see_little() {
-    let directory = Folder::new("dictionary");
+    let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
     let p = Rc::new(testing::attach(all, "session"));
     let mut dict = dictionary(&shared, &p);
@@ -136,7 +179,7 @@ fn users_without_privileges_see_little() {
 
 #[test]
 fn a_change_moves_the_epoch_of_every_process() {
-    let directory = Folder::new("dictionary");
+    let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
     let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
     let (mut mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
@@ -153,7 +196,7 @@ fn a_change_moves_the_epoch_of_every_process() {
 
 #[test]
 fn a_picture_shows_its_moment_for_as_long_as_it_is_leased() {
-    let directory = Folder::new("dictionary");
+    let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
     let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
     let (mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
@@ -186,7 +229,7 @@ fn a_picture_shows_its_moment_for_as_long_as_it_is_leased() {
 
 #[test]
 fn no_snapshot_is_open_where_nothing_uses_the_dictionary() {
-    let directory = Folder::new("dictionary");
+    let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
     let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
     let (mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
@@ -205,7 +248,7 @@ fn no_snapshot_is_open_where_nothing_uses_the_dictionary() {
 
 #[test]
 fn rows_are_found_by_their_indexes_through_changes_and_a_rollback() {
-    let directory = Folder::new("dictionary");
+    let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
     let p = Rc::new(testing::attach(all, "session"));
     let dict = dictionary(&shared, &p);
@@ -253,7 +296,7 @@ fn rows_are_found_by_their_indexes_through_changes_and_a_rollback() {
 
 #[test]
 fn sequences_give_every_number_once() {
-    let directory = Folder::new("dictionary");
+    let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
     let p = Rc::new(testing::attach(all, "session"));
     let object = shared.next_object();
@@ -304,7 +347,7 @@ fn testing_threads<R: Send>(
 
 #[test]
 fn a_database_that_was_closed_opens_again() {
-    let directory = Folder::new("dictionary");
+    let directory = Directory::new();
     let id = {
         let (all, shared, cache) = instance(&directory);
         let p = Rc::new(testing::attach(all, "session"));

@@ -1,7 +1,6 @@
 //! Functions on values of any type: NULL handling, comparison, DECODE.
 
-use crate::FnCtx;
-use crate::args::null;
+use crate::{FnCtx, null};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! Numeric functions. BINARY_DOUBLE and BINARY_FLOAT keep their type if the function has a floating-point form.
 
-use crate::args::{count, give, null, number, out_of_range};
-use crate::{FnCtx, date};
+use crate::{FnCtx, count, date, give, null, number, out_of_range};
 use types::{Number, Ora, Result, Value};
 
 fn is_double(arg: &Value) -> bool {

@@ -1,7 +1,6 @@
 //! The list of scalar functions, and look-up by name.
 
-use crate::args::{Eval, Returns};
-use crate::{FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, session, text};
+use crate::{Eval, FnCtx, Returns, charset, convert, date, general, hash, numeric, raw, regexp, session, text};
 use types::{DataType, Ora, Result, Value};
 
 /// Any number of arguments.

@@ -1,7 +1,5 @@
 //! Processors: how many there are, spinning politely, and barriers that reach the others.
 
-use rustix::thread::{MembarrierCommand, membarrier};
-
 /// Tells the processor that this is a spin loop.
 #[inline]
 pub fn relax() {
@@ -95,7 +93,8 @@ fn add_registers(mut rounds: u64) {
 
 /// Gives the processor away to another runnable thread.
 pub fn yield_now() {
-    rustix::thread::sched_yield();
+    // SAFETY: takes nothing and touches no memory of ours.
+    unsafe { libc::sched_yield() };
 }
 
 /// The number of processors this process may run on, at least 1.
@@ -108,15 +107,26 @@ pub fn count() -> usize {
 /// reads files.
 #[must_use]
 pub fn allowed() -> usize {
-    rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize).max(1)
+    // SAFETY: a set of processors is plain bits, for which zero is a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set may be written for its size.
+    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
+        return 1;
+    }
+    // SAFETY: the set was filled in.
+    usize::try_from(unsafe { libc::CPU_COUNT(&set) }).unwrap_or(1).max(1)
 }
+
+const MEMBARRIER_GLOBAL_EXPEDITED: libc::c_long = 1 << 1;
+const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED: libc::c_long = 1 << 2;
 
 /// Registers this process as a receiver of [`barrier_in_all`]. True when the kernel can do it.
 ///
 /// A forked child inherits the registration; calling it again does no harm.
 #[must_use]
 pub fn join_barriers() -> bool {
-    membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
+    // SAFETY: a command word and a zero flag word; no memory is passed.
+    unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
 }
 
 /// Runs a full memory barrier on every processor that runs a thread of a registered process; takes some microseconds.
@@ -125,7 +135,8 @@ pub fn join_barriers() -> bool {
 /// the kernel cannot do it; the caller then needs a time-out instead.
 #[must_use]
 pub fn barrier_in_all() -> bool {
-    membarrier(MembarrierCommand::GlobalExpedited).is_ok()
+    // SAFETY: a command word and a zero flag word; no memory is passed.
+    unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0) == 0 }
 }
 
 /// The figures of `getrusage` for the calling process.

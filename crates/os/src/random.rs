@@ -9,10 +9,17 @@ use crate::{OsError, OsResult};
 pub fn fill(bytes: &mut [u8]) -> OsResult<()> {
     let mut filled = 0;
     while filled < bytes.len() {
-        match rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty()) {
+        let rest = &mut bytes[filled..];
+        // SAFETY: `rest` may be written for its length.
+        let n = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
+        match usize::try_from(n) {
             Ok(n) => filled += n,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(e) => return Err(OsError::of("getrandom", "", e)),
+            Err(_) => {
+                let error = OsError::last("getrandom", "");
+                if !error.is_interrupted() {
+                    return Err(error);
+                }
+            }
         }
     }
     Ok(())

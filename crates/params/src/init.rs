@@ -1,7 +1,8 @@
 //! Parameters at the start of the instance: the init file, then `--param name=value`.
 
 use crate::list::{PARAMS, Param};
-use crate::value::{self, check_nls};
+use crate::session::check_nls;
+use crate::value;
 use types::{Facility, Ora, Result};
 
 /// A parameter's value, and whether the user gave it.

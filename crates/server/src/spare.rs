@@ -24,19 +24,16 @@
 //! ends when the supervisor closes its socket.
 
 use crate::alert::AlertLog;
+use crate::children;
 use crate::listener::{self, Head, Kept, Proved, Served, Watch};
 use crate::serve::{self, Arrival};
 use instance::Instance;
 use os::signal::{self, SignalFd};
 use os::socket::{self, Poll};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use types::{Ora, Result};
 use zeroize::{Zeroize, Zeroizing};
-
-/// The names in the process list of a server process with a client, and of one without.
-pub const SERVER_NAME: &str = "lw_server";
-pub const SPARE_NAME: &str = "lw_spare";
 
 /// The longest message.
 pub const MESSAGE_MAX: usize = 96 << 10;
@@ -45,14 +42,14 @@ pub const MESSAGE_MAX: usize = 96 << 10;
 const MEMORY_MAX: u64 = 8 << 20;
 
 /// The socket on which processes send messages to the supervisor.
-pub struct Inbox {
+pub struct Desk {
     says: OwnedFd,
     /// The supervisor's end.
     hears: Option<OwnedFd>,
 }
 
 /// Messages to the supervisor.
-pub enum Report {
+pub enum News {
     /// A client has proved its password: the message for its server process, and its socket.
     Proved(OwnedFd),
     /// A process waits for a client, which is handed over on this socket.
@@ -88,14 +85,14 @@ pub struct FreeServer {
 const HAS_SAID: u8 = 1;
 const IS_SILENT: u8 = 0;
 
-impl Inbox {
-    /// An empty inbox.
+impl Desk {
+    /// A new desk.
     ///
     /// # Errors
     /// No descriptors available.
-    pub fn new() -> os::OsResult<Inbox> {
+    pub fn new() -> os::OsResult<Desk> {
         let (says, hears) = socket::message_pair()?;
-        Ok(Inbox { says, hears: Some(hears) })
+        Ok(Desk { says, hears: Some(hears) })
     }
 
     /// Drops the supervisor's end in other processes.
@@ -122,7 +119,7 @@ impl Inbox {
         let (gives, gets) = socket::message_pair()?;
         let mut message = vec![b'W'];
         message.extend_from_slice(&os::process::own_id().to_ne_bytes());
-        socket::send_with(&self.says, &message, &[gives.as_fd()])?;
+        socket::send_with(&self.says, &message, &[gives.as_raw_fd()])?;
         Ok(gets)
     }
 
@@ -137,12 +134,12 @@ impl Inbox {
         message.extend_from_slice(&(key.len() as u32).to_ne_bytes());
         message.extend_from_slice(key);
         let bare = message.len();
-        let mut passed = vec![gives.as_fd()];
+        let mut passed = vec![gives.as_raw_fd()];
         if let Some(parked) = &served.parked {
             message.push(if parked.has_said { HAS_SAID } else { IS_SILENT });
             parked.head.write(&mut message);
             message.extend_from_slice(&parked.letter);
-            passed.push(parked.socket.as_fd());
+            passed.push(parked.socket.as_raw_fd());
         }
         if message.len() > MESSAGE_MAX {
             message.truncate(bare);
@@ -153,7 +150,7 @@ impl Inbox {
     }
 
     /// The next message; a proof stays in `message`.
-    pub fn hear(&self, message: &mut Vec<u8>) -> Option<Report> {
+    pub fn hear(&self, message: &mut Vec<u8>) -> Option<News> {
         loop {
             message.resize(MESSAGE_MAX, 0);
             let (n, passed) = socket::receive_with(self.hears.as_ref()?, message)?;
@@ -161,18 +158,18 @@ impl Inbox {
             let mut passed = passed.into_iter();
             let (Some(passed), other) = (passed.next(), passed.next()) else { continue };
             match message.split_first() {
-                Some((b'P', _)) => return Some(Report::Proved(passed)),
+                Some((b'P', _)) => return Some(News::Proved(passed)),
                 Some((b'Q', rest)) => match read_client(rest, passed) {
-                    Some(client) => return Some(Report::Pooled(client)),
+                    Some(client) => return Some(News::Pooled(client)),
                     None => continue,
                 },
                 Some((b'R', rest)) => match read_free(rest, passed, other) {
-                    Some(free) => return Some(Report::Free(free)),
+                    Some(free) => return Some(News::Free(free)),
                     None => continue,
                 },
                 Some((b'W', pid)) => {
                     if let Ok(pid) = pid.try_into() {
-                        return Some(Report::Waits(i32::from_ne_bytes(pid), passed));
+                        return Some(News::Waits(i32::from_ne_bytes(pid), passed));
                     }
                 }
                 _ => {}
@@ -181,7 +178,7 @@ impl Inbox {
     }
 }
 
-impl AsRawFd for Inbox {
+impl AsRawFd for Desk {
     /// The supervisor's descriptor.
     fn as_raw_fd(&self) -> RawFd {
         self.hears.as_ref().map_or(-1, AsRawFd::as_raw_fd)
@@ -287,7 +284,7 @@ fn read(message: &[u8], socket: OwnedFd) -> Option<Client> {
 pub fn run(
     instance: &'static Instance,
     mut gets: OwnedFd,
-    inbox: &Inbox,
+    desk: &Desk,
     alert: &AlertLog,
     wake_supervisor: &dyn Fn(),
 ) -> Result<()> {
@@ -306,7 +303,7 @@ pub fn run(
         let client = read(&message[..len], socket);
         // Wipes the key of the conversation.
         message[..len].zeroize();
-        os::process::set_name(SERVER_NAME);
+        os::process::set_name(children::SERVER_NAME);
         let in_order = match client {
             None => return Ok(()),
             Some(Client::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert, wake_supervisor)?,
@@ -319,7 +316,7 @@ pub fn run(
                 if !served.is_in_order || instance.is_closing() {
                     return Ok(());
                 }
-                let Ok((next, own)) = inbox.free(served, is_clean) else { return Ok(()) };
+                let Ok((next, own)) = desk.free(served, is_clean) else { return Ok(()) };
                 if !is_clean {
                     return Ok(());
                 }
@@ -342,8 +339,8 @@ pub fn run(
         if session >= most || !is_clean || !has_little_memory() {
             return Ok(());
         }
-        os::process::set_name(SPARE_NAME);
-        let Ok(next) = inbox.wait() else { return Ok(()) };
+        os::process::set_name(children::SPARE_NAME);
+        let Ok(next) = desk.wait() else { return Ok(()) };
         gets = next;
     }
 }
@@ -463,16 +460,16 @@ mod tests {
 
     #[test]
     fn the_desk_receives_waiting_processes_and_proofs() {
-        let inbox = Inbox::new().unwrap();
+        let desk = Desk::new().unwrap();
         let mut message = Vec::new();
-        assert!(inbox.hear(&mut message).is_none());
-        let gets = inbox.wait().unwrap();
-        socket::send_with(&inbox.says, b"what is none", &[]).unwrap();
-        socket::send_with(&inbox.says, b"Pproof", &[gets.as_fd()]).unwrap();
-        assert!(matches!(inbox.hear(&mut message), Some(Report::Waits(pid, _)) if pid == os::process::own_id()));
-        assert!(matches!(inbox.hear(&mut message), Some(Report::Proved(_))));
+        assert!(desk.hear(&mut message).is_none());
+        let gets = desk.wait().unwrap();
+        socket::send_with(&desk.says, b"what is none", &[]).unwrap();
+        socket::send_with(&desk.says, b"Pproof", &[gets.as_raw_fd()]).unwrap();
+        assert!(matches!(desk.hear(&mut message), Some(News::Waits(pid, _)) if pid == os::process::own_id()));
+        assert!(matches!(desk.hear(&mut message), Some(News::Proved(_))));
         proof_for_spare(&mut message, true);
         assert_eq!(message, b"Nproof");
-        assert!(inbox.hear(&mut message).is_none());
+        assert!(desk.hear(&mut message).is_none());
     }
 }

@@ -1,8 +1,7 @@
 //! Language settings of a session for texts, numbers and dates.
 
 use crate::datatype::LenUnit;
-use crate::date::Date;
-use crate::datetime::Timestamp;
+use crate::datetime::{Date, Timestamp};
 use crate::error::Result;
 use crate::zone::{Moment, TimeZone};
 

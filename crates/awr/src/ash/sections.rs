@@ -1,7 +1,8 @@
 //! The sections of samples.
 
 use super::seen::{ON_CPU, Sample, Seen};
-use crate::doc::{Cell, Column, Section, below, left, number, section, wrapped};
+use crate::doc::{Cell, Column, Section, below, left, number, wrapped};
+use crate::sections::section;
 use std::collections::BTreeMap;
 
 /// Rows of a list, and of the lists beside each row.

@@ -4,8 +4,7 @@
 //! or not at all, even after a crash (invariant 7). An existing file is never changed; the parts exported before are
 //! skipped ([`Lake::ranges`]).
 
-use super::field::{Column, Field, VERSION, wrong};
-use super::writer::{Form, Writer};
+use super::{Column, Field, Form, VERSION, Writer, wrong};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};

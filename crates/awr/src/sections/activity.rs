@@ -1,7 +1,8 @@
 //! Statistics of the instance.
 
+use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, left, number, section};
+use crate::doc::{Cell, Section, left, number};
 
 /// Statistics that are levels, not totals.
 pub const ABSOLUTE: &[&str] = &["logons current", "opened cursors current", "session cursor cache count"];

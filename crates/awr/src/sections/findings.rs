@@ -4,8 +4,7 @@
 use super::{efficiencies, foreground};
 use crate::Period;
 use crate::doc::{Finding, decimal};
-use crate::loader::Ends;
-use crate::period::Statement;
+use crate::period::{Ends, Statement};
 
 /// The findings of a period, the largest scope first.
 pub fn of(p: &Period) -> Vec<Finding> {

@@ -1,7 +1,8 @@
 //! Reads and writes by purpose and by type of file.
 
+use super::section;
 use crate::Period;
-use crate::doc::{Cell, Column, Section, left, number, section};
+use crate::doc::{Cell, Column, Section, left, number};
 
 /// Bytes of a block of the log.
 const LOG_BLOCK: f64 = 512.0;

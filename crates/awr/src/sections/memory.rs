@@ -1,8 +1,9 @@
 //! The SGA, process memory and the parameters.
 
+use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, left, number, section, wrapped};
-use crate::loader::Ends;
+use crate::doc::{Cell, Section, left, number, wrapped};
+use crate::period::Ends;
 
 pub fn sections(p: &Period) -> Vec<Section> {
     vec![components(p), processes(p), summary(p), breakdown(p)]

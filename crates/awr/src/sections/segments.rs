@@ -1,7 +1,8 @@
 //! Segments by activity.
 
+use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, decimal, left, number, section};
+use crate::doc::{Cell, Section, decimal, left, number};
 use crate::period::Segment;
 
 /// Rows of a list.

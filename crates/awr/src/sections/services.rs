@@ -1,7 +1,8 @@
 //! Services: the activity of users and of background processes. There are only these two services.
 
+use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, left, number, section};
+use crate::doc::{Cell, Section, left, number};
 
 pub fn sections(p: &Period) -> Vec<Section> {
     vec![statistics(p), classes(p)]

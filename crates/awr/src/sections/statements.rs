@@ -1,7 +1,8 @@
 //! Statements by cost.
 
+use super::section;
 use crate::Period;
-use crate::doc::{Body, Cell, Column, Group, Section, below, left, number, section};
+use crate::doc::{Body, Cell, Column, Group, Section, below, left, number};
 use crate::period::Statement;
 
 /// Rows of a list.

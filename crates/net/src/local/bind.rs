@@ -2,15 +2,13 @@
 
 use types::{DataType, Value};
 
-types::numbered! {
-    /// The direction of a bind variable's value.
-    #[derive(Debug, PartialEq, Eq, Default)]
-    pub enum Direction: u8 {
-        #[default]
-        In = 0,
-        Out = 1,
-        InOut = 2,
-    }
+/// The direction of a bind variable's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Direction {
+    #[default]
+    In,
+    Out,
+    InOut,
 }
 
 /// One bind variable of a call.

@@ -6,7 +6,6 @@
 
 mod access;
 pub mod cost;
-pub mod degree;
 pub mod figures;
 mod index_join;
 mod join;
@@ -14,7 +13,9 @@ mod order;
 pub mod parallel;
 mod rows;
 mod sampling;
-pub mod state;
+
+pub use rows::{Peeks, Sizes};
+pub use sampling::Sampling;
 
 use crate::ir::*;
 use crate::logical::*;

@@ -10,11 +10,10 @@
 //! it becomes invalid with the constraint it relies on. Tables read with AS OF or VERSIONS are excluded: their
 //! constraints were others.
 
-use crate::block_names::ItemId;
+use super::{Values, is_movable, stays_small, substitute};
 use crate::ir::*;
 use crate::logical::*;
-use crate::rewrite::values::{Values, is_movable, stays_small, substitute};
-use crate::scope::{Compiler, ItemKind};
+use crate::scope::{Compiler, ItemId, ItemKind};
 use dictionary::{ConstraintDef, ConstraintKindDef, IndexKey, IndexKind, TableDef};
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,10 +1,9 @@
 //! Conditions pushed into views, below grouping, sorting and set operations.
 
-use crate::block_names::ItemId;
+use super::{Values, is_movable, stays_small, substitute};
 use crate::ir::*;
 use crate::logical::*;
-use crate::rewrite::values::{Values, is_movable, stays_small, substitute};
-use crate::scope::{Compiler, ItemKind};
+use crate::scope::{Compiler, ItemId, ItemKind};
 use std::collections::HashSet;
 
 impl Compiler<'_> {

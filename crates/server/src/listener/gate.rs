@@ -10,13 +10,12 @@
 
 use super::connect::Wished;
 use super::connect::{self, Answer};
-use super::logon;
-use super::pool_client::Pooled;
-use super::proved::Proved;
-use super::sockets::{Listener, ListeningSocket, Native};
+use super::logon::{self, Proved};
+use super::pooled::Pooled;
 use super::tls::Transport;
+use super::{Listener, Native, Place};
 use crate::alert::AlertLog;
-use crate::spare::Inbox;
+use crate::spare::Desk;
 use instance::Instance;
 use net::local::{WireError, WireResult};
 use net::oracle::auth::Logon;
@@ -75,7 +74,7 @@ const HELD_LOOK: Duration = Duration::from_secs(1);
 
 /// Tokens that stand for no connection; the first ones are those of the listening addresses.
 const SIGNALS: u64 = u64::MAX;
-const FIRST_CONNECTION: u64 = super::sockets::ADDRESSES_MAX as u64;
+const FIRST_CONNECTION: u64 = super::ADDRESSES_MAX as u64;
 
 /// A connection that has not proved a password.
 struct Pending {
@@ -235,7 +234,7 @@ struct Gate<'a> {
     instance: &'static Instance,
     listener: &'a mut Listener,
     alert: &'a AlertLog,
-    inbox: &'a Inbox,
+    desk: &'a Desk,
     keeper: Doorkeeper,
     epoll: Epoll,
     /// By number, oldest first.
@@ -270,7 +269,7 @@ struct Gate<'a> {
 pub fn run(
     instance: &'static Instance,
     listener: &mut Listener,
-    inbox: &Inbox,
+    desk: &Desk,
     alert: &AlertLog,
 ) -> Result<Option<Box<Proved>>> {
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
@@ -288,7 +287,7 @@ pub fn run(
         instance,
         listener,
         alert,
-        inbox,
+        desk,
         keeper: Doorkeeper::open(instance, "LSNR")?,
         epoll,
         pending: BTreeMap::new(),
@@ -375,7 +374,7 @@ impl Gate<'_> {
                 let _ = self.epoll.remove(&self.listener.places[place].socket);
                 return;
             }
-            let ListeningSocket { socket, wallet, .. } = &mut self.listener.places[place];
+            let Place { socket, wallet, .. } = &mut self.listener.places[place];
             match socket.accept() {
                 Ok((stream, from)) => {
                     let config = wallet.as_mut().map(|wallet| wallet.config(self.alert));
@@ -632,7 +631,7 @@ impl Gate<'_> {
     /// that process.
     fn hand_over(&mut self, mut proved: Box<Proved>) -> Option<Box<Proved>> {
         proved.fork_began_ns = os::clock::now_ns();
-        if self.inbox.pass_on(&proved) {
+        if self.desk.pass_on(&proved) {
             self.instance.state().count_connection(true);
             return None;
         }

@@ -1,16 +1,13 @@
 //! A server process of the network: reads calls, answers them, and ends with its client.
 
+use super::Listener;
 use super::answering::Answering;
-use super::calls::Calls;
+use super::calls::{Answer, Calls, Values};
 use super::cursors::Statement;
-use super::execute::Values;
 use super::line::{Heard, Line};
-use super::logon;
+use super::logon::{self, Proved};
 use super::pipeline::Pipeline;
-use super::pool_client::Turn;
-use super::proved::Proved;
-use super::requests::Answer;
-use super::sockets::Listener;
+use super::pooled::Turn;
 use super::tls::Transport;
 use super::watch::Watch;
 use crate::alert::AlertLog;

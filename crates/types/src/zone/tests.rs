@@ -1,6 +1,5 @@
 use super::*;
-use crate::date::Date;
-use crate::datetime::{Place, Timestamp};
+use crate::datetime::Place;
 use proptest::prelude::*;
 
 fn region(name: &str) -> Region {
