@@ -84,14 +84,22 @@ fn statistic(c: &mut Client, name: &str) -> i64 {
 }
 
 fn child_named(parent: u32, name: &str) -> i32 {
-    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
     let is_it = |pid: &i32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let (head, tail) = stat.rsplit_once(')').unwrap_or_default();
         let ppid = tail.split_whitespace().nth(1).and_then(|p| p.parse::<u32>().ok());
         head.split_once('(').is_some_and(|(_, n)| n == name) && ppid == Some(parent)
     };
-    pids.into_iter().find(is_it).unwrap_or_else(|| panic!("{name} runs"))
+    // A process has the name of its parent until it has run.
+    for _ in 0..2_000 {
+        let all = std::fs::read_dir("/proc").unwrap();
+        let mut pids = all.filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        if let Some(found) = pids.find(is_it) {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{name} runs");
 }
 
 #[test]
