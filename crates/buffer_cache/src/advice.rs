@@ -1,7 +1,7 @@
 //! Estimated reads of a smaller or larger cache: `v$db_cache_advice` (R11).
 //!
-//! Blocks are the keys of [`cache_advice::Reuse`], which describes the method; this module has the sizes and the present
-//! contents.
+//! Blocks are the keys of [`cache_advice::Reuse`], which describes the method; this module has the sizes and the
+//! present contents.
 
 use crate::BufferCache;
 use cache_advice::{Following, REUSE_SIZES, Reused, Simulated, Simulator};

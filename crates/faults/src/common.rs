@@ -21,7 +21,7 @@ pub const DEVICE_FAILS_FILE: &str = "device_fails";
 /// The folder beside the files with the journal of writes and the files that renames and removals replaced.
 pub const POWER_FOLDER: &str = ".power";
 
-/// The result of [`restore_power`].
+/// The result of [`crate::restore_power`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// Syncs of files and directories before the end, the last one included.

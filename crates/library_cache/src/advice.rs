@@ -1,7 +1,7 @@
 //! Estimated loads of shared pools of other sizes: `v$shared_pool_advice` (L11).
 //!
-//! Statements and objects are keys of the simulation in [`cache_advice::Reuse`]. The caller says how many of them a pool of
-//! each size holds. The replacement of a child by another of the same statement is not simulated.
+//! Statements and objects are keys of the simulation in [`cache_advice::Reuse`]. The caller says how many of them a
+//! pool of each size holds. The replacement of a child by another of the same statement is not simulated.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the tests, benches and examples of several crates share: random numbers, processes of an instance without a
+//! Code that tests, benches and examples of several crates share: random numbers, processes of an instance without a
 //! database, kills at random moments and at every step.
 //!
 //! A crate names it among its dev-dependencies only. It compiles fault injection in (`faults`).

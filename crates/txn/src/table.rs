@@ -818,8 +818,8 @@ impl Table {
         }
     }
 
-    /// Notes the SCN that the transaction of branch `n` reads as of. The caller's own line still holds it. It stays noted
-    /// while sessions are attached to the branch, until [`Self::release_branch`].
+    /// Notes the SCN that the transaction of branch `n` reads as of. The caller's own line still holds it. It stays
+    /// noted while sessions are attached to the branch, until [`Self::release_branch`].
     pub fn hold_for_branch(&self, n: usize, scn: Scn) {
         let Some(line) = self.branches.get(n) else { return };
         self.clock.branches.fetch_max(n as u64 + 1, Ordering::SeqCst);

@@ -141,7 +141,7 @@ fn measure(home: &InProcess, tracer: &Tracer, sessions: &mut [Session; 2], opera
     for (s, text) in sessions.iter_mut().zip(&texts) {
         for _ in 0..3 {
             if is_read {
-                // What is written once in some seconds is written now, not in the traced call.
+                // A line that is written once in some seconds is written now, not in the traced call.
                 check(&call(s, text));
             }
             // The kernel writes redo from the log buffer, and cannot where reading is forbidden.
@@ -208,9 +208,9 @@ fn prepare(s: &mut Session) {
 
 /// Prints the table of a generation and returns the operations that break the rule of the design.
 ///
-/// An operation that seems to break the rule is measured up to `again` times more: on a busy machine a traced call takes
-/// seconds, so that all its runs may contain what is written once in some seconds. What the operation itself writes is
-/// found each time.
+/// An operation that seems to break the rule is measured up to `again` times more: on a busy machine a traced call
+/// takes seconds, so that all its runs may contain lines that are written once in some seconds. The lines that the
+/// operation itself writes are found each time.
 fn table(generation: &str, again: usize) -> Vec<String> {
     let home = InProcess::start(&[("latch_generation", generation), ("db_cache_size", "32M")]).expect("an instance");
     home.instance().set_fixed_tables(views::make);
