@@ -1,7 +1,7 @@
 //! STATUS of units and views: the objects that a change may invalidate, and the results of compiling them again.
 //!
 //! The dictionary keeps no rows of dependencies. The candidates of a change are the valid units and views whose text
-//! contains the name of a changed object or of another candidate. These are more than Oracle's dependents; DDL compiles
+//! refers by name to a changed object or to another candidate. These are more than Oracle's dependents; DDL compiles
 //! the candidates after its commit, and those without errors become valid again (D13).
 
 use crate::base::{Base, error, obj, source, syn, view};
@@ -60,16 +60,16 @@ fn mentions(text: &str, names: &[String]) -> bool {
 
 impl Image {
     /// The valid units and views that a change of `changed` may invalidate, in order of their dependencies: their text
-    /// contains the name of one of these objects, of a synonym for it, or of an object found before. Columns added to a
-    /// table in `grown` invalidate units, but not views.
+    /// refers to one of these objects, or to an object found before, as [`Reference`] says. Columns added to a table in
+    /// `grown` invalidate units, but not views.
     pub fn hurt_by(&self, changed: &[ObjectId], grown: &[ObjectId]) -> Vec<ObjectId> {
-        let names_of = |list: &[ObjectId]| -> Vec<String> {
+        let references = |list: &[ObjectId]| -> Vec<Reference> {
             let named = list.iter().filter_map(|object| self.object(*object)).filter(|def| names_something(def.kind));
-            named.map(|def| def.name.clone()).collect()
+            named.map(|def| self.reference(def)).collect()
         };
-        // The names that invalidate units and views, and those that invalidate units only.
-        let (mut names, mut of_grown) = (names_of(changed), names_of(grown));
-        if names.is_empty() && of_grown.is_empty() {
+        // The references that invalidate units and views, and those that invalidate units only.
+        let (mut to_all, mut to_units) = (references(changed), references(grown));
+        if to_all.is_empty() && to_units.is_empty() {
             return Vec::new();
         }
         let own: HashSet<ObjectId> = changed.iter().chain(grown).copied().collect();
@@ -77,27 +77,33 @@ impl Image {
         let candidates = candidates.filter(|def| def.valid && !own.contains(&def.object));
         let mut left: Vec<(ObjectDef, String)> = candidates.map(|def| (def.clone(), self.text_of(&def))).collect();
         let (mut found, mut synonyms) = (Vec::new(), HashSet::new());
-        while !names.is_empty() || !of_grown.is_empty() {
-            let mut follow = |names: &[String]| {
-                let named = names.iter().flat_map(|name| self.synonyms_for(name));
+        while !to_all.is_empty() || !to_units.is_empty() {
+            let mut follow = |to: &[Reference]| {
+                let named = to.iter().flat_map(|to| self.synonyms_of(to));
                 let new = named.filter(|def| !own.contains(&def.object) && synonyms.insert(def.object));
-                new.map(|def| def.name).collect::<Vec<_>>()
+                new.map(|def| self.reference(&def)).collect::<Vec<_>>()
             };
-            let mut next = follow(&names);
-            let next_of_grown = follow(&of_grown);
+            let mut next = follow(&to_all);
+            let next_to_units = follow(&to_units);
             left.retain(|(def, text)| {
-                let is_hurt = mentions(text, &names) || (def.kind != ObjectKind::View && mentions(text, &of_grown));
+                let refers = |to: &[Reference]| to.iter().any(|to| to.is_in(text, def.owner_id));
+                let is_hurt = refers(&to_all) || (def.kind != ObjectKind::View && refers(&to_units));
                 if is_hurt {
                     found.push(def.object);
                     if names_something(def.kind) {
-                        next.push(def.name.clone());
+                        next.push(self.reference(def));
                     }
                 }
                 !is_hurt
             });
-            (names, of_grown) = (next, next_of_grown);
+            (to_all, to_units) = (next, next_to_units);
         }
         found
+    }
+
+    fn reference(&self, def: &ObjectDef) -> Reference {
+        let owner = self.user_name(def.owner_id);
+        Reference { owner_id: def.owner_id, names: [def.name.clone(), owner] }
     }
 
     /// The source text of a unit or view.
@@ -112,16 +118,18 @@ impl Image {
         }
     }
 
-    /// The synonyms of all owners for objects with this name.
-    fn synonyms_for(&self, name: &str) -> Vec<ObjectDef> {
+    /// The synonyms for an object, of all owners.
+    fn synonyms_of(&self, to: &Reference) -> Vec<ObjectDef> {
+        let [name, owner] = &to.names;
         let rows = self.find_rows(Base::Syn, &[syn::NAME], &[text(name)]);
-        rows.iter().filter_map(|row| self.object(ObjectId(as_u32(&row[syn::OBJ]))).cloned()).collect()
+        let rows = rows.iter().filter(|row| as_text(&row[syn::OWNER]) == owner && as_text(&row[syn::NODE]).is_empty());
+        rows.filter_map(|row| self.object(ObjectId(as_u32(&row[syn::OBJ]))).cloned()).collect()
     }
 }
 
 impl Image {
-    /// The functions, procedures and packages whose text refers to an object: by its name if they have the same owner,
-    /// otherwise with the owner's name or by a synonym for it. Package bodies are not included.
+    /// The functions, procedures and packages whose text refers to an object or to a synonym for it, directly or by
+    /// other units. Package bodies are not included.
     pub fn units_naming(&self, object: ObjectId) -> Vec<ObjectId> {
         use ObjectKind::{Function, Package, Procedure};
         let units = self.objects_of_kinds(&[Procedure, Function, Package]).into_iter();
@@ -129,35 +137,37 @@ impl Image {
         let mut left: Vec<(ObjectDef, String)> = units.map(|unit| (unit.clone(), self.text_of(&unit))).collect();
         let (mut found, mut at) = (vec![object], 0);
         while let Some(def) = found.get(at).and_then(|object| self.object(*object)) {
-            let synonyms = self.synonyms_of(def);
+            let to = self.reference(def);
+            let synonyms = self.synonyms_of(&to);
+            let to: Vec<Reference> = synonyms.iter().map(|synonym| self.reference(synonym)).chain([to]).collect();
             left.retain(|(unit, text)| {
-                let has = |names: &[String]| names.iter().all(|name| mentions(text, std::slice::from_ref(name)));
-                let name = def.name.clone();
-                let by_synonym = |(owner, name): &(UserId, String)| {
-                    (*owner == unit.owner_id || *owner == UserId::PUBLIC) && has(std::slice::from_ref(name))
-                };
-                let named = match unit.owner_id == def.owner_id {
-                    true => has(&[name]),
-                    false => has(&[name, self.user_name(def.owner_id)]),
-                };
-                let names_it = named || synonyms.iter().any(by_synonym);
-                if names_it {
+                let refers = to.iter().any(|to| to.is_in(text, unit.owner_id));
+                if refers {
                     found.push(unit.object);
                 }
-                !names_it
+                !refers
             });
             at += 1;
         }
         found.remove(0);
         found
     }
+}
 
-    /// Owner and name of the synonyms for an object.
-    fn synonyms_of(&self, def: &ObjectDef) -> Vec<(UserId, String)> {
-        let owner = self.user_name(def.owner_id);
-        let leads = |synonym: &ObjectDef| self.synonym(synonym.object).is_some_and(|to| to.target_owner == owner);
-        let synonyms = self.synonyms_for(&def.name).into_iter().filter(leads);
-        synonyms.map(|synonym| (synonym.owner_id, synonym.name)).collect()
+/// How texts refer to an object: by its name alone in the schema of its owner, and everywhere for objects of SYS and
+/// public synonyms; by the names of the owner and the object elsewhere. A text that has these words for another reason
+/// is taken to refer to the object, too.
+struct Reference {
+    owner_id: UserId,
+    /// The object's name, and its owner's.
+    names: [String; 2],
+}
+
+impl Reference {
+    /// True when a text in the schema of `reader` refers to the object.
+    fn is_in(&self, text: &str, reader: UserId) -> bool {
+        let by_name = reader == self.owner_id || matches!(self.owner_id, UserId::SYS | UserId::PUBLIC);
+        mentions(text, &self.names[..1]) && (by_name || mentions(text, &self.names[1..]))
     }
 }
 

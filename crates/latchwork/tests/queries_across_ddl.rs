@@ -570,3 +570,47 @@ fn a_result_of_a_table_ends_with_the_commit_of_its_truncation() {
     truncates.join().expect("the table is empty");
     assert_eq!(found, "0");
 }
+
+/// A DDL statement stops between its commit and compiling again what it may have invalidated.
+#[test]
+fn units_that_only_share_a_word_with_a_changed_object_of_another_user_stay_valid() {
+    let instance = start(&[("_crash_point", "ddl-committed:1:stop")]);
+    let mut c = connect(&instance);
+    let (stop, deaths) = support::stops_and_deaths(&instance);
+    for user in ["ann", "bob"] {
+        run(&mut c, &format!("create user {user} identified by {user} quota unlimited on users"));
+        run(&mut c, &format!("grant connect, resource, create synonym to {user}"));
+    }
+    let as_user = |user: &str| {
+        let who = client::Credentials::password(user, user);
+        instance.connect(&who).expect("the user connects")
+    };
+    let (mut ann, mut bob) = (as_user("ann"), as_user("bob"));
+    for sql in [
+        "create package p as procedure q; end;",
+        "create procedure calls as begin null; end;",
+        "create procedure of_bob as begin execute immediate 'select * from bob.q'; end;",
+        "create synonym s for bob.q",
+        "create procedure by_synonym as begin execute immediate 'select * from s'; end;",
+    ] {
+        run(&mut ann, sql);
+    }
+    for sql in ["create table q (n number)", "create procedure calls as n q.n%type; begin null; end;"] {
+        run(&mut bob, sql);
+    }
+    std::fs::write(&stop, "").expect("the point is armed");
+    let server = bob.welcome().server_process as i32;
+    let drops = std::thread::spawn(move || run(&mut bob, "drop table q"));
+    support::until("the statement stops", || {
+        std::fs::read_to_string(&deaths).is_ok_and(|text| text.lines().any(|l| l.contains(&server.to_string())))
+    });
+    let invalid = "select listagg(owner || '.' || object_name, ' ') within group (order by owner, object_name) \
+                   from dba_objects where status = 'INVALID' and owner in ('ANN', 'BOB')";
+    let found = support::one(&mut c, invalid);
+    support::until("the statement ends", || {
+        let _ = os::process::kill(server, os::signal::SIGCONT);
+        drops.is_finished()
+    });
+    drops.join().expect("the table is dropped");
+    assert_eq!(found, "ANN.BY_SYNONYM ANN.OF_BOB BOB.CALLS");
+}

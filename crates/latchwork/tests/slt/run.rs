@@ -68,6 +68,8 @@ impl std::fmt::Display for Account {
 
 /// Number of failures that are printed in full; the rest are only counted.
 const TOLD: usize = 20;
+/// Values of an answer that a message shows.
+const SHOWN: usize = 12;
 
 /// The run of a file: the session, and state for later records.
 pub struct Run<'a> {
@@ -335,6 +337,10 @@ fn compare(got: &[String], expected: &[String]) -> Result<(), String> {
     if got == expected {
         return Ok(());
     }
-    let list = |values: &[String]| values.iter().take(12).map(|v| format!("[{v}]")).collect::<Vec<_>>().join(" ");
+    let list = |values: &[String]| {
+        let shown = values.iter().take(SHOWN).map(|v| format!("[{v}]")).collect::<Vec<_>>().join(" ");
+        let rest = values.len().saturating_sub(SHOWN);
+        if rest == 0 { shown } else { format!("{shown} and {rest} more") }
+    };
     Err(format!("{} expected, got {}", list(expected), list(got)))
 }
