@@ -90,7 +90,8 @@ fn chosen(control: &ControlFile, tablespace: Option<&Ident>) -> Result<Vec<u32>>
 fn enter(control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
     if let Some(b) = control.backups.iter().find(|b| numbers.contains(&b.file)) {
         let name = control.file(b.file).map_or("", |f| &f.name);
-        return Err(Ora::with(1146, &[&b.file]).because(Ora::with(1110, &[&b.file, &name])));
+        let shown = control.file(b.file).map_or(b.file, FileEntry::head);
+        return Err(Ora::with(1146, &[&shown]).because(Ora::with(1110, &[&shown, &name])));
     }
     let goes = |n: &&u32| control.file(**n).is_some_and(|f| control.is_stamped(f));
     let checkpoint = control.checkpoint;
@@ -112,8 +113,9 @@ fn leave(control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
 pub fn set_archivelog(a: &dyn Administrator, on: bool) -> Result<()> {
     a.require(SystemPrivilege::AlterDatabase)?;
     let storage = a.instance().storage();
-    if let Some(b) = storage.cache.files().control()?.backups.first().filter(|_| !on) {
-        return Err(Ora::with(1146, &[&b.file]));
+    let files = storage.cache.files();
+    if let Some(b) = files.control()?.backups.first().filter(|_| !on) {
+        return Err(Ora::with(1146, &[&files.shown_file(b.file)]));
     }
     storage.redo.set_archivelog(a.process(), on)
 }

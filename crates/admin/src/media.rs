@@ -33,7 +33,7 @@ pub fn recover(a: &dyn Administrator, target: &RecoverTarget) -> Result<()> {
     let canceled = |e: Ora| Ora::new(283).because(e);
     match target {
         RecoverTarget::Database => {
-            let first = control.files.first().ok_or_else(|| Ora::internal("a database without files"))?;
+            let first = control.heads().next().ok_or_else(|| Ora::internal("a database without files"))?;
             Err(canceled(in_use(a, first)))
         }
         RecoverTarget::Files(list) => {
@@ -46,7 +46,7 @@ pub fn recover(a: &dyn Administrator, target: &RecoverTarget) -> Result<()> {
             for name in names {
                 let of = control.tablespace_named(&name.name);
                 let of = of.ok_or_else(|| Ora::with(959, &[&name.name]).at(name.pos.0))?;
-                let mine = || control.files.iter().filter(|f| f.tablespace == of.number);
+                let mine = || control.heads().filter(|f| f.tablespace == of.number);
                 if let Some(f) = mine().find(|f| !files.is_away(f.file)) {
                     return Err(canceled(in_use(a, f)));
                 }
@@ -66,7 +66,7 @@ pub fn recover(a: &dyn Administrator, target: &RecoverTarget) -> Result<()> {
 
 /// ORA-01124, with the name of the file.
 fn in_use(a: &dyn Administrator, file: &FileEntry) -> Ora {
-    Ora::with(1124, &[&file.file]).because(a.instance().storage().cache.files().named(file))
+    Ora::with(1124, &[&file.head()]).because(a.instance().storage().cache.files().named(file))
 }
 
 /// Finds a file by its number or name; otherwise ORA-01179.
@@ -102,7 +102,7 @@ fn settled(a: &dyn Administrator, number: u32) -> Result<ControlFile> {
         // The file went offline with its tablespace, after all its blocks were written.
         return Err(Ora::new(264));
     }
-    if file.is_offline && control.stop_of(number).is_some() {
+    if file.is_offline && control.parts_of(number).iter().all(|f| control.stop_of(f.file).is_some()) {
         return Ok(control);
     }
     // The same steps as in ALTER DATABASE DATAFILE OFFLINE.
@@ -113,15 +113,36 @@ fn settled(a: &dyn Administrator, number: u32) -> Result<ControlFile> {
     done.and_then(|()| files.control())
 }
 
-fn roll(a: &dyn Administrator, mut control: ControlFile, number: u32) -> Result<()> {
+/// Rolls the file forward, each part that needs it.
+fn roll(a: &dyn Administrator, control: ControlFile, number: u32) -> Result<()> {
+    let files = a.instance().storage().cache.files();
+    let file = control.file(number).ok_or_else(|| Ora::with(1179, &[&number]))?;
+    files.lay_lost_parts(&control, number)?;
+    if files.is_complete(&control, file)? {
+        return Err(Ora::new(264));
+    }
+    let parts: Vec<u32> = control.parts_of(number).iter().map(|f| f.file).collect();
+    let mut done = Ok(());
+    for part in parts {
+        // Blocks that are marked corrupt in one part do not keep the others from their redo.
+        match roll_part(a, control.clone(), part) {
+            Err(e) if e.is(10562) => done = done.and(Err(e)),
+            rolled => rolled?,
+        }
+    }
+    done
+}
+
+/// Rolls a part forward unless it has all its redo.
+fn roll_part(a: &dyn Administrator, mut control: ControlFile, number: u32) -> Result<()> {
     let files = a.instance().storage().cache.files();
     let apply = instance::apply_table();
     for attempt in 1.. {
         let missing = || Ora::with(1179, &[&number]);
         let file = control.file(number).ok_or_else(missing)?;
         let stop = *control.stop_of(number).ok_or_else(missing)?;
-        if files.is_complete(&control, file)? {
-            return Err(Ora::new(264));
+        if files.is_part_complete(&control, file)? {
+            return Ok(());
         }
         let frames_max = MEMORY_BYTES / control.block_size;
         let it = FileRecovery { files, control: &control, apply: &apply, file, stop, frames_max };
@@ -147,8 +168,8 @@ fn roll(a: &dyn Administrator, mut control: ControlFile, number: u32) -> Result<
 fn told(a: &dyn Administrator, file: &FileEntry, out: &Outcome) -> Result<()> {
     let Some(first) = out.damaged.first() else { return Ok(()) };
     let count = out.damaged.len();
-    let text =
-        format!("{count} blocks cannot be rolled forward and are marked corrupt, the first is block {}", first.block());
+    let (_, block) = a.instance().storage().cache.files().shown(*first);
+    let text = format!("{count} blocks cannot be rolled forward and are marked corrupt, the first is block {block}");
     let named = a.instance().storage().cache.files().named(file);
     Err(Ora::from_text(Facility::Ora, 10562, text).because(named))
 }

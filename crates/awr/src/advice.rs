@@ -1,7 +1,7 @@
 //! The data of the advisories: estimates for other sizes of memory, at the end of the period, since the instance
 //! started.
 
-use crate::period::{Ends, Loader, count, real, text};
+use crate::loader::{Ends, Loader, count, real, text};
 use types::{Result, Value};
 
 /// Estimated reads of one size of the buffer cache.

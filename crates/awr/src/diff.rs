@@ -3,9 +3,10 @@
 //! Rows are ordered by the difference, the largest first. `%Diff` is relative to the first period: empty when both
 //! figures are 0, N/A when only the first is.
 
-use crate::doc::{Cell, Column, Group, Report, Section, below, left, number};
-use crate::period::{Ends, Statement};
-use crate::sections::{by_most, efficiencies, foreground, load_lines, section};
+use crate::doc::{Cell, Column, Group, Report, Section, below, by_most, left, number, section};
+use crate::loader::Ends;
+use crate::period::Statement;
+use crate::sections::{efficiencies, foreground, load_lines};
 use crate::{Period, Source};
 use std::collections::BTreeMap;
 use types::Result;

@@ -203,6 +203,37 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
+/// The presentation of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Eighty columns.
+    Text,
+    /// One self-contained page.
+    Html,
+}
+
+/// A section with one table.
+pub(crate) fn section(
+    title: impl Into<String>,
+    summary: &'static str,
+    notes: &[&str],
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+) -> Section {
+    let notes = notes.iter().map(|n| (*n).to_string()).collect();
+    Section { title: title.into(), summary, notes, body: Body::Table(Table { columns, rows }) }
+}
+
+/// Sorts by a figure, the largest first, then by name.
+pub(crate) fn by_most<T>(rows: &mut [T], figure: impl Fn(&T) -> u64, name: impl Fn(&T) -> String) {
+    rows.sort_by_cached_key(|row| (std::cmp::Reverse(figure(row)), name(row)));
+}
+
+/// Average microseconds; zero without waits.
+pub(crate) fn average_us(us: u64, waits: u64) -> Cell {
+    if waits == 0 { Cell::Null } else { Cell::Micros(us as f64 / waits as f64) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -313,7 +313,7 @@ fn top_events(p: &Period, out: &mut String) {
 }
 
 fn latch_map(p: &Period, out: &mut String) {
-    let bubble = |e: &crate::period::Ends| {
+    let bubble = |e: &crate::loader::Ends| {
         let (gets, misses) = (e.added(0) as f64, e.added(1) as f64);
         (e.name().to_string(), gets, 100.0 * misses / gets, e.added(6) as f64 / 1e3)
     };

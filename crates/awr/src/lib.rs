@@ -16,39 +16,19 @@ mod diff;
 pub mod doc;
 pub mod export;
 pub mod html;
+mod loader;
 mod period;
 mod sections;
+mod source;
 mod svg;
 pub mod text;
 
 pub use ash::{Filter, Origin, ash_report};
+pub use doc::Format;
 pub use period::{Period, Snapshot};
+pub use source::Source;
 
-use types::{Result, Value};
-
-/// Runs the queries of the report.
-pub trait Source {
-    /// The rows of a query; placeholders `:1`, `:2` … take `binds` in order.
-    ///
-    /// # Errors
-    /// Those of the query.
-    fn query(&mut self, sql: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>>;
-}
-
-impl<F: FnMut(&str, &[Value]) -> Result<Vec<Vec<Value>>>> Source for F {
-    fn query(&mut self, sql: &str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
-        self(sql, binds)
-    }
-}
-
-/// The presentation of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Eighty columns.
-    Text,
-    /// One self-contained page.
-    Html,
-}
+use types::Result;
 
 /// The report between two snapshots.
 ///

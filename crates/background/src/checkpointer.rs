@@ -61,6 +61,7 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("CKPT")?;
     let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);
     redo.become_ckpt(&p);
+    crate::begin_asynchronous(instance, &p, log);
     let (mut told, mut logs) = (String::new(), Logs::default());
     loop {
         let posts = p.posts();

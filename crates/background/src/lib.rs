@@ -23,6 +23,7 @@ pub use servers::parallel_server;
 pub use smon::smon;
 pub use writer::dbwn;
 
+use instance::Instance;
 use process::Process;
 use std::time::Duration;
 use wait::Event;
@@ -33,6 +34,17 @@ fn tell_once(log: &dyn Fn(&str), told: &mut String, what: &str, e: &types::Ora) 
     if *told != text {
         log(&format!("{what}\n{text}"));
         *told = text;
+    }
+}
+
+/// Has this process begin the writes of a batch of blocks together, if the parameters say so and the system can. `log`
+/// writes to the alert log.
+fn begin_asynchronous(instance: &Instance, p: &Process, log: &dyn Fn(&str)) {
+    if instance.writes_asynchronously()
+        && let Err(e) = instance.storage().cache.write_asynchronously(p)
+    {
+        let pid = os::process::own_id();
+        log(&format!("Asynchronous I/O is not available to process {pid}: it writes blocks one after the other\n{e}"));
     }
 }
 

@@ -14,12 +14,14 @@ use wait::Event;
 /// Longest sleep of DBWn; a post ends it.
 const SLEEP: Duration = Duration::from_secs(3);
 
-/// Runs writer `n` until it is asked to end; writer 0 then writes every dirty block (invariant 6).
-pub fn dbwn(instance: &'static Instance, n: usize) -> Result<()> {
+/// Runs writer `n` until it is asked to end; writer 0 then writes every dirty block (invariant 6). `log` writes to the
+/// alert log.
+pub fn dbwn(instance: &'static Instance, n: usize, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background(&instance::writer_name(n))?;
     let slot = p.number() as usize - 1;
     instance.state().set_writer(n, slot);
     let (cache, redo, share) = (instance.storage().cache, instance.storage().redo, instance.share_of_writer(n));
+    crate::begin_asynchronous(instance, &p, log);
     // The redo addresses of one and two rounds ago, and the address up to which checkpoints have requested writes.
     let (mut rounds, mut written) = ([redo.head(); 2], 0);
     let mut began = Instant::now();

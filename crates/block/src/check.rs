@@ -1,6 +1,6 @@
 //! Functions that look at a block by its kind: the check of a block from disk, and the unused part of a block.
 
-use crate::header::{AT_CHECKSUM, AT_KIND, AT_RDBA, AT_SIZE_LOG2, AT_VERSION, get32};
+use crate::header::{AT_CHECKSUM, AT_KIND, AT_RDBA, AT_SIZE_LOG2, AT_VERSION, HASH_VERSION, get32};
 use crate::view::BlockView;
 use crate::{BlockKind, FORMAT_VERSION, HEADER_BYTES, checksum, data, segment, undo};
 use types::Rdba;
@@ -33,7 +33,7 @@ pub fn check(block: &[u8], at: Rdba) -> Result<(), Damage> {
     if get32(block, AT_CHECKSUM) != checksum(block) {
         return Err(Damage::Checksum);
     }
-    if block[AT_VERSION] != FORMAT_VERSION {
+    if !matches!(block[AT_VERSION], FORMAT_VERSION | HASH_VERSION) {
         return Err(Damage::Version);
     }
     if get32(block, AT_RDBA) != at.0 || block.len() != 1usize.checked_shl(block[AT_SIZE_LOG2].into()).unwrap_or(0) {
@@ -93,15 +93,34 @@ mod tests {
         b
     }
 
+    /// As a build of the version before has written it.
+    fn sample_of_hash_version() -> Vec<u8> {
+        let mut b = sample();
+        b[AT_VERSION] = HASH_VERSION;
+        let sum = checksum(&b);
+        put32(&mut b, AT_CHECKSUM, sum);
+        b
+    }
+
     #[test]
     fn every_flipped_bit_is_found() {
-        let good = sample();
-        assert_eq!(check(&good, Rdba(77)), Ok(()));
-        for bit in 0..good.len() * 8 {
-            let mut bad = good.clone();
-            bad[bit / 8] ^= 1 << (bit % 8);
-            assert!(check(&bad, Rdba(77)).is_err(), "bit {bit}");
+        for good in [sample(), sample_of_hash_version()] {
+            assert_eq!(check(&good, Rdba(77)), Ok(()));
+            for bit in 0..good.len() * 8 {
+                let mut bad = good.clone();
+                bad[bit / 8] ^= 1 << (bit % 8);
+                assert!(check(&bad, Rdba(77)).is_err(), "bit {bit}");
+            }
         }
+    }
+
+    #[test]
+    fn checksums_have_the_values_that_are_on_disk() {
+        let (new, mut old) = (sample(), sample_of_hash_version());
+        assert_eq!((new[AT_VERSION], get32(&new, AT_CHECKSUM)), (5, 2_438_768_731));
+        assert_eq!((old[AT_VERSION], get32(&old, AT_CHECKSUM)), (4, 353_159_052));
+        seal(&mut old);
+        assert_eq!(old, new, "a block of the version before is written as one of this version");
     }
 
     #[test]

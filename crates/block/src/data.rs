@@ -567,6 +567,42 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
+    /// Begins to overwrite bytes inside many rows, with the place of the directory kept in variables.
+    pub fn patches(&mut self) -> Patches<'_> {
+        let (directory, slots) = (self.entry(0), self.slots());
+        Patches { block: self.block, directory, slots }
+    }
+
+    /// Empties the body of a row and sets its flags and lock byte. Returns the previous flags and lock byte, and how
+    /// many bytes are free now.
+    ///
+    /// # Errors
+    /// [`Refused::NoSuch`] when there is no such row.
+    #[inline]
+    pub fn empty_row(&mut self, slot: u16, flags: u8, lock: u8) -> Result<(u8, u8, usize), Refused> {
+        let at = self.at(slot)?;
+        let freed = self.row_bytes(at) - ROW_HEADER_BYTES;
+        let row = self.block.get_mut(at..at + ROW_HEADER_BYTES).ok_or(Refused::NoSuch)?;
+        let before = (row[0], row[1], freed);
+        row[..4].copy_from_slice(&[flags, lock, 0, 0]);
+        self.set_free(self.free() + freed);
+        Ok(before)
+    }
+
+    /// Removes the lock byte `n` from every row.
+    pub fn clear_locks(&mut self, n: u8) {
+        let (begin, end) = (self.entry(0), self.entry(self.slots()));
+        let (head, rows) = self.block.split_at_mut(end);
+        for entry in head[begin..].chunks_exact(SLOT_BYTES) {
+            let at = usize::from(u16::from_le_bytes([entry[0], entry[1]]));
+            if let Some(lock) = (at + 1).checked_sub(end).and_then(|at| rows.get_mut(at))
+                && *lock == n
+            {
+                *lock = 0;
+            }
+        }
+    }
+
     /// Changes a row's flags and lock byte and overwrites the last bytes of its body.
     ///
     /// # Errors
@@ -676,6 +712,37 @@ impl<'a> DataMut<'a> {
         put16(self.block, at + 2, body.len() as u16);
         put16(self.block, at + 4, extra);
         self.block[at + ROW_HEADER_BYTES..at + ROW_HEADER_BYTES + body.len()].copy_from_slice(body);
+    }
+}
+
+/// Overwrites bytes inside rows, which keep their lengths.
+pub struct Patches<'a> {
+    block: &'a mut [u8],
+    directory: usize,
+    slots: usize,
+}
+
+impl Patches<'_> {
+    /// Overwrites bytes inside the body of a row and sets its lock byte. Returns the previous lock byte; `None` when
+    /// there is no such row or the bytes reach over its end.
+    #[inline]
+    pub fn patch(&mut self, slot: u16, offset: usize, bytes: &[u8], lock: u8) -> Option<u8> {
+        if usize::from(slot) >= self.slots {
+            return None;
+        }
+        let at = usize::from(get16(self.block, self.directory + usize::from(slot) * SLOT_BYTES));
+        let row = self.block.get_mut(at..).filter(|row| at > 0 && row.len() >= ROW_HEADER_BYTES)?;
+        let end = offset + bytes.len();
+        if end > usize::from(u16::from_le_bytes([row[2], row[3]])) {
+            return None;
+        }
+        let to = row.get_mut(ROW_HEADER_BYTES + offset..ROW_HEADER_BYTES + end)?;
+        match bytes.len() {
+            // A call of `memcpy` takes longer than copying few bytes one by one.
+            ..=4 => to.iter_mut().zip(bytes).for_each(|(to, new)| *to = *new),
+            _ => to.copy_from_slice(bytes),
+        }
+        Some(std::mem::replace(&mut row[1], lock))
     }
 }
 

@@ -48,29 +48,22 @@ const EXTENTS_MAX: u32 = 1 << 22;
 const STATES_BEGIN: usize = 64;
 const BITS_BEGIN: usize = 64;
 
-/// The kind of a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum SegmentKind {
-    /// A heap table.
-    Table = 1,
-    /// A cluster.
-    Cluster = 2,
-    /// An index.
-    Index = 3,
-    /// Undo.
-    Undo = 4,
-    /// Temporary data.
-    Temporary = 5,
-    /// A large object.
-    Lob = 6,
-}
-
-impl SegmentKind {
-    /// The kind with this number on disk.
-    pub fn from_code(code: u8) -> Option<SegmentKind> {
-        use SegmentKind::*;
-        [Table, Cluster, Index, Undo, Temporary, Lob].into_iter().find(|k| *k as u8 == code)
+types::numbered! {
+    /// The kind of a segment.
+    #[derive(Debug, PartialEq, Eq, Hash)]
+    pub enum SegmentKind: u8 {
+        /// A heap table.
+        Table = 1,
+        /// A cluster.
+        Cluster = 2,
+        /// An index.
+        Index = 3,
+        /// Undo.
+        Undo = 4,
+        /// Temporary data.
+        Temporary = 5,
+        /// A large object.
+        Lob = 6,
     }
 }
 
@@ -110,29 +103,25 @@ impl RoomClass {
     }
 }
 
-/// State of one block in a space map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum BlockState {
-    /// Free: never used or given back. Scans skip it.
-    Free = 0,
-    /// Formatted, with room for more rows.
-    Room = 1,
-    /// Formatted, without room.
-    Full = 2,
-    /// Formatted and given to one owner for good: index, cluster and undo blocks, header and map.
-    Used = 3,
+types::numbered! {
+    /// State of one block in a space map.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum BlockState: u8 {
+        /// Free: never used or given back. Scans skip it.
+        Free = 0,
+        /// Formatted, with room for more rows.
+        Room = 1,
+        /// Formatted, without room.
+        Full = 2,
+        /// Formatted and given to one owner for good: index, cluster and undo blocks, header and map.
+        Used = 3,
+    }
 }
 
 impl BlockState {
     /// The state with this number on disk; garbage reads as `Full`, so the block is left alone.
-    pub fn from_code(code: u8) -> BlockState {
-        match code {
-            0 => BlockState::Free,
-            1 => BlockState::Room,
-            3 => BlockState::Used,
-            _ => BlockState::Full,
-        }
+    pub fn read(code: u8) -> BlockState {
+        BlockState::from_code(code).unwrap_or(BlockState::Full)
     }
     fn has_room(self) -> bool {
         matches!(self, BlockState::Free | BlockState::Room)
@@ -509,7 +498,7 @@ impl<'a> MapView<'a> {
         if i >= self.blocks() {
             return BlockState::Full;
         }
-        BlockState::from_code(self.view.u8(STATES_BEGIN + i as usize / 4) >> (i % 4 * 2) & 3)
+        BlockState::read(self.view.u8(STATES_BEGIN + i as usize / 4) >> (i % 4 * 2) & 3)
     }
     /// The first block from index `from` on, wrapping around, whose state satisfies `wanted`.
     pub fn find(&self, from: u32, wanted: impl Fn(BlockState) -> bool) -> Option<u32> {

@@ -110,6 +110,17 @@ impl<'a> Leaf<'a> {
         (flags, Xid::from_bits(u64::from_le_bytes(xid)))
     }
 
+    /// Flags and transaction of entry `i`, if it has that sort key.
+    #[inline]
+    pub fn mark_at(&self, i: usize, sort_key: &[u8]) -> Option<(u8, Xid)> {
+        if i >= self.entries {
+            return None;
+        }
+        let Parts { flags, body, .. } = self.parts_at(self.directory + i * SLOT_BYTES)?;
+        let (key, xid) = body.split_last_chunk::<XID>()?;
+        (order(key, sort_key) == Ordering::Equal).then(|| (flags, Xid::from_bits(u64::from_le_bytes(*xid))))
+    }
+
     pub fn is_deleted(&self, i: usize) -> bool {
         self.parts(i).flags & flags::DELETED != 0
     }

@@ -4,11 +4,12 @@
 //! between existing ones are added by one change group with one undo record, and existing entries are marked deleted by
 //! one (R11). An entry that needs more (its key exists already, the leaf is full) is changed singly.
 
+use crate::entries::{Inserted, entry_bytes, too_long};
 use crate::leaf::Leaf;
-use crate::list::push_key;
-use crate::node::{Node, ROWID, Target, XID, flags, locator_of};
+use crate::list::{Placed, push_key};
+use crate::node::{Node, ROWID, Target, XID, first_word, flags, locator_of};
 use crate::ops::op;
-use crate::tree::{Inserted, entry_bytes, pin_for, too_long};
+use crate::tree::pin_for;
 use crate::{Btree, Index, key_bytes_max};
 use block::BlockView;
 use block::data::ROW_HEADER_BYTES;
@@ -16,8 +17,9 @@ use buffer_cache::GetKind;
 use process::Process;
 use redo::Layer;
 use std::cmp::Ordering;
+use std::ops::Range;
 use txn::{LockWait, Txn};
-use types::{Result, Rowid};
+use types::{Result, Rowid, Xid};
 
 /// Entries to be added or deleted together. Clearing keeps the memory.
 #[derive(Debug, Default)]
@@ -27,6 +29,8 @@ pub struct Batch {
     entries: Vec<Place>,
     /// The rows were not pushed in ascending order.
     rows_mixed: bool,
+    /// The entries were not, or not certainly, pushed in ascending order.
+    keys_mixed: bool,
 }
 
 /// Bytes of a key that are kept in its [`Place`].
@@ -55,7 +59,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
-        self.rows_mixed = false;
+        (self.rows_mixed, self.keys_mixed) = (false, false);
     }
 
     /// Adds the entry of a row: key bytes as [`Btree::insert`] takes them.
@@ -64,19 +68,25 @@ impl Batch {
         self.rows_mixed |= self.bytes.last_chunk::<ROWID>().is_some_and(|last| *last >= locator);
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(&locator);
-        let mut lead = [0u8; LEAD];
-        let n = key.len().min(lead.len());
-        lead[..n].copy_from_slice(&key[..n]);
-        let word = |at: usize| u64::from_be_bytes(lead[at..at + 8].try_into().expect("eight bytes"));
         let length = |n: usize| u16::try_from(n).unwrap_or(u16::MAX); // refused as too long
         let place = Place {
-            lead: [word(0), word(8)],
+            lead: [first_word(key), key.get(8..).map_or(0, first_word)],
             row: u64::from(row.rdba.0) << 16 | u64::from(row.slot),
             begin: begin as u32,
             key: length(key.len()),
             sort_key: length(key.len() + ROWID),
         };
+        self.keys_mixed |= self.entries.last().is_some_and(|last| {
+            // Keys with the same first bytes are equal if they have no others.
+            let same = || last.lead == place.lead && key.len() <= LEAD && last.row < place.row;
+            last.lead >= place.lead && !same()
+        });
         self.entries.push(place);
+    }
+
+    /// True when the entries were pushed in ascending order.
+    pub fn is_ascending(&self) -> bool {
+        !self.keys_mixed
     }
 
     /// Number of entries.
@@ -105,7 +115,10 @@ impl Batch {
     }
 
     fn sort(&mut self) {
-        let Batch { bytes, entries, rows_mixed } = self;
+        if !self.keys_mixed {
+            return;
+        }
+        let Batch { bytes, entries, rows_mixed, .. } = self;
         // The padding cannot make two keys equal: keys are self-delimiting, so no key is a prefix of another.
         let rest = |place: &Place| &bytes[place.begin as usize..][LEAD.min(place.key.into())..place.key.into()];
         let lead = |place: &Place| u128::from(place.lead[0]) << 64 | u128::from(place.lead[1]);
@@ -119,12 +132,18 @@ impl Batch {
         if entries.is_sorted_by(|a, b| by_key(a, b) <= least) {
             return;
         }
-        // Rows come in a few ascending runs, one for each extent, which a stable sort merges. The second sort then
-        // keeps rows of equal keys in their order, and is cheap when there are few distinct keys.
+        // Rows come in a few ascending runs, one for each extent, which a stable sort merges.
         if *rows_mixed {
             entries.sort_by_key(|place| place.row);
         }
-        entries.sort_by(by_key);
+        // Short elements are sorted: the first word of a key decides nearly always. Equal keys stay in the order of
+        // their rows.
+        let mut order: Vec<(u64, u32)> = entries.iter().zip(0..).map(|(place, n)| (place.lead[0], n)).collect();
+        order.sort_unstable_by(|a, b| {
+            let full = || by_key(&entries[a.1 as usize], &entries[b.1 as usize]).then(a.1.cmp(&b.1));
+            a.0.cmp(&b.0).then_with(full)
+        });
+        *entries = order.iter().map(|(_, n)| entries[*n as usize]).collect();
     }
 
     /// The number of entries that lie below a leaf's high key, of at most `most` from number `from` on.
@@ -145,14 +164,60 @@ impl Batch {
     }
 }
 
-/// The result of adding the next entries.
+/// The result of adding or marking the next entries.
 enum Run {
-    /// This many entries were added.
-    Added(usize),
+    /// This many entries were changed; with true, the leaf has no live entry left.
+    Done(usize, bool),
     /// The leaf has no room.
     Full,
-    /// The first entry has to be added singly.
+    /// The first entry has to be changed singly.
     Single,
+    /// The undo record has to list the entries.
+    Listed,
+}
+
+/// The form of the undo record of many entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Ranges of the index in which every entry of the transaction belongs to the record (R15).
+    Ranges,
+    /// All entries.
+    List,
+}
+
+/// Most bytes of an undo record with ranges.
+const RANGES_MAX: usize = 1024;
+/// A record with ranges has at least this many entries for each kind of former mark.
+const UNIFORM_MIN: usize = 16;
+
+/// Ranges of sort keys, as a list ([`push_key`]) of the first and the last key of each.
+struct Ranges {
+    bytes: Vec<u8>,
+    /// The number in the batch of the key listed last.
+    before: Option<usize>,
+}
+
+impl Ranges {
+    fn after(head: &[u8]) -> Ranges {
+        Ranges { bytes: head.to_vec(), before: None }
+    }
+
+    /// Appends the key of entry `i` of the batch, which begins or ends a range. False when that exceeds the limit.
+    fn push(&mut self, batch: &Batch, i: usize) -> bool {
+        push_key(self.before.map_or(&[], |i| batch.sort_key(i)), batch.sort_key(i), &mut self.bytes);
+        self.before = Some(i);
+        self.bytes.len() <= RANGES_MAX
+    }
+}
+
+impl Btree {
+    /// Runs `f` with ranges as undo, and again with a list where ranges cannot express the entries.
+    fn in_either_form(&self, p: &Process, f: &mut dyn FnMut(Form) -> Result<Run>) -> Result<Run> {
+        match self.txns.retrying(p, &mut || f(Form::Ranges))? {
+            Run::Listed => self.txns.retrying(p, &mut || f(Form::List)),
+            done => Ok(done),
+        }
+    }
 }
 
 impl Btree {
@@ -176,10 +241,10 @@ impl Btree {
         batch.sort();
         let mut from = 0;
         while from < batch.len() {
-            match self.txns.retrying(p, &mut || self.insert_run(p, t, index, batch, from))? {
-                Run::Added(n) => from += n,
+            match self.in_either_form(p, &mut |form| self.insert_run(p, t, index, batch, from, form))? {
+                Run::Done(n, _) => from += n,
                 Run::Full => self.make_room(p, index, batch.sort_key(from))?,
-                Run::Single => {
+                Run::Single | Run::Listed => {
                     let row = row_of(index, batch.sort_key(from));
                     if let Inserted::Duplicate(other) = self.insert(p, t, index, batch.key(from), row, wait)? {
                         return Ok(Inserted::Duplicate(other));
@@ -192,7 +257,15 @@ impl Btree {
     }
 
     /// Adds those of the entries from number `from` on that go into one leaf.
-    fn insert_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<Run> {
+    fn insert_run(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        index: &Index,
+        batch: &Batch,
+        from: usize,
+        form: Form,
+    ) -> Result<Run> {
         // As for a single entry of a unique index: the leaf where the first entry of the key would be (R6).
         let first = if index.unique { batch.key(from) } else { batch.sort_key(from) };
         let leaf = self.leaf_for(p, index, Target::At(first))?;
@@ -221,26 +294,48 @@ impl Btree {
         if full {
             return Ok(Run::Full);
         }
-        let (mut undo, ends) = self.undo_of(batch, from, expected, 0);
-        let Some(last) = ends.last() else { return Ok(Run::Single) };
-        let mut c = self.txns.change(p, t, 1, *last as usize)?;
-        let b = pin_for(c.group(), index, leaf, first, 0)?;
-        let mut redo = Vec::with_capacity(undo.len() + XID + 4 * ends.len());
-        redo.extend_from_slice(&c.xid().to_bits().to_le_bytes());
-        let added = plan_in(&Leaf::new(c.view(b)), index, batch, from, (&undo, &ends), &mut redo);
-        if added == 0 {
+        if expected == 0 {
             return Ok(Run::Single);
         }
-        undo.truncate(ends[added - 1] as usize);
-        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::TAKE_OUT_MANY, &undo))?;
-        c.group().change(b, Layer::Index, op::INSERT_EACH, &redo)?;
+        let (mut list, mut ends, mut room) = (Vec::new(), Vec::new(), RANGES_MAX);
+        let mut most = expected;
+        if form == Form::List {
+            (list, ends) = self.list_of(batch, from, expected, 0);
+            let Some(last) = ends.last() else { return Ok(Run::Single) };
+            (room, most) = (*last as usize, ends.len());
+        }
+        let mut c = self.txns.change(p, t, 1, room)?;
+        let b = pin_for(c.group(), index, leaf, first, 0)?;
+        let (mut redo, own) = (Vec::with_capacity(XID + 12 * most), c.xid());
+        redo.extend_from_slice(&own.to_bits().to_le_bytes());
+        let mut ranges = Ranges::after(&[]);
+        let leaf = Leaf::new(c.view(b));
+        let placed = plan_in(&leaf, index, batch, from..from + most, &mut redo);
+        if placed.is_empty() {
+            return Ok(Run::Single);
+        }
+        let undo = match form {
+            Form::Ranges => {
+                let between = |a: usize, b: usize| placed[a]..placed[b];
+                match ranges_of(&leaf, own, batch, from, placed.len(), between, &mut ranges) {
+                    true => (crate::undo_op::TAKE_OUT_RANGES, &ranges.bytes),
+                    false => return Ok(Run::Listed),
+                }
+            }
+            Form::List => {
+                list.truncate(ends[placed.len() - 1] as usize);
+                (crate::undo_op::TAKE_OUT_MANY, &list)
+            }
+        };
+        c.logical_undo(index.object, Layer::Index, index.root, (undo.0, undo.1))?;
+        c.group().change(b, Layer::Index, op::INSERT_PLACED, &redo)?;
         c.commit()?;
-        Ok(Run::Added(added))
+        Ok(Run::Done(placed.len(), false))
     }
 
     /// Prefix-compressed list of the keys of at most `most` entries from number `from` on, and the end of each in it.
     /// The list is limited to half a block together with `more` further bytes of undo for each entry.
-    fn undo_of(&self, batch: &Batch, from: usize, most: usize, more: usize) -> (Vec<u8>, Vec<u32>) {
+    fn list_of(&self, batch: &Batch, from: usize, most: usize, more: usize) -> (Vec<u8>, Vec<u32>) {
         let room = self.cache().block_size() / 2;
         let (mut undo, mut ends) = (Vec::with_capacity(512), Vec::with_capacity(most));
         let mut before: &[u8] = &[];
@@ -265,10 +360,15 @@ impl Btree {
         batch.sort();
         let mut from = 0;
         while from < batch.len() {
-            let (done, emptied) = self.txns.retrying(p, &mut || self.delete_run(p, t, index, batch, from))?;
-            if emptied {
-                self.note_empty(p, index, batch.sort_key(from).to_vec());
-            }
+            let done = match self.in_either_form(p, &mut |form| self.delete_run(p, t, index, batch, from, form))? {
+                Run::Done(n, emptied) => {
+                    if emptied {
+                        self.note_empty(p, index, batch.sort_key(from).to_vec());
+                    }
+                    n
+                }
+                _ => 0,
+            };
             from += done;
             if done == 0 {
                 self.delete(p, t, index, batch.key(from), row_of(index, batch.sort_key(from)))?;
@@ -278,9 +378,16 @@ impl Btree {
         Ok(())
     }
 
-    /// Marks those of the entries from number `from` on that lie in one leaf; returns how many, and whether the leaf
-    /// has no live entry left.
-    fn delete_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<(usize, bool)> {
+    /// Marks those of the entries from number `from` on that lie in one leaf.
+    fn delete_run(
+        &self,
+        p: &Process,
+        t: &mut Txn,
+        index: &Index,
+        batch: &Batch,
+        from: usize,
+        form: Form,
+    ) -> Result<Run> {
         let first = batch.sort_key(from);
         let leaf = self.leaf_for(p, index, Target::At(first))?;
         let expected = self.cache().read(p, leaf, GetKind::Examination, &mut |v: &BlockView| {
@@ -293,28 +400,107 @@ impl Btree {
                 None => node.entries().min(batch.len() - from),
             }
         })?;
+        if expected == 0 {
+            return Ok(Run::Single);
+        }
+        let listed = if form == Form::List { self.list_of(batch, from, expected, 1) } else { Default::default() };
         // Neighbours were usually made by one transaction, which the undo then names once.
-        let (list, ends) = self.undo_of(batch, from, expected, 1);
-        let Some(most) = ends.last().map(|end| *end as usize + ends.len() + XID) else { return Ok((0, false)) };
+        let most = match (form, listed.1.last()) {
+            (Form::Ranges, _) => RANGES_MAX,
+            (Form::List, Some(end)) => *end as usize + listed.1.len() + XID,
+            (Form::List, None) => return Ok(Run::Single),
+        };
         let mut c = self.txns.change(p, t, 1, most)?;
+        let own = c.xid();
         let b = pin_for(c.group(), index, leaf, first, 0)?;
         let mut redo = Vec::with_capacity(1 + XID + 2 * expected);
         redo.push(flags::DELETED);
-        redo.extend_from_slice(&c.xid().to_bits().to_le_bytes());
-        let mut undo = Vec::with_capacity(most);
-        let entries = from..from + expected;
-        let done = find_in(&Leaf::new(c.view(b)), batch, entries, (&list, &ends), most, &mut redo, &mut undo);
+        redo.extend_from_slice(&own.to_bits().to_le_bytes());
+        let leaf = Leaf::new(c.view(b));
+        let (done, op_of_undo, undo) = match form {
+            Form::List => {
+                let mut undo = Vec::with_capacity(most);
+                let entries = from..from + expected;
+                let done = find_in(&leaf, batch, entries, (&listed.0, &listed.1), most, &mut redo, &mut undo);
+                (done, crate::undo_op::PUT_BACK_MANY, undo)
+            }
+            Form::Ranges => {
+                let (found, mark) = find_uniform(&leaf, batch, from..from + expected, own, &mut redo);
+                let is_uniform = found.len() == expected || found.len() >= UNIFORM_MIN;
+                let mut head = vec![mark.0];
+                head.extend_from_slice(&mark.1.to_bits().to_le_bytes());
+                let mut ranges = Ranges::after(&head);
+                let between = |a: usize, b: usize| found[a] + 1..found[b];
+                if !is_uniform || !ranges_of(&leaf, own, batch, from, found.len(), between, &mut ranges) {
+                    return Ok(Run::Listed);
+                }
+                (found.len(), crate::undo_op::PUT_BACK_RANGES, ranges.bytes)
+            }
+        };
         if done == 0 {
-            return Ok((0, false));
+            return Ok(Run::Single);
         }
-        c.logical_undo(index.object, Layer::Index, index.root, (crate::undo::op::PUT_BACK_MANY, &undo))?;
+        c.logical_undo(index.object, Layer::Index, index.root, (op_of_undo, &undo))?;
         c.group().change(b, Layer::Index, op::MARK_EACH, &redo)?;
         let leaf = Leaf::new(c.view(b));
         let emptied =
             b.rdba() != index.root && (done == leaf.entries() || (0..leaf.entries()).all(|i| leaf.is_deleted(i)));
         c.commit()?;
-        Ok((done, emptied))
+        Ok(Run::Done(done, emptied))
     }
+}
+
+/// Collects the ranges of `count` entries of a batch, from number `from` on, so that no entry of the transaction `own`
+/// lies in a range beside them. `between` gives the leaf's entries between two of them. False for too many ranges.
+fn ranges_of(
+    leaf: &Leaf<'_>,
+    own: Xid,
+    batch: &Batch,
+    from: usize,
+    count: usize,
+    between: impl Fn(usize, usize) -> Range<usize>,
+    ranges: &mut Ranges,
+) -> bool {
+    if count == 0 || !ranges.push(batch, from) {
+        return false;
+    }
+    for n in 1..count {
+        if between(n - 1, n).any(|i| leaf.mark(i).1 == own)
+            && !(ranges.push(batch, from + n - 1) && ranges.push(batch, from + n))
+        {
+            return false;
+        }
+    }
+    ranges.push(batch, from + count - 1)
+}
+
+/// Finds live entries in a leaf, until one is missing, belongs to the transaction `own`, or has another mark than the
+/// first. Appends their directory entries to `redo`; returns the numbers of the entries, and their common mark.
+fn find_uniform(
+    leaf: &Leaf<'_>,
+    batch: &Batch,
+    entries: Range<usize>,
+    own: Xid,
+    redo: &mut Vec<u8>,
+) -> (Vec<usize>, (u8, Xid)) {
+    let (mut at, mut first, mut found) = (0, None, Vec::with_capacity(entries.len()));
+    for i in entries {
+        let key = batch.sort_key(i);
+        let mut mark = leaf.mark_at(at, key);
+        if mark.is_none() {
+            let there;
+            (at, there) = leaf.find_from(at, key);
+            mark = there.then(|| leaf.mark(at));
+        }
+        let Some(mark) = mark else { break };
+        if mark.0 & flags::DELETED != 0 || mark.1 == own || *first.get_or_insert(mark) != mark {
+            break;
+        }
+        redo.extend_from_slice(&(at as u16 + 1).to_le_bytes());
+        found.push(at);
+        at += 1;
+    }
+    (found, first.unwrap_or_default())
 }
 
 /// Finds live entries in a leaf, until one is missing or the undo would exceed `most` bytes. `list` holds the keys of
@@ -323,7 +509,7 @@ impl Btree {
 fn find_in(
     leaf: &Leaf,
     batch: &Batch,
-    entries: std::ops::Range<usize>,
+    entries: Range<usize>,
     list: (&[u8], &[u32]),
     most: usize,
     redo: &mut Vec<u8>,
@@ -354,31 +540,32 @@ fn row_of(index: &Index, sort_key: &[u8]) -> Rowid {
     Rowid { obj: index.table, rdba, slot }
 }
 
-/// Appends to `redo` the entries from number `from` on that are new and fit into the leaf, up to the first that is not;
-/// returns how many. `list` holds their keys as [`crate::list`] does, and the end of each.
-fn plan_in(leaf: &Leaf, index: &Index, batch: &Batch, from: usize, list: (&[u8], &[u32]), redo: &mut Vec<u8>) -> usize {
+/// Appends to `redo` those of the entries that are new and fit into the leaf, up to the first that is not; returns for
+/// each the entry of the leaf that it comes before.
+fn plan_in(leaf: &Leaf, index: &Index, batch: &Batch, entries: Range<usize>, redo: &mut Vec<u8>) -> Vec<usize> {
+    let mut placed = Vec::with_capacity(entries.len());
     let (high, mut free, mut at, mut before): (_, _, _, &[u8]) = (leaf.high(), leaf.free_bytes, 0, &[]);
-    let mut begin = 0;
-    for (n, &end) in list.1.iter().enumerate() {
-        let (key, sort_key) = (batch.key(from + n), batch.sort_key(from + n));
+    let (mut list, mut key_before): (_, &[u8]) = (Placed::default(), &[]);
+    for (n, i) in entries.enumerate() {
+        let (key, sort_key) = (batch.key(i), batch.sort_key(i));
+        let Some(rowid) = sort_key.last_chunk::<ROWID>() else { break };
         let found;
         (at, found) = leaf.find_from(at, sort_key);
         let there = match index.unique {
             true => {
                 let around = at > 0 && leaf.has_key(at - 1, key) || leaf.has_key(at, key);
-                around || high.is_some_and(|h| h.starts_with(key)) || n > 0 && batch.key(from + n - 1) == key
+                around || high.is_some_and(|h| h.starts_with(key)) || n > 0 && key_before == key
             }
             false => found || n > 0 && before == sort_key,
         };
         let (need, beyond) = (entry_bytes(sort_key), high.is_some_and(|h| h <= sort_key));
         if there || beyond || free < need {
-            return n;
+            break;
         }
+        placed.push(at);
         free -= need;
-        let ([p0, p1], [k0, k1]) = (((at + n + 1) as u16).to_le_bytes(), (key.len() as u16).to_le_bytes());
-        redo.extend_from_slice(&[p0, p1, k0, k1]);
-        redo.extend_from_slice(&list.0[begin as usize..end as usize]);
-        (before, begin) = (sort_key, end);
+        list.push((at + n + 1) as u16, key, rowid, key_before, redo);
+        (before, key_before) = (sort_key, key);
     }
-    list.1.len()
+    placed
 }

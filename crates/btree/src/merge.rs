@@ -11,18 +11,15 @@
 
 use crate::node::{Node, Target, flags};
 use crate::ops::{self, op};
-use crate::split::{Purge, entries_from, inherit};
+use crate::split::{Purge, inherit};
 use crate::tree::{pin_for, pin_target};
 use crate::{Btree, Index};
-use block::BlockState;
+use block::{BlockState, BlockView, Data};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind};
 use process::Process;
 use redo::Layer;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use types::{Rdba, Result};
-
-/// Leaves found empty, oldest first, each by its index and a key in it.
-pub(crate) type Emptied = VecDeque<(Index, Vec<u8>)>;
 
 /// Most leaves that a process remembers.
 const EMPTIED_MAX: usize = 256;
@@ -244,7 +241,7 @@ impl Btree {
         }
         let leaf = Node::new(g.block(chain[0]));
         let low = leaf.bytes_at(leaf.low());
-        let moved = entries_from(g.view(chain[0]), 0);
+        let moved = entries_of(g.view(chain[0]));
         let into = Node::new(g.block(rights[0]));
         let need = moved.len() + leaf.entries() * 8 + low.len();
         // A leaf that is left nearly full would soon be split again.
@@ -295,4 +292,14 @@ impl Btree {
         }
         Ok(Merge::Done)
     }
+}
+
+/// The entries of a leaf, in the form of an INSERT_MANY without its first bytes.
+fn entries_of(image: &[u8]) -> Vec<u8> {
+    let mut entries = Vec::with_capacity(image.len());
+    let directory = Data::new(BlockView::of_bytes(image)).directory_reader();
+    for row in (1..directory.slots()).filter_map(|slot| directory.row(slot)) {
+        ops::push_entry(row.flags, row.extra, &image[row.at..row.at + row.len], &mut entries);
+    }
+    entries
 }

@@ -1,6 +1,6 @@
 //! The change vectors of index blocks.
 
-use crate::list::pop_key;
+use crate::list::{Placed, pop_key, pop_row};
 use crate::node::{CHILD, XID, flags};
 use block::data::NewRow;
 use block::{BlockKind, DataMut, Refused};
@@ -38,6 +38,10 @@ pub(crate) mod op {
     pub const PURGED: u8 = 15;
     /// Inserts leaf entries: xid u64, then for each slot u16, length of its key u16, sort key as in [`crate::list`].
     pub const INSERT_EACH: u8 = 16;
+    /// As INSERT_EACH, for entries with a rowid: xid u64, then entries as [`crate::list::Placed`] writes them.
+    pub const INSERT_PLACED: u8 = 17;
+    /// As APPEND: entries as [`crate::list::push_row`] writes them.
+    pub const APPEND_RUN: u8 = 18;
 }
 
 fn wrong() -> Ora {
@@ -92,6 +96,8 @@ pub(crate) fn apply(block: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
             d.patch(slot, at, child).map_err(refused)
         }
         op::INSERT_EACH => insert_each(&mut d, data),
+        op::INSERT_PLACED => insert_placed(&mut d, data),
+        op::APPEND_RUN => append_run(&mut d, data),
         op::MARK_EACH => mark_each(&mut d, data),
         op::PURGED => {
             let scn = data.first_chunk::<8>().ok_or_else(wrong)?;
@@ -156,6 +162,31 @@ fn insert_each(d: &mut DataMut, data: &[u8]) -> Result<()> {
         rows.push(NewRow { position, extra, end: bodies.len() as u32 });
     }
     d.insert_each_sorted(&rows, &bodies).map_err(|_| wrong())
+}
+
+fn insert_placed(d: &mut DataMut, data: &[u8]) -> Result<()> {
+    let (xid, mut rest) = data.split_at_checked(XID).ok_or_else(wrong)?;
+    let (mut rows, mut bodies) = (Vec::with_capacity(data.len() / 5), Vec::with_capacity(6 * data.len()));
+    let mut entry = Placed::default();
+    while !rest.is_empty() {
+        let (position, tail) = entry.pop(rest).ok_or_else(wrong)?;
+        bodies.extend_from_slice(entry.key());
+        bodies.extend_from_slice(entry.rowid());
+        bodies.extend_from_slice(xid);
+        rows.push(NewRow { position, extra: entry.key().len() as u16, end: bodies.len() as u32 });
+        rest = tail;
+    }
+    d.insert_each_sorted(&rows, &bodies).map_err(|_| wrong())
+}
+
+fn append_run(d: &mut DataMut, mut data: &[u8]) -> Result<()> {
+    let (mut at, mut row) = (d.read().slots() as u16, (0, 0, Vec::new()));
+    while !data.is_empty() {
+        data = pop_row(data, &mut row).ok_or_else(wrong)?;
+        d.insert_sorted(at, row.0, 0, row.1, &row.2).map_err(|_| wrong())?;
+        at += 1;
+    }
+    Ok(())
 }
 
 /// An INSERT of an entry whose key is the first `key` bytes.

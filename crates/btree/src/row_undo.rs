@@ -1,23 +1,14 @@
 //! Undo of rows in leaves: for rolling back, and for reading older versions.
 
 use crate::node::Node;
-use crate::ops;
 use crate::row::{self, Head, Patch};
 use crate::tree::{damaged, pin_for};
 use crate::undo::{find_leaf, index_of};
+use crate::{ops, undo_op as op};
 use process::Process;
 use redo::Layer;
 use txn::{Rollback, Transactions, UndoRecord};
 use types::{Ora, Result};
-
-/// Operations of undo records of `Layer::Index`, beside those of [`crate::undo`].
-pub(crate) mod op {
-    /// The row was inserted: key.
-    pub const TAKE_OUT: u8 = 3;
-    /// The row was changed, locked, deleted or revived: flags u8, head, length of the key u16, key, patch that makes
-    /// the older version from the newer one.
-    pub const PUT_BACK: u8 = 4;
-}
 
 fn wrong() -> Ora {
     Ora::internal("undo of a row in an index is damaged")
@@ -31,11 +22,11 @@ pub(crate) struct Before<'a> {
 
 impl<'a> Before<'a> {
     pub fn read(op: u8, data: &'a [u8]) -> Result<Before<'a>> {
-        if op == op::TAKE_OUT {
+        if op == op::TAKE_OUT_ROW {
             return Ok(Before { key: data, version: None });
         }
         let (fixed, rest) =
-            data.split_at_checked(1 + row::HEAD + 2).filter(|_| op == op::PUT_BACK).ok_or_else(wrong)?;
+            data.split_at_checked(1 + row::HEAD + 2).filter(|_| op == op::PUT_BACK_ROW).ok_or_else(wrong)?;
         let head = Head::read(fixed[0], &fixed[1..]).ok_or_else(wrong)?;
         let len = usize::from(u16::from_le_bytes([fixed[1 + row::HEAD], fixed[2 + row::HEAD]]));
         let (key, patch) = rest.split_at_checked(len).ok_or_else(wrong)?;

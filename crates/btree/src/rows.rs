@@ -4,12 +4,13 @@
 //! group over the leaf and the undo block. A row is locked by the transaction that its word names, while that
 //! transaction is active.
 
+use crate::entries::Inserted;
 use crate::node::{Node, Target, flags};
 use crate::ops::{self, op};
 use crate::row::{self, HEAD, Head, Patch};
 use crate::row_undo::{self, Before};
-use crate::tree::{Inserted, STEPS_MAX, damaged, pin_for};
-use crate::{Btree, Index, key_bytes_max, node::Step};
+use crate::tree::{STEPS_MAX, damaged, pin_for};
+use crate::{Btree, Index, key_bytes_max, node::Step, undo_op};
 use block::BlockView;
 use buffer_cache::{BlockRef, GetKind};
 use process::Process;
@@ -156,7 +157,7 @@ impl Btree {
             return Ok(Try::Split);
         }
         let word = c.xid().to_bits();
-        let uba = c.logical_undo(index.object, Layer::Index, index.root, (row_undo::op::TAKE_OUT, key))?;
+        let uba = c.logical_undo(index.object, Layer::Index, index.root, (undo_op::TAKE_OUT_ROW, key))?;
         let mut head = Vec::with_capacity(HEAD);
         Head { flags: flags::ROW, word, uba, len: row.len() as u16 }.push(&mut head);
         let change = ops::insert(i + 1, flags::ROW, key.len(), &[key, &head, row]);
@@ -206,7 +207,7 @@ impl Btree {
         let emptied = new_flags & flags::DELETED != 0
             && b.rdba() != index.root
             && (0..node.entries()).all(|j| j == i || node.is_deleted(j));
-        let uba = c.logical_undo(index.object, Layer::Index, index.root, (row_undo::op::PUT_BACK, &undo))?;
+        let uba = c.logical_undo(index.object, Layer::Index, index.root, (undo_op::PUT_BACK_ROW, &undo))?;
         let head = Head { flags: new_flags, word: own.to_bits(), uba, len: new.len() as u16 };
         let change = row::change(i + 1, &head, new_room, &Patch::between(&old, new));
         c.group().change(b, Layer::Index, op::ROW, &change)?;

@@ -6,6 +6,7 @@
 //! blocks.
 
 use crate::leaf::Leaf;
+use crate::list::push_row;
 use crate::node::{CHILD, Node, Target, flags};
 use crate::ops::{self, op};
 use crate::row::Head;
@@ -15,6 +16,7 @@ use block::{BlockKind, BlockView, Data};
 use buffer_cache::{BlockRef, ChangeGroup};
 use process::Process;
 use redo::Layer;
+use std::ops::Range;
 use types::{Rdba, Result, Scn, Xid};
 use wait::Stat;
 
@@ -149,11 +151,11 @@ impl Btree {
         }
         let place = above.lower_bound(&separator).max(1);
         let (low, high) = (node.bytes_at(node.low()), node.high().map(|at| node.bytes_at(at)));
-        let (moved, at_end) = (entries_from(g.view(b), cut), cut + 1 >= node.entries());
+        let (moved, at_end) = (entries_of(g.view(b), cut..node.entries()), cut + 1 >= node.entries());
         let right = self.new_block(g, index, level)?;
         faults::point("index-split-half");
         if !moved.is_empty() {
-            g.change(right, Layer::Index, op::APPEND, &moved)?;
+            g.change(right, Layer::Index, op::APPEND_RUN, &moved)?;
         }
         g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, high.as_deref()))?;
         g.change(right, Layer::Index, op::NEXT, &next.0.to_le_bytes())?;
@@ -182,15 +184,14 @@ impl Btree {
         }
         let (cut, purged) = (half_of(&node), node.purged());
         let separator = node.bytes_at(node.sort_key(cut));
-        let right_entries = entries_from(g.view(root), cut);
-        let mut left_entries = entries_from(g.view(root), 0);
-        left_entries.truncate(left_entries.len() - right_entries.len());
+        let right_entries = entries_of(g.view(root), cut..node.entries());
+        let left_entries = entries_of(g.view(root), 0..cut);
         let left = self.new_block(g, index, level)?;
         let right = self.new_block(g, index, level)?;
-        g.change(left, Layer::Index, op::APPEND, &left_entries)?;
+        g.change(left, Layer::Index, op::APPEND_RUN, &left_entries)?;
         g.change(left, Layer::Index, op::BOUNDS, &ops::bounds(&[], Some(&separator)))?;
         g.change(left, Layer::Index, op::NEXT, &right.rdba().0.to_le_bytes())?;
-        g.change(right, Layer::Index, op::APPEND, &right_entries)?;
+        g.change(right, Layer::Index, op::APPEND_RUN, &right_entries)?;
         g.change(right, Layer::Index, op::BOUNDS, &ops::bounds(&separator, None))?;
         inherit(g, left, purged)?;
         inherit(g, right, purged)?;
@@ -220,13 +221,16 @@ pub(crate) fn inherit(g: &mut ChangeGroup, b: BlockRef, purged: Scn) -> Result<(
     }
 }
 
-/// The entries from number `cut` on, in the form of an APPEND. In a branch the separator of the first one moves up; its
-/// copy stays, since the first entry's separator is never read.
-pub(crate) fn entries_from(image: &[u8], cut: usize) -> Vec<u8> {
+/// Entries of a block, in the form of an APPEND_RUN. In a branch the separator of the first one moves up; its copy
+/// stays, since the first entry's separator is never read.
+pub(crate) fn entries_of(image: &[u8], which: Range<usize>) -> Vec<u8> {
     let mut entries = Vec::with_capacity(image.len());
     let directory = Data::new(BlockView::of_bytes(image)).directory_reader();
-    for row in (cut + 1..directory.slots()).filter_map(|slot| directory.row(slot)) {
-        ops::push_entry(row.flags, row.extra, &image[row.at..row.at + row.len], &mut entries);
+    let mut before = None;
+    for row in which.filter_map(|i| directory.row(i + 1)) {
+        let row = (row.flags, row.extra, &image[row.at..row.at + row.len]);
+        push_row(before, row, &mut entries);
+        before = Some(row);
     }
     entries
 }

@@ -3,23 +3,17 @@
 
 mod common;
 use btree::{Inserted, RowAction, RowOutcome, RowScan, RowTable};
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use common::*;
 use datafile::{CreateDatabase, DataFiles, tablespace};
-use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
-use process::{Process, Processes};
+use process::Process;
 use redo::{ApplyTable, ChangeVector, NoRedo, Rba, RecordReader, RedoSink};
-use space::{Space, SpaceLayout};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound::Unbounded;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use txn::{LockWait, NoHook, Transactions, Txn, TxnConfig, TxnLayout};
+use testing::{Folder, Random};
+use txn::{LockWait, NoHook, Txn};
 use types::{ObjectId, Rdba, Result, RowWriter, Scn};
-
-const BLOCK: usize = 2048;
-const PROCESSES: u32 = 12;
 
 /// Keeps every record, by its address.
 #[derive(Clone, Default)]
@@ -63,49 +57,9 @@ impl RedoSink for Journal {
 
 fn apply_table() -> ApplyTable {
     let mut apply = ApplyTable::new();
-    buffer_cache::register(&mut apply);
-    Space::register_apply(&mut apply);
-    Transactions::register_apply(&mut apply);
+    testing::storage::register_layers(&mut apply);
     btree::Btree::register_apply(&mut apply);
     apply
-}
-
-fn stack(directory: PathBuf, files: DataFiles, sink: Box<dyn RedoSink>) -> Db {
-    let config = CacheConfig::new(800, BLOCK, PROCESSES as usize);
-    let enqueues = EnqueueConfig::for_processes(PROCESSES);
-    let txn_config = TxnConfig { undo_segments: 3, slots_per_segment: 20, ..TxnConfig::new(PROCESSES) };
-    let (all, (cache_at, space, enqueues_at, txns_at)): (&'static Processes, _) = testing::instance(PROCESSES, |b| {
-        (
-            CacheLayout::reserve(b, &config),
-            SpaceLayout::reserve(b, PROCESSES as usize),
-            EnqueueLayout::reserve(b, &enqueues),
-            TxnLayout::reserve(b, &txn_config),
-        )
-    });
-    let cache = BufferCache::create(all.sga(), &cache_at, &config, Arc::new(files), apply_table(), sink);
-    let cache = Arc::new(cache);
-    cache.register_with(all);
-    let enqueues = Enqueues::create(all, &enqueues_at);
-    let space = Space::create(all.sga(), &space, &cache);
-    space.register_with(all);
-    let txns = Transactions::create(all.sga(), &txns_at, &txn_config, &space, &enqueues);
-    txns.register_with(all);
-    let tree = btree::Btree::new(&txns);
-    Db { all, cache, txns, tree, directory }
-}
-
-fn folder(name: &str) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let n = NEXT.fetch_add(1, Ordering::Relaxed);
-    std::env::temp_dir().join(format!("latchwork-btree-crash-{}-{name}-{n}", os::process::own_id()))
-}
-
-fn copy_all(from: &Path, to: &Path) {
-    let _ = std::fs::remove_dir_all(to);
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().flatten() {
-        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-    }
 }
 
 type Model = BTreeMap<u64, u8>;
@@ -126,11 +80,8 @@ fn work(db: &Db, journal: &Journal, me: u64, table: &RowTable, plain: &btree::In
     let mut t = Txn::new();
     let (mut now, mut committed) = (Model::new(), Model::new());
     let mut history = vec![(0, 0, Model::new())];
-    let mut seed = me.wrapping_mul(0x9E37_79B9_7F4A_7C15) + 11;
-    let mut random = |n: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % n
-    };
+    let mut numbers = Random::new(me + 11);
+    let mut random = |n: u64| numbers.below(n);
     let mut next = me;
     for step in 0..500u64 {
         let s = db.txns.snapshot(&p, &t);
@@ -239,12 +190,11 @@ fn check(db: &Db, end: u64, histories: &[History], segments: (Rdba, Rdba)) {
 
 #[test]
 fn every_prefix_of_the_redo_makes_whole_trees() {
-    let (directory, base) = (folder("run"), folder("base"));
-    std::fs::create_dir_all(&directory).unwrap();
+    let directory = Folder::new("btree-run");
     let files = DataFiles::create(&directory, &CreateDatabase::usual("TEST", 3, BLOCK)).unwrap();
-    copy_all(&directory, &base);
+    let base = directory.copy("btree-base");
     let journal = Journal::default();
-    let db = stack(directory, files, Box::new(journal.clone()));
+    let db = over(directory, files, 800, Box::new(journal.clone()));
     let p = testing::attach(db.all, "setup");
     db.txns.create_undo_segments(&p).unwrap();
     db.txns.open(&p).unwrap();
@@ -286,8 +236,7 @@ fn every_prefix_of_the_redo_makes_whole_trees() {
         if end <= from || (n % every != 0 && n + 1 != records.len()) {
             continue;
         }
-        let copy = folder("copy");
-        copy_all(&base, &copy);
+        let copy = base.copy("btree-copy");
         let (files, _) = DataFiles::open(&copy).unwrap();
         for (rdba, image) in &images {
             let mut bytes = image.bytes().to_vec();
@@ -299,9 +248,8 @@ fn every_prefix_of_the_redo_makes_whole_trees() {
                 files.write_block(*rdba, &bytes).unwrap();
             }
         }
-        let again = stack(copy, files, Box::new(NoRedo));
+        let again = over(copy, files, 800, Box::new(NoRedo));
         again.txns.advance_scn(last);
         check(&again, end, &histories, (rows, entries));
     }
-    let _ = std::fs::remove_dir_all(&base);
 }

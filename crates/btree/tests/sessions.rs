@@ -8,12 +8,8 @@ use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use testing::Random;
 use txn::{LockWait, NoHook, Txn};
-
-fn next(random: &mut u64) -> u64 {
-    *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    *random >> 33
-}
 
 #[test]
 fn scans_see_all_old_entries_while_others_insert_and_roll_back() {
@@ -26,11 +22,11 @@ fn scans_see_all_old_entries_while_others_insert_and_roll_back() {
     }
     let done = AtomicBool::new(false);
     let counts = testing::run_threads(db.all, 5, |p, n| {
-        let mut random = n as u64 + 17;
+        let mut random = Random::new(n as u64 + 17);
         if n < 2 {
             let mut scans = 0;
             while !done.load(Ordering::Relaxed) || scans == 0 {
-                let (from, down) = (next(&mut random) % 300_000, n == 1);
+                let (from, down) = (random.next() % 300_000, n == 1);
                 let (low, high) = (key(from), key(from + 60_000));
                 let mut scan = RangeScan::new();
                 scan.start(&index, Included(&low), Excluded(&high), down);
@@ -53,7 +49,7 @@ fn scans_see_all_old_entries_while_others_insert_and_roll_back() {
         let (mut t, mut live) = (Txn::new(), 0);
         for round in 0..40 {
             for i in 0..12 {
-                let k = key(next(&mut random) % 300_000);
+                let k = key(random.next() % 300_000);
                 let r = row(1000 * n as u32 + round * 12 + i);
                 assert_eq!(db.tree.insert(p, &mut t, &index, &k, r, LockWait::Forever).unwrap(), Inserted::Done);
                 if i % 4 == 3 {
@@ -105,17 +101,17 @@ fn killed_sessions_leave_whole_transactions_and_a_sound_tree() {
     let pmon = testing::attach(db.all, "pmon");
     let index = index(&db, &pmon, false);
     let kills = testing::kill_children(&pmon, 3, Duration::from_millis(1800), 11, |p, seed| {
-        let (mut t, mut random) = (Txn::new(), seed);
+        let (mut t, mut random) = (Txn::new(), Random::new(seed));
         loop {
             // One transaction inserts three entries of one row at distant places, or deletes three of its own.
-            let (k, r) = (next(&mut random) % 100_000, row((next(&mut random) % 50_000) as u32));
+            let (k, r, how) = (random.below(100_000), row(random.below(50_000)), random.below(8));
             // Deleted keys are longer, so that they can be purged independently.
-            let take_away = random >> 61 == 1;
+            let take_away = how == 1;
             let keys = [k, k + 1_000_000, k + 2_000_000].map(|k| long_key(k, 30 + usize::from(take_away)));
             for k in &keys {
                 db.tree.insert(p, &mut t, &index, k, r, LockWait::Forever).expect("an insert");
             }
-            match random >> 61 {
+            match how {
                 0 => db.txns.rollback(p, &mut t).expect("a rollback"),
                 1 => {
                     keys.iter().for_each(|k| db.tree.delete(p, &mut t, &index, k, r).expect("a delete"));
@@ -150,9 +146,9 @@ fn a_tree_that_grows_under_four_sessions_takes_every_entry() {
     let setup = testing::attach(db.all, "setup2");
     let index = index(&db, &setup, false);
     testing::run_threads(db.all, 4, |p, n| {
-        let (mut t, mut random) = (Txn::new(), n as u64 + 5);
+        let (mut t, mut random) = (Txn::new(), Random::new(n as u64 + 5));
         for i in 0..1000u32 {
-            let k = long_key(next(&mut random) % 1_000_000, 30);
+            let k = long_key(random.next() % 1_000_000, 30);
             db.tree.insert(p, &mut t, &index, &k, row(n as u32 * 10_000 + i), LockWait::Forever).unwrap();
             if i % 3 == 0 {
                 db.txns.commit(p, &mut t, &NoHook).unwrap();

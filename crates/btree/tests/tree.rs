@@ -7,6 +7,7 @@ use process::Process;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
+use testing::Random;
 use txn::{LockWait, NoHook, Txn};
 
 #[derive(Clone, Debug)]
@@ -338,13 +339,8 @@ fn a_scan_that_is_started_again_sees_what_a_new_one_sees() {
         let segment = db.tree.create(&p, datafile::tablespace::USERS, types::ObjectId(101)).unwrap();
         db.tree.open(&p, segment, types::ObjectId(50), false).unwrap()
     }];
-    let mut x = 0x2545_F491_4F6C_DD1Du64;
-    let mut random = |n: u64| {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        x % n
-    };
+    let mut numbers = Random::new(1);
+    let mut random = |n: u64| numbers.below(n);
     let (mut again, mut t) = (btree::RangeScan::new(), Txn::new());
     for step in 0..4000u64 {
         // The tree grows to one small leaf, then to a larger one, then to several.

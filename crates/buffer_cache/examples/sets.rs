@@ -9,6 +9,7 @@ use buffer_cache::{CacheConfig, CacheLayout, GetKind};
 use common::*;
 use datafile::DataFiles;
 use latch::LatchName;
+use testing::Random;
 
 /// Blocks of the file that the misses read: four times the size of that cache.
 const FILE_BLOCKS: u32 = 8000;
@@ -17,7 +18,7 @@ const CHECKPOINTS: usize = 15;
 fn cache_of(config: &CacheConfig) -> (Db, f64) {
     let mut spec = small_database();
     tablespace(&mut spec, datafile::tablespace::USERS).bytes = u64::from(FILE_BLOCKS + 100) * BLOCK as u64;
-    let directory = directory();
+    let directory = Folder::new("cache");
     let files = DataFiles::create(&directory, &spec).expect("files");
     files.set_disk_sync(false);
     let (all, layout) = testing::instance(24, |b| CacheLayout::reserve(b, config));
@@ -64,9 +65,9 @@ fn main() {
     let (before, reads) = (db.all.latch_counts(LatchName::CacheBuffersLruChain), 100_000u64);
     let began = os::clock::now_ns();
     testing::run_threads(db.all, threads, |p, n| {
-        let mut random = n as u64 * 77 + 5;
+        let mut numbers = Random::new(n as u64);
         for _ in 0..reads {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let random = numbers.next();
             let block = types::Rdba::new(file, first + (random >> 33) as u32 % FILE_BLOCKS);
             db.cache.read(p, block, GetKind::Consistent, &mut |v| v.u64(VALUE_AT)).expect("a block");
         }

@@ -5,10 +5,11 @@
 //! that is checked, the walk is bounded, and a walk that enters another chain because a buffer was moved finds nothing,
 //! or finds a header whose identity is checked between two loads of its version.
 
+use crate::BufferCache;
+use crate::area::PIN_CLAIM;
+use crate::cache::slot_of;
 use crate::header::*;
 use crate::lru::Candidate;
-use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, slot_of};
 use latch::{Latch, LatchName, Where};
 use process::{Process, Section, SegmentStat, SharedHold};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -246,7 +247,8 @@ impl BufferCache {
             }
         }
         self.sets[set].free_waits.fetch_add(1, Ordering::Relaxed);
-        let _w = p.wait(Event::FreeBufferWaits, at.file().into(), at.block().into(), set as u64 + 1);
+        let (file, block) = self.files.shown(at);
+        let _w = p.wait(Event::FreeBufferWaits, file.into(), block.into(), set as u64 + 1);
         os::clock::sleep(Duration::from_micros(if failures < 50 { 200 } else { 2000 }));
         Ok(())
     }
@@ -254,7 +256,8 @@ impl BufferCache {
     /// Sleeps until the buffer's state changes or some milliseconds have passed.
     pub(crate) fn sleep_on(&self, p: &Process, h: &BufferHeader, event: Event, unless: impl Fn() -> bool) {
         let (at, class, began) = (h.block(), self.class_number(h), os::clock::now_ns());
-        let _w = p.wait(event, at.file().into(), at.block().into(), class);
+        let (file, block) = self.files.shown(at);
+        let _w = p.wait(event, file.into(), block.into(), class);
         h.sleepers.fetch_add(1, Ordering::SeqCst);
         let seen = h.changes.load(Ordering::SeqCst);
         if !unless() {

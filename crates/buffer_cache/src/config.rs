@@ -58,7 +58,7 @@ impl CacheConfig {
     /// The most pins that a process holds between its reads: limited so that the processes together cannot hold all
     /// buffers.
     pub(crate) fn held_pins(&self) -> usize {
-        (self.buffers / (4 * self.processes)).min(crate::held::HELD_MAX)
+        (self.buffers / (4 * self.processes)).min(HELD_MAX)
     }
 
     /// The number of working sets.
@@ -85,3 +85,9 @@ impl CacheConfig {
 
 /// Private images a process has: the most blocks a change group may change.
 pub const GROUP_BLOCKS_MAX: usize = 16;
+
+/// The most blocks of one multiblock read.
+pub const MULTIBLOCK_MAX: usize = 32;
+
+/// The most pins that a process holds between its reads: a cache line of words.
+pub(crate) const HELD_MAX: usize = 8;

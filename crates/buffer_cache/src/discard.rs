@@ -2,9 +2,10 @@
 //!
 //! A buffer is taken like one that is replaced, but also when it is dirty, and freed without being written.
 
+use crate::BufferCache;
+use crate::area::PIN_CLAIM;
+use crate::cache::slot_of;
 use crate::header::{DIRTY, READING, State};
-use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, slot_of};
 use latch::Where;
 use process::Process;
 use std::sync::atomic::{Ordering, fence};

@@ -11,9 +11,10 @@
 //! milliseconds, after which [`ChangeGroup::current`] returns an error for which [`is_retry`] is true. The caller then
 //! drops the group and starts again, or uses [`BufferCache::in_group`], which does this.
 
+use crate::area::*;
+use crate::cache::slot_of;
 use crate::header::*;
-use crate::pins::*;
-use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
+use crate::{BufferCache, GROUP_BLOCKS_MAX};
 use block::{BlockKind, BlockView};
 use latch::Where;
 use process::{Process, SegmentStat};
@@ -47,7 +48,8 @@ pub fn is_retry(e: &Ora) -> bool {
     e.facility() == Facility::Lwk && e.code() == RETRY
 }
 
-fn retry() -> Ora {
+/// The error for which [`is_retry`] is true: its caller's group is dropped and begins again.
+pub fn give_way() -> Ora {
     Ora::from_text(Facility::Lwk, RETRY, "change group gave way to another one")
 }
 
@@ -191,6 +193,30 @@ impl<'a> ChangeGroup<'a> {
                 Pin::Missing => self.cache.read_in(self.p, at)?,
                 Pin::Busy(buffer) => patience.wait(self, buffer)?,
             }
+        }
+    }
+
+    /// As [`ChangeGroup::current`], but `None` when the block is not in the cache, is pinned by another group, or lies in
+    /// a file that cannot be changed.
+    ///
+    /// # Errors
+    /// As [`BufferCache::read`].
+    pub fn current_if_free(&mut self, at: Rdba) -> Result<Option<BlockRef>> {
+        if let Some(have) = self.find(at) {
+            return Ok(Some(have));
+        }
+        if self.cache.files.check_writable(at.file()).is_err() {
+            return Ok(None);
+        }
+        match self.try_pin(at)? {
+            Pin::Got(entry, buffer) => {
+                self.count_get(at);
+                self.cache.refresh_image(slot_of(self.p), entry, buffer);
+                self.used += 1;
+                self.note_kind(entry, at);
+                Ok(Some(BlockRef { entry, at }))
+            }
+            Pin::Missing | Pin::Busy(_) => Ok(None),
         }
     }
 
@@ -559,7 +585,7 @@ impl Patience {
             if self.until_ns == 0 {
                 self.until_ns = now + PATIENCE_NS;
             } else if now >= self.until_ns {
-                return Err(retry());
+                return Err(give_way());
             }
         }
         let free = || h.block() != at || (h.state().owner().is_none() && !h.state().is(READING));

@@ -10,17 +10,15 @@
 //! found nothing ([`BufferCache::let_go`]). Rejected: counting pins in the header, as the older designs do, because
 //! that is a second get for each read.
 
-use crate::pins::{ProcessArea, buffer_of};
-use crate::{BufferCache, ChainDesign, GetKind, slot_of};
+use crate::area::{ProcessArea, buffer_of};
+use crate::cache::slot_of;
+use crate::{BufferCache, ChainDesign, GetKind};
 use block::BlockView;
 use latch::Where;
 use process::Process;
 use std::sync::atomic::Ordering;
 use types::{Rdba, Result};
 use wait::Stat;
-
-/// The most pins that a process holds between its reads: a cache line of words.
-pub(crate) const HELD_MAX: usize = 8;
 
 /// The word of a held pin: the block in the upper half, the buffer's index + 1 in the lower.
 fn word_of(at: Rdba, buffer: usize) -> u64 {

@@ -14,7 +14,7 @@
 
 use crate::BufferCache;
 use crate::header::{BufferHeader, DIRTY, WRITING};
-use crate::sets::{WorkingSet, load};
+use crate::set::{WorkingSet, load};
 use latch::Where;
 use process::{Process, Section};
 use std::sync::atomic::Ordering;

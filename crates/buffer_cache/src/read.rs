@@ -4,9 +4,10 @@
 //! header's version was even before and is the same after (R5). The designs differ in their use of the chain and the
 //! header: the historical ones write the latch word, and the pin count, for every reader into one shared cache line.
 
+use crate::area::PIN_CLAIM;
+use crate::cache::slot_of;
 use crate::header::*;
-use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX, slot_of};
+use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX};
 use block::{BlockView, Image, LINE_BYTES};
 use latch::Where;
 use process::{Process, SegmentStat};
@@ -347,10 +348,11 @@ impl BufferCache {
         let blocks = (bytes.len() / self.block_size) as u64;
         let began = os::clock::now_ns();
         let read = {
-            let _w = p.wait(event, at.file().into(), at.block().into(), blocks);
+            let (file, block) = self.files.shown(at);
+            let _w = p.wait(event, file.into(), block.into(), blocks);
             self.files.read_blocks(at, bytes)
         };
-        self.note_read(at.file(), blocks, os::clock::now_ns() - began);
+        self.note_read(self.files.shown_file(at.file()), blocks, os::clock::now_ns() - began);
         for stat in [Stat::PhysicalReads, Stat::PhysicalReadsCache] {
             p.count(stat, blocks);
         }

@@ -11,17 +11,21 @@
 //! the two marks: `low_rba` belongs to DIRTY, `write_rba` to WRITING.
 //!
 //! A list is written in five steps: all copies are taken; the writer waits until the redo of the newest one is on disk;
-//! the copies go to the double-write area; neighbouring blocks go to the file in one call each; the marks are cleared.
+//! the copies go to the double-write area; neighbouring blocks go to the file in one write each, one after the other or
+//! all at the same time ([`BufferCache::write_asynchronously`]); the marks are cleared.
 //!
 //! A block that redo after the newest announced checkpoint makes whole needs no copy in the area: recovery makes it
 //! without reading it. A checkpoint that is announced later waits until the block is in place.
 
+use crate::area::{ProcessArea, WRITES_MAX};
+use crate::cache::slot_of;
 use crate::header::*;
-use crate::pins::{ProcessArea, WRITES_MAX};
-use crate::sets::load;
-use crate::{BufferCache, Share, slot_of};
-use block::{BlockKind, BlockView, Image};
+use crate::set::load;
+use crate::{BufferCache, Share};
+use block::{BlockKind, BlockView};
+use datafile::AsyncWriter;
 use latch::Where;
+use os::blocks::Blocks;
 use process::{Process, SegmentStat};
 use redo::Rba;
 use std::ops::Range;
@@ -240,7 +244,8 @@ impl BufferCache {
     fn wait_for_write(&self, p: &Process) {
         let oldest = (0..self.sets.len()).find_map(|n| self.link(load(&self.sets[n].queue_first)));
         let at = oldest.map_or(Rdba(0), BufferHeader::block);
-        let _w = p.wait(Event::WriteCompleteWaits, at.file().into(), at.block().into(), 0);
+        let (file, block) = self.files.shown(at);
+        let _w = p.wait(Event::WriteCompleteWaits, file.into(), block.into(), 0);
         os::clock::sleep(Duration::from_micros(200));
         p.help_the_dead();
     }
@@ -261,7 +266,7 @@ impl BufferCache {
 
     /// Marks the buffers and takes their copies, one behind the other; also the address of the newest change among
     /// them.
-    fn copy_all<'a>(&'a self, p: &'a Process, buffers: &[usize], images: &mut Image) -> (Writes<'a>, Rba) {
+    fn copy_all<'a>(&'a self, p: &'a Process, buffers: &[usize], images: &mut Blocks) -> (Writes<'a>, Rba) {
         let area: &'static ProcessArea = self.area(p);
         let mut writes = Writes { cache: self, p, copies: Vec::with_capacity(buffers.len()) };
         let mut newest = Rba(0);
@@ -283,7 +288,7 @@ impl BufferCache {
         (writes, newest)
     }
 
-    fn write_copies(&self, p: &Process, mut writes: Writes, newest: Rba, images: &mut Image) -> Result<usize> {
+    fn write_copies(&self, p: &Process, mut writes: Writes, newest: Rba, images: &mut Blocks) -> Result<usize> {
         faults::point("cache-copies-taken");
         if newest > self.redo.on_disk() {
             self.redo.force(p, newest)?;
@@ -292,26 +297,100 @@ impl BufferCache {
         let images = &mut images.bytes_mut()[..writes.copies.len() * size];
         images.chunks_mut(size).for_each(block::seal);
         let runs = runs(&writes.copies);
-        let _w = p.wait(Event::DbFileParallelWrite, runs.len() as u64, 0, u64::from(u32::MAX));
+        let wait = p.wait(Event::DbFileParallelWrite, runs.len() as u64, 0, u64::from(u32::MAX));
         let cover = self.cover(p, &writes.copies, images)?;
-        for run in runs {
-            let bytes = &images[run.start * size..run.end * size];
-            let (at, began) = (writes.copies[run.start].at, os::clock::now_ns());
-            match self.files.write_blocks(at, bytes) {
-                // The file went offline after an error: changes that are not in the file are in the redo.
-                Err(e) if e.is(376) => {}
-                done => done?,
+        match self.async_writer.lock().ok().as_mut().and_then(|writer| writer.as_mut()) {
+            Some(writer) => {
+                drop(wait);
+                self.write_together(p, writer, &mut writes, &runs, images)?;
             }
-            faults::point("cache-some-blocks");
-            self.note_write(at.file(), run.len() as u64, os::clock::now_ns() - began);
-            self.count_writes(p, bytes);
-            for copy in &mut writes.copies[run] {
-                copy.written = true;
-                self.sets[self.set_of(copy.buffer)].written.fetch_add(1, Ordering::Relaxed);
+            None => {
+                self.write_in_turn(p, &mut writes, &runs, images)?;
+                drop(wait);
             }
         }
         cover.done();
         Ok(writes.copies.len())
+    }
+
+    /// Writes the runs one after the other, up to the first that fails.
+    fn write_in_turn(&self, p: &Process, writes: &mut Writes, runs: &[Range<usize>], images: &[u8]) -> Result<()> {
+        for run in runs {
+            let (bytes, began) = (self.images_of(run, images), os::clock::now_ns());
+            let done = self.files.write_blocks(writes.copies[run.start].at, bytes);
+            self.note_run(p, writes, run, bytes, done, os::clock::now_ns() - began)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all runs at the same time. When some fail the error is that of the first.
+    fn write_together(
+        &self,
+        p: &Process,
+        writer: &mut AsyncWriter,
+        writes: &mut Writes,
+        runs: &[Range<usize>],
+        images: &[u8],
+    ) -> Result<()> {
+        let list: Vec<(Rdba, &[u8])> =
+            runs.iter().map(|run| (writes.copies[run.start].at, self.images_of(run, images))).collect();
+        let (count, began) = (runs.len() as u64, os::clock::now_ns());
+        let mut wait = Some(p.wait(Event::DbFileAsyncIoSubmit, count, 0, 0));
+        let results = self.files.write_runs(writer, &list, &mut || {
+            wait = None;
+            faults::point("cache-writes-submitted");
+            wait = Some(p.wait(Event::DbFileParallelWrite, count, 0, u64::from(u32::MAX)));
+        });
+        drop(wait);
+        let each_ns = (os::clock::now_ns() - began) / count.max(1);
+        let mut outcome = Ok(());
+        for ((run, (_, bytes)), done) in runs.iter().zip(list).zip(results) {
+            outcome = outcome.and(self.note_run(p, writes, run, bytes, done, each_ns));
+        }
+        outcome
+    }
+
+    /// The copies of a run.
+    fn images_of<'a>(&self, run: &Range<usize>, images: &'a [u8]) -> &'a [u8] {
+        &images[run.start * self.block_size..run.end * self.block_size]
+    }
+
+    /// Counts the write of a run and notes that its buffers are written.
+    fn note_run(
+        &self,
+        p: &Process,
+        writes: &mut Writes,
+        run: &Range<usize>,
+        bytes: &[u8],
+        done: Result<()>,
+        ns: u64,
+    ) -> Result<()> {
+        match done {
+            // The file went offline after an error: changes that are not in the file are in the redo.
+            Err(e) if e.is(376) => {}
+            done => done?,
+        }
+        faults::point("cache-some-blocks");
+        self.note_write(self.files.shown_file(writes.copies[run.start].at.file()), run.len() as u64, ns);
+        self.count_writes(p, bytes);
+        for copy in &mut writes.copies[run.clone()] {
+            copy.written = true;
+            self.sets[self.set_of(copy.buffer)].written.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// From now on this process begins the writes of a list together and then waits for all of them. Its children must
+    /// not write.
+    ///
+    /// # Errors
+    /// The system has no asynchronous writes: they go on one after the other.
+    pub fn write_asynchronously(&self, p: &Process) -> os::OsResult<()> {
+        let writer = AsyncWriter::new(slot_of(p))?;
+        if let Ok(mut own) = self.async_writer.lock() {
+            *own = Some(writer);
+        }
+        Ok(())
     }
 
     /// Puts copies of the blocks that need it into the double-write area.
@@ -420,14 +499,15 @@ impl BufferCache {
         self.wake(h);
     }
 
-    /// Room for copies of `n` blocks, which the process keeps from one list to the next.
-    pub(crate) fn take_images(&self, n: usize) -> Image {
-        let bytes = n * self.block_size;
+    /// Room for copies of `n` blocks, whole pages, which the process keeps from one list to the next.
+    pub(crate) fn take_images(&self, n: usize) -> Blocks {
         let kept = self.write_images.lock().ok().and_then(|mut kept| kept.take());
-        kept.filter(|image| image.bytes().len() >= bytes).unwrap_or_else(|| Image::new(bytes))
+        let mut images = kept.unwrap_or_default();
+        images.grow(n * self.block_size);
+        images
     }
 
-    pub(crate) fn give_images(&self, images: Image) {
+    pub(crate) fn give_images(&self, images: Blocks) {
         if let Ok(mut kept) = self.write_images.lock() {
             *kept = Some(images);
         }

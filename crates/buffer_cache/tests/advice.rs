@@ -6,6 +6,7 @@ use cache_advice::{Following, Reused, Simulator};
 use common::*;
 use datafile::tablespace::USERS;
 use process::Process;
+use testing::Random;
 use types::Rdba;
 
 /// Reads a block, and plays the notes at intervals.
@@ -71,13 +72,12 @@ fn a_sample_of_blocks_tells_what_all_of_them_would() {
     for chunk in at.chunks(10) {
         db.cache.in_group(&p, &scn, &mut |g| chunk.iter().try_for_each(|a| make_block(g, *a, 5))).unwrap();
     }
-    let (mut sim, mut seed) = (Simulator::default(), 12u64);
+    let (mut sim, mut random) = (Simulator::default(), Random::new(12));
     db.cache.advise(&mut sim, Following::On);
     let (mut exact, mut misses, mut gets) = (Vec::<usize>::new(), [0u64; ADVICE_SIZES], 0u64);
     let mut before = Reused::default();
     for nth in 0..24_000 {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let share = (seed >> 33) as f64 / f64::from(1u32 << 31);
+        let share = random.unit();
         // A few blocks are got often, many seldom.
         let block = ((share * share) * at.len() as f64) as usize;
         get(&db, &p, &mut sim, nth, at[block]);

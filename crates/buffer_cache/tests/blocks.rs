@@ -7,6 +7,7 @@ use datafile::DataFiles;
 use latch::LatchName;
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
+use testing::Random;
 use types::Scn;
 use wait::Stat;
 
@@ -54,7 +55,7 @@ fn data_larger_than_the_cache_survives_in_the_files() {
         db.cache.shut_down(&p, Scn(99)).unwrap();
         let (files, control) = DataFiles::open(&db.directory).unwrap();
         assert_eq!((control.clean, control.scn), (true, Scn(99)));
-        let again = over(directory(), files, design, 40);
+        let again = over(Folder::new("cache"), files, design, 40);
         let q = testing::attach(again.all, "t");
         for (i, a) in at.iter().enumerate() {
             assert_eq!(value(&again, &q, *a, GetKind::Consistent), i as u64);
@@ -337,9 +338,9 @@ fn money_moves_between_blocks_and_none_is_lost() {
         }
         let total = AtomicU64::new(0);
         testing::run_threads(db.all, 4, |p, n| {
-            let mut random = n as u64 * 77 + 5;
+            let mut numbers = Random::new(n as u64);
             for _ in 0..400 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let random = numbers.next();
                 let (from, to) = (at[(random >> 33) as usize % 60], at[(random >> 40) as usize % 60]);
                 if from == to {
                     continue;
@@ -400,9 +401,9 @@ fn kill_in_groups(design: ChainDesign) {
     // Each child adds 1 to a triple of blocks at a time: after any kill the three agree.
     let time = std::time::Duration::from_millis(700);
     let kills = testing::kill_children(&pmon, 2, time, 42, |p, seed| {
-        let mut n = seed;
+        let mut numbers = Random::new(seed);
         loop {
-            n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+            let n = numbers.next();
             let three = if n >> 63 == 0 { [at[0], at[1], at[2]] } else { [at[3], at[4], at[5]] };
             let added = db.cache.in_group(p, &scn, &mut |g| {
                 for a in three {

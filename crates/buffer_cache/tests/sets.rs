@@ -11,7 +11,7 @@ use wait::Stat;
 
 /// A cache with these numbers of buffers and working sets.
 fn of_sets(buffers: usize, sets: usize, design: ChainDesign) -> Db {
-    let directory = directory();
+    let directory = Folder::new("cache");
     let files = DataFiles::create(&directory, &small_database()).unwrap();
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     (config.design, config.working_sets) = (design, sets);
@@ -156,7 +156,7 @@ fn resident_kb(address: usize) -> u64 {
 
 #[test]
 fn a_large_cache_takes_no_memory_before_it_is_used() {
-    let (directory, mut spec) = (directory(), small_database());
+    let (directory, mut spec) = (Folder::new("cache"), small_database());
     spec.block_size = 8192;
     for t in &mut spec.tablespaces {
         (t.bytes, t.step_bytes) = (200 * 8192, 64 * 8192);

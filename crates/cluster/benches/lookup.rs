@@ -5,10 +5,11 @@ mod common;
 
 use buffer_cache::{ChainDesign, GetKind};
 use cluster::{Clusters, Geometry, RowSet};
-use common::{Random, Shape, database_of};
+use common::{Shape, database_of};
 use datafile::tablespace;
 use std::hint::black_box;
 use std::time::Instant;
+use testing::Random;
 use txn::{NoHook, Txn};
 use types::ObjectId;
 use types::row::RowWriter;
@@ -27,7 +28,7 @@ fn measure(design: ChainDesign) {
     let g = Geometry::new(15_000, 230, 8192, 2).expect("a geometry");
     let header = clusters.create_segment(&p, tablespace::USERS, ObjectId(90), &g, 2).expect("room");
     let c = clusters.describe(&p, ObjectId(91), ObjectId(90), header, &[0]).expect("a cluster");
-    let (mut t, mut random) = (Txn::new(), Random(9));
+    let (mut t, mut random) = (Txn::new(), Random::new(9));
     for n in 1..=ROWS {
         let mut row = Vec::new();
         let mut w = RowWriter::new(&mut row, 2);

@@ -105,6 +105,7 @@ mod tests {
     use super::*;
     use block::{BlockKind, Image, data};
     use heap::ops::flags;
+    use testing::Random;
     use types::ObjectId;
 
     fn put(image: &mut Image, slot: u16, tag: u16, body: &[u8]) -> Result<()> {
@@ -140,15 +141,10 @@ mod tests {
     #[test]
     fn garbage_is_borne() {
         let mut image = Image::new(2048);
-        let mut x = 88172645463325252u64;
+        let mut random = Random::new(88);
         for _ in 0..200 {
-            for b in image.bytes_mut() {
-                x ^= x << 13;
-                x ^= x >> 7;
-                x ^= x << 17;
-                *b = x as u8;
-            }
-            each_match(&image.view(), x as u16, |_, row| assert!(row.at + row.len <= 2048));
+            image.bytes_mut().fill_with(|| random.next() as u8);
+            each_match(&image.view(), random.next() as u16, |_, row| assert!(row.at + row.len <= 2048));
         }
     }
 }

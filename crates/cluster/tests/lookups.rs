@@ -5,12 +5,13 @@ mod common;
 
 use buffer_cache::ChainDesign;
 use cluster::{ClusterScan, Clusters, Geometry, HashCluster, RowSet};
-use common::{BLOCK, Db, Random, Shape, database};
+use common::{BLOCK, Db, Shape, database};
 use datafile::tablespace;
 use heap::RowOutcome;
 use process::Process;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use testing::Random;
 use txn::{LockWait, NoHook, Snapshot, Txn};
 use types::row::{RowReader, RowWriter};
 use types::{ObjectId, Rowid, Scn};
@@ -108,7 +109,7 @@ fn a_key_with_more_rows_than_a_block_overflows_and_long_rows_are_whole() {
     let db = database(&shape());
     let p = db.attach();
     let c = make(&db, &p, 11, 100, &[0]);
-    let (mut t, mut random) = (Txn::new(), Random(3));
+    let (mut t, mut random) = (Txn::new(), Random::new(3));
     let mut model: BTreeMap<u8, Vec<(Rowid, Vec<u8>)>> = BTreeMap::new();
     for n in 0..400 {
         let (key, len) = (random.below(6) as u8, [10, 10, 80, 1200, 4000][n % 5]);
@@ -207,7 +208,7 @@ fn lookups_agree_with_a_model_while_others_commit() {
     let commits: Mutex<Vec<Commit>> = Mutex::new(Vec::new());
     let readings: Mutex<Vec<Reading>> = Mutex::new(Vec::new());
     testing::run_threads(db.all, 3, |p, n| {
-        let mut random = Random(77 + n as u64);
+        let mut random = Random::new(77 + n as u64);
         if n > 0 {
             // A reader: keeps a snapshot for a while and looks keys up through it.
             let t = Txn::new();

@@ -10,6 +10,9 @@
 //! The control file changes first (R8): from then on the header of the file gets no checkpoint, so buffers of it need
 //! not be written. A file may come back when its own header shows that it has everything up to the stop; this also
 //! detects an older copy of the file.
+//!
+//! A bigfile goes and comes back with all its parts, in one change of the control file. Each part has a header and a
+//! stop of its own. The functions that change the state of a file take the number of its first part.
 
 use crate::CheckpointEntry;
 use crate::control::{Contents, ControlFile, FileEntry, OfflineEntry};
@@ -42,25 +45,26 @@ impl DataFiles {
 
     /// ORA-01110 with the file's name, to be added below another error.
     pub fn named(&self, f: &FileEntry) -> Ora {
-        Ora::with(1110, &[&f.file, &self.path(&f.name).display()])
+        Ora::with(1110, &[&f.head(), &self.path(&f.name).display()])
     }
 
-    /// Takes a file offline: no block of it is read or changed from now on. Changes already begun are completed, and
-    /// the cache keeps its buffers until the caller has discarded them and calls [`DataFiles::note_stop`].
+    /// Takes a file offline, with all its parts (R12): no block of it is read or changed from now on. Changes already
+    /// begun are completed, and the cache keeps its buffers until the caller has discarded them and calls
+    /// [`DataFiles::note_stop`].
     ///
     /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`]; ORA-01157 for an unknown file.
     pub fn take_offline(&self, p: &Process, enqueues: &Enqueues, number: u32) -> Result<()> {
-        self.change_control(p, enqueues, &mut |c| {
-            let entry = c.files.iter_mut().find(|f| f.file == number);
-            entry.ok_or_else(|| Ora::with(1157, &[&number]))?.is_offline = true;
-            c.offline.retain(|o| o.file != number);
-            Ok(())
+        let parts = self.change_control(p, enqueues, &mut |c| {
+            let parts = numbers_of(c, number)?;
+            c.files.iter_mut().filter(|f| parts.contains(&f.file)).for_each(|f| f.is_offline = true);
+            c.offline.retain(|o| !parts.contains(&o.file));
+            Ok(parts)
         })?;
         faults::point("file-marked-offline");
-        self.table.find(number);
+        parts.iter().for_each(|n| self.table.find(*n));
         self.repeat_control()
     }
 
@@ -70,31 +74,43 @@ impl DataFiles {
     /// Those of [`DataFiles::change_control`].
     pub fn note_stop(&self, p: &Process, enqueues: &Enqueues, number: u32, stop: CheckpointEntry) -> Result<()> {
         self.change_control(p, enqueues, &mut |c| {
-            let is_due = c.file(number).is_some_and(|f| f.is_offline) && c.stop_of(number).is_none();
-            if is_due {
-                c.offline.push(OfflineEntry { file: number, stop });
-            }
+            let is_due = |f: &&FileEntry| f.head() == number && f.is_offline && c.stop_of(f.file).is_none();
+            let due: Vec<u32> = c.files.iter().filter(is_due).map(|f| f.file).collect();
+            c.offline.extend(due.into_iter().map(|file| OfflineEntry { file, stop }));
             Ok(())
         })
     }
 
-    /// True when an unusable file has every change made to it before it went offline. A temporary file has nothing to
-    /// lose.
+    /// True when an unusable file has every change made to it before it went offline, in all its parts. A temporary
+    /// file has nothing to lose.
     ///
     /// # Errors
     /// ORA-01157, ORA-01122, ORA-01200 for a file that is missing or foreign; ORA-01190 for a file of another
     /// incarnation, ORA-01122 with ORA-01207 for a file that is newer than the control file.
     pub fn is_complete(&self, control: &ControlFile, f: &FileEntry) -> Result<bool> {
+        for part in control.parts_of(f.head()) {
+            if !self.is_part_complete(control, part)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// As [`DataFiles::is_complete`], of the part of one entry alone.
+    ///
+    /// # Errors
+    /// As [`DataFiles::is_complete`].
+    pub fn is_part_complete(&self, control: &ControlFile, f: &FileEntry) -> Result<bool> {
         if control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary) {
             return Ok(true);
         }
         let has = self.closed_checkpoint(f)?;
         if has.rba != 0 && has.incarnation != control.incarnation.number {
-            return Err(Ora::with(1190, &[&f.file]).because(self.named(f)));
+            return Err(Ora::with(1190, &[&f.head()]).because(self.named(f)));
         }
         let Some(stop) = control.stop_of(f.file) else { return Ok(false) };
         if has.rba > stop.rba.max(control.checkpoint.rba) {
-            return Err(Ora::with(1122, &[&f.file]).because(self.named(f)).because(Ora::new(1207)));
+            return Err(Ora::with(1122, &[&f.head()]).because(self.named(f)).because(Ora::new(1207)));
         }
         Ok(has.rba >= stop.rba)
     }
@@ -115,27 +131,37 @@ impl DataFiles {
     /// # Errors
     /// ORA-01113 when it lacks redo; those of [`DataFiles::is_complete`] and of [`DataFiles::change_control`].
     pub fn bring_online(&self, p: &Process, enqueues: &Enqueues, number: u32) -> Result<()> {
-        self.change_control(p, enqueues, &mut |c| {
-            let entry = c.file(number).cloned().ok_or_else(|| Ora::with(1157, &[&number]))?;
-            if c.tablespace(entry.tablespace).is_some_and(|t| t.contents == Contents::Temporary) {
-                self.open_or_remake(c, &entry)?;
+        let parts = self.change_control(p, enqueues, &mut |c| {
+            let parts = numbers_of(c, number)?;
+            let entries: Vec<FileEntry> = c.parts_of(number).into_iter().cloned().collect();
+            let is_temporary =
+                |f: &FileEntry| c.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
+            if entries.iter().any(is_temporary) {
+                entries.iter().try_for_each(|part| self.open_or_remake(c, part))?;
+            } else if !self.is_complete(c, &entries[0])? {
+                return Err(Ora::with(1113, &[&number]).because(self.named(&entries[0])));
             } else {
-                if !self.is_complete(c, &entry)? {
-                    return Err(Ora::with(1113, &[&number]).because(self.named(&entry)));
+                for part in &entries {
+                    // The file follows the checkpoints of the database from here on: no redo between its stop and the
+                    // last checkpoint belongs to it.
+                    let stop = c.stop_of(part.file).copied().unwrap_or_default();
+                    let at = if stop.rba > c.checkpoint.rba { stop } else { c.checkpoint };
+                    self.stamp_closed(c, part, &at)?;
+                    faults::point("file-stamped-online");
                 }
-                // The file follows the checkpoints of the database from here on: no redo between its stop and the last
-                // checkpoint belongs to it.
-                let stop = c.stop_of(number).copied().unwrap_or_default();
-                let at = if stop.rba > c.checkpoint.rba { stop } else { c.checkpoint };
-                self.stamp_closed(c, &entry, &at)?;
-                faults::point("file-stamped-online");
             }
-            c.offline.retain(|o| o.file != number);
-            c.files.iter_mut().filter(|f| f.file == number).for_each(|f| f.is_offline = false);
-            Ok(())
+            c.offline.retain(|o| !parts.contains(&o.file));
+            c.files.iter_mut().filter(|f| parts.contains(&f.file)).for_each(|f| f.is_offline = false);
+            Ok(parts)
         })?;
         faults::point("file-marked-online");
-        self.table.find(number);
+        parts.iter().for_each(|n| self.table.find(*n));
         self.repeat_control()
     }
+}
+
+/// The numbers of the parts of a file. ORA-01157 when there is no such file.
+fn numbers_of(control: &ControlFile, head: u32) -> Result<Vec<u32>> {
+    let parts: Vec<u32> = control.parts_of(head).iter().map(|f| f.file).collect();
+    if parts.is_empty() { Err(Ora::with(1157, &[&head])) } else { Ok(parts) }
 }

@@ -1,10 +1,11 @@
 //! The control file: text, one fact a line, closed by a checksum line.
 //!
 //! ```text
-//! latchwork control file 9
+//! latchwork control file 11
 //! database 81985529216486895 ORCL
 //! dictionary 11400714819323198485
 //! block_size 8192
+//! part_blocks 4194304
 //! writes 812
 //! scn 4711
 //! clean 1
@@ -16,11 +17,13 @@
 //! logged 2 1 40960 69632 4600 1795312500 4650 1795312700 0 -
 //! tablespace 0 0 0 0 SYSTEM
 //! file 1 0 1280 4194303 1280 0 0 0 system01.dbf
+//! part 1 5 1023 7 64 0 8 81920 4720 0 big01.dbf
 //! backup 1 73728 4711 1795312800
 //! offline 4 81920 4720 1795312900
 //! forgotten 0
 //! gone_tablespace 0 0 0 0 OLD
 //! gone 81920 7 5 1280 4194303 1280 40960 4600 0 old01.dbf
+//! gone_part 81920 2 5 1022 7 64 0 8 81920 4720 0 big01.dbf
 //! checksum 9a0c…
 //! ```
 //!
@@ -36,24 +39,19 @@ use os::file::{File, OpenMode, sync_directory};
 use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
 use std::fmt::Write as _;
 use std::path::Path;
-use types::{Facility, Ora, Result, Scn};
+use types::{Facility, Ora, Rdba, Result, Scn};
 
-/// The contents of a tablespace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Contents {
-    /// Segments of users and of the dictionary.
-    #[default]
-    Permanent = 0,
-    /// Sorted runs and rows of temporary tables. Its files are neither logged nor recovered.
-    Temporary = 1,
-    /// Undo segments.
-    Undo = 2,
-}
-
-impl Contents {
-    fn from_code(code: u32) -> Option<Contents> {
-        [Contents::Permanent, Contents::Temporary, Contents::Undo].into_iter().find(|c| *c as u32 == code)
+types::numbered! {
+    /// The contents of a tablespace.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    pub enum Contents: u32 {
+        /// Segments of users and of the dictionary.
+        #[default]
+        Permanent = 0,
+        /// Sorted runs and rows of temporary tables. Its files are neither logged nor recovered.
+        Temporary = 1,
+        /// Undo segments.
+        Undo = 2,
     }
 }
 
@@ -96,19 +94,39 @@ impl TablespaceEntry {
     }
 }
 
-/// A data file of the database.
+/// The number of blocks that one file number addresses in a bigfile. Stored in the control file; a database has
+/// [`PartBlocks::default`], tests have less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartBlocks(pub u32);
+
+impl Default for PartBlocks {
+    fn default() -> PartBlocks {
+        PartBlocks(Rdba::MAX_BLOCK + 1)
+    }
+}
+
+/// A data file of the database, or a part of a bigfile.
+///
+/// A file number addresses 4,194,304 blocks. A bigfile takes a further number, and an entry of its own, for each
+/// further 4,194,304 blocks: a *part*. Part `n` begins in the file at that many times [`PartBlocks`], with a header
+/// block and bitmaps of its own. The entry of the first part describes the file: its number is the file number of the
+/// views, and its growth is that of the whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileEntry {
     /// File number, 1 … 1023.
     pub file: u32,
     /// Number of its tablespace.
     pub tablespace: u32,
-    /// Size at creation, in blocks.
+    /// Size at creation, in blocks; of a bigfile, the size of this part.
     pub blocks: u32,
-    /// Size up to which it may grow automatically, in blocks; 0 when it may not.
+    /// Size up to which the file may grow automatically, in blocks; 0 when it may not. 0 in later parts.
     pub blocks_max: u32,
     /// Blocks of one growth step.
     pub step: u32,
+    /// The number of the part; 0 for the first part of a bigfile and for smallfiles.
+    pub part: u32,
+    /// The file number of the first part, in the entry of a later part; otherwise 0.
+    pub first: u32,
     /// The redo address and the SCN at its creation. Earlier redo belongs to an earlier file with the same number:
     /// recovery skips it.
     pub created_rba: u64,
@@ -117,6 +135,25 @@ pub struct FileEntry {
     pub is_offline: bool,
     /// Its name: relative to the database directory, or an absolute path.
     pub name: String,
+}
+
+impl FileEntry {
+    /// True for the entry that describes a file, false for a later part of a bigfile.
+    pub fn is_head(&self) -> bool {
+        self.part == 0
+    }
+
+    /// The file number of the first part: the number that users see.
+    pub fn head(&self) -> u32 {
+        if self.is_head() { self.file } else { self.first }
+    }
+
+    /// The most blocks that part `part` of the file with this first entry may grow to; parts have `part_most` blocks at
+    /// most.
+    pub fn most_in_part(&self, part: u32, part_most: u32) -> u32 {
+        let before = u64::from(part) * u64::from(part_most);
+        u64::from(self.blocks_max).saturating_sub(before).min(part_most.into()) as u32
+    }
 }
 
 /// A data file in backup mode, being copied while it is open: ALTER DATABASE BEGIN BACKUP.
@@ -155,6 +192,8 @@ pub struct ControlFile {
     pub name: String,
     /// Block size in bytes.
     pub block_size: usize,
+    /// Blocks of a part of a bigfile.
+    pub part_blocks: PartBlocks,
     /// Number of writes of the control file.
     pub writes: u64,
     /// The life of the double-write area whose copies are valid; 0: none.
@@ -199,7 +238,10 @@ const SPARE_COPY: &str = "control02.new";
 const STEP_BYTES: u64 = 8 << 10;
 const TITLE: &str = "latchwork control file ";
 /// The version of the format, and of everything that the control file describes.
-const VERSION: &str = "9";
+const VERSION: &str = "11";
+/// Versions that are read, and written as [`VERSION`]. 10: no parts of bigfiles. 9: other checksums of blocks, copies and
+/// backups, too.
+const READ_ALSO: [&str; 2] = ["10", "9"];
 const BYTES_MAX: u64 = 1 << 20;
 /// Number of reads before a control file that differs at each read and is never sound is an error.
 const READ_TRIES: u32 = 100;
@@ -325,7 +367,7 @@ impl ControlFile {
         let bad = || Ora::new(205);
         let text = std::str::from_utf8(bytes).map_err(|_| bad())?;
         match ControlFile::version(text) {
-            Some(version) if version != VERSION => Err(Ora::with(201, &[&version, &VERSION])),
+            Some(version) if !is_read(version) => Err(Ora::with(201, &[&version, &VERSION])),
             _ => ControlFile::parse(text).ok_or_else(bad),
         }
     }
@@ -405,11 +447,12 @@ impl ControlFile {
     fn print(&self) -> String {
         let mut out = format!("{TITLE}{VERSION}\ndatabase {} {}\n", self.database, self.name);
         let _ = writeln!(out, "dictionary {}\nblock_size {}", self.dictionary, self.block_size);
+        let _ = writeln!(out, "part_blocks {}", self.part_blocks.0);
         let _ = writeln!(out, "writes {}\nscn {}\nclean {}", self.writes, self.scn.0, u8::from(self.clean));
         let _ = writeln!(out, "double_write {}", self.double_write);
         self.print_redo(&mut out);
         self.tablespaces.iter().for_each(|t| print_tablespace(&mut out, "tablespace", t));
-        self.files.iter().for_each(|f| print_file(&mut out, "file", f));
+        self.files.iter().for_each(|f| print_file(&mut out, "file", "part", f));
         for b in &self.backups {
             let at = &b.checkpoint;
             let _ = writeln!(out, "backup {} {} {} {}", b.file, at.rba, at.scn.0, at.time_s);
@@ -419,7 +462,10 @@ impl ControlFile {
         }
         let _ = writeln!(out, "forgotten {}", self.forgotten_rba);
         self.gone_tablespaces.iter().for_each(|t| print_tablespace(&mut out, "gone_tablespace", t));
-        self.gone.iter().for_each(|g| print_file(&mut out, &format!("gone {}", g.dropped_rba), &g.file));
+        for g in &self.gone {
+            let (file, part) = (format!("gone {}", g.dropped_rba), format!("gone_part {}", g.dropped_rba));
+            print_file(&mut out, &file, &part, &g.file);
+        }
         ControlFile::with_checksum(&out)
     }
 
@@ -449,7 +495,7 @@ impl ControlFile {
 
     fn parse(text: &str) -> Option<ControlFile> {
         let mut lines = ControlFile::checked(text)?.lines();
-        if lines.next()?.strip_prefix(TITLE)? != VERSION {
+        if !is_read(lines.next()?.strip_prefix(TITLE)?) {
             return None;
         }
         let mut c = ControlFile::default();
@@ -467,6 +513,7 @@ impl ControlFile {
                 (self.database, self.name) = (id.parse().ok()?, name.to_owned());
             }
             "block_size" => self.block_size = rest.parse().ok()?,
+            "part_blocks" => self.part_blocks = PartBlocks(rest.parse().ok()?),
             "writes" => self.writes = rest.parse().ok().filter(|n| *n < u64::MAX)?,
             "double_write" => self.double_write = rest.parse().ok()?,
             "scn" => self.scn = Scn(rest.parse().ok()?),
@@ -490,6 +537,7 @@ impl ControlFile {
                 self.tablespaces.push(parse_tablespace(rest)?);
             }
             "file" => self.files.push(parse_file(rest)?),
+            "part" => self.files.push(parse_part(rest)?),
             "backup" => {
                 let (file, checkpoint) = parse_moment(rest)?;
                 self.backups.push(BackupEntry { file, checkpoint });
@@ -505,18 +553,44 @@ impl ControlFile {
                 let ([dropped_rba], file) = numbers(rest)?;
                 self.gone.push(GoneEntry { dropped_rba, file: parse_file(file)? });
             }
+            "gone_part" => {
+                let ([dropped_rba], part) = numbers(rest)?;
+                self.gone.push(GoneEntry { dropped_rba, file: parse_part(part)? });
+            }
             _ => return None,
         }
         Some(())
     }
 
     fn is_sound(&self) -> bool {
+        if self.part_blocks.0 > Rdba::MAX_BLOCK + 1
+            || block::is_block_size(self.block_size)
+                && self.part_blocks.0 < crate::geometry::blocks_min(self.block_size)
+        {
+            return false;
+        }
+        // The size up to which the first part of a bigfile may grow is that of the whole file.
         let in_range = |f: &FileEntry| {
-            (1..=types::Rdba::MAX_FILE).contains(&f.file)
-                && f.blocks.max(f.blocks_max) <= types::Rdba::MAX_BLOCK + 1
+            (1..=Rdba::MAX_FILE).contains(&f.file)
+                && f.blocks <= Rdba::MAX_BLOCK + 1
+                && (f.part == 0) == (f.first == 0)
+                && f.part.max(f.first) <= Rdba::MAX_FILE
                 && f.created_rba < Self::RBA_LIMIT
         };
-        let listed = |f: &FileEntry| in_range(f) && self.tablespaces.iter().any(|t| t.number == f.tablespace);
+        let is_placed = |f: &FileEntry| {
+            let of = self.tablespace(f.tablespace);
+            let before = |g: &FileEntry| g.head() == f.head() && g.part + 1 == f.part && g.tablespace == f.tablespace;
+            let is_part = |g: &&FileEntry| g.head() == f.head() && g.part == f.part;
+            match of.is_some_and(|t| t.is_bigfile) {
+                true => {
+                    f.blocks <= self.part_blocks.0
+                        && (f.is_head() || self.files.iter().any(before))
+                        && self.files.iter().filter(is_part).count() == 1
+                }
+                false => of.is_some() && f.is_head() && f.blocks_max <= Rdba::MAX_BLOCK + 1,
+            }
+        };
+        let listed = |f: &FileEntry| in_range(f) && is_placed(f);
         let gone = |g: &GoneEntry| in_range(&g.file) && g.dropped_rba < Self::RBA_LIMIT;
         if self.forgotten_rba >= Self::RBA_LIMIT || !self.gone.iter().all(gone) {
             return false;
@@ -546,6 +620,46 @@ impl ControlFile {
         self.files.iter().find(|f| f.file == number)
     }
 
+    /// The files: the entries without the later parts of bigfiles.
+    pub fn heads(&self) -> impl Iterator<Item = &FileEntry> {
+        self.files.iter().filter(|f| f.is_head())
+    }
+
+    /// The entries of the file with this number, in the order of the parts; none when there is no such file. A
+    /// smallfile has one.
+    pub fn parts_of(&self, head: u32) -> Vec<&FileEntry> {
+        let mut parts: Vec<&FileEntry> = self.files.iter().filter(|f| f.head() == head).collect();
+        parts.sort_unstable_by_key(|f| f.part);
+        parts
+    }
+
+    /// True for a file of a bigfile tablespace.
+    pub fn is_bigfile(&self, f: &FileEntry) -> bool {
+        self.tablespace(f.tablespace).is_some_and(|t| t.is_bigfile)
+    }
+
+    /// The number and the block of a file as users see them: for a later part of a bigfile, the number of the file and
+    /// the block's number in it.
+    pub fn shown(&self, at: Rdba) -> (u32, u32) {
+        let place = self.file(at.file()).map_or((at.file(), 0), |f| (f.head(), f.part));
+        (place.0, place.1.wrapping_mul(self.part_blocks.0).wrapping_add(at.block()))
+    }
+
+    /// The most blocks of the file or part of this entry.
+    pub fn blocks_most(&self, f: &FileEntry) -> u32 {
+        if self.is_bigfile(f) { self.part_blocks.0 } else { Rdba::MAX_BLOCK + 1 }
+    }
+
+    /// A file number that no entry has, for a file or, with `part`, for a part. Files have the lowest numbers and parts
+    /// the highest, so that users see numbers without gaps. Prefers a number that no dropped file has: a restore can
+    /// then assign redo to files by number.
+    pub(crate) fn free_number(&self, made: &[FileEntry], part: bool) -> Option<u32> {
+        let taken = |n: &u32| self.files.iter().chain(made).any(|f| f.file == *n);
+        let fresh = |n: &u32| !taken(n) && self.gone.iter().all(|g| g.file.file != *n);
+        let numbers = || (1..=Rdba::MAX_FILE).map(move |n| if part { Rdba::MAX_FILE + 1 - n } else { n });
+        numbers().find(fresh).or_else(|| numbers().find(|n| !taken(n)))
+    }
+
     /// The redo up to which a file that is offline must be recovered; `None` when the file is not offline or the end is
     /// not noted yet.
     pub fn stop_of(&self, number: u32) -> Option<&CheckpointEntry> {
@@ -564,7 +678,7 @@ impl ControlFile {
 }
 
 fn failed(e: os::OsError) -> Ora {
-    Ora::new(200).because(crate::files::io_error(27040, "file create error", &e))
+    Ora::new(200).because(crate::error::io_error(27040, "file create error", &e))
 }
 
 /// Overwrites a spare file, extending it ahead of the need when the disk has space.
@@ -594,7 +708,10 @@ fn print_tablespace(out: &mut String, word: &str, t: &TablespaceEntry) {
     let _ = writeln!(out, "{word} {} {} {} {} {}", t.number, t.extent_blocks, t.contents as u32, t.flags(), t.name);
 }
 
-fn print_file(out: &mut String, word: &str, f: &FileEntry) {
+/// Prints an entry behind the word `file`, or behind `part` with the number of the part and of the first file.
+fn print_file(out: &mut String, file: &str, part: &str, f: &FileEntry) {
+    let part = if f.is_head() { file.to_owned() } else { format!("{part} {} {}", f.part, f.first) };
+    let word = part.as_str();
     let _ = write!(out, "{word} {} {} {} {} {} ", f.file, f.tablespace, f.blocks, f.blocks_max, f.step);
     let _ = writeln!(out, "{} {} {} {}", f.created_rba, f.created_scn.0, u32::from(f.is_offline), f.name);
 }
@@ -670,7 +787,27 @@ fn parse_file(line: &str) -> Option<FileEntry> {
     let (file, tablespace, blocks, blocks_max, step) = (small()?, small()?, small()?, small()?, small()?);
     let (created_rba, created_scn, flags) = (number()?, Scn(number()?), number()?);
     let (is_offline, name) = (flags & 1 == 1, words.next()?.to_owned());
-    Some(FileEntry { file, tablespace, blocks, blocks_max, step, created_rba, created_scn, is_offline, name })
+    let (part, first) = (0, 0);
+    Some(FileEntry {
+        file,
+        tablespace,
+        blocks,
+        blocks_max,
+        step,
+        part,
+        first,
+        created_rba,
+        created_scn,
+        is_offline,
+        name,
+    })
+}
+
+/// The number of the part and of the file's first part, and an entry.
+fn parse_part(line: &str) -> Option<FileEntry> {
+    let ([part, first], file) = numbers(line)?;
+    let (part, first) = (u32::try_from(part).ok().filter(|n| *n > 0)?, first.try_into().ok()?);
+    Some(FileEntry { part, first, ..parse_file(file)? })
 }
 
 /// A file number and a checkpoint of that file.
@@ -681,6 +818,12 @@ fn parse_moment(line: &str) -> Option<(u32, CheckpointEntry)> {
     (rba < ControlFile::RBA_LIMIT).then_some((file.try_into().ok()?, checkpoint))
 }
 
+/// Whether a control file of this version can be read.
+fn is_read(version: &str) -> bool {
+    version == VERSION || READ_ALSO.contains(&version)
+}
+
+/// FNV-1a, whatever the version: a build must be able to tell a control file of another version from a damaged one.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01B3))
 }
@@ -689,11 +832,17 @@ fn checksum(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
+    fn part_of_2(file: u32, part: u32) -> FileEntry {
+        let name = "big 1.dbf".into();
+        FileEntry { file, part, first: 2, tablespace: 3, blocks: 64, name, ..FileEntry::default() }
+    }
+
     fn sample() -> ControlFile {
         ControlFile {
             database: 42,
             name: "ORCL".into(),
             block_size: 8192,
+            part_blocks: PartBlocks(1024),
             writes: 812,
             double_write: 77,
             scn: Scn(4711),
@@ -726,27 +875,44 @@ mod tests {
                     name: "archive/arch 2.arc".into(),
                 },
             ],
-            tablespaces: vec![TablespaceEntry {
-                number: 0,
-                name: "SYSTEM".into(),
-                extent_blocks: 128,
-                contents: Contents::Undo,
-                is_read_only: true,
-                is_nologging: true,
-                guarantees_retention: true,
-                ..TablespaceEntry::default()
-            }],
-            files: vec![FileEntry {
-                file: 1,
-                tablespace: 0,
-                blocks: 64,
-                blocks_max: 0,
-                step: 0,
-                created_rba: 1 << 40,
-                created_scn: Scn(77),
-                is_offline: true,
-                name: "my system.dbf".into(),
-            }],
+            tablespaces: vec![
+                TablespaceEntry {
+                    number: 0,
+                    name: "SYSTEM".into(),
+                    extent_blocks: 128,
+                    contents: Contents::Undo,
+                    is_read_only: true,
+                    is_nologging: true,
+                    guarantees_retention: true,
+                    ..TablespaceEntry::default()
+                },
+                TablespaceEntry { number: 3, name: "BIG".into(), is_bigfile: true, ..TablespaceEntry::default() },
+            ],
+            files: vec![
+                FileEntry {
+                    file: 1,
+                    tablespace: 0,
+                    blocks: 64,
+                    blocks_max: 0,
+                    step: 0,
+                    part: 0,
+                    first: 0,
+                    created_rba: 1 << 40,
+                    created_scn: Scn(77),
+                    is_offline: true,
+                    name: "my system.dbf".into(),
+                },
+                FileEntry {
+                    file: 2,
+                    tablespace: 3,
+                    blocks: 64,
+                    blocks_max: 1 << 31,
+                    name: "big 1.dbf".into(),
+                    ..FileEntry::default()
+                },
+                part_of_2(1023, 1),
+                part_of_2(1022, 2),
+            ],
             backups: vec![BackupEntry {
                 file: 1,
                 checkpoint: CheckpointEntry { rba: 73_728, scn: Scn(4711), time_s: 1_795_312_800 },
@@ -756,16 +922,19 @@ mod tests {
                 stop: CheckpointEntry { rba: 81_920, scn: Scn(4720), time_s: 1_795_312_900 },
             }],
             dictionary: u64::MAX,
-            gone: vec![GoneEntry {
-                dropped_rba: 81_920,
-                file: FileEntry {
-                    file: 7,
-                    tablespace: 5,
-                    blocks: 64,
-                    name: "old 1.dbf".into(),
-                    ..FileEntry::default()
+            gone: vec![
+                GoneEntry {
+                    dropped_rba: 81_920,
+                    file: FileEntry {
+                        file: 7,
+                        tablespace: 5,
+                        blocks: 64,
+                        name: "old 1.dbf".into(),
+                        ..FileEntry::default()
+                    },
                 },
-            }],
+                GoneEntry { dropped_rba: 81_930, file: part_of_2(1021, 3) },
+            ],
             gone_tablespaces: vec![TablespaceEntry { number: 5, name: "OLD".into(), ..TablespaceEntry::default() }],
             forgotten_rba: 4096,
         }
@@ -774,6 +943,20 @@ mod tests {
     #[test]
     fn what_is_printed_is_read_back() {
         assert_eq!(ControlFile::parse(&sample().print()), Some(sample()));
+    }
+
+    #[test]
+    fn a_control_file_of_version_9_is_read() {
+        let text = concat!(
+            "latchwork control file 9\ndatabase 42 ORCL\nblock_size 8192\nscn 4711\nclean 1\n",
+            "log 1 1 0 1 1795312000 1048576 0 redo01.log\ntablespace 0 0 0 0 SYSTEM\nchecksum 85f48e5cc414476d\n"
+        );
+        let read = ControlFile::of_bytes(text.as_bytes()).unwrap();
+        assert_eq!((read.database, read.name.as_str(), read.scn, read.clean), (42, "ORCL", Scn(4711), true));
+        assert!(read.print().starts_with("latchwork control file 11\n"), "it is written in the new version");
+        assert!(ControlFile::of_bytes(text.replace("4711", "4712").as_bytes()).is_err_and(|e| e.is(205)));
+        let later = ControlFile::with_checksum("latchwork control file 99\n");
+        assert!(ControlFile::of_bytes(later.as_bytes()).is_err_and(|e| e.is(201)));
     }
 
     #[test]
@@ -790,7 +973,15 @@ mod tests {
 
     #[test]
     fn a_file_without_tablespace_or_number_is_refused() {
-        let changes: [fn(&mut ControlFile); 8] = [
+        let changes: [fn(&mut ControlFile); 16] = [
+            |c| c.part_blocks = PartBlocks(1 << 23),
+            |c| c.part_blocks = PartBlocks(8),
+            |c| c.files[1].blocks = 1025,
+            |c| c.files[3].part = 4,
+            |c| c.files[3].part = 1,
+            |c| c.files[3].first = 1,
+            |c| c.files[2].tablespace = 0,
+            |c| c.tablespaces[1].is_bigfile = false,
             |c| c.gone[0].file.file = 2000,
             |c| c.forgotten_rba = u64::MAX,
             |c| c.files[0].tablespace = 9,
@@ -805,6 +996,33 @@ mod tests {
             change(&mut c);
             assert_eq!(ControlFile::parse(&c.print()), None);
         }
+    }
+
+    #[test]
+    fn version_10_is_read() {
+        let mut old = sample();
+        old.files.truncate(2);
+        old.gone.truncate(1);
+        old.part_blocks = PartBlocks::default();
+        let text = old.print();
+        let text = text.replace("control file 11", "control file 10").replace("part_blocks 4194304\n", "");
+        let (body, _) = text.split_at(text.rfind("checksum ").unwrap());
+        let text = ControlFile::with_checksum(body);
+        assert_eq!(ControlFile::of_bytes(text.as_bytes()), Ok(old));
+        let text = ControlFile::with_checksum(&body.replace("control file 10", "control file 8"));
+        assert!(ControlFile::of_bytes(text.as_bytes()).unwrap_err().is(201));
+    }
+
+    #[test]
+    fn files_have_the_lowest_numbers_and_parts_the_highest() {
+        let mut c = sample();
+        assert_eq!((c.free_number(&[], false), c.free_number(&[], true)), (Some(3), Some(1020)));
+        assert_eq!(c.parts_of(2).iter().map(|f| f.file).collect::<Vec<_>>(), [2, 1023, 1022]);
+        assert_eq!(c.heads().map(|f| f.file).collect::<Vec<_>>(), [1, 2]);
+        c.files.extend((3..=1021).filter(|n| *n != 7).map(|file| FileEntry { file, ..FileEntry::default() }));
+        // The number of a dropped file is the last choice.
+        assert_eq!((c.free_number(&[], false), c.free_number(&[], true)), (Some(7), Some(7)));
+        assert_eq!(c.free_number(&[FileEntry { file: 7, ..FileEntry::default() }], true), None);
     }
 
     #[test]

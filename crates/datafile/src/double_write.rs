@@ -28,7 +28,8 @@
 //! Rejected: whole blocks in the redo ([decision 46](../../../docs/decisions/0046-a-double-write-area.md)).
 
 use crate::control::{ControlFile, FileEntry};
-use crate::files::{DataFiles, io_error};
+use crate::error::io_error;
+use crate::files::DataFiles;
 use block::BlockView;
 use os::blocks::{BLOCK_MAX, BlockFile, Blocks};
 use os::file::{File, OpenMode, sync_directory};
@@ -46,8 +47,11 @@ const BATCHES_MIN: u64 = 8;
 
 /// Bytes of the head of the file and of the head of a batch: a multiple of any device's block size.
 const HEAD_BYTES: usize = BLOCK_MAX;
-const FILE_MAGIC: u64 = u64::from_le_bytes(*b"LWDWFIL1");
-const BATCH_MAGIC: u64 = u64::from_le_bytes(*b"LWDWBAT1");
+const FILE_MAGIC: u64 = u64::from_le_bytes(*b"LWDWFIL2");
+const BATCH_MAGIC: u64 = u64::from_le_bytes(*b"LWDWBAT2");
+/// The same heads with [`hash`] as their checksum. They are read and no longer written.
+const HASHED_FILE_MAGIC: u64 = u64::from_le_bytes(*b"LWDWFIL1");
+const HASHED_BATCH_MAGIC: u64 = u64::from_le_bytes(*b"LWDWBAT1");
 
 const HEAD: usize = 0;
 const SAFE: usize = 1;
@@ -114,7 +118,7 @@ impl BatchHead {
     }
 
     fn of(bytes: &[u8]) -> Option<BatchHead> {
-        if word(bytes, 0) != BATCH_MAGIC || !is_sealed(bytes) {
+        if !is_sealed(bytes, [BATCH_MAGIC, HASHED_BATCH_MAGIC]) {
             return None;
         }
         let counts = word(bytes, 2);
@@ -139,19 +143,29 @@ fn word(bytes: &[u8], n: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The hash of a batch head, stored in its last word.
+/// The checksum of a head, stored in its last word.
+fn checksum(head: &[u8]) -> u64 {
+    crc32c::crc32c(&head[..HEAD_BYTES - 8]).into()
+}
+
+/// The checksum of heads with the magic numbers [`HASHED_FILE_MAGIC`] and [`HASHED_BATCH_MAGIC`].
 fn hash(head: &[u8]) -> u64 {
     let words = head[..HEAD_BYTES - 8].chunks_exact(8);
     words.fold(0xCBF2_9CE4_8422_2325, |h, w| (h ^ word(w, 0)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29))
 }
 
 fn seal(head: &mut [u8]) {
-    let sum = hash(head);
+    let sum = checksum(head);
     head[HEAD_BYTES - 8..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
 }
 
-fn is_sealed(head: &[u8]) -> bool {
-    word(head, HEAD_BYTES / 8 - 1) == hash(head)
+/// Whether a head has the magic number and its checksum, or the older magic number and the checksum of that time.
+fn is_sealed(head: &[u8], [magic, hashed]: [u64; 2]) -> bool {
+    let sum = word(head, HEAD_BYTES / 8 - 1);
+    match word(head, 0) {
+        found if found == magic => sum == checksum(head),
+        found => found == hashed && sum == hash(head),
+    }
 }
 
 /// A copy of a block in the area.
@@ -363,7 +377,8 @@ fn file_head(stamp: &Stamp) -> Vec<u8> {
 fn life_of(file: &File, database: u64) -> Option<u64> {
     let mut head = [0; HEAD_BYTES];
     file.read_at(&mut head, 0).ok()?;
-    (is_sealed(&head) && word(&head, 0) == FILE_MAGIC && word(&head, 1) == database).then(|| word(&head, 2))
+    let is_ours = is_sealed(&head, [FILE_MAGIC, HASHED_FILE_MAGIC]) && word(&head, 1) == database;
+    is_ours.then(|| word(&head, 2))
 }
 
 impl DataFiles {
@@ -591,17 +606,13 @@ impl DataFiles {
         }
         // Another check reports missing files.
         let Ok(file) = self.open_file(entry) else { return Ok(()) };
-        let failed = |at: Rdba| {
-            move |e: os::OsError| {
-                Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e))
-            }
-        };
+        let failed = |at: Rdba| move |e: os::OsError| self.cannot_write(at, &e);
         let stays =
             entry.is_offline || control.tablespace(entry.tablespace).is_some_and(|t| t.is_offline || t.is_read_only);
         let (mut have, mut copy_bytes) = (vec![0; self.block_size()], vec![0; self.block_size()]);
         let mut is_changed = false;
         for (at, copy) in copies {
-            let position = u64::from(at.block()) * self.block_size() as u64;
+            let position = self.begin_of(entry.part) + u64::from(at.block()) * self.block_size() as u64;
             // A block beyond the end belongs to a time when the file was longer; redo that needs the block extends the
             // file.
             if file.read_at(&mut have, position).is_err() {
@@ -623,5 +634,30 @@ impl DataFiles {
             file.sync().map_err(failed(Rdba::new(entry.file, 0)))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_read_with_the_checksum_of_their_time() {
+        let stamp = Stamp { database: 7, incarnation: 2, life: 11 };
+        let batch = BatchHead { stamp, position: 8192, announced: 500, blocks: vec![Rdba(77), Rdba(78)] };
+        let mut head = [0; HEAD_BYTES];
+        batch.put(&mut head);
+        let is_read = |head: &[u8]| BatchHead::of(head).is_some_and(|b| b.position == 8192 && b.blocks == batch.blocks);
+        assert!(is_read(&head));
+        let mut old = head;
+        put_words(&mut old, &[HASHED_BATCH_MAGIC]);
+        assert!(!is_read(&old), "the checksum is that of the other magic number");
+        let sum = hash(&old);
+        old[HEAD_BYTES - 8..].copy_from_slice(&sum.to_le_bytes());
+        assert!(is_read(&old));
+        for damaged in [&mut head, &mut old] {
+            damaged[100] ^= 1;
+            assert!(!is_read(damaged));
+        }
     }
 }

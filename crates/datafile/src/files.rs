@@ -1,7 +1,9 @@
 //! Data files: create, open, read, write, extend.
 
-use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
+use crate::control::{Contents, ControlFile, FileEntry, PartBlocks, TablespaceEntry};
 use crate::double_write::DoubleWrite;
+use crate::error::io_error;
+use crate::geometry;
 use crate::table::{FileState, FileTable};
 use crate::tablespace;
 use block::file::FileHeader;
@@ -10,7 +12,7 @@ use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use os::file::{File, OpenMode, sync_directory};
 use process::{CleanupOrder, Process, Processes};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use types::{Facility, Ora, Rdba, Result, Scn};
 use wait::Event;
@@ -47,6 +49,8 @@ pub struct CreateDatabase {
     pub tablespaces: Vec<TablespaceSpec>,
     /// A hash of the base tables of the dictionary.
     pub dictionary: u64,
+    /// Blocks of a part of a bigfile: the default, except in tests.
+    pub part_blocks: PartBlocks,
 }
 
 impl CreateDatabase {
@@ -70,6 +74,7 @@ impl CreateDatabase {
             id,
             block_size,
             dictionary: 0,
+            part_blocks: PartBlocks::default(),
             tablespaces: vec![
                 spec(tablespace::SYSTEM, "SYSTEM", "system01.dbf"),
                 spec(tablespace::UNDO, "UNDO", "undo01.dbf"),
@@ -86,7 +91,13 @@ pub struct DataFiles {
     directory: PathBuf,
     database: u64,
     block_size: usize,
+    /// Blocks of a part of a bigfile.
+    part_blocks: u32,
     pub(crate) table: FileTable,
+    /// The most data files, and the most temporary files. Set before the first fork.
+    files_max: AtomicU32,
+    /// Files are read and written past the page cache. Set before the first fork.
+    bypasses_cache: AtomicBool,
     /// Writes are synced to the device. Set before the first fork.
     disk_sync: AtomicBool,
     /// The first change of a block behind a checkpoint is logged as the whole block. Set before the first fork.
@@ -96,26 +107,23 @@ pub struct DataFiles {
     read_only: bool,
     /// The control file of a database that has no control file on disk yet.
     listed: Option<ControlFile>,
+    /// Set before the first fork; none in a database without an instance.
+    enqueues: OnceLock<Enqueues>,
     /// The control file as this process read it last: its bytes and their contents.
     last: Mutex<Option<(Vec<u8>, ControlFile)>>,
-}
-
-/// The operating system's part of an error stack: `ORA-270nn: text`, followed by the text of the system's error.
-pub(crate) fn io_error(code: u32, text: &str, e: &os::OsError) -> Ora {
-    Ora::from_text(Facility::Ora, code, format!("{text}\nLinux Error: {}: {e}", e.errno()))
 }
 
 /// ENOENT: stands for a file that is no longer at its place.
 const GONE: i32 = 2;
 
+/// ORA-00059.
+pub(crate) fn too_many_files() -> Ora {
+    Ora::from_text(Facility::Ora, 59, "maximum number of DB_FILES exceeded")
+}
+
 fn bad_block_size(size: usize) -> String {
     let (least, most) = (block::BLOCK_SIZE_MIN, block::BLOCK_SIZE_MAX);
     format!("parameter db_block_size = {size} invalid ; must be a power of two in the range [{least}..{most}]")
-}
-
-/// Smallest data file, in blocks: header, bitmaps and a few units.
-pub(crate) fn blocks_min(block_size: usize) -> u32 {
-    DataFiles::first_data_block_of(block_size) + 2 * segment::UNIT_BLOCKS
 }
 
 impl DataFiles {
@@ -135,6 +143,7 @@ impl DataFiles {
             database: spec.id,
             name: spec.name.clone(),
             block_size: spec.block_size,
+            part_blocks: spec.part_blocks,
             scn: Scn(1),
             clean: true,
             dictionary: spec.dictionary,
@@ -166,17 +175,29 @@ impl DataFiles {
     pub fn open(directory: &Path) -> Result<(DataFiles, ControlFile)> {
         let control = ControlFile::read(directory)?;
         let files = DataFiles::over(directory, &control);
-        for entry in &control.files {
+        let mut entries: Vec<&FileEntry> = control.files.iter().collect();
+        // The first part of a bigfile first: a temporary file that is missing is created with it.
+        entries.sort_by_key(|f| f.part);
+        for entry in entries {
             if files.table.state(entry.file).is_offline() {
                 continue;
             }
             let of = control.tablespace(entry.tablespace);
             let is_users =
                 entry.tablespace != tablespace::SYSTEM && of.is_some_and(|t| t.contents == Contents::Permanent);
-            match files.open_or_remake(&control, entry) {
-                Err(_) if is_users => files.table.miss(entry.file),
+            let opened = match files.open_or_remake(&control, entry) {
+                Err(e) if files.lays_again(&control, entry, &e) => {
+                    files.lay_part(entry).and_then(|()| files.open_or_remake(&control, entry))
+                }
+                opened => opened,
+            };
+            match opened {
+                // A bigfile is missing as a whole.
+                Err(_) if is_users => control.parts_of(entry.head()).iter().for_each(|f| files.table.miss(f.file)),
                 done => done?,
             }
+            // Those of an instance that was killed (R10).
+            files.wait_for_dead_writes(0..usize::MAX, [entry.file]);
         }
         Ok((files, control))
     }
@@ -208,11 +229,15 @@ impl DataFiles {
         DataFiles { listed: Some(control.clone()), ..DataFiles::over(directory, control) }
     }
 
-    /// Creates an empty file of a database that is being assembled, as its entry describes it.
+    /// Creates an empty file, as its entry describes it: a file of a database that is being assembled, or a lost one. A
+    /// later part of a bigfile is laid down in the file, which must exist.
     ///
     /// # Errors
-    /// As [`DataFiles::create`].
+    /// As [`DataFiles::create`]; ORA-01157 when the file of a later part does not exist.
     pub fn make_listed(&self, entry: &FileEntry) -> Result<()> {
+        if !entry.is_head() {
+            return self.lay_part(entry);
+        }
         let size = self.block_size as u64;
         let spec = TablespaceSpec {
             name: String::new(),
@@ -238,12 +263,16 @@ impl DataFiles {
             directory: directory.to_owned(),
             database: control.database,
             block_size: control.block_size,
+            part_blocks: control.part_blocks.0,
             table,
+            files_max: AtomicU32::new(Rdba::MAX_FILE),
+            bypasses_cache: AtomicBool::new(false),
             disk_sync: AtomicBool::new(true),
             whole_blocks: AtomicBool::new(true),
             area: OnceLock::new(),
             read_only: false,
             listed: None,
+            enqueues: OnceLock::new(),
             last: Mutex::new(None),
         }
     }
@@ -257,8 +286,7 @@ impl DataFiles {
         if control.tablespace(spec.number).is_none() {
             return Err(Ora::with(959, &[&spec.name]));
         }
-        let free = (1..=Rdba::MAX_FILE).find(|n| control.files.iter().all(|f| f.file != *n));
-        let number = free.ok_or_else(|| Ora::from_text(Facility::Ora, 59, "maximum number of DB_FILES exceeded"))?;
+        let number = control.free_number(&[], false).ok_or_else(too_many_files)?;
         control.files.push(self.make_file(number, spec, false)?);
         control.write(&self.directory)?;
         Ok(number)
@@ -271,8 +299,9 @@ impl DataFiles {
         let entry = FileEntry {
             file: number,
             tablespace: spec.number,
-            blocks: in_blocks(spec.bytes).max(blocks_min(self.block_size)),
-            blocks_max: in_blocks(spec.bytes_max),
+            blocks: in_blocks(spec.bytes).max(geometry::blocks_min(self.block_size)),
+            // That of a bigfile may be more than one number addresses.
+            blocks_max: u32::try_from(spec.bytes_max.div_ceil(size)).unwrap_or(u32::MAX),
             step: in_blocks(spec.step_bytes).max(segment::UNIT_BLOCKS),
             name: spec.file_name.clone(),
             ..FileEntry::default()
@@ -297,11 +326,70 @@ impl DataFiles {
         Ok(entry)
     }
 
-    /// Writes header and bitmaps of a new file and allocates its size.
+    /// Lays down a later part of a bigfile, empty: its place is allocated, and bitmaps and header are written and
+    /// synced (R13). The earlier contents of the place are lost.
+    ///
+    /// # Errors
+    /// ORA-01157 when the file does not exist, ORA-01237 when it cannot grow (the system's words in ORA-27072 below
+    /// it).
+    pub(crate) fn lay_part(&self, entry: &FileEntry) -> Result<()> {
+        let path = self.path(&entry.name);
+        let name = || Ora::with(1110, &[&entry.head(), &path.display()]);
+        let unknown = |_| Ora::with(1157, &[&entry.head()]).because(name());
+        let file = File::open(&path, OpenMode::ReadWrite).map_err(unknown)?;
+        self.fill_file(&file, entry).map_err(|e| self.cannot_extend(entry.head(), &e))
+    }
+
+    /// True when a part that cannot be opened is to be laid down again: the file is a copy from before the part was
+    /// made. Redo from its creation on makes everything in it, and the header of the first part shows that recovery
+    /// begins before that.
+    fn lays_again(&self, control: &ControlFile, entry: &FileEntry, why: &Ora) -> bool {
+        let is_older = |head: &FileEntry| self.closed_checkpoint(head).is_ok_and(|has| has.rba <= entry.created_rba);
+        !entry.is_head() && (why.is(1122) || why.is(1200)) && control.file(entry.first).is_some_and(is_older)
+    }
+
+    /// Lays down the later parts of a file that is offline and was restored from a copy made before they were. Called
+    /// before any part is rolled forward.
+    ///
+    /// # Errors
+    /// ORA-01157, ORA-01237.
+    pub fn lay_lost_parts(&self, control: &ControlFile, head: u32) -> Result<()> {
+        for part in control.parts_of(head).into_iter().filter(|f| !f.is_head()) {
+            if let Err(e) = self.open_file(part)
+                && self.lays_again(control, part, &e)
+            {
+                self.lay_part(part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// ORA-01237 with the system's words.
+    fn cannot_extend(&self, number: u32, e: &os::OsError) -> Ora {
+        Ora::with(1237, &[&self.shown_file(number)]).because(io_error(27072, "File I/O error", e))
+    }
+
+    /// The byte of the operating system's file at which a part begins.
+    pub(crate) fn begin_of(&self, part: u32) -> u64 {
+        u64::from(part) * u64::from(self.part_blocks) * self.block_size as u64
+    }
+
+    /// The byte of the operating system's file at which a block begins.
+    pub(crate) fn position(&self, at: Rdba) -> u64 {
+        self.begin_of(self.table.place(at.file()).part()) + u64::from(at.block()) * self.block_size as u64
+    }
+
+    /// Writes bitmaps and header of a new file or part and allocates its size. The header is the last: a copy of the
+    /// file that has it has the bitmaps.
     fn fill_file(&self, file: &File, entry: &FileEntry) -> std::result::Result<(), os::OsError> {
-        let size = self.block_size as u64;
-        file.allocate(u64::from(entry.blocks) * size)?;
+        let (size, begin) = (self.block_size as u64, self.begin_of(entry.part));
+        file.allocate(begin + u64::from(entry.blocks) * size)?;
         let mut image = Image::new(self.block_size);
+        for n in 0..Self::bitmap_blocks_of(self.block_size) {
+            self.make_bitmap(&mut image, entry.file, n, entry.blocks);
+            file.write_at(image.bytes(), begin + u64::from(n + 1) * size)?;
+        }
+        image = Image::new(self.block_size);
         let header = FileHeader {
             database: self.database,
             block_size: self.block_size as u32,
@@ -313,11 +401,7 @@ impl DataFiles {
         };
         block::file::format(image.bytes_mut(), &header);
         block::seal(image.bytes_mut());
-        file.write_at(image.bytes(), 0)?;
-        for n in 0..Self::bitmap_blocks_of(self.block_size) {
-            self.make_bitmap(&mut image, entry.file, n, entry.blocks);
-            file.write_at(image.bytes(), u64::from(n + 1) * size)?;
-        }
+        file.write_at(image.bytes(), begin)?;
         file.sync()
     }
 
@@ -336,31 +420,41 @@ impl DataFiles {
 
     pub(crate) fn open_file(&self, entry: &FileEntry) -> Result<File> {
         let path = self.path(&entry.name);
-        let name = || Ora::with(1110, &[&entry.file, &path.display()]);
+        let shown = entry.head();
+        let name = || Ora::with(1110, &[&shown, &path.display()]);
         let mode = if self.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
-        let file = File::open(&path, mode).map_err(|_| Ora::with(1157, &[&entry.file]).because(name()))?;
-        let mut image = Image::new(self.block_size);
-        let sound =
-            file.read_at(image.bytes_mut(), 0).is_ok() && block::check(image.bytes(), Rdba::new(entry.file, 0)).is_ok();
+        let file = File::open(&path, mode).map_err(|_| Ora::with(1157, &[&shown]).because(name()))?;
+        let (mut image, begin) = (Image::new(self.block_size), self.begin_of(entry.part));
+        let sound = file.read_at(image.bytes_mut(), begin).is_ok()
+            && block::check(image.bytes(), Rdba::new(entry.file, 0)).is_ok();
         let header = block::file::read(&image.view()).filter(|_| sound);
         let belongs = header.is_some_and(|h| {
             (h.database, h.file, h.tablespace) == (self.database, entry.file, entry.tablespace)
                 && h.block_size as usize == self.block_size
         });
         if !belongs {
-            return Err(Ora::with(1122, &[&entry.file]).because(name()));
+            return Err(Ora::with(1122, &[&shown]).because(name()));
         }
-        let len = file.len_bytes().unwrap_or(0) / self.block_size as u64;
-        if len < u64::from(entry.blocks) {
-            return Err(Ora::with(1200, &[&len, &entry.blocks]).because(name()));
+        let size = self.block_size as u64;
+        let (len, least) = (file.len_bytes().unwrap_or(0) / size, begin / size + u64::from(entry.blocks));
+        if len < least {
+            return Err(Ora::with(1200, &[&len, &least]).because(name()));
+        }
+        if self.bypasses_cache.load(Ordering::Relaxed) {
+            // Where that is not possible the page cache is used.
+            let _ = file.bypass_cache(self.block_size);
         }
         Ok(file)
     }
 
     /// Opens a file; a missing file of a temporary tablespace is created again.
     pub(crate) fn open_or_remake(&self, control: &ControlFile, entry: &FileEntry) -> Result<()> {
-        let lost = self.table.state(entry.file).is_temporary() && !os::file::exists(&self.path(&entry.name));
-        if lost && !self.read_only {
+        let is_temporary = self.table.state(entry.file).is_temporary() && !self.read_only;
+        if is_temporary && !entry.is_head() && self.open_file(entry).is_err() {
+            // The file was created again with its first part.
+            self.lay_part(entry)?;
+        }
+        if is_temporary && entry.is_head() && !os::file::exists(&self.path(&entry.name)) {
             let size = self.block_size as u64;
             let name = control.tablespace(entry.tablespace).map_or("", |t| t.name.as_str());
             let spec = TablespaceSpec {
@@ -379,7 +473,7 @@ impl DataFiles {
     }
 
     pub(crate) fn file(&self, number: u32) -> Result<Arc<File>> {
-        let unknown = || Ora::with(1157, &[&number]);
+        let unknown = || Ora::with(1157, &[&self.shown_file(number)]);
         if number > Rdba::MAX_FILE {
             return Err(unknown());
         }
@@ -405,7 +499,8 @@ impl DataFiles {
     fn offline(&self, number: u32) -> Ora {
         let code = if self.table.state(number).is_missing() { 1157 } else { 376 };
         let name = self.control().ok().and_then(|c| c.file(number).map(|f| self.path(&f.name).display().to_string()));
-        Ora::with(code, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
+        let shown = self.shown_file(number);
+        Ora::with(code, &[&shown]).because(Ora::with(1110, &[&shown, &name.unwrap_or_default()]))
     }
 
     /// Checks that blocks of the file may be changed.
@@ -424,7 +519,8 @@ impl DataFiles {
             return self.offline(number);
         }
         let name = self.control().ok().and_then(|c| c.file(number).map(|f| self.path(&f.name).display().to_string()));
-        Ora::with(372, &[&number]).because(Ora::with(1110, &[&number, &name.unwrap_or_default()]))
+        let shown = self.shown_file(number);
+        Ora::with(372, &[&shown]).because(Ora::with(1110, &[&shown, &name.unwrap_or_default()]))
     }
 
     /// The temporary files and the numbers of their tablespaces.
@@ -449,6 +545,50 @@ impl DataFiles {
     /// The number of the tablespace of a file; `None` when there is no such file.
     pub fn tablespace_of(&self, number: u32) -> Option<u32> {
         Some(self.table.state(number)).filter(|state| state.is_present()).map(|state| state.tablespace())
+    }
+
+    /// The number and the block of the file as users see them (R11): for a later part of a bigfile, the number of the
+    /// file and the block's number in it.
+    pub fn shown(&self, at: Rdba) -> (u32, u32) {
+        let place = self.table.place(at.file());
+        (place.head(at.file()), place.part().wrapping_mul(self.part_blocks).wrapping_add(at.block()))
+    }
+
+    /// The number of the file as users see it, for the number of a file or a part.
+    pub fn shown_file(&self, number: u32) -> u32 {
+        self.table.place(number).head(number)
+    }
+
+    /// The address of a block that users see as block `block` of file `file`; `None` when there is no such block.
+    pub fn address(&self, file: u32, block: u32) -> Option<Rdba> {
+        if !self.table.place(file).is_bigfile() {
+            return (file <= Rdba::MAX_FILE && block <= Rdba::MAX_BLOCK).then(|| Rdba::new(file, block));
+        }
+        let (part, block) = (block / self.part_blocks, block % self.part_blocks);
+        if part == 0 {
+            return Some(Rdba::new(file, block));
+        }
+        let is_it = |n: &u32| {
+            let place = self.table.place(*n);
+            place.part() == part && place.head(*n) == file
+        };
+        self.table.present().map(|(n, _)| n).find(is_it).map(|n| Rdba::new(n, block))
+    }
+
+    /// Blocks of a part of a bigfile.
+    pub fn part_blocks(&self) -> u32 {
+        self.part_blocks
+    }
+
+    /// Sets the most data files, and the most temporary files: `db_files`. Files that exist beyond it stay. Must be
+    /// called before the first fork.
+    pub fn set_files_max(&self, most: u32) {
+        self.files_max.store(most, Ordering::Relaxed);
+    }
+
+    /// The most data files, and the most temporary files.
+    pub fn files_max(&self) -> u32 {
+        self.files_max.load(Ordering::Relaxed)
     }
 
     /// Identifies the database.
@@ -485,6 +625,15 @@ impl DataFiles {
             *last = Some((bytes.to_vec(), control.clone()));
             Ok(control)
         })
+    }
+
+    /// Reads and writes all files past the page cache of the operating system from now on. Returns the names of files
+    /// for which the file system does not support it. Must be called before the first fork.
+    pub fn bypass_cache(&self) -> Vec<PathBuf> {
+        self.bypasses_cache.store(true, Ordering::Relaxed);
+        let listed = self.control().map(|control| control.files).unwrap_or_default();
+        let files = listed.iter().filter_map(|entry| self.file(entry.file).ok());
+        files.filter(|f| !f.bypass_cache(self.block_size).unwrap_or(false)).map(|f| f.path().to_owned()).collect()
     }
 
     /// Sets whether writes are synced to the device. Without syncs a database survives the death of its processes, but
@@ -538,6 +687,19 @@ impl DataFiles {
         done
     }
 
+    /// As [`DataFiles::change_control`], with the enqueues of the instance. A database without an instance has one
+    /// process, which needs no lock.
+    pub(crate) fn change_own_control<R>(
+        &self,
+        p: &Process,
+        f: &mut dyn FnMut(&mut ControlFile) -> Result<R>,
+    ) -> Result<R> {
+        match self.enqueues.get() {
+            Some(enqueues) => self.change_control(p, enqueues, f),
+            None => self.change_control_held(p, f),
+        }
+    }
+
     fn change_control_held<R>(&self, p: &Process, f: &mut dyn FnMut(&mut ControlFile) -> Result<R>) -> Result<R> {
         let w = p.wait(Event::ControlFileSequentialRead, 0, 1, 1);
         let old = self.control();
@@ -556,6 +718,7 @@ impl DataFiles {
     /// back: the rollback generates redo, and LGWR may be waiting for the control file. The hook also lifts the fences
     /// of an interrupted statement that changed files. Called once, by the supervisor, before it forks.
     pub fn register_with(files: &Arc<DataFiles>, all: &Processes, enqueues: &Enqueues) {
+        let _ = files.enqueues.set(*enqueues);
         let (files, enqueues) = (Arc::clone(files), *enqueues);
         all.on_death(CleanupOrder::Pins, "control file", move |by, dead| {
             enqueues.release_kind(by, dead, EnqueueType::Cf);
@@ -579,12 +742,12 @@ impl DataFiles {
 
     /// Number of bitmap blocks in every file of this block size, from block 1 on.
     pub fn bitmap_blocks_of(block_size: usize) -> u32 {
-        (Rdba::MAX_BLOCK + 1).div_ceil(segment::UNIT_BLOCKS).div_ceil(segment::units_max(block_size))
+        geometry::bitmap_blocks(block_size)
     }
 
     /// The first block of every file that can belong to a segment.
     pub fn first_data_block_of(block_size: usize) -> u32 {
-        (1 + Self::bitmap_blocks_of(block_size)).next_multiple_of(segment::UNIT_BLOCKS)
+        geometry::first_data_block(block_size)
     }
 
     /// Reads one block and checks it.
@@ -604,9 +767,11 @@ impl DataFiles {
     pub fn read_blocks(&self, at: Rdba, blocks: &mut [u8]) -> Result<()> {
         assert!(blocks.len().is_multiple_of(self.block_size), "whole blocks are read");
         let file = self.file(at.file())?;
-        let failed =
-            |e: os::OsError| Ora::with(1115, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e));
-        file.read_at(blocks, u64::from(at.block()) * self.block_size as u64).map_err(failed)
+        let (shown_file, shown_block) = self.shown(at);
+        let failed = |e: os::OsError| {
+            Ora::with(1115, &[&shown_file, &shown_block]).because(io_error(27072, "File I/O error", &e))
+        };
+        file.read_at(blocks, self.position(at)).map_err(failed)
     }
 
     /// Checks a block that was read.
@@ -616,7 +781,8 @@ impl DataFiles {
     pub fn check_block(&self, at: Rdba, block: &[u8]) -> Result<()> {
         let Err(_) = block::check(block, at) else { return Ok(()) };
         let name = self.file(at.file()).map(|f| f.path().display().to_string()).unwrap_or_default();
-        Err(Ora::with(1578, &[&at.file(), &at.block()]).because(Ora::with(1110, &[&at.file(), &name])))
+        let (file, block) = self.shown(at);
+        Err(Ora::with(1578, &[&file, &block]).because(Ora::with(1110, &[&file, &name])))
     }
 
     /// Writes one sealed block. It is on disk only after [`DataFiles::sync`].
@@ -638,8 +804,13 @@ impl DataFiles {
             assert_eq!(BlockView::of_bytes(block).rdba().0, at.0 + n as u32, "a block is written to its own place");
         }
         let file = self.file(at.file())?;
-        file.write_at(blocks, u64::from(at.block()) * self.block_size as u64)
-            .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
+        file.write_at(blocks, self.position(at)).map_err(|e| self.cannot_write(at, &e))
+    }
+
+    /// ORA-01114 with the system's words.
+    pub(crate) fn cannot_write(&self, at: Rdba, e: &os::OsError) -> Ora {
+        let (file, block) = self.shown(at);
+        Ora::with(1114, &[&file, &block]).because(io_error(27072, "File I/O error", e))
     }
 
     /// As [`DataFiles::write_blocks`], of blocks that lie apart in memory.
@@ -651,10 +822,8 @@ impl DataFiles {
             assert_eq!(block.len(), self.block_size, "whole blocks are written");
             assert_eq!(BlockView::of_bytes(block).rdba().0, at.0 + n as u32, "a block is written to its own place");
         }
-        let failed =
-            |e: os::OsError| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e));
         let file = self.file(at.file())?;
-        file.write_list_at(blocks, u64::from(at.block()) * self.block_size as u64).map_err(failed)
+        file.write_list_at(blocks, self.position(at)).map_err(|e| self.cannot_write(at, &e))
     }
 
     /// As [`DataFiles::write_block_list`], and starts the transfer to the device at once, because a sync follows soon.
@@ -664,7 +833,7 @@ impl DataFiles {
     pub fn write_blocks_soon(&self, at: Rdba, blocks: &[&[u8]]) -> Result<()> {
         self.write_block_list(at, blocks)?;
         if self.disk_sync() {
-            let position = u64::from(at.block()) * self.block_size as u64;
+            let position = self.position(at);
             self.file(at.file())?.begin_sync(position, (blocks.len() * self.block_size) as u64);
         }
         Ok(())
@@ -676,16 +845,22 @@ impl DataFiles {
     /// As [`DataFiles::write_blocks`].
     pub fn write_raw(&self, at: Rdba, bytes: &[u8]) -> Result<()> {
         assert!(self.is_temporary(at.file()), "only temporary files hold anything but blocks");
-        self.file(at.file())?
-            .write_at(bytes, u64::from(at.block()) * self.block_size as u64)
-            .map_err(|e| Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e)))
+        let file = self.file(at.file())?;
+        let (mut whole, mut bytes) = (Vec::new(), bytes);
+        if file.bypasses_cache() && !bytes.len().is_multiple_of(self.block_size) {
+            // The rest of the last block means nothing.
+            whole.extend_from_slice(bytes);
+            whole.resize(bytes.len().next_multiple_of(self.block_size), 0);
+            bytes = &whole;
+        }
+        file.write_at(bytes, self.position(at)).map_err(|e| self.cannot_write(at, &e))
     }
 
-    /// Writes the first bytes of a file and waits until they are on the device.
-    pub(crate) fn write_start(&self, number: u32, bytes: &[u8]) -> Result<()> {
-        let failed = |e: os::OsError| Ora::with(1114, &[&number, &0]).because(io_error(27072, "File I/O error", &e));
-        let file = self.file(number)?;
-        file.write_at(bytes, 0).map_err(failed)?;
+    /// Writes the first sector of the header block of a file, which the device writes whole, and waits until it is on
+    /// the device.
+    pub(crate) fn write_start(&self, number: u32, header: &[u8]) -> Result<()> {
+        let (file, at) = (self.file(number)?, Rdba::new(number, 0));
+        file.write_at(&header[..file.unit_bytes()], self.position(at)).map_err(|e| self.cannot_write(at, &e))?;
         if self.disk_sync() { self.sync_file(number, &file) } else { Ok(()) }
     }
 
@@ -711,17 +886,18 @@ impl DataFiles {
     /// As [`DataFiles::sync_file`]; ORA-01116 for a file that is no longer where it was.
     pub fn check_sound(&self) -> Result<()> {
         let Some((number, errno)) = self.table.failed() else { return Ok(()) };
+        let shown = self.shown_file(number);
         let entry = self.control().ok().and_then(|c| c.file(number).cloned());
         let path = entry.as_ref().map(|f| self.path(&f.name).display().to_string()).unwrap_or_default();
         let is_system = entry.is_some_and(|f| f.tablespace == tablespace::SYSTEM);
         let why = std::io::Error::from_raw_os_error(errno);
         let (first, code, text) = match errno {
-            GONE => (Ora::with(1116, &[&number]), 27041, "the file was removed, or another put in its place"),
-            _ => (Ora::with(1114, &[&number, &0]), 27072, "File I/O error"),
+            GONE => (Ora::with(1116, &[&shown]), 27041, "the file was removed, or another put in its place"),
+            _ => (Ora::with(1114, &[&shown, &0]), 27072, "File I/O error"),
         };
         let below = Ora::from_text(Facility::Ora, code, format!("{text}\nLinux Error: {errno}: {why}"));
         let error = Ora::new(if is_system { 1243 } else { 1242 });
-        Err(error.because(first).because(Ora::with(1110, &[&number, &path])).because(below))
+        Err(error.because(first).because(Ora::with(1110, &[&shown, &path])).because(below))
     }
 
     /// Checks that the files are still at the paths where they were opened. A file that was removed or replaced
@@ -743,25 +919,31 @@ impl DataFiles {
         self.check_sound()
     }
 
-    /// Extends a file to at least `blocks` blocks of allocated space (R5). On return the new length is on disk, so redo
-    /// that mentions it never precedes it.
+    /// Extends a file or part to at least `blocks` blocks of allocated space (R5). On return the new length is on disk,
+    /// so redo that mentions it never precedes it.
     ///
     /// # Errors
     /// ORA-01237 when the file cannot grow (the system's words in ORA-27072 below it), ORA-01157 for an unknown file.
     pub fn extend(&self, number: u32, blocks: u32) -> Result<()> {
         let file = self.file(number)?;
-        let failed = |e: os::OsError| Ora::with(1237, &[&number]).because(io_error(27072, "File I/O error", &e));
-        file.allocate(u64::from(blocks) * self.block_size as u64).map_err(failed)?;
+        let end = self.begin_of(self.table.place(number).part()) + u64::from(blocks) * self.block_size as u64;
+        file.allocate(end).map_err(|e| self.cannot_extend(number, &e))?;
         if self.disk_sync() { self.sync_file(number, &file) } else { Ok(()) }
     }
 
-    /// The size of a file in blocks according to the operating system.
+    /// The size of a file or part in blocks according to the operating system. All parts but the last are full.
     ///
     /// # Errors
     /// ORA-01157 for an unknown file.
     pub fn blocks(&self, number: u32) -> Result<u32> {
-        let len = self.file(number)?.len_bytes().map_err(|_| Ora::with(1157, &[&number]))?;
-        Ok((len / self.block_size as u64).min(u64::from(Rdba::MAX_BLOCK) + 1) as u32)
+        let len = self.file(number)?.len_bytes().map_err(|_| Ora::with(1157, &[&self.shown_file(number)]))?;
+        let beyond = len.saturating_sub(self.begin_of(self.table.place(number).part()));
+        Ok((beyond / self.block_size as u64).min(self.blocks_most(number).into()) as u32)
+    }
+
+    /// The most blocks of a file or part.
+    pub fn blocks_most(&self, number: u32) -> u32 {
+        if self.table.place(number).is_bigfile() { self.part_blocks } else { Rdba::MAX_BLOCK + 1 }
     }
 
     /// The ranges of a file that were written: first block and number of blocks. Ranges that are only allocated are
@@ -771,13 +953,19 @@ impl DataFiles {
     /// ORA-01115 when the device fails, ORA-01157 for an unknown file.
     pub fn written(&self, number: u32) -> Result<Vec<(u32, u32)>> {
         let (file, size) = (self.file(number)?, self.block_size as u64);
-        let failed = |e: os::OsError| Ora::with(1115, &[&number, &0]).because(io_error(27072, "File I/O error", &e));
-        let (mut stretches, mut from) = (Vec::new(), 0);
+        let shown = self.shown_file(number);
+        let failed = |e: os::OsError| Ora::with(1115, &[&shown, &0]).because(io_error(27072, "File I/O error", &e));
+        let part_begin = self.begin_of(self.table.place(number).part());
+        let (mut stretches, mut from) = (Vec::new(), part_begin);
         let most = u64::from(self.blocks(number)?);
         while let Some((begin, end)) = file.next_written(from).map_err(failed)? {
-            let (first, last) = (begin.div_ceil(size), (end / size).min(most));
+            let first = begin.saturating_sub(part_begin).div_ceil(size);
+            let last = (end.saturating_sub(part_begin) / size).min(most);
             if first < last {
                 stretches.push((first as u32, (last - first) as u32));
+            }
+            if last >= most {
+                break;
             }
             from = end;
         }

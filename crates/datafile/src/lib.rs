@@ -9,18 +9,25 @@
 
 #![forbid(unsafe_code)]
 
+mod asynchronous;
 mod away;
 mod control;
 mod double_write;
+mod error;
 mod files;
+mod geometry;
 mod logs;
 mod space;
 mod stamp;
 mod table;
 
-pub use control::{BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, OfflineEntry, TablespaceEntry};
+pub use asynchronous::AsyncWriter;
+pub use control::{
+    BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, OfflineEntry, PartBlocks, TablespaceEntry,
+};
 pub use double_write::{COVER_MAX, Cover, Restored};
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
+pub use geometry::{blocks_min as part_blocks_min, part_sizes};
 pub use logs::LogsOf;
 pub use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
 pub use space::NewFile;

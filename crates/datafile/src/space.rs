@@ -4,9 +4,10 @@
 //! the control file lists it, and is deleted only after the control file no longer lists it: an interruption leaves at
 //! most a file without references.
 
-use crate::control::{ControlFile, FileEntry, GoneEntry, TablespaceEntry};
-use crate::files::io_error;
-use crate::{DataFiles, TablespaceSpec};
+use crate::control::{BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, TablespaceEntry};
+use crate::error::io_error;
+use crate::files::too_many_files;
+use crate::{DataFiles, TablespaceSpec, geometry};
 use enqueue::Enqueues;
 use os::file::sync_directory;
 use process::Process;
@@ -39,6 +40,22 @@ fn remember(c: &mut ControlFile, gone: &[FileEntry], tablespaces: Vec<Tablespace
     gone_tablespaces.retain(|t| gone.iter().any(|g| g.file.tablespace == t.number));
 }
 
+/// Removes files, and tablespaces with their last file; in ARCHIVELOG mode they are noted. Returns the files.
+fn unlist(c: &mut ControlFile, numbers: &[u32], dropped_rba: u64) -> Vec<FileEntry> {
+    let gone: Vec<FileEntry> = c.files.iter().filter(|f| numbers.contains(&f.file)).cloned().collect();
+    c.files.retain(|f| !numbers.contains(&f.file));
+    c.offline.retain(|o| !numbers.contains(&o.file));
+    c.backups.retain(|b| !numbers.contains(&b.file));
+    let left = |number: u32| c.files.iter().any(|f| f.tablespace == number);
+    let empty: Vec<u32> = gone.iter().map(|f| f.tablespace).filter(|t| !left(*t)).collect();
+    let went: Vec<TablespaceEntry> = c.tablespaces.iter().filter(|t| empty.contains(&t.number)).cloned().collect();
+    c.tablespaces.retain(|t| !empty.contains(&t.number));
+    if c.archivelog {
+        remember(c, &gone, went, dropped_rba);
+    }
+    gone
+}
+
 impl DataFiles {
     /// Creates files for a tablespace and lists them in the control file, together with the tablespace if it is new.
     /// Redo before `created` does not belong to them. Returns their numbers.
@@ -47,8 +64,8 @@ impl DataFiles {
     ///
     /// # Errors
     /// ORA-01119 when a file cannot be created (ORA-27038 below it when it exists), ORA-01537 for a file that the
-    /// database already has, ORA-03214 for one that is too small, ORA-00059 when all file numbers are taken; then none
-    /// of the new files is left.
+    /// database already has, ORA-03214 for one that is too small, ORA-01144 for one that is too large, ORA-00059 when
+    /// there are `db_files` files or all file numbers are taken; then none of the new files is left.
     pub fn add_files(
         &self,
         p: &Process,
@@ -58,19 +75,17 @@ impl DataFiles {
         created: (u64, Scn),
     ) -> Result<Vec<u32>> {
         let control = self.control()?;
-        let mut made: Vec<FileEntry> = Vec::new();
+        let (mut made, mut sizes): (Vec<FileEntry>, Vec<Vec<u32>>) = Default::default();
         for new in files {
-            match self.add_one(&control, &made, tablespace, new) {
-                Ok(mut entry) => {
-                    (entry.created_rba, entry.created_scn) = created;
-                    made.push(entry);
-                }
+            match self.add_one(&control, &mut made, tablespace, new) {
+                Ok(further) => sizes.push(further),
                 Err(e) => {
                     self.remove(&made);
                     return Err(e);
                 }
             }
         }
+        made.iter_mut().for_each(|entry| (entry.created_rba, entry.created_scn) = created);
         faults::point("file-made");
         let listed = sync_directory(self.directory())
             .map_err(|e| Ora::new(1119).because(io_error(27040, "file create error, unable to create file", &e)))
@@ -82,6 +97,13 @@ impl DataFiles {
                     // All their redo is behind the last checkpoint: recovery skips earlier redo for their numbers.
                     for entry in &mut made {
                         entry.created_rba = entry.created_rba.max(c.checkpoint.rba);
+                    }
+                    // The numbers of parts are settled here: other bigfiles grow at any time.
+                    if made.iter().any(|entry| c.file(entry.file).is_some()) {
+                        return Err(too_many_files());
+                    }
+                    for (head, sizes) in made.clone().iter().zip(&sizes) {
+                        self.lay_parts(c, &mut made, head, sizes)?;
                     }
                     c.files.extend(made.iter().cloned());
                     Ok(())
@@ -95,23 +117,28 @@ impl DataFiles {
         Ok(made.iter().map(|f| f.file).collect())
     }
 
+    /// Creates a file, or the first part of a bigfile; returns the sizes of its later parts.
     fn add_one(
         &self,
         control: &ControlFile,
-        made: &[FileEntry],
+        made: &mut Vec<FileEntry>,
         tablespace: &TablespaceEntry,
         new: &NewFile,
-    ) -> Result<FileEntry> {
+    ) -> Result<Vec<u32>> {
         let path = self.directory().join(&new.name);
-        let mut all = control.files.iter().chain(made);
+        let mut all = control.files.iter().chain(made.iter());
         if all.any(|f| self.directory().join(&f.name) == path) {
             return Err(Ora::with(1537, &[&path.display()]));
         }
-        let taken = |n: &u32| control.files.iter().chain(made).any(|f| f.file == *n);
-        // Prefers a number that no dropped file has: a restore can then assign redo to files by number.
-        let fresh = |n: &u32| !taken(n) && control.gone.iter().all(|g| g.file.file != *n);
-        let number = (1..=Rdba::MAX_FILE).find(fresh).or_else(|| (1..=Rdba::MAX_FILE).find(|n| !taken(n)));
-        let number = number.ok_or_else(|| Ora::from_text(Facility::Ora, 59, "maximum number of DB_FILES exceeded"))?;
+        let is_temporary = tablespace.contents == Contents::Temporary;
+        let is_alike = |f: &&FileEntry| {
+            control.tablespace(f.tablespace).map_or(tablespace.contents, |t| t.contents) == Contents::Temporary
+        };
+        let files = control.heads().chain(made.iter().filter(|f| f.is_head()));
+        if files.filter(|f| is_alike(f) == is_temporary).count() >= self.files_max() as usize {
+            return Err(too_many_files());
+        }
+        let number = control.free_number(made, false).ok_or_else(too_many_files)?;
         let size = self.block_size() as u64;
         let old_bytes = os::file::File::open(&path, os::file::OpenMode::Read).ok().and_then(|f| f.len_bytes().ok());
         let bytes = match (new.bytes, old_bytes) {
@@ -119,20 +146,121 @@ impl DataFiles {
             (None, Some(bytes)) if new.reuse => bytes,
             _ => return Err(Ora::with(1119, &[&path.display()]).because(no_size())),
         };
-        let least = u64::from(crate::files::blocks_min(self.block_size())) * size;
+        let least = u64::from(geometry::blocks_min(self.block_size())) * size;
         if bytes < least {
             return Err(Ora::from_text(Facility::Ora, 3214, "File Size specified is smaller than minimum required"));
         }
+        let (blocks, most) = (bytes.div_ceil(size), self.file_blocks_max(tablespace.is_bigfile));
+        if blocks > most {
+            return Err(Ora::with(1144, &[&blocks, &most]));
+        }
+        let sizes = if tablespace.is_bigfile {
+            geometry::part_sizes(blocks, self.part_blocks(), geometry::blocks_min(self.block_size()))
+        } else {
+            vec![blocks as u32]
+        };
         let spec = TablespaceSpec {
             name: tablespace.name.clone(),
             number: tablespace.number,
             contents: tablespace.contents,
             file_name: new.name.clone(),
-            bytes,
+            bytes: u64::from(sizes[0]) * size,
             bytes_max: if new.bytes_max > 0 { new.bytes_max.max(bytes) } else { 0 },
             step_bytes: new.step_bytes,
         };
-        self.make_file(number, &spec, new.reuse)
+        made.push(self.make_file(number, &spec, new.reuse)?);
+        // The rest of a bigfile is allocated before the control file is held for its parts.
+        let rest = sizes.iter().map(|blocks| u64::from(*blocks)).sum::<u64>() * size;
+        let file = self.open_file(&made[made.len() - 1])?;
+        file.allocate(rest).map_err(|e| self.not_made(new, &e))?;
+        Ok(sizes[1..].to_vec())
+    }
+
+    /// ORA-01119 with the system's words.
+    fn not_made(&self, new: &NewFile, e: &os::OsError) -> Ora {
+        let why = io_error(27044, "unable to write the header block of file", e);
+        Ora::with(1119, &[&self.directory().join(&new.name).display()]).because(why)
+    }
+
+    /// Lays down the later parts of a new bigfile with these sizes.
+    fn lay_parts(&self, c: &ControlFile, made: &mut Vec<FileEntry>, head: &FileEntry, sizes: &[u32]) -> Result<()> {
+        for (part, blocks) in (1..).zip(sizes) {
+            let most = self.file_blocks_max(true);
+            let file = c.free_number(made, true).ok_or_else(|| no_number(head.file, most))?;
+            let (blocks_max, step) = (0, 0);
+            let entry = FileEntry { file, blocks: *blocks, blocks_max, step, part, first: head.file, ..head.clone() };
+            self.lay_part(&entry)?;
+            made.push(entry);
+        }
+        Ok(())
+    }
+
+    /// The most blocks of a file.
+    pub fn file_blocks_max(&self, is_bigfile: bool) -> u64 {
+        let part = u64::from(Rdba::MAX_BLOCK) + 1;
+        if is_bigfile { u64::from(Rdba::MAX_FILE) * u64::from(self.part_blocks()) } else { part }
+    }
+
+    /// Adds a part behind part `after`, the last one, of the bigfile `head`: the smallest part, empty, in the file and
+    /// in the control file. Does nothing when another process has added it meanwhile. Redo before `created` does not
+    /// belong to it. The caller keeps other processes from making the file smaller.
+    ///
+    /// The part is written under the enqueue CF, which settles its number. It joins a backup in progress.
+    ///
+    /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// ORA-01237 when the file cannot grow or no file number is left; those of [`DataFiles::change_control`].
+    pub fn add_part(&self, p: &Process, head: u32, after: u32, created: (u64, Scn)) -> Result<()> {
+        self.change_own_control(p, &mut |c| {
+            let first = c.file(head).cloned().ok_or_else(|| Ora::with(1157, &[&head]))?;
+            let last = c.parts_of(head).last().map_or(0, |f| f.part);
+            if last != after {
+                return Ok(());
+            }
+            let most = self.file_blocks_max(true);
+            let entry = FileEntry {
+                file: c.free_number(&[], true).ok_or_else(|| no_number(head, most))?,
+                blocks: geometry::blocks_min(self.block_size()),
+                blocks_max: 0,
+                step: 0,
+                part: last + 1,
+                first: head,
+                created_rba: created.0.max(c.checkpoint.rba),
+                created_scn: created.1,
+                ..first
+            };
+            self.lay_part(&entry)?;
+            faults::point("part-made");
+            if let Some(b) = c.backups.iter().find(|b| b.file == head).copied() {
+                c.backups.push(BackupEntry { file: entry.file, ..b });
+            }
+            c.files.push(entry);
+            Ok(())
+        })?;
+        faults::point("part-listed");
+        self.repeat_control()
+    }
+
+    /// Removes the last part of a bigfile from the control file, and the operating system's file ends where the part
+    /// began. Nothing is in the part, the cache holds no buffer of it, and no redo that recovery may need changes it.
+    /// In ARCHIVELOG mode it is noted as dropped at `dropped_rba`.
+    ///
+    /// # Errors
+    /// Those of [`DataFiles::change_control`]; ORA-01237 when the system refuses to shorten the file: it is longer than
+    /// needed.
+    pub fn drop_part(&self, p: &Process, number: u32, dropped_rba: u64) -> Result<()> {
+        let place = self.table.place(number);
+        let file = self.file(place.head(number))?;
+        let begin = self.begin_of(place.part());
+        self.change_own_control(p, &mut |c| Ok(unlist(c, &[number], dropped_rba)))?;
+        faults::point("part-unlisted");
+        self.table.forget(number);
+        file.set_len(begin).map_err(|e| self.cannot_shrink(number, &e))
+    }
+
+    fn cannot_shrink(&self, number: u32, e: &os::OsError) -> Ora {
+        Ora::with(1237, &[&self.shown_file(number)]).because(io_error(27059, "could not reduce file size", e))
     }
 
     fn remove(&self, files: &[FileEntry]) {
@@ -155,20 +283,7 @@ impl DataFiles {
         delete: bool,
         dropped_rba: u64,
     ) -> Result<()> {
-        let gone = self.change_control(p, enqueues, &mut |c| {
-            let gone: Vec<FileEntry> = c.files.iter().filter(|f| numbers.contains(&f.file)).cloned().collect();
-            c.files.retain(|f| !numbers.contains(&f.file));
-            c.offline.retain(|o| !numbers.contains(&o.file));
-            let left = |number: u32| c.files.iter().any(|f| f.tablespace == number);
-            let empty: Vec<u32> = gone.iter().map(|f| f.tablespace).filter(|t| !left(*t)).collect();
-            let went: Vec<TablespaceEntry> =
-                c.tablespaces.iter().filter(|t| empty.contains(&t.number)).cloned().collect();
-            c.tablespaces.retain(|t| !empty.contains(&t.number));
-            if c.archivelog {
-                remember(c, &gone, went, dropped_rba);
-            }
-            Ok(gone)
-        })?;
+        let gone = self.change_control(p, enqueues, &mut |c| Ok(unlist(c, numbers, dropped_rba)))?;
         faults::point("file-unlisted");
         gone.iter().for_each(|f| self.table.forget(f.file));
         if delete {
@@ -203,7 +318,7 @@ impl DataFiles {
         self.repeat_control()
     }
 
-    /// Changes the entry of a file: its growth or its state.
+    /// Changes the entry of a file: its growth. Of a bigfile, that of its first part.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`]; ORA-01157 for an unknown file.
@@ -217,6 +332,46 @@ impl DataFiles {
         self.change_control(p, enqueues, &mut |c| {
             let entry = c.files.iter_mut().find(|entry| entry.file == number);
             f(entry.ok_or_else(|| Ora::with(1157, &[&number]))?);
+            Ok(())
+        })?;
+        self.repeat_control()
+    }
+
+    /// Notes that a file is going to have parts of these sizes: opening checks that a file has at least the size in the
+    /// control file.
+    ///
+    /// # Errors
+    /// As [`DataFiles::change_file`].
+    pub fn note_sizes(&self, p: &Process, enqueues: &Enqueues, head: u32, sizes: &[u32]) -> Result<()> {
+        self.change_control(p, enqueues, &mut |c| {
+            for f in c.files.iter_mut().filter(|f| f.head() == head) {
+                f.blocks = sizes.get(f.part as usize).map_or(f.blocks, |size| f.blocks.min(*size));
+            }
+            Ok(())
+        })?;
+        self.repeat_control()
+    }
+
+    /// The size of a file in blocks, with all its parts, according to the operating system.
+    ///
+    /// # Errors
+    /// As [`DataFiles::blocks`].
+    pub fn blocks_in_all(&self, control: &ControlFile, head: u32) -> Result<u64> {
+        let parts = control.parts_of(head);
+        let last = parts.last().ok_or_else(|| Ora::with(1157, &[&head]))?;
+        Ok(u64::from(last.part) * u64::from(self.part_blocks()) + u64::from(self.blocks(last.file)?))
+    }
+
+    /// Changes the name of a file, in the entries of all its parts.
+    ///
+    /// # Errors
+    /// As [`DataFiles::change_file`].
+    pub fn rename_file(&self, p: &Process, enqueues: &Enqueues, head: u32, name: &str) -> Result<()> {
+        self.change_control(p, enqueues, &mut |c| {
+            if c.file(head).is_none() {
+                return Err(Ora::with(1157, &[&head]));
+            }
+            c.files.iter_mut().filter(|f| f.head() == head).for_each(|f| name.clone_into(&mut f.name));
             Ok(())
         })?;
         self.repeat_control()
@@ -277,15 +432,22 @@ impl DataFiles {
         control.files.iter().filter(|f| f.tablespace == tablespace).try_for_each(|f| self.open_file(f).map(drop))
     }
 
-    /// Shortens a file. The blocks beyond the new end are free and the cache holds no buffer of them.
+    /// Shortens a file, or the last part of a bigfile. The blocks beyond the new end are free and the cache holds no
+    /// buffer of them.
     ///
     /// # Errors
     /// ORA-01157; ORA-01237 when the system refuses.
     pub fn shrink(&self, number: u32, blocks: u32) -> Result<()> {
         let file = self.file(number)?;
-        file.set_len(u64::from(blocks) * self.block_size() as u64)
-            .map_err(|e| Ora::with(1237, &[&number]).because(io_error(27059, "could not reduce file size", &e)))
+        let begin = self.begin_of(self.table.place(number).part());
+        file.set_len(begin + u64::from(blocks) * self.block_size() as u64).map_err(|e| self.cannot_shrink(number, &e))
     }
+}
+
+/// ORA-01237 for a bigfile that cannot get a further part.
+fn no_number(head: u32, most: u64) -> Ora {
+    let text = format!("all file numbers are in use: data files have room for {most} blocks in all");
+    Ora::with(1237, &[&head]).because(Ora::from_text(Facility::Lwk, 64, text))
 }
 
 fn no_size() -> Ora {

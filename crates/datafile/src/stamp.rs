@@ -2,7 +2,8 @@
 //!
 //! The header of a file that was restored from an older copy shows its age, whatever the control file says; so does the
 //! header of a file that is newer than the control file. A header is written only when every change before its
-//! checkpoint is on the device, and before the control file gets the same checkpoint.
+//! checkpoint is on the device, and before the control file gets the same checkpoint. The checkpoint is in the first
+//! sector of the header, which the device writes atomically.
 
 use crate::CheckpointEntry;
 use crate::control::{Contents, ControlFile, FileEntry};
@@ -10,9 +11,6 @@ use crate::files::DataFiles;
 use block::Image;
 use block::file::FileCheckpoint;
 use types::{Ora, Rdba, Result};
-
-/// The checkpoint is in the first sector of the header, which the device writes atomically.
-const SECTOR_BYTES: usize = 512;
 
 impl ControlFile {
     /// True when the header of the file gets the checkpoints of the database. Files that are offline, read-only,
@@ -67,11 +65,11 @@ impl DataFiles {
         let file = self.open_file(f)?;
         let mut image = Image::new(self.block_size());
         let failed = |e: os::OsError| {
-            Ora::with(1114, &[&f.file, &0]).because(crate::files::io_error(27072, "File I/O error", &e))
+            Ora::with(1114, &[&f.head(), &0]).because(crate::error::io_error(27072, "File I/O error", &e))
         };
-        file.read_at(image.bytes_mut(), 0).map_err(failed)?;
+        file.read_at(image.bytes_mut(), self.begin_of(f.part)).map_err(failed)?;
         put(&mut image, control.incarnation.number, at);
-        file.write_at(&image.bytes()[..SECTOR_BYTES], 0).map_err(failed)?;
+        file.write_at(&image.bytes()[..file.unit_bytes()], self.begin_of(f.part)).map_err(failed)?;
         self.sync_file(f.file, &file)
     }
 
@@ -84,9 +82,9 @@ impl DataFiles {
         let file = self.open_file(f)?;
         let mut image = Image::new(self.block_size());
         let failed = |e: os::OsError| {
-            Ora::with(1115, &[&f.file, &0]).because(crate::files::io_error(27072, "File I/O error", &e))
+            Ora::with(1115, &[&f.head(), &0]).because(crate::error::io_error(27072, "File I/O error", &e))
         };
-        file.read_at(image.bytes_mut(), 0).map_err(failed)?;
+        file.read_at(image.bytes_mut(), self.begin_of(f.part)).map_err(failed)?;
         Ok(block::file::checkpoint(&image.view()))
     }
 
@@ -102,7 +100,7 @@ impl DataFiles {
             return Ok(());
         }
         put(&mut image, incarnation, at);
-        self.write_start(number, &image.bytes()[..SECTOR_BYTES])
+        self.write_start(number, image.bytes())
     }
 }
 

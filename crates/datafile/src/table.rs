@@ -3,7 +3,8 @@
 //! Shared memory has one word for each file number. Its low half holds the state of the file (present, temporary,
 //! offline, read only, fenced by a statement). Its high half counts how often the number was given to another file or
 //! the file came back, perhaps restored from a copy: a process whose descriptor has an older count opens the file
-//! again. The control file is authoritative; the words save reading it for each block.
+//! again. The control file is authoritative; the words save reading it for each block. A second word for each number
+//! has its place in a bigfile.
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use os::file::File;
@@ -32,6 +33,37 @@ const INCARNATION: u64 = FLAGS + 1;
 const RETURNS: usize = 0;
 /// The word behind those of the files: the file that lost a write, and the system's error. Never reset.
 const FAILED: usize = Rdba::MAX_FILE as usize + 1;
+/// The first of the words with the places of the numbers in bigfiles.
+const PLACES: usize = FAILED + 1;
+
+/// The place of a file number in its file: the number of the file's first part, and the number of the part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u64);
+
+impl Place {
+    const NUMBER: u64 = 0xFFFF;
+    const PART_SHIFT: u32 = 16;
+    const BIGFILE: u64 = 1 << 32;
+
+    fn of(entry: &FileEntry, is_bigfile: bool) -> Place {
+        let bigfile = if is_bigfile { Place::BIGFILE } else { 0 };
+        Place(u64::from(entry.head()) | u64::from(entry.part) << Place::PART_SHIFT | bigfile)
+    }
+
+    /// The number of the part; 0 for a smallfile.
+    pub fn part(self) -> u32 {
+        (self.0 >> Place::PART_SHIFT & Place::NUMBER) as u32
+    }
+
+    /// The number of the file's first part, for the file number `own`.
+    pub fn head(self, own: u32) -> u32 {
+        if self.part() == 0 { own } else { (self.0 & Place::NUMBER) as u32 }
+    }
+
+    pub fn is_bigfile(self) -> bool {
+        self.0 & Place::BIGFILE != 0
+    }
+}
 
 /// The state of a file number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,12 +114,18 @@ impl FileTable {
     /// No memory is available.
     pub fn new() -> FileTable {
         let count = Rdba::MAX_FILE as usize + 1;
-        let words = os::memory::shared_slice(count + 1).expect("memory for the table of files");
+        let words = os::memory::shared_slice(PLACES + count).expect("memory for the table of files");
         FileTable { words, open: (0..count).map(|_| RwLock::new(None)).collect() }
     }
 
     pub fn state(&self, number: u32) -> FileState {
         FileState(self.words.get(number as usize).map_or(0, |w| w.load(Ordering::Acquire)))
+    }
+
+    /// The place of a number in its file. Set before the number is present.
+    pub fn place(&self, number: u32) -> Place {
+        let word = self.words.get(PLACES + number as usize).filter(|_| number <= Rdba::MAX_FILE);
+        Place(word.map_or(0, |w| w.load(Ordering::Relaxed)))
     }
 
     /// The numbers and states of the files that are present.
@@ -97,6 +135,9 @@ impl FileTable {
 
     /// Sets the state of a file from the control file; a fence stays.
     pub fn set(&self, entry: &FileEntry, tablespace: &TablespaceEntry, is_copied: bool) {
+        // Ordered before the state by the release of its word.
+        let place = Place::of(entry, tablespace.is_bigfile);
+        self.words[PLACES + entry.file as usize].store(place.0, Ordering::Relaxed);
         let mut says = PRESENT | (u64::from(tablespace.number) & TABLESPACE_MASK) << TABLESPACE_SHIFT;
         if tablespace.is_read_only {
             says |= READ_ONLY;

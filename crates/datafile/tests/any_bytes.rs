@@ -5,29 +5,10 @@
 use block::Image;
 use datafile::{ControlFile, CreateDatabase, DataFiles};
 use std::path::{Path, PathBuf};
+use testing::{Folder, Random};
 use types::Rdba;
 
 const CASES: u64 = 300;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n.max(1)
-    }
-}
-
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Opens the database as an instance does and looks at the first blocks of every file.
 fn open(dir: &Path) -> bool {
@@ -73,8 +54,8 @@ fn change_number(text: &str, r: &mut Random) -> String {
 #[test]
 fn damaged_files_open_or_are_refused() {
     let times = std::env::var("LATCHWORK_FUZZ").ok().and_then(|v| v.parse::<u64>().ok()).unwrap_or(1);
-    let folder = Folder(std::env::temp_dir().join(format!("lw-datafile-any-{}", std::process::id())));
-    let dir = &folder.0;
+    let folder = Folder::new("datafile-any");
+    let dir = &*folder;
     std::fs::create_dir_all(dir).unwrap();
     DataFiles::create(dir, &CreateDatabase::usual("FUZZ", 5, 2048)).unwrap();
     assert!(open(dir));
@@ -84,7 +65,7 @@ fn damaged_files_open_or_are_refused() {
     let control = dir.join("control");
     let (mut opened, mut refused) = (0, 0);
     for seed in 0..CASES * times {
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let n = r.below(names.len() as u64) as usize;
         let path = if r.below(2) == 0 { &control } else { &names[n] };
         let mut bytes = std::fs::read(path).unwrap();

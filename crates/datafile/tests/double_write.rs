@@ -3,8 +3,7 @@
 use block::{BlockKind, Image};
 use datafile::{COVER_MAX, ControlFile, CreateDatabase, DOUBLE_WRITE_FILE, DataFiles, Restored};
 use os::file::{File, OpenMode};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use testing::{Folder, Random};
 use types::{ObjectId, Rdba};
 
 const SIZE: usize = 2048;
@@ -12,27 +11,9 @@ const SLOTS: usize = 8;
 /// A batch of 128 blocks of 2 KB with its head.
 const BATCH: u64 = 4096 + (COVER_MAX * SIZE) as u64;
 
-struct Dir(PathBuf);
-
-impl Dir {
-    fn new() -> Dir {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("latchwork-double-write-{}-{n}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        Dir(dir)
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// An open database and its control file.
 struct World {
-    dir: Dir,
+    dir: Folder,
     files: DataFiles,
     control: ControlFile,
 }
@@ -53,8 +34,8 @@ fn image(n: u32, rba: u64) -> Image {
 
 impl World {
     fn new() -> World {
-        let dir = Dir::new();
-        let files = DataFiles::create(&dir.0, &CreateDatabase::usual("T", 7, SIZE)).unwrap();
+        let dir = Folder::new("double-write");
+        let files = DataFiles::create(&dir, &CreateDatabase::usual("T", 7, SIZE)).unwrap();
         let mut control = files.control().unwrap();
         control.checkpoint.rba = 1000;
         let (life, goes_on) = files.open_double_write(DOUBLE_WRITE_FILE, 0, SLOTS, &control, 11).unwrap();
@@ -65,7 +46,7 @@ impl World {
 
     /// The next start; `life` is used if the area is started anew.
     fn start(&self, life: u64) -> (DataFiles, bool) {
-        let files = DataFiles::over_control(&self.dir.0, &self.control);
+        let files = DataFiles::over_control(&self.dir, &self.control);
         let (_, goes_on) = files.open_double_write(DOUBLE_WRITE_FILE, 0, SLOTS, &self.control, life).unwrap();
         (files, goes_on)
     }
@@ -86,7 +67,7 @@ impl World {
     }
 
     fn tear(&self, n: u32) {
-        let file = File::open(&self.dir.0.join("users01.dbf"), OpenMode::ReadWrite).unwrap();
+        let file = File::open(&self.dir.join("users01.dbf"), OpenMode::ReadWrite).unwrap();
         file.write_at(&[0xEE; 512], u64::from(at(n).block()) * SIZE as u64 + 1024).unwrap();
         assert!(self.on_disk(n).is_none());
     }
@@ -94,13 +75,13 @@ impl World {
     /// The redo address of the block in its place; `None` when the block is damaged.
     fn on_disk(&self, n: u32) -> Option<u64> {
         let mut image = Image::new(SIZE);
-        let (files, _) = (DataFiles::over_control(&self.dir.0, &self.control), ());
+        let (files, _) = (DataFiles::over_control(&self.dir, &self.control), ());
         files.read_block(at(n), image.bytes_mut()).ok().map(|()| image.view().rba())
     }
 
     /// Damages copy `n` of the batch that begins at `position`.
     fn tear_copy(&self, position: u64, n: usize) {
-        let file = File::open(&self.dir.0.join(DOUBLE_WRITE_FILE), OpenMode::ReadWrite).unwrap();
+        let file = File::open(&self.dir.join(DOUBLE_WRITE_FILE), OpenMode::ReadWrite).unwrap();
         file.write_at(&[0xEE; 512], 4096 + position + 4096 + (n * SIZE) as u64 + 1024).unwrap();
     }
 }
@@ -251,13 +232,13 @@ fn what_a_dead_process_was_writing_is_written_for_it() {
 fn an_area_with_any_bytes_gives_back_no_block_that_does_not_check() {
     let w = World::new();
     w.write(1000, &[(1, 1100), (2, 1110)]);
-    let path = w.dir.0.join(DOUBLE_WRITE_FILE);
+    let path = w.dir.join(DOUBLE_WRITE_FILE);
     let whole = std::fs::read(&path).unwrap();
-    let mut random = 7u64;
+    let mut numbers = Random::new(7);
     for _ in 0..200 {
         let mut bytes = whole.clone();
         for _ in 0..3 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let random = numbers.next();
             let place = 4096 + (random >> 20) as usize % (4096 + 2 * SIZE);
             bytes[place] = (random >> 8) as u8;
         }

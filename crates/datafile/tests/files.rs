@@ -4,29 +4,17 @@ use block::{BlockKind, Image};
 use datafile::{CONTROL_FILE, Contents, ControlFile, CreateDatabase, DataFiles, TablespaceSpec, tablespace};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use testing::Folder;
 use types::{ObjectId, Rdba, Scn};
 
-struct Directory(PathBuf);
+struct Directory(Folder);
 
 impl Directory {
     fn new() -> Directory {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("latchwork-files-{}-{}", os::process::own_id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Directory(path)
+        Directory(Folder::new("files"))
     }
     fn overwrite(&self, file: &str, at: u64, bytes: &[u8]) {
         OpenOptions::new().write(true).open(self.0.join(file)).unwrap().write_all_at(bytes, at).unwrap();
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,13 +1,16 @@
 //! ALTER TABLE.
 
+use crate::columns::column_position;
 use crate::columns::{self, only_widens};
-use crate::constraint::{self, Subject};
-use crate::constraint_state::{self, Ways};
+use crate::constraint;
+use crate::constraint_state::{self, StateOptions};
 use crate::create_table::bits;
 use crate::expression;
-use crate::index::{column_position, existing_table, refill};
+use crate::index::refill;
+use crate::not_null;
 use crate::replace_name::replace_name;
 use crate::rows;
+use crate::validation::Subject;
 use crate::work::{Target, Work, by};
 use dictionary::base::{Base, cdef, col, com, con, obj, objauth, tab};
 use dictionary::rows::{as_u32, int, text};
@@ -27,16 +30,16 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
     if !allowed {
         return Err(Ora::new(1031).at(target.pos));
     }
-    let mut table = (*existing_table(work, object)?).clone();
+    let mut table = (*work.existing_table(object)?).clone();
     work.require_unused(&table)?;
     work.lock(object)?;
     for action in actions {
         use AlterTableAction::*;
         if matches!(action, AddColumns(_)) {
-            work.grow(object);
+            work.note_new_columns(object);
         }
         if matches!(action, ModifyColumns(_) | DropColumns { .. } | RenameColumn { .. } | RenameTo(_)) {
-            work.unsettle(object);
+            work.note_redefined(object);
         }
         act(work, &mut table, action, &target)?;
     }
@@ -60,10 +63,10 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
             let mut on = Subject::of(table);
             match &constraint.kind {
                 ConstraintKindDef::NotNull { column } => {
-                    constraint_state::free_columns(work, &mut on, &[*column], constraint.id)
+                    not_null::free_columns(work, &mut on, &[*column], constraint.id)
                 }
                 ConstraintKindDef::PrimaryKey { columns, .. } => {
-                    constraint_state::free_columns(work, &mut on, columns, constraint.id)
+                    not_null::free_columns(work, &mut on, columns, constraint.id)
                 }
                 _ => Ok(()),
             }
@@ -71,16 +74,21 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         AlterTableAction::EnableConstraint { target, enable, validate, cascade, index, using, exceptions } => {
             let (constraint, pos) = find_constraint(table, target, if *enable { &ENABLE } else { &DISABLE })?;
             let clause = StateClause { enabled: Some(*enable), validated: Some(*validate), ..StateClause::default() };
-            let ways =
-                Ways { cascade: *cascade, index: *index, using: using.as_deref(), exceptions: exceptions.as_ref() };
+            let state_options = StateOptions {
+                cascade: *cascade,
+                index: *index,
+                using: using.as_deref(),
+                exceptions: exceptions.as_ref(),
+            };
             let mut on = Subject::of(table);
-            constraint_state::change(work, &mut on, &constraint, &clause, &ways, pos)
+            constraint_state::change(work, &mut on, &constraint, &clause, &state_options, pos)
         }
         AlterTableAction::ModifyConstraint { target, clause, cascade, exceptions } => {
             let (constraint, pos) = find_constraint(table, target, &MODIFY)?;
-            let ways = Ways { cascade: *cascade, exceptions: exceptions.as_ref(), ..Ways::default() };
+            let state_options =
+                StateOptions { cascade: *cascade, exceptions: exceptions.as_ref(), ..StateOptions::default() };
             let mut on = Subject::of(table);
-            constraint_state::change(work, &mut on, &constraint, clause, &ways, pos)
+            constraint_state::change(work, &mut on, &constraint, clause, &state_options, pos)
         }
         AlterTableAction::RenameColumn { from, to } => rename_column(work, table, from, to),
         AlterTableAction::RenameConstraint { from, to } => rename_constraint(work, table, from, to),
@@ -172,7 +180,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     }
     let data_type = match (columns::column_type(work, spec)?, &spec.generated) {
         (Some(data_type), _) => data_type,
-        (None, Some(expr)) => crate::virtual_column::type_of(work, table.owner_id, &table.columns, expr)?,
+        (None, Some(expr)) => crate::one_row::type_of(work, table.owner_id, &table.columns, expr)?,
         (None, None) => return Err(Ora::new(2263).at(pos)),
     };
     if let Some(expr) = &spec.generated {
@@ -424,7 +432,7 @@ fn drop_column(
         return Err(Ora::new(54031).at(pos));
     }
     for index in indexes {
-        crate::index::remove(work, &index)?;
+        crate::index_rows::remove(work, &index)?;
         table.indexes.retain(|other| other.object != index.object);
     }
     let hidden = &mut table.columns[position];
@@ -435,7 +443,7 @@ fn drop_column(
     hidden.default_on_null = false;
     let object = table.object;
     columns::update(work, object, position, &table.columns[position])?;
-    crate::statistics::forget_column(work, object, position)?;
+    crate::stats_groups::forget_column(work, object, position)?;
     let mine = |row: &[Value]| as_u32(&row[com::COL]) as usize == position + 1;
     work.change().delete_by(Base::Com, by(com::OBJ, object).and(&mine))?;
     let granted = |row: &[Value]| as_u32(&row[objauth::COL]) as usize == position + 1;
@@ -556,43 +564,6 @@ fn store_options(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
     Ok(())
 }
 
-/// Rows copied from one segment to another at once.
-const BATCH_ROWS: usize = 256;
-
-/// Copies the rows of a heap table into the segment of `to`. The table is locked.
-pub fn copy_rows(work: &mut Work<'_>, from: &TableDef, to: &TableDef) -> Result<()> {
-    let (Some(from), Some(to)) = (from.heap_table(), to.heap_table()) else { return Err(Ora::new(1702)) };
-    let parts = work.host.parts();
-    let (heap, p) = (parts.storage.heap, parts.p);
-    let snapshot = heap.transactions().statement_snapshot(p, parts.txn);
-    let mut scan = heap::Scan::new();
-    let mut copy = || {
-        scan.start(heap, p, &snapshot, &from)?;
-        let (mut bytes, mut ends, mut rowids) = (Vec::new(), Vec::new(), Vec::new());
-        loop {
-            let row = scan.next(heap, p)?;
-            let more = row.is_some();
-            if let Some((_, row)) = row {
-                bytes.extend_from_slice(row);
-                ends.push(bytes.len() as u32);
-            }
-            if ends.len() >= BATCH_ROWS || (!more && !ends.is_empty()) {
-                heap.insert_many(p, parts.txn, &to, &bytes, &ends, &mut rowids)?;
-                rowids.clear();
-                bytes.clear();
-                ends.clear();
-                p.check_cancel()?;
-            }
-            if !more {
-                return Ok(());
-            }
-        }
-    };
-    let done = copy();
-    heap.transactions().release(p, &snapshot);
-    done
-}
-
 /// ALTER TABLE MOVE: the rows are packed into a new segment. Their rowids change, so indexes become unusable until a
 /// rebuild or, with `keep`, are filled again. Indexes of an index-organised table refer to its key, and stay as they
 /// are.
@@ -615,8 +586,8 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
         return set_options(work, table, &options);
     }
     let (moved, old) = crate::create_table::new_segment(work, table, tablespace)?;
-    copy_rows(work, table, &moved)?;
-    work.doom(old)?;
+    rows::copy_rows(work, table, &moved)?;
+    work.drop_segment_later(old)?;
     for index in &table.indexes {
         if !index.is_usable() || !keep {
             crate::index::empty_unusable(work, index)?;

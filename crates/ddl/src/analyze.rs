@@ -2,12 +2,9 @@
 //!
 //! ANALYZE gathers the statistics of DBMS_STATS with METHOD_OPT `FOR ALL COLUMNS SIZE 1`, or with its own FOR clause.
 
-use crate::statistics::{analyze_index, analyze_table, delete_table, is_locked};
-use crate::work::{Parts, Work, by};
-use dictionary::base::{
-    Base, col_usage, head_history, hist_head, histgrm, histgrm_history, ind_history, mods_all, stat_pref,
-    stats_extension, tab_history,
-};
+use crate::stats_gather::{analyze_index, analyze_table};
+use crate::stats_store::{delete_table, is_locked};
+use crate::work::Work;
 use dictionary::*;
 use sql::ast::{Analyze, AnalyzeKind};
 use types::{ObjectId, Ora, Result};
@@ -75,47 +72,6 @@ fn action(text: &str) -> Option<Action> {
 fn method(clause: &str) -> String {
     let clause = clause.trim();
     if clause.is_empty() { "FOR ALL COLUMNS SIZE 1".to_owned() } else { clause.to_owned() }
-}
-
-/// Formatted blocks below the high-water mark.
-pub fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
-    let header = match &table.organization {
-        Organization::HashCluster { cluster, .. } => cluster.segment.header,
-        Organization::Index(segment) => segment.header,
-        _ => table.heap_table().map(|heap| heap.header).ok_or_else(|| Ora::new(1702))?,
-    };
-    let segments = parts.storage.heap.transactions().space();
-    let mut found = Vec::new();
-    let object = segments.object(parts.p, header)?;
-    for (n, extent) in segments.extents_of(parts.p, header, object)?.into_iter().enumerate() {
-        segments.formatted_blocks(parts.p, object, extent, n as u32, &mut found)?;
-    }
-    Ok(found.len() as u64)
-}
-
-/// Deletes the statistics of all columns and column groups of a table.
-pub fn forget_columns(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    work.change().delete_by(Base::HistHead, by(hist_head::OBJ, object))?;
-    work.change().delete_by(Base::Histgrm, by(histgrm::OBJ, object)).map(drop)
-}
-
-/// Deletes all statistics of a dropped table.
-pub fn forget_table(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    forget_columns(work, object)?;
-    let kept = [
-        (Base::StatsExtension, stats_extension::OBJ),
-        (Base::ModsAll, mods_all::OBJ),
-        (Base::ColUsage, col_usage::OBJ),
-        (Base::StatPref, stat_pref::OBJ),
-        (Base::TabHistory, tab_history::OBJ),
-        (Base::IndHistory, ind_history::BO),
-        (Base::HeadHistory, head_history::OBJ),
-        (Base::HistgrmHistory, histgrm_history::OBJ),
-    ];
-    for (base, column) in kept {
-        work.change().delete_by(base, by(column, object))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

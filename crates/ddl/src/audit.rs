@@ -21,7 +21,7 @@ pub fn audit(work: &mut Work<'_>, audit: &Audit) -> Result<()> {
     let Audit { noaudit, what, users, except, whenever, pos } = audit;
     let mut ids: Vec<Option<UserId>> = Vec::new();
     for user in users {
-        ids.push(Some(crate::user::existing(work, user, false, 1918)?));
+        ids.push(Some(work.existing_user(user, false, 1918)?));
     }
     if ids.is_empty() {
         ids.push(None);

@@ -1,11 +1,13 @@
 //! Columns of tables, clusters and views: conversion from a statement to COL$.
 
-use crate::work::Work;
+use crate::work::{Work, no_column};
 use dictionary::base::{Base, col};
 use dictionary::image::property;
 use dictionary::rows::{Row, as_u32, blank, flag, int, text, type_columns};
-use dictionary::{Catalog, ColumnDef, Identity, ObjectPrivilege, UnitKind};
-use sql::ast::{ColumnDefault, ColumnSpec, ConstraintKind, ConstraintSpec, Expr, ExprKind, Literal, Name, TypeKind};
+use dictionary::{Catalog, ColumnDef, Identity, ObjectPrivilege, TableDef, UnitKind};
+use sql::ast::{
+    ColumnDefault, ColumnSpec, ConstraintKind, ConstraintSpec, Expr, ExprKind, Ident, Literal, Name, TypeKind,
+};
 use types::{DataType, LenUnit, ObjectId, Ora, Result, TypeId, Value};
 
 /// The most columns a table may have.
@@ -185,4 +187,9 @@ pub fn only_widens(old: &DataType, new: &DataType) -> bool {
         (Float { binary: a }, Float { binary: b }) => b >= a,
         _ => false,
     }
+}
+
+/// The position of a visible column. ORA-00904.
+pub fn column_position(table: &TableDef, column: &Ident) -> Result<usize> {
+    table.column(&column.name).map(|(at, _)| at).ok_or_else(|| no_column(column))
 }

@@ -1,9 +1,11 @@
 //! Constraints: keys with their indexes, checks, foreign keys.
 
-use crate::columns;
-use crate::constraint_state::{noted, require_not_null, set_nullable, validate};
+use crate::columns::{self, column_position};
 use crate::expression::{self, Place};
-use crate::index::{self, NewIndex, column_position};
+use crate::index::{self, NewIndex};
+use crate::index_rows;
+use crate::not_null::{require_not_null, set_nullable};
+use crate::validation::{Subject, noted, validate};
 use crate::work::{Target, Work};
 use dictionary::base::{Base, ccol, cdef, con};
 use dictionary::image::property;
@@ -15,40 +17,6 @@ use sql::ast::{
 };
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Value, Zone};
-
-/// A table that gets constraints.
-pub struct Subject<'t> {
-    pub table: &'t mut TableDef,
-    /// The table is in the dictionary already: its rows are validated and COL$ is changed.
-    pub exists: bool,
-    /// The statement that creates the table has inserted rows.
-    pub filled: bool,
-}
-
-impl<'t> Subject<'t> {
-    /// A table of the dictionary.
-    pub fn of(table: &'t mut TableDef) -> Subject<'t> {
-        Subject { table, exists: true, filled: false }
-    }
-
-    /// Checks the rows for a constraint that is to be validated.
-    ///
-    /// # Errors
-    /// Those of [`validate`]; ORA-02290 when the statement itself has inserted the violating row.
-    fn validate(&self, work: &mut Work<'_>, def: &ConstraintDef, spec: Option<&ConstraintSpec>) -> Result<()> {
-        if !def.validated || !(self.exists || self.filled) {
-            return Ok(());
-        }
-        let exceptions = spec.and_then(|spec| spec.exceptions.as_ref());
-        let done = validate(work, self.table, def, exceptions, spec.map_or(0, |spec| spec.pos.0));
-        match done {
-            Err(e) if self.filled && (e.is(2293) || e.is(2296)) => {
-                Err(Ora::with(2290, &[&self.table.owner, &def.name]))
-            }
-            done => done,
-        }
-    }
-}
 
 /// Adds one constraint with its index.
 pub fn add(work: &mut Work<'_>, on: &mut Subject<'_>, spec: &ConstraintSpec) -> Result<()> {
@@ -360,9 +328,9 @@ fn add_check(
 ) -> Result<()> {
     let used = expression::used(Place::Check, &on.table.columns, condition)?.columns;
     let (owner, columns) = (on.table.owner_id, &on.table.columns);
-    crate::virtual_column::check_condition(work, owner, columns, condition)?;
+    crate::one_row::check_condition(work, owner, columns, condition)?;
     let whole = ("case when ", condition, " then 1 end");
-    if crate::virtual_column::depends_on_settings(work, owner, columns, whole)? {
+    if crate::one_row::depends_on_settings(work, owner, columns, whole)? {
         return Err(Ora::new(2436).at(condition.pos.0));
     }
     let id = work.host.parts().dict.shared().next_constraint();
@@ -408,7 +376,7 @@ fn add_foreign_key(
         Rc::new(on.table.clone())
     } else {
         let object = work.existing(&target, ObjectKind::Table, 942)?;
-        index::existing_table(work, object)?
+        work.existing_table(object)?
     };
     if !itself {
         require_references(work, on.table.owner_id, &parent_table, referenced, target.pos)?;
@@ -480,10 +448,6 @@ fn referenced_key(parent: &TableDef, columns: &[Ident], pos: u32) -> Result<(u32
     Err(Ora::new(if wanted.is_none() { 2268 } else { 2270 }).at(pos))
 }
 
-pub fn quoted(table: &TableDef) -> String {
-    format!("\"{}\".\"{}\"", table.owner, table.name)
-}
-
 /// ORA-25188 for the key that contains a table's rows.
 pub fn require_no_rows_in(table: &TableDef, constraint: &ConstraintDef, pos: u32) -> Result<()> {
     let is_primary = matches!(constraint.kind, ConstraintKindDef::PrimaryKey { .. });
@@ -510,10 +474,10 @@ pub fn release_index(work: &mut Work<'_>, table: &mut TableDef, object: ObjectId
     match (fate, table.indexes[at].of_key) {
         (KeyIndex::Drop, _) | (KeyIndex::AsMade, true) => {
             let index = table.indexes.remove(at);
-            index::remove(work, &index)
+            index_rows::remove(work, &index)
         }
         // From now on it is an ordinary index.
-        (KeyIndex::Keep, true) => index::forget_key(work, object),
+        (KeyIndex::Keep, true) => index_rows::forget_key(work, object),
         (_, false) => Ok(()),
     }
 }
@@ -545,7 +509,7 @@ pub fn remove_references(
 
 /// Drops one foreign key of another table.
 pub fn remove_reference(work: &mut Work<'_>, reference: &ForeignKeyTo) -> Result<()> {
-    let mut from = (*index::existing_table(work, reference.from_table)?).clone();
+    let mut from = (*work.existing_table(reference.from_table)?).clone();
     work.lock(from.object)?;
     let found = from.constraints.iter().find(|constraint| constraint.id == reference.constraint).cloned();
     if let Some(constraint) = found {

@@ -1,11 +1,13 @@
 //! CREATE TABLE, with its columns, constraints and rows.
 
 use crate::columns;
-use crate::constraint::{self, Subject};
+use crate::constraint;
 use crate::expression;
+use crate::host::{Described, Parts};
 use crate::rows::{hash_cluster, key_of, row_table};
 use crate::sequence;
-use crate::work::{Described, Parts, Target, Work, no_column};
+use crate::validation::Subject;
+use crate::work::{Target, Work, no_column};
 use block::SegmentKind;
 use dictionary::base::{Base, tab};
 use dictionary::image::{cluster_columns, property};
@@ -40,7 +42,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
         (Some(query), Some(described), Organization::Heap(segment)) => {
             work.hold_tablespace(segment.tablespace, enqueue::LockMode::Share)?;
             let loading = loading(create, &table);
-            work.apart(&mut |work| insert_rows(work, query, described, &loading))?;
+            work.without_dd(&mut |work| insert_rows(work, query, described, &loading))?;
             work.require_owner(&target)?;
             work.require_new(&target, ObjectKind::Table)?;
             true
@@ -196,7 +198,7 @@ fn plain_columns(work: &mut Work<'_>, create: &CreateTable, owner: UserId) -> Re
         let given = spec.ty.as_ref().map(|_| columns[i].data_type);
         expression::check_computed(work, owner, &columns, expr, given.as_ref(), 54002)?;
         if spec.ty.is_none() {
-            columns[i].data_type = crate::virtual_column::type_of(work, owner, &columns, expr)?;
+            columns[i].data_type = crate::one_row::type_of(work, owner, &columns, expr)?;
         }
     }
     Ok(columns)
@@ -229,7 +231,7 @@ fn referenced_type(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> 
     let (parent, column, at): (&Name, Option<&Ident>, usize) = inline.or(outer).ok_or_else(missing)?;
     let target = work.target(parent)?;
     let object = work.existing(&target, ObjectKind::Table, 942)?;
-    let parent = crate::index::existing_table(work, object)?;
+    let parent = work.existing_table(object)?;
     let position = match column {
         Some(column) => parent.column(&column.name).map(|(at, _)| at).ok_or_else(|| no_column(column))?,
         None => parent

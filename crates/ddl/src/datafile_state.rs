@@ -4,8 +4,9 @@
 //! recovery applies them before the file comes online again. A rollback skips blocks of an offline file; PMON completes
 //! it when the file is online.
 
-use crate::tablespace::files;
-use crate::work::{Parts, Work};
+use crate::files::files;
+use crate::host::Parts;
+use crate::work::Work;
 use datafile::{CheckpointEntry, Contents, ControlFile, FileEntry, TablespaceEntry, tablespace};
 use enqueue::{EnqueueType, Enqueues, LockMode};
 use process::Process;
@@ -50,7 +51,10 @@ pub fn take_offline(work: &mut Work<'_>, file: &FileEntry, for_drop: bool) -> Re
     let parts = work.host.parts();
     let enqueues = parts.dict.shared().enqueues();
     // A file of a read-only tablespace has had no redo since its header was written.
-    let unchanged = if of.is_read_only { files(&parts).closed_checkpoint(file).ok() } else { None };
+    let own: Vec<_> =
+        control.parts_of(file.file).iter().filter_map(|f| files(&parts).closed_checkpoint(f).ok()).collect();
+    let is_same = own.len() == control.parts_of(file.file).len() && own.iter().all(|at| at.rba == own[0].rba);
+    let unchanged = if of.is_read_only && is_same { own.first().copied() } else { None };
     files(&parts).take_offline(parts.p, enqueues, file.file)?;
     if let Some(at) = unchanged {
         let stop = CheckpointEntry { rba: at.rba, scn: types::Scn(at.scn), time_s: at.time_s };
@@ -70,9 +74,11 @@ pub fn take_offline(work: &mut Work<'_>, file: &FileEntry, for_drop: bool) -> Re
 /// ORA-00379 when a buffer stays in use; errors of writes and of the control file.
 pub fn settle_offline(txns: &Transactions, p: &Process, enqueues: &Enqueues, file: u32) -> Result<()> {
     let cache = txns.cache();
-    cache.discard(p, &|at: Rdba| at.file() == file)?;
+    let control = cache.files().control()?;
+    let parts: Vec<u32> = control.parts_of(file).iter().map(|f| f.file).collect();
+    cache.discard(p, &|at: Rdba| parts.contains(&at.file()))?;
     faults::point("file-discarded");
-    if cache.files().is_temporary(file) || cache.files().control()?.stop_of(file).is_some() {
+    if cache.files().is_temporary(file) || parts.iter().all(|n| control.stop_of(*n).is_some()) {
         return Ok(());
     }
     // No process has a block of the file now, and none can get one: all redo of the file is before this checkpoint, and
@@ -97,7 +103,9 @@ pub fn bring_online(work: &mut Work<'_>, file: &FileEntry) -> Result<()> {
     let txns = storage.heap.transactions();
     let cache = txns.cache();
     // Blocks written by recovery are logged whole at their next change, as after any checkpoint.
-    cache.discard(p, &|at: Rdba| at.file() == file.file)?;
+    let control = cache.files().control()?;
+    let parts: Vec<u32> = control.parts_of(file.file).iter().map(|f| f.file).collect();
+    cache.discard(p, &|at: Rdba| parts.contains(&at.file()))?;
     cache.flush(p)?;
     cache.files().bring_online(p, dict.shared().enqueues(), file.file)
 }
@@ -121,8 +129,11 @@ pub fn recreate(work: &mut Work<'_>, file: &FileEntry, new: Option<&FileSpec>) -
     let name = new.and_then(|spec| spec.name.clone());
     let entry = FileEntry { name: name.unwrap_or_else(|| file.name.clone()), ..file.clone() };
     require_unused(work, &entry)?;
+    let control = work.control()?;
     let parts = work.host.parts();
-    files(&parts).make_listed(&entry)?;
+    for part in control.parts_of(entry.file) {
+        files(&parts).make_listed(&FileEntry { name: entry.name.clone(), ..part.clone() })?;
+    }
     set_name(work, &entry)
 }
 
@@ -141,7 +152,11 @@ pub fn rename(work: &mut Work<'_>, file: &FileEntry, to: &str) -> Result<()> {
         let named = files(&parts).named(file);
         return Err(renamed(Ora::with(1141, &[&file.file, &to]).because(named)));
     }
-    files(&parts).closed_checkpoint(&entry).map_err(renamed)?;
+    let control = files(&parts).control()?;
+    for part in control.parts_of(entry.file) {
+        let moved = FileEntry { name: entry.name.clone(), ..part.clone() };
+        files(&parts).closed_checkpoint(&moved).map_err(renamed)?;
+    }
     set_name(work, &entry)
 }
 
@@ -150,12 +165,11 @@ fn require_unused(work: &mut Work<'_>, entry: &FileEntry) -> Result<()> {
     let control = work.control()?;
     let parts = work.host.parts();
     let path = |f: &FileEntry| files(&parts).directory().join(&f.name);
-    let other = control.files.iter().any(|f| f.file != entry.file && path(f) == path(entry));
+    let other = control.heads().any(|f| f.file != entry.file && path(f) == path(entry));
     if other { Err(Ora::with(1537, &[&path(entry).display()])) } else { Ok(()) }
 }
 
 fn set_name(work: &mut Work<'_>, entry: &FileEntry) -> Result<()> {
     let parts = work.host.parts();
-    files(&parts)
-        .change_file(parts.p, parts.dict.shared().enqueues(), entry.file, &mut |f| f.name.clone_from(&entry.name))
+    files(&parts).rename_file(parts.p, parts.dict.shared().enqueues(), entry.file, &entry.name)
 }

@@ -70,7 +70,8 @@ pub fn measure(work: &mut Work<'_>) -> Result<Option<Device>> {
         let from = found.ok_or_else(|| Ora::internal("[place of a read]"))?;
         let (event, blocks) =
             if at % 2 == 0 { (Event::DbFileSequentialRead, 1) } else { (Event::DbFileScatteredRead, MANY) };
-        let wait = parts.p.wait(event, from.file().into(), from.block().into(), blocks as u64);
+        let (file, block) = files.shown(from);
+        let wait = parts.p.wait(event, file.into(), block.into(), blocks as u64);
         let begun = os::clock::now_ns();
         let done = files.read_blocks(from, &mut buffer[..blocks * files.block_size()]);
         times[at % 2].push(os::clock::now_ns() - begun);

@@ -4,7 +4,7 @@
 //! checks call no user functions. Otherwise an expression added by a user with ALTER or INDEX on the table would run
 //! with its owner's privileges.
 
-use crate::virtual_column;
+use crate::one_row;
 use crate::work::Work;
 use dictionary::{ColumnDef, UserId};
 use plan::Called;
@@ -187,9 +187,9 @@ pub fn check_computed(
             None => return Err(invalid(&call.name)),
         }
     }
-    let mut depends = virtual_column::depends_on_settings(work, owner, columns, ("", expr, ""))?;
+    let mut depends = one_row::depends_on_settings(work, owner, columns, ("", expr, ""))?;
     if let Some(ty) = ty.filter(|ty| ty.is_datetime() || ty.is_text()) {
-        let from = virtual_column::type_of(work, owner, columns, expr)?;
+        let from = one_row::type_of(work, owner, columns, expr)?;
         depends |= plan::conversion_depends_on_settings(&from, ty);
     }
     if depends { Err(Ora::new(impure).at(expr.pos.0)) } else { Ok(()) }

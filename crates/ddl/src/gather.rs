@@ -7,9 +7,10 @@
 
 use crate::distinct::{ByHash, Distinct, Sampled, hash};
 use crate::histogram::{self, Size, Values};
+use crate::host::Parts;
 use crate::rows::At;
 use crate::tree::data_object;
-use crate::work::{Parts, Work};
+use crate::work::Work;
 use btree::RangeScan;
 use dictionary::statistics::{cut, group_value, place_of_bytes, place_of_stored};
 use dictionary::*;
@@ -262,9 +263,9 @@ pub fn place_in(column: &ColumnDef, bytes: &[u8]) -> f64 {
     let plain = match &column.data_type {
         DataType::Timestamp { digits, zone: Zone::WithTimeZone } => {
             let utc = DataType::Timestamp { digits: *digits, zone: Zone::None };
-            place_of_stored(bytes, &ColumnDef::new("", utc))
+            place_of_stored(bytes, &utc)
         }
-        _ => place_of_stored(bytes, column),
+        _ => place_of_stored(bytes, &column.data_type),
     };
     plain.unwrap_or_else(|| place_of_bytes(bytes))
 }

@@ -1,8 +1,9 @@
 //! GRANT and REVOKE.
 
-use crate::user::{add_user, existing};
+use crate::inherit::{inherit, of_pair};
+use crate::user::add_user;
 use crate::work::{Target, Work};
-use dictionary::base::{Base, objauth, sysauth, userauth};
+use dictionary::base::{Base, objauth, sysauth};
 use dictionary::rows::{Row, as_i64, as_u32, blank, flag, int};
 use dictionary::*;
 use sql::ast::{Authentication, Grant, GrantObject, Grantee, Ident, Privilege, Revoke, UserOptions};
@@ -48,7 +49,7 @@ fn granted(work: &Work<'_>, privileges: &[Privilege]) -> Result<Vec<Granted>> {
             return Err(Ora::new(990).at(privilege.pos.0));
         } else {
             let name = Ident { name: privilege.name.clone(), pos: privilege.pos };
-            list.push(Granted::Role(existing(work, &name, true, 1919)?));
+            list.push(Granted::Role(work.existing_user(&name, true, 1919)?));
         }
     }
     Ok(list)
@@ -145,7 +146,7 @@ fn inherited(work: &Work<'_>, users: &[Ident], privileges: &[Privilege]) -> Resu
     }
     let mut list = Vec::new();
     for user in users {
-        let id = existing(work, user, false, 1918)?;
+        let id = work.existing_user(user, false, 1918)?;
         let is_own = id == work.session.user || work.names.is_sysdba();
         if !is_own && (id == UserId::SYS || !work.names.has(SystemPrivilege::GrantAnyObjectPrivilege)) {
             return Err(Ora::new(1031).at(user.pos.0));
@@ -153,23 +154,6 @@ fn inherited(work: &Work<'_>, users: &[Ident], privileges: &[Privilege]) -> Resu
         list.push(id);
     }
     Ok(list)
-}
-
-/// Allows invoker's rights units of `grantee` to run with the privileges of `user`.
-pub fn inherit(work: &mut Work<'_>, user: UserId, grantee: UserId) -> Result<()> {
-    if is_inherited(work, user, grantee)? {
-        return Ok(());
-    }
-    let grantor = work.session.user;
-    work.change().insert(Base::Userauth, &[int(user.0), int(grantor.0), int(grantee.0)])
-}
-
-fn is_inherited(work: &mut Work<'_>, user: UserId, grantee: UserId) -> Result<bool> {
-    Ok(!work.select_by(Base::Userauth, By::new(userauth::USER, user.0).and(&of_pair(user, grantee)))?.is_empty())
-}
-
-fn of_pair(user: UserId, grantee: UserId) -> impl Fn(&[Value]) -> bool {
-    move |row| as_u32(&row[userauth::USER]) == user.0 && as_u32(&row[userauth::GRANTEE]) == grantee.0
 }
 
 /// ORA-01031 (ORA-01932 for roles) unless the session may grant all of the list.
@@ -551,7 +535,7 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
                 }
             }
             work.touch(on.object);
-            work.unsettle(on.object);
+            work.note_redefined(on.object);
             Ok(())
         }
     }

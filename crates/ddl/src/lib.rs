@@ -15,6 +15,7 @@ mod audit;
 mod cluster;
 mod columns;
 mod comment;
+mod compile;
 mod constraint;
 mod constraint_state;
 mod create_table;
@@ -22,14 +23,22 @@ mod datafile_state;
 mod device;
 mod distinct;
 mod drop;
+mod drop_statement;
 mod edition;
 mod entries;
 mod expression;
+mod files;
 mod gather;
 mod grant;
 mod histogram;
+mod host;
 mod index;
+mod index_rows;
+mod index_statements;
+mod inherit;
 mod method_opt;
+mod not_null;
+mod one_row;
 mod online;
 mod own_statistics;
 mod profile;
@@ -42,6 +51,11 @@ mod sequence;
 mod shrink;
 mod star;
 mod statistics;
+mod stats_gather;
+mod stats_groups;
+mod stats_history;
+mod stats_preferences;
+mod stats_store;
 mod stored;
 mod synonym;
 mod system_statistics;
@@ -50,15 +64,16 @@ mod tree;
 mod truncate;
 mod undo_tablespace;
 mod user;
+mod validation;
 mod view;
 mod virtual_column;
 mod work;
 
 pub use datafile_state::settle_offline;
+pub use host::{Described, Host, Outcome, Parts, SessionNames, Storage};
 pub use online::drop_abandoned;
 pub use statistics::request as statistics_request;
 pub use tablespace::{file_meant, finish_drops, shown as shown_file};
-pub use work::{Described, Host, Outcome, Parts, SessionNames, Storage};
 
 use sql::ast::Ddl;
 use types::Result;
@@ -78,7 +93,7 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
     match ddl {
         Ddl::CreateTable(create) => create_table::create(work, create)?,
         Ddl::CreateCluster(create) => cluster::create(work, create)?,
-        Ddl::CreateIndex(create) => index::create(work, create)?,
+        Ddl::CreateIndex(create) => index_statements::create(work, create)?,
         Ddl::CreateView(create) => return view::create(work, create),
         Ddl::CreateSequence(create) => sequence::create(work, create)?,
         Ddl::CreateSynonym(create) => synonym::create(work, create)?,
@@ -89,20 +104,20 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::CreateStored(create) => return stored::create(work, create),
         Ddl::Edition(statement) => edition::run(work, statement)?,
         Ddl::CreateDirectory(create) => stored::create_directory(work, create)?,
-        Ddl::Drop(target) => drop::drop_object(work, target)?,
+        Ddl::Drop(target) => drop_statement::drop_object(work, target)?,
         Ddl::AlterTable(alter) => alter_table::alter(work, alter)?,
-        Ddl::AlterIndex(alter) => index::alter(work, alter)?,
+        Ddl::AlterIndex(alter) => index_statements::alter(work, alter)?,
         Ddl::AlterSequence(alter) => sequence::alter(work, alter)?,
         Ddl::AlterUser(alter) => user::alter(work, alter)?,
         Ddl::ConnectThrough(through) => proxy::connect_through(work, through)?,
-        Ddl::AlterCompile(alter) => return stored::compile(work, alter),
+        Ddl::AlterCompile(alter) => return compile::compile(work, alter),
         Ddl::Truncate(statement) => truncate::truncate(work, statement)?,
         Ddl::Rename { from, to, pos: _ } => rename::rename(work, from, to)?,
         Ddl::Comment(statement) => comment::comment(work, statement)?,
         Ddl::Grant(statement) => grant::grant(work, statement)?,
         Ddl::Revoke(statement) => grant::revoke(work, statement)?,
         Ddl::Analyze(statement) => analyze::analyze(work, statement)?,
-        Ddl::Purge(statement) => drop::purge(statement)?,
+        Ddl::Purge(statement) => drop_statement::purge(statement)?,
         Ddl::Audit(statement) => audit::audit(work, statement)?,
         Ddl::AuditPolicy(define) => audit::policy(work, define)?,
         Ddl::CreateTablespace(create) => tablespace::create(work, create)?,

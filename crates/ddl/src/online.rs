@@ -27,10 +27,12 @@
 //! builder is left: SMON drops the index, as does a statement that needs its name.
 
 use crate::entries::Entries;
+use crate::host::Host;
 use crate::index::{self, NewIndex};
+use crate::index_rows;
 use crate::rows;
 use crate::virtual_column;
-use crate::work::{Host, Target, Work, by};
+use crate::work::{Target, Work, by};
 use dictionary::base::{Base, ind, obj};
 use dictionary::image::property;
 use dictionary::rows::{Row, as_i64, int};
@@ -84,7 +86,7 @@ pub fn drop_abandoned(host: &mut dyn Host) -> Result<Vec<String>> {
         parts.dict.image()?.indexes_building()
     };
     for object in building {
-        let dropped = Work::aside(host, &mut |work| {
+        let dropped = Work::run_unlocked(host, &mut |work| {
             if !work.hold(EnqueueType::Od, object.0.into(), LockMode::Exclusive)? {
                 return Ok(None);
             }
@@ -104,10 +106,10 @@ pub fn drop_abandoned(host: &mut dyn Host) -> Result<Vec<String>> {
 }
 
 fn drop_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
-    let table = index::existing_table(work, index.table)?;
+    let table = work.existing_table(index.table)?;
     virtual_column::forget_key(work, &table, index)?;
     work.touch(index.table);
-    index::remove(work, index)
+    index_rows::remove(work, index)
 }
 
 /// Makes an index on a table in use.
@@ -129,7 +131,7 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
     if old.building {
         return Err(Ora::with(8104, &[&old.object.0]).at(target.pos));
     }
-    let table = index::existing_table(work, old.table)?;
+    let table = work.existing_table(old.table)?;
     let column = |part: &dictionary::IndexColumnDef| match part.key {
         IndexKey::Column(at) => Ok((at, part.descending)),
         IndexKey::Expression { .. } => Err(Ora::unsupported().at(target.pos)),
@@ -174,7 +176,7 @@ fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Re
     work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
     work.touch(index.table);
     work.commit()?;
-    work.give_dd();
+    work.release_dd();
     faults::point("ddl-index-entered");
     let built = kept(work, index).and_then(|(table, index)| {
         build(work, &table, &index)?;
@@ -183,7 +185,7 @@ fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Re
     if built.is_err() {
         // The statement fails; the index is dropped, now or soon.
         work.undo()?;
-        work.give_dd();
+        work.release_dd();
         let alone = work.share_table_and_dd(index.table, Some(DROP_TRIES));
         if let (Ok(()), Some(index)) = (alone, work.image.index(index.object)?) {
             drop_index(work, &index)?;
@@ -199,7 +201,7 @@ fn kept(work: &mut Work<'_>, entered: &IndexDef) -> Result<(Rc<TableDef>, Rc<Ind
     work.keep_table(entered.table)?;
     work.refresh()?;
     let index = work.image.index(entered.object)?.filter(|index| index.building).ok_or_else(|| Ora::new(1418))?;
-    Ok((index::existing_table(work, entered.table)?, index))
+    Ok((work.existing_table(entered.table)?, index))
 }
 
 /// Fills an inserted index. On return there are no open changes of the table, and the DD enqueue is held.
@@ -295,5 +297,5 @@ fn exchange(work: &mut Work<'_>, table: &TableDef, built: &IndexDef, old: &Index
     work.change().delete_by(Base::Ind, by(ind::OBJ, built.object))?;
     work.change().delete_by(Base::Icol, by(dictionary::base::icol::OBJ, built.object))?;
     work.delete_object(built.object)?;
-    work.doom(now.segment.header)
+    work.drop_segment_later(now.segment.header)
 }

@@ -6,13 +6,15 @@
 
 use crate::gather::{self, Figures, IndexFigures, Wanted};
 use crate::histogram::Size;
-use crate::statistics::{changed, choose, preference, sample, store_index};
+use crate::stats_gather::{choose, sample};
+use crate::stats_preferences::{changed, preference};
+use crate::stats_store::store_index;
 use crate::work::Work;
-use crate::{analyze, method_opt};
+use crate::{method_opt, stats_store};
 use dictionary::base::{Base, hist_head, histgrm, ind, tab_stats};
 use dictionary::rows::{as_text, as_u32, blank, int, text};
-use dictionary::statistics::{head_row, histogram_rows};
 use dictionary::statistics_request::{Gather, OwnTables};
+use dictionary::statistics_rows::{head_row, histogram_rows};
 use dictionary::{SystemPrivilege, TableDef};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -73,7 +75,7 @@ pub fn gather(work: &mut Work<'_>, tables: OwnTables, empty_only: bool, options:
     }
     let cascade = options.cascade.unwrap_or(true);
     // Other sessions may run DDL meanwhile: none of these tables is dropped or changed.
-    let counted = work.apart(&mut |work| {
+    let counted = work.without_dd(&mut |work| {
         wanted.iter().map(|(table, wanted)| count(work, tables, table, wanted, cascade)).collect::<Result<Vec<_>>>()
     })?;
     store(work, tables, &counted)
@@ -116,7 +118,7 @@ fn count(
     for index in table.indexes.iter().filter(|_| cascade) {
         indexes.push((index.object, gather::index(&parts, &table, index)?));
     }
-    let blocks = analyze::blocks(&parts, &table)?;
+    let blocks = stats_store::blocks(&parts, &table)?;
     Ok(Counted { table, figures, blocks, indexes })
 }
 
@@ -195,7 +197,7 @@ pub fn delete(work: &mut Work<'_>, tables: OwnTables) -> Result<()> {
     }
     if tables == OwnTables::Dictionary {
         let own = |row: &[Value]| objects.contains(&as_u32(&row[ind::BO]));
-        work.change().update(Base::Ind, &own, &mut crate::statistics::clear_index)?;
+        work.change().update(Base::Ind, &own, &mut stats_store::clear_index)?;
     }
     changed_all(work, tables, gone.iter().map(|(object, _)| *object))
 }

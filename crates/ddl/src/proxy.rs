@@ -1,6 +1,5 @@
 //! CONNECT THROUGH: the users that may open sessions of other users.
 
-use crate::user::existing;
 use crate::work::Work;
 use dictionary::base::{Base, proxy, proxy_role};
 use dictionary::rows::{as_u32, int};
@@ -20,9 +19,9 @@ pub fn connect_through(work: &mut Work<'_>, through: &ConnectThrough) -> Result<
     if work.image.user_named(&proxy.name).is_some_and(|user| user.is_role && user.id != UserId::PUBLIC) {
         return Err(Ora::with(28155, &[&proxy.name]).at(proxy.pos.0));
     }
-    let by = existing(work, proxy, false, 1918)?;
+    let by = work.existing_user(proxy, false, 1918)?;
     for name in clients {
-        let client = existing(work, name, false, 1918)?;
+        let client = work.existing_user(name, false, 1918)?;
         // A user that can open a session of SYS has the power of SYS.
         if client == UserId::SYS && !work.names.is_sysdba() {
             return Err(Ora::new(1031).at(name.pos.0));
@@ -35,7 +34,7 @@ pub fn connect_through(work: &mut Work<'_>, through: &ConnectThrough) -> Result<
             SetRole::Roles(list) => (4, list.as_slice()),
         };
         for RoleName { name, password: _ } in list {
-            let role = existing(work, name, true, 1919)?;
+            let role = work.existing_user(name, true, 1919)?;
             if !work.image.direct_roles(client).any(|granted| granted == role) {
                 return Err(Ora::with(1955, &[&name.name]).at(name.pos.0));
             }

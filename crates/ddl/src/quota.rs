@@ -141,7 +141,31 @@ pub fn default_for_user(work: &mut Work<'_>, name: &Ident, temporary: bool) -> R
 
 /// The default tablespaces of new users.
 pub fn defaults(work: &mut Work<'_>) -> Result<(u32, Option<u32>)> {
-    let data = crate::tablespace::property(work, "DEFAULT_PERMANENT_TABLESPACE")?;
-    let temp = crate::tablespace::property(work, "DEFAULT_TEMP_TABLESPACE")?;
+    let data = work.property("DEFAULT_PERMANENT_TABLESPACE")?;
+    let temp = work.property("DEFAULT_TEMP_TABLESPACE")?;
     Ok((work.image.tablespace_named(&data).unwrap_or(0), work.image.tablespace_named(&temp)))
+}
+
+impl Work<'_> {
+    /// The tablespace of a clause, or the owner's default, for a new segment of that owner. ORA-00959 for one that does
+    /// not exist, ORA-02195 for one of temporary data or undo, ORA-01542 for one that is offline, ORA-01950 and
+    /// ORA-01536 by the quota.
+    pub fn tablespace(&mut self, given: Option<&Ident>, owner: UserId) -> Result<u32> {
+        let number = match given {
+            Some(name) => self.tablespace_number(name)?,
+            None => self.image.user(owner).map_or(0, |user| user.default_tablespace),
+        };
+        check(self, number, owner).map_err(|e| given.map_or(e.clone(), |name| e.at(name.pos.0)))?;
+        Ok(number)
+    }
+
+    /// The temporary tablespace of a clause, or the database's. ORA-00959, ORA-02195.
+    pub fn temporary_tablespace(&mut self, given: Option<&Ident>) -> Result<u32> {
+        match given {
+            Some(name) => default_for_user(self, name, true).map_err(|e| {
+                if e.is(10615) { Ora::with(2195, &[&"TEMPORARY", &"PERMANENT"]).at(name.pos.0) } else { e }
+            }),
+            None => Ok(defaults(self)?.1.unwrap_or(0)),
+        }
+    }
 }

@@ -24,6 +24,6 @@ pub fn rename(work: &mut Work<'_>, from: &Ident, to: &Ident) -> Result<()> {
     if kind == ObjectKind::Table {
         work.lock(object)?;
     }
-    work.unsettle(object);
+    work.note_redefined(object);
     work.update_object(object, &mut |row| row[obj::NAME] = text(target.name.as_str()))
 }

@@ -1,6 +1,7 @@
 //! The rows of a table in any organization.
 
-use crate::work::{Parts, Work};
+use crate::host::Parts;
+use crate::work::Work;
 use btree::{RowAction, RowScan, RowTable};
 use cluster::{ClusterScan, HashCluster};
 use dictionary::{IndexDef, IndexKey, Organization, TableDef};
@@ -233,4 +234,41 @@ pub fn rewrite(
     }
     txns.release(parts.p, &snapshot);
     Ok(())
+}
+
+/// Rows copied from one segment to another at once.
+const BATCH_ROWS: usize = 256;
+
+/// Copies the rows of a heap table into the segment of `to`. The table is locked.
+pub fn copy_rows(work: &mut Work<'_>, from: &TableDef, to: &TableDef) -> Result<()> {
+    let (Some(from), Some(to)) = (from.heap_table(), to.heap_table()) else { return Err(Ora::new(1702)) };
+    let parts = work.host.parts();
+    let (heap, p) = (parts.storage.heap, parts.p);
+    let snapshot = heap.transactions().statement_snapshot(p, parts.txn);
+    let mut scan = heap::Scan::new();
+    let mut copy = || {
+        scan.start(heap, p, &snapshot, &from)?;
+        let (mut bytes, mut ends, mut rowids) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            let row = scan.next(heap, p)?;
+            let more = row.is_some();
+            if let Some((_, row)) = row {
+                bytes.extend_from_slice(row);
+                ends.push(bytes.len() as u32);
+            }
+            if ends.len() >= BATCH_ROWS || (!more && !ends.is_empty()) {
+                heap.insert_many(p, parts.txn, &to, &bytes, &ends, &mut rowids)?;
+                rowids.clear();
+                bytes.clear();
+                ends.clear();
+                p.check_cancel()?;
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    };
+    let done = copy();
+    heap.transactions().release(p, &snapshot);
+    done
 }

@@ -7,8 +7,8 @@
 //! and no query misses a row. COMPACT stands for the first half of that work, which does not exist here, so it does the
 //! same.
 
-use crate::alter_table::copy_rows;
 use crate::index::{rebuild, refill};
+use crate::rows::copy_rows;
 use crate::work::Work;
 use dictionary::*;
 use sql::ast::SegmentOptions;
@@ -36,7 +36,7 @@ pub fn table(work: &mut Work<'_>, table: &mut TableDef, pos: u32) -> Result<()> 
     let (moved, old) = crate::create_table::new_segment(work, table, segment.tablespace)?;
     copy_rows(work, table, &moved)?;
     faults::point("ddl-rows-moved");
-    work.doom(old)?;
+    work.drop_segment_later(old)?;
     for index in &table.indexes {
         // An unusable index stays empty.
         if !index.is_usable() {

@@ -3,8 +3,9 @@
 //!
 //! Only the select lists that define the view's columns are expanded; `*` in a subquery stays, as in Oracle.
 
-use crate::Described;
-use crate::work::{Host, Target};
+use crate::host::Described;
+use crate::host::Host;
+use crate::work::Target;
 use sql::ast::{CreateView, Expr, ExprKind, ItemText, JoinConstraint, TableRef, TableRefKind};
 use sql::ast::{Cte, Ident, Name, Pos, Query, QueryBody, Select, SelectItem, SelectItemKind};
 

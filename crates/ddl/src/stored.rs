@@ -1,10 +1,11 @@
 //! Stored units: their source is stored in SOURCE$, their errors in ERROR$; a unit with errors is stored, too.
 
-use crate::work::{Outcome, Target, Work, by};
+use crate::host::Outcome;
+use crate::work::{Target, Work, by};
 use dictionary::base::{Base, dir, error, obj, objauth, source, trigger};
 use dictionary::rows::{Row, blank, flag, int, text};
 use dictionary::*;
-use sql::ast::{AlterCompile, CompileAction, CompileKind, CreateDirectory, CreateStored, DropObject, StoredKind};
+use sql::ast::{CreateDirectory, CreateStored, DropObject, StoredKind};
 use types::{DataType, ObjectId, Ora, Result, TypeId};
 
 /// The dictionary's kind of a unit.
@@ -58,7 +59,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     let object = match old {
         Some(object) => {
             crate::virtual_column::disable_indexes(work, object)?;
-            work.unsettle(object);
+            work.note_redefined(object);
             work.change().delete_by(Base::Source, by(source::OBJ, object))?;
             object
         }
@@ -121,47 +122,6 @@ pub fn store_errors(work: &mut Work<'_>, object: ObjectId, errors: &[ErrorLine])
     work.change().replace_errors(object, errors)?;
     let status = if errors.is_empty() { validity::VALID } else { validity::WITH_ERRORS };
     work.update_object(object, &mut |row| row[obj::STATUS] = int(status))
-}
-
-/// ALTER ... COMPILE.
-pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
-    let AlterCompile { kind: _, name, body, action, pos } = alter;
-    let target = work.target(name)?;
-    if *action != CompileAction::Compile {
-        return Err(Ora::with(4080, &[&target.name]).at(target.pos));
-    }
-    let stored = match alter.kind {
-        CompileKind::View => {
-            let object = work.existing(&target, ObjectKind::View, 942)?;
-            work.require(&target, None, SystemPrivilege::AlterAnyTable)?;
-            return crate::view::compile(work, object, &target);
-        }
-        CompileKind::Stored(kind) => kind,
-    };
-    let mut kinds = vec![stored];
-    match (stored, *body) {
-        (StoredKind::Package, true) => kinds = vec![StoredKind::PackageBody],
-        (StoredKind::Package, false) => kinds.push(StoredKind::PackageBody),
-        _ => {}
-    }
-    let mut outcome = Outcome::default();
-    for (i, stored) in kinds.into_iter().enumerate() {
-        let kind = object_kind(stored).map_err(|e| e.at(pos.0))?;
-        if i > 0 && work.image.find(target.owner, kind, &target.name).is_none() {
-            continue;
-        }
-        let object = work.existing(&target, kind, 4043)?;
-        work.require(&target, None, SystemPrivilege::AlterAnyProcedure)?;
-        work.claim_unit(object)?;
-        let unit = work.image.unit(object).ok_or_else(|| Ora::with(4043, &[&target.name]).at(target.pos))?;
-        let errors = work.host.compile(&target.owner_name, &target.name, stored, &unit.source)?;
-        if !errors.is_empty() {
-            work.unsettle(object);
-        }
-        store_errors(work, object, &errors)?;
-        outcome.compiled_with_errors |= !errors.is_empty();
-    }
-    Ok(outcome)
 }
 
 pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Result<()> {

@@ -104,7 +104,7 @@ pub fn delete(work: &mut Work<'_>) -> Result<()> {
 /// # Errors
 /// Those of reading, and of changing the table.
 pub fn device(work: &mut Work<'_>) -> Result<()> {
-    let (mhz, device) = work.apart(&mut |work| Ok((device::processor_mhz(), device::measure(work)?)))?;
+    let (mhz, device) = work.without_dd(&mut |work| Ok((device::processor_mhz(), device::measure(work)?)))?;
     // To the nanosecond, the byte and the kilohertz.
     let rounded = |value: f64, digits: i32| (value * 10f64.powi(digits)).round() / 10f64.powi(digits);
     if let Some(mhz) = mhz {

@@ -5,8 +5,10 @@
 //! that dies leaves at most a tablespace that the dictionary does not have (L10). [`forget_strangers`] removes it from
 //! the control file when the database is opened, in SMON's rounds, or when the next tablespace is created.
 
-use crate::work::{Host, Parts, Work};
-use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry};
+use crate::files::{change, drop_files, files, require_unused};
+use crate::host::Host;
+use crate::work::Work;
+use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry, part_blocks_min, part_sizes};
 use dictionary::base::{Base, props, ts, tsq, user};
 use dictionary::rows::{as_text, as_u32, int, text};
 use dictionary::*;
@@ -19,17 +21,6 @@ const STEP_BYTES: u64 = 1 << 20;
 
 fn require(work: &Work<'_>, privileges: &[SystemPrivilege], pos: Pos) -> Result<()> {
     if privileges.iter().any(|p| work.names.has(*p)) { Ok(()) } else { Err(Ora::new(1031).at(pos.0)) }
-}
-
-pub(crate) fn files<'p>(parts: &'p Parts<'_>) -> &'p DataFiles {
-    parts.storage.heap.transactions().cache().files()
-}
-
-impl Work<'_> {
-    /// The present contents of the control file.
-    pub(crate) fn control(&mut self) -> Result<ControlFile> {
-        files(&self.host.parts()).control()
-    }
 }
 
 /// The tablespace with that name. ORA-00959.
@@ -71,7 +62,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
     // A tablespace that does not say what it is has the default type; an undo or a temporary one, too.
     let is_bigfile = match bigfile {
         Some(said) => *said,
-        None => property(work, DEFAULT_TYPE)? == BIGFILE,
+        None => work.property(DEFAULT_TYPE)? == BIGFILE,
     };
     if is_bigfile && files.len() > 1 {
         return Err(Ora::new(32774).at(files[1].pos.0));
@@ -93,7 +84,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         deletes_files: false,
         guarantees_retention: retention.is_some_and(|(on, _)| on),
     };
-    let specs = file_specs(files, block_size)?;
+    let specs = file_specs(files, block_size, is_bigfile)?;
     add_files(work, &entry, &specs, files[0].pos)?;
     if contents == Contents::Undo {
         crate::undo_tablespace::make_segments(work, &entry).map_err(|e| e.at(name.pos.0))?;
@@ -134,7 +125,7 @@ fn highest(work: &mut Work<'_>) -> Result<u32> {
     Ok(rows.iter().map(|row| as_u32(&row[ts::TS])).max().unwrap_or(0))
 }
 
-fn file_specs(specs: &[FileSpec], block_size: u64) -> Result<Vec<NewFile>> {
+fn file_specs(specs: &[FileSpec], block_size: u64, is_bigfile: bool) -> Result<Vec<NewFile>> {
     let new = |spec: &FileSpec| {
         // Oracle-managed files would need a directory, and none is given.
         let FileSpec { name, size, reuse, autoextend, pos } = spec;
@@ -142,19 +133,31 @@ fn file_specs(specs: &[FileSpec], block_size: u64) -> Result<Vec<NewFile>> {
         if name.is_empty() || name.contains('\n') {
             return Err(Ora::new(2236).at(pos.0));
         }
-        let (bytes_max, step_bytes) = growth(autoextend.unwrap_or(Autoextend::Off), block_size);
+        let (bytes_max, step_bytes) =
+            growth(autoextend.unwrap_or(Autoextend::Off), block_size, is_bigfile).map_err(|e| e.at(pos.0))?;
         Ok(NewFile { name, bytes: *size, reuse: *reuse, bytes_max, step_bytes })
     };
     specs.iter().map(new).collect()
 }
 
+/// MAXSIZE UNLIMITED of a bigfile, in blocks: Oracle's figure. The file numbers that are left for its parts limit its
+/// growth.
+const BIGFILE_BLOCKS_MAX: u64 = 4_294_967_293;
+
 /// The largest size of a file, and its growth step, in bytes.
-fn growth(autoextend: Autoextend, block_size: u64) -> (u64, u64) {
+///
+/// # Errors
+/// ORA-03206 for a maximum that a file of the tablespace cannot have.
+fn growth(autoextend: Autoextend, block_size: u64, is_bigfile: bool) -> Result<(u64, u64)> {
     match autoextend {
-        Autoextend::Off => (0, 0),
+        Autoextend::Off => Ok((0, 0)),
         Autoextend::On { next, max } => {
-            let most = (u64::from(Rdba::MAX_BLOCK) + 1) * block_size;
-            (max.unwrap_or(most).min(most), next.unwrap_or(STEP_BYTES).max(block_size))
+            let most = if is_bigfile { BIGFILE_BLOCKS_MAX } else { u64::from(Rdba::MAX_BLOCK) + 1 };
+            let blocks = max.map_or(most, |max| max.div_ceil(block_size));
+            if blocks > most {
+                return Err(Ora::with(3206, &[&blocks]));
+            }
+            Ok((max.unwrap_or(most * block_size), next.unwrap_or(STEP_BYTES).max(block_size)))
         }
     }
 }
@@ -191,12 +194,12 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     for of in strange {
         crate::undo_tablespace::refuse_current(work, &of)?;
         let numbers: Vec<u32> = control.files.iter().filter(|f| f.tablespace == of.number).map(|f| f.file).collect();
-        if of.contents == Contents::Temporary && require_unused(work, &numbers).is_err() {
+        if of.contents == Contents::Temporary && require_unused(work.host, &numbers).is_err() {
             // A session took space of it when the fences of the dead statement were gone. A later call removes it.
             files(&work.host.parts()).refresh()?;
             continue;
         }
-        drop_files(work, &numbers, of.deletes_files)?;
+        drop_files(work.host, &numbers, of.deletes_files)?;
         removed.push(of.name);
     }
     Ok(removed)
@@ -209,53 +212,10 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
 /// # Errors
 /// Those of the dictionary and of the control file.
 pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Vec<String>>> {
-    Work::aside(host, &mut |work| {
+    Work::run_unlocked(host, &mut |work| {
         let alone = work.hold(enqueue::EnqueueType::Dd, 1, enqueue::LockMode::Exclusive)?;
         if alone { forget_strangers(work).map(Some) } else { Ok(None) }
     })
-}
-
-/// Removes the files that a failed statement has made. A temporary file that another session has begun to use stays.
-pub(crate) fn take_back_files(work: &mut Work<'_>, made: &[u32]) -> Result<()> {
-    let mut numbers = made.to_vec();
-    numbers.retain(|n| !files(&work.host.parts()).is_temporary(*n) || require_unused(work, &[*n]).is_ok());
-    if numbers.is_empty() { Ok(()) } else { drop_files(work, &numbers, true) }
-}
-
-/// Keeps other sessions from temporary files, and makes sure that none of their extents has an owner. The fences are
-/// lifted if the statement fails.
-///
-/// # Errors
-/// ORA-25152.
-fn require_unused(work: &mut Work<'_>, numbers: &[u32]) -> Result<()> {
-    let parts = work.host.parts();
-    let temp = parts.storage.heap.transactions().space().temp();
-    let is_used = || numbers.iter().any(|n| temp.is_used(*n));
-    // The first look spares the sessions that use the files: the fence would make their reads and writes fail.
-    if is_used() {
-        return Err(Ora::new(25152));
-    }
-    numbers.iter().for_each(|n| files(&parts).fence_off(*n));
-    if is_used() { Err(Ora::new(25152)) } else { Ok(()) }
-}
-
-/// Removes files from the database and their blocks from the cache. No process has an extent of a temporary one. The
-/// commit of the removal is on disk first. Waits: `log file sync`.
-pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> Result<()> {
-    let parts = work.host.parts();
-    let txns = parts.storage.heap.transactions();
-    txns.sync_commits(parts.p)?;
-    faults::point("files-going");
-    crate::undo_tablespace::forget(work, numbers)?;
-    let parts = work.host.parts();
-    let txns = parts.storage.heap.transactions();
-    let cache = txns.cache();
-    numbers.iter().for_each(|n| cache.files().fence_off(*n));
-    cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
-    let dropped = cache.redo_on_disk();
-    cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete, dropped)?;
-    numbers.iter().for_each(|n| txns.space().temp().forget(parts.p, *n));
-    Ok(())
 }
 
 pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
@@ -272,7 +232,7 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if entry.contents == Contents::Undo {
         crate::undo_tablespace::note_sequence(work, &entry)?;
     }
-    work.going = Some(entry.number);
+    work.dropped_tablespace = Some(entry.number);
     for table in tables {
         // It may have been dropped with a table of its cluster.
         if work.image.object(table).is_some() {
@@ -284,13 +244,13 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     }
     for index in indexes {
         if let Some(index) = work.image.index(index)? {
-            let table = crate::index::existing_table(work, index.table)?;
+            let table = work.existing_table(index.table)?;
             if crate::drop::enforces(&table, index.object) {
                 return Err(Ora::new(2429).at(name.pos.0));
             }
             work.lock(index.table)?;
             work.touch(index.table);
-            crate::index::remove(work, &index)?;
+            crate::index_rows::remove(work, &index)?;
         }
     }
     let mine = move |row: &[types::Value]| as_u32(&row[ts::TS]) == entry.number;
@@ -299,11 +259,11 @@ pub fn drop_tablespace(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     let control = work.control()?;
     let numbers: Vec<u32> = control.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
     if entry.contents == Contents::Temporary {
-        require_unused(work, &numbers).map_err(|e| e.at(name.pos.0))?;
+        require_unused(work.host, &numbers).map_err(|e| e.at(name.pos.0))?;
     }
     // If the statement dies after its commit, its successor knows the fate of the files.
-    change(work, &entry, &mut |t| t.deletes_files = drop.and_files)?;
-    work.files_going = Some((numbers, drop.and_files));
+    change(work.host, &entry, &mut |t| t.deletes_files = drop.and_files)?;
+    work.files_to_drop = Some((numbers, drop.and_files));
     Ok(())
 }
 
@@ -313,19 +273,13 @@ fn refuse_needed(work: &mut Work<'_>, entry: &TablespaceEntry, name: &Ident) -> 
         return Err(at(Ora::new(1550)));
     }
     crate::undo_tablespace::refuse_in_use(work, entry).map_err(at)?;
-    if property(work, "DEFAULT_TEMP_TABLESPACE")? == name.name {
+    if work.property("DEFAULT_TEMP_TABLESPACE")? == name.name {
         return Err(at(Ora::new(12906)));
     }
-    if property(work, "DEFAULT_PERMANENT_TABLESPACE")? == name.name {
+    if work.property("DEFAULT_PERMANENT_TABLESPACE")? == name.name {
         return Err(at(Ora::new(12919)));
     }
     Ok(())
-}
-
-/// A database property.
-pub(crate) fn property(work: &mut Work<'_>, name: &str) -> Result<String> {
-    let rows = work.select(Base::Props, &|row| as_text(&row[props::NAME]) == name)?;
-    Ok(rows.first().map(|row| as_text(&row[props::VALUE]).to_owned()).unwrap_or_default())
 }
 
 /// Tables, indexes of tables elsewhere, and clusters with their segment in the tablespace.
@@ -357,7 +311,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
         A::Online => bring_online(work, &entry).map_err(|e| e.at(at.0)),
         A::ReadOnly => make_read_only(work, &entry).map_err(|e| e.at(at.0)),
         A::ReadWrite if !entry.is_read_only => Err(Ora::with(1646, &[&entry.name]).at(at.0)),
-        A::ReadWrite => change(work, &entry, &mut |t| t.is_read_only = false),
+        A::ReadWrite => change(work.host, &entry, &mut |t| t.is_read_only = false),
         // The parser makes them statements of the instance.
         A::BeginBackup | A::EndBackup => Err(Ora::unsupported().at(pos.0)),
         A::Resize(bytes) => {
@@ -369,19 +323,10 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
             set_growth(work, file.file, *to)
         }
         A::Logging(_) if entry.contents == Contents::Undo => Err(Ora::new(30021).at(at.0)),
-        A::Logging(on) => change(work, &entry, &mut |t| t.is_nologging = !on),
+        A::Logging(on) => change(work.host, &entry, &mut |t| t.is_nologging = !on),
         A::Retention(on) => crate::undo_tablespace::set_retention(work, &entry, *on).map_err(|e| e.at(at.0)),
         A::Nothing => Ok(()),
     }
-}
-
-pub(crate) fn change(
-    work: &mut Work<'_>,
-    entry: &TablespaceEntry,
-    f: &mut dyn FnMut(&mut TablespaceEntry),
-) -> Result<()> {
-    let parts = work.host.parts();
-    files(&parts).change_tablespace(parts.p, parts.dict.shared().enqueues(), entry.number, f)
 }
 
 fn add_to(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, specs: &[FileSpec]) -> Result<()> {
@@ -393,7 +338,7 @@ fn add_to(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, specs: &[Fil
         return Err(Ora::new(32771).at(pos.0));
     }
     let block_size = work.control()?.block_size as u64;
-    add_files(work, entry, &file_specs(specs, block_size)?, pos)
+    add_files(work, entry, &file_specs(specs, block_size, false)?, pos)
 }
 
 /// The control file's entry of a file. ORA-01516.
@@ -406,11 +351,12 @@ fn find_file(work: &mut Work<'_>, file: &FileRef, temp: bool) -> Result<FileEntr
     found.ok_or_else(|| Ora::with(1516, &[&shown(file)]).at(file.pos().0))
 }
 
-/// The file that a statement names, by number or by name in or outside the database's `directory`.
+/// The file that a statement names, by number or by name in or outside the database's `directory`. A later part of a
+/// bigfile has no number for users.
 pub fn file_meant<'c>(control: &'c ControlFile, directory: &Path, file: &FileRef) -> Option<&'c FileEntry> {
     match file {
-        FileRef::Number(n, _) => control.files.iter().find(|f| u64::from(f.file) == *n),
-        FileRef::Name(name, _) => control.files.iter().find(|f| directory.join(&f.name) == directory.join(name)),
+        FileRef::Number(n, _) => control.heads().find(|f| u64::from(f.file) == *n),
+        FileRef::Name(name, _) => control.heads().find(|f| directory.join(&f.name) == directory.join(name)),
     }
 }
 
@@ -426,7 +372,7 @@ fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &Fi
     let found = find_file(work, file, temp)?;
     let pos = file.pos().0;
     let control = work.control()?;
-    let mine: Vec<&FileEntry> = control.files.iter().filter(|f| f.tablespace == entry.number).collect();
+    let mine: Vec<&FileEntry> = control.heads().filter(|f| f.tablespace == entry.number).collect();
     if found.tablespace != entry.number {
         return Err(Ora::with(1516, &[&found.name]).at(pos));
     }
@@ -438,13 +384,13 @@ fn drop_file(work: &mut Work<'_>, entry: &TablespaceEntry, temp: bool, file: &Fi
     }
     require_empty(work, &found, temp).map_err(|e| e.at(pos))?;
     // After the commit, as with a tablespace: nothing needs the file any more.
-    work.files_going = Some((vec![found.file], true));
+    work.files_to_drop = Some((vec![found.file], true));
     Ok(())
 }
 
 fn require_empty(work: &mut Work<'_>, file: &FileEntry, temp: bool) -> Result<()> {
     if temp {
-        return require_unused(work, &[file.file]);
+        return require_unused(work.host, &[file.file]);
     }
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();
@@ -478,7 +424,7 @@ fn rename(work: &mut Work<'_>, entry: &TablespaceEntry, to: &Ident) -> Result<()
         },
         &mut |row| row[props::VALUE] = text(to.name.as_str()),
     )?;
-    change(work, entry, &mut |t| t.name = to.name.clone())
+    change(work.host, entry, &mut |t| t.name = to.name.clone())
 }
 
 /// Waits until no transaction has changes in the tablespace that it could still roll back, blocks further changes, and
@@ -498,7 +444,7 @@ fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let control = work.control()?;
     if let Some(f) = control.files.iter().find(|f| f.tablespace == entry.number && f.is_offline) {
         let named = files(&work.host.parts()).named(f);
-        return Err(Ora::with(1191, &[&f.file]).because(named));
+        return Err(Ora::with(1191, &[&f.head()]).because(named));
     }
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();
@@ -527,7 +473,7 @@ fn make_read_only(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     if entry.is_offline {
         return Err(Ora::with(1539, &[&entry.name]));
     }
-    let done = quiesce(work, entry).and_then(|()| change(work, entry, &mut |t| t.is_read_only = true));
+    let done = quiesce(work, entry).and_then(|()| change(work.host, entry, &mut |t| t.is_read_only = true));
     unfence(work, done)
 }
 
@@ -542,7 +488,7 @@ fn take_offline(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
         return Err(Ora::with(1539, &[&entry.name]));
     }
     let done = quiesce(work, entry).and_then(|()| {
-        change(work, entry, &mut |t| t.is_offline = true)?;
+        change(work.host, entry, &mut |t| t.is_offline = true)?;
         let numbers: Vec<u32> =
             work.control()?.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
         let parts = work.host.parts();
@@ -556,7 +502,7 @@ fn bring_online(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
         return Err(Ora::with(1540, &[&entry.name]));
     }
     files(&work.host.parts()).check_files(entry.number)?;
-    change(work, entry, &mut |t| t.is_offline = false)
+    change(work.host, entry, &mut |t| t.is_offline = false)
 }
 
 /// The single file of a bigfile tablespace. ORA-32773.
@@ -565,7 +511,7 @@ fn one_file(work: &mut Work<'_>, entry: &TablespaceEntry, pos: Pos) -> Result<Fi
         return Err(Ora::with(32773, &[&entry.name]).at(pos.0));
     }
     let control = work.control()?;
-    let found = control.files.iter().find(|f| f.tablespace == entry.number).cloned();
+    let found = control.heads().find(|f| f.tablespace == entry.number).cloned();
     found.ok_or_else(|| Ora::internal("a tablespace without a file"))
 }
 
@@ -593,13 +539,15 @@ pub fn alter_files(work: &mut Work<'_>, alter: &AlterFiles) -> Result<()> {
 }
 
 fn set_growth(work: &mut Work<'_>, number: u32, to: Autoextend) -> Result<()> {
-    let block_size = work.control()?.block_size as u64;
-    let (max, step) = growth(to, block_size);
-    let blocks = |bytes: u64| u32::try_from(bytes.div_ceil(block_size)).unwrap_or(Rdba::MAX_BLOCK + 1);
+    let control = work.control()?;
+    let block_size = control.block_size as u64;
+    let is_bigfile = control.file(number).is_some_and(|f| control.is_bigfile(f));
+    let (max, step) = growth(to, block_size, is_bigfile)?;
+    let blocks = |bytes: u64| u32::try_from(bytes.div_ceil(block_size)).unwrap_or(u32::MAX);
     let parts = work.host.parts();
     let cache = parts.storage.heap.transactions().cache();
-    let now = cache.files().blocks(number)?;
-    if max > 0 && blocks(max) < now {
+    let now = cache.files().blocks_in_all(&control, number)?;
+    if max > 0 && u64::from(blocks(max)) < now {
         return Err(Ora::with(3206, &[&blocks(max)]));
     }
     cache.files().change_file(parts.p, parts.dict.shared().enqueues(), number, &mut |f| {
@@ -612,20 +560,18 @@ fn resize(work: &mut Work<'_>, file: FileEntry, bytes: u64) -> Result<()> {
     let control = work.control()?;
     let temp = control.tablespace(file.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
     let block_size = control.block_size as u64;
-    let blocks = u32::try_from(bytes.div_ceil(block_size)).unwrap_or(u32::MAX);
-    if blocks > Rdba::MAX_BLOCK + 1 {
-        return Err(Ora::with(3206, &[&blocks]));
-    }
+    let blocks = bytes.div_ceil(block_size);
     let parts = work.host.parts();
     let (cache, enqueues) = (parts.storage.heap.transactions().cache(), parts.dict.shared().enqueues());
-    // Opening checks that the file has at least the size in the control file.
-    cache.files().change_file(parts.p, enqueues, file.file, &mut |f| f.blocks = f.blocks.min(blocks))?;
+    let files = cache.files();
+    let most = files.file_blocks_max(control.is_bigfile(&file));
+    if blocks > most {
+        return Err(Ora::with(1144, &[&blocks, &most]));
+    }
+    let sizes = part_sizes(blocks, files.blocks_most(file.file), part_blocks_min(control.block_size));
+    files.note_sizes(parts.p, enqueues, file.file, &sizes)?;
     if temp {
-        let now = cache.files().blocks(file.file)?;
-        if blocks < now {
-            return Err(Ora::new(3297));
-        }
-        return cache.files().extend(file.file, blocks);
+        return parts.storage.heap.transactions().space().temp().resize(parts.p, file.file, blocks);
     }
     let txns = parts.storage.heap.transactions();
     txns.space().resize_file(parts.p, file.file, blocks, &|| -> Scn { txns.current_scn() })
@@ -653,7 +599,7 @@ pub fn set_default(work: &mut Work<'_>, to: &DefaultTablespace) -> Result<()> {
         return Err(Ora::new(if *temporary { 10615 } else { 12910 }).at(to.name.pos.0));
     }
     let name = if *temporary { "DEFAULT_TEMP_TABLESPACE" } else { "DEFAULT_PERMANENT_TABLESPACE" };
-    let old = property(work, name)?;
+    let old = work.property(name)?;
     work.change().update(Base::Props, &|row| as_text(&row[props::NAME]) == name, &mut |row| {
         row[props::VALUE] = text(entry.name.as_str());
     })?;

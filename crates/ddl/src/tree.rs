@@ -1,7 +1,8 @@
 //! The B-tree below an index: the only place where DDL uses it.
 
 use crate::entries::Entries;
-use crate::work::{Parts, Work};
+use crate::host::Parts;
+use crate::work::Work;
 use btree::{Index, Inserted, RangeScan};
 use dictionary::{IndexDef, Organization, TableDef};
 use std::ops::Bound;

@@ -21,7 +21,7 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
     }
     let object = work.existing(&target, ObjectKind::Table, 942)?;
     work.require(&target, None, SystemPrivilege::DropAnyTable)?;
-    let table = index::existing_table(work, object)?;
+    let table = work.existing_table(object)?;
     if matches!(table.organization, Organization::HashCluster { .. }) {
         return Err(Ora::new(3292).at(target.pos));
     }
@@ -51,7 +51,7 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         return Err(Ora::new(1702).at(target.pos));
     };
     let (_, old) = new_segment(work, &table, heap.tablespace)?;
-    work.doom(old)?;
+    work.drop_segment_later(old)?;
     for index in &table.indexes {
         index::empty(work, index)?;
     }
@@ -73,7 +73,7 @@ pub fn empty_cluster_of(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
         let initrans = segment.initrans;
         clusters.create_segment_in(parts.p, parts.txn, segment.tablespace, data_object, &geometry, initrans)?
     };
-    work.doom(segment.header)?;
+    work.drop_segment_later(segment.header)?;
     work.change().update_by(Base::Clu, crate::work::by(clu::OBJ, cluster.object), &mut |row| {
         row[clu::DATAOBJ] = int(data_object.0);
         row[clu::FILE] = int(header.file());

@@ -4,7 +4,7 @@
 //! sequence numbers of transactions never fall: a database property keeps the highest one, which the transaction of the
 //! drop raises.
 
-use crate::tablespace::{change, property};
+use crate::files::change;
 use crate::work::Work;
 use datafile::{Contents, TablespaceEntry};
 use dictionary::base::{Base, props};
@@ -36,7 +36,7 @@ pub fn check_clauses(create: &CreateTablespace) -> Result<()> {
 /// # Errors
 /// ORA-30036 when the files are too small; ORA-03001 at the largest number of undo tablespaces.
 pub fn make_segments(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
-    let first: u32 = property(work, SEQUENCE)?.parse().unwrap_or(0);
+    let first: u32 = work.property(SEQUENCE)?.parse().unwrap_or(0);
     let parts = work.host.parts();
     parts.storage.heap.transactions().create_undo_tablespace(parts.p, entry.number, first)
 }
@@ -66,7 +66,7 @@ pub fn refuse_current(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()
 /// transactions.
 pub fn note_sequence(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let above = transactions(work, |txns| txns.sqn_above(entry.number));
-    let known = property(work, SEQUENCE)?;
+    let known = work.property(SEQUENCE)?;
     if known.parse().is_ok_and(|known: u32| known >= above) {
         return Ok(());
     }
@@ -82,29 +82,12 @@ pub fn note_sequence(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()>
     Ok(())
 }
 
-/// Closes an undo tablespace if all of its files are among those that are removed.
-///
-/// # Errors
-/// ORA-30013 when it is in use.
-pub fn forget(work: &mut Work<'_>, numbers: &[u32]) -> Result<()> {
-    let control = work.control()?;
-    let goes = |t: &&TablespaceEntry| {
-        let mut files = control.files.iter().filter(|f| f.tablespace == t.number);
-        t.contents == Contents::Undo && files.all(|f| numbers.contains(&f.file))
-    };
-    for entry in control.tablespaces.iter().filter(goes) {
-        transactions(work, |txns| txns.forget_undo_tablespace(entry.number, &entry.name))?;
-        faults::point("undo-forgotten");
-    }
-    Ok(())
-}
-
 /// RETENTION GUARANTEE and NOGUARANTEE. ORA-30044 for another kind of tablespace.
 pub fn set_retention(work: &mut Work<'_>, entry: &TablespaceEntry, on: bool) -> Result<()> {
     if entry.contents != Contents::Undo {
         return Err(Ora::new(30044));
     }
-    change(work, entry, &mut |t| t.guarantees_retention = on)?;
+    change(work.host, entry, &mut |t| t.guarantees_retention = on)?;
     transactions(work, |txns| txns.guarantee_retention(entry.number, on));
     Ok(())
 }

@@ -54,7 +54,7 @@ pub fn add_user(work: &mut Work<'_>, name: &Ident, options: &UserOptions) -> Res
     work.change().insert(Base::User, &row)?;
     work.change().insert(Base::UserLogon, &dictionary::logons::new_row(id))?;
     // All units may run with the privileges of a new user, until that is revoked.
-    crate::grant::inherit(work, id, UserId::PUBLIC)?;
+    crate::inherit::inherit(work, id, UserId::PUBLIC)?;
     Ok(id)
 }
 
@@ -143,7 +143,7 @@ fn set_default_roles(work: &mut Work<'_>, id: UserId, roles: &SetRole) -> Result
     };
     let mut numbers = Vec::new();
     for RoleName { name, password: _ } in list {
-        let role = existing(work, name, true, 1919)?;
+        let role = work.existing_user(name, true, 1919)?;
         if !work.image.direct_roles(id).any(|granted| granted == role) {
             return Err(Ora::with(1955, &[&name.name]).at(name.pos.0));
         }
@@ -166,7 +166,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
     if work.image.user_named(&alter.name.name).is_none_or(|user| user.id != work.session.user) {
         require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
     }
-    let id = existing(work, &alter.name, false, 1918)?;
+    let id = work.existing_user(&alter.name, false, 1918)?;
     // A user may change only the own password.
     let only_password = UserOptions {
         authentication: alter.options.authentication.clone(),
@@ -194,12 +194,6 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
     set_options(work, &mut row, &alter.options)?;
     work.change().update_by(Base::User, mine, &mut |old| *old = row.clone())?;
     Ok(())
-}
-
-/// The user or role with that name.
-pub fn existing(work: &Work<'_>, name: &Ident, role: bool, code: u32) -> Result<UserId> {
-    let found = work.image.user_named(&name.name).filter(|user| user.is_role == role);
-    found.map(|user| user.id).ok_or_else(|| Ora::with(code, &[&name.name]).at(name.pos.0))
 }
 
 pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
@@ -262,7 +256,7 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if !is_admin {
         require(work, privilege, drop.pos.0)?;
     }
-    let id = existing(work, &name, role, if role { 1919 } else { 1918 })?;
+    let id = work.existing_user(&name, role, if role { 1919 } else { 1918 })?;
     if id.0 < 100 {
         return Err(Ora::new(if role { 1031 } else { 28050 }).at(name.pos.0));
     }
@@ -336,7 +330,7 @@ fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident)
                 if let Some(index) = work.image.index(object)?
                     && work.image.object(index.table).is_some_and(|table| table.owner_id != owner)
                 {
-                    crate::index::remove(work, &index)?;
+                    crate::index_rows::remove(work, &index)?;
                 }
             }
             ObjectKind::Trigger => {

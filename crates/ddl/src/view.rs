@@ -1,7 +1,8 @@
 //! CREATE VIEW.
 
 use crate::columns;
-use crate::work::{Outcome, Target, Work, by};
+use crate::host::Outcome;
+use crate::work::{Target, Work, by};
 use dictionary::base::{Base, col, objauth, view};
 use dictionary::image::property;
 use dictionary::rows::{as_u32, blank, int, text};
@@ -52,7 +53,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
             work.change().delete_by(Base::View, by(view::OBJ, object))?;
             work.change().delete_by(Base::Col, by(col::OBJ, object))?;
             work.altered(object)?;
-            work.unsettle(object);
+            work.note_redefined(object);
             object
         }
         None => {
@@ -104,7 +105,7 @@ fn existing(work: &Work<'_>, create: &CreateView, target: &Target) -> Result<Opt
     }
 }
 
-fn view_columns(create: &CreateView, described: &[crate::Described]) -> Result<Vec<ColumnDef>> {
+fn view_columns(create: &CreateView, described: &[crate::host::Described]) -> Result<Vec<ColumnDef>> {
     if !create.columns.is_empty() && create.columns.len() != described.len() {
         return Err(Ora::new(1730).at(create.name.pos.0));
     }
@@ -123,21 +124,4 @@ fn view_columns(create: &CreateView, described: &[crate::Described]) -> Result<V
     }
     columns::check_names(list.iter().map(|column| (column.name.as_str(), create.name.pos.0)))?;
     Ok(list)
-}
-
-/// ALTER VIEW … COMPILE.
-pub fn compile(work: &mut Work<'_>, object: ObjectId, target: &Target) -> Result<Outcome> {
-    let view = work.image.view(object)?.ok_or_else(|| Ora::new(942).at(target.pos))?;
-    let described = sql::parse_query(&view.text).and_then(|query| work.host.describe(&query, Some(target.owner)));
-    let error = match described {
-        Ok(columns) if view.columns.is_empty() || columns.len() == view.columns.len() => None,
-        Ok(_) => Some(Ora::new(1730)),
-        Err(error) => Some(error),
-    };
-    let errors: Vec<_> = error.map(|e| ErrorLine { line: 0, column: 0, text: e.headline() }).into_iter().collect();
-    if !errors.is_empty() {
-        work.unsettle(object);
-    }
-    crate::stored::store_errors(work, object, &errors)?;
-    Ok(Outcome { compiled_with_errors: !errors.is_empty() })
 }

@@ -2,72 +2,15 @@
 
 use crate::columns;
 use crate::entries::Entries;
+use crate::host::Parts;
+use crate::one_row::type_of;
 use crate::work::{Target, Work, by};
 use dictionary::base::{Base, tab};
 use dictionary::rows::int;
 use dictionary::{ColumnDef, Image, IndexDef, IndexKey, TableDef, UserId};
-use sql::ast::{Expr, ExprKind};
+use sql::ast::Expr;
 use std::rc::Rc;
-use types::{DataType, ObjectId, Ora, Result, Value, codec, urowid};
-
-/// The row source of a query over one row of the columns that the expression uses.
-fn one_row(columns: &[ColumnDef], expr: &Expr) -> String {
-    let mut row: Vec<String> = Vec::new();
-    sql::visit_expr(expr, &mut |e| {
-        if let ExprKind::Name(name) = &e.kind
-            && let Some(c) = columns.iter().find(|c| c.name == name.last() && !c.hidden)
-        {
-            let column = format!("cast(null as {}) \"{}\"", c.data_type, c.name);
-            if !row.contains(&column) {
-                row.push(column);
-            }
-        }
-    });
-    if row.is_empty() { "dual".to_owned() } else { format!("(select {} from dual)", row.join(", ")) }
-}
-
-/// Whether an expression over a row of these columns, of a table of `owner`, depends on the session's time zone or date
-/// formats.
-///
-/// # Errors
-/// Those of its compilation.
-pub fn depends_on_settings(
-    work: &mut Work<'_>,
-    owner: UserId,
-    columns: &[ColumnDef],
-    (before, expr, after): (&str, &Expr, &str),
-) -> Result<bool> {
-    let row = one_row(columns, expr);
-    // With two rows only the types of the columns are known, not their values.
-    let row = match row.strip_suffix(')') {
-        Some(row) => format!("{row} union all {})", row.trim_start_matches('(')),
-        None => row,
-    };
-    let query = sql::parse_query(&format!("select {before}{expr}{after} x from {row}"))?;
-    work.host.depends_on_settings(&query, owner).map_err(|e| e.at(expr.pos.0))
-}
-
-/// Compiles a condition over a row of these columns, of a table of `owner`.
-///
-/// # Errors
-/// Those of its compilation.
-pub fn check_condition(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], condition: &Expr) -> Result<()> {
-    let query = sql::parse_query(&format!("select 1 x from {} where {condition}", one_row(columns, condition)))?;
-    work.host.describe(&query, Some(owner)).map(|_| ()).map_err(|e| e.at(condition.pos.0))
-}
-
-/// The type of an expression over a row of these columns, of a table of `owner`: functions are resolved as the owner's.
-pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
-    let query = sql::parse_query(&format!("select {expr} x from {}", one_row(columns, expr)))?;
-    let described = work.host.describe(&query, Some(owner)).map_err(|e| e.at(expr.pos.0))?;
-    let ty = described.first().map_or(DataType::Null, |d| d.data_type);
-    match ty {
-        DataType::Null => Ok(DataType::Varchar2 { len: 1, unit: types::LenUnit::Byte }),
-        DataType::Varchar2 { len, unit } => Ok(DataType::Varchar2 { len: len.clamp(1, 4000), unit }),
-        DataType::Boolean | DataType::PlsInteger | DataType::Cursor => Err(Ora::new(54016).at(expr.pos.0)),
-        other => Ok(other),
-    }
-}
+use types::{ObjectId, Ora, Result, Value, codec, urowid};
 
 /// The hidden column for the key of a function-based index: an existing one with the same expression, or a new one.
 pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result<usize> {
@@ -195,7 +138,7 @@ fn disable(work: &mut Work<'_>, calling: &[Calling], leads: &dyn Fn(UserId, &[&s
     for Calling { owner, index, calls } in calling {
         let is_meant = |call: &Vec<String>| leads(*owner, &call.iter().map(String::as_str).collect::<Vec<_>>());
         if calls.iter().any(is_meant) {
-            crate::index::disable(work, index)?;
+            crate::index_rows::disable(work, index)?;
             work.touch(index.table);
             work.altered(index.object)?;
         }
@@ -244,7 +187,7 @@ pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, is_moved
     let query = sql::parse_query(&text)?;
     let mut entries = Entries::default();
     let (mut value, mut stored) = (Value::Null, Vec::new());
-    let mut each = |host: &mut crate::work::Parts<'_>, row: &[Value]| {
+    let mut each = |host: &mut Parts<'_>, row: &[Value]| {
         let (Some(rowid), Some(values)) = (row.first(), row.get(1..)) else { return Ok(()) };
         let locator = match rowid {
             Value::Rowid(rowid) => btree::locator_of(*rowid).to_vec(),

@@ -1,190 +1,22 @@
 //! The state of a running DDL statement: locks, names, segments made and marked for the drop, changed rows.
 
+use crate::files;
+use crate::host::{Host, Outcome, SessionNames};
 use block::SegmentKind;
-use btree::Btree;
-use cluster::Clusters;
-use dictionary::base::{Base, obj};
-use dictionary::rows::{Row, blank, int, text};
+use datafile::ControlFile;
+use dictionary::base::{Base, obj, props};
+use dictionary::rows::{Row, as_text, blank, int, text};
 use dictionary::{
-    By, Catalog, Change, Dictionary, DroppedSegment, ObjectDef, ObjectKind, Picture, SessionCatalog, SystemPrivilege,
-    TableDef, UserId, Verdict, Who, validity,
+    By, Catalog, Change, DroppedSegment, ObjectDef, ObjectKind, Picture, SessionCatalog, SystemPrivilege, TableDef,
+    UserId, validity,
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
-use heap::Heap;
 use process::Process;
-use sql::ast::{Ident, Name, Query, StoredKind};
+use sql::ast::{Ident, Name};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use txn::{CommitHook, LockWait, Txn};
+use txn::{CommitHook, LockWait};
 use types::{Date, ObjectId, Ora, Rdba, Result, Value};
-
-/// Access methods.
-#[derive(Clone, Copy)]
-pub struct Storage<'a> {
-    pub heap: &'a Heap,
-    pub clusters: &'a Clusters,
-    pub trees: &'a Btree,
-}
-
-/// The services of a statement at one moment.
-pub struct Parts<'a> {
-    pub p: &'a Process,
-    pub dict: &'a mut Dictionary,
-    pub txn: &'a mut Txn,
-    pub storage: Storage<'a>,
-    /// Called at commits: the result cache's hook.
-    pub hook: &'a dyn CommitHook,
-    pub nls: &'a types::Nls,
-}
-
-/// The user that runs the statement.
-pub type SessionNames = Who;
-
-/// A column of a query.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Described {
-    /// The alias, or the name of a plain column; `None` for any other expression (ORA-00998).
-    pub name: Option<String>,
-    pub data_type: types::DataType,
-    pub nullable: bool,
-}
-
-/// The services that DDL needs from the crates above it.
-pub trait Host {
-    fn parts(&mut self) -> Parts<'_>;
-    fn session(&self) -> SessionNames;
-    /// The session's time, for CREATED.
-    fn now(&self) -> Date;
-    /// Whether a session of that user is open.
-    fn is_connected(&self, user: UserId) -> bool;
-    /// Whether a session has been set to that edition.
-    fn is_edition_used(&self, _edition: ObjectId) -> bool {
-        false
-    }
-    /// Claims a stored unit until [`Host::end_claims`]: no call begins to run it. The specification of a package or
-    /// type stands for both parts. False while another session runs it.
-    fn claim_unit(&mut self, unit: ObjectId) -> bool {
-        let _ = unit;
-        true
-    }
-    /// Waits until no other session runs a claimed unit.
-    ///
-    /// # Errors
-    /// ORA-04020, ORA-04021, and those of a session that must stop.
-    fn await_unit(&mut self, unit: ObjectId) -> Result<()> {
-        let _ = unit;
-        Ok(())
-    }
-    /// Ends the claims of [`Host::claim_unit`].
-    fn end_claims(&mut self) {}
-    /// `ddl_lock_timeout`: the time that a statement waits for a table with open changes.
-    fn lock_timeout_s(&self) -> u32 {
-        0
-    }
-    /// Random bytes for a password's verifier.
-    fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
-    /// Whether new passwords get 11G verifiers in addition to the 12C ones.
-    fn makes_11g(&self) -> bool {
-        false
-    }
-    /// The columns of a query; with `owner`, resolved with that user's names and privileges, without roles, as for a
-    /// view.
-    fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>>;
-    /// Whether the function with that name and number of arguments is DETERMINISTIC, resolved with the names and
-    /// privileges of `owner`; `None` when there is no such function.
-    fn function(&mut self, owner: UserId, path: &[String], args: usize) -> Result<Option<bool>> {
-        let _ = (owner, path, args);
-        Ok(None)
-    }
-    /// Whether the result of a query depends on the session's time zone or date formats, with the names and privileges
-    /// of `owner`.
-    fn depends_on_settings(&mut self, query: &Query, owner: UserId) -> Result<bool> {
-        let _ = (query, owner);
-        Ok(false)
-    }
-    /// The objects of other users that a view's query uses, with the names and privileges of the view's owner.
-    fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>>;
-    /// Runs a query in the session's transaction and passes on its rows; `each` gets the services of that moment.
-    /// ORA-01466 when its columns are not the expected ones, because an object was redefined since the description.
-    fn rows(
-        &mut self,
-        query: &Query,
-        expected: Option<&[Described]>,
-        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
-    ) -> Result<()>;
-    /// Runs a query on a table as the statement defines it, with the rows that the statement has inserted. The query's
-    /// names are the statement's own, and are readable regardless of the session's privileges.
-    fn rows_ahead(
-        &mut self,
-        query: &Query,
-        table: &Rc<TableDef>,
-        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
-    ) -> Result<()> {
-        let _ = table;
-        self.rows(query, None, each)
-    }
-    /// Runs a query with the names and privileges of `owner`, for an expression of a table of the owner's.
-    fn rows_as(
-        &mut self,
-        owner: UserId,
-        query: &Query,
-        each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
-    ) -> Result<()> {
-        let _ = owner;
-        self.rows(query, None, each)
-    }
-    /// Runs a DML statement, and commits it.
-    fn run(&mut self, text: &str) -> Result<()> {
-        let _ = text;
-        Err(Ora::unsupported())
-    }
-    /// Whether this session has rows in a temporary table.
-    fn has_temporary_rows(&self, table: ObjectId) -> bool {
-        let _ = table;
-        false
-    }
-    /// Deletes this session's rows of a temporary table.
-    fn empty_temporary(&mut self, table: ObjectId) {
-        let _ = table;
-    }
-    /// Compiles a unit of that owner without storing it. A unit whose text cannot be parsed has errors, too.
-    fn compile(
-        &mut self,
-        owner: &str,
-        name: &str,
-        kind: StoredKind,
-        source: &str,
-    ) -> Result<Vec<dictionary::ErrorLine>>;
-    /// The results of compiling other units and views for this statement, to be stored with it.
-    fn take_verdicts(&mut self) -> Vec<Verdict> {
-        Vec::new()
-    }
-    /// Compiles a unit or view as it is in the dictionary now. Whether it has no errors; `None` when that is unknown.
-    fn compiles(&mut self, object: ObjectId) -> Option<bool> {
-        let _ = object;
-        None
-    }
-    /// The statistics of objects have changed: the cursors that depend on them end within the window of
-    /// `_optimizer_invalidation_period`.
-    fn roll_out(&mut self, objects: &[ObjectId]) {
-        self.changed(objects);
-    }
-    /// Announces that the statement is about to commit changes of these objects, and of the statistics of `rolled`. It
-    /// calls [`Host::changed`] and [`Host::roll_out`] afterwards; if the process dies, PMON does the same. Empty lists
-    /// end the announcement.
-    fn announce(&mut self, objects: &[ObjectId], rolled: &[ObjectId]) {
-        let _ = (objects, rolled);
-    }
-    /// Objects were changed or dropped, and the change is committed: their results in the result cache become invalid.
-    fn changed(&mut self, objects: &[ObjectId]);
-}
-
-/// The result of a successful statement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// "Warning: ... created with compilation errors."
-    pub compiled_with_errors: bool,
-}
 
 /// The time at which a change of statistics invalidates the cursors whose plans used them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,13 +48,13 @@ pub struct Work<'a> {
     pub session: SessionNames,
     pub now: Date,
     /// Segments to drop once the statement has committed.
-    doomed: Vec<DroppedSegment>,
+    dropped_segments: Vec<DroppedSegment>,
     /// Files made by the statement; a failure removes them.
     pub files_made: Vec<u32>,
     /// Files to remove from the database once the statement has committed, and whether to delete them.
-    pub files_going: Option<(Vec<u32>, bool)>,
+    pub files_to_drop: Option<(Vec<u32>, bool)>,
     /// The tablespace that is being dropped: its segments go with its files.
-    pub going: Option<u32>,
+    pub dropped_tablespace: Option<u32>,
     /// Objects changed or dropped.
     touched: Vec<ObjectId>,
     /// Objects with changed statistics, whose cursors end within a window.
@@ -230,9 +62,9 @@ pub struct Work<'a> {
     /// The time at which changed statistics invalidate cursors.
     pub invalidation: Invalidation,
     /// Objects whose change may invalidate dependents.
-    unsettled: Vec<ObjectId>,
+    redefined: Vec<ObjectId>,
     /// Tables that get new columns.
-    grown: Vec<ObjectId>,
+    with_new_columns: Vec<ObjectId>,
     /// Sequences whose cached numbers must be dropped.
     pub sequences: Vec<ObjectId>,
     /// The DD enqueue, while it is held.
@@ -335,7 +167,7 @@ impl<'a> Work<'a> {
     }
 
     /// Runs `f` without the DD enqueue, which `f` takes when needed; uncommitted work is undone.
-    pub fn aside<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+    pub fn run_unlocked<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         let mut work = Work::new(host, None)?;
         let done = f(&mut work);
         let undone = work.undo();
@@ -344,7 +176,7 @@ impl<'a> Work<'a> {
     }
 
     /// Runs a read-only `f`: nothing is committed, undone or locked.
-    pub fn look<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+    pub fn run_read_only<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         f(&mut Work::new(host, None)?)
     }
 
@@ -362,15 +194,15 @@ impl<'a> Work<'a> {
             names,
             session,
             now,
-            doomed: Vec::new(),
+            dropped_segments: Vec::new(),
             files_made: Vec::new(),
-            files_going: None,
-            going: None,
+            files_to_drop: None,
+            dropped_tablespace: None,
             touched: Vec::new(),
             rolled: Vec::new(),
             invalidation: Invalidation::Now,
-            unsettled: Vec::new(),
-            grown: Vec::new(),
+            redefined: Vec::new(),
+            with_new_columns: Vec::new(),
             sequences: Vec::new(),
             exceptions: None,
             dd: lock,
@@ -406,11 +238,11 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     /// Those of `f`, and of waiting for the enqueue, which is not held then.
-    pub fn apart<R>(&mut self, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+    pub fn without_dd<R>(&mut self, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
         if self.changed {
             return f(self);
         }
-        self.give_dd();
+        self.release_dd();
         faults::point("ddl-apart");
         let done = f(self)?;
         self.get_dd()?;
@@ -419,7 +251,7 @@ impl<'a> Work<'a> {
     }
 
     /// Releases the DD enqueue in the middle of a statement that has not changed the dictionary since its last commit.
-    pub fn give_dd(&mut self) {
+    pub fn release_dd(&mut self) {
         assert!(!self.changed, "the dictionary is changed under the DD enqueue only");
         if let Some(lock) = self.dd.take() {
             let parts = self.host.parts();
@@ -463,7 +295,7 @@ impl<'a> Work<'a> {
 
     /// Commits the work of the statement so far, releases its table locks, and continues.
     pub fn commit(&mut self) -> Result<()> {
-        let hurt = self.mark_hurt()?;
+        let dependents = self.invalidate_dependents()?;
         // A decision based on a dictionary image that could not be read completely is rolled back.
         self.image.checked()?;
         self.host.parts().dict.checked()?;
@@ -484,7 +316,7 @@ impl<'a> Work<'a> {
             self.host.roll_out(&rolled);
         }
         self.host.announce(&[], &[]);
-        self.compile_hurt(&hurt);
+        self.compile_dependents(&dependents);
         let sequences = std::mem::take(&mut self.sequences);
         let parts = self.host.parts();
         for sequence in sequences {
@@ -492,12 +324,12 @@ impl<'a> Work<'a> {
         }
         // The statement is done: a segment that cannot be dropped now is left to SMON, and is no error of the
         // statement.
-        let doomed = std::mem::take(&mut self.doomed);
-        if !doomed.is_empty() {
-            let _ = parts.dict.shared().finish_drops(parts.p, &doomed);
+        let dropped_segments = std::mem::take(&mut self.dropped_segments);
+        if !dropped_segments.is_empty() {
+            let _ = parts.dict.shared().finish_drops(parts.p, &dropped_segments);
         }
-        match self.files_going.take() {
-            Some((files, delete)) => crate::tablespace::drop_files(self, &files, delete),
+        match self.files_to_drop.take() {
+            Some((files, delete)) => files::drop_files(self.host, &files, delete),
             None => Ok(()),
         }
     }
@@ -509,7 +341,7 @@ impl<'a> Work<'a> {
         self.changed = false;
         let made = std::mem::take(&mut self.files_made);
         if !made.is_empty() {
-            crate::tablespace::take_back_files(self, &made)?;
+            files::take_back_files(self.host, &made)?;
         }
         // A failed statement may have fenced files.
         let parts = self.host.parts();
@@ -534,6 +366,17 @@ impl<'a> Work<'a> {
     pub fn select_by(&mut self, base: Base, by: By<'_>) -> Result<Vec<Row>> {
         let parts = self.host.parts();
         Change::new(parts.dict.shared(), parts.p, parts.txn).select_by(base, by)
+    }
+
+    /// A database property.
+    pub fn property(&mut self, name: &str) -> Result<String> {
+        let rows = self.select(Base::Props, &|row| as_text(&row[props::NAME]) == name)?;
+        Ok(rows.first().map(|row| as_text(&row[props::VALUE]).to_owned()).unwrap_or_default())
+    }
+
+    /// The present contents of the control file.
+    pub fn control(&mut self) -> Result<ControlFile> {
+        files::files(&self.host.parts()).control()
     }
 
     // Names.
@@ -611,6 +454,17 @@ impl<'a> Work<'a> {
             None if missing == 4043 => Err(Ora::with(4043, &[&target.name]).at(target.pos)),
             None => Err(Ora::new(missing).at(target.pos)),
         }
+    }
+
+    /// The table with that number in the dictionary.
+    pub fn existing_table(&self, object: ObjectId) -> Result<Rc<TableDef>> {
+        self.image.table(object)?.ok_or_else(|| Ora::internal(format_args!("[no tab$ row of {object}]")))
+    }
+
+    /// The user or role with that name.
+    pub fn existing_user(&self, name: &Ident, role: bool, code: u32) -> Result<UserId> {
+        let found = self.image.user_named(&name.name).filter(|user| user.is_role == role);
+        found.map(|user| user.id).ok_or_else(|| Ora::with(code, &[&name.name]).at(name.pos.0))
     }
 
     // Locks and notes.
@@ -749,46 +603,47 @@ impl<'a> Work<'a> {
 
     /// Notes that the object, as it has been so far, is dropped or changed in a way that may invalidate the units and
     /// views that name it.
-    pub fn unsettle(&mut self, object: ObjectId) {
-        if !self.unsettled.contains(&object) {
-            self.unsettled.push(object);
+    pub fn note_redefined(&mut self, object: ObjectId) {
+        if !self.redefined.contains(&object) {
+            self.redefined.push(object);
         }
     }
 
     /// Notes that a table gets columns, which may invalidate units that name it: their statements may rely on the
     /// present columns.
-    pub fn grow(&mut self, table: ObjectId) {
-        if !self.grown.contains(&table) {
-            self.grown.push(table);
+    pub fn note_new_columns(&mut self, table: ObjectId) {
+        if !self.with_new_columns.contains(&table) {
+            self.with_new_columns.push(table);
         }
     }
 
     /// Marks the units and views that the statement may invalidate (L12), in its own transaction: a process that dies
     /// after the commit leaves no invalid unit marked as valid.
-    fn mark_hurt(&mut self) -> Result<Vec<ObjectId>> {
+    fn invalidate_dependents(&mut self) -> Result<Vec<ObjectId>> {
         let epoch = self.image.epoch();
         for verdict in self.host.take_verdicts().into_iter().filter(|verdict| verdict.epoch == epoch) {
             if self.image.object(verdict.object).is_some_and(|def| !def.valid) && self.dd.is_some() {
                 self.change().store_verdict(&verdict)?;
             }
         }
-        let (unsettled, grown) = (std::mem::take(&mut self.unsettled), std::mem::take(&mut self.grown));
-        if unsettled.is_empty() && grown.is_empty() {
+        let (redefined, with_new_columns) =
+            (std::mem::take(&mut self.redefined), std::mem::take(&mut self.with_new_columns));
+        if redefined.is_empty() && with_new_columns.is_empty() {
             return Ok(Vec::new());
         }
-        let hurt = self.image.hurt_by(&unsettled, &grown);
-        if !hurt.is_empty() {
-            self.change().set_status(&hurt, validity::STALE)?;
+        let dependents = self.image.dependents_of(&redefined, &with_new_columns);
+        if !dependents.is_empty() {
+            self.change().set_status(&dependents, validity::STALE)?;
         }
-        Ok(hurt)
+        Ok(dependents)
     }
 
     /// Makes those valid again that still compile, including all that only share a word with the changed object. The
     /// statement is done: on failure they are compiled at their next use.
-    fn compile_hurt(&mut self, hurt: &[ObjectId]) {
+    fn compile_dependents(&mut self, dependents: &[ObjectId]) {
         let most = if self.dd.is_some() { COMPILED_AT_ONCE } else { 0 };
         let mut good = Vec::new();
-        for object in hurt.iter().take(most) {
+        for object in dependents.iter().take(most) {
             match self.host.compiles(*object) {
                 Some(true) => good.push(*object),
                 Some(false) => {}
@@ -825,16 +680,6 @@ impl<'a> Work<'a> {
         self.change().update_by(Base::Obj, by(obj::OBJ, object), &mut |row| row[obj::FLAGS] = int(1)).map(drop)
     }
 
-    /// The temporary tablespace of a clause, or the database's. ORA-00959, ORA-02195.
-    pub fn temporary_tablespace(&mut self, given: Option<&Ident>) -> Result<u32> {
-        match given {
-            Some(name) => crate::quota::default_for_user(self, name, true).map_err(|e| {
-                if e.is(10615) { Ora::with(2195, &[&"TEMPORARY", &"PERMANENT"]).at(name.pos.0) } else { e }
-            }),
-            None => Ok(crate::quota::defaults(self)?.1.unwrap_or(0)),
-        }
-    }
-
     // Segments.
 
     /// Makes a segment in the statement's transaction; a failure of the statement or the death of the session removes
@@ -848,28 +693,16 @@ impl<'a> Work<'a> {
     }
 
     /// Marks a segment for the drop after the commit (L4).
-    pub fn doom(&mut self, header: Rdba) -> Result<()> {
-        let going = match self.going {
+    pub fn drop_segment_later(&mut self, header: Rdba) -> Result<()> {
+        let going = match self.dropped_tablespace {
             Some(tablespace) => self.control()?.file(header.file()).is_some_and(|f| f.tablespace == tablespace),
             None => false,
         };
         if !header.is_none() && !going {
             let dropped = self.change().drop_later(header)?;
-            self.doomed.push(dropped);
+            self.dropped_segments.push(dropped);
         }
         Ok(())
-    }
-
-    /// The tablespace of a clause, or the owner's default, for a new segment of that owner. ORA-00959 for one that does
-    /// not exist, ORA-02195 for one of temporary data or undo, ORA-01542 for one that is offline, ORA-01950 and
-    /// ORA-01536 by the quota.
-    pub fn tablespace(&mut self, given: Option<&Ident>, owner: UserId) -> Result<u32> {
-        let number = match given {
-            Some(name) => self.tablespace_number(name)?,
-            None => self.image.user(owner).map_or(0, |user| user.default_tablespace),
-        };
-        crate::quota::check(self, number, owner).map_err(|e| given.map_or(e.clone(), |name| e.at(name.pos.0)))?;
-        Ok(number)
     }
 
     /// The number of a tablespace. ORA-00959 for one that does not exist.
@@ -935,7 +768,7 @@ impl<'a> Work<'a> {
     /// Deletes the object's row.
     pub fn delete_object(&mut self, object: ObjectId) -> Result<()> {
         self.touch(object);
-        self.unsettle(object);
+        self.note_redefined(object);
         self.change().delete_by(Base::Obj, by(obj::OBJ, object))?;
         self.change().delete_by(Base::Objauth, by(dictionary::base::objauth::OBJ, object))?;
         Ok(())

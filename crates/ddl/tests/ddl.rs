@@ -1,28 +1,25 @@
 //! DDL over real storage, with a host that answers queries from a list.
 
 use btree::Btree;
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
+use buffer_cache::BufferCache;
 use cluster::{Clusters, HashCluster};
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use ddl::{Described, Host, Outcome, Parts, SessionNames, Storage};
 use dictionary::*;
-use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, Scan};
 use process::{Process, Processes};
-use redo::{ApplyTable, NoRedo};
-use space::{Space, SpaceLayout};
 use sql::ast::{Query, Statement, StoredKind};
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
+use testing::Folder;
+use testing::storage::StorageSpec;
+use txn::{NoHook, Txn};
 use types::{DataType, Date, Nls, ObjectId, Ora, Result, RowWriter, Value};
 
 const BLOCK: usize = 8192;
 
 struct Database {
-    path: PathBuf,
+    _folder: Folder,
     all: &'static Processes,
     shared: DictionaryShared,
     heap: Heap,
@@ -31,51 +28,21 @@ struct Database {
     cache: Arc<BufferCache>,
 }
 
-impl Drop for Database {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
 impl Database {
     fn new() -> Database {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("ddl-test-{}-{n}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary directory");
-        let config = CacheConfig::new(2000, BLOCK, 8);
-        let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(8) };
-        let (all, (cache, space, enqueues, txns, dict)) = testing::instance(8, |b| {
-            (
-                CacheLayout::reserve(b, &config),
-                SpaceLayout::reserve(b, 8),
-                EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(8)),
-                TxnLayout::reserve(b, &txn_config),
-                DictionaryLayout::reserve(b, &DictionaryConfig::default()),
-            )
+        let folder = Folder::new("ddl");
+        let files = DataFiles::create(&folder, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
+        let layers = [Heap::register_apply, Clusters::register_apply, Btree::register_apply];
+        let spec = StorageSpec::new(8, 2000, BLOCK, &layers);
+        let (storage, dict) = testing::storage::Storage::create(files, spec, |b| {
+            DictionaryLayout::reserve(b, &DictionaryConfig::default())
         });
-        let files = DataFiles::create(&path, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
-        let mut apply = ApplyTable::new();
-        buffer_cache::register(&mut apply);
-        Space::register_apply(&mut apply);
-        Transactions::register_apply(&mut apply);
-        Heap::register_apply(&mut apply);
-        Clusters::register_apply(&mut apply);
-        Btree::register_apply(&mut apply);
-        let files = Arc::new(files);
-        let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
-        cache.register_with(all);
-        let enqueues = Enqueues::create(all, &enqueues);
-        let space = Space::create(all.sga(), &space, &cache);
-        space.register_with(all);
-        let txns = Transactions::create(all.sga(), &txns, &txn_config, &space, &enqueues);
-        txns.register_with(all);
+        let testing::storage::Storage { all, cache, enqueues, txns } = storage;
         let heap = Heap::new(&txns);
         let clusters = Clusters::new(&heap);
         let trees = Btree::new(&txns);
         let shared = DictionaryShared::create(all.sga(), &dict, &heap, &trees, &enqueues);
         let p = testing::attach(all, "start");
-        txns.create_undo_segments(&p).expect("undo");
         let new = NewDictionary {
             name: "test".into(),
             tablespaces: vec![
@@ -92,7 +59,7 @@ impl Database {
             now: Date::from_ymd(2024, 1, 1).expect("a date"),
         };
         shared.create_database(&p, &new).expect("a dictionary");
-        Database { path, all, shared, heap, clusters, trees, cache }
+        Database { _folder: folder, all, shared, heap, clusters, trees, cache }
     }
 
     fn session(&self, user: &str) -> Session<'_> {
@@ -752,7 +719,7 @@ fn every_catalog_view_parses() {
 
 #[test]
 fn every_error_has_a_text() {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for file in std::fs::read_dir(dir).expect("sources") {
         let text = std::fs::read_to_string(file.expect("a file").path()).expect("a source");
         for part in text.split("Ora::new(").chain(text.split("Ora::with(")).skip(1) {

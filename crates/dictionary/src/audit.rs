@@ -21,26 +21,22 @@ pub const LOGOFF: u16 = 101;
 /// ACTION# of a procedure call.
 pub const EXECUTE: u16 = 116;
 
-/// The subject of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum RuleKind {
-    /// An action, or ALL.
-    Action = 0,
-    /// The use of a privilege.
-    Privilege = 1,
-    /// An action, or ALL, on one object.
-    Object = 2,
+types::numbered! {
+    /// The subject of a rule.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum RuleKind: u8 {
+        /// An action, or ALL.
+        Action = 0,
+        /// The use of a privilege.
+        Privilege = 1,
+        /// An action, or ALL, on one object.
+        Object = 2,
+    }
 }
 
 impl RuleKind {
     fn of(code: Option<i64>) -> Option<RuleKind> {
-        Some(match code? {
-            0 => RuleKind::Action,
-            1 => RuleKind::Privilege,
-            2 => RuleKind::Object,
-            _ => return None,
-        })
+        RuleKind::from_code(u8::try_from(code?).ok()?)
     }
 }
 

@@ -1,15 +1,12 @@
-//! The dictionary's rows in the row cache: which keys and caches a commit closes, and database properties.
+//! The dictionary's rows in the row cache, and the keys and caches that a commit closes.
 //!
 //! The row cache holds the stored rows of base tables by the keys of their indexes: all rows of a key are one value
 //! (D8). A change of the dictionary records the keys of every row that it inserts, changes or deletes, and its commit
 //! closes these keys. SQL that changes a base table records none: its commit closes the caches of the table (D9).
 
-use crate::base::{BASE_INDEXES, Base, props};
-use crate::create::has_property;
-use crate::rows::{as_i64, as_text};
-use crate::shared::DictionaryShared;
-use process::Process;
-use row_cache::{Cache, CacheSet, Found, KEY_BYTES_MAX, Key, RowCache, RowValue};
+use crate::base::{BASE_INDEXES, Base};
+use crate::rows::as_i64;
+use row_cache::{Cache, CacheSet, KEY_BYTES_MAX};
 use std::sync::LazyLock;
 use types::{ObjectId, Ora, Result, Value};
 
@@ -101,100 +98,6 @@ pub(crate) fn each_row(mut rows: &[u8], f: &mut dyn FnMut(&[u8]) -> Result<()>) 
         rows = rest;
     }
     Ok(())
-}
-
-/// A row of PROPS$ as kept by a session: its key in `dc_props`, and the value to store when the cache has lost it.
-#[derive(Clone, Debug)]
-pub struct Property {
-    pub name: String,
-    hash: u64,
-    /// The cached value: the length of the property's value, the value, the comment.
-    kept: Vec<u8>,
-}
-
-/// The names of the database's properties in the order of PROPS$.
-#[derive(Clone, Debug)]
-pub struct PropertyList {
-    /// The state of `dc_props` before the list was read.
-    state: u64,
-    rows: Vec<Property>,
-}
-
-impl PropertyList {
-    pub fn rows(&self) -> &[Property] {
-        &self.rows
-    }
-
-    /// True when no commit has changed PROPS$ since.
-    pub fn is_current(&self, rows: &RowCache) -> bool {
-        RowCache::is_settled(self.state) && rows.state(Cache::Props) == self.state
-    }
-}
-
-/// Splits the cached value of a property into value and comment.
-#[inline]
-pub fn split_property(kept: &[u8]) -> (&[u8], &[u8]) {
-    let Some((low, rest)) = kept.split_first_chunk::<2>() else { return (&[], &[]) };
-    rest.split_at(usize::from(u16::from_le_bytes(*low)).min(rest.len()))
-}
-
-fn property(row: &[Value]) -> Property {
-    let name = as_text(&row[props::NAME]).to_owned();
-    let (value, comment) = (as_text(&row[props::VALUE]), as_text(&row[props::COMMENT]));
-    let mut kept = (value.len() as u16).to_le_bytes().to_vec();
-    kept.extend_from_slice(value.as_bytes());
-    kept.extend_from_slice(comment.as_bytes());
-    let hash = Key::new(Cache::Props, name.as_bytes()).hash();
-    Property { name, hash, kept }
-}
-
-impl DictionaryShared {
-    /// The row cache used by look-ups.
-    pub fn row_cache(&self) -> Option<&'static RowCache> {
-        self.rows
-    }
-
-    /// Reads the properties in PROPS$ that the generation has.
-    ///
-    /// # Errors
-    /// Those of reading.
-    pub fn properties(&self, p: &Process) -> Result<PropertyList> {
-        // Read before the snapshot is taken: see the module `commit` of `row_cache`.
-        let state = self.rows.map_or(1, |rows| rows.state(Cache::Props));
-        let generation = p.all().domain().tunables().generation();
-        let mut rows = Vec::new();
-        self.scan_once(p, Base::Props, &mut |_, row: &[Value]| {
-            if has_property(generation, as_text(&row[props::NAME])) {
-                rows.push(property(row));
-            }
-            Ok(())
-        })?;
-        Ok(PropertyList { state, rows })
-    }
-
-    /// Looks a property up in `dc_props`: one get. A row missing in the cache is stored from the list, if nothing has
-    /// changed since the list was read.
-    ///
-    /// Waits: those of the row cache.
-    #[inline]
-    pub fn property<'v>(
-        &self,
-        p: &Process,
-        list: &'v PropertyList,
-        at: usize,
-        value: &'v mut RowValue,
-    ) -> (&'v [u8], &'v [u8]) {
-        let known = &list.rows[at];
-        let Some(rows) = self.rows else { return split_property(&known.kept) };
-        match rows.get(p, &Key::hashed(Cache::Props, known.name.as_bytes(), known.hash), value) {
-            Found::Hit => split_property(value.bytes()),
-            Found::Miss(load) => {
-                load.store_as_of(list.state, Some(&known.kept));
-                split_property(&known.kept)
-            }
-            Found::Bypass => split_property(&known.kept),
-        }
-    }
 }
 
 #[cfg(test)]

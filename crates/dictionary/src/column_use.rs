@@ -4,15 +4,14 @@
 //! delays a histogram.
 
 use crate::base::{Base, col_usage};
+use crate::layout::COLUMN_USE_ENTRY_WORDS;
 use crate::rows::{Row, as_i64, as_u32, blank, int};
 use crate::{Change, DictionaryShared, FIRST_USER_OBJECT, tally};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Date, ObjectId, Result, Value};
 
-/// Words of an entry: the column, and two 32-bit counts in each of the other words.
-const ENTRY_WORDS: usize = 1 + ColumnUse::ALL.len() / 2;
-pub(crate) const WORDS: usize = tally::ENTRIES * ENTRY_WORDS;
+const _: () = assert!(COLUMN_USE_ENTRY_WORDS == 1 + ColumnUse::ALL.len() / 2);
 
 /// The kind of use of a column in a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +64,7 @@ impl DictionaryShared {
             return;
         }
         let key = u64::from(table.0) << 32 | u64::from(column);
-        let Some(entry) = tally::entry_of(self.column_use_words(), ENTRY_WORDS, key) else { return };
+        let Some(entry) = tally::entry_of(self.column_use_words(), COLUMN_USE_ENTRY_WORDS, key) else { return };
         let at = how as usize;
         entry[1 + at / 2].fetch_add(1 << (32 * (at % 2)), Relaxed);
     }
@@ -83,7 +82,7 @@ impl DictionaryShared {
 }
 
 /// The table, the column and the counts of an entry.
-fn uses((key, words): (u64, [u64; ENTRY_WORDS - 1])) -> ((u32, u32), Counts) {
+fn uses((key, words): (u64, [u64; COLUMN_USE_ENTRY_WORDS - 1])) -> ((u32, u32), Counts) {
     let count = |at: usize| words[at / 2] >> (32 * (at % 2)) & 0xffff_ffff;
     (((key >> 32) as u32, key as u32), std::array::from_fn(count))
 }

@@ -2,10 +2,11 @@
 
 use crate::base::*;
 use crate::privilege::{CONNECT, RESOURCE};
+use crate::properties::PROPERTIES;
+use crate::roles::*;
 use crate::rows::{Row, blank, flag, int, text};
 use crate::*;
 use block::SegmentKind;
-use latch::Generation;
 use process::Process;
 use txn::{NoHook, Txn};
 use types::{Date, ObjectId, Ora, Rdba, Result, TimeZone, Value};
@@ -29,15 +30,6 @@ pub struct NewDictionary {
     pub now: Date,
 }
 
-const ROLE_CONNECT: UserId = UserId(2);
-const ROLE_RESOURCE: UserId = UserId(3);
-pub(crate) const ROLE_DBA: UserId = UserId(4);
-pub(crate) const ROLE_SELECT_CATALOG: UserId = UserId(6);
-pub(crate) const ROLE_EXECUTE_CATALOG: UserId = UserId(7);
-pub(crate) const ROLE_AUDIT_ADMIN: UserId = UserId(20);
-const ROLE_AUDIT_VIEWER: UserId = UserId(21);
-/// Users with this role may gather, set and delete system statistics.
-pub const ROLE_GATHER_SYSTEM_STATISTICS: UserId = UserId(22);
 /// The views that the roles AUDIT_ADMIN and AUDIT_VIEWER may read.
 const AUDIT_VIEWS: &[&str] = &[
     "UNIFIED_AUDIT_TRAIL",
@@ -53,61 +45,6 @@ const AUDIT_VIEWS: &[&str] = &[
 /// The first user number for CREATE USER.
 pub const FIRST_USER: u32 = 101;
 
-/// Database properties, as NLS_DATABASE_PARAMETERS and DATABASE_PROPERTIES show them: name, value, description and the
-/// first generation that has it.
-///
-/// The list is that of a 19c non-container database. Values that depend on the program or the new database are in
-/// [`own_properties`].
-///
-/// Sources: Database Reference, "DATABASE_PROPERTIES"; published listings of the view.
-const PROPERTIES: &[(&str, &str, &str, Generation)] = &[
-    ("DICT.BASE", "2", "dictionary base tables version #", ALWAYS),
-    ("DEFAULT_TEMP_TABLESPACE", "TEMP", "Name of default temporary tablespace", ALWAYS),
-    ("DEFAULT_PERMANENT_TABLESPACE", "USERS", "Name of default permanent tablespace", ALWAYS),
-    ("DEFAULT_EDITION", "ORA$BASE", "Name of the database default edition", ALWAYS),
-    ("Flashback Timestamp TimeZone", "GMT", "Flashback timestamp created in GMT", ALWAYS),
-    ("EXPORT_VIEWS_VERSION", "8", "Export views revision #", ALWAYS),
-    ("TDE_MASTER_KEY_ID", "", "", ALWAYS),
-    ("DST_UPGRADE_STATE", "NONE", "State of Day Light Saving Time Upgrade", ALWAYS),
-    ("DST_SECONDARY_TT_VERSION", "0", "Version of secondary timezone data file", ALWAYS),
-    ("DEFAULT_TBS_TYPE", "SMALLFILE", "Default tablespace type", ALWAYS),
-    ("NLS_LANGUAGE", "AMERICAN", "Language", ALWAYS),
-    ("NLS_TERRITORY", "AMERICA", "Territory", ALWAYS),
-    ("NLS_CURRENCY", "$", "Local currency", ALWAYS),
-    ("NLS_ISO_CURRENCY", "AMERICA", "ISO currency", ALWAYS),
-    ("NLS_CHARACTERSET", "AL32UTF8", "Character set", ALWAYS),
-    ("NLS_NCHAR_CHARACTERSET", "AL16UTF16", "NCHAR Character set", ALWAYS),
-    ("NLS_NUMERIC_CHARACTERS", ".,", "Numeric characters", ALWAYS),
-    ("NLS_CALENDAR", "GREGORIAN", "Calendar system", ALWAYS),
-    ("NLS_DATE_FORMAT", "DD-MON-RR", "Date format", ALWAYS),
-    ("NLS_DATE_LANGUAGE", "AMERICAN", "Date language", ALWAYS),
-    ("NLS_SORT", "BINARY", "Linguistic definition", ALWAYS),
-    ("NLS_TIME_FORMAT", "HH.MI.SSXFF AM", "Time format", ALWAYS),
-    ("NLS_TIMESTAMP_FORMAT", "DD-MON-RR HH.MI.SSXFF AM", "Time stamp format", ALWAYS),
-    ("NLS_TIME_TZ_FORMAT", "HH.MI.SSXFF AM TZR", "Time with timezone format", ALWAYS),
-    ("NLS_TIMESTAMP_TZ_FORMAT", "DD-MON-RR HH.MI.SSXFF AM TZR", "Timestamp with timezone format", ALWAYS),
-    ("NLS_DUAL_CURRENCY", "$", "Dual currency symbol", ALWAYS),
-    ("NLS_COMP", "BINARY", "NLS comparison", ALWAYS),
-    ("NLS_LENGTH_SEMANTICS", "BYTE", "NLS length semantics", ALWAYS),
-    ("NLS_NCHAR_CONV_EXCP", "FALSE", "NLS conversion exception", ALWAYS),
-    ("NLS_RDBMS_VERSION", "19.0.0.0.0", "RDBMS version for NLS parameters", ALWAYS),
-    ("WORKLOAD_CAPTURE_MODE", "", "CAPTURE implies workload capture is in progress", ALWAYS),
-    (
-        "WORKLOAD_REPLAY_MODE",
-        "",
-        "PREPARE implies external replay clients can connect; REPLAY implies workload replay is in progress",
-        ALWAYS,
-    ),
-    // Without a value: the key is in a file beside the control file, which no query reads.
-    ("NO_USERID_VERIFIER_SALT", "", "Per database random key for computing faux salt", ALWAYS),
-    ("MAX_STRING_SIZE", "STANDARD", "MAX_STRING_SIZE parameter used for dictionary metadata", Generation::V12_1),
-    ("DICTIONARY_ENDIAN_TYPE", "LITTLE", "Endian type of the data dictionary", Generation::V12_2),
-    ("MAX_PDB_SNAPSHOTS", "8", "maximum number of snapshots for a given PDB", Generation::Latchwork),
-];
-
-/// For properties of every generation.
-const ALWAYS: Generation = Generation::V8_1_7;
-
 /// The properties whose values depend on the new database or the program: name, value and description.
 fn own_properties(new: &NewDictionary) -> [(&'static str, String, &'static str); 3] {
     [
@@ -115,11 +52,6 @@ fn own_properties(new: &NewDictionary) -> [(&'static str, String, &'static str);
         ("DBTIMEZONE", TimeZone::DATABASE.to_string(), "DB time zone"),
         ("DST_PRIMARY_TT_VERSION", types::zones_version().to_string(), "Version of primary timezone data file"),
     ]
-}
-
-/// True when a generation has a property. Properties that are not in the list belong to all generations.
-pub(crate) fn has_property(generation: Generation, name: &str) -> bool {
-    PROPERTIES.iter().all(|(known, .., since)| *known != name || generation >= *since)
 }
 
 impl DictionaryShared {

@@ -370,35 +370,23 @@ pub struct ViewDef {
     pub epoch: u64,
 }
 
-/// The roles, of those granted to a user, that a new session of the user enables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultRoles {
-    None,
-    All,
-    /// The roles in DEFROLE$.
-    Listed,
-    /// All roles except those in DEFROLE$.
-    AllExcept,
+types::numbered! {
+    /// The roles, of those granted to a user, that a new session of the user enables.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum DefaultRoles: i64 {
+        None = 0,
+        All = 1,
+        /// The roles in DEFROLE$.
+        Listed = 2,
+        /// All roles except those in DEFROLE$.
+        AllExcept = 3,
+    }
 }
 
 impl DefaultRoles {
-    /// DEFROLE of USER$.
-    pub fn code(self) -> i64 {
-        match self {
-            DefaultRoles::None => 0,
-            DefaultRoles::All => 1,
-            DefaultRoles::Listed => 2,
-            DefaultRoles::AllExcept => 3,
-        }
-    }
-
-    pub fn from_code(code: Option<i64>) -> DefaultRoles {
-        match code {
-            Some(0) => DefaultRoles::None,
-            Some(2) => DefaultRoles::Listed,
-            Some(3) => DefaultRoles::AllExcept,
-            _ => DefaultRoles::All,
-        }
+    /// From DEFROLE of USER$.
+    pub fn read(code: Option<i64>) -> DefaultRoles {
+        code.and_then(DefaultRoles::from_code).unwrap_or(DefaultRoles::All)
     }
 }
 
@@ -442,6 +430,9 @@ pub enum UnitKind {
     Type,
     TypeBody,
 }
+
+/// Longest chain of synonyms; a longer one is treated as a loop, as in Oracle (ORA-01775).
+pub(crate) const SYNONYM_CHAIN_MAX: usize = 16;
 
 #[derive(Clone, Debug)]
 pub struct SynonymDef {
@@ -515,51 +506,29 @@ pub struct ObjectDef {
     pub changed: u64,
 }
 
-/// TYPE# of OBJ$.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum ObjectKind {
-    Index = 1,
-    Table = 2,
-    Cluster = 3,
-    View = 4,
-    Synonym = 5,
-    Sequence = 6,
-    Procedure = 7,
-    Function = 8,
-    Package = 9,
-    PackageBody = 11,
-    Trigger = 12,
-    Type = 13,
-    TypeBody = 14,
-    Directory = 23,
-    Edition = 57,
+types::numbered! {
+    /// TYPE# of OBJ$.
+    #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ObjectKind: u8 {
+        Index = 1,
+        Table = 2,
+        Cluster = 3,
+        View = 4,
+        Synonym = 5,
+        Sequence = 6,
+        Procedure = 7,
+        Function = 8,
+        Package = 9,
+        PackageBody = 11,
+        Trigger = 12,
+        Type = 13,
+        TypeBody = 14,
+        Directory = 23,
+        Edition = 57,
+    }
 }
 
 impl ObjectKind {
-    pub const ALL: [ObjectKind; 15] = [
-        ObjectKind::Index,
-        ObjectKind::Table,
-        ObjectKind::Cluster,
-        ObjectKind::View,
-        ObjectKind::Synonym,
-        ObjectKind::Sequence,
-        ObjectKind::Procedure,
-        ObjectKind::Function,
-        ObjectKind::Package,
-        ObjectKind::PackageBody,
-        ObjectKind::Trigger,
-        ObjectKind::Type,
-        ObjectKind::TypeBody,
-        ObjectKind::Directory,
-        ObjectKind::Edition,
-    ];
-
-    /// The kind with this TYPE#.
-    pub fn from_code(code: u8) -> Option<ObjectKind> {
-        Self::ALL.into_iter().find(|kind| *kind as u8 == code)
-    }
-
     /// OBJECT_TYPE of ALL_OBJECTS.
     pub fn name(self) -> &'static str {
         match self {
@@ -605,46 +574,30 @@ pub enum Resolved {
     Unit(Rc<ProcedureDef>),
 }
 
-/// A privilege on an object, checked when a name is resolved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum ObjectPrivilege {
-    Alter = 0,
-    Delete = 3,
-    Index = 5,
-    Insert = 6,
-    Lock = 7,
-    Select = 9,
-    Update = 10,
-    References = 11,
-    Execute = 12,
-    Read = 17,
-    /// On directories.
-    Write = 18,
-    Debug = 26,
-    Flashback = 27,
-    /// On editions.
-    Use = 29,
+types::numbered! {
+    /// A privilege on an object, checked when a name is resolved.
+    #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ObjectPrivilege: u8 {
+        Alter = 0,
+        Delete = 3,
+        Index = 5,
+        Insert = 6,
+        Lock = 7,
+        Select = 9,
+        Update = 10,
+        References = 11,
+        Execute = 12,
+        Read = 17,
+        /// On directories.
+        Write = 18,
+        Debug = 26,
+        Flashback = 27,
+        /// On editions.
+        Use = 29,
+    }
 }
 
 impl ObjectPrivilege {
-    pub const ALL: [ObjectPrivilege; 14] = [
-        ObjectPrivilege::Alter,
-        ObjectPrivilege::Delete,
-        ObjectPrivilege::Index,
-        ObjectPrivilege::Insert,
-        ObjectPrivilege::Lock,
-        ObjectPrivilege::Select,
-        ObjectPrivilege::Update,
-        ObjectPrivilege::References,
-        ObjectPrivilege::Execute,
-        ObjectPrivilege::Read,
-        ObjectPrivilege::Write,
-        ObjectPrivilege::Debug,
-        ObjectPrivilege::Flashback,
-        ObjectPrivilege::Use,
-    ];
-
     pub fn name(self) -> &'static str {
         match self {
             ObjectPrivilege::Alter => "ALTER",
@@ -662,10 +615,6 @@ impl ObjectPrivilege {
             ObjectPrivilege::Flashback => "FLASHBACK",
             ObjectPrivilege::Use => "USE",
         }
-    }
-
-    pub fn from_code(code: u8) -> Option<ObjectPrivilege> {
-        Self::ALL.into_iter().find(|privilege| *privilege as u8 == code)
     }
 
     pub fn parse(name: &str) -> Option<ObjectPrivilege> {

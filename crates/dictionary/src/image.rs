@@ -1,7 +1,7 @@
 //! A picture of the dictionary as of one moment, read object by object on demand.
 //!
 //! A picture never changes: it keeps the rows it has read, and reads further rows as of the same moment
-//! ([`BaseReader`]). When the dictionary's epoch has moved, a statement gets a new, empty picture. So the memory of a
+//! ([`Moment`]). When the dictionary's epoch has moved, a statement gets a new, empty picture. So the memory of a
 //! session, and the time of a statement after DDL, depend on the objects that the session uses, not on the size of the
 //! dictionary.
 //!
@@ -12,7 +12,6 @@
 use crate::audit::{AuditReader, AuditSettings};
 use crate::base::*;
 use crate::moment::Moment;
-use crate::names::SYNONYM_CHAIN_MAX;
 use crate::profile::Profiles;
 use crate::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, int, text, type_of_columns};
 use crate::statistics::Endpoints;
@@ -73,27 +72,6 @@ pub mod property {
     pub const VIEW_READ_ONLY: i64 = 1;
     pub const VIEW_CHECK_OPTION: i64 = 2;
     pub const VIEW_BEQUEATHS: i64 = 4;
-}
-
-/// Reads base tables as of one moment.
-pub(crate) trait BaseReader {
-    /// Calls `f` with every row.
-    fn scan(&self, base: Base, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()>;
-
-    /// Calls `f` with the rows that have these values in these columns.
-    fn scan_by(
-        &self,
-        base: Base,
-        columns: &[usize],
-        values: &[Value],
-        f: &mut dyn FnMut(&[Value]) -> Result<()>,
-    ) -> Result<()>;
-
-    /// The number in column `wanted` of the row that has these values in these columns.
-    fn number_by(&self, base: Base, columns: &[usize], values: &[Value], wanted: usize) -> Result<Option<u32>>;
-
-    /// The segment header of a base table.
-    fn header(&self, base: Base) -> Rdba;
 }
 
 /// Reads by key after which a statement gets a new picture, so that the memory of a session that uses thousands of
@@ -256,8 +234,8 @@ impl Image {
             let column = as_u32(&row[hist_head::COL]);
             let code = as_i64(&row[hist_head::FLAGS]).unwrap_or(0) & statistics::flags::HISTOGRAM_KIND;
             let histogram = endpoints.remove(&column);
-            let histogram = histogram.and_then(|endpoints| endpoints.finish(HistogramKind::from_code(code)));
-            (column, statistics::from_head(row, histogram))
+            let histogram = histogram.and_then(|endpoints| endpoints.finish(HistogramKind::read(code)));
+            (column, statistics_rows::from_head(row, histogram))
         });
         let statistics = statistics.collect();
         self.column_statistics.insert(object, statistics)
@@ -315,7 +293,7 @@ impl Image {
             return known;
         }
         let group = |row: &Row| {
-            let columns = statistics::group_columns(&row[stats_extension::COLUMNS]);
+            let columns = statistics_rows::group_columns(&row[stats_extension::COLUMNS]);
             (as_u32(&row[stats_extension::COL]), as_text(&row[stats_extension::NAME]).to_owned(), columns)
         };
         let rows = self.rows(Base::StatsExtension, stats_extension::OBJ, table.0);
@@ -1090,7 +1068,7 @@ fn user_of(row: &[Value]) -> UserDef {
         password_time: as_date(&row[user::PTIME]),
         profile: as_optional_text(&row[user::PROFILE]).unwrap_or_else(|| crate::profile::DEFAULT.to_owned()),
         logon_seq: as_i64(&row[user::LSEQ]).unwrap_or(0),
-        default_roles: DefaultRoles::from_code(as_i64(&row[user::DEFROLE])),
+        default_roles: DefaultRoles::read(as_i64(&row[user::DEFROLE])),
         default_tablespace: as_u32(&row[user::DATATS]),
         temporary_tablespace: if row[user::TEMPTS].is_null() { 0 } else { as_u32(&row[user::TEMPTS]) },
     }
@@ -1121,9 +1099,6 @@ fn grant_of(row: &[Value]) -> ObjectGrant {
         grantable: as_i64(&row[objauth::OPTION]) == Some(1),
     }
 }
-
-/// PCTFREE of base tables: their rows seldom grow.
-pub const BASE_PCTFREE: u8 = 10;
 
 fn segment_header(row: &Row, file: usize, block: usize) -> Rdba {
     let (file, block) = (as_u32(&row[file]), as_u32(&row[block]));

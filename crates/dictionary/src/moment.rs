@@ -14,7 +14,6 @@
 
 use crate::base::{Base, index_columns};
 use crate::cached::{each_row, push_row, row_key};
-use crate::image::BaseReader;
 use crate::rows::{Row, as_u32, decode};
 use crate::shared::DictionaryShared;
 use process::Process;
@@ -163,12 +162,15 @@ impl Moment {
     }
 }
 
-impl BaseReader for Moment {
-    fn scan(&self, base: Base, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()> {
+/// Reads of base tables as of the moment.
+impl Moment {
+    /// Calls `f` with every row.
+    pub(crate) fn scan(&self, base: Base, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()> {
         self.with_snapshot(|snapshot| self.shared.scan(&self.p, snapshot, base, &mut |_, row| f(row)))
     }
 
-    fn scan_by(
+    /// Calls `f` with the rows that have these values in these columns.
+    pub(crate) fn scan_by(
         &self,
         base: Base,
         columns: &[usize],
@@ -182,7 +184,14 @@ impl BaseReader for Moment {
         })
     }
 
-    fn number_by(&self, base: Base, columns: &[usize], values: &[Value], wanted: usize) -> Result<Option<u32>> {
+    /// The number in column `wanted` of the row that has these values in these columns.
+    pub(crate) fn number_by(
+        &self,
+        base: Base,
+        columns: &[usize],
+        values: &[Value],
+        wanted: usize,
+    ) -> Result<Option<u32>> {
         let (mut number, mut value) = (None, Value::Null);
         self.stored_by(base, columns, values, &mut |bytes| {
             let stored = RowReader::new(bytes).and_then(|row| row.column(wanted)).and_then(Column::bytes);
@@ -195,7 +204,8 @@ impl BaseReader for Moment {
         Ok(number)
     }
 
-    fn header(&self, base: Base) -> types::Rdba {
+    /// The segment header of a base table.
+    pub(crate) fn header(&self, base: Base) -> types::Rdba {
         self.shared.header(base)
     }
 }

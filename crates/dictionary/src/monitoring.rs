@@ -4,15 +4,12 @@
 //! accuracy of the counts.
 
 use crate::base::{Base, mods_all};
+use crate::layout::MONITORING_ENTRY_WORDS;
 use crate::rows::{Row, as_i64, as_u32, blank, int};
 use crate::{By, Change, DictionaryShared, FIRST_USER_OBJECT, tally};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Date, ObjectId, Result, Value};
-
-/// Words of an entry: object number, inserted, updated, deleted rows, truncations.
-const ENTRY_WORDS: usize = 5;
-pub(crate) const WORDS: usize = tally::ENTRIES * ENTRY_WORDS;
 
 /// Changed rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +32,9 @@ impl DictionaryShared {
         if table.0 < FIRST_USER_OBJECT || changes.is_none() {
             return;
         }
-        let Some(entry) = tally::entry_of(self.monitoring_words(), ENTRY_WORDS, u64::from(table.0)) else { return };
+        let Some(entry) = tally::entry_of(self.monitoring_words(), MONITORING_ENTRY_WORDS, u64::from(table.0)) else {
+            return;
+        };
         let more = [changes.inserted, changes.updated, changes.deleted, u64::from(changes.truncated)];
         for (word, more) in entry[1..].iter().zip(more) {
             if more > 0 {
@@ -46,7 +45,7 @@ impl DictionaryShared {
 
     /// Takes the counts since the last call.
     fn take_changes(&self) -> HashMap<u32, Changes> {
-        let one = |(table, counts): (u64, [u64; ENTRY_WORDS - 1])| {
+        let one = |(table, counts): (u64, [u64; MONITORING_ENTRY_WORDS - 1])| {
             let [inserted, updated, deleted, truncated] = counts;
             (table as u32, Changes { inserted, updated, deleted, truncated: truncated > 0 })
         };

@@ -6,9 +6,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 
-/// Longest chain of synonyms; a longer one is treated as a loop, as in Oracle (ORA-01775).
-pub(crate) const SYNONYM_CHAIN_MAX: usize = 16;
-
 /// Most followed synonyms kept until [`Catalog::take_followed`].
 const FOLLOWED_MAX: usize = 64;
 
@@ -305,7 +302,7 @@ impl SessionCatalog {
 
     /// True with SELECT ANY DICTIONARY or the role SELECT_CATALOG_ROLE: views of SYS may be read.
     fn reads_catalog(&self) -> bool {
-        let role = crate::create::ROLE_SELECT_CATALOG.0;
+        let role = crate::roles::ROLE_SELECT_CATALOG.0;
         self.has_to_use(SystemPrivilege::SelectAnyDictionary) || self.roles.contains(&role)
     }
 

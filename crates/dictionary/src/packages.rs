@@ -1,7 +1,7 @@
 //! The built-in packages as objects of SYS, and their grants in a new database.
 
 use crate::UserId;
-use crate::create::{ROLE_AUDIT_ADMIN, ROLE_DBA, ROLE_EXECUTE_CATALOG};
+use crate::roles::{ROLE_AUDIT_ADMIN, ROLE_DBA, ROLE_EXECUTE_CATALOG};
 use types::ObjectId;
 
 /// The first object number of built-in packages.

@@ -7,6 +7,7 @@
 
 use crate::base::{Base, seq};
 use crate::image::big_number;
+use crate::layout::SEQUENCE_ENTRY_WORDS;
 use crate::*;
 use enqueue::{EnqueueType, LockMode, Timeout};
 use latch::{LatchName, Where};
@@ -15,8 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use txn::{NoHook, Txn};
 use types::{Number, ObjectId, Ora, Result, Value};
 
-/// Words of an entry: object number, next number (low and high half), numbers left, increment (low and high half).
-pub(crate) const ENTRY_WORDS: usize = 6;
 const OBJECT: usize = 0;
 const NEXT: usize = 1;
 const LEFT: usize = 3;
@@ -40,11 +39,11 @@ impl DictionaryShared {
     /// The possible positions of the sequence's entry.
     fn places(&self, object: ObjectId) -> impl Iterator<Item = &'static Entry> + use<> {
         let words = self.sequence_words();
-        let entries = words.len() / ENTRY_WORDS;
+        let entries = words.len() / SEQUENCE_ENTRY_WORDS;
         let first = object.0 as usize % entries;
         (0..PROBE_MAX.min(entries)).map(move |n| {
-            let at = (first + n) % entries * ENTRY_WORDS;
-            &words[at..at + ENTRY_WORDS]
+            let at = (first + n) % entries * SEQUENCE_ENTRY_WORDS;
+            &words[at..at + SEQUENCE_ENTRY_WORDS]
         })
     }
 

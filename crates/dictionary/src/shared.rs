@@ -1,4 +1,4 @@
-//! The shared part of the dictionary, and a process's handle on the dictionary.
+//! The shared part of the dictionary.
 //!
 //! The shared part is a handful of words: the epoch, the next numbers, the places of the base tables, and the sequence
 //! cache. The epoch word holds a counter in its high bits and, in its low 16 bits, the number of the process whose DDL
@@ -6,67 +6,20 @@
 //! it is unknown on which side of the commit it was taken. So a statement that holds its TM locks and finds the epoch
 //! of its picture unchanged uses current definitions (D3).
 
-use crate::base::{BASE_INDEXES, Base, BaseIndex, bootstrap, index_columns};
-use crate::image::BASE_PCTFREE;
-use crate::moment::{Lease, Moment};
+use crate::UserId;
+use crate::base::{BASE_INDEXES, BASE_PCTFREE, Base, BaseIndex, bootstrap, index_columns};
+use crate::layout::*;
 use crate::rows::{Row, as_u32, decode};
-use crate::sequences::ENTRY_WORDS;
-use crate::*;
 use btree::{Btree, RangeScan};
 use enqueue::Enqueues;
 use heap::{Heap, HeapTable, RowBuffer, Scan};
 use process::{CleanupOrder, Process, Processes};
 use row_cache::RowCache;
-use sga::{Sga, SgaBuilder, SgaSlice};
-use std::cell::RefCell;
+use sga::Sga;
 use std::ops::Bound;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use txn::{Snapshot, Transactions, Txn};
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Value, codec};
-
-const EPOCH: usize = 0;
-const NEXT_OBJECT: usize = 1;
-const NEXT_USER: usize = 2;
-const NEXT_CONSTRAINT: usize = 3;
-const HEADERS: usize = 4;
-const HEADERS_MAX: usize = 128;
-const TREES: usize = HEADERS + HEADERS_MAX;
-const TREES_MAX: usize = 128;
-/// Of each tree: its segment, its root, the SCN of its creation.
-const TREE_WORDS: usize = 3;
-const MONITORING: usize = TREES + TREES_MAX * TREE_WORDS;
-const COLUMN_USES: usize = MONITORING + crate::monitoring::WORDS;
-const SEQUENCES: usize = COLUMN_USES + crate::column_use::WORDS;
-/// The bits of the epoch word with the number of the process whose DDL is being committed.
-const CHANGING: u64 = 0xFFFF;
-
-/// The size of the shared part.
-#[derive(Clone, Copy, Debug)]
-pub struct DictionaryConfig {
-    /// Number of sequences with cached numbers (`_sequence_cache_entries`). A sequence that does not fit loses its
-    /// cached numbers, as at a shutdown.
-    pub sequences: usize,
-}
-
-impl Default for DictionaryConfig {
-    fn default() -> Self {
-        DictionaryConfig { sequences: 512 }
-    }
-}
-
-/// The place of the dictionary's words in the SGA.
-#[derive(Clone, Copy, Debug)]
-pub struct DictionaryLayout {
-    words: SgaSlice<AtomicU64>,
-}
-
-impl DictionaryLayout {
-    /// Reserves the words.
-    pub fn reserve(sga: &mut SgaBuilder, config: &DictionaryConfig) -> DictionaryLayout {
-        DictionaryLayout { words: sga.reserve("row cache", SEQUENCES + config.sequences.max(8) * ENTRY_WORDS) }
-    }
-}
 
 /// The shared part of the dictionary. Clones share everything; inherited by `fork`.
 #[derive(Clone)]
@@ -101,6 +54,11 @@ impl DictionaryShared {
     #[must_use]
     pub fn with_row_cache(self, rows: &'static RowCache) -> DictionaryShared {
         DictionaryShared { rows: Some(rows), ..self }
+    }
+
+    /// The row cache used by look-ups.
+    pub fn row_cache(&self) -> Option<&'static RowCache> {
+        self.rows
     }
 
     /// Registers the clean-up hook that ends the commit of a DDL whose process died during it.
@@ -406,14 +364,6 @@ impl DictionaryShared {
     }
 }
 
-impl DictionaryShared {
-    /// A picture of the present dictionary.
-    pub fn picture(&self, p: &Rc<Process>) -> Picture {
-        let (moment, lease) = Moment::now(self, p);
-        Picture { image: Rc::new(Image::new(moment, Rc::default())), _lease: lease }
-    }
-}
-
 /// Appends the index key of the values; nothing when all of them are NULL, because an index has no entry for these.
 pub(crate) fn push_key<'v>(values: impl Iterator<Item = &'v Value> + Clone, to: &mut Vec<u8>) {
     if values.clone().all(Value::is_null) {
@@ -435,169 +385,4 @@ pub(crate) fn push_key<'v>(values: impl Iterator<Item = &'v Value> + Clone, to: 
 pub(crate) fn key_of(index: usize, row: &[Value], to: &mut Vec<u8>) {
     const MISSING: &Value = &Value::Null;
     push_key(index_columns(index).iter().map(|column| row.get(*column).unwrap_or(MISSING)), to);
-}
-
-/// A process's dictionary: the shared part, and the current picture.
-pub struct Dictionary {
-    shared: DictionaryShared,
-    fixed: Rc<dyn FixedCatalog>,
-    p: Rc<Process>,
-    image: Option<Rc<Image>>,
-    fault: Rc<RefCell<Option<Ora>>>,
-    verdicts: Verdicts,
-}
-
-/// A picture with a lease of its moment.
-#[derive(Clone)]
-pub struct Picture {
-    image: Rc<Image>,
-    _lease: Lease,
-}
-
-impl std::ops::Deref for Picture {
-    type Target = Image;
-
-    fn deref(&self) -> &Image {
-        &self.image
-    }
-}
-
-impl Dictionary {
-    pub fn new(shared: DictionaryShared, fixed: Rc<dyn FixedCatalog>, p: &Rc<Process>) -> Dictionary {
-        let (p, fault, verdicts) = (Rc::clone(p), Rc::default(), Verdicts::default());
-        Dictionary { shared, fixed, p, image: None, fault, verdicts }
-    }
-
-    pub fn shared(&self) -> &DictionaryShared {
-        &self.shared
-    }
-
-    pub fn fixed(&self) -> &Rc<dyn FixedCatalog> {
-        &self.fixed
-    }
-
-    /// True when an object made at `epoch` is still valid: one load.
-    #[inline]
-    pub fn is_current(&self, epoch: u64) -> bool {
-        self.shared.epoch() == epoch && DictionaryShared::is_settled(epoch)
-    }
-
-    /// A picture of the present dictionary. It keeps showing this moment, whatever other sessions define later.
-    ///
-    /// # Errors
-    /// As [`Self::checked`].
-    pub fn image(&mut self) -> Result<Picture> {
-        let (image, lease) = self.leased()?;
-        Ok(Picture { image, _lease: lease })
-    }
-
-    fn leased(&mut self) -> Result<(Rc<Image>, Lease)> {
-        self.checked()?;
-        if let Some(image) = &self.image
-            && let Some(lease) = self.lease(image)
-        {
-            return Ok((Rc::clone(image), lease));
-        }
-        let (moment, lease) = Moment::now(&self.shared, &self.p);
-        let image = Rc::new(Image::new(moment, Rc::clone(&self.fault)));
-        self.image = Some(Rc::clone(&image));
-        Ok((image, lease))
-    }
-
-    fn lease(&self, image: &Image) -> Option<Lease> {
-        let is_good = image.is_small() && image.checked().is_ok() && self.checked().is_ok();
-        is_good.then(|| image.moment().lease()).flatten()
-    }
-
-    /// The same names with a new lease; `None` when their picture is no longer current.
-    pub fn names_again(&self, names: &SessionCatalog) -> Option<SessionCatalog> {
-        self.lease(names.image()).map(|lease| names.leased(lease))
-    }
-
-    /// Checks that every read of this dictionary's pictures has succeeded (D17).
-    ///
-    /// # Errors
-    /// The first read error, until [`Self::take_fault`]. Decisions made since may be wrong.
-    pub fn checked(&self) -> Result<()> {
-        match &*self.fault.borrow() {
-            None => Ok(()),
-            Some(fault) => Err(fault.clone()),
-        }
-    }
-
-    /// Takes the first read error at the end of a call.
-    pub fn take_fault(&self) -> Option<Ora> {
-        self.fault.borrow_mut().take()
-    }
-
-    /// Name resolution for a user.
-    ///
-    /// # Errors
-    /// As [`Self::image`].
-    pub fn names(&mut self, who: &Who) -> Result<SessionCatalog> {
-        let (image, lease) = self.leased()?;
-        let names = SessionCatalog::new(image, self.fixed.clone(), who);
-        Ok(names.leased(lease).noting(Rc::clone(&self.verdicts)))
-    }
-
-    /// Results of compiling units and views that are not stored yet.
-    pub fn verdicts(&self) -> &Verdicts {
-        &self.verdicts
-    }
-
-    /// The user with this (dictionary-form) name.
-    ///
-    /// # Errors
-    /// As [`Self::image`].
-    pub fn user(&mut self, name: &str) -> Result<Option<Rc<UserDef>>> {
-        let image = self.image()?;
-        let found = image.user_named(name);
-        let found = found.filter(|user| !user.is_role).cloned();
-        image.checked()?;
-        Ok(found)
-    }
-
-    /// Checks that a user may log on.
-    ///
-    /// # Errors
-    /// ORA-01045 without CREATE SESSION; as [`Self::image`].
-    pub fn may_connect(&mut self, user: &UserDef) -> Result<()> {
-        match self.has_at_logon(user, SystemPrivilege::CreateSession)? {
-            true => Ok(()),
-            false => Err(Ora::with(1045, &[&user.name])),
-        }
-    }
-
-    /// True when a user may log on while the instance is in restricted mode.
-    ///
-    /// # Errors
-    /// As [`Self::image`].
-    pub fn may_enter_restricted(&mut self, user: &UserDef) -> Result<bool> {
-        self.has_at_logon(user, SystemPrivilege::RestrictedSession)
-    }
-
-    fn has_at_logon(&mut self, user: &UserDef, privilege: SystemPrivilege) -> Result<bool> {
-        let image = self.image()?;
-        let mut grantees = image.default_roles(user.id);
-        grantees.extend([user.id.0, UserId::PUBLIC.0]);
-        let has = user.id == UserId::SYS || image.is_granted(&grantees, privilege);
-        image.checked()?;
-        Ok(has)
-    }
-
-    /// The limits of a user's profile.
-    ///
-    /// # Errors
-    /// As [`Self::image`].
-    pub fn profile_of(&mut self, user: &UserDef) -> Result<crate::Profile> {
-        let image = self.image()?;
-        let profile = image.profiles().profile(&user.profile);
-        image.checked()?;
-        Ok(profile)
-    }
-
-    /// Begins a change of the dictionary in `txn`.
-    pub fn change<'a>(&'a self, p: &'a Process, txn: &'a mut Txn) -> Change<'a> {
-        Change::new(&self.shared, p, txn)
-    }
 }

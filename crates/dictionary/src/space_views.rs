@@ -29,26 +29,26 @@ pub const VIEWS: &[(&str, &str)] = &[
     (
         "DBA_DATA_FILES",
         "select f.name file_name, f.file# file_id, f.tablespace_name tablespace_name, f.bytes bytes, f.blocks blocks, \
-            'AVAILABLE' status, f.file# relative_fno, f.autoextensible autoextensible, f.maxbytes maxbytes, f.maxblocks maxblocks, \
+            'AVAILABLE' status, f.rfile# relative_fno, f.autoextensible autoextensible, f.maxbytes maxbytes, f.maxblocks maxblocks, \
             f.increment_by increment_by, f.user_bytes user_bytes, f.user_blocks user_blocks, f.online_status online_status \
             from x$kccfe f where f.contents <> 'TEMPORARY'",
     ),
     (
         "DBA_TEMP_FILES",
         "select f.name file_name, f.file# file_id, f.tablespace_name tablespace_name, f.bytes bytes, f.blocks blocks, \
-            'ONLINE' status, f.file# relative_fno, f.autoextensible autoextensible, f.maxbytes maxbytes, f.maxblocks maxblocks, \
+            'ONLINE' status, f.rfile# relative_fno, f.autoextensible autoextensible, f.maxbytes maxbytes, f.maxblocks maxblocks, \
             f.increment_by increment_by, f.user_bytes user_bytes, f.user_blocks user_blocks \
             from x$kccfe f where f.contents = 'TEMPORARY'",
     ),
     (
         "DBA_FREE_SPACE",
         "select f.tablespace_name tablespace_name, f.file# file_id, f.block# block_id, f.bytes bytes, f.blocks blocks, \
-            f.file# relative_fno from x$ktfbfe f",
+            f.rfile# relative_fno from x$ktfbfe f",
     ),
     (
         "USER_FREE_SPACE",
         "select f.tablespace_name tablespace_name, f.file# file_id, f.block# block_id, f.bytes bytes, f.blocks blocks, \
-            f.file# relative_fno from x$ktfbfe f where uid = 0 or f.ts# in (select q.ts# from tsq$ q where q.user# = uid) \
+            f.rfile# relative_fno from x$ktfbfe f where uid = 0 or f.ts# in (select q.ts# from tsq$ q where q.user# = uid) \
             or exists (select null from sysauth$ a where a.privilege# = -15 and (a.grantee# = uid \
             or a.grantee# in (select r.privilege# from sysauth$ r where r.privilege# > 0 and r.grantee# in (uid, 1))))",
     ),
@@ -58,11 +58,11 @@ pub const VIEWS: &[(&str, &str)] = &[
             decode(x.obj#, 0, null, 'ASSM') segment_subtype, x.ts# tablespace_id, ts.name tablespace_name, x.file# header_file, \
             x.block# header_block, x.bytes bytes, x.blocks blocks, x.extents extents, 65536 initial_extent, 1048576 next_extent, \
             1 min_extents, 2147483645 max_extents, 2147483645 max_size, cast(null as varchar2(11)) retention, cast(null as number) minretention, cast(null as number) pct_increase, \
-            cast(null as number) freelists, cast(null as number) freelist_groups, x.file# relative_fno, 'DEFAULT' buffer_pool, x.obj# object_id \
+            cast(null as number) freelists, cast(null as number) freelist_groups, x.rfile# relative_fno, 'DEFAULT' buffer_pool, x.obj# object_id \
             from x$ktseg x, obj$ o, user$ u, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and u.user# = o.owner# and ts.ts# = x.ts# and m.type# = o.type# \
             union all select 'SYS', x.name, null, 'TYPE2 UNDO', null, x.ts#, ts.name, x.file#, x.block#, x.bytes, x.blocks, x.extents, \
-            65536, 1048576, 1, 2147483645, 2147483645, null, null, null, null, null, x.file#, 'DEFAULT', null \
+            65536, 1048576, 1, 2147483645, 2147483645, null, null, null, null, null, x.rfile#, 'DEFAULT', null \
             from x$ktseg x, ts$ ts where x.obj# = 0 and ts.ts# = x.ts#",
     ),
     (
@@ -71,17 +71,17 @@ pub const VIEWS: &[(&str, &str)] = &[
             decode(x.obj#, 0, null, 'ASSM') segment_subtype, x.ts# tablespace_id, ts.name tablespace_name, x.file# header_file, \
             x.block# header_block, x.bytes bytes, x.blocks blocks, x.extents extents, 65536 initial_extent, 1048576 next_extent, \
             1 min_extents, 2147483645 max_extents, 2147483645 max_size, cast(null as varchar2(11)) retention, cast(null as number) minretention, cast(null as number) pct_increase, \
-            cast(null as number) freelists, cast(null as number) freelist_groups, x.file# relative_fno, 'DEFAULT' buffer_pool, x.obj# object_id \
+            cast(null as number) freelists, cast(null as number) freelist_groups, x.rfile# relative_fno, 'DEFAULT' buffer_pool, x.obj# object_id \
             from x$ktseg x, obj$ o, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and o.owner# = uid and ts.ts# = x.ts# and m.type# = o.type#",
     ),
     (
         "DBA_EXTENTS",
         "select u.name owner, o.name segment_name, cast(null as varchar2(128)) partition_name, m.name segment_type, ts.name tablespace_name, \
-            x.extent_id extent_id, x.file# file_id, x.block# block_id, x.bytes bytes, x.blocks blocks, x.file# relative_fno \
+            x.extent_id extent_id, x.file# file_id, x.block# block_id, x.bytes bytes, x.blocks blocks, x.rfile# relative_fno \
             from x$ktext x, obj$ o, user$ u, ts$ ts, object_type_map m \
             where o.obj# = x.obj# and u.user# = o.owner# and ts.ts# = x.ts# and m.type# = o.type# \
-            union all select 'SYS', x.name, null, 'TYPE2 UNDO', ts.name, x.extent_id, x.file#, x.block#, x.bytes, x.blocks, x.file# \
+            union all select 'SYS', x.name, null, 'TYPE2 UNDO', ts.name, x.extent_id, x.file#, x.block#, x.bytes, x.blocks, x.rfile# \
             from x$ktext x, ts$ ts where x.obj# = 0 and ts.ts# = x.ts#",
     ),
     (

@@ -1,18 +1,14 @@
-//! Optimizer statistics in a table's definition and in the base tables.
+//! Optimizer statistics in a table's definition.
 //!
-//! TAB$ and IND$ hold the figures of tables and indexes, HIST_HEAD$ those of columns and column groups, HISTGRM$ the
-//! endpoints of histograms. A value is kept as its stored bytes, which sort like the values, and as a number
-//! (`place_of`) for interpolation in ranges.
+//! A value is kept as its stored bytes, which sort like the values, and as a number (`place_of`) for interpolation in
+//! ranges.
 //!
 //! A picture of the dictionary holds the histograms of many tables, so a histogram is a few flat arrays (about 25 bytes
 //! per endpoint) behind an `Arc` that definitions share with the picture (D14).
 
-use crate::base::{hist_head, histgrm};
-use crate::rows::{Row, as_i64, as_text, as_u32, blank, int};
-use crate::{Base, ColumnDef};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use types::{Number, ObjectId, Value};
+use types::{DataType, Number, Value};
 
 /// Bytes of a value that a histogram endpoint keeps. Longer values with the same first bytes are not distinguished.
 pub const ENDPOINT_BYTES: usize = 64;
@@ -110,31 +106,24 @@ impl Hash for ColumnStatistics {
     }
 }
 
-/// The kinds of histograms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum HistogramKind {
-    #[default]
-    None = 0,
-    /// A bucket for each value.
-    Frequency = 1,
-    /// A bucket for each of the most frequent values, which cover nearly all rows.
-    TopFrequency = 2,
-    /// Buckets of about equal height that do not split a value, with the frequency of each endpoint.
-    Hybrid = 3,
-    /// Buckets of equal height; a value that ends more than one of them is popular.
-    HeightBalanced = 4,
+types::numbered! {
+    /// The kinds of histograms.
+    #[derive(Debug, Default, PartialEq, Eq, Hash)]
+    pub enum HistogramKind: i64 {
+        #[default]
+        None = 0,
+        /// A bucket for each value.
+        Frequency = 1,
+        /// A bucket for each of the most frequent values, which cover nearly all rows.
+        TopFrequency = 2,
+        /// Buckets of about equal height that do not split a value, with the frequency of each endpoint.
+        Hybrid = 3,
+        /// Buckets of equal height; a value that ends more than one of them is popular.
+        HeightBalanced = 4,
+    }
 }
 
 impl HistogramKind {
-    pub const ALL: [HistogramKind; 5] = [
-        HistogramKind::None,
-        HistogramKind::Frequency,
-        HistogramKind::TopFrequency,
-        HistogramKind::Hybrid,
-        HistogramKind::HeightBalanced,
-    ];
-
     /// The name in HISTOGRAM of *_TAB_COLUMNS.
     pub fn name(self) -> &'static str {
         match self {
@@ -146,8 +135,8 @@ impl HistogramKind {
         }
     }
 
-    pub fn from_code(code: i64) -> HistogramKind {
-        usize::try_from(code).ok().and_then(|code| HistogramKind::ALL.get(code).copied()).unwrap_or_default()
+    pub fn read(code: i64) -> HistogramKind {
+        HistogramKind::from_code(code).unwrap_or_default()
     }
 }
 
@@ -318,108 +307,14 @@ pub fn group_value(columns: &[Option<&[u8]>]) -> Vec<u8> {
     value
 }
 
-/// The number of a value in stored form, by the type of its column.
-pub fn place_of_stored(bytes: &[u8], column: &ColumnDef) -> Option<f64> {
+/// The number of a value in stored form, by its type.
+pub fn place_of_stored(bytes: &[u8], data_type: &DataType) -> Option<f64> {
     let mut value = Value::Null;
-    match types::codec::decode_into(bytes, &column.data_type, &mut value) {
+    match types::codec::decode_into(bytes, data_type, &mut value) {
         Ok(()) => place_of(&value),
         // A text that was cut inside a character.
         Err(_) => Some(place_of_bytes(bytes)),
     }
-}
-
-fn number(x: Option<f64>) -> Value {
-    x.and_then(|x| Number::from_f64(x).ok()).map_or(Value::Null, Value::Number)
-}
-
-fn as_f64(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(n) => Some(n.to_f64()),
-        _ => None,
-    }
-}
-
-fn as_u64(value: &Value) -> u64 {
-    as_i64(value).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
-}
-
-fn as_bytes(value: &Value) -> Option<Box<[u8]>> {
-    match value {
-        Value::Raw(bytes) => Some(bytes.as_slice().into()),
-        _ => None,
-    }
-}
-
-fn raw(bytes: &[u8]) -> Value {
-    if bytes.is_empty() { Value::Null } else { Value::Raw(bytes.to_vec()) }
-}
-
-fn big(n: u64) -> Value {
-    int(i64::try_from(n).unwrap_or(i64::MAX))
-}
-
-/// A row of HIST_HEAD$: the statistics of a column (`column` from 1) or of a column group.
-pub fn head_row(
-    object: ObjectId,
-    column: u32,
-    statistics: &ColumnStatistics,
-    user: bool,
-    gathered: types::Date,
-) -> Row {
-    let mut row = blank(Base::HistHead);
-    let kind = statistics.kind();
-    row[hist_head::OBJ] = int(object.0);
-    row[hist_head::COL] = int(column);
-    row[hist_head::BUCKETS] = int(match &statistics.histogram {
-        Some(histogram) if kind == HistogramKind::HeightBalanced => histogram.total() as i64,
-        Some(histogram) => histogram.len() as i64,
-        None => i64::from(statistics.ends.is_some()),
-    });
-    row[hist_head::NULLCNT] = big(statistics.nulls);
-    row[hist_head::TIMESTAMP] = Value::Date(gathered);
-    row[hist_head::SAMPLE] = big(statistics.sample);
-    row[hist_head::MINIMUM] = number(statistics.range.map(|(low, _)| low));
-    row[hist_head::MAXIMUM] = number(statistics.range.map(|(_, high)| high));
-    row[hist_head::DISTCNT] = big(statistics.distinct);
-    row[hist_head::LOWVAL] = statistics.ends.as_ref().map_or(Value::Null, |(low, _)| raw(low));
-    row[hist_head::HIVAL] = statistics.ends.as_ref().map_or(Value::Null, |(_, high)| raw(high));
-    row[hist_head::DENSITY] = number(Some(statistics.density));
-    row[hist_head::AVGCLN] = int(statistics.average_bytes);
-    row[hist_head::FLAGS] = int(i64::from(kind as u8) | if user { flags::USER } else { 0 });
-    row
-}
-
-/// Reads a row of HIST_HEAD$; `histogram` comes from HISTGRM$.
-pub fn from_head(row: &[Value], histogram: Option<Arc<Histogram>>) -> ColumnStatistics {
-    ColumnStatistics {
-        distinct: as_u64(&row[hist_head::DISTCNT]),
-        nulls: as_u64(&row[hist_head::NULLCNT]),
-        range: as_f64(&row[hist_head::MINIMUM]).zip(as_f64(&row[hist_head::MAXIMUM])),
-        density: as_f64(&row[hist_head::DENSITY]).unwrap_or(0.0),
-        average_bytes: as_u32(&row[hist_head::AVGCLN]),
-        ends: as_bytes(&row[hist_head::LOWVAL]).zip(as_bytes(&row[hist_head::HIVAL])),
-        sample: as_u64(&row[hist_head::SAMPLE]),
-        histogram,
-    }
-}
-
-/// The rows of HISTGRM$ of a histogram.
-pub fn histogram_rows(object: ObjectId, column: u32, histogram: &Histogram, text: bool) -> Vec<Row> {
-    let row = |endpoint: Endpoint<'_>| {
-        let mut row = blank(Base::Histgrm);
-        row[histgrm::OBJ] = int(object.0);
-        row[histgrm::COL] = int(column);
-        row[histgrm::BUCKET] = big(endpoint.cumulative);
-        row[histgrm::ENDPOINT] = number(Some(endpoint.place));
-        if text {
-            let shown = String::from_utf8_lossy(endpoint.value);
-            row[histgrm::EPVALUE] = crate::rows::text(shown.trim_end_matches('\u{FFFD}'));
-        }
-        row[histgrm::EPVALUE_RAW] = raw(endpoint.value);
-        row[histgrm::REPEATS] = big(if histogram.kind == HistogramKind::Hybrid { endpoint.repeats } else { 0 });
-        row
-    };
-    histogram.endpoints().map(row).collect()
 }
 
 /// Endpoints of one column in the form of HISTGRM$, before they are made into a histogram.
@@ -435,16 +330,6 @@ struct OwnedEndpoint {
 }
 
 impl Endpoints {
-    /// Adds a row of HISTGRM$.
-    pub fn add(&mut self, row: &[Value]) {
-        self.push(
-            &as_bytes(&row[histgrm::EPVALUE_RAW]).unwrap_or_default(),
-            as_f64(&row[histgrm::ENDPOINT]).unwrap_or(0.0),
-            as_u64(&row[histgrm::BUCKET]),
-            as_u64(&row[histgrm::REPEATS]),
-        );
-    }
-
     pub fn push(&mut self, value: &[u8], place: f64, cumulative: u64, repeats: u64) {
         self.0.push(OwnedEndpoint { value: cut(value).into(), place, cumulative, repeats });
     }
@@ -463,12 +348,6 @@ impl Endpoints {
         });
         Some(Arc::new(Histogram::new(kind, all)))
     }
-}
-
-/// The positions in COLUMNS of STATS_EXTENSION$, column numbers from 1 separated by commas.
-pub fn group_columns(list: &Value) -> Vec<usize> {
-    let numbers = as_text(list).split(',').filter_map(|n| n.trim().parse::<usize>().ok());
-    numbers.filter_map(|n| n.checked_sub(1)).collect()
 }
 
 #[cfg(test)]
@@ -493,34 +372,6 @@ mod tests {
         let histogram = frequency();
         let found: Vec<_> = [&b"a"[..], b"b", b"c", b"dd", b"e"].iter().map(|value| histogram.find(value)).collect();
         assert_eq!(found, [Err(0), Ok(0), Err(1), Ok(1), Err(2)]);
-    }
-
-    #[test]
-    fn statistics_come_back_from_their_rows() {
-        let hybrid = [(b"a", 97.0, 4, 3), (b"c", 99.0, 9, 1)];
-        let endpoints = hybrid.iter().map(|(value, place, cumulative, repeats)| Endpoint {
-            value: *value,
-            place: *place,
-            cumulative: *cumulative,
-            repeats: *repeats,
-        });
-        let statistics = ColumnStatistics {
-            average_bytes: 3,
-            ends: Some((Box::from(*b"a"), Box::from(*b"c"))),
-            sample: 9,
-            histogram: Some(Arc::new(Histogram::new(HistogramKind::Hybrid, endpoints))),
-            ..ColumnStatistics::new(6, 2, Some((97.0, 99.0)))
-        };
-        let at = types::Date::UNIX_EPOCH;
-        let head = head_row(ObjectId(7), 1, &statistics, false, at);
-        let histogram = statistics.histogram.as_ref().expect("made above");
-        let mut endpoints = Endpoints::default();
-        for row in histogram_rows(ObjectId(7), 1, histogram, true).iter().rev() {
-            endpoints.add(row);
-        }
-        let kind = HistogramKind::from_code(as_i64(&head[hist_head::FLAGS]).unwrap_or(0) & flags::HISTOGRAM_KIND);
-        assert_eq!(from_head(&head, endpoints.finish(kind)), statistics);
-        assert_eq!(as_i64(&head[hist_head::BUCKETS]), Some(2));
     }
 
     #[test]

@@ -5,13 +5,12 @@
 //! figures only influence when and how statistics are gathered (D15). The death of a process needs no clean-up.
 
 use crate::base::{Base, tab};
+use crate::layout::TALLY_ENTRIES;
 use crate::{By, Change};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use types::Result;
 
-/// Number of entries of one kind of counts.
-pub(crate) const ENTRIES: usize = 2048;
 /// The maximum distance of an entry from its hash position.
 const PROBE_MAX: usize = 32;
 
@@ -21,9 +20,9 @@ pub(crate) type Entry = [AtomicU64];
 /// The entry of a key among entries of `entry_words` words, allocated if needed; `None` when there is no free entry.
 pub(crate) fn entry_of(words: &'static [AtomicU64], entry_words: usize, key: u64) -> Option<&'static Entry> {
     // Neighbouring numbers are often tables that were created together and are used together.
-    let first = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % ENTRIES;
+    let first = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % TALLY_ENTRIES;
     for n in 0..PROBE_MAX {
-        let at = (first + n) % ENTRIES * entry_words;
+        let at = (first + n) % TALLY_ENTRIES * entry_words;
         let entry = words.get(at..at + entry_words)?;
         match entry[0].load(Relaxed) {
             owner if owner == key => return Some(entry),
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn counts_are_their_keys_and_entries_are_free_behind_an_idle_flush() {
-        let words: &'static [AtomicU64] = (0..ENTRIES * 3).map(|_| AtomicU64::new(0)).collect::<Vec<_>>().leak();
+        let words: &'static [AtomicU64] = (0..TALLY_ENTRIES * 3).map(|_| AtomicU64::new(0)).collect::<Vec<_>>().leak();
         for key in 1..=500 {
             entry_of(words, 3, key).expect("room")[2].fetch_add(key, Relaxed);
             assert!(std::ptr::eq(entry_of(words, 3, key).expect("it is there"), entry_of(words, 3, key).expect("it")));
@@ -98,7 +97,10 @@ mod tests {
         assert!(words.iter().step_by(3).any(|key| key.load(Relaxed) != 0));
         assert_eq!(take::<2>(words), []);
         assert!(words.iter().all(|word| word.load(Relaxed) == 0));
-        let found = (1..=2 * ENTRIES as u64).filter(|key| entry_of(words, 3, *key).is_some()).count();
-        assert!((ENTRIES / 2..=ENTRIES).contains(&found), "{found} of twice as many keys as there are entries");
+        let found = (1..=2 * TALLY_ENTRIES as u64).filter(|key| entry_of(words, 3, *key).is_some()).count();
+        assert!(
+            (TALLY_ENTRIES / 2..=TALLY_ENTRIES).contains(&found),
+            "{found} of twice as many keys as there are entries"
+        );
     }
 }

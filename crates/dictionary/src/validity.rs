@@ -62,7 +62,7 @@ impl Image {
     /// The valid units and views that a change of `changed` may invalidate, in order of their dependencies: their text
     /// refers to one of these objects, or to an object found before, as [`Reference`] says. Columns added to a table in
     /// `grown` invalidate units, but not views.
-    pub fn hurt_by(&self, changed: &[ObjectId], grown: &[ObjectId]) -> Vec<ObjectId> {
+    pub fn dependents_of(&self, changed: &[ObjectId], grown: &[ObjectId]) -> Vec<ObjectId> {
         let references = |list: &[ObjectId]| -> Vec<Reference> {
             let named = list.iter().filter_map(|object| self.object(*object)).filter(|def| names_something(def.kind));
             named.map(|def| self.reference(def)).collect()

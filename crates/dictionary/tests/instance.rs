@@ -1,76 +1,33 @@
 //! The dictionary over a real stack: data files, buffer cache, transactions and heaps in this process.
 
 use btree::Btree;
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
+use buffer_cache::BufferCache;
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use dictionary::base::{obj, seq, user};
 use dictionary::rows::{blank, int, text};
 use dictionary::*;
-use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
 use process::Process;
-use redo::{ApplyTable, NoRedo};
-use space::{Space, SpaceLayout};
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
+use testing::Folder;
+use testing::storage::{Storage, StorageSpec};
+use txn::{NoHook, Txn};
 use types::{Date, ObjectId, Rowid, Value};
-
-/// A database directory that is deleted with the test.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new() -> Directory {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("dictionary-test-{}-{n}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary directory");
-        Directory(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 const BLOCK: usize = 8192;
 
 /// An instance over `directory`; creates the database if it does not exist.
-fn instance(directory: &Directory) -> (&'static process::Processes, DictionaryShared, Arc<BufferCache>) {
-    let config = CacheConfig::new(2000, BLOCK, 16);
-    let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(16) };
-    let dictionary_config = DictionaryConfig { sequences: 8 };
-    let (all, (cache, space, enqueues, txns, dict)) = testing::instance(16, |b| {
-        (
-            CacheLayout::reserve(b, &config),
-            SpaceLayout::reserve(b, 16),
-            EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
-            TxnLayout::reserve(b, &txn_config),
-            DictionaryLayout::reserve(b, &dictionary_config),
-        )
-    });
-    let is_new = !directory.0.join(datafile::CONTROL_FILE).exists();
+fn instance(directory: &Folder) -> (&'static process::Processes, DictionaryShared, Arc<BufferCache>) {
+    let is_new = !directory.join(datafile::CONTROL_FILE).exists();
     let files = if is_new {
-        DataFiles::create(&directory.0, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files")
+        DataFiles::create(directory, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files")
     } else {
-        DataFiles::open(&directory.0).expect("data files").0
+        DataFiles::open(directory).expect("data files").0
     };
-    let mut apply = ApplyTable::new();
-    buffer_cache::register(&mut apply);
-    Space::register_apply(&mut apply);
-    Transactions::register_apply(&mut apply);
-    Heap::register_apply(&mut apply);
-    Btree::register_apply(&mut apply);
-    let files = Arc::new(files);
-    let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
-    let enqueues = Enqueues::create(all, &enqueues);
-    let space = Space::create(all.sga(), &space, &cache);
-    space.register_with(all);
-    let txns = Transactions::create(all.sga(), &txns, &txn_config, &space, &enqueues);
+    let spec = StorageSpec::new(16, 2000, BLOCK, &[Heap::register_apply, Btree::register_apply]);
+    let reserve = |b: &mut sga::SgaBuilder| DictionaryLayout::reserve(b, &DictionaryConfig { sequences: 8 });
+    let (Storage { all, cache, enqueues, txns }, dict) = Storage::over(files, spec, reserve);
     let heap = Heap::new(&txns);
     let trees = Btree::new(&txns);
     let shared = DictionaryShared::create(all.sga(), &dict, &heap, &trees, &enqueues);
@@ -130,7 +87,7 @@ fn names_of(dict: &mut Dictionary, user: UserId) -> types::Result<SessionCatalog
 
 #[test]
 fn a_new_database_has_its_users_and_dual() {
-    let directory = Directory::new();
+    let directory = Folder::new("dictionary");
     let (all, shared, _cache) = instance(&directory);
     let p = Rc::new(testing::attach(all, "session"));
     let mut dict = dictionary(&shared, &p);
@@ -161,7 +118,7 @@ fn a_new_database_has_its_users_and_dual() {
 
 #[test]
 fn users_without_privileges_see_little() {
-    let directory = Directory::new();
+    let directory = Folder::new("dictionary");
     let (all, shared, _cache) = instance(&directory);
     let p = Rc::new(testing::attach(all, "session"));
     let mut dict = dictionary(&shared, &p);
@@ -179,7 +136,7 @@ fn users_without_privileges_see_little() {
 
 #[test]
 fn a_change_moves_the_epoch_of_every_process() {
-    let directory = Directory::new();
+    let directory = Folder::new("dictionary");
     let (all, shared, _cache) = instance(&directory);
     let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
     let (mut mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
@@ -196,7 +153,7 @@ fn a_change_moves_the_epoch_of_every_process() {
 
 #[test]
 fn a_picture_shows_its_moment_for_as_long_as_it_is_leased() {
-    let directory = Directory::new();
+    let directory = Folder::new("dictionary");
     let (all, shared, _cache) = instance(&directory);
     let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
     let (mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
@@ -229,7 +186,7 @@ fn a_picture_shows_its_moment_for_as_long_as_it_is_leased() {
 
 #[test]
 fn no_snapshot_is_open_where_nothing_uses_the_dictionary() {
-    let directory = Directory::new();
+    let directory = Folder::new("dictionary");
     let (all, shared, _cache) = instance(&directory);
     let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
     let (mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
@@ -248,7 +205,7 @@ fn no_snapshot_is_open_where_nothing_uses_the_dictionary() {
 
 #[test]
 fn rows_are_found_by_their_indexes_through_changes_and_a_rollback() {
-    let directory = Directory::new();
+    let directory = Folder::new("dictionary");
     let (all, shared, _cache) = instance(&directory);
     let p = Rc::new(testing::attach(all, "session"));
     let dict = dictionary(&shared, &p);
@@ -296,7 +253,7 @@ fn rows_are_found_by_their_indexes_through_changes_and_a_rollback() {
 
 #[test]
 fn sequences_give_every_number_once() {
-    let directory = Directory::new();
+    let directory = Folder::new("dictionary");
     let (all, shared, _cache) = instance(&directory);
     let p = Rc::new(testing::attach(all, "session"));
     let object = shared.next_object();
@@ -347,7 +304,7 @@ fn testing_threads<R: Send>(
 
 #[test]
 fn a_database_that_was_closed_opens_again() {
-    let directory = Directory::new();
+    let directory = Folder::new("dictionary");
     let id = {
         let (all, shared, cache) = instance(&directory);
         let p = Rc::new(testing::attach(all, "session"));

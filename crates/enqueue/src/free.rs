@@ -10,22 +10,17 @@
 //! Free slots of one chain are available to the others: when the pool is empty, all chains give their free slots back
 //! and the request is tried again. Only when this yields no slot is the error raised (invariant 14).
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use latch::{LatchName, Where};
-use process::{Process, Section};
+use process::Section;
 
-use crate::slots::{Chain, Lock, Pool, Resource, Slot, Stock};
-use crate::{EnqueueError, Enqueues};
+use crate::slots::{Pool, Slot, Stock};
 
 /// Chains hold at most one of `HELD_BACK` slots unused.
 pub(crate) const HELD_BACK: u32 = 2;
 
 /// The most slots of a batch.
 const BATCH_MOST: usize = 16;
-
-/// Attempts of a request to gather free slots from all chains: other processes may take them first.
-pub(crate) const GATHERINGS: u32 = 32;
 
 /// All slots of one kind and the pool of the free ones.
 #[derive(Debug)]
@@ -61,7 +56,7 @@ impl<T: Slot> Slots<T> {
         Self { all, pool, batch: room.clamp(1, BATCH_MOST) as u32 }
     }
 
-    fn slot(&self, n: u32) -> &'static T {
+    pub(crate) fn slot(&self, n: u32) -> &'static T {
         &self.all[n as usize - 1]
     }
 
@@ -70,16 +65,16 @@ impl<T: Slot> Slots<T> {
         self.pool.used.load(Ordering::Acquire).min(self.all.len() as u32)
     }
 
-    fn has_none(&self, stock: &Stock) -> bool {
+    pub(crate) fn has_none(&self, stock: &Stock) -> bool {
         unpacked(&stock.open).0 == 0 && stock.whole.load(Ordering::Relaxed) == 0
     }
 
-    fn has_no_room(&self, stock: &Stock) -> bool {
+    pub(crate) fn has_no_room(&self, stock: &Stock) -> bool {
         unpacked(&stock.open).0 >= self.batch && stock.whole.load(Ordering::Relaxed) != 0
     }
 
     /// Moves a batch from the pool to a chain without one; false when the pool is empty.
-    fn fetch(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) -> bool {
+    pub(crate) fn fetch(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) -> bool {
         let first = self.pool.batches.load(Ordering::Relaxed);
         if first != 0 {
             let (count, next) = unpacked(self.slot(first).batch());
@@ -107,13 +102,13 @@ impl<T: Slot> Slots<T> {
     }
 
     /// Moves the whole batch of a chain to the pool.
-    fn give_back(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) {
+    pub(crate) fn give_back(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) {
         self.add_to_pool(pool, self.batch, stock.whole.load(Ordering::Relaxed));
         chain.set32(&stock.whole, 0);
     }
 
     /// Moves all free slots of a chain to the pool; returns their number.
-    fn give_all_back(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) -> u32 {
+    pub(crate) fn give_all_back(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) -> u32 {
         let (mut count, first) = unpacked(&stock.open);
         if count > 0 {
             self.add_to_pool(pool, count, first);
@@ -183,88 +178,5 @@ impl<T: Slot> Slots<T> {
         let all: Vec<u32> = std::iter::successors(is_one(first), next).take(self.all.len() + 1).collect();
         assert_eq!(all.len(), count as usize, "a batch has as many as it says");
         all
-    }
-}
-
-impl Enqueues {
-    /// Ensures that the chain has a free lock, and a free resource if one is wanted. The section has no changes yet.
-    ///
-    /// # Errors
-    /// The pool is empty.
-    pub(crate) fn stock_up(
-        &self,
-        p: &Process,
-        section: &Section<'_>,
-        chain: &Chain,
-        why: u64,
-        resource_too: bool,
-    ) -> Result<(), EnqueueError> {
-        let no_lock = self.locks.has_none(&chain.locks);
-        let no_resource = resource_too && self.resources.has_none(&chain.resources);
-        if !no_lock && !no_resource {
-            return Ok(());
-        }
-        let pool = p.lock(self.all.latch(LatchName::Enqueues), Where::KsqAllocateResource, why);
-        let lock = !no_lock || self.locks.fetch(section, &pool, &chain.locks);
-        let resource = !no_resource || self.resources.fetch(section, &pool, &chain.resources);
-        section.checkpoint_with(pool);
-        match (lock, resource) {
-            (false, _) => Err(EnqueueError::OutOfLocks),
-            (_, false) => Err(EnqueueError::OutOfResources(self.resources.all.len() as u32)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Ensures that the chain can take one more free lock and resource. The changes made by the section so far are
-    /// complete.
-    pub(crate) fn make_room(&self, p: &Process, section: &Section<'_>, chain: &Chain, why: u64) {
-        let locks = self.locks.has_no_room(&chain.locks);
-        let resources = self.resources.has_no_room(&chain.resources);
-        if !locks && !resources {
-            return;
-        }
-        let pool = p.lock(self.all.latch(LatchName::Enqueues), Where::KsqFreeResource, why);
-        if locks {
-            self.locks.give_back(section, &pool, &chain.locks);
-        }
-        if resources {
-            self.resources.give_back(section, &pool, &chain.resources);
-        }
-        section.checkpoint_with(pool);
-    }
-
-    /// Moves the free locks and resources of all chains to the pool; returns their numbers. A chain with free slots has
-    /// got them since the last gathering, so the cost is at most that of those gets.
-    pub(crate) fn gather(&self, p: &Process) -> (u32, u32) {
-        let (mut locks, mut resources) = (0, 0);
-        for (n, chain) in self.chains.iter().enumerate() {
-            if self.locks.has_none(&chain.locks) && self.resources.has_none(&chain.resources) {
-                continue;
-            }
-            let section = p.lock(&self.latches[n], Where::KsqScan, n as u64);
-            let pool = p.lock(self.all.latch(LatchName::Enqueues), Where::KsqFreeResource, n as u64);
-            locks += self.locks.give_all_back(&section, &pool, &chain.locks);
-            resources += self.resources.give_all_back(&section, &pool, &chain.resources);
-            section.end_with(pool);
-        }
-        (locks, resources)
-    }
-}
-
-impl Enqueues {
-    /// The lock with a number from a list.
-    pub(crate) fn lock(&self, n: u32) -> &'static Lock {
-        self.locks.slot(n)
-    }
-
-    /// The resource with a number from a list.
-    pub(crate) fn resource(&self, n: u32) -> &'static Resource {
-        self.resources.slot(n)
-    }
-
-    /// The lock with a number that was read without the latch.
-    pub(crate) fn valid_lock(&self, n: &AtomicU32) -> Option<u32> {
-        let n = n.load(Ordering::Relaxed);
-        (n != 0 && n as usize <= self.locks.all.len()).then_some(n)
     }
 }

@@ -4,10 +4,11 @@
 //! ensures this. Each lock changes its owner under the latch of its chain, so a death between two locks leaves each
 //! lock with one of the two owners.
 
+use crate::enqueues::LockId;
 use latch::Where;
 use process::Process;
 
-use crate::{EnqueueType, Enqueues, LockId, LockMode};
+use crate::{EnqueueType, Enqueues, LockMode};
 
 /// A lock as seen by its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,34 +2,32 @@
 
 use wait::Event;
 
-/// The mode of a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u32)]
-pub enum LockMode {
-    /// No lock, or no request.
-    None = 0,
-    /// N: null. Blocks no other mode.
-    Null = 1,
-    /// SS: sub-share, row share.
-    SubShare = 2,
-    /// SX: sub-exclusive, row exclusive.
-    SubExclusive = 3,
-    /// S: share.
-    Share = 4,
-    /// SSX: share sub-exclusive, share row exclusive.
-    ShareSubExclusive = 5,
-    /// X: exclusive.
-    Exclusive = 6,
+types::numbered! {
+    /// The mode of a lock.
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LockMode: u32 {
+        /// No lock, or no request.
+        None = 0,
+        /// N: null. Blocks no other mode.
+        Null = 1,
+        /// SS: sub-share, row share.
+        SubShare = 2,
+        /// SX: sub-exclusive, row exclusive.
+        SubExclusive = 3,
+        /// S: share.
+        Share = 4,
+        /// SSX: share sub-exclusive, share row exclusive.
+        ShareSubExclusive = 5,
+        /// X: exclusive.
+        Exclusive = 6,
+    }
 }
 
 use LockMode::{Exclusive, None, Null, Share, ShareSubExclusive, SubExclusive, SubShare};
 
 impl LockMode {
-    /// All modes, weakest first.
-    pub const ALL: [Self; 7] = [None, Null, SubShare, SubExclusive, Share, ShareSubExclusive, Exclusive];
-
     pub(crate) fn from_number(n: u32) -> Self {
-        Self::ALL.get(n as usize).copied().unwrap_or(None)
+        Self::from_code(n).unwrap_or(None)
     }
 
     /// True when two sessions may own a resource in these modes at the same time.

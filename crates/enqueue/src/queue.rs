@@ -1,11 +1,11 @@
 //! Requests, grants and releases: all changes of the queues.
 
+use crate::stock::GATHERINGS;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use latch::Where;
 use process::{Process, Section};
 
-use crate::free::GATHERINGS;
 use crate::slots::{Chain, List, Lock, Owner, Resource};
 use crate::{EnqueueError, EnqueueType, Enqueues, LockMode, Timeout};
 

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use types::Ora;
+use wait::Stat;
 
 use process::{Cancel, Process, Processes};
-use testing::{EVERY_STEP, attach, instance, kill_at_every_step, kill_children, run_threads};
+use testing::{EVERY_STEP, Random, attach, instance, kill_at_every_step, kill_children, run_threads};
 
 use super::*;
 use crate::modes::Modes;
@@ -43,15 +45,15 @@ fn modes_go_together_as_the_manual_says() {
 
 #[test]
 fn counted_modes_answer_as_a_look_at_every_owner() {
-    let mut random = fastrand::Rng::with_seed(7);
+    let mut random = Random::new(7);
     for _ in 0..2000 {
         let mut owned: Vec<LockMode> = Vec::new();
         let mut modes = Modes(0);
-        for _ in 0..random.usize(..40) {
-            let mode = LockMode::ALL[random.usize(..LockMode::ALL.len())];
+        for _ in 0..random.below(40) {
+            let mode = LockMode::ALL[random.below(LockMode::ALL.len())];
             let goes = |owned: &[LockMode]| owned.iter().all(|o| o.goes_with(mode));
-            if random.usize(..4) == 0 && !owned.is_empty() {
-                let gone = owned.swap_remove(random.usize(..owned.len()));
+            if random.one_in(4) && !owned.is_empty() {
+                let gone = owned.swap_remove(random.below(owned.len()));
                 modes = modes.without(gone);
             } else if goes(&owned) {
                 owned.push(mode);
@@ -287,9 +289,9 @@ fn killed_processes_leave_whole_queues_and_nobody_hangs() {
     let time =
         std::env::var("LATCHWORK_KILL_SECONDS").ok().and_then(|s| s.parse().ok()).map_or(1500, |s: u64| s * 1000);
     let kills = kill_children(&pmon, 4, Duration::from_millis(time), 11, |p, seed| {
-        let mut random = seed | 1;
+        let mut numbers = Random::new(seed);
         loop {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let random = numbers.next();
             let mode = LockMode::ALL[2 + (random >> 33) as usize % 5];
             let Ok(lock) = get(&e, p, random >> 40 & 3, mode, Timeout::After(Duration::from_millis(20))) else {
                 continue;
@@ -456,7 +458,7 @@ fn a_process_killed_at_any_step_leaves_whole_queues() {
 
 #[test]
 fn a_waiter_looks_for_deadlocks_less_and_less_often() {
-    let mut looks = crate::Looks::default();
+    let mut looks = crate::get::Looks::default();
     let mut at = Vec::new();
     for second in 0..300 {
         if looks.is_due() {

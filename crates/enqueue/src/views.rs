@@ -1,10 +1,11 @@
 //! The rows of `v$lock` and the other enqueue views.
 
+use crate::config::COUNTS;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use crate::slots::Pool;
-use crate::{COUNTS, EnqueueType, Enqueues, LockMode};
+use crate::{EnqueueType, Enqueues, LockMode};
 
 /// A row of `v$lock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

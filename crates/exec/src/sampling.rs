@@ -99,7 +99,7 @@ fn read(cx: &mut ExecCtx<'_>, table: &TableDef, columns: &[usize], most: u64) ->
 /// Statistics of a column from a sample of this share of the table.
 fn statistics_of(table: &TableDef, at: usize, counts: Counts, rows: u64, share: f64) -> ColumnStatistics {
     let column = &table.columns[at];
-    let place = |bytes: &[u8]| place_of_stored(bytes, column).unwrap_or_else(|| place_of_bytes(bytes));
+    let place = |bytes: &[u8]| place_of_stored(bytes, &column.data_type).unwrap_or_else(|| place_of_bytes(bytes));
     let mut values: Vec<(Box<[u8]>, u64)> = counts.values.into_iter().collect();
     values.sort_unstable();
     let seen: u64 = values.iter().map(|(_, rows)| rows).sum();

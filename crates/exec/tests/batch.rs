@@ -4,57 +4,43 @@ mod common;
 
 use common::{Instance, Names, Session};
 use std::rc::Rc;
+use testing::Random;
 
-struct Random(u64);
+fn digits(random: &mut Random, most: u64) -> String {
+    let len = 1 + random.below(most);
+    (0..len).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
+}
 
-impl Random {
-    fn next(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
+/// A literal for a column.
+fn literal(random: &mut Random, column: &str) -> String {
+    if random.below(9) == 0 {
+        return "null".into();
     }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.next(list.len() as u64) as usize]
-    }
-
-    fn digits(&mut self, most: u64) -> String {
-        let len = 1 + self.next(most);
-        (0..len).map(|_| char::from(b'0' + self.next(10) as u8)).collect()
-    }
-
-    /// A literal for a column.
-    fn literal(&mut self, column: &str) -> String {
-        if self.next(9) == 0 {
-            return "null".into();
+    let sign = random.of(&["", "-"]);
+    match column {
+        "i" => format!("{sign}{}", random.below(40)),
+        "d" => format!("{sign}{}.{:02}", random.below(1000), random.below(100)),
+        "e" => format!("{sign}{}000", random.below(90)),
+        "n" => match random.below(8) {
+            0 => format!("{sign}{}", digits(random, 38)),
+            1 => format!("{sign}{}.{}", digits(random, 19), digits(random, 19)),
+            2 => format!("{sign}{}e{}", digits(random, 5), random.below(200) as i64 - 100),
+            3 => format!("{sign}.{}", digits(random, 6)),
+            _ => format!("{sign}{}", random.below(30)),
+        },
+        "w" => format!("{sign}{}", digits(random, 18)),
+        "c" => format!("'{}'", random.of(&["a", "b", "ab", "R", "N"])),
+        "v" => {
+            let text = random.of(&["x", "special requests", "ä", "PROMO BRUSHED", "a%b_c", "déjà vu", "x  "]);
+            format!("'{text}{}'", random.below(12))
         }
-        let sign = self.pick(&["", "-"]);
-        match column {
-            "i" => format!("{sign}{}", self.next(40)),
-            "d" => format!("{sign}{}.{:02}", self.next(1000), self.next(100)),
-            "e" => format!("{sign}{}000", self.next(90)),
-            "n" => match self.next(8) {
-                0 => format!("{sign}{}", self.digits(38)),
-                1 => format!("{sign}{}.{}", self.digits(19), self.digits(19)),
-                2 => format!("{sign}{}e{}", self.digits(5), self.next(200) as i64 - 100),
-                3 => format!("{sign}.{}", self.digits(6)),
-                _ => format!("{sign}{}", self.next(30)),
-            },
-            "w" => format!("{sign}{}", self.digits(18)),
-            "c" => format!("'{}'", self.pick(&["a", "b", "ab", "R", "N"])),
-            "v" => {
-                let text = self.pick(&["x", "special requests", "ä", "PROMO BRUSHED", "a%b_c", "déjà vu", "x  "]);
-                format!("'{text}{}'", self.next(12))
-            }
-            "t" => format!("date '{}-{:02}-{:02}'", 1970 + self.next(40), 1 + self.next(12), 1 + self.next(28)),
-            "f" => format!("{sign}{}.5d", self.next(9)),
-            "g" => format!("{sign}{}.25f", self.next(9)),
-            "s" => format!("timestamp '2001-0{}-01 10:00:00.{}'", 1 + self.next(9), self.next(9)),
-            "y" => format!("interval '{}' month", self.next(30)),
-            "r" => format!("hextoraw('{:02x}{:06x}')", self.next(4), self.next(3)),
-            _ => unreachable!("{column} is no column"),
-        }
+        "t" => format!("date '{}-{:02}-{:02}'", 1970 + random.below(40), 1 + random.below(12), 1 + random.below(28)),
+        "f" => format!("{sign}{}.5d", random.below(9)),
+        "g" => format!("{sign}{}.25f", random.below(9)),
+        "s" => format!("timestamp '2001-0{}-01 10:00:00.{}'", 1 + random.below(9), random.below(9)),
+        "y" => format!("interval '{}' month", random.below(30)),
+        "r" => format!("hextoraw('{:02x}{:06x}')", random.below(4), random.below(3)),
+        _ => unreachable!("{column} is no column"),
     }
 }
 
@@ -66,20 +52,23 @@ fn fill(s: &mut Session<'_>, table: &str, rows: u64, random: &mut Random) {
     s.run(&format!("create table {table} {TABLE}")).expect("a table");
     for row in 0..rows {
         // Trailing NULLs are not stored; some rows have several pieces.
-        let columns = match random.next(6) {
-            0 => random.next(13) as usize,
+        let columns = match random.below(6) {
+            0 => random.below(13) as usize,
             _ => 13,
         };
-        let mut values: Vec<String> = COLUMNS[..columns].iter().map(|c| random.literal(c)).collect();
+        let mut values: Vec<String> = COLUMNS[..columns].iter().map(|c| literal(random, c)).collect();
         values.resize(13, "null".into());
-        let long =
-            if random.next(5) == 0 { format!("rpad('{row}', {}, 'x')", 1 + random.next(3000)) } else { "null".into() };
+        let long = if random.below(5) == 0 {
+            format!("rpad('{row}', {}, 'x')", 1 + random.below(3000))
+        } else {
+            "null".into()
+        };
         s.run(&format!("insert into {table} values ({}, {long})", values.join(", "))).expect("a row");
     }
 }
 
 fn number(random: &mut Random) -> String {
-    match random.next(12) {
+    match random.below(12) {
         0 => "(i + d)".into(),
         1 => "(d * (1 - d))".into(),
         2 => "(i * w * 3)".into(),
@@ -90,82 +79,82 @@ fn number(random: &mut Random) -> String {
         7 => "length(v)".into(),
         8 => "case when v like '%requests%' then 1 end".into(),
         9 => "(d / 7)".into(),
-        _ => random.pick(&["i", "d", "n", "w", "e"]).into(),
+        _ => random.of(&["i", "d", "n", "w", "e"]).into(),
     }
 }
 
 fn condition(random: &mut Random, depth: u32) -> String {
-    if depth > 0 && random.next(3) == 0 {
+    if depth > 0 && random.below(3) == 0 {
         let (a, b) = (condition(random, depth - 1), condition(random, depth - 1));
-        return match random.next(3) {
+        return match random.below(3) {
             0 => format!("({a} and {b})"),
             1 => format!("({a} or {b})"),
             _ => format!("not ({a} or {b})"),
         };
     }
-    let op = random.pick(&["=", "<>", "<", "<=", ">", ">="]);
-    match random.next(12) {
+    let op = random.of(&["=", "<>", "<", "<=", ">", ">="]);
+    match random.below(12) {
         0 => format!("{} {op} {}", number(random), number(random)),
         1 => {
-            let column = COLUMNS[random.next(13) as usize];
-            format!("{column} {op} {}", random.literal(column))
+            let column = COLUMNS[random.below(13) as usize];
+            format!("{column} {op} {}", literal(random, column))
         }
-        2 => format!("{} is {}null", random.pick(&COLUMNS), random.pick(&["", "not "])),
+        2 => format!("{} is {}null", random.of(&COLUMNS), random.of(&["", "not "])),
         3 => {
             let pattern =
-                random.pick(&["%special%requests%", "PROMO%", "%1", "%ä%", "x_", "%", "a!%b!_c%", "ä3", "%é%u1"]);
+                random.of(&["%special%requests%", "PROMO%", "%1", "%ä%", "x_", "%", "a!%b!_c%", "ä3", "%é%u1"]);
             let escape = if pattern.contains('!') { " escape '!'" } else { "" };
-            format!("v {}like '{pattern}'{escape}", random.pick(&["", "not "]))
+            format!("v {}like '{pattern}'{escape}", random.of(&["", "not "]))
         }
         4 => {
-            let column = random.pick(&["i", "d", "c", "v", "t", "n"]);
-            let list: Vec<String> = (0..1 + random.next(12)).map(|_| random.literal(column)).collect();
-            format!("{column} {}in ({})", random.pick(&["", "not "]), list.join(", "))
+            let column = random.of(&["i", "d", "c", "v", "t", "n"]);
+            let list: Vec<String> = (0..1 + random.below(12)).map(|_| literal(random, column)).collect();
+            format!("{column} {}in ({})", random.of(&["", "not "]), list.join(", "))
         }
-        5 => format!("{} between {} and {}", number(random), random.literal("d"), random.literal("i")),
+        5 => format!("{} between {} and {}", number(random), literal(random, "d"), literal(random, "i")),
         6 => format!(
             "substr(v, {}, {}) {op} '{}'",
-            random.next(4),
-            random.next(4),
-            random.pick(&["s", "sp", "PRO", "ä"])
+            random.below(4),
+            random.below(4),
+            random.of(&["s", "sp", "PRO", "ä"])
         ),
         7 => format!("t {op} date '1990-01-01' + i"),
         8 => format!("upper(v) {op} 'X' || c"),
         _ => {
-            let column = random.pick(&["i", "d", "c", "v", "t"]);
-            format!("{column} {op} {}", random.literal(column))
+            let column = random.of(&["i", "d", "c", "v", "t"]);
+            format!("{column} {op} {}", literal(random, column))
         }
     }
 }
 
 fn aggregate(random: &mut Random) -> String {
-    let distinct = if random.next(6) == 0 { "distinct " } else { "" };
-    match random.next(12) {
+    let distinct = if random.below(6) == 0 { "distinct " } else { "" };
+    match random.below(12) {
         0 => "count(*)".into(),
-        1 => format!("count({distinct}{})", random.pick(&COLUMNS)),
-        2 | 3 => format!("{}({})", random.pick(&["min", "max"]), random.pick(&COLUMNS)),
+        1 => format!("count({distinct}{})", random.of(&COLUMNS)),
+        2 | 3 => format!("{}({})", random.of(&["min", "max"]), random.of(&COLUMNS)),
         4 => format!("avg({distinct}{})", number(random)),
-        5 => random.pick(&["sum(f)", "avg(g)", "stddev(i)", "max(d) keep (dense_rank first order by t, v)"]).into(),
+        5 => random.of(&["sum(f)", "avg(g)", "stddev(i)", "max(d) keep (dense_rank first order by t, v)"]).into(),
         6 => "listagg(c, ',') within group (order by v, i)".into(),
-        _ => format!("{}({distinct}{})", random.pick(&["sum", "min", "max"]), number(random)),
+        _ => format!("{}({distinct}{})", random.of(&["sum", "min", "max"]), number(random)),
     }
 }
 
 fn query(random: &mut Random) -> String {
     let condition = condition(random, 3);
-    let aggregates: Vec<String> = (0..1 + random.next(5)).map(|_| aggregate(random)).collect();
+    let aggregates: Vec<String> = (0..1 + random.below(5)).map(|_| aggregate(random)).collect();
     let aggregates = aggregates.join(", ");
-    let table = random.pick(&["a", "b", "nothing"]);
-    match random.next(5) {
+    let table = random.of(&["a", "b", "nothing"]);
+    match random.below(5) {
         0 => format!("select {aggregates} from {table} where {condition}"),
         1 => {
             let key = number(random);
             format!("select k, {aggregates} from (select {key} k, {table}.* from {table}) where {condition} group by k")
         }
         _ => {
-            let keys: Vec<&str> = (0..1 + random.next(3)).map(|_| random.pick(&COLUMNS)).collect();
+            let keys: Vec<&str> = (0..1 + random.below(3)).map(|_| random.of(&COLUMNS)).collect();
             let keys = keys.join(", ");
-            let having = random.pick(&["", " having count(*) > 1"]);
+            let having = random.of(&["", " having count(*) > 1"]);
             format!("select {keys}, {aggregates} from {table} where {condition} group by {keys}{having}")
         }
     }
@@ -174,8 +163,8 @@ fn query(random: &mut Random) -> String {
 /// A join of two or three tables: equalities over one or two columns, some of them computed, and other conditions.
 fn join(random: &mut Random) -> String {
     let equality = |x: &str, y: &str, random: &mut Random| {
-        let both = random.pick(&["i", "i", "i", "t", "c", "v", "w", "d"]);
-        match random.next(8) {
+        let both = random.of(&["i", "i", "i", "t", "c", "v", "w", "d"]);
+        match random.below(8) {
             0 => format!("{x}.i + 1 = {y}.i"),
             1 => format!("{x}.d = {y}.n"),
             2 => format!("{x}.i = {y}.n"),
@@ -185,23 +174,22 @@ fn join(random: &mut Random) -> String {
             _ => format!("{x}.{both} = {y}.{both}"),
         }
     };
-    let more = |x: &str, y: &str, random: &mut Random| match random.next(7) {
+    let more = |x: &str, y: &str, random: &mut Random| match random.below(7) {
         0 => format!(" and {x}.d < {y}.d"),
         1 => format!(" and {x}.v <> {y}.v"),
         2 => format!(" and ({x}.i > 5 or {y}.c = 'ab')"),
         3 => format!(" and 100 / ({x}.i - {y}.n - 3) < 50"),
         _ => String::new(),
     };
-    let tables =
-        [random.pick(&["a", "b", "nothing"]), random.pick(&["a", "b", "b", "nothing"]), random.pick(&["a", "b"])];
+    let tables = [random.of(&["a", "b", "nothing"]), random.of(&["a", "b", "b", "nothing"]), random.of(&["a", "b"])];
     let on = equality("x", "y", random) + &more("x", "y", random);
-    let filter = if random.next(3) == 0 { String::new() } else { format!(" where x.i < {}", random.next(40)) };
+    let filter = if random.below(3) == 0 { String::new() } else { format!(" where x.i < {}", random.below(40)) };
     let and = if filter.is_empty() { " where" } else { " and" };
     let aggregates = "count(*), sum(x.d), min(x.v), max(x.t)";
     let of_both = "count(*), sum(x.d * y.i), min(y.v), max(x.t), count(y.c), sum(y.w)";
-    let hint = random.pick(&["", "/*+ use_hash(x y) */", "/*+ leading(y x) use_hash(x y) */", "/*+ use_nl(y) */"]);
+    let hint = random.of(&["", "/*+ use_hash(x y) */", "/*+ leading(y x) use_hash(x y) */", "/*+ use_nl(y) */"]);
     let [one, two, three] = tables;
-    match random.next(8) {
+    match random.below(8) {
         0 => format!("select {hint} {aggregates} from {one} x{filter}{and} exists (select 1 from {two} y where {on})"),
         1 => format!(
             "select {hint} {aggregates} from {one} x{filter}{and} not exists (select 1 from {two} y where {on})"
@@ -251,7 +239,7 @@ fn setup<'i>(instance: &'i Instance, random: &mut Random) -> Session<'i> {
 #[test]
 fn generated_queries_have_the_rows_of_registers() {
     let instance = Instance::new();
-    let mut random = Random(0x2545_F491_4F6C_DD1D);
+    let mut random = Random::new(0x2545_F491_4F6C_DD1D);
     let mut s = setup(&instance, &mut random);
     let (mut rows, mut errors) = (0, 0);
     for n in 0..300 {
@@ -271,7 +259,7 @@ fn generated_queries_have_the_rows_of_registers() {
 #[test]
 fn generated_joins_have_the_rows_of_registers() {
     let instance = Instance::new();
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = Random::new(0x9E37_79B9_7F4A_7C15);
     let mut s = setup(&instance, &mut random);
     // From here on, joins return more pairs than a batch has rows; the chain of one key is longer than a batch.
     for text in ["delete b where mod(i, 3) <> 0 and i > 9", "update a set i = 9 where mod(n, 4) = 1", "commit"] {
@@ -351,7 +339,7 @@ fn blocks_without_a_living_row_do_not_end_a_scan() {
 #[test]
 fn another_sessions_changes_are_not_seen() {
     let instance = Instance::new();
-    let mut random = Random(77);
+    let mut random = Random::new(77);
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
     fill(&mut s, "a", 700, &mut random);

@@ -6,6 +6,7 @@ use common::{Instance, Names, Session};
 use exec::Cursor;
 use result_cache::Status;
 use std::rc::Rc;
+use testing::Random;
 use types::row::RowReader;
 use types::{Number, Value, codec};
 
@@ -265,11 +266,8 @@ fn rows_from_temporary_space_are_unchanged() {
     let (_, mut s) = setup(&instance);
     s.text("create table a (k number, v varchar2(40))");
     s.text("create table b (k number, w varchar2(40))");
-    let mut random = 12_345u64;
-    let mut next = |n: u64| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) % n
-    };
+    let mut random = Random::new(12_345);
+    let mut next = |n: u64| random.below(n);
     for table in ["a", "b"] {
         for i in 0..250 {
             let key = if next(10) == 0 { "null".into() } else { next(90).to_string() };

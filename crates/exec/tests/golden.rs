@@ -6,6 +6,7 @@ mod common;
 
 use common::{Instance, Names, Session};
 use std::rc::Rc;
+use testing::Random;
 use types::Value;
 
 struct Failure {
@@ -135,11 +136,9 @@ fn check_image(s: &mut Session<'_>, text: &str) -> Result<(), String> {
     if image != exec::shared_plan::image_of(&again, &lookups).unwrap_or_default() {
         return Err("the image of the plan that was read is another".into());
     }
-    let mut random = 88_172_645_463_325_252u64 ^ image.len() as u64;
+    let mut numbers = Random::new(image.len() as u64);
     for _ in 0..50 {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
+        let random = numbers.next();
         let mut changed = image.clone();
         let at = random as usize % changed.len();
         changed[at] = (random >> 32) as u8;

@@ -4,22 +4,7 @@ mod common;
 
 use common::{Instance, Names, Session};
 use std::rc::Rc;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
+use testing::Random;
 
 /// A condition between row source `at` and one before it.
 fn condition(r: &mut Random, at: u64) -> String {
@@ -115,7 +100,7 @@ fn every_leading_order_gives_the_same_rows() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
-    let mut r = Random(12);
+    let mut r = Random::new(12);
     for table in 0..4 {
         s.run(&format!("create table t{table} (id number, n number, k number)")).expect("a table");
         s.run(&format!("create index i{table} on t{table} (n)")).expect("an index");

@@ -11,19 +11,8 @@ use plan::{
 };
 use std::cell::Cell;
 use std::rc::Rc;
+use testing::Random;
 use types::Value;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-}
 
 /// A row: id, a whole number, a text, a decimal and a number for the residual.
 #[derive(Clone, Debug)]
@@ -220,7 +209,7 @@ fn hash_joins(seed: u64, rows: (u64, u64), domain: u64, nulls: (u64, u64), spill
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     let left = fill(&mut s, &mut r, "l", rows.0, domain, nulls.0);
     let right = fill(&mut s, &mut r, "r", rows.1, domain, nulls.1);
     for kind in KINDS {
@@ -267,7 +256,7 @@ fn hash_joins_of_large_parts() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
-    let mut r = Random(10);
+    let mut r = Random::new(10);
     let mut left = fill(&mut s, &mut r, "l", 700, 3000, 1);
     let mut right = fill(&mut s, &mut r, "r", 500, 3000, 1);
     for n in 0..90 {
@@ -294,7 +283,7 @@ fn hash_joins_are_started_again() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
-    let mut r = Random(11);
+    let mut r = Random::new(11);
     let left = fill(&mut s, &mut r, "l", 20, 6, 1);
     let right = fill(&mut s, &mut r, "r", 20, 6, 1);
     for kind in KINDS {
@@ -345,7 +334,7 @@ fn nested_loops_of_every_kind() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
-    let mut r = Random(12);
+    let mut r = Random::new(12);
     let left = fill(&mut s, &mut r, "l", 25, 9, 2);
     let right = fill(&mut s, &mut r, "r", 15, 9, 2);
     for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti, JoinKind::Single] {
@@ -380,7 +369,7 @@ fn merge_joins() {
         let instance = Instance::new();
         let names = Rc::new(Names::default());
         let mut s = Session::new(&instance, &names);
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let left = fill(&mut s, &mut r, "l", rows.0, domain, nulls);
         let right = fill(&mut s, &mut r, "r", rows.1, domain, nulls);
         for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {
@@ -444,7 +433,7 @@ fn join_filters() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
-    let mut r = Random(30);
+    let mut r = Random::new(30);
     let left = fill(&mut s, &mut r, "l", 300, 2000, 1);
     let right = fill(&mut s, &mut r, "r", 40, 2000, 1);
     for columns in [vec![0], vec![1], vec![0, 1], vec![2]] {
@@ -525,7 +514,7 @@ fn plans_name_the_method() {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
     let mut s = Session::new(&instance, &names);
-    let mut r = Random(40);
+    let mut r = Random::new(40);
     fill(&mut s, &mut r, "l", 3, 3, 1);
     fill(&mut s, &mut r, "r", 3, 3, 1);
     let tables = |build: Side| if build == Side::Left { ["L", "R"] } else { ["R", "L"] };

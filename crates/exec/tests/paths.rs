@@ -7,6 +7,7 @@ use common::{Instance, Names, Session};
 use plan::{Access, Expr, IndexRange, JoinKey, JoinKind, Key, KeyPart, LikeRange, Node, Plan, PlanBody, Side, Source};
 use std::cell::RefCell;
 use std::rc::Rc;
+use testing::Random;
 use types::{DataType, LenUnit, Number, Value};
 
 fn number(n: i64) -> Expr {
@@ -62,9 +63,9 @@ fn rows(s: &mut Session<'_>, query: &str) -> Vec<String> {
 /// `t (a, b, c)` with NULLs and repeated keys.
 fn numbers(s: &mut Session<'_>) {
     s.run("create table t (a number, b number, c number)").unwrap();
-    let mut n = 17u64;
+    let mut numbers = Random::new(17);
     for c in 0..400 {
-        n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let n = numbers.next();
         let (a, b) = (n >> 33 & 7, n >> 40 & 15);
         let or_null = |v: u64| if v == 3 { "null".to_owned() } else { v.to_string() };
         s.run(&format!("insert into t values ({}, {}, {c})", or_null(a), or_null(b))).unwrap();

@@ -1,7 +1,8 @@
 //! Functions on the characters of a text: composition, character sets, width, and the effect of NLS_SORT on case.
 
+use crate::FnCtx;
+use crate::args::null;
 use crate::text::text;
-use crate::{FnCtx, null};
 use types::{Ora, Result, Value};
 use unicode_normalization::UnicodeNormalization;
 

@@ -1,7 +1,8 @@
 //! Conversions with and without a format model.
 
+use crate::FnCtx;
+use crate::args::{give, null, number};
 use crate::text::text;
-use crate::{FnCtx, give, null, number};
 use std::borrow::Cow;
 use types::{DataType, IntervalDs, IntervalYm, Nls, Number, Ora, Result, Timestamp, Value, format};
 

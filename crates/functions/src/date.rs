@@ -1,7 +1,8 @@
 //! Date and time functions.
 
+use crate::args::{count, give, null};
 use crate::text::text;
-use crate::{FnCtx, clock, count, give, null};
+use crate::{FnCtx, clock};
 use types::{DAY_SECONDS, Date, Number, Ora, Place, Result, TimeZone, Timestamp, Value};
 
 pub(crate) fn sysdate(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Functions on values of any type: NULL handling, comparison, DECODE.
 
-use crate::{FnCtx, null};
+use crate::FnCtx;
+use crate::args::null;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! ORA_HASH and STANDARD_HASH.
 
+use crate::FnCtx;
+use crate::args::{give, null, number, out_of_range};
 use crate::text::text;
-use crate::{FnCtx, give, null, number, out_of_range};
 use types::{Date, Number, Ora, Result, Value, codec};
 
 fn bytes_of(arg: &Value) -> Vec<u8> {

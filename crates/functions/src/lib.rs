@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod args;
 mod charset;
 pub mod clock;
 mod context;
@@ -24,46 +25,10 @@ mod table;
 mod tests;
 mod text;
 
+pub use args::{Eval, Returns};
 pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
 pub use table::{
     AT_TIME_ZONE, ATTRIBUTE, FnDef, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SUBMULTISET, TO_CHAR_OF_DIGITS, is_named,
     lookup, names,
 };
-
-use types::{DataType, Number, Ora, Result, Value};
-
-/// The body of a function: reads `args`, whose number [`FnDef`] has checked, and writes the result.
-pub type Eval = fn(&mut FnCtx<'_>, &[Value], &mut Value) -> Result<()>;
-
-/// The type of a function's result, given the types of its arguments.
-pub type Returns = fn(&[DataType]) -> Result<DataType>;
-
-/// Sets the result to NULL.
-fn null(out: &mut Value) -> Result<()> {
-    *out = Value::Null;
-    Ok(())
-}
-
-/// Sets the result to a number.
-fn give(out: &mut Value, n: Number) -> Result<()> {
-    *out = Value::Number(n);
-    Ok(())
-}
-
-/// Reads an argument as a number; `None` for NULL.
-fn number(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<Number>> {
-    arg.to_number(ctx.nls)
-}
-
-/// Reads an argument that is a count, truncated to a whole number and clamped to the range of a word.
-fn count(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<i64>> {
-    let Some(n) = arg.to_number(ctx.nls)? else { return Ok(None) };
-    let cut = n.trunc(0);
-    Ok(Some(cut.as_i64().unwrap_or(if n.is_negative() { i64::MIN / 4 } else { i64::MAX / 4 })))
-}
-
-/// Makes ORA-01428 for an argument.
-fn out_of_range(n: &dyn std::fmt::Display) -> Ora {
-    Ora::with(1428, &[n])
-}

@@ -1,6 +1,7 @@
 //! Numeric functions. BINARY_DOUBLE and BINARY_FLOAT keep their type if the function has a floating-point form.
 
-use crate::{FnCtx, count, date, give, null, number, out_of_range};
+use crate::args::{count, give, null, number, out_of_range};
+use crate::{FnCtx, date};
 use types::{Number, Ora, Result, Value};
 
 fn is_double(arg: &Value) -> bool {

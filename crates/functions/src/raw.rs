@@ -1,7 +1,8 @@
 //! RAW functions, and values as bytes.
 
+use crate::FnCtx;
+use crate::args::{count, give, null};
 use crate::text::text;
-use crate::{FnCtx, count, give, null};
 use types::{DataType, Number, Ora, Result, Value, codec};
 
 pub(crate) fn hextoraw(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {

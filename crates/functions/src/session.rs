@@ -1,7 +1,8 @@
 //! Functions that return session information.
 
+use crate::FnCtx;
+use crate::args::{give, null};
 use crate::text::text;
-use crate::{FnCtx, give, null};
 use types::{Number, Ora, Result, Timestamp, Value, text_length};
 
 pub(crate) fn user(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
@@ -97,7 +98,7 @@ pub(crate) fn sys_context(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) 
     };
     write(ctx, &namespace, &parameter, out)?;
     if let Some(limit) = args.get(2)
-        && let (Some(limit), Value::Text(s)) = (crate::count(ctx, limit)?, &mut *out)
+        && let (Some(limit), Value::Text(s)) = (crate::args::count(ctx, limit)?, &mut *out)
         && limit > 0
         && text_length(s, types::LenUnit::Byte) > limit as usize
     {

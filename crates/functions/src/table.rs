@@ -1,6 +1,7 @@
 //! The list of scalar functions, and look-up by name.
 
-use crate::{Eval, FnCtx, Returns, charset, convert, date, general, hash, numeric, raw, regexp, session, text};
+use crate::args::{Eval, Returns};
+use crate::{FnCtx, charset, convert, date, general, hash, numeric, raw, regexp, session, text};
 use types::{DataType, Ora, Result, Value};
 
 /// Any number of arguments.

@@ -1,6 +1,7 @@
 //! Text functions. Positions and lengths count characters; in the variants ending in B they count bytes.
 
-use crate::{FnCtx, count, give, null, out_of_range};
+use crate::FnCtx;
+use crate::args::{count, give, null, out_of_range};
 use std::borrow::Cow;
 use types::{Number, Ora, Result, Value};
 
@@ -323,7 +324,7 @@ pub(crate) fn concat(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Re
 /// CHR(n): the character whose UTF-8 bytes are the base-256 digits of `n`.
 pub(crate) fn chr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(n) = count(ctx, &args[0])? else { return null(out) };
-    let code = u32::try_from(n).map_err(|_| crate::out_of_range(&n))?;
+    let code = u32::try_from(n).map_err(|_| crate::args::out_of_range(&n))?;
     let bytes = code.to_be_bytes();
     let skip = bytes.iter().take(3).take_while(|b| **b == 0).count();
     let c = std::str::from_utf8(&bytes[skip..]).ok().and_then(|s| s.chars().next());

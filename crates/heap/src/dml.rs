@@ -6,19 +6,14 @@
 //! with its bytes as of the snapshot only if so.
 
 use crate::fetch::{ADDRESS_BYTES, Piece, PieceAddress};
-use crate::ops::{self, flags};
+use crate::ops::{self, RunEnd, flags};
 use crate::{Heap, HeapTable};
 use block::{BlockKind, BlockState, BlockView, Data, RowAt, data};
 use buffer_cache::{BlockRef, GetKind};
 use process::Process;
 use redo::Layer;
-use space::InsertHint;
-use std::collections::HashMap;
 use txn::{Change, ItlGet, LockWait, LockedSince, RowWait, Snapshot, Txn};
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
-
-/// The block that this process inserted into last, by segment.
-pub(crate) type Hints = HashMap<types::ObjectId, InsertHint>;
 
 /// The result of changing a row found by a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -326,7 +321,7 @@ impl Heap {
         let most = rows.most_in(self.cache().block_size());
         let fitted = self.txns.retrying(p, &mut || {
             rowids.truncate(before);
-            let mut c = self.txns.change(p, t, 1, 2 * most + 8)?;
+            let mut c = self.txns.change(p, t, 1, 4 * most + 8)?;
             let Some((b, itl)) = self.open_for_insert(&mut c, table, at)? else { return Ok(0) };
             self.free_entries(&mut c, b, itl)?;
             let (redo, undo) = self.fill(&c, b, itl, table, rows, rowids);
@@ -334,7 +329,7 @@ impl Heap {
             if n == 0 {
                 return Ok(0);
             }
-            let (op, undo_op) = (ops::PUT_MANY, ops::REMOVE_MANY);
+            let (op, undo_op) = (ops::PUT_RUN, ops::REMOVE_RANGES);
             c.change(b, itl, table.object, Layer::Heap, (op, &redo), (undo_op, &undo))?;
             c.commit()?;
             Ok(n)
@@ -364,8 +359,9 @@ impl Heap {
         }
         let gone =
             |row: &RowAt| row.flags & flags::DELETED != 0 && row.lock != itl && c.itl_holder(b, row.lock).is_none();
-        let slots: Vec<u8> = d.rows().filter(|(_, row)| gone(row)).flat_map(|(slot, _)| slot.to_le_bytes()).collect();
-        if slots.is_empty() { Ok(()) } else { c.group().change(b, Layer::Heap, ops::REMOVE_MANY, &slots) }
+        let mut slots = Vec::new();
+        d.rows().filter(|(_, row)| gone(row)).for_each(|(slot, _)| ops::add_to_ranges(&mut slots, slot));
+        if slots.is_empty() { Ok(()) } else { c.group().change(b, Layer::Heap, ops::REMOVE_RANGES, &slots) }
     }
 
     /// Plans directory entries, empty ones first, for as many rows as fit. Returns redo and undo.
@@ -384,7 +380,7 @@ impl Heap {
         let mut empty = (0..reusable).filter(|slot| d.row(*slot).is_none());
         let (mut left, mut spare_entries) = (d.usable_bytes(itl), d.usable_bytes(0));
         let (mut redo, mut undo) = (Vec::with_capacity(left + 64), Vec::with_capacity(512));
-        redo.push(itl);
+        let mut run = RunEnd::begin(itl, &mut redo);
         let mut behind = slots;
         for n in 0..rows.len() {
             let mut small = [0; BODY_BYTES_MIN];
@@ -399,8 +395,8 @@ impl Heap {
             }
             let slot = reused.unwrap_or(behind);
             behind += usize::from(reused.is_none());
-            ops::add_to_many(&mut redo, slot as u16, flags::WHOLE, 0, body);
-            undo.extend_from_slice(&(slot as u16).to_le_bytes());
+            run.put(&mut redo, (slot as u16, itl), body);
+            ops::add_to_ranges(&mut undo, slot as u16);
             rowids.push(Rowid { obj: table.data_object, rdba: b.rdba(), slot: slot as u16 });
             left -= need;
             spare_entries = spare_entries.saturating_sub(need);
@@ -637,14 +633,15 @@ impl Heap {
             let old = &c.view(b)[row.at..row.at + row.len];
             let (begin, end) = ops::in_common(old, body);
             let (gone, come) = (&old[begin..old.len() - end], &body[begin..body.len() - end]);
-            if ops::SPLICE_HEAD + gone.len() > a.undo_bytes {
-                return Ok(Step::MoreUndo(ops::SPLICE_HEAD + gone.len()));
+            let undo_bytes = 1 + ops::SPLICE_RUN_HEAD + gone.len();
+            if undo_bytes > a.undo_bytes {
+                return Ok(Step::MoreUndo(undo_bytes));
             }
-            let (mut redo, mut undo) = (Vec::new(), Vec::new());
+            let (mut redo, mut undo) = (Vec::new(), Vec::with_capacity(undo_bytes));
             let before = if row.lock == itl { itl } else { 0 };
-            ops::add_to_splice(&mut redo, slot, begin, gone.len(), itl, come);
-            ops::add_to_splice(&mut undo, slot, begin, come.len(), before, gone);
-            c.change(b, itl, object, rows.layer, (ops::SPLICE_EACH, &redo), (ops::SPLICE_EACH, &undo))?;
+            RunEnd::begin(itl, &mut redo).splice(&mut redo, (slot, itl), begin, gone.len(), come);
+            RunEnd::begin(before, &mut undo).splice(&mut undo, (slot, before), begin, come.len(), gone);
+            c.change(b, itl, object, rows.layer, (ops::SPLICE_RUN, &redo), (ops::SPLICE_RUN, &undo))?;
             c.commit()?;
             return Ok(Step::Done);
         }

@@ -24,6 +24,8 @@ pub mod ops;
 mod scan;
 mod verify;
 
+use space::InsertHint;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use buffer_cache::BufferCache;
@@ -39,6 +41,9 @@ pub use history::{Between, Operation, Version, VersionScan};
 pub use many::Changes;
 pub use scan::{Granules, Scan};
 pub use verify::Visitor;
+
+/// The block that this process inserted into last, by segment.
+pub(crate) type Hints = HashMap<ObjectId, InsertHint>;
 
 /// A heap segment, as the dictionary describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +65,7 @@ pub struct HeapTable {
 pub struct Heap {
     pub(crate) txns: Transactions,
     /// The block that this process inserted into last, by segment.
-    pub(crate) hints: Arc<Mutex<dml::Hints>>,
+    pub(crate) hints: Arc<Mutex<Hints>>,
 }
 
 impl Heap {

@@ -5,48 +5,105 @@
 //! the path that waits, compares and moves.
 
 use crate::dml::{BODY_BYTES_MIN, padded, piece_max};
-use crate::ops::{self, flags};
+use crate::ops::{self, RunEnd, flags};
 use crate::{Heap, HeapTable, RowOutcome};
 use block::{BlockKind, BlockView, Data};
 use buffer_cache::GetKind;
 use process::Process;
 use redo::Layer;
+use std::ops::Range;
 use txn::{ItlGet, LockWait, Snapshot, Txn};
 use types::{Result, Rowid};
 
 /// Changes of rows, in the order in which they are made. Clearing keeps the memory.
 #[derive(Debug, Default)]
 pub struct Changes {
-    rows: Vec<u8>,
+    bytes: Vec<u8>,
     all: Vec<One>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct One {
     rowid: Rowid,
-    /// Begin and end of the new bytes; `None` for a deletion.
-    new: Option<(u32, u32)>,
-    /// Estimated number of bytes of the old row that are replaced.
-    replaced: u32,
+    new: New,
+    /// Bytes that the row takes in the undo record, at most; `None` when the block has to tell.
+    undo: Option<u32>,
+}
+
+/// The change of a row. The ranges lie in the bytes of [`Changes`], except `seen`.
+#[derive(Debug, Clone)]
+enum New {
+    Deleted,
+    Row(Range<u32>),
+    Spliced {
+        /// Offset of the bytes that are replaced, and how many they are.
+        from: u16,
+        cut: u16,
+        bytes: Range<u32>,
+        /// The bytes of the row as of the snapshot.
+        seen: Range<u32>,
+    },
+}
+
+/// The bytes at the places of a range.
+fn part<'b>(bytes: &'b [u8], range: &Range<u32>) -> &'b [u8] {
+    &bytes[range.start as usize..range.end as usize]
 }
 
 impl Changes {
     /// Forgets all changes.
     pub fn clear(&mut self) {
-        self.rows.clear();
+        self.bytes.clear();
         self.all.clear();
     }
 
     /// Adds an update to `row` (`types::row` bytes); `replaced` estimates how many bytes of the old row change.
     pub fn update(&mut self, rowid: Rowid, row: &[u8], replaced: usize) {
-        let begin = self.rows.len() as u32;
-        self.rows.extend_from_slice(row);
-        self.all.push(One { rowid, new: Some((begin, self.rows.len() as u32)), replaced: replaced as u32 });
+        let begin = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(row);
+        let undo = Some((replaced + ops::SPLICE_RUN_HEAD) as u32);
+        self.all.push(One { rowid, new: New::Row(begin..self.bytes.len() as u32), undo });
+    }
+
+    /// Adds an update of a row whose bytes as of the snapshot are `seen` in the bytes passed to
+    /// [`Heap::change_many`]: the bytes that `come` appends replace `gone`, which begins at offset `from` of the row.
+    ///
+    /// # Errors
+    /// Those of `come`; nothing is added then.
+    #[inline]
+    pub fn splice(
+        &mut self,
+        rowid: Rowid,
+        seen: Range<u32>,
+        from: usize,
+        gone: &[u8],
+        come: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let begin = self.bytes.len();
+        come(&mut self.bytes).inspect_err(|_| self.bytes.truncate(begin))?;
+        let come = &self.bytes[begin..];
+        // Short values mostly differ in a few bytes.
+        let same = gone.iter().zip(come).take_while(|(a, b)| a == b).count();
+        let (gone, come) = (&gone[same..], &come[same..]);
+        let end = gone.iter().rev().zip(come.iter().rev()).take_while(|(a, b)| a == b).count();
+        let (cut, len) = (gone.len() - end, come.len() - end);
+        let begin = begin + same;
+        self.bytes.truncate(begin + len);
+        let bytes = begin as u32..(begin + len) as u32;
+        let new = New::Spliced { from: (from + same) as u16, cut: cut as u16, bytes, seen };
+        self.all.push(One { rowid, new, undo: Some((ops::SPLICE_RUN_HEAD + cut) as u32) });
+        Ok(())
     }
 
     /// Adds a deletion.
     pub fn delete(&mut self, rowid: Rowid) {
-        self.all.push(One { rowid, new: None, replaced: 0 });
+        self.all.push(One { rowid, new: New::Deleted, undo: None });
+    }
+
+    /// Adds the deletion of a row of `len` bytes.
+    pub fn delete_bytes(&mut self, rowid: Rowid, len: usize) {
+        let len = len.max(BODY_BYTES_MIN) + ops::PUT_RUN_HEAD;
+        self.all.push(One { rowid, new: New::Deleted, undo: Some(len as u32) });
     }
 
     /// Number of changes.
@@ -59,15 +116,9 @@ impl Changes {
         self.all.is_empty()
     }
 
-    /// Bytes of all new rows together.
+    /// New bytes of all rows together.
     pub fn bytes(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// The rowid of change number `i`, and its new bytes unless it is a deletion.
-    fn get(&self, i: usize) -> (Rowid, Option<&[u8]>) {
-        let One { rowid, new, .. } = self.all[i];
-        (rowid, new.map(|(begin, end)| &self.rows[begin as usize..end as usize]))
+        self.bytes.len()
     }
 
     /// The number of changes from number `i` on that lie in one block.
@@ -96,15 +147,17 @@ impl Met {
 
 impl Heap {
     /// Makes changes of rows found through `seen`, until one meets a row that has changed since. The caller then rolls
-    /// its statement back.
+    /// its statement back. `rows` holds the bytes that spliced rows had as of the snapshot.
     ///
     /// Waits and errors as [`Heap::update`] and [`Heap::delete`].
+    #[expect(clippy::too_many_arguments, reason = "as of a change of one row, with the rows' bytes")]
     pub fn change_many(
         &self,
         p: &Process,
         t: &mut Txn,
         table: &HeapTable,
         changes: &Changes,
+        rows: &[u8],
         seen: &Snapshot,
         wait: LockWait,
     ) -> Result<RowOutcome> {
@@ -112,23 +165,32 @@ impl Heap {
             return Ok(RowOutcome::Done);
         }
         self.txns.touch(p, t, table.object)?;
-        let mut i = 0;
+        let (mut i, mut whole) = (0, Vec::new());
         while i < changes.len() {
             let in_block = changes.in_block(i);
-            let done = match in_block > 1 && changes.get(i).0.obj == table.data_object {
+            let first = &changes.all[i];
+            let done = match in_block > 1 && first.rowid.obj == table.data_object {
                 true => self.txns.retrying(p, &mut || self.change_run(p, t, table, changes, i..i + in_block, seen))?,
                 false => 0,
             };
             if done > 0 {
-                if changes.all[i..i + done].iter().any(|one| one.new.is_none()) {
-                    self.note_room(p, table, changes.get(i).0.rdba)?;
+                if changes.all[i..i + done].iter().any(|one| matches!(one.new, New::Deleted)) {
+                    self.note_room(p, table, first.rowid.rdba)?;
                 }
                 i += done;
                 continue;
             }
-            let outcome = match changes.get(i) {
-                (rowid, Some(row)) => self.update(p, t, table, rowid, row, seen, wait)?,
-                (rowid, None) => self.delete(p, t, table, rowid, seen, wait)?,
+            let outcome = match &first.new {
+                New::Deleted => self.delete(p, t, table, first.rowid, seen, wait)?,
+                New::Row(row) => self.update(p, t, table, first.rowid, part(&changes.bytes, row), seen, wait)?,
+                New::Spliced { from, cut, bytes, seen: of } => {
+                    let (before, from) = (part(rows, of), usize::from(*from));
+                    whole.clear();
+                    whole.extend_from_slice(&before[..from]);
+                    whole.extend_from_slice(part(&changes.bytes, bytes));
+                    whole.extend_from_slice(&before[from + usize::from(*cut)..]);
+                    self.update(p, t, table, first.rowid, &whole, seen, wait)?
+                }
             };
             if outcome != RowOutcome::Done {
                 return Ok(outcome);
@@ -138,6 +200,37 @@ impl Heap {
         Ok(RowOutcome::Done)
     }
 
+    /// The bytes of the undo record for as many of these changes, all in one block, as its undo block has room for. A
+    /// record fills the transaction's newest undo block, or a new one when that has little room left.
+    fn undo_bytes(&self, p: &Process, t: &Txn, changes: &Changes, these: Range<usize>) -> Result<usize> {
+        let block_size = self.cache().block_size();
+        // The first undo block of a transaction also has the record of the slot's previous owner.
+        let (room, fresh) = t.undo_room().map_or((0, block_size / 2), |room| (room, block_size - 256));
+        let all = &changes.all[these];
+        let fit = |bytes: &mut dyn Iterator<Item = Option<usize>>| {
+            // The first byte of the record is a lock byte.
+            let (mut sum, mut most) = (1, fresh);
+            for n in bytes.map_while(|n| n) {
+                if sum == 1 && room > n && room >= block_size / 8 {
+                    most = room;
+                }
+                if sum + n > most {
+                    break;
+                }
+                sum += n;
+            }
+            if sum == 1 { 0 } else { sum }
+        };
+        if all.iter().all(|one| one.undo.is_some()) {
+            return Ok(fit(&mut all.iter().map(|one| one.undo.map(|n| n as usize))));
+        }
+        self.cache().read(p, all[0].rowid.rdba, GetKind::Current, &mut |v: &BlockView<'_>| {
+            let directory = Data::new(*v).directory_reader();
+            let len = |one: &One| directory.row(one.rowid.slot.into()).map(|row| row.len + ops::PUT_RUN_HEAD);
+            fit(&mut all.iter().map(|one| one.undo.map(|n| n as usize).or_else(|| len(one))))
+        })
+    }
+
     /// Makes as many of these changes, all in one block, as one group can; returns how many.
     fn change_run(
         &self,
@@ -145,21 +238,14 @@ impl Heap {
         t: &mut Txn,
         table: &HeapTable,
         changes: &Changes,
-        these: std::ops::Range<usize>,
+        these: Range<usize>,
         seen: &Snapshot,
     ) -> Result<usize> {
-        let at = changes.get(these.start).0.rdba;
-        let most = self.cache().block_size() / 2;
-        let undo_bytes = self.cache().read(p, at, GetKind::Current, &mut |v: &BlockView<'_>| {
-            let directory = Data::new(*v).directory_reader();
-            let lens = these.clone().filter_map(|i| {
-                let One { rowid, new, replaced } = changes.all[i];
-                let row = directory.row(rowid.slot.into())?;
-                Some(if new.is_some() { replaced as usize + ops::SPLICE_HEAD } else { row.len + ops::EACH_HEAD })
-            });
-            lens.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n) + n)).take_while(|sum| *sum <= most).last()
-        })?;
-        let Some(undo_bytes) = undo_bytes else { return Ok(0) };
+        let at = changes.all[these.start].rowid.rdba;
+        let undo_bytes = self.undo_bytes(p, t, changes, these.clone())?;
+        if undo_bytes == 0 {
+            return Ok(0);
+        }
         let mut c = self.txns.change(p, t, 1, undo_bytes)?;
         let b = c.current(at)?;
         let view = c.data(b).view;
@@ -169,13 +255,15 @@ impl Heap {
         }
         let ItlGet::Got(itl) = c.itl(b)? else { return Ok(0) };
         let d = c.data(b);
-        let op = if changes.get(these.start).1.is_some() { ops::SPLICE_EACH } else { ops::PUT_EACH };
+        let deletes = matches!(changes.all[these.start].new, New::Deleted);
         let (image, directory) = (c.view(b), d.directory_reader());
+        let longest = piece_max(self.cache().block_size(), table.initrans);
         let mut left = d.usable_bytes(itl);
-        let (mut redo, mut undo) = (Vec::with_capacity(undo_bytes), Vec::with_capacity(undo_bytes));
+        let mut redo = Vec::with_capacity(if deletes { 1 + 2 * these.len() } else { 2 * undo_bytes });
+        let mut undo = Vec::with_capacity(undo_bytes);
+        let (mut redo_end, mut undo_end) = (RunEnd::begin(itl, &mut redo), RunEnd::begin(0, &mut undo));
         let (mut n, mut met, mut free_lock) = (0, Met([0; Met::WORDS]), itl);
-        for i in these {
-            let (rowid, new) = changes.get(i);
+        for One { rowid, new, .. } in &changes.all[these] {
             let Some(row) = directory.row(rowid.slot.into()) else { break };
             // Neighbours usually have the same lock, or none.
             let free = row.lock == free_lock || row.lock == 0 || c.itl_holder(b, row.lock).is_none();
@@ -185,34 +273,46 @@ impl Heap {
             free_lock = row.lock;
             let old = &image[row.at..row.at + row.len];
             let before = if row.lock == itl { itl } else { 0 };
-            match new {
-                Some(new) if op == ops::SPLICE_EACH => {
-                    let mut small = [0; BODY_BYTES_MIN];
-                    let body = padded(new, &mut small);
-                    let (begin, end) = ops::in_common(old, body);
-                    let (gone, come) = (&old[begin..old.len() - end], &body[begin..body.len() - end]);
-                    let more = body.len().saturating_sub(old.len());
-                    let is_too_long = more > 0 && body.len() > piece_max(self.cache().block_size(), table.initrans);
-                    if is_too_long || more > left || undo.len() + ops::SPLICE_HEAD + gone.len() > undo_bytes {
+            let mut small = [0; BODY_BYTES_MIN];
+            let (begin, gone, come) = match new {
+                New::Deleted if deletes => {
+                    if undo.len() + ops::PUT_RUN_HEAD + row.len > undo_bytes {
                         break;
                     }
-                    left -= more;
-                    ops::add_to_splice(&mut redo, rowid.slot, begin, gone.len(), itl, come);
-                    ops::add_to_splice(&mut undo, rowid.slot, begin, come.len(), before, gone);
+                    redo.extend_from_slice(&rowid.slot.to_le_bytes());
+                    undo_end.put(&mut undo, (rowid.slot, before), old);
+                    n += 1;
+                    continue;
                 }
-                None if op == ops::PUT_EACH => {
-                    if undo.len() + ops::EACH_HEAD + row.len > undo_bytes {
-                        break;
-                    }
-                    ops::add_to_each(&mut redo, rowid.slot, flags::DELETED, itl, row.extra, &[]);
-                    ops::add_to_each(&mut undo, rowid.slot, row.flags, before, row.extra, old);
+                New::Row(new) if !deletes => {
+                    let body = padded(part(&changes.bytes, new), &mut small);
+                    let (begin, end) = ops::in_common(old, body);
+                    (begin, &old[begin..old.len() - end], &body[begin..body.len() - end])
+                }
+                New::Spliced { from, cut, bytes, seen } if !deletes && seen.len() == row.len => {
+                    let from = usize::from(*from);
+                    (from, &old[from..from + usize::from(*cut)], part(&changes.bytes, bytes))
                 }
                 _ => break,
+            };
+            let more = come.len().saturating_sub(gone.len());
+            let is_too_long = more > 0 && row.len + more > longest;
+            if is_too_long || more > left || undo.len() + ops::SPLICE_RUN_HEAD + gone.len() > undo_bytes {
+                break;
             }
+            // A row never gets shorter than a forwarding address.
+            if row.len + come.len() < BODY_BYTES_MIN + gone.len() {
+                break;
+            }
+            left -= more;
+            redo_end.splice(&mut redo, (rowid.slot, itl), begin, gone.len(), come);
+            undo_end.splice(&mut undo, (rowid.slot, before), begin, come.len(), gone);
             n += 1;
         }
         if n > 0 {
-            c.change(b, itl, table.object, Layer::Heap, (op, &redo), (op, &undo))?;
+            let (op, undo_op) =
+                if deletes { (ops::DELETE_EACH, ops::PUT_RUN) } else { (ops::SPLICE_RUN, ops::SPLICE_RUN) };
+            c.change(b, itl, table.object, Layer::Heap, (op, &redo), (undo_op, &undo))?;
             c.commit()?;
         }
         Ok(n)

@@ -9,6 +9,10 @@
 //! | REMOVE_MANY | slots | empties directory entries |
 //! | PUT_EACH | (slot, extra, length, flags, lock, body) … | puts or replaces rows |
 //! | SPLICE_EACH | (slot, from, cut, length, lock, bytes) … | replaces `cut` bytes of rows from offset `from` on: all or none |
+//! | DELETE_EACH | lock, slots | marks rows as deleted and empties their bodies |
+//! | SPLICE_RUN | lock, then rows as [`RunEnd::splice`] writes them | as SPLICE_EACH, in fewer bytes |
+//! | REMOVE_RANGES | (first, last slot) … | empties directory entries |
+//! | PUT_RUN | lock, then rows as [`RunEnd::put`] writes them | as PUT_EACH for whole rows, in fewer bytes |
 //!
 //! A row that is replaced by a shorter one, or deleted, leaves its bytes as credit of the locking transaction, so that
 //! nobody else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until
@@ -38,6 +42,10 @@ pub const PUT_MANY: u8 = 4;
 pub const REMOVE_MANY: u8 = 5;
 pub const PUT_EACH: u8 = 6;
 pub const SPLICE_EACH: u8 = 7;
+pub const DELETE_EACH: u8 = 8;
+pub const SPLICE_RUN: u8 = 9;
+pub const PUT_RUN: u8 = 10;
+pub const REMOVE_RANGES: u8 = 11;
 
 /// Bytes of a row in a block besides its body.
 pub const ROW_OVERHEAD: usize = block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES;
@@ -64,40 +72,223 @@ pub fn mark(slot: u16, flags: u8, lock: u8) -> [u8; 4] {
     [s[0], s[1], flags, lock]
 }
 
-/// Appends a row to a PUT_MANY, which begins with the lock byte.
-pub fn add_to_many(out: &mut Vec<u8>, slot: u16, flags: u8, extra: u16, body: &[u8]) {
-    let ([s0, s1], [e0, e1], [l0, l1]) = (slot.to_le_bytes(), extra.to_le_bytes(), (body.len() as u16).to_le_bytes());
-    out.reserve(MANY_HEAD + body.len());
-    out.extend_from_slice(&[s0, s1, e0, e1, l0, l1, flags]);
-    out.extend_from_slice(body);
+/// Adds an entry to the ranges of a REMOVE_RANGES.
+#[inline]
+pub fn add_to_ranges(out: &mut Vec<u8>, slot: u16) {
+    let bytes = slot.to_le_bytes();
+    match out.last_chunk_mut::<2>() {
+        Some(last) if u16::from_le_bytes(*last).checked_add(1) == Some(slot) => *last = bytes,
+        _ => {
+            out.extend_from_slice(&bytes);
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// Most directory entries of a block: an operation changes each at most once, so damaged ranges that overlap end there.
+pub const SLOTS_MAX: usize = 1 << 16;
+
+/// The ranges of a REMOVE_RANGES.
+fn ranges(data: &[u8]) -> impl Iterator<Item = std::ops::RangeInclusive<u16>> {
+    data.chunks_exact(4).map(|r| u16::from_le_bytes([r[0], r[1]])..=u16::from_le_bytes([r[2], r[3]]))
 }
 
 /// Bytes before the body of a row in a PUT_EACH.
-pub const EACH_HEAD: usize = 8;
-
-/// Appends a row to a PUT_EACH.
-pub fn add_to_each(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) {
-    add_head_to_each(out, slot, flags, lock, extra, body.len());
-    out.extend_from_slice(body);
-}
-
-/// Appends the head of a row to a PUT_EACH; `len` bytes are appended by the caller.
-pub fn add_head_to_each(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16, len: usize) {
-    let ([s0, s1], [e0, e1], [l0, l1]) = (slot.to_le_bytes(), extra.to_le_bytes(), (len as u16).to_le_bytes());
-    out.reserve(EACH_HEAD + len);
-    out.extend_from_slice(&[s0, s1, e0, e1, l0, l1, flags, lock]);
-}
+const EACH_HEAD: usize = 8;
 
 /// Bytes before the new bytes of a row in a SPLICE_EACH.
-pub const SPLICE_HEAD: usize = 9;
+const SPLICE_HEAD: usize = 9;
 
-/// Appends a row to a SPLICE_EACH: `bytes` replace `cut` bytes of the row's body, from offset `from` on (H11).
-pub fn add_to_splice(out: &mut Vec<u8>, slot: u16, from: usize, cut: usize, lock: u8, bytes: &[u8]) {
-    let word = |n: usize| (n as u16).to_le_bytes();
-    let ([s0, s1], [f0, f1], [c0, c1], [l0, l1]) = (slot.to_le_bytes(), word(from), word(cut), word(bytes.len()));
-    out.reserve(SPLICE_HEAD + bytes.len());
-    out.extend_from_slice(&[s0, s1, f0, f1, c0, c1, l0, l1, lock]);
-    out.extend_from_slice(bytes);
+/// Most bytes before the new bytes of a row in a SPLICE_RUN.
+pub const SPLICE_RUN_HEAD: usize = 11;
+/// Most bytes before the body of a row in a PUT_RUN.
+pub const PUT_RUN_HEAD: usize = 7;
+/// The first byte of a row with a long head in a run.
+const FAR: u8 = 255;
+/// In a run: the lock byte that follows is that of the rows behind.
+const LOCK: u8 = 254;
+
+/// The last row of a run: its directory entry and lock byte. Rows of a run have heads that name only the differences.
+#[derive(Clone, Copy, Debug)]
+pub struct RunEnd {
+    slot: u16,
+    lock: u8,
+}
+
+impl RunEnd {
+    /// Begins a run in `out`, which is empty.
+    pub fn begin(lock: u8, out: &mut Vec<u8>) -> RunEnd {
+        out.push(lock);
+        RunEnd { slot: 0, lock }
+    }
+
+    /// The distance of the next row, when one byte can express it. Names the lock byte when it is another one.
+    #[inline]
+    fn step(&mut self, slot: u16, lock: u8, out: &mut Vec<u8>) -> Option<u8> {
+        if lock != self.lock {
+            out.extend_from_slice(&[LOCK, lock]);
+            self.lock = lock;
+        }
+        let by = slot.checked_sub(self.slot).and_then(|by| u8::try_from(by).ok()).filter(|by| *by < LOCK);
+        self.slot = slot;
+        by
+    }
+
+    /// Appends a row to a SPLICE_RUN: `bytes` replace `cut` bytes of the row's body, from offset `from` on (H11).
+    ///
+    /// The head is: distance of the directory entry u8, from u8, cut and length of the bytes 4 bits each. Where this
+    /// does not suffice: 255, entry u16, from u16, cut u16, length u16. A change of the lock byte comes before: 254,
+    /// lock u8.
+    #[inline]
+    pub fn splice(&mut self, out: &mut Vec<u8>, (slot, lock): (u16, u8), from: usize, cut: usize, bytes: &[u8]) {
+        match (self.step(slot, lock, out), u8::try_from(from)) {
+            (Some(by), Ok(from)) if cut < 16 && bytes.len() < 16 => {
+                // A copy of a fixed length is a few instructions; the surplus is cut off.
+                let mut row = [0; 3 + 15];
+                row[..3].copy_from_slice(&[by, from, (cut << 4 | bytes.len()) as u8]);
+                row[3..].iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+                let end = out.len() + 3 + bytes.len();
+                out.extend_from_slice(&row);
+                out.truncate(end);
+            }
+            _ => {
+                out.push(FAR);
+                push_words(&[slot, from as u16, cut as u16, bytes.len() as u16], out);
+                out.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    /// Appends a whole row, with no flags but [`flags::WHOLE`], to a PUT_RUN.
+    ///
+    /// The head is: distance of the directory entry u8, length of the body u8. Where this does not suffice: 255, entry
+    /// u16, length u16. A change of the lock byte comes before: 254, lock u8.
+    #[inline]
+    pub fn put(&mut self, out: &mut Vec<u8>, (slot, lock): (u16, u8), body: &[u8]) {
+        match (self.step(slot, lock, out), u8::try_from(body.len())) {
+            (Some(by), Ok(len)) => out.extend_from_slice(&[by, len]),
+            _ => {
+                out.push(FAR);
+                push_words(&[slot, body.len() as u16], out);
+            }
+        }
+        out.extend_from_slice(body);
+    }
+}
+
+fn push_words(words: &[u16], out: &mut Vec<u8>) {
+    words.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
+}
+
+/// Reads the heads of a run.
+struct Run<'a> {
+    rest: &'a [u8],
+    slot: u16,
+    lock: u8,
+}
+
+impl<'a> Run<'a> {
+    fn new(data: &'a [u8]) -> Run<'a> {
+        match data.split_first() {
+            Some((lock, rest)) => Run { rest, slot: 0, lock: *lock },
+            None => Run { rest: data, slot: 0, lock: 0 },
+        }
+    }
+
+    /// Moves to the next row; true when it has a long head.
+    #[inline]
+    fn step(&mut self) -> Option<bool> {
+        loop {
+            let (first, rest) = self.rest.split_first()?;
+            self.rest = rest;
+            match *first {
+                FAR => {
+                    self.slot = self.word()? as u16;
+                    return Some(true);
+                }
+                LOCK => self.lock = self.byte()?,
+                by => {
+                    self.slot = self.slot.wrapping_add(by.into());
+                    return Some(false);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    #[inline]
+    fn word(&mut self) -> Option<usize> {
+        let (bytes, rest) = self.rest.split_first_chunk::<2>()?;
+        self.rest = rest;
+        Some(u16::from_le_bytes(*bytes).into())
+    }
+
+    #[inline]
+    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.rest.split_at_checked(len)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+}
+
+/// The rows of a SPLICE_RUN.
+#[inline]
+fn splice_run(data: &[u8]) -> impl Iterator<Item = Splice<'_>> {
+    let mut run = Run::new(data);
+    std::iter::from_fn(move || {
+        let (from, cut, len) = if run.step()? {
+            (run.word()?, run.word()?, run.word()?)
+        } else {
+            let (from, lens) = (run.byte()?, run.byte()?);
+            (from.into(), usize::from(lens >> 4), usize::from(lens & 15))
+        };
+        Some(Splice { slot: run.slot, from, cut, lock: run.lock, bytes: run.bytes(len)? })
+    })
+}
+
+/// A row of a PUT_RUN.
+struct WholeRow<'a> {
+    slot: u16,
+    lock: u8,
+    body: &'a [u8],
+}
+
+/// The rows of a PUT_RUN.
+#[inline]
+fn put_run(data: &[u8]) -> impl Iterator<Item = WholeRow<'_>> {
+    let mut run = Run::new(data);
+    std::iter::from_fn(move || {
+        let len = if run.step()? { run.word()? } else { run.byte()?.into() };
+        Some(WholeRow { slot: run.slot, lock: run.lock, body: run.bytes(len)? })
+    })
+}
+
+/// A row of a SPLICE_EACH or SPLICE_RUN.
+struct Splice<'a> {
+    slot: u16,
+    from: usize,
+    cut: usize,
+    lock: u8,
+    bytes: &'a [u8],
+}
+
+/// The rows of a SPLICE_EACH.
+#[inline]
+fn splices(data: &[u8]) -> impl Iterator<Item = Splice<'_>> {
+    let mut rest = data;
+    std::iter::from_fn(move || {
+        let (&[s0, s1, f0, f1, c0, c1, l0, l1, lock], tail) = rest.split_first_chunk::<SPLICE_HEAD>()?;
+        let word = |low, high| usize::from(u16::from_le_bytes([low, high]));
+        let (bytes, next) = tail.split_at_checked(word(l0, l1))?;
+        rest = next;
+        Some(Splice { slot: word(s0, s1) as u16, from: word(f0, f1), cut: word(c0, c1), lock, bytes })
+    })
 }
 
 /// Length of the common prefix of two bodies, and of the common suffix of the remaining bytes.
@@ -126,7 +317,11 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         MARK => apply_mark(&mut d, data),
         PUT_MANY => apply_put_many(&mut d, data),
         PUT_EACH => apply_put_each(&mut d, data),
-        SPLICE_EACH => apply_splice_each(&mut d, data),
+        SPLICE_EACH => apply_splices(&mut d, &|| splices(data)),
+        SPLICE_RUN => apply_splices(&mut d, &|| splice_run(data)),
+        PUT_RUN => apply_put_run(&mut d, data),
+        REMOVE_RANGES => ranges(data).flatten().try_for_each(|slot| remove(&mut d, slot)),
+        DELETE_EACH => apply_delete_each(&mut d, data),
         REMOVE_MANY => data.chunks_exact(2).try_for_each(|s| remove(&mut d, u16::from_le_bytes([s[0], s[1]]))),
         _ => return Err(Ora::internal(format_args!("heap operation {op}"))),
     };
@@ -142,7 +337,10 @@ pub fn slots(op: u8, data: &[u8], f: &mut dyn FnMut(u16, bool)) -> bool {
         MARK => of(data).into_iter().for_each(|slot| f(slot, false)),
         REMOVE_MANY => data.chunks_exact(2).filter_map(of).for_each(|slot| f(slot, true)),
         PUT_EACH => each(data, EACH_HEAD, 4).filter_map(|(head, _)| of(head)).for_each(|slot| f(slot, true)),
-        SPLICE_EACH => each(data, SPLICE_HEAD, 6).filter_map(|(head, _)| of(head)).for_each(|slot| f(slot, true)),
+        SPLICE_EACH => splices(data).for_each(|s| f(s.slot, true)),
+        SPLICE_RUN => splice_run(data).for_each(|s| f(s.slot, true)),
+        PUT_RUN => put_run(data).for_each(|row| f(row.slot, true)),
+        REMOVE_RANGES => ranges(data).flatten().take(SLOTS_MAX).for_each(|slot| f(slot, true)),
         _ => return false,
     }
     true
@@ -150,13 +348,16 @@ pub fn slots(op: u8, data: &[u8], f: &mut dyn FnMut(u16, bool)) -> bool {
 
 /// Whether a row operation changes directory entry `slot`.
 pub fn touches(op: u8, data: &[u8], slot: u16) -> bool {
-    let slot = slot.to_le_bytes();
+    let bytes = slot.to_le_bytes();
     match op {
-        PUT | REMOVE | MARK => data.get(..2) == Some(&slot),
-        REMOVE_MANY => data.chunks_exact(2).any(|s| s == slot),
-        PUT_EACH => each(data, EACH_HEAD, 4).any(|(head, _)| head[..2] == slot),
-        SPLICE_EACH => each(data, SPLICE_HEAD, 6).any(|(head, _)| head[..2] == slot),
-        // PUT_MANY occurs only in forward changes.
+        PUT | REMOVE | MARK => data.get(..2) == Some(&bytes),
+        REMOVE_MANY => data.chunks_exact(2).any(|s| s == bytes),
+        PUT_EACH => each(data, EACH_HEAD, 4).any(|(head, _)| head[..2] == bytes),
+        SPLICE_EACH => splices(data).any(|s| s.slot == slot),
+        SPLICE_RUN => splice_run(data).any(|s| s.slot == slot),
+        PUT_RUN => put_run(data).any(|row| row.slot == slot),
+        REMOVE_RANGES => ranges(data).any(|range| range.contains(&slot)),
+        // PUT_MANY and DELETE_EACH occur only in forward changes.
         _ => true,
     }
 }
@@ -244,35 +445,94 @@ fn apply_put_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
 }
 
 /// Checks all rows before changing the first: a splice that was applied in part could not be applied again (H11).
-fn apply_splice_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
+    d: &mut DataMut<'_>,
+    rows: &impl Fn() -> I,
+) -> std::result::Result<(), Refused> {
     let mut free = d.read().free_bytes();
     let directory = d.read().directory_reader();
-    for (head, bytes) in each(data, SPLICE_HEAD, 6) {
-        let row = directory.row(word_at(head, 0)).ok_or(Refused::NoSuch)?;
-        let cut = word_at(head, 4);
-        if word_at(head, 2) + cut > row.len {
+    let mut keeps_lengths = true;
+    for s in rows() {
+        let row = directory.row(s.slot.into()).ok_or(Refused::NoSuch)?;
+        if s.from + s.cut > row.len {
             return Err(Refused::NoSuch);
         }
-        free = (free + cut).checked_sub(bytes.len()).ok_or(Refused::Full)?;
+        keeps_lengths &= s.cut == s.bytes.len();
+        free = (free + s.cut).checked_sub(s.bytes.len()).ok_or(Refused::Full)?;
     }
     let (mut moves, mut body) = (Moves::default(), Vec::new());
-    for (head, bytes) in each(data, SPLICE_HEAD, 6) {
-        let (slot, from, cut, lock) = (word_at(head, 0) as u16, word_at(head, 2), word_at(head, 4), head[8]);
-        let row = d.read().row(slot.into()).ok_or(Refused::NoSuch)?;
-        if cut == bytes.len() {
-            d.patch(slot, from, bytes)?;
-            d.set_row(slot, row.flags, lock)?;
-            moves.add(d, row.lock, lock, 0)?;
+    if keeps_lengths {
+        let mut patches = d.patches();
+        for s in rows() {
+            let old = patches.patch(s.slot, s.from, s.bytes, s.lock).ok_or(Refused::NoSuch)?;
+            // As a rule all rows get one lock and had none.
+            if moves.to == s.lock && (old == 0 || old == s.lock) {
+                moves.rows += u16::from(old == 0 && s.lock != 0);
+            } else {
+                moves.add(d, old, s.lock, 0)?;
+                patches = d.patches();
+            }
+        }
+        return moves.finish(d);
+    }
+    for s in rows() {
+        if s.cut == s.bytes.len() {
+            let old = d.patches().patch(s.slot, s.from, s.bytes, s.lock).ok_or(Refused::NoSuch)?;
+            moves.add(d, old, s.lock, 0)?;
             continue;
         }
+        let row = d.read().row(s.slot.into()).ok_or(Refused::NoSuch)?;
         body.clear();
         let view = d.read().view;
-        view.append_to(row.at, from, &mut body);
-        body.extend_from_slice(bytes);
-        view.append_to(row.at + from + cut, row.len.saturating_sub(from + cut), &mut body);
-        d.replace(slot, row.flags, lock, row.extra, &body)?;
-        moves.add(d, row.lock, lock, row.len.saturating_sub(body.len()))?;
+        view.append_to(row.at, s.from, &mut body);
+        body.extend_from_slice(s.bytes);
+        let behind = s.from + s.cut;
+        view.append_to(row.at + behind, row.len.saturating_sub(behind), &mut body);
+        d.replace(s.slot, row.flags, s.lock, row.extra, &body)?;
+        moves.add(d, row.lock, s.lock, row.len.saturating_sub(body.len()))?;
     }
+    moves.finish(d)
+}
+
+fn apply_delete_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+    let Some((lock, slots)) = data.split_first() else { return Err(Refused::NoSuch) };
+    let (mut moves, mut deleted) = (Moves::default(), 0);
+    for slot in slots.chunks_exact(2) {
+        let slot = u16::from_le_bytes([slot[0], slot[1]]);
+        let (old, old_lock, freed) = d.empty_row(slot, flags::DELETED, *lock)?;
+        deleted += u16::from(old & flags::DELETED == 0);
+        moves.add(d, old_lock, *lock, freed)?;
+    }
+    d.set_aux16(d.read().aux16().saturating_add(deleted));
+    moves.finish(d)
+}
+
+fn apply_put_run(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+    let mut moves = Moves::default();
+    let mut appended = d.append_rows();
+    for row in put_run(data) {
+        // New rows usually go behind the existing ones, into the gap.
+        let is_new = appended.push(row.slot, flags::WHOLE, row.lock, 0, row.body);
+        if is_new && row.lock == moves.to {
+            moves.rows += 1;
+            continue;
+        }
+        appended.finish();
+        match d.read().row(row.slot.into()) {
+            Some(_) if is_new => moves.add(d, 0, row.lock, 0)?,
+            Some(old) => {
+                d.replace(row.slot, flags::WHOLE, row.lock, old.extra, row.body)?;
+                count_deleted(d, old.flags, flags::WHOLE);
+                moves.add(d, old.lock, row.lock, old.len.saturating_sub(row.body.len()))?;
+            }
+            None => {
+                d.insert(row.slot, flags::WHOLE, row.lock, 0, row.body)?;
+                moves.add(d, 0, row.lock, 0)?;
+            }
+        }
+        appended = d.append_rows();
+    }
+    appended.finish();
     moves.finish(d)
 }
 
@@ -286,6 +546,7 @@ struct Moves {
 
 impl Moves {
     /// As [`move_lock`], possibly deferred.
+    #[inline]
     fn add(&mut self, d: &mut DataMut<'_>, old: u8, new: u8, freed: usize) -> std::result::Result<(), Refused> {
         if self.to != new || old != new && old != 0 {
             self.finish(d)?;

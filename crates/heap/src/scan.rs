@@ -210,8 +210,8 @@ impl Scan {
         Ok(true)
     }
 
-    /// Appends the rows of the next block to `arena` and calls `f` with the position and length of each; false at the
-    /// end. The row area of the block is copied once, as it is, so row headers and deleted rows lie between the rows. A
+    /// Appends the rows of the next block to `arena` and calls `f` with the position, length and directory entry of each;
+    /// false at the end. [`Scan::block`] is the block. The row area of the block is copied once, as it is, so row headers and deleted rows lie between the rows. A
     /// scan uses either this function or [`Scan::next`]: rows of a block that `next` has not returned yet are skipped.
     ///
     /// Statistics and errors as [`Scan::next`]; an error of `f` ends the scan.
@@ -220,7 +220,7 @@ impl Scan {
         heap: &Heap,
         p: &Process,
         arena: &mut Vec<u8>,
-        f: &mut impl FnMut(&[u8], usize, usize) -> Result<()>,
+        f: &mut impl FnMut(&[u8], usize, usize, u16) -> Result<()>,
     ) -> Result<bool> {
         let mut to = Arena { bytes: arena, rows_begin: 0, begin: 0 };
         if !self.next_block(heap, p, Some(&mut to))? {
@@ -235,7 +235,7 @@ impl Scan {
             rows += 1;
             let at = begin + seen.at;
             let Some(next) = seen.next else {
-                f(arena, at, seen.len)?;
+                f(arena, at, seen.len, slot as u16)?;
                 continue;
             };
             self.row.clear();
@@ -243,10 +243,15 @@ impl Scan {
             heap.read_rest(p, &self.snapshot, self.object, next, &mut self.row)?;
             let at = arena.len();
             arena.extend_from_slice(&self.row);
-            f(arena, at, self.row.len())?;
+            f(arena, at, self.row.len(), slot as u16)?;
         }
         p.count(Stat::TableScanRowsGotten, rows);
         Ok(true)
+    }
+
+    /// The block of the rows returned last, and the data object that it belongs to.
+    pub fn block(&self) -> (ObjectId, Rdba) {
+        (self.object, self.at)
     }
 
     /// Prefetches `lines` more cache lines of the next block. Called repeatedly while the rows of the current block are

@@ -3,11 +3,12 @@
 
 mod common;
 
-use common::{Db, Random, Shape, database, over, row};
+use common::{Db, Shape, database, over, row};
 use enqueue::{EnqueueType, LockMode};
 use heap::{HeapTable, RowOutcome};
 use process::Process;
 use std::time::Duration;
+use testing::Random;
 use txn::{Asked, BranchState, BranchTerms, GlobalId, Isolation, LockWait, NoHook, Txn, Vote};
 use types::{Result, Rowid, Scn};
 
@@ -678,7 +679,7 @@ fn branches_that_many_sessions_are_after_stay_whole_in_a_storm_of_kills() {
     let p = db.attach();
     let table = db.table(&p, 50);
     let storm = |p: &Process, seed: u64| {
-        let (mut random, mut count) = (Random(seed | 1), 0);
+        let (mut random, mut count) = (Random::new(seed), 0);
         loop {
             if let Err(e) = anything(&db, p, &table, &mut random, &mut count) {
                 let said = [2049, 2053, 2058, 24756, 24757, 24761, 24764, 24765, 24768, 24769, 24770, 24774];

@@ -3,10 +3,11 @@
 mod common;
 
 use buffer_cache::ChainDesign;
-use common::{Db, Random, Shape, database, row};
+use common::{Db, Shape, database, row};
 use heap::{HeapTable, RowOutcome, Scan};
 use process::Process;
 use std::time::Duration;
+use testing::Random;
 use txn::{LockWait, NoHook, Snapshot, Txn};
 use types::{Result, Rowid};
 
@@ -73,7 +74,7 @@ fn storm(design: ChainDesign, seed: u64) {
     let rowids: Vec<Rowid> = (0..ACCOUNTS).map(insert).collect();
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     let storm = |p: &process::Process, seed: u64| {
-        let (mut random, mut t) = (Random(seed | 1), Txn::new());
+        let (mut random, mut t) = (Random::new(seed), Txn::new());
         loop {
             if let Err(e) = transfer(&db, p, &table, &rowids, &mut random, &mut t) {
                 assert!(e.is(60) || e.is(30006) || e.is(1555), "{e}");

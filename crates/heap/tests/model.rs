@@ -4,12 +4,13 @@
 mod common;
 
 use buffer_cache::ChainDesign;
-use common::{Db, Random, Shape, database, row};
+use common::{Db, Shape, database, row};
 use heap::{HeapTable, RowOutcome};
 use process::Process;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use testing::Random;
 use txn::{LockWait, NoHook, Savepoint, Snapshot, Txn};
 use types::{Ora, Rowid, Scn};
 
@@ -176,26 +177,46 @@ impl Session<'_> {
     /// As [`Self::statement`], with many rows in the order of a scan, deleted or updated together.
     fn statement_many(&mut self, s: &Snapshot, delete: bool) -> types::Result<bool> {
         let begin = self.db.txns.savepoint(&self.t);
-        let mut rows: Vec<(Rowid, u32)> =
-            self.db.contents(self.p, s, &self.table)?.iter().map(|(id, (rowid, _))| (*rowid, *id)).collect();
-        rows.sort_by_key(|(rowid, _)| (rowid.rdba, rowid.slot));
+        let mut rows: Vec<(Rowid, u32, Vec<u8>)> = self
+            .db
+            .contents(self.p, s, &self.table)?
+            .into_iter()
+            .map(|(id, (rowid, value))| (rowid, id, row(id, &value)))
+            .collect();
+        rows.sort_by_key(|(rowid, ..)| (rowid.rdba, rowid.slot));
         let (from, most) = (self.random.below(rows.len() + 1), self.random.below(30));
-        let (mut changes, mut new) = (heap::Changes::default(), Vec::new());
-        for (rowid, id) in rows.into_iter().skip(from).take(most) {
+        let (mut changes, mut new, mut seen) = (heap::Changes::default(), Vec::new(), Vec::new());
+        for (rowid, id, before) in rows.into_iter().skip(from).take(most) {
             let value = self.value();
-            match delete && self.random.below(2) == 0 {
-                true => {
-                    changes.delete(rowid);
+            let begin = seen.len() as u32;
+            seen.extend_from_slice(&before);
+            match (delete && self.random.below(2) == 0, self.random.below(2) == 0) {
+                (true, known) => {
+                    if known {
+                        changes.delete_bytes(rowid, before.len());
+                    } else {
+                        changes.delete(rowid);
+                    }
                     new.push((id, None));
                 }
-                false => {
+                (false, true) => {
                     changes.update(rowid, &row(id, &value), 40);
+                    new.push((id, Some(value)));
+                }
+                (false, false) => {
+                    // Everything behind the first bytes is replaced.
+                    let (from, after) = (self.random.below(2), row(id, &value));
+                    let come = |to: &mut Vec<u8>| {
+                        to.extend_from_slice(&after[from..]);
+                        Ok(())
+                    };
+                    changes.splice(rowid, begin..seen.len() as u32, from, &before[from..], come)?;
                     new.push((id, Some(value)));
                 }
             }
         }
         let wait = if self.random.below(3) == 0 { LockWait::Seconds(1) } else { LockWait::NoWait };
-        let done = self.db.heap.change_many(self.p, &mut self.t, &self.table, &changes, s, wait)?;
+        let done = self.db.heap.change_many(self.p, &mut self.t, &self.table, &changes, &seen, s, wait)?;
         if done == RowOutcome::Done {
             self.pending.extend(new);
         } else {
@@ -301,7 +322,7 @@ fn run(shape: &Shape, sessions: usize, steps: usize, seed: u64) {
     let table = db.table(&p, 77);
     let (model, ids) = (Mutex::new(Model::default()), AtomicU32::new(0));
     testing::run_threads(db.all, sessions, |p, n| {
-        let random = Random(seed.wrapping_mul(2 * n as u64 + 1) | 1);
+        let random = Random::new(seed.wrapping_mul(2 * n as u64 + 1));
         let mut s = Session {
             db: &db,
             p,

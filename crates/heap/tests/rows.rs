@@ -3,8 +3,9 @@
 mod common;
 
 use buffer_cache::ChainDesign;
-use common::{BLOCK, Random, Shape, database, over, row};
+use common::{BLOCK, Shape, database, over, row};
 use heap::RowOutcome;
+use testing::Random;
 use txn::{CommitHook, LockWait, NoHook, Txn};
 use types::{ObjectId, Result, Rowid, Scn};
 
@@ -130,7 +131,7 @@ fn rollback_puts_everything_back_and_a_savepoint_what_came_after_it() {
     let p = db.attach();
     let table = db.table(&p, 50);
     let mut t = Txn::new();
-    let mut random = Random(99);
+    let mut random = Random::new(99);
     let rowids: Vec<Rowid> =
         (0..60).map(|id| db.heap.insert(&p, &mut t, &table, &row(id, &random.bytes(40))).unwrap()).collect();
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
@@ -169,7 +170,7 @@ fn rows_of_every_size_come_back_as_they_went_in() {
     let db = database(&Shape::default());
     let p = db.attach();
     let table = db.table(&p, 50);
-    let (mut t, mut random, mut got) = (Txn::new(), Random(5), Vec::new());
+    let (mut t, mut random, mut got) = (Txn::new(), Random::new(5), Vec::new());
     let sizes = [0, 1, 2, 5, 100, BLOCK - 300, BLOCK - 200, BLOCK - 100, BLOCK, 2 * BLOCK, 3 * BLOCK + 7, 40_000];
     let rows: Vec<(Rowid, Vec<u8>)> = sizes
         .iter()
@@ -212,7 +213,7 @@ fn many_rows_go_in_at_once_and_come_out_in_order() {
     let db = database(&Shape::default());
     let p = db.attach();
     let table = db.table(&p, 50);
-    let (mut t, mut random) = (Txn::new(), Random(17));
+    let (mut t, mut random) = (Txn::new(), Random::new(17));
     let (mut bytes, mut ends, mut rowids) = (Vec::new(), Vec::new(), Vec::new());
     let mut all = Vec::new();
     for id in 0..700 {

@@ -4,10 +4,11 @@
 mod common;
 
 use buffer_cache::GetKind;
-use common::{Db, Random, Shape, database, over, row};
+use common::{Db, Shape, database, over, row};
 use heap::{HeapTable, RowOutcome};
 use process::Process;
 use std::collections::BTreeMap;
+use testing::Random;
 use txn::{LockWait, NoHook, Snapshot, Txn};
 use types::{Rdba, Rowid, Scn};
 
@@ -92,7 +93,7 @@ fn every_moment_of_rows_in_constant_change_is_seen_whole() {
         let db = database(&shape);
         let (p, q) = (db.attach(), db.attach());
         let (table, rowids) = filled(&db, &p);
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut now: Model = (0..ROWS).map(|id| (id, vec![0; 500])).collect();
         let mut moments = Vec::new();
         for n in 0..16 * SLOTS {
@@ -213,7 +214,7 @@ fn with_the_undo_gone_a_moment_is_too_old_or_right() {
     let db = database(&Shape { undo_blocks: 160, ..uncleaned() });
     let (p, q) = (db.attach(), db.attach());
     let (table, rowids) = filled(&db, &p);
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     let mut now: Model = (0..ROWS).map(|id| (id, vec![0; 500])).collect();
     let mut moments = Vec::new();
     let (mut seen, mut too_old) = (0, 0);
@@ -247,7 +248,7 @@ fn the_number_of_an_undo_block_rises_with_each_use_in_whatever_segment() {
     let db = database(&Shape { undo_blocks: 200, ..uncleaned() });
     let p = db.attach();
     let (table, rowids) = filled(&db, &p);
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut uses: BTreeMap<Rdba, (u16, u32, u16)> = BTreeMap::new();
     let mut taken = 0;
     for n in 0..8 * SLOTS {

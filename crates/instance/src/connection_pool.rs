@@ -83,15 +83,16 @@ sga::sga_struct! {
     }
 }
 
-/// CONNECTION_STATUS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum ConnectionStatus {
-    /// The connection has a server.
-    Active = 0,
-    /// The connection waits for a server.
-    Waiting = 1,
-    Idle = 2,
+types::numbered! {
+    /// CONNECTION_STATUS.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum ConnectionStatus: u32 {
+        /// The connection has a server.
+        Active = 1,
+        /// The connection waits for a server.
+        Waiting = 2,
+        Idle = 3,
+    }
 }
 
 /// A client of the pool, as the supervisor knows it.
@@ -299,19 +300,14 @@ impl ConnectionPool {
     pub fn show_status(&self, at: Option<usize>, status: Option<ConnectionStatus>, server: i32) {
         if let Some(shown) = at.and_then(|at| self.shown.get(at)) {
             shown.server.store(server as u32, Relaxed);
-            shown.status.store(status.map_or(0, |status| status as u32 + 1), Release);
+            shown.status.store(status.map_or(0, ConnectionStatus::code), Release);
         }
     }
 
     /// The connections that are shown.
     pub fn connections(&self) -> impl Iterator<Item = ShownConnection> {
         self.shown.iter().enumerate().filter_map(|(number, shown)| {
-            let status = match shown.status.load(Acquire) {
-                1 => ConnectionStatus::Active,
-                2 => ConnectionStatus::Waiting,
-                3 => ConnectionStatus::Idle,
-                _ => return None,
-            };
+            let status = ConnectionStatus::from_code(shown.status.load(Acquire))?;
             let server = Some(shown.server.load(Relaxed) as i32).filter(|pid| *pid != 0);
             let client = PoolClient {
                 user: shown.user.get(),

@@ -226,6 +226,12 @@ impl Instance {
         self.sizes.db_writers
     }
 
+    /// Whether a DBWn begins the writes of a batch together.
+    pub fn writes_asynchronously(&self) -> bool {
+        let options = self.params.get(Param::FilesystemioOptions);
+        self.params.flag(Param::DiskAsynchIo) && matches!(options.as_str(), "asynch" | "setall")
+    }
+
     /// The working sets that DBWn number `n` writes for.
     pub fn share_of_writer(&self, n: usize) -> Share {
         Share { first: n, of: self.sizes.db_writers }

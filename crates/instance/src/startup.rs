@@ -15,14 +15,14 @@
 //! The transaction system rolls open transactions back later. It finds them in the undo headers, like transactions of
 //! any dead process.
 
-use datafile::{CheckpointEntry, ControlFile, DataFiles, LogGroupEntry, OfflineEntry};
+use datafile::{CheckpointEntry, ControlFile, DataFiles, FileEntry, LogGroupEntry, OfflineEntry};
 use os::file::{File, OpenMode};
 use params::{InitParams, Param};
 use recovery::{Outcome, Progress, Recovery};
 use redo::Rba;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use types::{Facility, Ora, Result, Scn};
+use types::{Facility, Ora, Rdba, Result, Scn};
 
 /// The progress of a start.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +148,8 @@ pub fn recover(
     init: &InitParams,
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<Standing> {
-    for n in files.missing() {
+    let is_head = |n: &u32| control.file(*n).is_none_or(FileEntry::is_head);
+    for n in files.missing().into_iter().filter(is_head) {
         let why = control.file(n).and_then(|f| files.why_missing(f)).map_or(String::new(), |e| e.to_string());
         tell(Told::Alert(&format!("{why}\nData file {n} cannot be used before the next start")));
     }
@@ -158,7 +159,7 @@ pub fn recover(
     }
     let kind = if control.clean { "media" } else { "crash" };
     for n in standing.behind.iter().filter(|n| !control.backups.iter().any(|b| b.file == **n)) {
-        let name = control.file(*n).map_or("", |f| &f.name);
+        let (name, (n, _)) = (control.file(*n).map_or("", |f| &f.name), control.shown(Rdba::new(*n, 0)));
         tell(Told::Alert(&format!("Data file {n} '{name}' is of an earlier checkpoint and needs media recovery")));
     }
     tell(Told::Alert(&format!("Beginning {kind} recovery of 1 threads")));
@@ -180,7 +181,7 @@ pub fn recover(
         }
     });
     let out = out.map_err(|e| with_way_on(e, files.directory(), tell))?;
-    tell_outcome(&out, kind, began.elapsed(), tell);
+    tell_outcome(&out, &control, kind, began.elapsed(), tell);
     if !on_device {
         faults::point("recovery-rolled-forward");
         return Ok(Standing { end: out.end, scn: out.scn, wants_checkpoint: true });
@@ -260,7 +261,7 @@ fn progress_text(at: &Progress, elapsed: Duration) -> String {
     format!("Recovering: {mb} MB of redo applied, log sequence {}, {} s", at.sequence, elapsed.as_secs())
 }
 
-fn tell_outcome(out: &Outcome, kind: &str, elapsed: Duration, tell: &mut dyn FnMut(Told<'_>)) {
+fn tell_outcome(out: &Outcome, control: &ControlFile, kind: &str, elapsed: Duration, tell: &mut dyn FnMut(Told<'_>)) {
     let kb = out.redo_bytes >> 10;
     tell(Told::Alert(&format!(
         "Completed redo scan\n read {kb} KB redo, {} data blocks need recovery",
@@ -271,10 +272,9 @@ fn tell_outcome(out: &Outcome, kind: &str, elapsed: Duration, tell: &mut dyn FnM
         tell(Told::Alert(&text));
     }
     for at in &out.damaged {
+        let (file, block) = control.shown(*at);
         let text = format!(
-            "ORA-10562: Error occurred while applying redo to data block (file# {}, block# {})\nThe block is marked corrupt.",
-            at.file(),
-            at.block()
+            "ORA-10562: Error occurred while applying redo to data block (file# {file}, block# {block})\nThe block is marked corrupt."
         );
         tell(Told::Alert(&text));
     }

@@ -6,7 +6,7 @@ use crate::startup::{self, Told};
 use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use cluster::Clusters;
-use datafile::{ControlFile, CreateDatabase, DataFiles, LogsOf};
+use datafile::{ControlFile, CreateDatabase, DataFiles, LogsOf, PartBlocks};
 use dictionary::{DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictionary};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
@@ -61,13 +61,16 @@ impl Database {
             limit_files(&mut spec, init);
             crate::undo_tablespace::name(&mut spec, init)?;
             spec.dictionary = dictionary::base::Base::shape();
+            spec.part_blocks = PartBlocks(init.number(Param::BigfilePartBlocks) as u32);
             let names = making_names(&spec, init);
             startup::refuse_without_control(dir, &names)?;
             startup::begin_making(dir, &names)?;
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             files.set_disk_sync(sync);
+            files.set_files_max(init.number(Param::DbFiles) as u32);
             create_logs(&files, init, ephemeral)?;
             open_area(&files, &mut files.control()?, init, ephemeral)?;
+            bypass_cache(&files, init, tell);
             let standing = startup::Standing::of(&files.control()?);
             return Ok(Database { files, standing, is_new: true, undo_tablespace: None });
         }
@@ -81,6 +84,7 @@ impl Database {
         }
         let (files, mut control) = DataFiles::open(dir)?;
         files.set_disk_sync(sync);
+        files.set_files_max(init.number(Param::DbFiles) as u32);
         let (is, wanted) = (files.block_size(), init.number(Param::DbBlockSize) as usize);
         if is != wanted && !init.is_default(Param::DbBlockSize) {
             return Err(Ora::with(58, &[&is, &wanted]));
@@ -95,6 +99,7 @@ impl Database {
             )));
         }
         let standing = startup::recover(&files, control, init, tell)?;
+        bypass_cache(&files, init, tell);
         Ok(Database { files: Arc::new(files), standing, is_new: false, undo_tablespace })
     }
 
@@ -163,6 +168,19 @@ fn open_area(files: &DataFiles, control: &mut ControlFile, init: &InitParams, ep
         control.write_as(files.directory(), files.disk_sync())?;
     }
     Ok(is_lost)
+}
+
+/// Has the data files read and written past the page cache, if `filesystemio_options` says so. Recovery before this
+/// uses the page cache, which holds what its own memory does not.
+fn bypass_cache(files: &DataFiles, init: &InitParams, tell: &mut dyn FnMut(Told<'_>)) {
+    if matches!(init.get(Param::FilesystemioOptions), "directIO" | "setall") {
+        for path in files.bypass_cache() {
+            tell(Told::Alert(&format!(
+                "Direct I/O is not available for file '{}': its blocks go through the page cache",
+                path.display()
+            )));
+        }
+    }
 }
 
 /// Creates the online logs. Logs of a throw-away database take no room before they are written. Logs of a lasting

@@ -7,31 +7,12 @@
 use block::{BlockKind, DataMut, Image, Itl, segment};
 use instance::apply_table;
 use redo::{ChangeVector, Layer};
+use testing::Random;
 use types::{ObjectId, Rdba};
 
 const CASES: u64 = 60_000;
 const SIZE: usize = 2048;
 const AT: Rdba = Rdba(4096 * 1024 + 9);
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-
-    fn bytes(&mut self, n: u64) -> Vec<u8> {
-        (0..n).map(|_| self.next() as u8).collect()
-    }
-}
 
 /// A sound block of some kind, with rows or records in it where the kind has them.
 fn block_of(r: &mut Random) -> Image {
@@ -99,7 +80,7 @@ fn any_vector_on_any_block_is_borne() {
     // Panics are caught; thousands of their messages would be of no use.
     std::panic::set_hook(Box::new(|_| ()));
     for seed in 0..CASES * times {
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let (mut image, data) = (block_of(&mut r), data_of(&mut r));
         if block::check(image.bytes(), AT).is_err() {
             refused += 1;

@@ -9,13 +9,13 @@
 //! than the release build. Latches, result-cache hits, cluster lookups and logical reads below SQL are measured by the
 //! benches of their crates.
 
-use std::path::PathBuf;
+mod common;
+
+use common::{argument, connect, cpu_seconds, median, run, server_pid, start, text_argument};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
-use types::Value;
-
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use client::{Client, Ephemeral};
 
 const LOOKUPS: &str = include_str!("../../../experiments/result-cache/setup.sql");
 const LOOPS: &str = include_str!("budgets.sql");
@@ -44,60 +44,10 @@ const STATEMENTS: &[(&str, &str, u64)] = &[
     ("update", "update source set grp = grp + 0", 100_000),
 ];
 
-fn argument(name: &str) -> Option<String> {
-    let all: Vec<String> = std::env::args().collect();
-    all.iter().position(|a| a == name).and_then(|at| all.get(at + 1)).cloned()
-}
-
-fn number(name: &str, default: f64) -> f64 {
-    argument(name).and_then(|v| v.parse().ok()).unwrap_or(default)
-}
+const PARAMS: [(&str, &str); 2] = [("db_cache_size", "64M"), ("result_cache_max_size", "32M")];
 
 fn wanted(part: &str) -> bool {
-    argument("--only").is_none_or(|only| only == part)
-}
-
-fn median(all: &mut [f64]) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
-
-fn start() -> Ephemeral {
-    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
-        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
-        assert!(built.is_file(), "build it first: cargo build --release");
-        built
-    });
-    let params = [("db_cache_size", "64M"), ("result_cache_max_size", "32M")];
-    let params = params.map(|(n, v)| (n.to_string(), v.to_string())).to_vec();
-    Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts")
-}
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).expect("connects")
-}
-
-fn run(session: &mut Client, statement: &str) {
-    session.execute(statement, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
-}
-
-/// The server process of a session.
-fn server_pid(session: &mut Client) -> u32 {
-    let sql =
-        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
-    let rows = session.query(sql, &[]).and_then(|q| q.all()).expect("answers");
-    let text = |v: &Value| match v {
-        Value::Text(s) => s.parse().ok(),
-        Value::Number(n) => n.as_i64().and_then(|n| u32::try_from(n).ok()),
-        _ => None,
-    };
-    rows.first().and_then(|row| text(&row[0])).expect("a process number")
-}
-
-/// CPU seconds of a process so far.
-fn cpu_seconds(pid: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("schedstat");
-    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
+    text_argument("--only").is_none_or(|only| only == part)
 }
 
 fn first_row(session: &mut Client) {
@@ -124,7 +74,7 @@ fn starting(rounds: usize) {
     let (mut starts, mut connects) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let began = Instant::now();
-        let instance = start();
+        let instance = start(&PARAMS);
         let mut session = connect(&instance);
         first_row(&mut session);
         starts.push(began.elapsed().as_secs_f64());
@@ -263,12 +213,12 @@ fn scaling(instance: &Ephemeral, rounds: usize, seconds: f64) {
 }
 
 fn main() {
-    let rounds = number("--rounds", 5.0) as usize;
-    let seconds = number("--seconds", 0.3);
+    let rounds = argument("--rounds", 5.0) as usize;
+    let seconds = argument("--seconds", 0.3);
     if wanted("start") {
         starting(rounds);
     }
-    let instance = start();
+    let instance = start(&PARAMS);
     let mut session = connect(&instance);
     for statement in [LOOKUPS, LOOPS].iter().flat_map(|script| shell::split_script(script)) {
         run(&mut session, &statement);

@@ -5,10 +5,11 @@
 //! Each portion runs one statement of each kind in turn, in an order that rotates; a figure is the median of the ratios
 //! to the full scan of the same turn. `LATCHWORK_EXE` names another program than the release build.
 
-use std::path::PathBuf;
+mod common;
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use types::Value;
+use common::{argument, connect, median, run, server_pid, start};
+
+use client::Client;
 
 /// The full scan of all rows and columns.
 const SCAN: &str =
@@ -30,50 +31,19 @@ const KINDS: &[(&str, &str)] = &[
     ),
 ];
 
-fn argument(name: &str, default: u64) -> u64 {
-    let all: Vec<String> = std::env::args().collect();
-    let given = all.iter().position(|a| a == name).and_then(|at| all.get(at + 1));
-    given.map_or(default, |given| given.parse().expect("a number"))
-}
-
-fn start() -> Ephemeral {
-    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
-        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
-        assert!(built.is_file(), "build it first: cargo build --release");
-        built
-    });
-    let params = [("db_cache_size", "512M"), ("job_queue_processes", "0"), ("_ash_enable", "false")];
-    let params = params.map(|(n, v)| (n.to_string(), v.to_string())).to_vec();
-    Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts")
-}
-
-fn run(session: &mut Client, statement: &str) {
+/// Runs a statement, and fetches the rows of a query.
+fn run_all(session: &mut Client, statement: &str) {
     if statement.starts_with("select") {
         session.query(statement, &[]).and_then(|q| q.all()).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
     } else {
-        session.execute(statement, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
+        run(session, statement);
     }
-}
-
-fn server_pid(session: &mut Client) -> u32 {
-    let sql =
-        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
-    let rows = session.query(sql, &[]).and_then(|q| q.all()).expect("answers");
-    match &rows[0][0] {
-        Value::Text(s) => s.parse().expect("a process number"),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
 }
 
 fn main() {
-    let (rows, pairs) = (argument("--rows", 500_000), argument("--pairs", 9) as usize);
-    let instance = start();
-    let mut session = instance.connect(&Credentials::Sysdba).expect("connects");
+    let (rows, pairs) = (argument("--rows", 500_000.0) as u64, argument("--pairs", 9.0) as usize);
+    let instance = start(&[("db_cache_size", "512M"), ("job_queue_processes", "0"), ("_ash_enable", "false")]);
+    let mut session = connect(&instance);
     run(
         &mut session,
         "create table g (id number, few number, many number, price number, day date, kind varchar2(10), name varchar2(30), pad varchar2(60))",
@@ -97,7 +67,7 @@ fn main() {
     let pid = i32::try_from(server_pid(&mut session)).expect("a process number");
     let mut time = |statement: &str| {
         let before = os::clock::process_cpu_ns(pid).expect("alive");
-        run(&mut session, statement);
+        run_all(&mut session, statement);
         (os::clock::process_cpu_ns(pid).expect("alive") - before) as f64
     };
     for (_, statement) in KINDS {
@@ -114,8 +84,8 @@ fn main() {
         scans.push(times[0]);
         times.iter().enumerate().for_each(|(at, time)| ratios[at].push(time / times[0]));
     }
-    println!("{rows} rows; a full scan of all columns takes {:.0} ns a row", median(scans) / rows as f64);
-    for ((name, _), ratios) in KINDS.iter().zip(ratios) {
-        println!("{name:32} {:6.2}", median(ratios));
+    println!("{rows} rows; a full scan of all columns takes {:.0} ns a row", median(&mut scans) / rows as f64);
+    for ((name, _), mut ratios) in KINDS.iter().zip(ratios) {
+        println!("{name:32} {:6.2}", median(&mut ratios));
     }
 }

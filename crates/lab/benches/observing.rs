@@ -10,11 +10,12 @@
 //! their effect on the caches is the same for both halves. `LATCHWORK_EXE` names another program than the release
 //! build.
 
-use std::path::PathBuf;
+mod common;
+
+use common::{argument, connect, cpu_ns, interval, run, server_pid, start, text_argument};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use types::Value;
+use client::Client;
 
 const RESULT_CACHE: &str = include_str!("../../../experiments/result-cache/setup.sql");
 const KILL_CPU: &str = include_str!("../../../experiments/kill-cpu/setup.sql");
@@ -42,47 +43,6 @@ const CONDITIONS: &[(&str, &str, bool, Option<u32>)] = &[
 const SAMPLE: &str = "select /*+ ordered use_nl(l) */ count(*), count(l.ksuprpid) from \
                       (select rownum s from dual connect by level <= 1000) g, x$ksuprlat l";
 
-fn argument(name: &str) -> Option<String> {
-    let all: Vec<String> = std::env::args().collect();
-    all.iter().position(|a| a == name).and_then(|at| all.get(at + 1)).cloned()
-}
-
-fn start() -> Ephemeral {
-    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
-        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
-        assert!(built.is_file(), "build it first: cargo build --release");
-        built
-    });
-    let params = [
-        ("db_cache_size", "64M"),
-        ("result_cache_max_size", "32M"),
-        ("job_queue_processes", "0"),
-        ("_ash_enable", "false"),
-    ];
-    let params = params.map(|(n, v)| (n.to_string(), v.to_string())).to_vec();
-    Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts")
-}
-
-fn run(session: &mut Client, statement: &str) {
-    session.execute(statement, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
-}
-
-fn server_pid(session: &mut Client) -> u32 {
-    let sql =
-        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
-    let rows = session.query(sql, &[]).and_then(|q| q.all()).expect("answers");
-    match &rows[0][0] {
-        Value::Text(s) => s.parse().expect("a process number"),
-        other => panic!("{other:?}"),
-    }
-}
-
-/// CPU nanoseconds of a process so far.
-fn cpu_ns(pid: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("schedstat");
-    text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds")
-}
-
 struct Bench {
     session: Client,
     pid: u32,
@@ -100,15 +60,6 @@ impl Bench {
     }
 }
 
-/// The median of differences in per cent, and its 95 % interval.
-fn interval(all: &mut [f64]) -> (f64, f64, f64) {
-    all.sort_by(f64::total_cmp);
-    let n = all.len();
-    let reach = (0.98 * (n as f64).sqrt()).ceil() as usize;
-    let at = |place: usize| all[place.min(n - 1)];
-    (at(n / 2), at((n / 2).saturating_sub(reach)), at(n / 2 + reach))
-}
-
 /// Samples until `end` is set, and counts the samples.
 fn sample(mut session: Client, on: &AtomicBool, end: &AtomicBool, samples: &AtomicU64) {
     while !end.load(Ordering::Relaxed) {
@@ -122,10 +73,15 @@ fn sample(mut session: Client, on: &AtomicBool, end: &AtomicBool, samples: &Atom
 }
 
 fn main() {
-    let pairs: usize = argument("--pairs").and_then(|v| v.parse().ok()).unwrap_or(60);
-    let seconds: f64 = argument("--seconds").and_then(|v| v.parse().ok()).unwrap_or(0.03);
-    let instance = start();
-    let connect = || instance.connect(&Credentials::Sysdba).expect("connects");
+    let pairs: usize = argument("--pairs", 60.0) as usize;
+    let seconds: f64 = argument("--seconds", 0.03);
+    let instance = start(&[
+        ("db_cache_size", "64M"),
+        ("result_cache_max_size", "32M"),
+        ("job_queue_processes", "0"),
+        ("_ash_enable", "false"),
+    ]);
+    let connect = || connect(&instance);
     let mut session = connect();
     for statement in [RESULT_CACHE, KILL_CPU, ROW_CACHE].iter().flat_map(|script| shell::split_script(script)) {
         run(&mut session, &statement);
@@ -141,7 +97,7 @@ fn main() {
         let (on_ref, end_ref, samples_ref) = (&on, &end, &samples);
         scope.spawn(move || sample(sampler, on_ref, end_ref, samples_ref));
         for (name, call, portion) in LOOPS {
-            if argument("--only").is_some_and(|only| only != *name) {
+            if text_argument("--only").is_some_and(|only| only != *name) {
                 continue;
             }
             let few = 200 * portion.min(&1000);

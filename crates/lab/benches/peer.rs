@@ -1,65 +1,10 @@
-//! Shared by the benches that compare with other engines: a PostgreSQL server in a folder of its own, sessions that
-//! start together, medians, arguments.
+//! A PostgreSQL server in a folder of its own, for the benches that compare with other engines.
 
 // Each bench uses only a part of this module.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Barrier};
-use std::time::Instant;
-
-/// The number behind an argument of the command line.
-pub fn argument(name: &str, default: f64) -> f64 {
-    text_argument(name).and_then(|v| v.parse().ok()).unwrap_or(default)
-}
-
-/// The word behind an argument of the command line.
-pub fn text_argument(name: &str) -> Option<String> {
-    let all: Vec<String> = std::env::args().collect();
-    all.iter().position(|a| a == name).and_then(|at| all.get(at + 1)).cloned()
-}
-
-pub fn median(all: &mut [f64]) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
-
-/// CPU seconds of a process (or thread, `thread-self`) so far.
-pub fn cpu_seconds(of: &str) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{of}/schedstat")).expect("schedstat");
-    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds") / 1e9
-}
-
-/// The release build of the program, or the program named by `LATCHWORK_EXE`.
-pub fn latchwork_program() -> PathBuf {
-    std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
-        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
-        assert!(built.is_file(), "build it first: cargo build --release");
-        built
-    })
-}
-
-/// Starts one thread for each item at the same moment; returns the seconds until the last one has ended.
-pub fn together<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) -> f64 {
-    let barrier = Arc::new(Barrier::new(items.len() + 1));
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = items
-            .into_iter()
-            .map(|item| {
-                let (barrier, work) = (Arc::clone(&barrier), &work);
-                scope.spawn(move || {
-                    barrier.wait();
-                    work(item);
-                })
-            })
-            .collect();
-        barrier.wait();
-        let started = Instant::now();
-        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-        started.elapsed().as_secs_f64()
-    })
-}
 
 /// A PostgreSQL server in a folder of its own, run as user `postgres` when started by root.
 pub struct Postgres {

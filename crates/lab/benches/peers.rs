@@ -10,11 +10,14 @@
 //! PostgreSQL is started in a temporary folder (as user `postgres` when run by root) with fsync off and 256 MB of
 //! buffers.
 
+mod common;
 #[path = "peer.rs"]
 mod peer;
 
-use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
-use peer::{Postgres, argument, cpu_seconds, latchwork_program, median, together};
+use client::{Bind, Client, Credentials, Ephemeral};
+use common::{argument, cpu_seconds, median, server_pid, start, together};
+use peer::Postgres;
+use testing::Random;
 use types::{DataType, Number, Value};
 
 const ROWS: i64 = 10_000;
@@ -36,10 +39,7 @@ impl<'a> Runner<'a> {
 }
 
 fn latchwork() -> Ephemeral {
-    let executable = latchwork_program();
-    let pair = |n: &str, v: &str| (n.to_string(), v.to_string());
-    let params = vec![pair("db_cache_size", "64M"), pair("result_cache_max_size", "32M")];
-    let instance = Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts");
+    let instance = start(&[("db_cache_size", "64M"), ("result_cache_max_size", "32M")]);
     let mut session = instance.connect(&Credentials::Sysdba).expect("connects");
     for statement in shell::split_script(SETUP) {
         session.execute(&statement, &[]).unwrap_or_else(|e| panic!("{e}\n{statement}"));
@@ -47,18 +47,6 @@ fn latchwork() -> Ephemeral {
     session.execute("begin warm_up; end;", &[]).expect("warms up");
     session.logoff(true).expect("ends");
     instance
-}
-
-/// The server process of a session.
-fn server_pid(session: &mut Client) -> String {
-    let sql =
-        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
-    let rows = session.query(sql, &[]).and_then(|q| q.all()).expect("answers");
-    match rows.first().map(|row| &row[0]) {
-        Some(Value::Text(pid)) => pid.clone(),
-        Some(Value::Number(pid)) => pid.to_string(),
-        other => panic!("a process number, not {other:?}"),
-    }
 }
 
 fn run_latchwork(instance: &Ephemeral, worker: &str, sessions: u32, lookups: u64) -> (f64, f64) {
@@ -75,9 +63,9 @@ fn run_latchwork(instance: &Ephemeral, worker: &str, sessions: u32, lookups: u64
     }
     let cpu = std::sync::Mutex::new(0.0);
     let elapsed = together(all, |(mut session, pid)| {
-        let before = cpu_seconds(&pid);
+        let before = cpu_seconds(pid);
         call(&mut session, lookups);
-        *cpu.lock().expect("no panic") += cpu_seconds(&pid) - before;
+        *cpu.lock().expect("no panic") += cpu_seconds(pid) - before;
     });
     (elapsed, cpu.into_inner().expect("no panic"))
 }
@@ -128,13 +116,10 @@ fn run_sqlite(sessions: u32, lookups: u64) -> (f64, f64) {
     let elapsed = together(databases, |database| {
         let before = cpu_seconds("thread-self");
         let mut statement = database.prepare("select id, payload from lookup where id = ?1").expect("prepares");
-        let mut state = 0x2545_f491_4f6c_dd1du64;
+        let mut random = Random::new(0x2545);
         let mut bytes = 0usize;
         for _ in 0..lookups {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let key = 1 + (state % (ROWS as u64 - 1)) as i64;
+            let key = 1 + random.below(ROWS - 1);
             let mut rows = statement.query([key]).expect("runs");
             while let Some(row) = rows.next().expect("fetches") {
                 bytes += row.get_ref(1).expect("a column").as_str().expect("text").len();

@@ -12,11 +12,10 @@
 //! the SGA. The last line compares the throughput of eight sessions alone and beside a session that creates and drops
 //! tables, in turn (ABBA). `LATCHWORK_EXE` names another program than the release build.
 
-#[path = "peer.rs"]
-mod peer;
+mod common;
 
-use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
-use peer::{argument, latchwork_program, median, text_argument, together};
+use client::{Bind, Client, Ephemeral, EphemeralOptions};
+use common::{argument, connect, latchwork_program, median, private_kb, run, text_argument, together};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -38,28 +37,6 @@ begin
   end loop;
   :executions := l_n;
 end;";
-
-fn run(session: &mut Client, statement: &str) {
-    session.execute(statement, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
-}
-
-fn connect(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
-}
-
-/// Private kilobytes of a process, without the shared memory that only it has touched.
-fn private_kb(pid: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps")).expect("smaps");
-    let (mut is_sga, mut sum) = (false, 0.0);
-    for line in text.lines() {
-        if line.split(' ').next().is_some_and(|range| range.contains('-')) {
-            is_sga = line.contains("memfd:");
-        } else if !is_sga && (line.starts_with("Private_Clean:") || line.starts_with("Private_Dirty:")) {
-            sum += line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(0.0);
-        }
-    }
-    sum
-}
 
 /// Executions a second of all sessions.
 fn throughput(sessions: &mut [Client], seconds: f64) -> f64 {

@@ -8,11 +8,13 @@
 //!
 //!     cargo bench -p lab --features peers --bench slob [-- --rounds 7 --seconds 1 --small 10000 --big 200000]
 
+mod common;
 #[path = "peer.rs"]
 mod peer;
 
 use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
-use peer::{Postgres, argument, cpu_seconds, latchwork_program, median};
+use common::{argument, cpu_seconds, latchwork_program, median};
+use peer::Postgres;
 use std::time::Instant;
 use types::{DataType, Number, Value};
 

@@ -9,12 +9,13 @@
 //! change. Medians are printed with their 95 % intervals. The longest portion bounds the time that the session was
 //! blocked. `LATCHWORK_EXE` names another program than the release build.
 
-use std::path::PathBuf;
+mod common;
+
+use common::{argument, connect, cpu_ns, interval, run, server_pid, start, text_argument};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use types::Value;
+use client::Client;
 
 const SETUP: &[&str] = &[
     include_str!("../../../experiments/row-cache/setup.sql"),
@@ -35,41 +36,6 @@ const LOOPS: &[(&str, &str)] = &[
     ),
 ];
 
-fn argument(name: &str) -> Option<String> {
-    let all: Vec<String> = std::env::args().collect();
-    all.iter().position(|a| a == name).and_then(|at| all.get(at + 1)).cloned()
-}
-
-fn start() -> Ephemeral {
-    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
-        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
-        assert!(built.is_file(), "build it first: cargo build --release");
-        built
-    });
-    let params = [("db_cache_size", "128M"), ("job_queue_processes", "0")];
-    let params = params.map(|(n, v)| (n.to_string(), v.to_string())).to_vec();
-    Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts")
-}
-
-fn run(session: &mut Client, statement: &str) {
-    session.execute(statement, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
-}
-
-fn server_pid(session: &mut Client) -> u32 {
-    let sql =
-        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
-    match &session.query(sql, &[]).and_then(|q| q.all()).expect("answers")[0][0] {
-        Value::Text(s) => s.parse().expect("a process number"),
-        other => panic!("{other:?}"),
-    }
-}
-
-/// CPU nanoseconds of a process so far.
-fn cpu_ns(pid: u32) -> f64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("schedstat");
-    text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds")
-}
-
 /// Operations a second, CPU nanoseconds an operation, and the longest portion in milliseconds.
 fn half(session: &mut Client, pid: u32, block: &str, portion: u64, seconds: f64) -> (f64, f64, f64) {
     let block = block.replace(":n", &portion.to_string());
@@ -83,15 +49,6 @@ fn half(session: &mut Client, pid: u32, block: &str, portion: u64, seconds: f64)
     }
     let n = operations as f64;
     (n / began.elapsed().as_secs_f64(), (cpu_ns(pid) - cpu) / n, longest)
-}
-
-/// The median and its 95 % interval.
-fn interval(all: &mut [f64]) -> (f64, f64, f64) {
-    all.sort_by(f64::total_cmp);
-    let n = all.len();
-    let reach = (0.98 * (n as f64).sqrt()).ceil() as usize;
-    let at = |place: usize| all[place.min(n - 1)];
-    (at(n / 2), at((n / 2).saturating_sub(reach)), at(n / 2 + reach))
 }
 
 /// Takes a snapshot each second while `on` is set.
@@ -111,10 +68,10 @@ fn take(mut session: Client, on: &AtomicBool, end: &AtomicBool, taken: &AtomicU6
 }
 
 fn main() {
-    let pairs: usize = argument("--pairs").and_then(|v| v.parse().ok()).unwrap_or(20);
-    let seconds: f64 = argument("--seconds").and_then(|v| v.parse().ok()).unwrap_or(2.0);
-    let instance = start();
-    let connect = || instance.connect(&Credentials::Sysdba).expect("connects");
+    let pairs: usize = argument("--pairs", 20.0) as usize;
+    let seconds: f64 = argument("--seconds", 2.0);
+    let instance = start(&[("db_cache_size", "128M"), ("job_queue_processes", "0")]);
+    let connect = || connect(&instance);
     let mut session = connect();
     for statement in SETUP.iter().flat_map(|script| shell::split_script(script)) {
         run(&mut session, &statement);
@@ -129,7 +86,7 @@ fn main() {
         let (on_ref, end_ref, taken_ref, cpu_ref) = (&on, &end, &taken, &cpu_us);
         scope.spawn(move || take(other, on_ref, end_ref, taken_ref, cpu_ref));
         for (name, block) in LOOPS {
-            if argument("--only").is_some_and(|only| only != *name) {
+            if text_argument("--only").is_some_and(|only| only != *name) {
                 continue;
             }
             let portion = (half(&mut session, pid, block, 20, 0.3).0 * 0.005).max(1.0) as u64;

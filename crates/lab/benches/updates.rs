@@ -15,11 +15,13 @@
 //! whose rounds are short has its first checkpoint in it, after which PostgreSQL logs whole pages; `--seconds 60` shows
 //! the steady state.
 
+mod common;
 #[path = "peer.rs"]
 mod peer;
 
 use client::{Bind, Client, Credentials};
-use peer::{Postgres, argument, latchwork_program, median, text_argument, together};
+use common::{argument, latchwork_program, median, text_argument, together};
+use peer::Postgres;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;

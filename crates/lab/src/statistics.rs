@@ -69,6 +69,7 @@ pub fn quantile(sorted: &[f64], part: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testing::Random;
 
     #[test]
     fn a_known_sample_has_its_known_figures() {
@@ -90,11 +91,8 @@ mod tests {
     /// In samples of a known average, 95 of 100 intervals contain it, with few figures as with many.
     #[test]
     fn intervals_hold_the_true_average_in_95_of_100_samples() {
-        let mut state = 7u64;
-        let mut uniform = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-        };
+        let mut random = Random::new(7);
+        let mut uniform = || random.unit();
         // Normal figures around 100, by Box and Muller.
         let mut figure =
             move || 100.0 + 8.0 * (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();

@@ -31,10 +31,10 @@ pub enum Mode {
 }
 
 impl Mode {
+    const ALL: [Self; 5] = [Self::Exclusive, Self::Shared, Self::Versioned, Self::MutexExclusive, Self::MutexShared];
+
     pub(crate) fn from_number(n: u32) -> Option<Self> {
-        [Self::Exclusive, Self::Shared, Self::Versioned, Self::MutexExclusive, Self::MutexShared]
-            .into_iter()
-            .find(|m| *m as u32 == n)
+        Self::ALL.into_iter().find(|m| *m as u32 == n)
     }
 
     /// The column KSUPRLMD of `x$ksuprlat`.

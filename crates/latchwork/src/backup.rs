@@ -215,11 +215,8 @@ fn report(args: &Restore, made: &recovery::Restored) -> String {
         );
     }
     for at in &out.damaged {
-        text.push_str(&format!(
-            "Data file {} block {} could not be rolled forward and is marked corrupt.\n",
-            at.file(),
-            at.block()
-        ));
+        let (file, block) = made.control.shown(*at);
+        text.push_str(&format!("Data file {file} block {block} could not be rolled forward and is marked corrupt.\n"));
     }
     text.push_str("Start it with: latchwork start --dir ");
     text.push_str(&format!("{}\n", args.to.display()));

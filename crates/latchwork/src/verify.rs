@@ -103,8 +103,8 @@ fn as_json(report: &verify::Report) -> serde_json::Value {
         .iter()
         .map(|f| {
             serde_json::json!({
-                "file": f.block.map(types::Rdba::file),
-                "block": f.block.map(types::Rdba::block),
+                "file": f.block.map(|(file, _)| file),
+                "block": f.block.map(|(_, block)| block),
                 "object": f.object,
                 "what": f.what,
             })

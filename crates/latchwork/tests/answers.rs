@@ -9,35 +9,11 @@
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::fmt::Write;
+use testing::Random;
 use types::{Nls, Value};
 
 /// Number of queries of the short form.
 const QUERIES: u64 = 150;
-
-/// A generator of numbers (splitmix64), determined by its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 /// Families of comparable columns.
 #[derive(Clone, Copy, PartialEq)]
@@ -398,10 +374,11 @@ fn forms_of_a_query_give_the_same_rows() {
     let (mut client, mut other) = (connect(), connect());
     let seed = of_environment("LATCHWORK_SEED").unwrap_or(1);
     let queries = of_environment("LATCHWORK_ANSWERS").unwrap_or(QUERIES);
-    tables(&mut client, &mut Random(seed));
+    tables(&mut client, &mut Random::new(seed));
     let (mut compared, mut found, mut wrong) = (0, 0, Vec::new());
     for n in 0..queries {
-        let mut m = Maker { r: Random(seed.wrapping_mul(1_000_003).wrapping_add(n)), aliases: Vec::new(), depth: 0 };
+        let mut m =
+            Maker { r: Random::new(seed.wrapping_mul(1_000_003).wrapping_add(n)), aliases: Vec::new(), depth: 0 };
         let query = Query::new(&mut m);
         let filter = query.filter.as_deref();
         let first = query.text(SOURCES[0].1, "", filter);

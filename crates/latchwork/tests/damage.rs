@@ -11,6 +11,7 @@ use lab::torture::{Place, Started};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
+use testing::Random;
 use types::Value;
 
 /// Number of cases of the short form.
@@ -79,18 +80,6 @@ const CHANGES: &[&str] = &[
     "drop table wide",
     "alter system checkpoint",
 ];
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n.max(1)
-    }
-}
 
 fn place() -> Place {
     Place::new(Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")))).expect("a directory")
@@ -293,7 +282,7 @@ fn use_it(place: &mut Place, answers: &[Rows], any_rows: bool, seen: &mut Seen) 
 
 /// One case in a separate thread, to detect a hang.
 fn case(seed: u64, stopped: &Path, killed: &Path, answers: &[Rows], all: &mut Seen) -> Result<(), String> {
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     let (sealed, crashed) = (seed % 2 == 1, seed % 4 > 1);
     let mut place = place();
     copy(if crashed { killed } else { stopped }, place.dir());

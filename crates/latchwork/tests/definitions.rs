@@ -7,16 +7,10 @@ use client::{Client, Ephemeral};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use support::*;
+use testing::Random;
 use types::Value;
 
 const TABLES: u64 = 40;
-
-fn next(random: &mut u64) -> u64 {
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    *random
-}
 
 fn server_pid(c: &mut Client) -> String {
     one(
@@ -27,9 +21,9 @@ fn server_pid(c: &mut Client) -> String {
 
 /// Reads tables with statements that were never parsed before. A table has one row with its number, or does not exist.
 fn read(instance: &Ephemeral, seed: u64, ends: &AtomicBool, reads: &AtomicU64) {
-    let (mut c, mut random) = (connect(instance), seed);
+    let (mut c, mut random) = (connect(instance), Random::new(seed));
     while !ends.load(Ordering::Relaxed) {
-        let (table, other) = (next(&mut random) % TABLES, next(&mut random));
+        let (table, other) = (random.below(TABLES), random.next());
         let sql = format!("select n from t{table} where {other} = {other}");
         match c.query(&sql, &[]).and_then(|q| q.all()) {
             Ok(rows) => {
@@ -44,10 +38,10 @@ fn read(instance: &Ephemeral, seed: u64, ends: &AtomicBool, reads: &AtomicU64) {
 
 /// Changes tables, and checks from another session each time: committed DDL is visible to all sessions at once.
 fn define(instance: &Ephemeral, seed: u64, rounds: u64) {
-    let (mut c, mut other, mut random) = (connect(instance), connect(instance), seed);
+    let (mut c, mut other, mut random) = (connect(instance), connect(instance), Random::new(seed));
     for round in 0..rounds {
-        let table = next(&mut random) % TABLES;
-        match next(&mut random) % 4 {
+        let table = random.below(TABLES);
+        match random.below(4) {
             0 => {
                 run(&mut c, &format!("drop table t{table}"));
                 let gone = refused(&mut other, &format!("select n, {round} from t{table}"));
@@ -103,11 +97,11 @@ fn a_session_that_is_killed_in_ddl_leaves_definitions_that_all_agree_about() {
     let instance = start(&[]);
     let mut dba = connect(&instance);
     (0..TABLES).for_each(|n| run(&mut dba, &format!("create table t{n} as select {n} n from dual")));
-    let mut random = 5;
+    let mut random = Random::new(5);
     for round in 0..12u64 {
         let mut victim = connect(&instance);
         let pid = server_pid(&mut victim);
-        let delay = next(&mut random) % 40;
+        let delay = random.below(40);
         let killer = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(delay));
             assert!(Command::new("kill").args(["-9", &pid]).status().expect("kill runs").success());

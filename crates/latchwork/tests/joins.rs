@@ -24,12 +24,13 @@ mod support;
 mod tree;
 
 use client::Client;
-use generate::{Generator, Random, TABLES, World, world};
+use generate::{Generator, TABLES, World, world};
 use plan::Rewrite;
 use reference::{Reference, Row, ordered};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::time::Duration;
+use testing::Random;
 use tree::{Datum, INFINITY, NAN, ONE, Printer, Query, Statement};
 use types::Value;
 
@@ -214,7 +215,7 @@ impl Harness {
     }
 
     fn text(statement: &Statement, setting: &Setting) -> (Vec<String>, String) {
-        let mut r = Random(setting.hints.unwrap_or(0));
+        let mut r = Random::new(setting.hints.unwrap_or(0));
         let mut hints = |aliases: &[usize]| match setting.hints {
             Some(_) => hint(&mut r, aliases),
             None => String::new(),
@@ -393,9 +394,9 @@ fn every_plan_gives_the_rows_of_the_reference() {
     let mut kinds = BTreeSet::new();
     for at in from..from + queries {
         if at == from || at.is_multiple_of(QUERIES_OF_A_WORLD) {
-            harness.turn(&mut Random(seed ^ ((at / QUERIES_OF_A_WORLD) as u64 * 0x1234_5678_9ABC)));
+            harness.turn(&mut Random::new(seed ^ ((at / QUERIES_OF_A_WORLD) as u64 * 0x1234_5678_9ABC)));
         }
-        let mut r = Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(at as u64));
+        let mut r = Random::new(seed.wrapping_mul(0x1_0000_0001).wrapping_add(at as u64));
         let (statement, expected) = draw(&mut r, &harness.world);
         rows += expected.len();
         empty += usize::from(expected.is_empty());

@@ -11,6 +11,7 @@ use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use testing::Random;
 use types::Value;
 
 const WORKERS: usize = 6;
@@ -23,18 +24,6 @@ fn number(client: &mut Client, sql: &str) -> i64 {
     match &rows[0][0] {
         Value::Number(n) => n.as_i64().expect("a whole number"),
         other => panic!("{sql}: {other:?}"),
-    }
-}
-
-/// A small generator, so that a seed identifies a run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
     }
 }
 
@@ -107,7 +96,7 @@ fn storm(params: &[(&str, &str)], kills: u64) {
     let pids: Vec<AtomicU64> = (0..WORKERS).map(|_| AtomicU64::new(0)).collect();
     let mut killed = 0;
     let done = under_load_with(&instance, &pids, || {
-        let (mut r, start) = (Random(42), Instant::now());
+        let (mut r, start) = (Random::new(42), Instant::now());
         while killed < kills && start.elapsed() < Duration::from_secs(60) {
             std::thread::sleep(Duration::from_micros(500 + r.below(4000)));
             let pid = pids[r.below(WORKERS as u64) as usize].swap(0, Ordering::AcqRel);
@@ -156,7 +145,7 @@ fn under_load_with(instance: &Ephemeral, pids: &[AtomicU64], meanwhile: impl FnO
         for (n, pid) in pids.iter().enumerate() {
             let (stop, done) = (&stop, &done);
             scope.spawn(move || {
-                let mut r = Random(0x9E37_79B9_7F4A_7C15 ^ (n as u64 + 1));
+                let mut r = Random::new(0x9E37_79B9_7F4A_7C15 ^ (n as u64 + 1));
                 while !stop.load(Ordering::Relaxed) {
                     let Ok(mut c) = instance.connect(&Credentials::Sysdba) else { continue };
                     pid.store(c.welcome().server_process.into(), Ordering::Release);

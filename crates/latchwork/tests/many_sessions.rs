@@ -12,10 +12,10 @@
 mod support;
 
 use client::{Client, ClientError, Ephemeral};
-use fastrand::Rng;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use support::{connect, one, run, start, until, words};
+use testing::Random;
 
 const ACCOUNTS: u64 = 1000;
 const BALANCE: u64 = 1000;
@@ -58,13 +58,19 @@ fn set_up(dba: &mut Client, size: Size) {
 }
 
 /// One turn of a session. `acknowledged` counts the session's commits.
-fn turn(c: &mut Client, rng: &mut Rng, number: u64, size: Size, acknowledged: &AtomicU64) -> Result<(), ClientError> {
+fn turn(
+    c: &mut Client,
+    random: &mut Random,
+    number: u64,
+    size: Size,
+    acknowledged: &AtomicU64,
+) -> Result<(), ClientError> {
     let rows = |c: &mut Client, sql: &str| c.query(sql, &[])?.all();
-    match rng.u32(0..20) {
+    match random.below(20) {
         0..8 => {
-            let (a, b) = (rng.u64(1..=ACCOUNTS), rng.u64(1..=ACCOUNTS));
+            let (a, b) = (1 + random.below(ACCOUNTS), 1 + random.below(ACCOUNTS));
             // Accounts are locked in the order of their numbers, so that sessions do not meet in deadlocks.
-            let (a, b, amount) = (a.min(b), a.max(b), rng.u64(0..10));
+            let (a, b, amount) = (a.min(b), a.max(b), random.below(10u64));
             c.execute(&format!("update account set balance = balance - {amount} where id = {a}"), &[])?;
             c.execute(&format!("update account set balance = balance + {amount} where id = {b}"), &[])?;
             let count = format!("update done set transactions = transactions + 1 where session_number = {number}");
@@ -73,11 +79,11 @@ fn turn(c: &mut Client, rng: &mut Rng, number: u64, size: Size, acknowledged: &A
             acknowledged.fetch_add(1, Ordering::Relaxed);
         }
         8..13 => {
-            let table = rng.u64(1..=size.tables);
+            let table = 1 + random.below(size.tables);
             assert!(rows(c, &format!("select id from t{table} where name = 'x'"))?.is_empty());
         }
         13..17 => {
-            let group = rng.u32(0..40);
+            let group = random.below(40u32);
             let sql = format!("select /*+ result_cache */ n, filler from wide where grp = {group}");
             assert_eq!(rows(c, &sql)?.len(), 100, "rows of group {group}");
         }
@@ -95,9 +101,9 @@ fn turn(c: &mut Client, rng: &mut Rng, number: u64, size: Size, acknowledged: &A
 }
 
 /// Server processes that the killer has ended, by number of the session.
-fn kill_some(rng: &mut Rng, servers: &[i32], progress: &AtomicUsize, turns: usize) -> Vec<u64> {
+fn kill_some(random: &mut Random, servers: &[i32], progress: &AtomicUsize, turns: usize) -> Vec<u64> {
     let mut order: Vec<u64> = (0..servers.len() as u64).collect();
-    rng.shuffle(&mut order);
+    random.shuffle(&mut order);
     order.truncate(servers.len() / 20);
     for (n, victim) in order.iter().enumerate() {
         // Spread over the first three quarters of the work.
@@ -156,19 +162,19 @@ fn five_hundred_sessions_ten_thousand_tables_and_sixty_four_working_sets() {
     let (progress, begin) = (AtomicUsize::new(0), Barrier::new(sessions.len()));
     let mut killed = Vec::new();
     std::thread::scope(|scope| {
-        let mut rng = Rng::with_seed(seed);
+        let mut random = Random::new(seed);
         let workers: Vec<_> = sessions
             .drain(..)
             .zip(&acknowledged)
             .enumerate()
             .map(|(number, (mut c, acknowledged))| {
-                let (mut rng, progress, begin) = (rng.fork(), &progress, &begin);
+                let (mut random, progress, begin) = (Random::new(random.next()), &progress, &begin);
                 scope.spawn(move || {
                     begin.wait();
                     let mut ended = Ok(());
                     for _ in 0..size.turns {
                         if ended.is_ok() {
-                            ended = turn(&mut c, &mut rng, number as u64, size, acknowledged);
+                            ended = turn(&mut c, &mut random, number as u64, size, acknowledged);
                         }
                         progress.fetch_add(1, Ordering::Relaxed);
                     }
@@ -176,7 +182,7 @@ fn five_hundred_sessions_ten_thousand_tables_and_sixty_four_working_sets() {
                 })
             })
             .collect();
-        killed = kill_some(&mut rng, &servers, &progress, (size.sessions * size.turns) as usize);
+        killed = kill_some(&mut random, &servers, &progress, (size.sessions * size.turns) as usize);
         sessions = workers
             .into_iter()
             .enumerate()

@@ -4,6 +4,7 @@ use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use testing::Random;
 use types::Value;
 
 fn start() -> Ephemeral {
@@ -31,11 +32,8 @@ fn sums(client: &mut Client, hint: &str) -> String {
 /// Changes rows of its own, and commits or rolls back, until it is stopped.
 fn change(instance: &Ephemeral, me: u64, stop: &AtomicBool) -> u64 {
     let mut c = session(instance);
-    let (mut seed, mut n) = (me + 17, 0);
-    let mut random = |below: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % below
-    };
+    let (mut numbers, mut n) = (Random::new(me + 17), 0);
+    let mut random = |below: u64| numbers.below(below);
     while !stop.load(Ordering::Relaxed) {
         let id = random(1000) * 3 + me;
         let sql = match random(5) {

@@ -6,6 +6,7 @@ mod support;
 use client::{Client, Ephemeral};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use support::{connect, run, start};
+use testing::Random;
 use types::Value;
 
 const ROWS: u64 = 800;
@@ -194,16 +195,6 @@ fn hash_clusters() {
     );
 }
 
-/// A generator of numbers, determined by its seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-}
-
 /// Frees the segments of tables R0 to R2, and reuses their space, in random order. Each table has 300 rows, or none
 /// while it is refilled.
 fn disturb(c: &mut Client, random: &mut Random) {
@@ -264,7 +255,7 @@ fn random_ddl_beside_queries() {
         for me in 0..2 {
             let (instance, stop, right) = (&instance, &stop, &right);
             scope.spawn(move || {
-                let (mut c, mut random) = (connect(instance), Random(me));
+                let (mut c, mut random) = (connect(instance), Random::new(me));
                 c.set_fetch_size(40);
                 while !stop.load(Ordering::Relaxed) {
                     let t = random.below(3);
@@ -291,7 +282,7 @@ fn random_ddl_beside_queries() {
                 }
             });
         }
-        let mut random = Random(42);
+        let mut random = Random::new(42);
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for _ in 0..60 {
                 disturb(&mut c, &mut random);

@@ -8,6 +8,7 @@ use lab::torture::{Place, Started};
 use redo::{LOG_HEADER_BYTES, LogReader, Rba};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use testing::Random;
 use types::Value;
 
 /// Number of cases of the short form.
@@ -88,18 +89,6 @@ fn commits(c: &mut client::Client) -> i64 {
     n[0]
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n.max(1)
-    }
-}
-
 #[test]
 fn no_commit_is_lost_without_a_word_wherever_the_log_is_damaged() {
     let base = killed("16M", COMMITS, 20);
@@ -108,7 +97,7 @@ fn no_commit_is_lost_without_a_word_wherever_the_log_is_damaged() {
     let cases = std::env::var("LATCHWORK_DAMAGE").ok().and_then(|v| v.parse().ok()).unwrap_or(CASES);
     let (mut refused, mut opened) = (0, 0);
     for seed in 0..=cases {
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let mut place = place();
         copy(base.dir(), place.dir());
         let path = place.dir().join(name);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use cache_advice::{Following, REUSE_SIZES, Reused, Simulated, Simulator};
 
 use crate::LibraryCache;
-use crate::find::Key;
+use crate::key::Key;
 
 /// Number of estimated sizes: from a tenth of the present size to twice as much, in tenths.
 pub const ADVICE_SIZES: usize = REUSE_SIZES;

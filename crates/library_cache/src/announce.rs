@@ -11,11 +11,9 @@ use std::sync::atomic::Ordering;
 use process::Process;
 
 use crate::LibraryCache;
-use crate::layout::state;
+use crate::layout::{ANNOUNCED_MOST, state};
 
-/// Largest number of objects noted one by one.
-pub(crate) const MOST: usize = 15;
-/// In place of the number of objects: more than [`MOST`], that is, all objects.
+/// In place of the number of objects: more than [`ANNOUNCED_MOST`], that is, all objects.
 const ALL: u64 = u64::MAX;
 
 /// The objects that a dead process was changing.
@@ -36,7 +34,7 @@ impl LibraryCache {
     pub fn announce(&self, p: &Process, objects: &[u32], rolled: &[u32], period_s: u64) {
         let [count, words @ ..] = &self.line(p).announced;
         let number = objects.len() + rolled.len();
-        if number > MOST {
+        if number > ANNOUNCED_MOST {
             return count.store(ALL, Ordering::Release);
         }
         let end = period_s.min(u64::from(u32::MAX) - 1) + 1;

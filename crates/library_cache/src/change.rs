@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 use latch::Where;
 use process::Process;
 
-use crate::find::Key;
-use crate::layout::{About, Child, HOT_MAX, Parent, now_s, state};
-use crate::load::Guard;
+use crate::guard::Guard;
+use crate::key::Key;
+use crate::layout::{About, Child, HOT_MAX, Parent, state};
+use crate::words::now_s;
 use crate::{Digest, Handle, LibraryCache, Namespace};
 
 /// Whether a child's plan is up to date: VALID or UNSHARED.

@@ -7,7 +7,7 @@
 //! | mutex (11.1 and later) | 4 mutexes: 2 `Library Cache` (bucket, handle), `Cursor Parent`, `hash table` | the same |
 //! | versioned (Latchwork) | 1 versioned get of a child of `library cache`, in the process's own line | none |
 //!
-//! The four designs read the same chains; module `load`, which changes the chains, is common to all. A cursor that a
+//! The four designs read the same chains; the modules that change the chains (`load`, `evict`) are common to all. A cursor that a
 //! session holds open, or keeps for `session_cached_cursors`, is executed without a parse.
 
 use std::sync::atomic::Ordering;
@@ -15,67 +15,11 @@ use std::sync::atomic::Ordering;
 use latch::{MutexKind, Where};
 use process::Process;
 
-use crate::layout::{Child, HOT_MAX, Parent, name_words, state};
-use crate::{Design, Digest, Handle, LibraryCache, Mismatch, NAME_BYTES_MAX, Namespace, count};
-
-/// A statement to be parsed.
-#[derive(Clone, Copy, Debug)]
-pub struct Statement<'a> {
-    pub digest: Digest,
-    /// The text in `v$sql`: the statement's bytes, or the normalised text of a PL/SQL block. The digest is taken over
-    /// it.
-    pub text: &'a str,
-    pub command: u32,
-}
-
-/// The properties by which the cursors of one statement differ.
-#[derive(Clone, Copy, Debug)]
-pub struct Env<'a> {
-    /// The user whose privileges apply.
-    pub user: u32,
-    /// The schema of unqualified names.
-    pub schema: &'a str,
-    /// The optimizer's settings.
-    pub optimizer: u64,
-    /// The NLS settings.
-    pub nls: u64,
-    /// The rights beyond the user's own: roles, SYSDBA.
-    pub auth: u64,
-    /// The types of the binds; 0 while they are unknown, which fits every child.
-    pub binds: u64,
-}
-
-/// The key of a parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
-    pub digest: Digest,
-    pub namespace: Namespace,
-    pub copy: u8,
-}
-
-impl Key {
-    pub(crate) fn of(parent: &Parent) -> Key {
-        let about = parent.about();
-        Key { digest: parent.digest(), namespace: Namespace::of(about.namespace), copy: about.copy }
-    }
-
-    /// P1 of waits: the identifier of the object.
-    pub(crate) fn idn(&self) -> u64 {
-        self.digest.hash_value().into()
-    }
-
-    /// The key of the simulation for `v$shared_pool_advice`.
-    #[inline]
-    pub(crate) fn followed(&self) -> u32 {
-        self.hash() as u32
-    }
-
-    fn hash(&self) -> u64 {
-        let salt = (self.namespace as u64) << 8 | u64::from(self.copy);
-        let h = self.digest.value() ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        h ^ h >> 32
-    }
-}
+use crate::figures::count;
+use crate::key::Key;
+use crate::layout::{Child, HOT_MAX, Parent, state};
+use crate::words::name_words;
+use crate::{Design, Digest, Env, Handle, LibraryCache, Mismatch, NAME_BYTES_MAX, Namespace};
 
 /// The result of a search.
 #[derive(Clone, Copy, Default)]
@@ -264,10 +208,6 @@ impl LibraryCache {
         found
     }
 
-    pub(crate) fn bucket(&self, key: &Key) -> usize {
-        (key.hash() & (self.buckets.len() as u64 - 1)) as usize
-    }
-
     /// Searches the parent of a key. The walk is bounded, since readers without a latch may see torn chains.
     pub(crate) fn search(&self, bucket: usize, key: &Key) -> Option<u64> {
         let mut link = self.buckets[bucket].head.load(Ordering::Acquire);
@@ -321,6 +261,16 @@ impl LibraryCache {
             let (low, high) = digest.halves();
             let hot = &self.control.hot[..count.min(HOT_MAX)];
             hot.iter().any(|h| h[0].load(Ordering::Relaxed) == low && h[1].load(Ordering::Relaxed) == high)
+        }
+    }
+
+    /// Stores the types of the binds in a child that was loaded before they were known.
+    #[cold]
+    pub(crate) fn name_binds(&self, p: &Process, key: &Key, handle: Handle, binds: u64) {
+        let guard = self.exclusive(p, self.bucket(key), Where::KglInsert, key.idn());
+        let child = &self.children[handle.child as usize];
+        if child.life.load(Ordering::Relaxed) == handle.life && child.binds.load(Ordering::Relaxed) == 0 {
+            guard.set(&child.binds, binds);
         }
     }
 }

@@ -14,12 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use latch::Where;
 use process::Process;
 
-use crate::layout::{CHUNK_BYTES, CHUNKS_MOST, Child, Content, store_bytes};
-use crate::load::{Guard, take};
+use crate::guard::{Guard, take};
+use crate::layout::{CHUNK_BYTES, CHUNKS_MOST, Child, Content};
+use crate::words::store_bytes;
 use crate::{Handle, LibraryCache};
 
-/// Largest number of children evicted for one image.
-const VICTIMS_MOST: usize = 64;
 /// No image takes more than this fraction of all chunks.
 const PART: usize = 8;
 
@@ -156,20 +155,6 @@ impl LibraryCache {
         let freed = (c.chunks_freed.load(Ordering::Relaxed) as u32).wrapping_sub(left_out.0 as u32);
         let is_same = why == LeftOut::TooLong || (room < left_out.chunks() && u64::from(freed) < left_out.chunks());
         is_same.then_some(why)
-    }
-
-    /// Evicts children until an image of this many bytes has room, or nothing more can be evicted.
-    pub(crate) fn make_room(&self, p: &Process, bytes: usize) {
-        let c = self.control;
-        let fits = || chunks_of(bytes) as u64 + c.chunks_used.load(Ordering::Relaxed) <= self.chunks.len() as u64;
-        if self.is_too_long(bytes) {
-            return;
-        }
-        for _ in 0..VICTIMS_MOST {
-            if fits() || !self.evict_child(p) {
-                return;
-            }
-        }
     }
 
     pub(crate) fn is_too_long(&self, bytes: usize) -> bool {

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use latch::{Mutex, Versioned};
 use sga::{SgaBuilder, SgaLayout, SgaSlice};
 
-use crate::{Config, Delta, Digest, NAME_BYTES_MAX, Namespace, PLAN_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::words::{load_bytes, load_text, now_s, store_bytes, store_name, store_text};
+use crate::{Adaptive, Config, Delta, Digest, Env, NAME_BYTES_MAX, Namespace, PLAN_BYTES_MAX, TEXT_BYTES_MAX, sharing};
 
 /// Largest number of objects noted as dependencies of a child; a child with more depends on every object.
 pub(crate) const DEPENDS_MAX: usize = 15;
@@ -23,6 +24,16 @@ pub(crate) const CHUNK_BYTES: usize = CHUNK_WORDS * 8;
 const CHUNKS_EACH: usize = 8;
 /// Longest image, in chunks: the section that frees an image notes a change in each.
 pub(crate) const CHUNKS_MOST: usize = 500;
+/// Largest number of objects noted one by one.
+pub(crate) const ANNOUNCED_MOST: usize = 15;
+/// Units of a call that are noted by number.
+pub(crate) const RUNNING_MOST: usize = 63;
+/// Words of the bits that note further units.
+pub(crate) const MORE_WORDS: usize = 32;
+/// Units that one statement claims. For further ones it waits for no call.
+pub(crate) const CLAIMED_MOST: usize = 63;
+/// Entries of a process. A loop over more statements than that writes a shared line for each.
+pub(crate) const LEDGER_ENTRIES: usize = 8;
 /// Bytes kept of MODULE and ACTION.
 const LABEL_BYTES: usize = 64;
 
@@ -107,7 +118,7 @@ pub struct Child {
     /// Bytes of the plan, module, action and mode, 16 bits each.
     lengths: AtomicU64,
     /// Sharing by the values of binds.
-    pub(crate) adaptive: crate::adaptive::Words,
+    pub(crate) adaptive: sharing::Words,
     depends: [AtomicU64; DEPENDS_MAX + 1],
     module: [AtomicU64; LABEL_BYTES / 8],
     action: [AtomicU64; LABEL_BYTES / 8],
@@ -187,15 +198,28 @@ pub struct Line {
     pub(crate) pin_hits: [AtomicU64; Namespace::COUNT],
     pub(crate) reloads: [AtomicU64; Namespace::COUNT],
     /// The objects changed by the commit in progress: their count, and each ([`crate::announce`]).
-    pub(crate) announced: [AtomicU64; 1 + crate::announce::MOST],
+    pub(crate) announced: [AtomicU64; 1 + ANNOUNCED_MOST],
     /// The stored units that the call in progress runs: their count, and each ([`crate::running`]).
-    pub(crate) running: [AtomicU64; 1 + crate::running::RUNNING_MOST],
+    pub(crate) running: [AtomicU64; 1 + RUNNING_MOST],
     /// Bits for units beyond that list.
-    pub(crate) more: [AtomicU64; crate::running::MORE_WORDS],
+    pub(crate) more: [AtomicU64; MORE_WORDS],
     /// The units that the statement in progress defines: their count, and each.
-    pub(crate) claimed: [AtomicU64; 1 + crate::running::CLAIMED_MOST],
+    pub(crate) claimed: [AtomicU64; 1 + CLAIMED_MOST],
     /// The unit that the process waits for, and the purpose.
     pub(crate) awaited: AtomicU64,
+}
+
+/// The figures of one child, counted by one process, that are not part of the child's own yet.
+#[repr(C, align(64))]
+pub struct LedgerEntry {
+    /// Odd during a move.
+    pub(crate) version: AtomicU64,
+    /// The child's number plus one; 0 for none.
+    pub(crate) child: AtomicU64,
+    /// The child's life. An entry of another life than the child's is worth nothing.
+    pub(crate) life: AtomicU64,
+    pub(crate) last_active_s: AtomicU64,
+    pub(crate) figures: [AtomicU64; Delta::WORDS],
 }
 
 #[allow(unsafe_code)]
@@ -214,7 +238,7 @@ mod shared {
     // SAFETY: as above.
     unsafe impl SgaLayout for Line {}
     // SAFETY: as above.
-    unsafe impl SgaLayout for crate::ledger::Entry {}
+    unsafe impl SgaLayout for LedgerEntry {}
 }
 
 /// Where the library cache lies in the SGA.
@@ -227,7 +251,7 @@ pub struct Layout {
     pub(crate) latches: SgaSlice<Versioned>,
     pub(crate) pin_latches: SgaSlice<latch::Latch>,
     pub(crate) lines: SgaSlice<Line>,
-    pub(crate) ledgers: SgaSlice<crate::ledger::Entry>,
+    pub(crate) ledgers: SgaSlice<LedgerEntry>,
     pub(crate) cursors: SgaSlice<AtomicU64>,
     pub(crate) advice: cache_advice::ReuseLayout,
 }
@@ -247,7 +271,7 @@ impl Layout {
             latches: builder.reserve("library cache: latches", latches),
             pin_latches: builder.reserve("library cache: pin latches", latches),
             lines: builder.reserve("library cache: processes", processes),
-            ledgers: builder.reserve("library cache: figures of processes", processes * crate::ledger::ENTRIES),
+            ledgers: builder.reserve("library cache: figures of processes", processes * LEDGER_ENTRIES),
             cursors: builder.reserve("library cache: open cursors", processes * config.cursors.max(8) as usize),
             advice: cache_advice::ReuseLayout::reserve(builder, "simulator of the shared pool", processes),
         }
@@ -303,7 +327,7 @@ pub struct Content<'a> {
     /// OPTIMIZER_MODE.
     pub mode: &'a str,
     /// Sharing by the values of binds.
-    pub adaptive: crate::Adaptive<'a>,
+    pub adaptive: Adaptive<'a>,
     /// Why children of other users, schemas or rights could not be shared: bits of [`crate::Mismatch`].
     pub refused: u64,
 }
@@ -385,7 +409,7 @@ impl Parent {
 
 impl Child {
     /// Begins a new life of an unlinked child.
-    pub(crate) fn begin(&self, env: &crate::Env<'_>, parent: u64, number: u64) {
+    pub(crate) fn begin(&self, env: &Env<'_>, parent: u64, number: u64) {
         store_name(&self.schema, env.schema);
         let now = now_s();
         for (word, value) in [
@@ -478,56 +502,4 @@ impl Child {
         let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
         String::from_utf8_lossy(&bytes[..end]).into_owned()
     }
-}
-
-/// The words of a name, padded with zeros, cut at [`NAME_BYTES_MAX`].
-pub(crate) fn name_words(name: &str) -> [u64; NAME_BYTES_MAX / 8] {
-    let mut bytes = [0; NAME_BYTES_MAX];
-    let len = name.len().min(NAME_BYTES_MAX);
-    bytes[..len].copy_from_slice(&name.as_bytes()[..len]);
-    std::array::from_fn(|n| u64::from_le_bytes(bytes[n * 8..n * 8 + 8].try_into().expect("eight bytes")))
-}
-
-fn store_name(words: &[AtomicU64; NAME_BYTES_MAX / 8], name: &str) {
-    for (word, value) in words.iter().zip(name_words(name)) {
-        word.store(value, Ordering::Relaxed);
-    }
-}
-
-pub(crate) fn now_s() -> u64 {
-    os::clock::wall_ns() / 1_000_000_000
-}
-
-pub(crate) fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
-    let (whole, rest) = bytes.as_chunks::<8>();
-    for (word, bytes) in words.iter().zip(whole) {
-        word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
-    }
-    if let Some(word) = words.get(whole.len()).filter(|_| !rest.is_empty()) {
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        word.store(u64::from_le_bytes(last), Ordering::Relaxed);
-    }
-}
-
-fn load_bytes(words: &[AtomicU64], len: usize) -> Vec<u8> {
-    let len = len.min(words.len() * 8);
-    let used = &words[..len.div_ceil(8)];
-    let mut bytes: Vec<u8> = used.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
-    bytes.truncate(len);
-    bytes
-}
-
-/// Stores as many whole characters of a text as fit; returns the bytes stored.
-pub(crate) fn store_text(words: &[AtomicU64], text: &str) -> usize {
-    let mut cut = text.len().min(words.len() * 8);
-    while !text.is_char_boundary(cut) {
-        cut -= 1;
-    }
-    store_bytes(words, &text.as_bytes()[..cut]);
-    cut
-}
-
-pub(crate) fn load_text(words: &[AtomicU64], len: usize) -> String {
-    String::from_utf8_lossy(&load_bytes(words, len)).into_owned()
 }

@@ -1,7 +1,7 @@
 //! The figures that each process has counted for the cursors it uses, in memory of its own.
 //!
 //! Sessions that execute one cursor all day would otherwise write the same lines at the end of each call. A process has
-//! [`ENTRIES`] entries, which no other process writes; an entry holds the figures of one child. A process that needs an
+//! [`LEDGER_ENTRIES`] entries, which no other process writes; an entry holds the figures of one child. A process that needs an
 //! entry for another child moves the figures of the oldest entry to its child and uses the entry again. Views add the
 //! entries of all processes to the figures of the children.
 //!
@@ -19,14 +19,12 @@
 //! report, since an idle session does not hear; one check over all versions, since it fails all the time when many
 //! processes move entries.
 
-use crate::layout::{self, Figures};
+use crate::layout::{Figures, LEDGER_ENTRIES, LedgerEntry};
+use crate::words::now_s;
 use crate::{Delta, Handle, LibraryCache};
 use process::Process;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
-
-/// Entries of a process. A loop over more statements than that writes a shared line for each.
-pub(crate) const ENTRIES: usize = 8;
+use std::sync::atomic::{Ordering, fence};
 
 /// Longest time in seconds by which the time of a child's last use may be old, for the choice of the child to replace.
 const ACTIVE_STEP_S: u64 = 4;
@@ -34,19 +32,6 @@ const ACTIVE_STEP_S: u64 = 4;
 /// Attempts of a reader at one child, or one entry, that a process is moving. The last one counts: the process may have
 /// been stopped in the middle of a move.
 const TRIES: u32 = 100;
-
-/// The figures of one child, counted by one process, that are not part of the child's own yet.
-#[repr(C, align(64))]
-pub struct Entry {
-    /// Odd during a move.
-    version: AtomicU64,
-    /// The child's number plus one; 0 for none.
-    child: AtomicU64,
-    /// The child's life. An entry of another life than the child's is worth nothing.
-    life: AtomicU64,
-    last_active_s: AtomicU64,
-    figures: [AtomicU64; Delta::WORDS],
-}
 
 /// A child: its number and its life.
 type Key = (usize, u64);
@@ -66,7 +51,7 @@ struct Found {
     sum: Sum,
 }
 
-impl Entry {
+impl LedgerEntry {
     /// The child. A reader that sees another child than before also sees all figures that have moved to that one.
     fn key(&self) -> Option<Key> {
         // Both pair with the Release in `move_to`.
@@ -136,12 +121,12 @@ impl Found {
 
 /// The entries of all processes, as a reader found them.
 pub(crate) struct Ledgers {
-    entries: &'static [Entry],
+    entries: &'static [LedgerEntry],
     found: HashMap<Key, Found>,
 }
 
 impl Ledgers {
-    pub(crate) fn read(entries: &'static [Entry]) -> Ledgers {
+    pub(crate) fn read(entries: &'static [LedgerEntry]) -> Ledgers {
         let mut found: HashMap<Key, Found> = HashMap::new();
         for (at, entry) in entries.iter().enumerate() {
             if let (version, Some(key), sum) = entry.read() {
@@ -187,9 +172,9 @@ impl Ledgers {
 }
 
 impl LibraryCache {
-    fn ledger(&self, number: u32) -> &'static [Entry] {
-        let from = (number as usize - 1) * ENTRIES;
-        &self.ledgers[from..from + ENTRIES]
+    fn ledger(&self, number: u32) -> &'static [LedgerEntry] {
+        let from = (number as usize - 1) * LEDGER_ENTRIES;
+        &self.ledgers[from..from + LEDGER_ENTRIES]
     }
 
     /// Adds a session's figures to its process's ledger (L4). False when the child has been replaced or removed: parse
@@ -201,10 +186,10 @@ impl LibraryCache {
         if child.life.load(Ordering::Acquire) != handle.life {
             return false;
         }
-        let (now, ledger) = (layout::now_s(), self.ledger(p.number()));
+        let (now, ledger) = (now_s(), self.ledger(p.number()));
         let key = Some((handle.child as usize, handle.life));
         let entry = ledger.iter().find(|entry| entry.key() == key).unwrap_or_else(|| {
-            let age = |entry: &&Entry| match entry.key() {
+            let age = |entry: &&LedgerEntry| match entry.key() {
                 None => 0,
                 Some(_) => entry.last_active_s.load(Ordering::Relaxed).max(1),
             };
@@ -236,11 +221,13 @@ impl LibraryCache {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+
     use super::*;
 
-    fn entries(n: usize) -> &'static [Entry] {
+    fn entries(n: usize) -> &'static [LedgerEntry] {
         let zero = |_| AtomicU64::new(0);
-        let entry = |_| Entry {
+        let entry = |_| LedgerEntry {
             version: AtomicU64::new(0),
             child: AtomicU64::new(0),
             life: AtomicU64::new(0),

@@ -15,10 +15,13 @@ use std::sync::atomic::Ordering;
 use latch::{MutexKind, Where};
 use process::Process;
 
-use crate::find::{Key, Want};
-use crate::layout::{About, Content, now_s, state};
+use crate::figures::count;
+use crate::find::Want;
+use crate::key::Key;
+use crate::layout::{About, Content, state};
 use crate::load::Tried;
-use crate::{Design, Digest, Edition, Env, Handle, LibraryCache, Namespace, count};
+use crate::words::now_s;
+use crate::{Design, Digest, Edition, Env, Handle, LibraryCache, Namespace};
 
 /// An object as a statement or unit names it.
 #[derive(Clone, Copy, Debug)]

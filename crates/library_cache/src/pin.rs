@@ -16,12 +16,13 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use latch::reference::{HELD, STAGE};
-use latch::{Latch, MutexKind, Where};
-use process::{Process, ProcessSlot};
+use latch::{MutexKind, Where};
+use process::{CleanupOrder, Process, ProcessSlot};
 
-use crate::find::Key;
+use crate::figures::count;
+use crate::key::Key;
 use crate::layout::{Child, state};
-use crate::{Design, Handle, LibraryCache, Namespace, count};
+use crate::{Design, Handle, LibraryCache, Namespace};
 
 const CHILD: u64 = (1 << 24) - 1;
 const LIFE: u64 = (1 << 36) - 1;
@@ -295,8 +296,9 @@ impl LibraryCache {
         parent.and_then(|at| self.parents.get(at as usize)).map_or(0, |parent| Key::of(parent).idn())
     }
 
-    pub(crate) fn pin_latch(&self, idn: u64) -> &'static Latch {
-        &self.pin_latches[idn as usize % self.pin_latches.len()]
+    /// Registers the clean-up of dead processes.
+    pub fn register(&'static self) {
+        self.all.on_death(CleanupOrder::Pins, "library cache pins", move |p, dead| self.clean_up(p, dead));
     }
 
     /// Ends the pins of a dead process.

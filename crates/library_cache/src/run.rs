@@ -12,9 +12,9 @@ use latch::Where;
 use process::Process;
 use types::image::Image;
 
-use crate::find::Key;
+use crate::guard::{Guard, take};
+use crate::key::Key;
 use crate::layout::{CHUNK_BYTES, Child};
-use crate::load::{Guard, take};
 use crate::{Handle, LibraryCache};
 
 /// Largest number of operations that are counted: the section notes a change in the chunk of each.

@@ -21,14 +21,7 @@ use types::Ora;
 use wait::Event;
 
 use crate::LibraryCache;
-use crate::layout::Line;
-
-/// Units of a call that are noted by number.
-pub(crate) const RUNNING_MOST: usize = 63;
-/// Words of the bits that note further units.
-pub(crate) const MORE_WORDS: usize = 32;
-/// Units that one statement claims. For further ones it waits for no call.
-pub(crate) const CLAIMED_MOST: usize = 63;
+use crate::layout::{Line, MORE_WORDS, RUNNING_MOST};
 
 /// In [`Line::awaited`], above the unit's number: the process waits to run it, or to define it.
 const AS_CALLER: u64 = 1 << 32;
@@ -158,7 +151,7 @@ impl LibraryCache {
     }
 
     /// Claims a unit for a statement that defines it, until [`Self::end_claims`]: no other process begins to run the
-    /// unit. False while another process runs it. A statement with [`CLAIMED_MOST`] claims makes no more and waits for
+    /// unit. False while another process runs it. A statement with [`crate::layout::CLAIMED_MOST`] claims makes no more and waits for
     /// no calls that run further units: such calls find out about the change when they next check the unit.
     ///
     /// Latches: `shared pool`.

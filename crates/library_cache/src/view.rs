@@ -6,31 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use latch::reference::{HELD, STAGE};
 use process::{Process, SessionStatus};
 
-use crate::find::Key;
 use crate::image::{LeftOut, LeftOutImage};
+use crate::key::Key;
 use crate::layout::{Child, Parent, state};
 use crate::ledger::Ledgers;
 use crate::pin::{KEPT, PAUSED, Seen};
 use crate::{Delta, Design, Digest, Handle, LibraryCache, LineFigures, Namespace};
-
-/// Reasons why a cursor was not shared: the bits of MISMATCH, the columns of `v$sql_shared_cursor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Mismatch {
-    AuthCheck = 0,
-    Translation = 1,
-    Optimizer = 2,
-    Language = 3,
-    Bind = 4,
-    /// No child's ranges contain the selectivities of its values.
-    BindEquivFailure = 5,
-    /// The first child that is shared by selectivity.
-    LoadOptimizerStats = 6,
-    /// Planned with corrections from an execution.
-    UseFeedbackStats = 7,
-    /// Sharing of the previous child ended after a change of statistics.
-    RollInvalid = 8,
-}
 
 /// A row of `v$sqlarea`, or of `v$db_object_cache`.
 #[derive(Clone, Debug)]
@@ -67,7 +48,7 @@ pub struct ChildRow {
     pub optimizer: u64,
     /// OBJECT_STATUS.
     pub status: &'static str,
-    /// Bits of [`Mismatch`].
+    /// Bits of [`crate::Mismatch`].
     pub mismatch: u64,
     /// Why the child has no image.
     pub left_out: Option<LeftOut>,

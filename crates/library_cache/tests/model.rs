@@ -13,6 +13,7 @@ use library_cache::{
     Namespace, Object, Statement,
 };
 use process::{Process, Processes};
+use testing::Random;
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Pins, Design::Mutex, Design::Versioned];
 const STATEMENTS: u64 = 40;
@@ -45,13 +46,6 @@ fn image_of(n: u64) -> Vec<u8> {
 /// The code of an object, for given NLS settings.
 fn code_of(n: u64, nls: u64) -> Vec<u8> {
     vec![0x80 | (n as u8) << 1 | nls as u8; 1 + n as usize * 160]
-}
-
-fn next(random: &mut u64) -> u64 {
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    *random
 }
 
 impl Fixture {
@@ -209,9 +203,9 @@ fn one_session_finds_its_own_entries() {
     for design in DESIGNS {
         let f = fixture(design);
         let p = testing::attach(f.all, "test");
-        let mut random = 5;
+        let mut random = Random::new(5);
         for n in 0..10_000 {
-            f.step(&p, next(&mut random));
+            f.step(&p, random.next());
             if n % 500 == 0 {
                 f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}"));
                 f.check_rows();
@@ -225,8 +219,8 @@ fn concurrent_sessions_leave_a_consistent_cache() {
     for design in DESIGNS {
         let f = fixture(design);
         let counted: u64 = testing::run_threads(f.all, 4, |p, n| {
-            let mut random = n as u64 * 77 + 1;
-            (0..6_000).map(|_| f.step(p, next(&mut random))).sum::<u64>()
+            let mut random = Random::new(n as u64);
+            (0..6_000).map(|_| f.step(p, random.next())).sum::<u64>()
         })
         .into_iter()
         .sum();
@@ -300,9 +294,9 @@ fn sessions_that_are_killed_anywhere_leave_a_whole_cache_and_no_pins() {
         let by = testing::attach(f.all, "PMON");
         let time = Duration::from_secs(seconds) / DESIGNS.len() as u32;
         let kills = testing::kill_children(&by, 4, time, seed as u64 * 31 + 3, |p, seed| {
-            let mut random = seed | 1;
+            let mut random = Random::new(seed);
             loop {
-                f.step(p, next(&mut random));
+                f.step(p, random.next());
             }
         });
         assert!(kills.killed > 5, "{kills:?}");
@@ -310,9 +304,9 @@ fn sessions_that_are_killed_anywhere_leave_a_whole_cache_and_no_pins() {
         f.check_rows();
         assert!(f.cache.open_cursors().is_empty());
         // Nothing stays held.
-        let mut random = 99;
+        let mut random = Random::new(99);
         for _ in 0..2_000 {
-            f.step(&by, next(&mut random));
+            f.step(&by, random.next());
         }
         f.cache.assert_invariants().unwrap_or_else(|e| panic!("{design:?}: {e}"));
         f.cache.flush(&by);

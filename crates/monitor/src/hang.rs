@@ -10,7 +10,6 @@ use latch::{HolderView, LatchName, Where};
 use process::ProcessState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use types::Rdba;
 use wait::{WaitClass, WaitState, WaitView};
 
 /// Longest chain of waiters that is followed.
@@ -95,9 +94,10 @@ impl Picture {
             found.extend(blockers.into_iter().map(|b| (b, format!("stored unit {}, which it {does}", w.p[0]))));
         }
         if let Some(w) = waiting.filter(|w| ["buffer busy waits", "read by other session"].contains(&w.event.name())) {
-            let at = Rdba::new(w.p[0] as u32, w.p[1] as u32);
-            for b in self.owned.iter().filter(|b| b.block == Some(at)) {
-                found.extend(b.owner.map(|slot| (slot as u32 + 1, format!("block {at}, pinned exclusively"))));
+            let at = self.instance.storage().cache.files().address(w.p[0] as u32, w.p[1] as u32);
+            for b in self.owned.iter().filter(|b| at.is_some() && b.block == at) {
+                let block = b.block.unwrap_or_default();
+                found.extend(b.owner.map(|slot| (slot as u32 + 1, format!("block {block}, pinned exclusively"))));
             }
         }
         found.retain(|(blocker, _)| *blocker != number);

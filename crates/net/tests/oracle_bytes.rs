@@ -7,33 +7,22 @@ use net::oracle::field::Reader;
 use net::oracle::o5logon;
 use net::oracle::rows::BindRows;
 use net::oracle::value::{self, BindRules, Shape};
+use testing::Random;
 use types::Value;
-
-/// Random numbers by Marsaglia's shifts.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn bytes(&mut self, most: u64) -> Vec<u8> {
-        let n = self.next() % (most + 1);
-        (0..n).map(|_| self.next() as u8).collect()
-    }
-}
 
 #[test]
 fn changed_proofs_prove_nothing() {
-    let mut random = Random(77);
+    let mut random = Random::new(77);
     let newer = o5logon::Verifier::Sha512 { key: [3; 64], salt: [4; 16] };
     let older = o5logon::Verifier::Sha1 { key: [3; 20], salt: [4; 10] };
     for challenge in [newer, older].map(|verifier| o5logon::Challenge::new(verifier, &[5; 48])) {
         for _ in 0..300 {
-            let texts: Vec<String> = (0..3).map(|_| o5logon::to_hex(&random.bytes(100))).collect();
+            let texts: Vec<String> = (0..3)
+                .map(|_| {
+                    let count = random.below(101);
+                    o5logon::to_hex(&random.bytes(count))
+                })
+                .collect();
             let proof = o5logon::Proof { session_key: &texts[0], speedy_key: Some(&texts[1]), password: &texts[2] };
             assert!(challenge.check(&proof).is_none());
         }

@@ -1,14 +1,12 @@
 //! Clocks. Times are plain numbers of nanoseconds, so that they can lie in shared memory and be compared by any
 //! process.
 
+use rustix::time::{ClockId, Timespec};
 use std::time::Duration;
 
 #[inline]
-fn read(clock: libc::clockid_t) -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` is a valid timespec to write to; the clock ids used in this module exist on every Linux.
-    let rc = unsafe { libc::clock_gettime(clock, &raw mut t) };
-    debug_assert_eq!(rc, 0);
+fn read(clock: ClockId) -> u64 {
+    let t = rustix::time::clock_gettime(clock);
     (t.tv_sec as u64) * 1_000_000_000 + t.tv_nsec as u64
 }
 
@@ -16,20 +14,20 @@ fn read(clock: libc::clockid_t) -> u64 {
 #[inline]
 #[must_use]
 pub fn now_ns() -> u64 {
-    read(libc::CLOCK_MONOTONIC)
+    read(ClockId::Monotonic)
 }
 
 /// The same clock to the last timer tick (1 to 4 ms), a few nanoseconds to read.
 #[inline]
 #[must_use]
 pub fn coarse_ns() -> u64 {
-    read(libc::CLOCK_MONOTONIC_COARSE)
+    read(ClockId::MonotonicCoarse)
 }
 
 /// Nanoseconds since 1970-01-01 00:00:00 UTC.
 #[must_use]
 pub fn wall_ns() -> u64 {
-    read(libc::CLOCK_REALTIME)
+    read(ClockId::Realtime)
 }
 
 /// The UTC offset of the machine's time zone in seconds, east positive, at the given wall time (seconds since 1970).
@@ -45,13 +43,13 @@ pub fn utc_offset_seconds(wall_s: i64) -> i32 {
 /// Nanoseconds of processor time that the calling thread has used.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {
-    read(libc::CLOCK_THREAD_CPUTIME_ID)
+    read(ClockId::ThreadCPUTime)
 }
 
 /// Nanoseconds of processor time that all threads of the calling process have used: [`process_cpu_ns`] of it.
 #[must_use]
 pub fn own_cpu_ns() -> u64 {
-    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+    read(ClockId::ProcessCPUTime)
 }
 
 /// Nanoseconds of processor time that all threads of a process of this machine have used; `None` when it is gone.
@@ -71,13 +69,16 @@ pub fn process_cpu_ns(process: i32) -> Option<u64> {
 
 /// Sleeps for at least this long; a signal may end it early.
 pub fn sleep(time: Duration) {
-    let t = libc::timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec: i64::from(time.subsec_nanos()) };
-    // SAFETY: `t` is a valid timespec; the remaining time is not asked for.
-    unsafe { libc::nanosleep(&raw const t, std::ptr::null_mut()) };
+    let _ = rustix::thread::nanosleep(&timespec_of(time));
 }
 
-pub(crate) fn timespec(ns: u64) -> libc::timespec {
-    libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as i64 }
+pub(crate) fn timespec(ns: u64) -> Timespec {
+    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
+}
+
+/// Times beyond 584 years count as that long.
+pub(crate) fn timespec_of(time: Duration) -> Timespec {
+    timespec(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Processors: how many there are, spinning politely, and barriers that reach the others.
 
+use rustix::thread::{MembarrierCommand, membarrier};
+
 /// Tells the processor that this is a spin loop.
 #[inline]
 pub fn relax() {
@@ -93,8 +95,7 @@ fn add_registers(mut rounds: u64) {
 
 /// Gives the processor away to another runnable thread.
 pub fn yield_now() {
-    // SAFETY: takes nothing and touches no memory of ours.
-    unsafe { libc::sched_yield() };
+    rustix::thread::sched_yield();
 }
 
 /// The number of processors this process may run on, at least 1.
@@ -107,26 +108,15 @@ pub fn count() -> usize {
 /// reads files.
 #[must_use]
 pub fn allowed() -> usize {
-    // SAFETY: a set of processors is plain bits, for which zero is a value.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set may be written for its size.
-    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
-        return 1;
-    }
-    // SAFETY: the set was filled in.
-    usize::try_from(unsafe { libc::CPU_COUNT(&set) }).unwrap_or(1).max(1)
+    rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize).max(1)
 }
-
-const MEMBARRIER_GLOBAL_EXPEDITED: libc::c_long = 1 << 1;
-const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED: libc::c_long = 1 << 2;
 
 /// Registers this process as a receiver of [`barrier_in_all`]. True when the kernel can do it.
 ///
 /// A forked child inherits the registration; calling it again does no harm.
 #[must_use]
 pub fn join_barriers() -> bool {
-    // SAFETY: a command word and a zero flag word; no memory is passed.
-    unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+    membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
 }
 
 /// Runs a full memory barrier on every processor that runs a thread of a registered process; takes some microseconds.
@@ -135,8 +125,7 @@ pub fn join_barriers() -> bool {
 /// the kernel cannot do it; the caller then needs a time-out instead.
 #[must_use]
 pub fn barrier_in_all() -> bool {
-    // SAFETY: a command word and a zero flag word; no memory is passed.
-    unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_GLOBAL_EXPEDITED, 0, 0) == 0 }
+    membarrier(MembarrierCommand::GlobalExpedited).is_ok()
 }
 
 /// The figures of `getrusage` for the calling process.

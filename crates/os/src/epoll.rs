@@ -1,7 +1,10 @@
 //! Waiting on very many descriptors: `epoll`, whose cost grows with the number of events, not of descriptors.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
+
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
 
 use crate::{OsError, OsResult};
 
@@ -17,50 +20,38 @@ impl Epoll {
     /// # Errors
     /// No descriptor is available.
     pub fn new() -> OsResult<Self> {
-        // SAFETY: a number; no memory is passed.
-        let raw = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if raw < 0 {
-            return Err(OsError::last("epoll_create1", ""));
-        }
-        // SAFETY: the descriptor is new and ours alone.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) } })
+        let fd = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| OsError::of("epoll_create1", "", e))?;
+        Ok(Self { fd })
     }
 
-    fn control(&self, what: i32, fd: RawFd, token: u64) -> OsResult<()> {
-        self.control_for(what, fd, token, libc::EPOLLIN | libc::EPOLLRDHUP)
-    }
-
-    fn control_for(&self, what: i32, fd: RawFd, token: u64, events: i32) -> OsResult<()> {
-        let mut event = libc::epoll_event { events: events as u32, u64: token };
-        // SAFETY: two descriptors, of which the kernel checks both, and a valid event that it copies.
-        match unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), what, fd, &raw mut event) } {
-            0 => Ok(()),
-            _ => Err(OsError::last("epoll_ctl", fd.to_string())),
-        }
+    fn watch(&self, fd: BorrowedFd<'_>, token: u64, events: EventFlags) -> OsResult<()> {
+        epoll::add(&self.fd, fd, EventData::new_u64(token), events)
+            .map_err(|e| OsError::of("epoll_ctl", fd.as_raw_fd().to_string(), e))
     }
 
     /// Watches `fd` for bytes to read.
     ///
     /// # Errors
     /// No memory, or the descriptor cannot be watched.
-    pub fn add(&self, fd: &impl AsRawFd, token: u64) -> OsResult<()> {
-        self.control(libc::EPOLL_CTL_ADD, fd.as_raw_fd(), token)
+    pub fn add(&self, fd: &impl AsFd, token: u64) -> OsResult<()> {
+        self.watch(fd.as_fd(), token, EventFlags::IN | EventFlags::RDHUP)
     }
 
     /// Watches only for the other end of `fd` to go away.
     ///
     /// # Errors
     /// As [`Epoll::add`].
-    pub fn add_hangup(&self, fd: &impl AsRawFd, token: u64) -> OsResult<()> {
-        self.control_for(libc::EPOLL_CTL_ADD, fd.as_raw_fd(), token, libc::EPOLLRDHUP)
+    pub fn add_hangup(&self, fd: &impl AsFd, token: u64) -> OsResult<()> {
+        self.watch(fd.as_fd(), token, EventFlags::RDHUP)
     }
 
     /// Stops watching `fd`. A descriptor that another process has open too must be removed before it is closed here.
     ///
     /// # Errors
     /// It is not watched.
-    pub fn remove(&self, fd: &impl AsRawFd) -> OsResult<()> {
-        self.control(libc::EPOLL_CTL_DEL, fd.as_raw_fd(), 0)
+    pub fn remove(&self, fd: &impl AsFd) -> OsResult<()> {
+        let fd = fd.as_fd();
+        epoll::delete(&self.fd, fd).map_err(|e| OsError::of("epoll_ctl", fd.as_raw_fd().to_string(), e))
     }
 
     /// Waits until there is an event, a signal arrives or the time is up. `found` gets the numbers of the descriptors
@@ -71,16 +62,22 @@ impl Epoll {
     pub fn wait(&self, found: &mut Vec<u64>, timeout: Option<Duration>) -> OsResult<()> {
         const AT_ONCE: usize = 64;
         found.clear();
-        let mut raw = [libc::epoll_event { events: 0, u64: 0 }; AT_ONCE];
-        let ms = timeout.map_or(-1, |t| i32::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
-        // SAFETY: room for as many events as the call is told.
-        let n = unsafe { libc::epoll_wait(self.fd.as_raw_fd(), raw.as_mut_ptr(), AT_ONCE as i32, ms) };
-        let Ok(n) = usize::try_from(n) else {
-            let error = OsError::last("epoll_wait", "");
-            return if error.is_interrupted() { Ok(()) } else { Err(error) };
-        };
-        found.extend(raw[..n].iter().map(|event| event.u64));
+        let mut room = [MaybeUninit::<Event>::uninit(); AT_ONCE];
+        // Whole milliseconds: other times need a call that older kernels and some sandboxes do not have.
+        let ms = |t: Duration| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as u64;
+        let timeout = timeout.map(|t| crate::clock::timespec_of(Duration::from_millis(ms(t))));
+        match epoll::wait(&self.fd, &mut room, timeout.as_ref()) {
+            Ok((events, _)) => found.extend(events.iter().map(|event| event.data.u64())),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(OsError::of("epoll_wait", "", e)),
+        }
         Ok(())
+    }
+}
+
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

@@ -36,6 +36,11 @@ impl OsError {
         Self { call, what: what.into(), source: io::Error::from_raw_os_error(errno) }
     }
 
+    /// An error of `call` from the number that the call returned.
+    pub(crate) fn of(call: &'static str, what: impl Into<String>, errno: rustix::io::Errno) -> Self {
+        Self { call, what: what.into(), source: errno.into() }
+    }
+
     /// The error number (`ENOENT`, `ENOSPC`, …), 0 where there is none.
     #[must_use]
     pub fn errno(&self) -> i32 {

@@ -1,10 +1,17 @@
 //! Files read and written at positions, with errors that name the call and the file.
 
 use std::fs::{File as StdFile, OpenOptions};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use rustix::fs::{FlockOperation, RenameFlags, SeekFrom};
+use rustix::io::Errno;
+
+use crate::direct::{self, Direct};
+use crate::ring::RingFile;
 use crate::{OsError, OsResult, injection};
 
 /// The ways to open a file.
@@ -22,6 +29,9 @@ pub enum OpenMode {
     OpenOrCreate,
 }
 
+/// The smallest unit that devices write.
+const SECTOR_BYTES: usize = 512;
+
 /// The most pieces that one call writes.
 const LIST_MAX: usize = 512;
 
@@ -30,7 +40,12 @@ const LIST_MAX: usize = 512;
 pub struct File {
     inner: StdFile,
     path: PathBuf,
+    /// Once the file bypasses the page cache.
+    direct: OnceLock<Direct>,
 }
+
+/// The first of the bytes that stand for processes that write with a ring: behind the end of any file.
+const LOCKS_AT: i64 = 1 << 62;
 
 impl File {
     /// Opens or creates `path`; a new file may be read and written by its owner only (mode 0600).
@@ -52,12 +67,75 @@ impl File {
             Some(journal) if mode != OpenMode::Read => journal.open(path, mode == OpenMode::Truncate, &open)?,
             _ => open().map_err(|e| OsError::from_io("open", path.display().to_string(), e))?,
         };
-        Ok(Self { inner, path: path.to_owned() })
+        Ok(Self::of(inner, path))
     }
 
     /// Wraps a file that was opened by `path` elsewhere.
     pub(crate) fn of(inner: StdFile, path: &Path) -> Self {
-        Self { inner, path: path.to_owned() }
+        Self { inner, path: path.to_owned(), direct: OnceLock::new() }
+    }
+
+    /// Reads and writes past the page cache from now on, in this process and in those that it forks later, where place
+    /// and length are multiples of the device's blocks. The caller reads and writes in multiples of `unit` bytes. False,
+    /// with no effect, where the file system does not support it.
+    ///
+    /// # Errors
+    /// The file cannot be opened once more.
+    pub fn bypass_cache(&self, unit: usize) -> OsResult<bool> {
+        // The journal records writes with the bytes they overwrite, by ordinary reads and writes.
+        if injection::journal().is_some() {
+            return Ok(false);
+        }
+        if self.direct.get().is_none()
+            && let Some(direct) = Direct::of(&self.inner, unit).map_err(|e| self.error("open", e))?
+        {
+            let _ = self.direct.set(direct);
+        }
+        Ok(self.direct.get().is_some())
+    }
+
+    /// Whether the file bypasses the page cache.
+    #[must_use]
+    pub fn bypasses_cache(&self) -> bool {
+        self.direct.get().is_some()
+    }
+
+    /// The unit of reads and writes that the file can take in any case: the device writes it whole.
+    #[must_use]
+    pub fn unit_bytes(&self) -> usize {
+        self.direct.get().map_or(0, Direct::place).max(SECTOR_BYTES)
+    }
+
+    /// The file for writes of a [`Ring`](crate::ring::Ring) of this process, with the lock of number `process`.
+    ///
+    /// # Errors
+    /// The file system has no locks, the number is locked, or tests record all writes.
+    pub fn for_ring(&self, process: u64) -> OsResult<RingFile> {
+        let refused = |errno: Errno| self.error("open", errno.into());
+        if injection::journal().is_some() {
+            return Err(refused(Errno::OPNOTSUPP));
+        }
+        let own = direct::open_again(&self.inner, self.bypasses_cache()).map_err(|e| self.error("open", e))?;
+        let own = own.ok_or_else(|| refused(Errno::OPNOTSUPP))?;
+        let mut lock = process_lock(process..process + 1);
+        // SAFETY: a valid descriptor and a valid lock.
+        if unsafe { libc::fcntl(own.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) } != 0 {
+            return Err(OsError::last("fcntl", format!("{}, lock {process}", self.path.display())));
+        }
+        Ok(RingFile::of(own, self.path.clone(), self.direct.get().map_or(1, Direct::memory)))
+    }
+
+    /// Whether one of these processes has the file for its ring, or is dead and has writes in flight.
+    ///
+    /// # Errors
+    /// The file system has no locks.
+    pub fn is_being_written(&self, processes: Range<u64>) -> OsResult<bool> {
+        let mut lock = process_lock(processes);
+        // SAFETY: a valid descriptor and a valid lock, which the call overwrites with one that is in its way.
+        if unsafe { libc::fcntl(self.inner.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } != 0 {
+            return Err(OsError::last("fcntl", self.path.display().to_string()));
+        }
+        Ok(lock.l_type != libc::F_UNLCK as libc::c_short)
     }
 
     /// The path it was opened by.
@@ -88,7 +166,11 @@ impl File {
     /// # Errors
     /// The file ends before the buffer is full, or the device failed.
     pub fn read_at(&self, buffer: &mut [u8], position: u64) -> OsResult<()> {
-        self.inner.read_exact_at(buffer, position).map_err(|e| self.error_at("pread", buffer.len(), position, e))
+        let read = match self.direct_for(position, buffer.len()) {
+            Some(direct) => direct.read(buffer, position),
+            None => self.inner.read_exact_at(buffer, position),
+        };
+        read.map_err(|e| self.error_at("pread", buffer.len(), position, e))
     }
 
     /// Reads at most the length of `buffer` from `position`; 0 at the end of the file.
@@ -116,7 +198,11 @@ impl File {
         if let Some(journal) = injection::journal() {
             return journal.write(&self.inner, &self.path, buffer, position);
         }
-        self.inner.write_all_at(buffer, position).map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
+        let written = match self.direct_for(position, buffer.len()) {
+            Some(direct) => direct.write(buffer, position),
+            None => self.inner.write_all_at(buffer, position),
+        };
+        written.map_err(|e| self.error_at("pwrite", buffer.len(), position, e))
     }
 
     /// Writes all of `pieces` consecutively from `position` on, extending the file where needed.
@@ -125,7 +211,7 @@ impl File {
     /// The device is full or failed.
     pub fn write_list_at(&self, pieces: &[&[u8]], position: u64) -> OsResult<()> {
         let len: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if injection::journal().is_some() || injection::loses(&self.path) {
+        if injection::journal().is_some() || injection::loses(&self.path) || self.direct_for(position, len).is_some() {
             return self.write_at(&pieces.concat(), position);
         }
         injection::before_growth("pwrite", &self.path, &|| self.len_bytes().unwrap_or(0), position + len as u64)?;
@@ -146,19 +232,16 @@ impl File {
         Ok(())
     }
 
+    fn direct_for(&self, position: u64, len: usize) -> Option<&Direct> {
+        self.direct.get().filter(|direct| direct.takes(position, len))
+    }
+
     /// One call; returns the number of bytes written.
     fn write_some_list_at(&self, pieces: &[&[u8]], position: u64) -> std::io::Result<usize> {
-        let at = libc::off_t::try_from(position).map_err(|_| std::io::Error::from_raw_os_error(libc::EFBIG))?;
-        let count = libc::c_int::try_from(pieces.len()).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
         let list: Vec<std::io::IoSlice<'_>> = pieces.iter().map(|piece| std::io::IoSlice::new(piece)).collect();
-        // SAFETY: a valid descriptor; an `IoSlice` is an `iovec`, each of bytes that are borrowed until the call ends.
-        let n = unsafe { libc::pwritev(self.inner.as_raw_fd(), list.as_ptr().cast(), count, at) };
-        match usize::try_from(n) {
-            Ok(n) => Ok(n),
-            Err(_) => match std::io::Error::last_os_error() {
-                e if e.kind() == std::io::ErrorKind::Interrupted => Ok(0),
-                e => Err(e),
-            },
+        match rustix::io::pwritev(&self.inner, &list, position) {
+            Err(Errno::INTR) => Ok(0),
+            done => Ok(done?),
         }
     }
 
@@ -224,16 +307,15 @@ impl File {
     /// # Errors
     /// The device failed.
     pub fn next_written(&self, position: u64) -> OsResult<Option<(u64, u64)>> {
-        let seek = |from: u64, whence: libc::c_int| {
-            let from = libc::off_t::try_from(from).unwrap_or(libc::off_t::MAX);
-            // SAFETY: the descriptor is ours; its own position is not used, because reads and writes name theirs.
-            let found = unsafe { libc::lseek(self.inner.as_raw_fd(), from, whence) };
-            u64::try_from(found).map_err(|_| std::io::Error::last_os_error())
-        };
-        match seek(position, libc::SEEK_DATA) {
-            Ok(begin) => seek(begin, libc::SEEK_HOLE).map(|end| Some((begin, end))).map_err(|e| self.error("lseek", e)),
-            Err(e) if e.raw_os_error() == Some(libc::ENXIO) => Ok(None),
-            Err(e) => Err(self.error("lseek", e)),
+        // Moves the descriptor's own position, which is not used, because reads and writes name theirs.
+        let seek = |to| rustix::fs::seek(&self.inner, to);
+        match seek(SeekFrom::Data(position)) {
+            Ok(begin) => match seek(SeekFrom::Hole(begin)) {
+                Ok(end) => Ok(Some((begin, end))),
+                Err(e) => Err(self.error("lseek", e.into())),
+            },
+            Err(Errno::NXIO) => Ok(None),
+            Err(e) => Err(self.error("lseek", e.into())),
         }
     }
 
@@ -242,12 +324,11 @@ impl File {
     /// # Errors
     /// The file system has no locks.
     pub fn try_lock(&self) -> OsResult<bool> {
-        // SAFETY: a valid descriptor; no memory is passed.
-        if unsafe { libc::flock(self.inner.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-            return Ok(true);
+        match rustix::fs::flock(&self.inner, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::AGAIN) => Ok(false),
+            Err(e) => Err(self.error("flock", e.into())),
         }
-        let error = OsError::last("flock", self.path.display().to_string());
-        if error.would_block() { Ok(false) } else { Err(error) }
     }
 
     fn error(&self, call: &'static str, source: std::io::Error) -> OsError {
@@ -265,14 +346,20 @@ impl File {
 /// # Errors
 /// The file system has no locks.
 pub fn lock(file: &StdFile) -> std::io::Result<()> {
-    // SAFETY: a valid descriptor; no memory is passed.
-    while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
-        let e = std::io::Error::last_os_error();
-        if e.kind() != std::io::ErrorKind::Interrupted {
-            return Err(e);
-        }
-    }
-    Ok(())
+    Ok(rustix::io::retry_on_intr(|| rustix::fs::flock(file, FlockOperation::LockExclusive))?)
+}
+
+/// An exclusive lock on the bytes that stand for these processes.
+fn process_lock(processes: Range<u64>) -> libc::flock {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX >> 2).min(i64::MAX >> 2);
+    // SAFETY: plain numbers, for which zero is a value; `l_pid` must be zero.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = LOCKS_AT + number(processes.start);
+    // A length of zero would mean all bytes behind.
+    lock.l_len = (number(processes.end) - number(processes.start)).max(1);
+    lock
 }
 
 /// Renames the file `from` to `to`, replacing a file of that name; other processes see the old file or the new one.
@@ -296,21 +383,10 @@ pub fn exchange(one: &Path, other: &Path) -> OsResult<bool> {
         // The journal records renames only; an exchange by renames could leave a name without a file.
         return Ok(false);
     }
-    let c = |path: &Path| {
-        use std::os::unix::ffi::OsStrExt;
-        std::ffi::CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| OsError::from_errno("rename", path.display().to_string(), libc::EINVAL))
-    };
-    let (a, b) = (c(one)?, c(other)?);
-    // SAFETY: two strings that end with zero and outlive the call.
-    let rc = unsafe { libc::renameat2(libc::AT_FDCWD, a.as_ptr(), libc::AT_FDCWD, b.as_ptr(), libc::RENAME_EXCHANGE) };
-    if rc == 0 {
-        return Ok(true);
-    }
-    let error = OsError::last("rename", other.display().to_string());
-    match error.errno() {
-        libc::ENOENT | libc::EINVAL | libc::ENOSYS | libc::EPERM => Ok(false),
-        _ => Err(error),
+    match rustix::fs::renameat_with(rustix::fs::CWD, one, rustix::fs::CWD, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::PERM) => Ok(false),
+        Err(e) => Err(OsError::of("rename", other.display().to_string(), e)),
     }
 }
 
@@ -330,16 +406,7 @@ pub fn remove(path: &Path) -> OsResult<()> {
 /// # Errors
 /// There is no such path, or the file system does not report it.
 pub fn free_bytes(path: &Path) -> OsResult<u64> {
-    use std::os::unix::ffi::OsStrExt;
-    let invalid = || OsError::from_errno("statvfs", path.display().to_string(), libc::EINVAL);
-    let text = std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(|_| invalid())?;
-    let mut is = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: a string that ends with zero and room for the answer; both outlive the call.
-    if unsafe { libc::statvfs(text.as_ptr(), is.as_mut_ptr()) } != 0 {
-        return Err(OsError::last("statvfs", path.display().to_string()));
-    }
-    // SAFETY: the call has succeeded, so the answer is initialized.
-    let is = unsafe { is.assume_init() };
+    let is = rustix::fs::statvfs(path).map_err(|e| OsError::of("statvfs", path.display().to_string(), e))?;
     Ok(is.f_bavail * is.f_frsize)
 }
 

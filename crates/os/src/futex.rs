@@ -1,5 +1,6 @@
 //! Futexes on words that several processes share: the shared, not the private, form (invariant 4).
 
+use rustix::thread::futex;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -15,24 +16,18 @@ pub enum Woken {
 /// Sleeps while `word` holds `expected`, until a [`wake`] or until `timeout` has passed. May return early without a
 /// reason.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> Woken {
-    let spec = timeout.map(|t| crate::clock::timespec(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX >> 1)));
-    let at = spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the word outlives the call, `at` is null or points to a valid timespec, and the rest is unused by
-    // FUTEX_WAIT.
-    let rc = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, at, 0, 0) };
-    if rc != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ETIMEDOUT) {
-        Woken::TimedOut
-    } else {
-        Woken::Look
+    let spec = timeout.map(crate::clock::timespec_of);
+    match futex::wait(word, futex::Flags::empty(), expected, spec.as_ref()) {
+        Err(rustix::io::Errno::TIMEDOUT) => Woken::TimedOut,
+        _ => Woken::Look,
     }
 }
 
 /// Wakes up to `count` sleepers on `word`; returns how many were woken.
 pub fn wake(word: &AtomicU32, count: u32) -> u32 {
-    let count = i32::try_from(count).unwrap_or(i32::MAX);
-    // SAFETY: the word outlives the call; FUTEX_WAKE reads only its address.
-    let rc = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count, 0, 0, 0) };
-    u32::try_from(rc).unwrap_or(0)
+    // The kernel takes a signed number.
+    let count = count.min(i32::MAX.unsigned_abs());
+    futex::wake(word, futex::Flags::empty(), count).map_or(0, |woken| woken as u32)
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@
 //!
 //! All errors are [`OsError`]: the call that failed, its object, and the operating system's own error.
 
+mod aligned;
 pub mod blocks;
 pub mod clock;
 pub mod cpu;
+mod direct;
 pub mod epoll;
 mod error;
 pub mod file;
@@ -20,6 +22,7 @@ pub mod panics;
 pub mod proc;
 pub mod process;
 pub mod random;
+pub mod ring;
 pub mod shared;
 pub mod signal;
 pub mod socket;

@@ -1,6 +1,10 @@
 //! Shared memory: anonymous files in memory, mappings at fixed addresses, huge pages.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::MemfdFlags;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+use rustix::process::{Resource, Rlimit};
 
 use crate::{OsError, OsResult};
 
@@ -41,24 +45,15 @@ impl MemFile {
     /// # Errors
     /// `memfd_create` or `ftruncate` failed: no such page size, or not enough reserved pages.
     pub fn create(name: &str, len: usize, pages: PageSize) -> OsResult<Self> {
-        let name_z = std::ffi::CString::new(name.replace('\0', "")).unwrap_or_default();
         let huge = match pages {
-            PageSize::Small => 0,
-            PageSize::Huge2M => libc::MFD_HUGETLB | libc::MFD_HUGE_2MB,
-            PageSize::Huge1G => libc::MFD_HUGETLB | libc::MFD_HUGE_1GB,
+            PageSize::Small => MemfdFlags::empty(),
+            PageSize::Huge2M => MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB,
+            PageSize::Huge1G => MemfdFlags::HUGETLB | MemfdFlags::HUGE_1GB,
         };
-        // SAFETY: a valid C string and flags.
-        let raw = unsafe { libc::memfd_create(name_z.as_ptr(), libc::MFD_CLOEXEC | huge) };
-        if raw < 0 {
-            return Err(OsError::last("memfd_create", name));
-        }
-        // SAFETY: the descriptor is new and ours alone.
-        let fd = unsafe { OwnedFd::from_raw_fd(raw) };
+        let fd = rustix::fs::memfd_create(name.replace('\0', ""), MemfdFlags::CLOEXEC | huge);
+        let fd = fd.map_err(|e| OsError::of("memfd_create", name, e))?;
         let len = len.next_multiple_of(pages.bytes());
-        // SAFETY: a valid descriptor; the length fits, being a size in memory.
-        if unsafe { libc::ftruncate(fd.as_raw_fd(), len as libc::off_t) } != 0 {
-            return Err(OsError::last("ftruncate", format!("{len} bytes")));
-        }
+        rustix::fs::ftruncate(&fd, len as u64).map_err(|e| OsError::of("ftruncate", format!("{len} bytes"), e))?;
         Ok(Self { fd, len, pages })
     }
 
@@ -73,22 +68,12 @@ impl MemFile {
     /// # Errors
     /// The address range is taken (`EEXIST`), or the huge pages are not available (`ENOMEM`).
     pub fn map_at(&self, address: usize) -> OsResult<Mapping> {
-        let flags = libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE;
-        let flags = if self.pages == PageSize::Small { flags | libc::MAP_NORESERVE } else { flags };
-        // SAFETY: MAP_FIXED_NOREPLACE never replaces a mapping (invariant 2), so no memory in use is touched.
-        let at = unsafe {
-            libc::mmap(
-                address as *mut libc::c_void,
-                self.len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                flags,
-                self.fd.as_raw_fd(),
-                0,
-            )
-        };
-        if at == libc::MAP_FAILED {
-            return Err(OsError::last("mmap", format!("{} bytes at {address:#x}", self.len)));
-        }
+        let flags = MapFlags::SHARED | MapFlags::FIXED_NOREPLACE;
+        let flags = if self.pages == PageSize::Small { flags | MapFlags::NORESERVE } else { flags };
+        let at = std::ptr::without_provenance_mut(address);
+        // SAFETY: FIXED_NOREPLACE never replaces a mapping (invariant 2), so no memory in use is touched.
+        let at = unsafe { rustix::mm::mmap(at, self.len, ProtFlags::READ | ProtFlags::WRITE, flags, &self.fd, 0) };
+        let at = at.map_err(|e| OsError::of("mmap", format!("{} bytes at {address:#x}", self.len), e))?;
         let mapping = Mapping { base: at as usize, len: self.len };
         if at as usize != address {
             // An old kernel treated the address as a hint.
@@ -127,10 +112,8 @@ impl StaticMapping {
     /// `mprotect` failed.
     pub fn make_read_only(&self) -> OsResult<()> {
         // SAFETY: the mapping lasts, and nothing but its protection changes.
-        match unsafe { libc::mprotect(self.base.cast(), self.len, libc::PROT_READ) } {
-            0 => Ok(()),
-            _ => Err(OsError::last("mprotect", format!("{} bytes", self.len))),
-        }
+        unsafe { rustix::mm::mprotect(self.base.cast(), self.len, MprotectFlags::READ) }
+            .map_err(|e| OsError::of("mprotect", format!("{} bytes", self.len), e))
     }
 }
 
@@ -141,20 +124,10 @@ impl Mapping {
     /// Not enough memory.
     pub fn anonymous_shared(len: usize) -> OsResult<Self> {
         let len = len.next_multiple_of(4096).max(4096);
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::NORESERVE);
         // SAFETY: a new anonymous mapping at an address of the kernel's choice.
-        let at = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if at == libc::MAP_FAILED {
-            return Err(OsError::last("mmap", format!("{len} bytes")));
-        }
+        let at = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), len, protection, flags) };
+        let at = at.map_err(|e| OsError::of("mmap", format!("{len} bytes"), e))?;
         Ok(Self { base: at as usize, len })
     }
 
@@ -170,14 +143,14 @@ impl Mapping {
     #[must_use]
     pub fn advise_huge(&self) -> bool {
         // SAFETY: exactly our own mapping; the advice changes no contents.
-        unsafe { libc::madvise(self.base as *mut libc::c_void, self.len, libc::MADV_HUGEPAGE) == 0 }
+        unsafe { rustix::mm::madvise(self.base as *mut _, self.len, Advice::LinuxHugepage).is_ok() }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: exactly the range we mapped; a `Mapping` hands out no references to it.
-        unsafe { libc::munmap(self.base as *mut libc::c_void, self.len) };
+        let _ = unsafe { rustix::mm::munmap(self.base as *mut _, self.len) };
     }
 }
 
@@ -188,7 +161,7 @@ pub fn prefer_huge(memory: &mut [u8]) {
     let (from, to) = (from.next_multiple_of(4096), to / 4096 * 4096);
     if from < to {
         // SAFETY: whole pages inside memory that is borrowed exclusively; the advice changes no contents.
-        unsafe { libc::madvise(from as *mut libc::c_void, to - from, libc::MADV_HUGEPAGE) };
+        let _ = unsafe { rustix::mm::madvise(from as *mut _, to - from, Advice::LinuxHugepage) };
     }
 }
 
@@ -215,16 +188,14 @@ impl StaticMapping {
     /// pages.
     pub fn lock(self) -> OsResult<()> {
         // SAFETY: exactly our own mapping; locking changes no contents.
-        match unsafe { libc::mlock(self.base.cast(), self.len) } {
-            0 => Ok(()),
-            _ => Err(OsError::last("mlock", format!("{} bytes", self.len))),
-        }
+        unsafe { rustix::mm::mlock(self.base.cast(), self.len) }
+            .map_err(|e| OsError::of("mlock", format!("{} bytes", self.len), e))
     }
 
     /// Touches every page for writing, so that later use takes no page fault.
     pub fn touch_all(self) {
-        // SAFETY: exactly our own mapping; MADV_POPULATE_WRITE (23) faults pages in and changes no contents.
-        if unsafe { libc::madvise(self.base.cast(), self.len, 23) } == 0 {
+        // SAFETY: exactly our own mapping; the advice faults pages in and changes no contents.
+        if unsafe { rustix::mm::madvise(self.base.cast(), self.len, Advice::LinuxPopulateWrite) }.is_ok() {
             return;
         }
         for at in (0..self.len).step_by(4096) {
@@ -239,19 +210,15 @@ impl StaticMapping {
 /// process may lock more.
 #[must_use]
 pub fn lock_limit() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a valid place for the answer.
-    if unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } != 0 {
-        return Some(0);
-    }
-    if limit.rlim_cur < limit.rlim_max {
-        let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
-        // SAFETY: a valid value; if it is refused the old limit stays.
-        if unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const raised) } == 0 {
+    let mut limit = rustix::process::getrlimit(Resource::Memlock);
+    if limit.current != limit.maximum {
+        let raised = Rlimit { current: limit.maximum, ..limit };
+        // If it is refused the old limit stays.
+        if rustix::process::setrlimit(Resource::Memlock, raised).is_ok() {
             limit = raised;
         }
     }
-    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    limit.current
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! Processes: forking, waiting for children, killing, and ending with the parent.
 
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
 
 use crate::{OsError, OsResult};
 
@@ -25,8 +29,7 @@ pub enum Ended {
 /// This process's id.
 #[must_use]
 pub fn own_id() -> i32 {
-    // SAFETY: takes nothing, cannot fail.
-    unsafe { libc::getpid() }
+    rustix::process::getpid().as_raw_pid()
 }
 
 /// Gives the program that `command` starts its own session and process group: a signal to the starter's group, or from
@@ -37,24 +40,15 @@ pub fn own_id() -> i32 {
 /// orphaned from the beginning, so it never becomes so.
 pub fn in_own_session(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;
-    let call = || match new_session() {
-        -1 => Err(std::io::Error::last_os_error()),
-        _ => Ok(()),
-    };
+    let call = || rustix::process::setsid().map(drop).map_err(Into::into);
     // SAFETY: between fork and exec only `setsid` runs, which is async-signal-safe; nothing is allocated.
     unsafe { command.pre_exec(call) };
 }
 
-fn new_session() -> i32 {
-    // SAFETY: takes nothing; fails in a group leader only.
-    unsafe { libc::setsid() }
-}
-
-/// The id of the parent process.
+/// The id of the parent process; 0 for a parent outside this container.
 #[must_use]
 pub fn parent_id() -> i32 {
-    // SAFETY: takes nothing, cannot fail.
-    unsafe { libc::getppid() }
+    rustix::process::getppid().map_or(0, Pid::as_raw_pid)
 }
 
 /// Forks this process.
@@ -104,17 +98,11 @@ pub fn fork_sibling() -> OsResult<Fork> {
 /// Raises the limit of open descriptors of this process to its hard limit, and returns it.
 #[must_use]
 pub fn raise_descriptor_limit() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a valid place for the answer.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
-        return 0;
-    }
-    let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
-    // SAFETY: a valid value; if it is refused the old limit stays.
-    if limit.rlim_cur < limit.rlim_max && unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) } == 0 {
-        limit = raised;
-    }
-    limit.rlim_cur
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, ..limit };
+    // If it is refused the old limit stays.
+    let is_raised = limit.current != limit.maximum && rustix::process::setrlimit(Resource::Nofile, raised).is_ok();
+    (if is_raised { raised } else { limit }).current.unwrap_or(u64::MAX)
 }
 
 /// Ends the process at once, without destructors or exit handlers: a forked child must end in this way.
@@ -138,31 +126,25 @@ pub fn ended_child() -> Option<i32> {
 /// Reaps one ended child, if there is one: its id and its end.
 #[must_use]
 pub fn wait_any_nohang() -> Option<(i32, Ended)> {
-    reap(-1, libc::WNOHANG)
+    reap(None, WaitOptions::NOHANG)
 }
 
 /// Waits until this child has ended; `None` when it is not a child of this process.
 #[must_use]
 pub fn wait(child: i32) -> Option<Ended> {
-    reap(child, 0).map(|(_, how)| how)
+    reap(Some(Pid::from_raw(child)?), WaitOptions::empty()).map(|(_, how)| how)
 }
 
-fn reap(which: i32, flags: i32) -> Option<(i32, Ended)> {
-    let mut status = 0;
-    loop {
-        // SAFETY: `status` is valid to write to.
-        let got = unsafe { libc::waitpid(which, &raw mut status, flags) };
-        if got > 0 {
-            let how = if libc::WIFEXITED(status) {
-                Ended::Exited(libc::WEXITSTATUS(status))
-            } else {
-                Ended::Killed(libc::WTERMSIG(status))
-            };
-            return Some((got, how));
-        }
-        if got == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-            return None;
-        }
+fn reap(which: Option<Pid>, options: WaitOptions) -> Option<(i32, Ended)> {
+    let (child, status) = rustix::io::retry_on_intr(|| rustix::process::waitpid(which, options)).ok()??;
+    Some((child.as_raw_pid(), ended(status)))
+}
+
+/// Stopped children are not asked for, so a child that did not exit was killed.
+fn ended(status: WaitStatus) -> Ended {
+    match status.exit_status() {
+        Some(code) => Ended::Exited(code),
+        None => Ended::Killed(status.terminating_signal().unwrap_or(0)),
     }
 }
 
@@ -196,14 +178,14 @@ pub fn hide_argument(end: &str) {
 /// # Errors
 /// There is no such process, or it belongs to another user.
 pub fn kill(process: i32, signal: i32) -> OsResult<()> {
-    if process <= 0 {
-        return Err(OsError::from_errno("kill", process.to_string(), libc::ESRCH));
-    }
-    // SAFETY: two numbers; a group is excluded above.
-    if unsafe { libc::kill(process, signal) } != 0 {
-        return Err(OsError::last("kill", process.to_string()));
-    }
-    Ok(())
+    let failed = |e| OsError::of("kill", process.to_string(), e);
+    let target = Some(process).filter(|id| *id > 0).and_then(Pid::from_raw).ok_or_else(|| failed(Errno::SRCH))?;
+    let sent = match (signal, Signal::from_named_raw(signal)) {
+        (0, _) => rustix::process::test_kill_process(target),
+        (_, Some(signal)) => rustix::process::kill_process(target, signal),
+        (_, None) => Err(Errno::INVAL),
+    };
+    sent.map_err(failed)
 }
 
 /// True while a process with this id exists; an ended one that was not reaped counts as existing.
@@ -242,8 +224,7 @@ pub fn kernel_place(process: i32) -> Option<String> {
 /// Returns false when the parent is no longer `parent`: the caller should end.
 #[must_use]
 pub fn die_with_parent(parent: i32, signal: i32) -> bool {
-    // SAFETY: a number; no memory is passed.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong, 0, 0, 0) };
+    let _ = rustix::process::set_parent_process_death_signal(Signal::from_named_raw(signal));
     parent_id() == parent
 }
 
@@ -252,27 +233,21 @@ pub fn die_with_parent(parent: i32, signal: i32) -> bool {
 /// # Errors
 /// There is no such process.
 pub fn open_pidfd(process: i32) -> OsResult<OwnedFd> {
-    // SAFETY: two numbers; no memory is passed.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
-    if fd < 0 {
-        return Err(OsError::last("pidfd_open", process.to_string()));
-    }
-    // SAFETY: the descriptor is new and ours alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    let failed = |e| OsError::of("pidfd_open", process.to_string(), e);
+    let target = Some(process).filter(|id| *id > 0).and_then(Pid::from_raw).ok_or_else(|| failed(Errno::SRCH))?;
+    rustix::process::pidfd_open(target, PidfdFlags::empty()).map_err(failed)
 }
 
 /// Files and directories that the process and its children create are accessible to their owner only, unless their mode
 /// is set later.
 pub fn make_files_private() {
-    // SAFETY: a number; no memory is passed.
-    unsafe { libc::umask(0o077) };
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
 /// Names the process as `ps` and `top` show it (15 bytes at most).
 pub fn set_name(name: &str) {
     let z = std::ffi::CString::new(name.replace('\0', "")).unwrap_or_default();
-    // SAFETY: a valid C string, copied by the kernel.
-    unsafe { libc::prctl(libc::PR_SET_NAME, z.as_ptr(), 0, 0, 0) };
+    let _ = rustix::thread::set_name(&z);
 }
 
 /// Sets the preference of the kernel for killing this process when memory runs out: from -1000 (never) to 1000 (first).
@@ -284,8 +259,7 @@ pub fn set_oom_score(adjust: i32) -> bool {
 /// The numeric user id of the process.
 #[must_use]
 pub fn user_id() -> u32 {
-    // SAFETY: takes nothing, cannot fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// The user name of the process, or the number where there is no name.

@@ -9,17 +9,10 @@ use crate::{OsError, OsResult};
 pub fn fill(bytes: &mut [u8]) -> OsResult<()> {
     let mut filled = 0;
     while filled < bytes.len() {
-        let rest = &mut bytes[filled..];
-        // SAFETY: `rest` may be written for its length.
-        let n = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
-        match usize::try_from(n) {
+        match rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty()) {
             Ok(n) => filled += n,
-            Err(_) => {
-                let error = OsError::last("getrandom", "");
-                if !error.is_interrupted() {
-                    return Err(error);
-                }
-            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(OsError::of("getrandom", "", e)),
         }
     }
     Ok(())

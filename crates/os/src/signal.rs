@@ -1,6 +1,6 @@
 //! Signals, read from a descriptor rather than by handlers that interrupt the program at any instruction.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{OsError, OsResult};
@@ -104,6 +104,12 @@ impl SignalFd {
         // SAFETY: `info` is valid to write `size` bytes to.
         let got = unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut info).cast(), size) };
         (got == size as isize).then_some((info.ssi_signo as i32, info.ssi_pid as i32))
+    }
+}
+
+impl AsFd for SignalFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

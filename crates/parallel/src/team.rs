@@ -1,15 +1,14 @@
 //! The coordinator's side.
 
 use crate::ring::Ring;
-use crate::{COORDINATOR, EXECUTION, GRANULES_MAX, Life, SERVER, Servers, State, Word, note_waiting, wake_if_waiting};
+use crate::servers::Servers;
+use crate::slot::{
+    COORDINATOR, EXECUTION, GRANULES_MAX, LOOK_EVERY, Life, SERVER, State, Word, note_waiting, wake_if_waiting,
+};
 use process::Process;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use types::Result;
 use wait::Event;
-
-/// Interval at which a sleeping side checks again by itself (X7).
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The servers of one execution. Must be freed by [`Team::release`]; a dropped team is abandoned only by the clean-up
 /// of the process.

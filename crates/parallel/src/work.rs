@@ -1,7 +1,9 @@
 //! The server's side.
 
-use crate::team::LOOK_EVERY;
-use crate::{COORDINATOR, EXECUTION, GRANULES_MAX, SERVER, Servers, State, Word, note_waiting, wake_if_waiting};
+use crate::servers::Servers;
+use crate::slot::{
+    COORDINATOR, EXECUTION, GRANULES_MAX, LOOK_EVERY, SERVER, State, Word, note_waiting, wake_if_waiting,
+};
 use process::Process;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

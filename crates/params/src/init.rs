@@ -1,8 +1,7 @@
 //! Parameters at the start of the instance: the init file, then `--param name=value`.
 
 use crate::list::{PARAMS, Param};
-use crate::session::check_nls;
-use crate::value;
+use crate::value::{self, check_nls};
 use types::{Facility, Ora, Result};
 
 /// A parameter's value, and whether the user gave it.

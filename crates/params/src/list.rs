@@ -160,6 +160,8 @@ params! {
 
     // memory
     DbBlockSize "db_block_size" int(2048, 32768), "8192", Static, true, "Size of database block in bytes";
+    DbFiles "db_files" int(4, 1023), "200", Static, true, "max allowable # db files";
+    BigfilePartBlocks "_bigfile_part_blocks" int(64, 4194304), "4194304", Static, false, "for tests: blocks of a part of a bigfile in a new database";
     DbCacheSize "db_cache_size" size(0, T), "0", Static, false, "Size of DEFAULT buffer pool for standard block size buffers";
     DbBlockBuffers "db_block_buffers" int(0, 1 << 30), "0", Static, false, "Number of database blocks cached in memory";
     SharedPoolSize "shared_pool_size" size(0, T), "0", Static, false, "size in bytes of shared pool";
@@ -175,6 +177,8 @@ params! {
     DoubleWrite "_double_write" BOOL, "TRUE", Static, false, "write blocks to the double-write area before writing them in place; FALSE: redo contains whole blocks after each checkpoint";
     DoubleWriteSize "_double_write_size" size(0, T), "0", Static, false, "size of the double-write area; 0: a quarter of the buffer cache, 64 MB at most";
     DiskSync "_disk_sync" Kind::Word(&["AUTO", "TRUE", "FALSE"]), "AUTO", Static, false, "wait for the device after writes; AUTO: unless the database is a throw-away one";
+    FilesystemioOptions "filesystemio_options" Kind::Word(&["none", "setall", "directIO", "asynch"]), "none", Static, false, "IO operations on filesystem files";
+    DiskAsynchIo "disk_asynch_io" BOOL, "TRUE", Static, false, "Use asynch I/O for random access devices";
     LogWriter "_log_writer" Kind::Word(&["leader", "lgwr"]), "", Static, false, "process that writes the log for a commit: the first that waits, or LGWR; empty: by latch_generation";
     DataFileMaxSize "_data_file_max_size" size(0, T), "0", Static, false, "maximum size of the data files of a new database; 0: the largest possible file";
     UndoFileMaxSize "_undo_file_max_size" size(0, T), "0", Static, false, "maximum size of the undo file of a new database; 0: the largest possible file";

@@ -2,9 +2,9 @@
 
 use crate::list::{PARAMS, Param, ParamDef};
 use crate::system::SystemParams;
-use crate::value::{display, normalise};
+use crate::value::{check_nls, display, normalise};
 use std::hash::{Hash, Hasher};
-use types::{Facility, Ora, Result};
+use types::{Ora, Result};
 
 /// The parameters of one session. Process-local.
 #[derive(Clone)]
@@ -144,36 +144,5 @@ impl SessionParams {
             is_default: self.system.is_default(def.param),
             is_modified,
         }
-    }
-}
-
-/// Checks NLS values that have a form of their own, or only one supported value.
-///
-/// NLS_COMP may have any value: LINGUISTIC and ANSI compare by NLS_SORT, which is BINARY.
-///
-/// # Errors
-/// ORA-12705, which names the supported value.
-pub(crate) fn check_nls(param: Param, value: &str) -> Result<()> {
-    let bad = || Err(Ora::new(12705));
-    let only = |there: &str| {
-        if value.eq_ignore_ascii_case(there) {
-            return Ok(());
-        }
-        let base = Ora::new(12705);
-        let name = param.name().to_uppercase();
-        let text = format!("{}: {name} has only the value {there} in this instance", base.message());
-        Err(Ora::from_text(Facility::Ora, 12705, text))
-    };
-    match param {
-        Param::NlsNumericCharacters => {
-            let c: Vec<char> = value.chars().collect();
-            let fine = c.len() == 2 && c[0] != c[1] && c.iter().all(|c| !c.is_ascii_digit() && !"+-<>".contains(*c));
-            if fine { Ok(()) } else { bad() }
-        }
-        Param::NlsLanguage | Param::NlsDateLanguage => only("AMERICAN"),
-        Param::NlsTerritory => only("AMERICA"),
-        Param::NlsSort => only("BINARY"),
-        Param::NlsCalendar => only("GREGORIAN"),
-        _ => Ok(()),
     }
 }

@@ -3,8 +3,8 @@
 //! Values are kept in the form of `v$parameter.value`: TRUE or FALSE, a decimal number of bytes, a word in the spelling
 //! of its list. The user's text (`yes`, `64M`, `force`) is converted to this form once, here.
 
-use crate::list::{Kind, ParamDef};
-use types::{Ora, Result};
+use crate::list::{Kind, Param, ParamDef};
+use types::{Facility, Ora, Result};
 
 /// The longest value in bytes.
 pub const MAX_VALUE_LEN: usize = 240;
@@ -92,10 +92,40 @@ pub fn unquote(text: &str) -> &str {
     text
 }
 
+/// Checks NLS values that have a form of their own, or only one supported value.
+///
+/// NLS_COMP may have any value: LINGUISTIC and ANSI compare by NLS_SORT, which is BINARY.
+///
+/// # Errors
+/// ORA-12705, which names the supported value.
+pub(crate) fn check_nls(param: Param, value: &str) -> Result<()> {
+    let bad = || Err(Ora::new(12705));
+    let only = |there: &str| {
+        if value.eq_ignore_ascii_case(there) {
+            return Ok(());
+        }
+        let base = Ora::new(12705);
+        let name = param.name().to_uppercase();
+        let text = format!("{}: {name} has only the value {there} in this instance", base.message());
+        Err(Ora::from_text(Facility::Ora, 12705, text))
+    };
+    match param {
+        Param::NlsNumericCharacters => {
+            let c: Vec<char> = value.chars().collect();
+            let fine = c.len() == 2 && c[0] != c[1] && c.iter().all(|c| !c.is_ascii_digit() && !"+-<>".contains(*c));
+            if fine { Ok(()) } else { bad() }
+        }
+        Param::NlsLanguage | Param::NlsDateLanguage => only("AMERICAN"),
+        Param::NlsTerritory => only("AMERICA"),
+        Param::NlsSort => only("BINARY"),
+        Param::NlsCalendar => only("GREGORIAN"),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::Param;
 
     fn norm(p: Param, raw: &str) -> std::result::Result<String, u32> {
         normalise(p.def(), raw).map_err(|e| e.code())

@@ -3,24 +3,9 @@
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
 use params::{InitParams, Param};
+use testing::Random;
 
 const CASES: u64 = 3000;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n.max(1)
-    }
-
-    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
 
 const NAMES: &[&str] = &[
     "processes",
@@ -74,7 +59,7 @@ fn any_init_file_is_taken_or_refused() {
     let times = std::env::var("LATCHWORK_FUZZ").ok().and_then(|v| v.parse::<u64>().ok()).unwrap_or(1);
     let (mut taken, mut refused) = (0, 0);
     for seed in 0..CASES * times {
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let text: String = (0..=r.below(3)).map(|_| line(&mut r) + "\n").collect();
         let mut init = InitParams::default();
         match init.read_file(&text) {

@@ -1,8 +1,8 @@
 //! Function calls: aggregates, functions that the compiler expands, scalar functions, stored functions.
 
 use crate::expr::or;
-use crate::function::Func;
 use crate::ir::*;
+use crate::refusals::invalid_identifier;
 use crate::scope::*;
 use crate::typing::*;
 use sql::ast::{self, ExprKind};
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         }
         match self.named_function(call, pos)? {
             Some(e) => Ok(e),
-            None => match self.variable(&call.name.parts, call.name.pos.0, crate::Asked::Last)? {
+            None => match self.variable(&call.name.parts, call.name.pos.0, crate::services::Asked::Last)? {
                 Some(e) => Ok(e),
                 None => Err(invalid_identifier(&call.name)),
             },
@@ -105,8 +105,11 @@ impl Compiler<'_> {
         }
         // A name without arguments has already been looked up.
         if let [_, ..] = call.args[..]
-            && let Some(e) =
-                self.variable(&call.name.parts, call.name.pos.0, crate::Asked::BeforeFunctions { call: true })?
+            && let Some(e) = self.variable(
+                &call.name.parts,
+                call.name.pos.0,
+                crate::services::Asked::BeforeFunctions { call: true },
+            )?
         {
             return Ok(Some(e));
         }
@@ -141,7 +144,7 @@ impl Compiler<'_> {
                 match b.node {
                     Node::Const(_) | Node::Reg(_) | Node::Bind(_) => Expr::new(Node::Coalesce(vec![a, b]), ty),
                     _ => {
-                        let (nvl, args, _) = Func::resolve("NVL", vec![a, b], pos)?;
+                        let (nvl, args, _) = crate::function_types::resolve("NVL", vec![a, b], pos)?;
                         Expr::new(Node::Func(nvl, args), ty)
                     }
                 }
@@ -233,7 +236,7 @@ impl Compiler<'_> {
     /// A function of the `functions` crate.
     pub fn scalar_function(&mut self, name: &str, args: Vec<Expr>, places: &[u32], pos: u32) -> Result<Expr> {
         let _ = places;
-        let (func, args, ty) = Func::resolve(name, args, pos)?;
+        let (func, args, ty) = crate::function_types::resolve(name, args, pos)?;
         if !func.0.deterministic {
             self.volatile += 1;
             self.unstable += 1;

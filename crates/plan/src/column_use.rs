@@ -1,16 +1,12 @@
 //! The uses of columns in the predicates of a statement, for COL_USAGE$.
 
+use crate::block_names::ItemId;
 use crate::ir::{CmpOp, Expr, Node, Reg};
-use crate::scope::{Compiler, ItemId, ItemKind};
+use crate::scope::{Compiler, ItemKind};
+use crate::services::ColumnUses;
 use dictionary::ColumnUse;
 use std::collections::HashMap;
 use types::ObjectId;
-
-/// Receives the uses of columns in the predicates of a hard-parsed statement.
-pub trait ColumnUses {
-    /// A column, numbered from 1, is used in this way at least once.
-    fn used(&self, table: ObjectId, column: u32, how: ColumnUse);
-}
 
 /// A column of a table in one row source of the statement.
 type Place = (ItemId, ObjectId, u32);

@@ -3,15 +3,16 @@
 //! A DML statement reads rows through an ordinary row source and writes through a [`Target`], which has the rules for
 //! rows of the table: CHECK conditions, unique keys and foreign keys, over the registers of the new row.
 
-use crate::blocks::BlockId;
-use crate::expr::unsupported;
+use crate::block_names::{BlockId, ItemId};
 use crate::from::{item_column, table_item};
 use crate::ir::*;
 use crate::logical::{JoinSet, Link, Part, PartKind, Rel};
 use crate::query::conjunction;
+use crate::refusals::{invalid_identifier, unsupported};
 use crate::scope::*;
+use crate::through::Through;
 use crate::typing::*;
-use crate::updatable::{Through, Wanted};
+use crate::updatable::Wanted;
 use dictionary::{ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Resolved, TableDef};
 use sql::ast::{self, ExprKind, TableRefKind};
 use std::rc::Rc;

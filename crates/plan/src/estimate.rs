@@ -9,11 +9,10 @@
 //!
 //! Rejected: exponential back-off for AND as in SQL Server, because plans are compared with Oracle's.
 
-use crate::ir::{CmpOp, Expr, Node, Reg};
+use crate::ir::{CmpOp, Compared, Expr, Node, Reg};
 use crate::typing::{Class, class};
 use dictionary::statistics::{cut, group_value, place_of_bytes};
 use dictionary::{ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, TableStatistics, place_of};
-use types::image::Image;
 use types::{DataType, LenUnit, Value};
 
 /// Selectivity of a range with an unknown bound or with an expression as operand.
@@ -100,23 +99,6 @@ enum Known {
     Value(Value),
     /// Unknown: a bind that is not peeked, a column of another row source, an expression.
     Later,
-}
-
-/// The kind of comparison of a column with a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
-pub enum Compared {
-    By(CmpOp),
-    Like,
-}
-
-impl Compared {
-    /// A sort key.
-    pub(crate) fn rank(self) -> u8 {
-        match self {
-            Compared::By(op) => op as u8,
-            Compared::Like => u8::MAX,
-        }
-    }
 }
 
 /// The value of a bind that a column is compared with, if it is known.

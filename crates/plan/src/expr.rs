@@ -1,8 +1,9 @@
 //! Expressions: from the parser's tree to resolved, typed expressions.
 
-use crate::Asked;
 use crate::ir::*;
+use crate::refusals::{invalid_identifier, unsupported};
 use crate::scope::*;
+use crate::services::Asked;
 use crate::typing::*;
 use sql::ast::{self, BinaryOp, ExprKind, InSource, IsTest, Literal, Quantifier, UnaryOp};
 use types::{DataType, Number, Ora, Result, Value};
@@ -71,7 +72,7 @@ impl Compiler<'_> {
                     let e = self.expr(expr)?;
                     return self.cast_to_named(e, to, expr.pos.0);
                 }
-                let to = crate::data_type(ty)?;
+                let to = crate::written_types::data_type(ty)?;
                 let e = self.expr(expr)?;
                 let Some(default) = default_on_error else { return self.cast_of(e, to, format, pos) };
                 let default = self.expr(default)?;
@@ -305,7 +306,7 @@ impl Compiler<'_> {
                 return Err(inconsistent("DATE", type_name(&e.ty), pos));
             }
         }
-        let to = crate::interval_type(qualifier, pos)?;
+        let to = crate::written_types::interval_type(qualifier, pos)?;
         if matches!(to, DataType::IntervalDs { .. }) {
             return cast(interval_between(a, b, pos)?, to, pos);
         }
@@ -909,10 +910,6 @@ pub enum SubUse {
     Multiset,
 }
 
-pub fn unsupported(what: &str, pos: u32) -> Ora {
-    Ora::with(3001, &[&what]).at(pos)
-}
-
 fn arith_op(op: BinaryOp) -> Option<ArithOp> {
     Some(match op {
         BinaryOp::Add => ArithOp::Add,
@@ -1018,7 +1015,7 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
             let zone = if ts.zone().is_some() { types::Zone::WithTimeZone } else { types::Zone::None };
             constant(Value::Timestamp(ts), DataType::Timestamp { digits: 9, zone })
         }
-        Literal::Interval { text, qualifier } => crate::interval_literal(text, qualifier, pos),
+        Literal::Interval { text, qualifier } => crate::written_types::interval_literal(text, qualifier, pos),
     }
 }
 

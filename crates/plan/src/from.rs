@@ -3,11 +3,11 @@
 //! Inner joins and simple views are flattened into one set, so that the join order is free. The right side of an outer
 //! join keeps its condition. A FULL join, and a join on the right side of an outer join, stay nested sets.
 
-use crate::expr::unsupported;
-use crate::ir::Versions;
+use crate::block_names::ItemId;
 use crate::ir::*;
 use crate::logical::{JoinSet, Link, Part, PartKind};
 use crate::query::Compiled;
+use crate::refusals::unsupported;
 use crate::scope::*;
 use crate::typing::*;
 use dictionary::{ObjectPrivilege, Organization, Resolved, TableDef, UserId, ViewDef};
@@ -483,7 +483,7 @@ impl Compiler<'_> {
         let owner = if view.catalog { UserId::SYS } else { view.owner_id };
         let catalog = self.base.as_owner(owner)?;
         self.catalogs.push(catalog);
-        self.eyes.push(crate::Eyes { owner, bequeaths: view.bequeaths, view: true, catalog: view.catalog });
+        self.eyes.push(crate::services::Eyes { owner, bequeaths: view.bequeaths, view: true, catalog: view.catalog });
         self.views.push(view.object);
         let result = self.inline_view(&query, false, alias, &view.columns, set, merge);
         self.views.pop();
@@ -508,7 +508,7 @@ impl Compiler<'_> {
     /// for a view.
     pub fn as_owner_of<R>(&mut self, table: &TableDef, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.catalogs.push(self.base.as_owner(table.owner_id)?);
-        self.eyes.push(crate::Eyes { owner: table.owner_id, bequeaths: false, view: false, catalog: false });
+        self.eyes.push(crate::services::Eyes { owner: table.owner_id, bequeaths: false, view: false, catalog: false });
         let result = f(self);
         self.eyes.pop();
         self.catalogs.pop();

@@ -5,11 +5,11 @@
 //! column is ORA-00979 (ORA-00937 without GROUP BY). A key that is a plain column keeps its register, so that
 //! subqueries in the select list need no rewriting.
 
-use crate::expr::unsupported;
 use crate::ir::*;
 use crate::logical::Rel;
-use crate::query::sort_item;
+use crate::refusals::unsupported;
 use crate::scope::*;
+use crate::sort_keys::sort_item;
 use crate::typing::*;
 use sql::ast::{self, ExprKind, GroupElement};
 use types::{DataType, Ora, Result};

@@ -7,6 +7,7 @@
 //! tuples passed by value between row sources. They cost an allocation for each row and make correlation a special
 //! case.
 
+use crate::function::Func;
 use dictionary::{IndexDef, TableDef};
 use std::rc::Rc;
 use types::image::Image;
@@ -72,7 +73,7 @@ pub enum Node {
     Arith(ArithOp, Box<Expr>, Box<Expr>),
     Concat(Box<Expr>, Box<Expr>),
     /// A scalar function of the `functions` crate.
-    Func(crate::function::Func, Vec<Expr>),
+    Func(Func, Vec<Expr>),
     /// An implicit conversion to the expression's type.
     Convert(Box<Expr>),
     /// CAST: as `Convert`, and lengths and precision are enforced.
@@ -1214,33 +1215,8 @@ pub struct BindPredicate {
     pub table: Rc<TableDef>,
     /// The column's position in the table.
     pub column: usize,
-    pub how: crate::estimate::Compared,
+    pub how: Compared,
     pub bind: usize,
-}
-
-impl BindPredicate {
-    /// The selectivity of the comparison for a value, by the table's statistics.
-    pub fn share(&self, value: &Value) -> f64 {
-        let Some(column) = self.table.columns.get(self.column) else { return crate::estimate::UNKNOWN };
-        let of = crate::estimate::Column {
-            source: 0,
-            position: self.column,
-            data_type: &column.data_type,
-            nullable: column.nullable,
-            table: self.table.statistics.as_ref(),
-            statistics: column.statistics.as_ref(),
-        };
-        crate::estimate::share_of_value(&of, self.how, value)
-    }
-
-    /// The operator and the bind's name, as in `v$sql_cs_selectivity`.
-    pub fn label(&self, binds: &[String]) -> String {
-        let operator = match self.how {
-            crate::estimate::Compared::By(op) => crate::predicate::of_comparison(op),
-            crate::estimate::Compared::Like => "LIKE",
-        };
-        format!("{operator}{}", binds.get(self.bind).map_or("", String::as_str))
-    }
 }
 
 /// Calls `$f` on each direct operand of a node. `$each` is `iter` or `iter_mut`, depending on how the node is borrowed.
@@ -1355,5 +1331,22 @@ impl Expr {
 
     pub fn is_const(&self) -> bool {
         matches!(self.node, Node::Const(_))
+    }
+}
+
+/// The kind of comparison of a column with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
+pub enum Compared {
+    By(CmpOp),
+    Like,
+}
+
+impl Compared {
+    /// A sort key.
+    pub(crate) fn rank(self) -> u8 {
+        match self {
+            Compared::By(op) => op as u8,
+            Compared::Like => u8::MAX,
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! columns of a table's row. Inside a statement all values are texts and bytes. A LOB from another query block, a set
 //! operation or an expression is a value without a row.
 
+use crate::block_names::ItemId;
 use crate::function::Func;
 use crate::ir::*;
 use crate::logical::Rel;

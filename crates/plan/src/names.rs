@@ -7,7 +7,7 @@
 //! An answer has a number for the state of a definition instead of the definition ([`dictionary::States`]).
 
 use crate::ir::HostFunction;
-use crate::{Eyes, Functions};
+use crate::services::{Eyes, Functions};
 use dictionary::{
     Catalog, IndexDef, ObjectName, ObjectPrivilege, ProcedureDef, Resolved, SequenceDef, States, TableDef, UserId,
     ViewDef,

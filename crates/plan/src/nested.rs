@@ -3,8 +3,8 @@
 //! The cursor has a statement of its own, which the host parses and opens. The outer values that the subquery reads,
 //! and the binds in it, become its binds. Here the subquery is resolved to find its columns and these outer values.
 
-use crate::expr::unsupported;
 use crate::ir::*;
+use crate::refusals::unsupported;
 use crate::scope::Compiler;
 use sql::ast::{self, ExprKind};
 use sql::lexer::{TokenKind, lex};

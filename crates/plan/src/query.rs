@@ -5,11 +5,14 @@
 //! list is evaluated when a row is fetched, unless DISTINCT, a set operation or an enclosing block needs it in
 //! registers.
 
-use crate::expr::{SubUse, and, unsupported};
+use crate::block_names::ItemId;
+use crate::expr::{SubUse, and};
 use crate::group::GroupShape;
 use crate::ir::*;
 use crate::logical::{JoinSet, LogicalQuery, LogicalSub, PartKind, Rel};
+use crate::refusals::{invalid_identifier, unsupported};
 use crate::scope::*;
+use crate::sort_keys::{ordered, sort_key};
 use crate::typing::*;
 use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
@@ -743,29 +746,6 @@ fn lock_wait(w: &ast::LockWait) -> Result<LockWait> {
             _ => return Err(Ora::new(30005).at(e.pos.0)),
         },
     })
-}
-
-fn sort_key(expr: Expr, item: &ast::OrderItem) -> SortKey {
-    let ast::OrderItem { expr: _, descending, nulls_first } = item;
-    SortKey { expr, desc: *descending, nulls_first: nulls_first.unwrap_or(*descending) }
-}
-
-/// Resolves the ORDER BY of a window, KEEP or WITHIN GROUP.
-pub fn sort_item(c: &mut Compiler<'_>, item: &ast::OrderItem) -> Result<SortKey> {
-    let expr = c.expr(&item.expr)?;
-    ordered(&expr, item.expr.pos.0)?;
-    Ok(sort_key(expr, item))
-}
-
-/// Refuses a sort key of a type without an order.
-///
-/// # Errors
-/// ORA-22950 for objects and collections; those of [`check_comparable`].
-fn ordered(key: &Expr, pos: u32) -> Result<()> {
-    match key.ty {
-        types::DataType::Named(_) => Err(Ora::new(22950).at(pos)),
-        ref ty => check_comparable(ty, pos),
-    }
 }
 
 fn has_sequence(e: &Expr) -> bool {

@@ -5,9 +5,14 @@
 //! the values it depends on (P4). Columns get registers when they are first used, so that unused columns are never
 //! decoded (P2).
 
-use crate::Functions;
+use crate::block_names::{ItemId, QueryBlocks};
 use crate::ir::*;
 use crate::logical::{LogicalQuery, LogicalSub, Rel};
+use crate::physical::cost::IN_SCAN;
+use crate::physical::degree::Parallel;
+use crate::physical::state::{Peeks, Sampling, Sizes};
+use crate::rewrite::switches::RewritesOff;
+use crate::services::Functions;
 use crate::typing::*;
 use dictionary::{Catalog, FixedId, TableDef};
 use sql::ast;
@@ -17,9 +22,6 @@ use types::{DataType, ObjectId, Ora, Result};
 
 /// The object number of DUAL.
 const DUAL: ObjectId = ObjectId(142);
-
-/// An index into [`Compiler::items`].
-pub type ItemId = usize;
 
 /// A row source of some FROM clause.
 pub struct Item {
@@ -164,7 +166,7 @@ pub struct Block {
     /// Positions of columns in the text, for errors found later.
     pub places: Vec<(Reg, u32)>,
     /// Number of the query block; 0: none of its own.
-    pub query_block: crate::blocks::BlockId,
+    pub query_block: crate::block_names::BlockId,
 }
 
 impl Block {
@@ -213,9 +215,9 @@ pub struct Compiler<'c> {
     /// The catalogs of the owners of the views being expanded, innermost last.
     pub catalogs: Vec<Box<dyn Catalog + 'c>>,
     /// The owners of the texts being compiled, parallel to `catalogs`.
-    pub eyes: Vec<crate::Eyes>,
+    pub eyes: Vec<crate::services::Eyes>,
     pub functions: &'c dyn Functions,
-    pub variables: Option<&'c dyn crate::Variables>,
+    pub variables: Option<&'c dyn crate::services::Variables>,
     /// Position of the last name that was found to be a variable.
     pub named_variable: Option<u32>,
     pub regs: u32,
@@ -225,15 +227,15 @@ pub struct Compiler<'c> {
     pub rows: Option<Rel>,
     /// Estimated rows of the planned WITH queries.
     pub cte_rows: Vec<f64>,
-    pub sizes: crate::physical::Sizes,
-    pub peeks: crate::physical::Peeks<'c>,
-    pub sampling: crate::physical::Sampling<'c>,
+    pub sizes: crate::physical::state::Sizes,
+    pub peeks: crate::physical::state::Peeks<'c>,
+    pub sampling: crate::physical::state::Sampling<'c>,
     /// Cost of a block in a full scan.
     pub in_scan: f64,
-    pub corrections: &'c [crate::Correction],
+    pub corrections: &'c [crate::services::Correction],
     pub parallel: crate::Parallel,
     /// Parallel hints for the whole statement.
-    pub parallel_wish: crate::physical::parallel::Wish,
+    pub parallel_wish: crate::physical::degree::Wish,
     /// Number of coordinators in the plan so far.
     pub coordinators: usize,
     pub notes: Vec<crate::Note>,
@@ -241,14 +243,14 @@ pub struct Compiler<'c> {
     pub filters: usize,
     /// Whether branches of an OR are being planned.
     pub expanding: bool,
-    pub rewrites_off: crate::rewrite::RewritesOff,
+    pub rewrites_off: crate::rewrite::switches::RewritesOff,
     /// `_optimizer_join_elimination_enabled = FALSE`.
     pub keeps_joins: bool,
     /// Number of views made by rewrites.
     pub made_views: usize,
     /// Subqueries in the columns of merged views: every expression that names such a column contains them.
     pub column_subs: std::collections::HashSet<SubId>,
-    pub query_blocks: crate::blocks::QueryBlocks,
+    pub query_blocks: crate::block_names::QueryBlocks,
     /// Number of index joins planned.
     pub made_index_joins: usize,
     pub subs: Vec<LogicalSub>,
@@ -290,7 +292,7 @@ pub struct Compiler<'c> {
     pub versions: Option<Versions>,
     pub version_items: std::collections::HashMap<ItemId, Versions>,
     /// The view that the statement changes rows through.
-    pub through: Option<Rc<crate::updatable::Updatable>>,
+    pub through: Option<Rc<crate::through::Updatable>>,
     /// Whether FROM belongs to a query FOR UPDATE, or to a derived table in it: READ does not suffice.
     pub locking: bool,
     /// Items that the session may change but not read: their columns must not be named.
@@ -303,6 +305,81 @@ pub struct Compiler<'c> {
     pub tells_verdicts: bool,
     /// For each CURSOR(subquery) being resolved: the number of enclosing blocks, and the outer values by position.
     pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,
+}
+
+impl<'c> Compiler<'c> {
+    /// A compiler in its initial state. `scn`: the SCN that every table without an AS OF clause is read as of.
+    pub fn new(
+        catalog: &'c dyn Catalog,
+        functions: &'c dyn Functions,
+        names: Vec<String>,
+        binds: &'c [Option<DataType>],
+        scn: Option<Expr>,
+    ) -> Compiler<'c> {
+        Compiler {
+            base: catalog,
+            catalogs: Vec::new(),
+            eyes: Vec::new(),
+            functions,
+            variables: None,
+            named_variable: None,
+            regs: 0,
+            items: Vec::new(),
+            blocks: Vec::new(),
+            rows: None,
+            cte_rows: Vec::new(),
+            sizes: Sizes::default(),
+            peeks: Peeks::default(),
+            sampling: Sampling::default(),
+            in_scan: catalog.system_statistics().scan_share().unwrap_or(IN_SCAN),
+            corrections: &[],
+            notes: Vec::new(),
+            parallel: Parallel::default(),
+            parallel_wish: Default::default(),
+            coordinators: 0,
+            rewrites_off: RewritesOff::default(),
+            keeps_joins: false,
+            made_views: 0,
+            column_subs: std::collections::HashSet::new(),
+            query_blocks: QueryBlocks::default(),
+            made_index_joins: 0,
+            filters: 0,
+            expanding: false,
+            subs: Vec::new(),
+            ctes: Vec::new(),
+            cte_scopes: Vec::new(),
+            views: Vec::new(),
+            resolved: 0,
+            set_depth: 0,
+            binds: names.into(),
+            bind_types: binds,
+            sequences: Vec::new(),
+            dependencies: Vec::new(),
+            units: Vec::new(),
+            cache_deps: Vec::new(),
+            volatile: 0,
+            unstable: 0,
+            force_results: false,
+            all_force: true,
+            result_cache: false,
+            no_result_cache: false,
+            bind_aware: None,
+            counts_operations: false,
+            as_of: scn.is_some().then_some(0),
+            whole: scn.is_some(),
+            moments: scn.into_iter().collect(),
+            as_of_items: std::collections::HashMap::new(),
+            versions: None,
+            version_items: std::collections::HashMap::new(),
+            through: None,
+            locking: false,
+            unreadable: Vec::new(),
+            below_views: Vec::new(),
+            pseudos: std::collections::HashMap::new(),
+            tells_verdicts: true,
+            outer_names: Vec::new(),
+        }
+    }
 }
 
 impl Compiler<'_> {
@@ -580,7 +657,7 @@ impl Compiler<'_> {
 
 impl Compiler<'_> {
     /// The variable for a name of the statement's own text that is neither a column nor a function of SQL.
-    pub fn variable(&mut self, path: &[ast::Ident], pos: u32, asked: crate::Asked) -> Result<Option<Expr>> {
+    pub fn variable(&mut self, path: &[ast::Ident], pos: u32, asked: crate::services::Asked) -> Result<Option<Expr>> {
         let Some(variables) = self.variables.filter(|_| self.eyes.is_empty() && self.catalogs.is_empty()) else {
             return Ok(None);
         };
@@ -593,14 +670,4 @@ impl Compiler<'_> {
 fn ambiguous(name: &str, pos: u32) -> Ora {
     let _ = name;
     Ora::new(918).at(pos)
-}
-
-/// The name of a column as printed in ORA-00904.
-pub fn quoted_path(parts: &[ast::Ident]) -> String {
-    parts.iter().map(|p| format!("\"{}\"", p.name)).collect::<Vec<_>>().join(".")
-}
-
-/// ORA-00904: invalid identifier.
-pub fn invalid_identifier(name: &ast::Name) -> Ora {
-    Ora::with(904, &[&quoted_path(&name.parts)]).at(name.pos.0)
 }

@@ -9,32 +9,17 @@
 //! statement can change one key-preserved table. The tables are those of the outermost query with a join; views below
 //! are not examined.
 
-use crate::expr::unsupported;
+use crate::block_names::ItemId;
 use crate::from::has_errors;
 use crate::ir::*;
 use crate::logical::{JoinSet, Link, Part, PartKind};
+use crate::refusals::{invalid_identifier, unsupported};
 use crate::scope::*;
+use crate::through::{Through, Updatable, ViewColumn};
 use dictionary::{Catalog, ConstraintKindDef, IndexKey, ObjectPrivilege, Resolved, TableDef, ViewDef};
 use sql::ast::{self, JoinKind, QueryBody, Restriction, TableRefKind};
 use std::rc::Rc;
-use types::{DataType, Ora, Result};
-
-/// The object that rows are changed through.
-#[derive(Clone)]
-pub enum Through {
-    View(Rc<ViewDef>),
-    /// A query in the place of the table, with its WITH READ ONLY or WITH CHECK OPTION.
-    Query(Rc<ast::Query>, Option<Restriction>),
-}
-
-impl Through {
-    fn view(&self) -> Option<&Rc<ViewDef>> {
-        match self {
-            Through::View(view) => Some(view),
-            Through::Query(..) => None,
-        }
-    }
-}
+use types::{Ora, Result};
 
 /// The columns that a statement names; they determine which table of a join it changes.
 #[derive(Clone, Copy)]
@@ -44,28 +29,6 @@ pub enum Wanted<'a> {
     All,
     /// Rows only, independent of columns.
     Rows,
-}
-
-/// A view or query through which rows of a table are changed.
-pub struct Updatable {
-    pub of: Through,
-    pub table: Rc<TableDef>,
-    /// Position of the table among the joined ones, and whether there are others.
-    pub part: usize,
-    is_join: bool,
-    columns: Vec<ViewColumn>,
-    /// Registers of the table's columns in the expressions here.
-    regs: Vec<(Reg, u16)>,
-    /// The outermost WITH CHECK OPTION of this view and of those below.
-    checked: Option<Through>,
-}
-
-struct ViewColumn {
-    name: String,
-    ty: DataType,
-    value: Expr,
-    /// The table and the column behind it, if it is a column of a table.
-    base: Option<(usize, u16)>,
 }
 
 /// The parts of a view.
@@ -81,35 +44,6 @@ struct Followed<'c> {
     checked: Option<Through>,
     /// The catalog of the last view's owner; for a query that of the statement.
     names: Option<Box<dyn Catalog + 'c>>,
-}
-
-impl Updatable {
-    /// The table's columns behind all columns of the view. ORA-01733 if one is computed.
-    pub fn all(&self, pos: u32) -> Result<Vec<u16>> {
-        self.columns.iter().map(|c| self.base_of(c).ok_or_else(|| Ora::new(1733).at(pos))).collect()
-    }
-
-    fn base_of(&self, column: &ViewColumn) -> Option<u16> {
-        column.base.filter(|(part, _)| *part == self.part).map(|(_, column)| column)
-    }
-
-    /// The table's column behind a column of the view. ORA-00904, ORA-01733.
-    pub fn column(&self, alias: &str, name: &ast::Name) -> Result<u16> {
-        let own = self.of.view().map_or("", |view| view.name.as_str());
-        let named = name.qualifier().is_none_or(|q| q == alias || q == own);
-        let found = self.columns.iter().find(|c| named && c.name == name.last());
-        self.base_of(found.ok_or_else(|| invalid_identifier(name))?).ok_or_else(|| Ora::new(1733).at(name.pos.0))
-    }
-
-    /// The view's name for a column of the table.
-    pub fn name_of(&self, base: u16) -> Option<&str> {
-        self.columns.iter().find(|c| self.base_of(c) == Some(base)).map(|c| c.name.as_str())
-    }
-
-    /// ORA-38106: MERGE does not allow joins.
-    pub fn refuse_join(&self, pos: u32) -> Result<()> {
-        if self.is_join { Err(Ora::new(38106).at(pos)) } else { Ok(()) }
-    }
 }
 
 /// The row sources of an updatable query. ORA-01732 for a query that does more than select rows and columns.
@@ -529,10 +463,10 @@ pub struct UpdatableColumn {
 pub fn updatable_columns(
     view: &Rc<ViewDef>,
     catalog: &dyn Catalog,
-    functions: &dyn crate::Functions,
+    functions: &dyn crate::services::Functions,
 ) -> Vec<UpdatableColumn> {
     let through = |privilege, wanted: Wanted<'_>| {
-        let mut c = crate::compiler(catalog, functions, Vec::new(), &[], None);
+        let mut c = Compiler::new(catalog, functions, Vec::new(), &[], None);
         c.tells_verdicts = false;
         c.updatable(Through::View(Rc::clone(view)), privilege, wanted, &[], 0)
     };

@@ -2,6 +2,7 @@
 //!
 //! A function-based index is an index on a hidden virtual column, so a condition with the same expression can use it.
 
+use crate::block_names::ItemId;
 use crate::ir::*;
 use crate::scope::*;
 use dictionary::{IndexDef, IndexKey, TableDef};

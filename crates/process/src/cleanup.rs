@@ -1,6 +1,7 @@
 //! Cleaning up after dead processes.
 
-use std::fmt;
+use crate::dying::{Cleaned, Dying, Stage};
+use crate::registry::{CleanupOrder, Hook, LeaveHook};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,78 +10,11 @@ use wait::Stat;
 use crate::slots::{Owner, ProcessSlot, ProcessState};
 use crate::{Process, Processes};
 
-/// When a hook runs: state objects go children first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CleanupOrder {
-    /// Buffer pins and block changes in the middle of being published.
-    Pins,
-    /// Objects that the session was building for others: result cache objects.
-    Builds,
-    /// The transaction, rolled back.
-    Transaction,
-    /// Enqueues: released after the transaction they protect.
-    Enqueues,
-    /// Cursors, jobs, and the other state of a session.
-    Session,
-}
-
-/// A function of a crate that runs when a process leaves the instance in order.
-#[derive(Clone)]
-pub(crate) struct LeaveHook(Arc<dyn Fn(&Process) + Send + Sync>);
-
-impl fmt::Debug for LeaveHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LeaveHook")
-    }
-}
-
-type HookFn = Box<dyn Fn(&Process, u32) + Send + Sync>;
-
-/// A function of a crate that runs when a process has died, with PMON's process and the number of the dead one.
-pub(crate) struct Hook {
-    order: CleanupOrder,
-    name: &'static str,
-    run: HookFn,
-}
-
-impl fmt::Debug for Hook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.order, self.name)
-    }
-}
-
 /// Interval at which a cleaner with long work looks for processes that have died since.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The most rollbacks that the cleaner has begun at a time, nested.
 const DEPTH_MAX: u32 = 3;
-
-/// Progress of the cleaning after a dead process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Its changes are rolled back and its latches are free.
-    Right,
-    /// Its pins are free too, or are being freed.
-    Unpinned,
-}
-
-/// A dead process that process `by` cleans up after. Lies in the private memory of `by`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Dying {
-    by: u32,
-    number: u32,
-    stage: Stage,
-    cleaned: Cleaned,
-}
-
-/// The counts of one clean-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cleaned {
-    /// Words restored from micro-undo.
-    pub words: u32,
-    /// Latches and mutexes freed.
-    pub latches: u32,
-}
 
 impl Processes {
     /// Registers a hook for the death of a process. Called by the supervisor before it forks. Hooks of one order run in
@@ -255,5 +189,24 @@ impl Processes {
     pub fn sweep(&'static self, by: &Process) -> u32 {
         let gone: Vec<Owner> = self.dead().collect();
         self.cleanup_all(by, &gone).len() as u32
+    }
+}
+
+impl Process {
+    /// For loops that wait for something that another process owns without a latch, such as a pinned buffer; called in
+    /// every turn. When this process is the cleaner, the owner may have died after the process being cleaned up, and no
+    /// other process would free it. Latches: none held on entry or return.
+    pub fn help_the_dead(&self) {
+        if self.cleaning.get() {
+            self.all.free_pins_behind_the_dead(self);
+        }
+    }
+
+    /// For long loops without waits, called in every turn: a cleaner cleans up after processes that have died since, at
+    /// most twenty times a second. The caller holds no latch, no pin and no borrow that a hook needs.
+    pub fn look_for_the_dead(&self) {
+        if self.cleaning.get() {
+            self.all.look_for_the_dead(self);
+        }
     }
 }

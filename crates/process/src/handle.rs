@@ -3,15 +3,21 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use latch::{Client, Latch, Mutex, MutexHeld, MutexKind, Versioned, Where};
+use latch::Client;
 use sga::Sga;
-use types::{Ora, Result};
 use wait::{Event, Stat, StatLine};
 
-use crate::section::{MutexSection, Section, SharedHold};
-use crate::session::{Cancel, SessionSlot, SessionStatus};
+use crate::session::SessionSlot;
 use crate::undo::UndoLog;
 use crate::{ProcessSlot, Processes};
+
+/// The clocks of a session at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moment {
+    pub(crate) now_ns: u64,
+    pub(crate) waited_ns: u64,
+    pub(crate) cpu_ns: u64,
+}
 
 /// A process of the instance: a server process, a background process, or a thread of a test.
 ///
@@ -38,7 +44,7 @@ pub struct Process {
     /// The parse call in progress, where it is timed.
     pub(crate) parse_began: Cell<Option<wait::ParseBegan>>,
     /// The last reading of the session's processor time.
-    pub(crate) cpu_noted: Cell<crate::times::Moment>,
+    pub(crate) cpu_noted: Cell<Moment>,
     /// Whether parses are timed.
     pub(crate) timed: Cell<bool>,
     /// Bytes of the own heap from which on it waits for another session to give memory back; 0 while it waits for none.
@@ -51,23 +57,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// For loops that wait for something that another process owns without a latch, such as a pinned buffer; called in
-    /// every turn. When this process is the cleaner, the owner may have died after the process being cleaned up, and no
-    /// other process would free it. Latches: none held on entry or return.
-    pub fn help_the_dead(&self) {
-        if self.cleaning.get() {
-            self.all.free_pins_behind_the_dead(self);
-        }
-    }
-
-    /// For long loops without waits, called in every turn: a cleaner cleans up after processes that have died since, at
-    /// most twenty times a second. The caller holds no latch, no pin and no borrow that a hook needs.
-    pub fn look_for_the_dead(&self) {
-        if self.cleaning.get() {
-            self.all.look_for_the_dead(self);
-        }
-    }
-
     /// The process number (PID of `v$process`), from 1.
     #[inline]
     #[must_use]
@@ -166,144 +155,10 @@ impl Process {
         self.stats
     }
 
-    /// Gets a latch exclusively, waiting as long as it takes. Waits: the latch's event.
-    ///
-    /// # Panics
-    /// In debug builds, when the levels forbid it (ORA-00600 `[504]`).
-    #[inline]
-    pub fn lock<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Section<'a> {
-        Section::new(self, self.client.get(latch, at, why))
-    }
-
-    /// Gets a latch exclusively if it is free now.
-    #[inline]
-    pub fn try_lock<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Option<Section<'a>> {
-        self.client.try_get(latch, at, why).map(|held| Section::new(self, held))
-    }
-
-    /// Gets a latch shared (exclusively, where it cannot be shared), waiting as long as it takes.
-    #[inline]
-    pub fn lock_shared<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> SharedHold<'a> {
-        SharedHold::new(self.client.get_shared(latch, at, why))
-    }
-
-    /// Gets a versioned structure for writing; its version is odd until the section ends.
-    #[inline]
-    pub fn write_versioned<'a>(&'a self, v: &'a Versioned, at: Where, why: u64) -> Section<'a> {
-        Section::new(self, self.client.write(v, at, why))
-    }
-
-    /// Reads optimistically: counts as a get, a failed check as a miss; after a number of misses it gets the latch.
-    #[inline]
-    pub fn read_versioned<R>(&self, v: &Versioned, at: Where, f: impl FnMut() -> R) -> R {
-        self.client.read(v, at, f)
-    }
-
-    /// As [`Process::lock`], for a get that protects nothing: the design of a generation makes it, and that design's
-    /// published number of gets includes it. `docs/IMITATED_GETS.md` lists every place with its source.
-    #[inline]
-    pub fn imitated_get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Section<'a> {
-        self.lock(latch, at, why)
-    }
-
-    /// As [`Process::imitated_get`], of a mutex.
-    #[inline]
-    pub fn imitated_mutex<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
-        self.mutex(m, kind, at, idn)
-    }
-
-    /// Gets a mutex exclusively. `idn` identifies the object.
-    #[inline]
-    pub fn mutex<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
-        self.client.mutex(m, kind, at, idn)
-    }
-
-    /// Gets a mutex exclusively, with the right to change what it protects.
-    #[inline]
-    pub fn lock_mutex<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexSection<'a> {
-        Section::new(self, self.client.mutex(m, kind, at, idn))
-    }
-
-    /// Gets a mutex shared.
-    #[inline]
-    pub fn mutex_shared<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
-        self.client.mutex_shared(m, kind, at, idn)
-    }
-
-    /// As [`Process::imitated_get`], of a mutex got shared.
-    #[inline]
-    pub fn imitated_mutex_shared<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
-        self.mutex_shared(m, kind, at, idn)
-    }
-
     /// Begins a wait, live in `v$session` until the guard is dropped.
     pub fn wait(&self, event: Event, p1: u64, p2: u64, p3: u64) -> WaitGuard<'_> {
         let started_ns = self.client.waiter().begin(event, [p1, p2, p3]);
         WaitGuard { process: self, event, started_ns, timed_out: Cell::new(false) }
-    }
-
-    /// Fails when the session was killed (ORA-00028, every time), on a break from the client (ORA-01013, once), when
-    /// this process has too much memory (ORA-04030, until it has less), when the instance has too much and this session
-    /// the most (ORA-04036, once), or beyond the limits of the profile (see [`crate::Limits`]).
-    ///
-    /// One relaxed load when there is no request and the heap has not grown by a megabyte: cheap enough for every row.
-    ///
-    /// # Errors
-    /// ORA-00028, ORA-01013, ORA-04030, ORA-04036, ORA-02392 to ORA-02395.
-    #[inline]
-    pub fn check_cancel(&self) -> Result<()> {
-        if self.session().is_asked() { self.cancelled() } else { Ok(()) }
-    }
-
-    /// Whether the session should stop, without taking the request: for waits in functions that cannot return an error.
-    #[must_use]
-    pub fn is_asked_to_stop(&self) -> bool {
-        self.session().is_asked_to_stop()
-    }
-
-    /// As [`Self::check_cancel`]; also true, once, when the session should publish the progress of its statements.
-    ///
-    /// # Errors
-    /// As [`Self::check_cancel`].
-    #[inline]
-    pub fn check_asked(&self) -> Result<bool> {
-        if self.session().is_wanted() { self.asked() } else { Ok(false) }
-    }
-
-    #[cold]
-    fn asked(&self) -> Result<bool> {
-        self.check_cancel()?;
-        Ok(self.session().take_tell())
-    }
-
-    /// Runs work that must not be interrupted, such as the rollback of a statement: inside it [`Self::check_cancel`]
-    /// fails only when the session was killed. A break and too much memory are found by the first check after it.
-    pub fn unbroken<R>(&self, body: impl FnOnce() -> R) -> R {
-        self.unbroken.set(self.unbroken.get() + 1);
-        let result = body();
-        self.unbroken.set(self.unbroken.get() - 1);
-        result
-    }
-
-    #[cold]
-    fn cancelled(&self) -> Result<()> {
-        if self.unbroken.get() > 0 {
-            return if self.session().status() == SessionStatus::Killed { Err(Ora::new(28)) } else { Ok(()) };
-        }
-        match self.session().take_request() {
-            Some(Cancel::Killed) => Err(Ora::new(28)),
-            Some(Cancel::Break) => Err(Ora::new(1013)),
-            Some(Cancel::Memory) => {
-                self.session().set_giving_up();
-                Err(Ora::new(4036))
-            }
-            None => {
-                if self.session().take_grown() {
-                    self.check_memory()?;
-                }
-                self.check_limits()
-            }
-        }
     }
 
     /// The number to pass to [`Self::sleep`]: read it, check whether there is something to wait for, then sleep.

@@ -20,24 +20,28 @@
 
 mod attach;
 mod cleanup;
+mod dying;
 mod free;
+mod gets;
 mod handle;
 mod limits;
+mod memory;
 mod pga;
 mod registry;
 mod section;
 mod segment_statistics;
 mod session;
 mod slots;
+mod stop;
 mod times;
 mod undo;
 
 pub use attach::Attach;
-pub use cleanup::{Cleaned, CleanupOrder};
+pub use dying::Cleaned;
 pub use handle::{Process, WaitGuard};
 pub use limits::Limits;
 pub use pga::{Pga, PgaLimits};
-pub use registry::{LatchSet, ProcessConfig, ProcessLayout, Processes};
+pub use registry::{CleanupOrder, LatchSet, ProcessConfig, ProcessLayout, Processes};
 pub use section::{MutexSection, Section, SharedHold};
 pub use segment_statistics::{SegmentFigures, SegmentStat, SegmentStatistics, SegmentStatisticsLayout};
 pub use session::{Cancel, SessionSlot, SessionStatus};

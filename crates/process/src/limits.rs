@@ -4,10 +4,8 @@
 //! where it checks for a request to stop. A session without limits pays nothing. The used amounts are the statistics of
 //! the process and the processor time of its thread.
 
-use crate::Process;
 use std::cell::Cell;
 use types::{Ora, Result};
-use wait::Stat;
 
 /// Checks between two readings of the clock of processor time, which costs a system call.
 const CHECKS_FOR_A_LOOK: u32 = 16;
@@ -29,34 +27,29 @@ pub(crate) struct Usage {
     checks: Cell<u32>,
 }
 
-impl Process {
-    fn used(&self) -> (u64, u64) {
-        (os::clock::thread_cpu_ns(), self.stats().get(Stat::SessionLogicalReads))
-    }
-
-    /// Limits the session from now on.
-    pub fn set_limits(&self, limits: Limits) {
-        let (cpu, reads) = self.used();
-        self.usage.limits.set(limits);
-        self.usage.ends.set(Limits {
+impl Usage {
+    /// Sets the limits. `used` is the processor time and the reads of the session so far.
+    pub(crate) fn limit(&self, limits: Limits, used: (u64, u64)) {
+        let (cpu, reads) = used;
+        self.limits.set(limits);
+        self.ends.set(Limits {
             session_cpu_ns: limits.session_cpu_ns.map(|most| cpu.saturating_add(most)),
             session_reads: limits.session_reads.map(|most| reads.saturating_add(most)),
             ..Limits::default()
         });
-        self.session().set_limited(limits != Limits::default());
     }
 
-    /// Begins a call; limits of the session apply to it.
-    pub fn begin_limited_call(&self) {
-        let limits = self.usage.limits.get();
+    /// Begins a call.
+    pub(crate) fn begin_call(&self, used: impl FnOnce() -> (u64, u64)) {
+        let limits = self.limits.get();
         if limits.call_cpu_ns.is_none() && limits.call_reads.is_none() {
             return;
         }
-        let (cpu, reads) = self.used();
-        self.usage.ends.set(Limits {
+        let (cpu, reads) = used();
+        self.ends.set(Limits {
             call_cpu_ns: limits.call_cpu_ns.map(|most| cpu.saturating_add(most)),
             call_reads: limits.call_reads.map(|most| reads.saturating_add(most)),
-            ..self.usage.ends.get()
+            ..self.ends.get()
         });
     }
 
@@ -64,12 +57,12 @@ impl Process {
     ///
     /// # Errors
     /// ORA-02392, ORA-02394.
-    pub fn check_session_limits(&self) -> Result<()> {
-        let ends = self.usage.ends.get();
+    pub(crate) fn check_session(&self, used: impl FnOnce() -> (u64, u64)) -> Result<()> {
+        let ends = self.ends.get();
         if ends.session_cpu_ns.is_none() && ends.session_reads.is_none() {
             return Ok(());
         }
-        let (cpu, reads) = self.used();
+        let (cpu, reads) = used();
         if ends.session_reads.is_some_and(|end| reads > end) {
             return Err(Ora::new(2394));
         }
@@ -79,18 +72,20 @@ impl Process {
         Ok(())
     }
 
-    /// Fails when the call or the session has exceeded a limit.
-    pub(crate) fn check_limits(&self) -> Result<()> {
-        let ends = self.usage.ends.get();
-        let reads = self.stats().get(Stat::SessionLogicalReads);
+    /// Fails when the call or the session, with that many reads, has exceeded a limit.
+    ///
+    /// # Errors
+    /// ORA-02392 to ORA-02395.
+    pub(crate) fn check(&self, reads: u64) -> Result<()> {
+        let ends = self.ends.get();
         if ends.session_reads.is_some_and(|end| reads > end) {
             return Err(Ora::new(2394));
         }
         if ends.call_reads.is_some_and(|end| reads > end) {
             return Err(Ora::new(2395));
         }
-        let checks = self.usage.checks.get().wrapping_add(1);
-        self.usage.checks.set(checks);
+        let checks = self.checks.get().wrapping_add(1);
+        self.checks.set(checks);
         if (ends.session_cpu_ns.is_none() && ends.call_cpu_ns.is_none()) || !checks.is_multiple_of(CHECKS_FOR_A_LOOK) {
             return Ok(());
         }

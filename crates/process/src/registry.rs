@@ -1,5 +1,8 @@
 //! All processes of an instance, and the latches of all crates.
 
+use crate::dying::Dying;
+use crate::handle::Process;
+use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +10,6 @@ use latch::{Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, Latc
 use sga::{Sga, SgaBuilder, SgaSlice};
 use wait::{EventTotals, StatLine, WaitSlot};
 
-use crate::cleanup::{Dying, Hook, LeaveHook};
 use crate::free::FreeSlots;
 use crate::pga::{PgaLine, PgaTotals};
 use crate::session::{Cancel, SessionSlot};
@@ -87,6 +89,46 @@ impl LatchSet {
             Self::Versioned(v) => (&[], v),
         };
         plain.iter().chain(versioned.iter().map(Versioned::latch))
+    }
+}
+
+/// When a hook runs: state objects go children first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CleanupOrder {
+    /// Buffer pins and block changes in the middle of being published.
+    Pins,
+    /// Objects that the session was building for others: result cache objects.
+    Builds,
+    /// The transaction, rolled back.
+    Transaction,
+    /// Enqueues: released after the transaction they protect.
+    Enqueues,
+    /// Cursors, jobs, and the other state of a session.
+    Session,
+}
+
+/// A function of a crate that runs when a process leaves the instance in order.
+#[derive(Clone)]
+pub(crate) struct LeaveHook(pub(crate) Arc<dyn Fn(&Process) + Send + Sync>);
+
+impl fmt::Debug for LeaveHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LeaveHook")
+    }
+}
+
+type HookFn = Box<dyn Fn(&Process, u32) + Send + Sync>;
+
+/// A function of a crate that runs when a process has died, with PMON's process and the number of the dead one.
+pub(crate) struct Hook {
+    pub(crate) order: CleanupOrder,
+    pub(crate) name: &'static str,
+    pub(crate) run: HookFn,
+}
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.order, self.name)
     }
 }
 

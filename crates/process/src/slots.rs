@@ -4,17 +4,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sga::{SgaText, sga_struct};
 
-/// The state of a process slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessState {
-    /// The slot has no owner.
-    Free,
-    /// A process has taken it and is not ready yet.
-    Starting,
-    /// Its process runs.
-    Active,
-    /// Its process is dead, and PMON cleans up.
-    Cleaning,
+types::numbered! {
+    /// The state of a process slot.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum ProcessState: u8 {
+        /// The slot has no owner.
+        Free = 0,
+        /// A process has taken it and is not ready yet.
+        Starting = 1,
+        /// Its process runs.
+        Active = 2,
+        /// Its process is dead, and PMON cleans up.
+        Cleaning = 3,
+    }
 }
 
 /// The value of the words `background` of a slot and of its session; 0 for a server process.
@@ -89,12 +91,7 @@ fn count_of(word: u64) -> u64 {
 }
 
 fn unpack(word: u64) -> (ProcessState, i32) {
-    let state = match word & 0xff {
-        0 => ProcessState::Free,
-        1 => ProcessState::Starting,
-        2 => ProcessState::Active,
-        _ => ProcessState::Cleaning,
-    };
+    let state = ProcessState::from_code(word as u8).unwrap_or(ProcessState::Cleaning);
     (state, (word >> PID_SHIFT) as i32)
 }
 

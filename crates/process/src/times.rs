@@ -1,5 +1,6 @@
 //! The time model and the sums over sessions, live and ended.
 
+use crate::handle::Moment;
 use crate::slots::ProcessSlot;
 use crate::{Process, Processes};
 use latch::Where;
@@ -250,14 +251,6 @@ pub struct ParseClock {
     began: Option<ParseBegan>,
     /// Nanoseconds that the session had waited before.
     waited_ns: u64,
-}
-
-/// The clocks of a session at one moment.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moment {
-    now_ns: u64,
-    waited_ns: u64,
-    cpu_ns: u64,
 }
 
 /// A soft parse of at most this length had a processor whenever it did not wait: a process that loses its processor

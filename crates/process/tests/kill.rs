@@ -10,7 +10,7 @@ use std::time::Duration;
 use latch::{Latch, LatchName, Mutex, MutexKind, SleepAlgorithm, Versioned, Where};
 use process::{CleanupOrder, LatchSet, Process, Processes};
 use sga::{SgaSlice, sga_struct};
-use testing::{attach, instance, kill_children};
+use testing::{Random, attach, instance, kill_children};
 
 sga_struct! {
     /// A list of elements, as numbers + 1.
@@ -175,9 +175,9 @@ fn torture(algorithm: SleepAlgorithm, seed: u64) {
     });
     let pmon = attach(all, "pmon");
     let kills = kill_children(&pmon, 4, kill_time(), seed, |p, seed| {
-        let mut random = seed | 1;
+        let mut numbers = Random::new(seed);
         loop {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let random = numbers.next();
             lists.step(p, random >> 16);
         }
     });

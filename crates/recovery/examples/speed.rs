@@ -11,6 +11,7 @@ use redo::{ApplyTable, ChangeVector, Layer, LogHeader, LogId, LogReader, Place, 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use testing::Random;
 use types::{Rdba, Scn};
 
 const SIZE: usize = 8192;
@@ -77,11 +78,9 @@ fn write_log(dir: &Path, bytes: u64) -> (u64, u64) {
     let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
     out.write_all(&header.to_bytes()).expect("written");
     let (mut at, mut n, mut made) = (FIRST, 0u64, vec![false; 2 * BLOCKS as usize]);
-    let mut random = 88_172_645_463_325_252u64;
+    let mut numbers = Random::new(88);
     while at < FIRST + bytes {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
+        let random = numbers.next();
         let mut w = RecordWriter::new();
         let (table, undo) = (random as u32 % BLOCKS, BLOCKS + (n / 40) as u32 % (BLOCKS - 64));
         let header = 2 * BLOCKS - 1 - (random >> 40) as u32 % 16;

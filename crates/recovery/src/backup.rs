@@ -21,9 +21,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Most files that are held open from the beginning, so that a file dropped meanwhile is copied all the same.
 const HELD_MOST: usize = 500;
 
-/// A file to copy.
+/// A file, or a part of a bigfile, to copy.
 struct Source {
     file: u32,
+    /// The byte at which it begins in the operating system's file.
+    begin: u64,
     blocks: u32,
     name: String,
     held: Option<File>,
@@ -150,22 +152,25 @@ impl<'a> Backup<'a> {
             if is_temporary || f.is_offline && opened.is_err() {
                 continue;
             }
-            let (input, bytes) = opened?;
+            let (input, begin, bytes) = opened?;
             let held = (sources.len() < HELD_MOST).then_some(input);
             let blocks = (bytes / control.block_size as u64) as u32;
-            sources.push(Source { file: f.file, blocks, name: f.name.clone(), held });
+            sources.push(Source { file: f.file, begin, blocks, name: f.name.clone(), held });
         }
         Ok(sources)
     }
 
-    /// A data file and its length. It is opened directly and not through `DataFiles`, which refuses a file that is
-    /// offline.
-    fn open(&self, f: &datafile::FileEntry) -> Result<(File, u64)> {
+    /// A data file, and the begin and the length of the part of this entry. It is opened directly and not through
+    /// `DataFiles`, which refuses a file that is offline.
+    fn open(&self, f: &datafile::FileEntry) -> Result<(File, u64, u64)> {
         let path = self.files.directory().join(&f.name);
-        let missing = |_| Ora::with(1157, &[&f.file]).because(Ora::with(1110, &[&f.file, &path.display()]));
+        let missing = |_| Ora::with(1157, &[&f.head()]).because(Ora::with(1110, &[&f.head(), &path.display()]));
         let file = File::open(&path, OpenMode::Read).map_err(missing)?;
-        let bytes = file.len_bytes().map_err(missing)?;
-        Ok((file, bytes))
+        let size = self.control.block_size as u64;
+        let begin = u64::from(f.part) * u64::from(self.control.part_blocks.0) * size;
+        let most = u64::from(self.control.blocks_most(f)) * size;
+        let bytes = file.len_bytes().map_err(missing)?.saturating_sub(begin).min(most);
+        Ok((file, begin, bytes))
     }
 
     fn copy_file(&self, source: &Source, to: &Path, tell: &mut dyn FnMut(u64)) -> Result<u64> {
@@ -184,15 +189,15 @@ impl<'a> Backup<'a> {
         out.set_len(u64::from(blocks) * size as u64).map_err(failed)?;
         let mut image = block::Image::new(size);
         let mut chunk = vec![0; CHUNK_BYTES / size * size];
-        let mut sum = Sum::new();
+        let mut sum = Sum::default();
         let mut at = 0;
         while at < blocks {
             let n = ((blocks - at) as usize).min(chunk.len() / size);
             let part = &mut chunk[..n * size];
             let position = u64::from(at) * size as u64;
-            input.read_at(part, position).map_err(|e| cannot_read(input.path(), &e))?;
+            input.read_at(part, source.begin + position).map_err(|e| cannot_read(input.path(), &e))?;
             for (i, bytes) in part.chunks_mut(size).enumerate() {
-                self.check(input, Rdba::new(file, at + i as u32), bytes, &mut image)?;
+                self.check(input, source.begin, Rdba::new(file, at + i as u32), bytes, &mut image)?;
             }
             sum.add(part);
             // Blocks never written stay a hole in the copy.
@@ -207,19 +212,20 @@ impl<'a> Backup<'a> {
     }
 
     /// Reads a block again until its checksum is right.
-    fn check(&self, input: &File, at: Rdba, bytes: &mut [u8], image: &mut block::Image) -> Result<()> {
+    fn check(&self, input: &File, begin: u64, at: Rdba, bytes: &mut [u8], image: &mut block::Image) -> Result<()> {
         for _ in 0..AGAIN {
             image.bytes_mut().copy_from_slice(bytes);
             if block::check(image.bytes(), at).is_ok() {
                 return Ok(());
             }
             os::clock::sleep(PAUSE);
-            let position = u64::from(at.block()) * bytes.len() as u64;
+            let position = begin + u64::from(at.block()) * bytes.len() as u64;
             input.read_at(bytes, position).map_err(|e| cannot_read(input.path(), &e))?;
         }
         let name = input.path().display();
         let limit = Ora::with(19566, &[&0, &name]);
-        Err(limit.because(Ora::with(1578, &[&at.file(), &at.block()])).because(Ora::with(1110, &[&at.file(), &name])))
+        let (file, block) = self.files.shown(at);
+        Err(limit.because(Ora::with(1578, &[&file, &block])).because(Ora::with(1110, &[&file, &name])))
     }
 
     /// Copies the archived logs from the beginning of the backup to its end, and completes it by writing the manifest
@@ -255,7 +261,8 @@ impl<'a> Backup<'a> {
         for (n, l) in logs.iter().enumerate() {
             tell(&l.name, n as u64, all);
             let name = format!("logs/{:010}.arc", l.sequence);
-            let (bytes, sum) = copy_plain(&self.files.directory().join(&l.name), &self.folder.join(&name))?;
+            let (bytes, sum) =
+                copy_plain(&self.files.directory().join(&l.name), &self.folder.join(&name), Sum::default())?;
             self.manifest.logs.push(LogPiece { sequence: l.sequence, bytes, sum, name });
         }
         // The control file as it was when the copies began, with the logs archived since.
@@ -271,12 +278,22 @@ impl<'a> Backup<'a> {
     }
 }
 
-/// Copies a file byte for byte; returns its length and checksum.
-pub(crate) fn copy_plain(from: &Path, to: &Path) -> Result<(u64, u64)> {
+/// Copies a file byte for byte; returns its length and its sum, of the kind of `sum`.
+pub(crate) fn copy_plain(from: &Path, to: &Path, sum: Sum) -> Result<(u64, u64)> {
+    let out = File::open(to, OpenMode::CreateNew).map_err(|e| cannot_write(to, &e))?;
+    copy_into(from, &out, 0, sum)
+}
+
+/// As [`copy_plain`], of a part of a bigfile: into a file that may exist, from byte `begin` on.
+pub(crate) fn copy_part(from: &Path, to: &Path, begin: u64, sum: Sum) -> Result<(u64, u64)> {
+    let out = File::open(to, OpenMode::OpenOrCreate).map_err(|e| cannot_write(to, &e))?;
+    copy_into(from, &out, begin, sum)
+}
+
+fn copy_into(from: &Path, out: &File, begin: u64, mut sum: Sum) -> Result<(u64, u64)> {
     let input = File::open(from, OpenMode::Read).map_err(|e| cannot_read(from, &e))?;
-    let failed = |e: os::OsError| cannot_write(to, &e);
-    let out = File::open(to, OpenMode::CreateNew).map_err(failed)?;
-    let (mut chunk, mut at, mut sum) = (vec![0; CHUNK_BYTES], 0u64, Sum::new());
+    let failed = |e: os::OsError| cannot_write(out.path(), &e);
+    let (mut chunk, mut at) = (vec![0; CHUNK_BYTES], 0u64);
     loop {
         let n = fill(&input, &mut chunk, at).map_err(|e| cannot_read(from, &e))?;
         if n == 0 {
@@ -284,11 +301,14 @@ pub(crate) fn copy_plain(from: &Path, to: &Path) -> Result<(u64, u64)> {
         }
         sum.add(&chunk[..n]);
         if chunk[..n].iter().any(|b| *b != 0) {
-            out.write_at(&chunk[..n], at).map_err(failed)?;
+            out.write_at(&chunk[..n], begin + at).map_err(failed)?;
         }
         at += n as u64;
     }
-    out.set_len(at).map_err(failed)?;
+    // A later part may be there already.
+    if out.len_bytes().map_err(failed)? < begin + at {
+        out.set_len(begin + at).map_err(failed)?;
+    }
     out.sync().map_err(failed)?;
     Ok((at, sum.value()))
 }

@@ -206,7 +206,7 @@ fn lengthen(files: &DataFiles, changed: &[bool]) -> Result<()> {
         let is_sound = files.read_block(at, image.bytes_mut()).is_ok()
             && image.view().kind() == Some(block::BlockKind::FileBitmap);
         let blocks = block::segment::BitmapView::new(image.view()).file_blocks();
-        if is_sound && blocks <= Rdba::MAX_BLOCK + 1 && files.blocks(file)? < blocks {
+        if is_sound && blocks <= files.blocks_most(file) && files.blocks(file)? < blocks {
             files.extend(file, blocks)?;
         }
     }
@@ -474,7 +474,7 @@ impl<'a> Run<'a> {
         let mut blocks = files.blocks(file)?;
         if at.block() >= blocks {
             // In steps, since growing by single blocks would be slow.
-            let most = Rdba::MAX_BLOCK + 1;
+            let most = files.blocks_most(file);
             blocks = at.block().saturating_add(GROW_BLOCKS).min(most);
             files.extend(file, blocks)?;
         }

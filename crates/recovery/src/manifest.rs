@@ -10,7 +10,9 @@ use types::{Facility, Ora, Result, Scn};
 
 /// The manifest's file name in the folder of a backup.
 pub const MANIFEST: &str = "manifest";
-const TITLE: &str = "latchwork backup 1";
+const TITLE: &str = "latchwork backup 2";
+/// A manifest with [`Sum::Hash`] in place of CRC-32C. It is read, and restored from.
+const HASH_TITLE: &str = "latchwork backup 1";
 /// Upper bound of the length of a copied file, as a check of the manifest.
 const PIECE_BYTES_MAX: u64 = 1 << 48;
 const BYTES_MAX: u64 = 4 << 20;
@@ -47,6 +49,8 @@ pub struct LogPiece {
 /// The contents of the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
+    /// The kind of its sums, without any bytes.
+    pub(crate) sum: Sum,
     pub database: u64,
     pub name: String,
     pub incarnation: u32,
@@ -61,34 +65,50 @@ pub struct Manifest {
 }
 
 /// A checksum over the bytes of a file. It detects accidental damage, not forgery.
-#[derive(Clone, Copy, Debug)]
-pub struct Sum(u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sum {
+    /// CRC-32C.
+    Crc(u32),
+    /// Multiply and rotate over 64-bit words: manifests of version 1.
+    Hash(u64),
+}
+
+impl Default for Sum {
+    fn default() -> Sum {
+        Sum::Crc(0)
+    }
+}
 
 impl Sum {
-    pub fn new() -> Sum {
-        Sum(0x9E37_79B9_7F4A_7C15)
-    }
+    const HASH: Sum = Sum::Hash(0x9E37_79B9_7F4A_7C15);
 
     /// Adds the next bytes; the length must be a multiple of 8 in all calls but the last.
     pub fn add(&mut self, bytes: &[u8]) {
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            self.step(u64::from_le_bytes(word.try_into().expect("eight bytes")));
+        match self {
+            Sum::Crc(crc) => *crc = crc32c::crc32c_append(*crc, bytes),
+            Sum::Hash(hash) => {
+                for part in bytes.chunks(8) {
+                    let mut word = [0; 8];
+                    word[..part.len()].copy_from_slice(part);
+                    let rest = if part.len() < 8 { part.len() as u64 } else { 0 };
+                    let next = *hash ^ u64::from_le_bytes(word) ^ rest;
+                    *hash = next.wrapping_mul(0xC2B2_AE3D_27D4_EB4F).rotate_left(29);
+                }
+            }
         }
-        let rest = words.remainder();
-        if !rest.is_empty() {
-            let mut word = [0; 8];
-            word[..rest.len()].copy_from_slice(rest);
-            self.step(u64::from_le_bytes(word) ^ rest.len() as u64);
-        }
-    }
-
-    fn step(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0xC2B2_AE3D_27D4_EB4F).rotate_left(29);
     }
 
     pub fn value(self) -> u64 {
-        self.0 ^ self.0 >> 31
+        match self {
+            Sum::Crc(crc) => crc.into(),
+            Sum::Hash(hash) => hash ^ hash >> 31,
+        }
+    }
+
+    /// The sum of these bytes, of this kind.
+    fn over(mut self, bytes: &[u8]) -> u64 {
+        self.add(bytes);
+        self.value()
     }
 }
 
@@ -131,7 +151,8 @@ impl Manifest {
     }
 
     fn print(&self) -> String {
-        let mut out = format!("{TITLE}\ndatabase {} {}\nincarnation {}\n", self.database, self.name, self.incarnation);
+        let title = if self.sum == Sum::HASH { HASH_TITLE } else { TITLE };
+        let mut out = format!("{title}\ndatabase {} {}\nincarnation {}\n", self.database, self.name, self.incarnation);
         for (word, at) in [("begin", &self.begin), ("end", &self.end)] {
             let _ = writeln!(out, "{word} {} {} {}", at.rba, at.scn.0, at.time_s);
         }
@@ -142,22 +163,24 @@ impl Manifest {
         for l in &self.logs {
             let _ = writeln!(out, "log {} {} {} {}", l.sequence, l.bytes, l.sum, l.name);
         }
-        let mut sum = Sum::new();
-        sum.add(out.as_bytes());
-        let _ = writeln!(out, "checksum {:016x}", sum.value());
+        let sum = self.sum.over(out.as_bytes());
+        let _ = writeln!(out, "checksum {sum:016x}");
         out
     }
 
     fn parse(text: &str) -> Option<Manifest> {
         let (body, last) = text.split_at(text.rfind("checksum ")?);
         let said = u64::from_str_radix(last.strip_prefix("checksum ")?.strip_suffix('\n')?, 16).ok()?;
-        let mut sum = Sum::new();
-        sum.add(body.as_bytes());
         let mut lines = body.lines();
-        if said != sum.value() || lines.next()? != TITLE {
+        let sum = match lines.next()? {
+            TITLE => Sum::default(),
+            HASH_TITLE => Sum::HASH,
+            _ => return None,
+        };
+        if said != sum.over(body.as_bytes()) {
             return None;
         }
-        let mut m = Manifest::default();
+        let mut m = Manifest { sum, ..Manifest::default() };
         lines.try_for_each(|line| m.line(line))?;
         m.is_sound().then_some(m)
     }
@@ -213,6 +236,7 @@ mod tests {
     fn sample() -> Manifest {
         let at = |rba| Moment { rba, scn: Scn(rba + 1), time_s: 7 };
         Manifest {
+            sum: Sum::default(),
             database: 42,
             name: "ORCL".into(),
             incarnation: 2,
@@ -226,12 +250,14 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_read_back_and_damage_is_found() {
-        let text = sample().print();
-        assert_eq!(Manifest::parse(&text), Some(sample()));
-        for i in 0..text.len() {
-            let mut bytes = text.clone().into_bytes();
-            bytes[i] ^= 1;
-            assert_eq!(String::from_utf8(bytes).ok().and_then(|t| Manifest::parse(&t)), None, "byte {i}");
+        for sample in [sample(), Manifest { sum: Sum::HASH, ..sample() }] {
+            let text = sample.print();
+            assert_eq!(Manifest::parse(&text), Some(sample));
+            for i in 0..text.len() {
+                let mut bytes = text.clone().into_bytes();
+                bytes[i] ^= 1;
+                assert_eq!(String::from_utf8(bytes).ok().and_then(|t| Manifest::parse(&t)), None, "byte {i}");
+            }
         }
         let mut outside = sample();
         outside.files[0].name = "../x".into();

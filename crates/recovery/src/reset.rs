@@ -68,8 +68,8 @@ fn refuse_later_blocks(files: &DataFiles, control: &ControlFile, end: Rba) -> Re
                 "{later} of its blocks are of a later moment than the end of the redo (redo address {newest:#x}, not {:#x})",
                 end.0
             );
-            let name = Ora::with(1110, &[&f.file, &files.directory().join(&f.name).display()]);
-            return Err(Ora::with(1194, &[&f.file]).because(name).because(Ora::from_text(Facility::Ora, 1152, what)));
+            let name = Ora::with(1110, &[&f.head(), &files.directory().join(&f.name).display()]);
+            return Err(Ora::with(1194, &[&f.head()]).because(name).because(Ora::from_text(Facility::Ora, 1152, what)));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! The restored database has an incarnation of its own, so that its redo is never taken for redo of the former database
 //! at the same position (`RESETLOGS`, R13).
 
-use crate::backup::{copy_plain, make_folder};
+use crate::backup::{copy_part, copy_plain, make_folder};
 use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 use crate::manifest::Manifest;
 use datafile::{
@@ -150,6 +150,13 @@ fn settle_files(
         if control.file(f.file).is_some() {
             return Err(unknown_file(f.file, "its number was used again since the backup"));
         }
+        let is_place = |k: &&FileEntry| (k.head(), k.part) == (f.head(), f.part) && !f.is_head();
+        if let Some(other) = control.files.iter().find(is_place) {
+            return Err(unknown_file(
+                other.head(),
+                "a part of the bigfile was removed and made again since the backup",
+            ));
+        }
         control.files.push(f.clone());
     }
     for t in last.tablespaces.iter().chain(&last.gone_tablespaces) {
@@ -177,7 +184,7 @@ fn all_online(control: &ControlFile) -> ControlFile {
 /// Sets the names of the files: all inside the new directory.
 fn settle_names(control: &mut ControlFile) {
     let mut taken = HashSet::new();
-    for f in &mut control.files {
+    for f in control.files.iter_mut().filter(|f| f.is_head()) {
         let path = Path::new(&f.name);
         let inside = path.is_relative() && !path.components().any(|c| c == std::path::Component::ParentDir);
         let base = path.file_name().map_or_else(|| "data".into(), |n| n.to_string_lossy().into_owned());
@@ -187,6 +194,12 @@ fn settle_names(control: &mut ControlFile) {
             taken.insert(name.clone());
         }
         f.name = name;
+    }
+    let names: HashMap<u32, String> = control.heads().map(|f| (f.file, f.name.clone())).collect();
+    for f in control.files.iter_mut().filter(|f| !f.is_head()) {
+        if let Some(name) = names.get(&f.first) {
+            f.name.clone_from(name);
+        }
     }
 }
 
@@ -218,12 +231,22 @@ fn copy_back(
         if let Some(folder) = to.parent() {
             make_folder(folder)?;
         }
-        if copy_plain(&it.from.join(&piece.name), &to)? != (piece.bytes, piece.sum) {
+        let from = it.from.join(&piece.name);
+        let copied = match control.is_bigfile(f) {
+            true => copy_part(&from, &to, begin_of_part(control, f), manifest.sum)?,
+            false => copy_plain(&from, &to, manifest.sum)?,
+        };
+        if copied != (piece.bytes, piece.sum) {
             return Err(Ora::with(19870, &[&it.from.join(&piece.name).display()]));
         }
         done += piece.bytes;
     }
     Ok(())
+}
+
+/// The byte of the operating system's file at which a part begins.
+fn begin_of_part(control: &ControlFile, f: &FileEntry) -> u64 {
+    u64::from(f.part) * u64::from(control.part_blocks.0) * control.block_size as u64
 }
 
 /// The start of the redo of every file. A tablespace that was offline when it was copied has all changes up to then,
@@ -239,7 +262,10 @@ fn starts(control: &ControlFile, manifest: &Manifest) -> HashMap<u32, Rba> {
 
 /// Makes the files that the backup has no copy of: they are rolled forward from empty files. Temporary ones stay empty.
 fn make_missing(files: &DataFiles, control: &ControlFile, is_copied: &dyn Fn(&FileEntry) -> bool) -> Result<()> {
-    for f in control.files.iter().filter(|f| !is_copied(f)) {
+    let mut missing: Vec<&FileEntry> = control.files.iter().filter(|f| !is_copied(f)).collect();
+    // A later part is laid down in the file of the first one.
+    missing.sort_by_key(|f| f.part);
+    for f in missing {
         if let Some(folder) = files.directory().join(&f.name).parent() {
             make_folder(folder)?;
         }
@@ -257,7 +283,20 @@ fn drop_others(files: &DataFiles, control: &mut ControlFile, gone: &[GoneEntry],
     };
     let is_there = |f: &FileEntry| f.created_rba <= end.0 && !was_dropped(f);
     for f in control.files.iter().filter(|f| !is_there(f)) {
-        os::file::remove(&path(f)).map_err(|e| crate::manifest::cannot_write(&path(f), &e))?;
+        let failed = |e: os::OsError| crate::manifest::cannot_write(&path(f), &e);
+        match control.file(f.head()).filter(|head| !f.is_head() && is_there(head)) {
+            // The file goes with its first part.
+            None if !f.is_head() => {}
+            None => os::file::remove(&path(f)).map_err(failed)?,
+            // The parts behind this one go, too.
+            Some(_) => {
+                let file = File::open(&path(f), OpenMode::ReadWrite).map_err(failed)?;
+                let begin = begin_of_part(control, f);
+                if file.len_bytes().map_err(failed)? > begin {
+                    file.set_len(begin).map_err(failed)?;
+                }
+            }
+        }
     }
     control.files.retain(is_there);
     let used: HashSet<u32> = control.files.iter().map(|f| f.tablespace).collect();

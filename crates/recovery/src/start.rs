@@ -45,7 +45,7 @@ pub struct Standing {
 }
 
 fn named(files: &DataFiles, f: &FileEntry) -> Ora {
-    Ora::with(1110, &[&f.file, &files.directory().join(&f.name).display()])
+    Ora::with(1110, &[&f.head(), &files.directory().join(&f.name).display()])
 }
 
 /// Reads the headers of all files and determines the recovery needed; `None` when there is none.
@@ -63,10 +63,10 @@ pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Stand
         }
         let header = files.file_checkpoint(f.file)?;
         if header.rba != 0 && header.incarnation != control.incarnation.number {
-            return Err(Ora::with(1190, &[&f.file]).because(named(files, f)));
+            return Err(Ora::with(1190, &[&f.head()]).because(named(files, f)));
         }
         if control.clean && header.rba > control.checkpoint.rba {
-            return Err(Ora::with(1122, &[&f.file]).because(named(files, f)).because(Ora::new(1207)));
+            return Err(Ora::with(1122, &[&f.head()]).because(named(files, f)).because(Ora::new(1207)));
         }
         let is_read_only = control.tablespace(f.tablespace).is_some_and(|t| t.is_read_only);
         standing.newest = standing.newest.max(Rba(header.rba));
@@ -180,7 +180,7 @@ fn open_logs(it: &Recovery<'_>, standing: &Standing) -> Result<(LogReader, Resul
 /// The error for missing redo of a file.
 fn missing(it: &Recovery<'_>, standing: &Standing, e: Ora) -> Ora {
     match standing.behind.first().and_then(|n| it.control.file(*n)) {
-        Some(f) => Ora::with(1113, &[&f.file]).because(named(it.files, f)).because(e),
+        Some(f) => Ora::with(1113, &[&f.head()]).because(named(it.files, f)).because(e),
         None => e,
     }
 }

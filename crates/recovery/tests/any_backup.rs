@@ -5,36 +5,11 @@
 use datafile::{CheckpointEntry, ControlFile, CreateDatabase, DataFiles, TablespaceSpec};
 use recovery::{Backup, Manifest, Moment, Restore, Until, restore};
 use redo::ApplyTable;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use testing::{Folder, Random};
 use types::Scn;
 
 const CASES: u64 = 60;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n.max(1)
-    }
-
-    /// A number near the end of some range.
-    fn number(&mut self) -> u64 {
-        let all = [0, 1, 4095, 4096, 1 << 31, u64::from(u32::MAX), 1 << 60, u64::MAX - 1, u64::MAX];
-        all[self.below(all.len() as u64) as usize]
-    }
-}
-
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn copy_tree(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
@@ -48,11 +23,16 @@ fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
+/// A number near the end of some range.
+fn number(r: &mut Random) -> u64 {
+    r.of(&[0, 1, 4095, 4096, 1 << 31, u64::from(u32::MAX), 1 << 60, u64::MAX - 1, u64::MAX])
+}
+
 /// Changes the contents of the manifest and corrects its checksum.
 fn change_manifest(folder: &Path, r: &mut Random) {
     let mut m = Manifest::read(folder).unwrap();
-    let n = r.number();
-    let moment = Moment { rba: n, scn: Scn(r.number()), time_s: n as u32 };
+    let n = number(r);
+    let moment = Moment { rba: n, scn: Scn(number(r)), time_s: n as u32 };
     let at = r.below(m.files.len() as u64) as usize;
     let names = ["files/none", "/etc/passwd", "../control", "control", "files", ""];
     match r.below(9) {
@@ -77,7 +57,7 @@ fn change_control(folder: &Path, r: &mut Random) {
     let n = 1 + r.below(lines.len() as u64 - 1) as usize;
     let mut words: Vec<String> = lines[n].split(' ').map(str::to_owned).collect();
     let w = r.below(words.len() as u64) as usize;
-    words[w] = r.number().to_string();
+    words[w] = number(r).to_string();
     lines[n] = words.join(" ");
     let text = ControlFile::with_checksum(&(lines.join("\n") + "\n"));
     std::fs::write(folder.join("control"), text).unwrap();
@@ -101,8 +81,8 @@ fn change_bytes(folder: &Path, r: &mut Random) {
 #[test]
 fn any_backup_is_restored_or_refused() {
     let times = std::env::var("LATCHWORK_FUZZ").ok().and_then(|v| v.parse::<u64>().ok()).unwrap_or(1);
-    let base = Folder(std::env::temp_dir().join(format!("lw-any-backup-{}", std::process::id())));
-    let (source, sound) = (base.0.join("db"), base.0.join("sound"));
+    let base = Folder::new("any-backup");
+    let (source, sound) = (base.join("db"), base.join("sound"));
     std::fs::create_dir_all(&source).unwrap();
     let mut spec = CreateDatabase::usual("FUZZ", 5, 2048);
     spec.tablespaces.iter_mut().for_each(|t| t.bytes = 100_000);
@@ -112,8 +92,8 @@ fn any_backup_is_restored_or_refused() {
     backup.finish(Moment::default(), &mut |_, _, _| {}).unwrap();
     let (mut restored, mut refused) = (0, 0);
     for seed in 0..CASES * times {
-        let mut r = Random(seed);
-        let (folder, to) = (base.0.join("folder"), base.0.join("to"));
+        let mut r = Random::new(seed);
+        let (folder, to) = (base.join("folder"), base.join("to"));
         copy_tree(&sound, &folder);
         match seed % 4 {
             0 if seed == 0 => {}
@@ -122,8 +102,8 @@ fn any_backup_is_restored_or_refused() {
             _ => change_bytes(&folder, &mut r),
         }
         let until = match r.below(3) {
-            0 => Until::Scn(Scn(r.number())),
-            1 => Until::Time(r.number() as u32),
+            0 => Until::Scn(Scn(number(&mut r))),
+            1 => Until::Time(number(&mut r) as u32),
             _ => Until::End,
         };
         let apply = ApplyTable::new();
@@ -143,8 +123,8 @@ fn any_backup_is_restored_or_refused() {
 
 #[test]
 fn a_file_made_while_the_others_were_copied_needs_no_copy_and_an_older_one_does() {
-    let base = Folder(std::env::temp_dir().join(format!("lw-late-file-{}", std::process::id())));
-    let (source, folder) = (base.0.join("db"), base.0.join("folder"));
+    let base = Folder::new("late-file");
+    let (source, folder) = (base.join("db"), base.join("folder"));
     std::fs::create_dir_all(&source).unwrap();
     let spec = CreateDatabase::usual("LATE", 5, 2048);
     let files = DataFiles::create(&source, &spec).unwrap();
@@ -160,14 +140,14 @@ fn a_file_made_while_the_others_were_copied_needs_no_copy_and_an_older_one_does(
     backup.finish(Moment { rba: 8192, scn: Scn(7), time_s: 7 }, &mut |_, _, _| {}).unwrap();
     let apply = ApplyTable::new();
     let go = |to: &Path| {
-        let redo = [base.0.join("nowhere")];
+        let redo = [base.join("nowhere")];
         let it = Restore { from: &folder, to, redo: &redo, until: Until::End, apply: &apply, frames_max: 64, now_s: 7 };
         restore(&it, &mut |_| {})
     };
-    go(&base.0.join("one")).unwrap();
-    assert!(DataFiles::open(&base.0.join("one")).unwrap().0.blocks(5).is_ok());
+    go(&base.join("one")).unwrap();
+    assert!(DataFiles::open(&base.join("one")).unwrap().0.blocks(5).is_ok());
     let mut manifest = Manifest::read(&folder).unwrap();
     manifest.files.pop();
     manifest.write(&folder).unwrap();
-    assert!(go(&base.0.join("two")).err().is_some_and(|e| e.is(19870)), "USERS has no copy");
+    assert!(go(&base.join("two")).err().is_some_and(|e| e.is(19870)), "USERS has no copy");
 }

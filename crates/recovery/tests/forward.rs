@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use recovery::{Forward, Outcome, Until, Workers, roll_forward};
 use redo::{ApplyTable, ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use testing::Folder;
 use types::{ObjectId, Rdba, Result, Scn};
 
 const SIZE: usize = 2048;
@@ -34,27 +33,9 @@ fn apply() -> ApplyTable {
     table
 }
 
-struct Dir(PathBuf);
-
-impl Dir {
-    fn new() -> Dir {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("latchwork-forward-{}-{n}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        Dir(dir)
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Files, a growing log, and the expected blocks.
 struct World {
-    dir: Dir,
+    dir: Folder,
     files: DataFiles,
     log: Vec<u8>,
     at: u64,
@@ -64,8 +45,8 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let dir = Dir::new();
-        let files = DataFiles::create(&dir.0, &CreateDatabase::usual("T", 7, SIZE)).unwrap();
+        let dir = Folder::new("forward");
+        let files = DataFiles::create(&dir, &CreateDatabase::usual("T", 7, SIZE)).unwrap();
         World { dir, files, log: Vec::new(), at: FIRST, scn: 10, model: HashMap::new() }
     }
 
@@ -142,14 +123,14 @@ impl World {
         self.files.write_block(at, image.bytes()).unwrap();
     }
 
-    fn log_file(&self) -> PathBuf {
+    fn log_file(&self) -> std::path::PathBuf {
         let header =
             LogHeader { database: 7, incarnation: 1, sequence: 1, group: 1, start: Rba(FIRST), ..LogHeader::default() };
         let mut bytes = header.to_bytes();
         assert_eq!(bytes.len() as u64, LOG_HEADER_BYTES);
         bytes.extend_from_slice(&self.log);
         bytes.extend_from_slice(&[0; 4096]);
-        let path = self.dir.0.join("redo01.log");
+        let path = self.dir.join("redo01.log");
         std::fs::write(&path, bytes).unwrap();
         path
     }

@@ -3,6 +3,7 @@
 //! The log knows its own part of the control file, not its place or format. A crate above implements [`Control`]: for a
 //! database with files and an enqueue, for a test in memory.
 
+use crate::Rba;
 use process::Process;
 use std::path::Path;
 use types::{Result, Scn};
@@ -11,6 +12,9 @@ use types::{Result, Scn};
 pub const LOGS_MAX: u32 = 32;
 /// The most complete sequences that are kept.
 pub const LOGGED_MAX: usize = 2000;
+/// The position of a database's first record.
+pub const FIRST_RBA: Rba = Rba(4096);
+
 /// Upper bound of redo addresses.
 pub const RBA_LIMIT: u64 = 1 << 60;
 

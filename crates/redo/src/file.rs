@@ -35,6 +35,16 @@ const REACH_UNIT: u64 = 4096;
 /// The header lies in the first sector, which the device writes whole.
 const SECTOR_BYTES: usize = 512;
 
+/// Bytes of redo that fit into a file of `bytes`.
+pub(crate) fn room_of(bytes: u64) -> u64 {
+    bytes.saturating_sub(LOG_HEADER_BYTES) / 8 * 8
+}
+
+/// Seconds since 1970, UTC.
+pub(crate) fn now_s() -> u32 {
+    (os::clock::wall_ns() / 1_000_000_000) as u32
+}
+
 /// The contents of the header of a log file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogHeader {

@@ -1,5 +1,6 @@
 //! The data behind the views of the log.
 
+use crate::file::now_s;
 use crate::{Rba, RedoLog, RedoSink};
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::Scn;
@@ -71,7 +72,7 @@ impl RedoLog {
     pub fn optimal_log_bytes(&self) -> Option<u64> {
         let used = self.logs().into_iter().filter(|log| log.sequence != 0);
         let oldest = used.min_by_key(|log| log.sequence)?;
-        let seconds = u64::from(crate::log::now_s().saturating_sub(oldest.first_time_s));
+        let seconds = u64::from(now_s().saturating_sub(oldest.first_time_s));
         let redo = self.head().0.saturating_sub(oldest.start.0);
         (seconds >= LEAST_S && redo > 0).then(|| (redo * SWITCH_EVERY_S / seconds).max(crate::LOG_FILE_MIN))
     }

@@ -9,9 +9,11 @@
 
 mod ahead;
 mod archive;
+mod archive_place;
 mod control;
 mod fields;
 mod file;
+mod group;
 mod groups;
 mod info;
 mod log;
@@ -20,55 +22,49 @@ mod reader;
 mod record;
 mod write;
 
-pub use archive::{ArchivePlace, FindArchivePlace};
+pub use archive_place::{ArchivePlace, FindArchivePlace};
 pub use control::{
-    CheckpointEntry, Control, IncarnationEntry, LOGGED_MAX, LOGS_MAX, LogControl, LogGroupEntry, LoggedEntry, RBA_LIMIT,
+    CheckpointEntry, Control, FIRST_RBA, IncarnationEntry, LOGGED_MAX, LOGS_MAX, LogControl, LogGroupEntry,
+    LoggedEntry, RBA_LIMIT,
 };
 pub use fields::Fields;
 pub use file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, LogHeader};
 pub use groups::{LOG_FILE_MIN, LogFiles, create_logs};
 pub use info::LogInfo;
-pub use log::{Checkpointer, FIRST_RBA, LogConfig, LogLayout, RedoLog};
+pub use log::{Checkpointer, LogConfig, LogLayout, RedoLog};
 pub use reader::LogReader;
 pub use record::{Damaged, RECORD_HEAD, RecordReader, RecordWriter, Vectors, void_record};
 
 use process::Process;
 use std::sync::atomic::AtomicU64;
-use types::{Ora, Rdba, Result};
+use types::{Ora, Rdba, Result, Scn};
 
-/// The part of the database that a change vector belongs to. The numbers are stored in redo and never change their
-/// meaning (R5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Layer {
-    /// Any block as bytes: formatting, patching. Shared by all layers.
-    Block = 1,
-    /// Segment headers, space maps, file bitmaps.
-    Space = 2,
-    /// Undo blocks and transaction tables.
-    Undo = 3,
-    /// ITL slots and delayed block cleanout.
-    Transaction = 4,
-    /// Rows of heap tables.
-    Heap = 5,
-    /// Rows and keys of clusters.
-    Cluster = 6,
-    /// B-tree blocks.
-    Index = 7,
-    /// For tests only.
-    Test = 15,
+types::numbered! {
+    /// The part of the database that a change vector belongs to. The numbers are stored in redo and never change their
+    /// meaning (R5).
+    #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Layer: u8 {
+        /// Any block as bytes: formatting, patching. Shared by all layers.
+        Block = 1,
+        /// Segment headers, space maps, file bitmaps.
+        Space = 2,
+        /// Undo blocks and transaction tables.
+        Undo = 3,
+        /// ITL slots and delayed block cleanout.
+        Transaction = 4,
+        /// Rows of heap tables.
+        Heap = 5,
+        /// Rows and keys of clusters.
+        Cluster = 6,
+        /// B-tree blocks.
+        Index = 7,
+        /// For tests only.
+        Test = 15,
+    }
 }
 
 /// The most layers of an [`ApplyTable`].
 pub const LAYERS: usize = 16;
-
-impl Layer {
-    /// The layer with this number in redo.
-    pub fn from_code(code: u8) -> Option<Layer> {
-        use Layer::*;
-        [Block, Space, Undo, Transaction, Heap, Cluster, Index, Test].into_iter().find(|l| *l as u8 == code)
-    }
-}
 
 /// One change of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,6 +189,11 @@ pub trait RedoSink: Send + Sync {
     /// because a recovery that starts there does not read earlier records of the block.
     fn image_before(&self) -> Rba;
 
+    /// The highest SCN of a record; 0 when records are discarded.
+    fn newest_scn(&self) -> Scn {
+        Scn(0)
+    }
+
     /// Announces a checkpoint: from now on [`RedoSink::image_before`] is the returned address, the present end of the
     /// redo. Latches: `redo allocation`, taken and released.
     fn announce(&self, p: &Process) -> Rba;
@@ -259,6 +260,9 @@ pub trait RedoSink: Send + Sync {
 impl<S: RedoSink + ?Sized> RedoSink for &'static S {
     fn wanted(&self) -> bool {
         (**self).wanted()
+    }
+    fn newest_scn(&self) -> Scn {
+        (**self).newest_scn()
     }
     fn image_before(&self) -> Rba {
         (**self).image_before()

@@ -24,9 +24,10 @@
 //! | `pending` of a line | set in that section; cleared with one store | its process, or PMON |
 //! | `written`, `writing`, `carried` | while `writer` is held | the writer; see the module `write` |
 
+use crate::archive_place::FindArchivePlace;
 use crate::control::{Control, LOGS_MAX, RBA_LIMIT};
-use crate::file::LOG_HEADER_BYTES;
-use crate::groups::{Group, Groups};
+use crate::file::now_s;
+use crate::group::{Group, Groups};
 use crate::record::{RECORD_HEAD, void_record};
 use crate::{LogId, Place, Rba, RedoSink};
 use latch::{LatchName, Where};
@@ -38,9 +39,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use types::{Ora, Result, Scn};
 use wait::{Event, Stat};
-
-/// The position of a database's first record.
-pub const FIRST_RBA: Rba = Rba(4096);
 
 /// Time after which a sleeper looks again without a post: the process that should post it may have died.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -230,7 +228,7 @@ pub struct RedoLog {
     /// Buffer for writes; each process has its own copy.
     pub(crate) scratch: Mutex<Blocks>,
     pub(crate) checkpointer: OnceLock<Checkpointer>,
-    pub(crate) archive_place: OnceLock<crate::FindArchivePlace>,
+    pub(crate) archive_place: OnceLock<FindArchivePlace>,
 }
 
 impl RedoLog {
@@ -482,6 +480,10 @@ impl RedoSink for RedoLog {
         true
     }
 
+    fn newest_scn(&self) -> Scn {
+        RedoLog::newest_scn(self)
+    }
+
     #[inline]
     fn image_before(&self) -> Rba {
         Rba(self.head.announced.load(Ordering::Acquire))
@@ -666,14 +668,4 @@ impl RedoLog {
             self.post_lgwr();
         }
     }
-}
-
-/// Seconds since 1970, UTC.
-pub(crate) fn now_s() -> u32 {
-    (os::clock::wall_ns() / 1_000_000_000) as u32
-}
-
-/// Bytes of redo that fit into a file of `bytes`.
-pub(crate) fn room_of(bytes: u64) -> u64 {
-    bytes.saturating_sub(LOG_HEADER_BYTES) / 8 * 8
 }

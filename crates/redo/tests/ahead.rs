@@ -2,19 +2,12 @@
 
 use os::blocks::Blocks;
 use redo::{ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use testing::{Folder, Random};
 use types::{Rdba, Scn};
 
 const FIRST: u64 = 4096;
 const LOG: LogId = LogId { incarnation: 1, sequence: 1 };
-
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Some 11 MB of records: most of some hundred bytes, some longer than a chunk, and some runs of equal length.
 fn write_log(path: &Path) -> Vec<Rba> {
@@ -22,11 +15,9 @@ fn write_log(path: &Path) -> Vec<Rba> {
         LogHeader { database: 7, incarnation: 1, sequence: 1, group: 1, start: Rba(FIRST), ..LogHeader::default() };
     let mut bytes = header.to_bytes();
     assert_eq!(bytes.len() as u64, LOG_HEADER_BYTES);
-    let (mut at, mut random, mut starts) = (FIRST, 88_172_645_463_325_252u64, Vec::new());
+    let (mut at, mut numbers, mut starts) = (FIRST, Random::new(88), Vec::new());
     while at < FIRST + (11 << 20) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
+        let random = numbers.next();
         let len = match random % 1000 {
             0 => 1_500_000,
             1..=20 => (random >> 20) as usize % 300_000,
@@ -75,9 +66,8 @@ fn read(path: &Path, from: Rba, ahead: bool) -> (Vec<(Rba, usize, u64)>, Rba) {
 
 #[test]
 fn a_log_that_is_read_ahead_has_the_same_records() {
-    let folder = Folder(std::env::temp_dir().join(format!("lw-redo-ahead-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let path = folder.0.join("redo01.log");
+    let folder = Folder::new("redo-ahead");
+    let path = folder.join("redo01.log");
     let starts = write_log(&path);
     let last = starts.len() - 1;
     for n in [0, 1, 17, last / 3, last / 2, last] {

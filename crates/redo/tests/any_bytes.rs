@@ -5,26 +5,11 @@
 
 use redo::{ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogReader, Place, Rba, RecordWriter};
 use std::path::{Path, PathBuf};
+use testing::{Folder, Random};
 use types::{Rdba, Scn};
 
 const CASES: u64 = 300;
 const FILES: u32 = 3;
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-}
 
 fn header(sequence: u32, start: Rba) -> LogHeader {
     let first_scn = Scn(u64::from(sequence));
@@ -105,11 +90,10 @@ fn write(dir: &Path, files: &[Vec<u8>]) -> Vec<PathBuf> {
 #[test]
 fn damaged_logs_give_the_first_records_or_an_error() {
     let times = std::env::var("LATCHWORK_FUZZ").ok().and_then(|v| v.parse::<u64>().ok()).unwrap_or(1);
-    let dir = std::env::temp_dir().join(format!("lw-redo-any-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Folder::new("redo-any");
     let (mut whole, mut short) = (0, 0);
     for seed in 0..CASES * times {
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let (mut files, records) = sound(&mut r);
         let from = records[r.below(records.len() as u64) as usize].at;
         for _ in 0..seed % 4 {
@@ -134,7 +118,6 @@ fn damaged_logs_give_the_first_records_or_an_error() {
         }
         assert!(seed % 4 > 0 || want.next().is_none(), "seed {seed}: undamaged logs are read to their end");
     }
-    std::fs::remove_dir_all(&dir).unwrap();
     assert!(whole > 0 && short > 0, "{whole} {short}");
 }
 
@@ -142,11 +125,10 @@ fn damaged_logs_give_the_first_records_or_an_error() {
 /// error that names the place; a record of the last write may be torn, and is the end.
 #[test]
 fn a_lost_byte_is_the_end_in_the_last_write_only() {
-    let dir = std::env::temp_dir().join(format!("lw-redo-lost-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Folder::new("redo-lost");
     let (mut torn, mut damaged) = (0, 0);
     for seed in 0..CASES {
-        let mut r = Random(seed);
+        let mut r = Random::new(seed);
         let (mut files, records) = sound(&mut r);
         let lost = r.below(records.len() as u64) as usize;
         let starts: Vec<u64> = files.iter().map(|f| LogHeader::parse(f).unwrap().start.0).collect();
@@ -176,16 +158,14 @@ fn a_lost_byte_is_the_end_in_the_last_write_only() {
         assert_eq!(reader.damage().is_some(), is_witnessed, "seed {seed}");
         *(if is_witnessed { &mut damaged } else { &mut torn }) += 1;
     }
-    std::fs::remove_dir_all(&dir).unwrap();
     assert!(torn > 10 && damaged > 100, "{torn} {damaged}");
 }
 
 /// A missing log in between is reported, and a damaged copy is replaced by another one.
 #[test]
 fn missing_logs_are_named_and_copies_help_one_another() {
-    let dir = std::env::temp_dir().join(format!("lw-redo-gap-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    let mut r = Random(5);
+    let dir = Folder::new("redo-gap");
+    let mut r = Random::new(5);
     let (mut files, records) = sound(&mut r);
     let paths = write(&dir, &files);
     let mut reader = LogReader::open(&[paths[0].clone(), paths[2].clone()], 7, 1, records[0].at).unwrap();
@@ -208,5 +188,4 @@ fn missing_logs_are_named_and_copies_help_one_another() {
         let mut reader = LogReader::open(&all, 7, 1, records[0].at).unwrap();
         assert_eq!((0..).take_while(|_| reader.next_record().unwrap().is_some()).count(), records.len());
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use testing::{Folder, Random};
 use types::{Rdba, Scn};
 
 const PROCESSES: usize = 12;
@@ -37,13 +38,7 @@ struct Stage {
     all: &'static Processes,
     log: &'static RedoLog,
     notes: &'static Notes,
-    dir: PathBuf,
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.dir);
-    }
+    dir: Folder,
 }
 
 fn stage(name: &str, leader: bool, archivelog: bool) -> Stage {
@@ -51,9 +46,7 @@ fn stage(name: &str, leader: bool, archivelog: bool) -> Stage {
 }
 
 fn stage_with(name: &str, leader: bool, archivelog: bool, sync: bool) -> Stage {
-    let dir = std::env::temp_dir().join(format!("lw-redo-{}-{name}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Folder::new(&format!("redo-{name}"));
     let kept = new_logs(&dir, archivelog, sync);
     start(dir, kept, leader, FIRST_RBA)
 }
@@ -63,11 +56,11 @@ fn new_logs(dir: &Path, archivelog: bool, sync: bool) -> Kept {
     Kept::create(dir, &LogControl { archivelog, ..made }, sync)
 }
 
-fn start(dir: PathBuf, kept: Kept, leader: bool, end: Rba) -> Stage {
+fn start(dir: Folder, kept: Kept, leader: bool, end: Rba) -> Stage {
     start_for(PROCESSES, dir, kept, leader, end)
 }
 
-fn start_for(processes: usize, dir: PathBuf, kept: Kept, leader: bool, end: Rba) -> Stage {
+fn start_for(processes: usize, dir: Folder, kept: Kept, leader: bool, end: Rba) -> Stage {
     let config = LogConfig { buffer_bytes: 64 << 10, processes, leader };
     let (all, (log, notes)) = testing::instance(processes as u32, |b| {
         let notes: SgaSlice<Notes> = b.reserve("notes", 1);
@@ -171,21 +164,14 @@ fn read(files: &[PathBuf], from: Rba) -> (HashMap<u64, Vec<u64>>, Rba) {
     (seen, reader.position())
 }
 
-fn random(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
-}
-
 /// Threads with records of random sizes, abandoned at random steps and forced now and then, through many switches.
 fn threads_and_switches(name: &str, leader: bool) {
     let s = stage(name, leader, true);
     let written = testing::run_threads(s.all, 4, |p, thread| {
-        let mut seed = 0x9E37_79B9 + thread as u64 * 7919;
+        let mut random = Random::new(thread as u64);
         let mut counted = Vec::new();
         for n in 1..=700u64 {
-            let r = random(&mut seed);
+            let r = random.next();
             let life = match r % 16 {
                 0 => Life::Reserved,
                 1 => Life::Copied,
@@ -229,10 +215,10 @@ fn the_reader_gives_back_what_counted_leaders_writing() {
 fn blocks_written_over_keep_what_they_have() {
     let s = stage_with("synced", true, true, true);
     let p = testing::attach(s.all, "one");
-    let (mut seed, mut n) = (0x9E37_79B9, 0);
+    let (mut random, mut n) = (Random::new(1), 0);
     while s.log.current_sequence() < 6 {
         n += 1;
-        let r = random(&mut seed);
+        let r = random.next();
         let fill = if r & 0xF == 0 { (r >> 12) as usize % 20_000 } else { (r >> 12) as usize % 3000 };
         let end = s.write(&p, 0, n, fill, Life::Whole);
         if r & 0xF0 == 0 {
@@ -285,9 +271,7 @@ fn the_reader_gives_back_what_counted_the_log_writer_writing() {
 /// Of 600 processes 7, 263 and 519 have the same bit of those that may have a place.
 #[test]
 fn nothing_behind_an_open_place_is_written_whatever_the_number_of_its_process() {
-    let dir = std::env::temp_dir().join(format!("lw-redo-{}-many", std::process::id()));
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Folder::new("redo-many");
     let kept = new_logs(&dir, false, false);
     let s = start_for(600, dir, kept, true, FIRST_RBA);
     let all: Vec<Process> = (1..600).map(|_| testing::attach(s.all, "one of many")).collect();
@@ -434,14 +418,14 @@ fn any_bytes_in_a_log_file_are_borne() {
     let path: &Path = &s.dir.join(&s.control().current_log().unwrap().name);
     let whole = std::fs::read(path).unwrap();
     let used = (redo::LOG_HEADER_BYTES + s.log.head().0 - FIRST_RBA.0) as usize;
-    let mut seed = 4711;
+    let mut random = Random::new(4711);
     for _ in 0..200 {
         let mut bytes = whole[..used + 100].to_vec();
-        for _ in 0..1 + random(&mut seed) % 4 {
-            let at = random(&mut seed) as usize % bytes.len();
-            bytes[at] = random(&mut seed) as u8;
+        for _ in 0..1 + random.below(4) {
+            let at = random.below(bytes.len());
+            bytes[at] = random.next() as u8;
         }
-        bytes.truncate(1 + random(&mut seed) as usize % bytes.len());
+        bytes.truncate(1 + random.below(bytes.len()));
         std::fs::write(path, &bytes).unwrap();
         if let Ok(mut reader) = LogReader::open(&[path.to_owned()], 77, 1, FIRST_RBA) {
             while let Some((_, record)) = reader.next_record().unwrap() {
@@ -457,9 +441,9 @@ fn children_killed_anywhere_leave_no_hole_and_lose_nothing_that_was_forced() {
     let by = testing::attach(s.all, "PMON");
     let kills = testing::kill_children(&by, 4, Duration::from_millis(1500), 42, |p, seed| {
         let child = s.notes.children.fetch_add(1, Ordering::SeqCst) as usize % CHILDREN_MAX;
-        let mut seed = seed | 1;
+        let mut random = Random::new(seed);
         for n in 1.. {
-            let r = random(&mut seed);
+            let r = random.next();
             let end = s.write(p, child as u64, n, r as usize % 3000, Life::Whole);
             if r.is_multiple_of(3) {
                 s.log.force(p, end).unwrap();

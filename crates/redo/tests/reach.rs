@@ -8,7 +8,8 @@ const LOG: LogId = LogId { incarnation: 1, sequence: 1 };
 
 #[test]
 fn witnesses_are_looked_for_as_far_as_the_log_was_written() {
-    let path = std::env::temp_dir().join(format!("lw-redo-reach-{}", std::process::id()));
+    let folder = testing::Folder::new("redo-reach");
+    let path = folder.join("log");
     // Six records of some 8,000 bytes, each made when all earlier ones were on disk; the third is damaged.
     let (mut redo, mut starts) = (Vec::new(), Vec::new());
     for n in 0..6u8 {
@@ -49,5 +50,4 @@ fn witnesses_are_looked_for_as_far_as_the_log_was_written() {
             Ok(Some(_)) => panic!("a damaged record was read"),
         }
     }
-    std::fs::remove_file(&path).unwrap();
 }

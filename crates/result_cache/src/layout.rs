@@ -93,21 +93,22 @@ pub(crate) mod word {
 }
 const _: () = assert!(word::BODY * 8 + KEY_BYTES_MAX + NAME_BYTES_MAX < BLOCK_SIZE_BYTES);
 
-/// Status of an object, as `v$result_cache_objects` prints it.
-///
-/// | status | may be read | next |
-/// |---|---|---|
-/// | New | by nobody; others wait for the RC enqueue | Published (publish), freed (abandon, death of the builder) |
-/// | Published | while no dependency changed after its SCN | Invalid (commit on a dependency), freed (memory wanted) |
-/// | Bypass | by nobody: too large or refused | freed |
-/// | Invalid | by nobody | freed (rebuilt, memory wanted) |
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Status {
-    New = 1,
-    Published = 2,
-    Bypass = 3,
-    Invalid = 4,
+types::numbered! {
+    /// Status of an object, as `v$result_cache_objects` prints it.
+    ///
+    /// | status | may be read | next |
+    /// |---|---|---|
+    /// | New | by nobody; others wait for the RC enqueue | Published (publish), freed (abandon, death of the builder) |
+    /// | Published | while no dependency changed after its SCN | Invalid (commit on a dependency), freed (memory wanted) |
+    /// | Bypass | by nobody: too large or refused | freed |
+    /// | Invalid | by nobody | freed (rebuilt, memory wanted) |
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum Status: u8 {
+        New = 1,
+        Published = 2,
+        Bypass = 3,
+        Invalid = 4,
+    }
 }
 
 impl Status {
@@ -122,13 +123,7 @@ impl Status {
     }
 
     pub(crate) fn of(state: u64) -> Option<Status> {
-        match state as u8 {
-            1 => Some(Status::New),
-            2 => Some(Status::Published),
-            3 => Some(Status::Bypass),
-            4 => Some(Status::Invalid),
-            _ => None,
-        }
+        Status::from_code(state as u8)
     }
 }
 
@@ -213,6 +208,23 @@ pub struct DependSlot {
     pub(crate) object: AtomicU64,
 }
 
+/// Figures of `v$result_cache_statistics`, counted in each process's own line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Statistic {
+    CreateCountSuccess,
+    CreateCountFailure,
+    FindCount,
+    InvalidationCount,
+    DeleteCountInvalid,
+    DeleteCountValid,
+}
+
+impl Statistic {
+    /// The number of these figures.
+    pub const COUNT: usize = 6;
+}
+
 /// The words of one process in the result cache; written by that process alone, or by its clean-up.
 #[repr(C, align(128))]
 pub struct RcProcess {
@@ -230,7 +242,7 @@ pub struct RcProcess {
     pub(crate) pending: [AtomicU64; PENDING_MAX],
     /// Not zero while it holds the whole cache closed because `pending` was too short.
     pub(crate) pending_all: AtomicU64,
-    pub(crate) statistics: [AtomicU64; super::Statistic::COUNT],
+    pub(crate) statistics: [AtomicU64; Statistic::COUNT],
 }
 
 /// The fixed part.

@@ -24,22 +24,23 @@ pub use cache::{Description, Opened, ResultBuffer};
 pub use key::Key;
 pub use layout::{
     BLOCK_SIZE_BYTES, BLOCKS_PER_CHUNK, DEPENDENCIES_MAX, KEY_BYTES_MAX, Kind, Namespace, RcBlock, RcControl,
-    RcProcess, Status,
+    RcProcess, Statistic, Status,
 };
 pub use view::{DependencyRow, MemoryRow, ObjectRow};
 
-/// The protection of a hit; see the table in module `cache`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Design {
-    /// 11.1: exclusive gets, rows copied under the latch.
-    ExclusiveLong = 0,
-    /// 11.2.0.1: exclusive gets, held only to find and pin.
-    ExclusiveShort = 1,
-    /// 11.2.0.3: one shared get.
-    Shared = 2,
-    /// Latchwork: no shared write.
-    Versioned = 3,
+types::numbered! {
+    /// The protection of a hit; see the table in module `cache`.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum Design: u32 {
+        /// 11.1: exclusive gets, rows copied under the latch.
+        ExclusiveLong = 0,
+        /// 11.2.0.1: exclusive gets, held only to find and pin.
+        ExclusiveShort = 1,
+        /// 11.2.0.3: one shared get.
+        Shared = 2,
+        /// Latchwork: no shared write.
+        Versioned = 3,
+    }
 }
 
 /// Sizes and settings, fixed at start-up.
@@ -54,23 +55,6 @@ pub struct Config {
     pub design: Design,
     /// Process slots of the instance.
     pub processes: u32,
-}
-
-/// Figures of `v$result_cache_statistics`, counted in each process's own line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Statistic {
-    CreateCountSuccess,
-    CreateCountFailure,
-    FindCount,
-    InvalidationCount,
-    DeleteCountInvalid,
-    DeleteCountValid,
-}
-
-impl Statistic {
-    /// The number of these figures.
-    pub const COUNT: usize = 6;
 }
 
 /// Where the result cache lies in the SGA.
@@ -138,12 +122,7 @@ impl ResultCache {
 
     /// The design in force.
     pub fn design(&self) -> Design {
-        match self.control.design.load(Ordering::Relaxed) {
-            0 => Design::ExclusiveLong,
-            1 => Design::ExclusiveShort,
-            2 => Design::Shared,
-            _ => Design::Versioned,
-        }
+        Design::from_code(self.control.design.load(Ordering::Relaxed)).unwrap_or(Design::Versioned)
     }
 
     /// Whether the cache has any memory.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use process::{CleanupOrder, Process};
 use result_cache::{Config, Description, Design, Key, Layout, Namespace, Opened, ResultBuffer, ResultCache, Statistic};
+use testing::Random;
 use types::{ObjectId, Scn};
 
 const OBJECTS: u32 = 3;
@@ -57,20 +58,9 @@ impl Model {
     }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
-
 /// Reads the sum of two objects through the cache and checks it against the model. Returns whether it was a hit.
 fn read(cache: &ResultCache, enqueues: &Enqueues, model: &Model, p: &Process, random: &mut Random) -> bool {
-    let (a, b) = (random.below(OBJECTS.into()) as u32, random.below(OBJECTS.into()) as u32);
+    let (a, b) = (random.below(OBJECTS), random.below(OBJECTS));
     let depends = [ObjectId(100 + a), ObjectId(100 + b)];
     cache.track(p, &depends, || Scn(model.now()));
     let now = model.now();
@@ -104,7 +94,7 @@ fn read(cache: &ResultCache, enqueues: &Enqueues, model: &Model, p: &Process, ra
 }
 
 fn write(cache: &ResultCache, model: &Model, p: &Process, random: &mut Random) {
-    let object = random.below(OBJECTS.into()) as u32;
+    let object = random.below(OBJECTS);
     let touched = [ObjectId(100 + object)];
     cache.before_visible(p, &touched);
     let scn = model.commit(object);
@@ -122,7 +112,7 @@ fn storm(design: Design, blocks: u64, time: Duration) {
     let model = Model::new();
     let end = Instant::now() + time;
     let hits = testing::run_threads(all, 5, |p, n| {
-        let mut random = Random(0x1234_5678 + n as u64);
+        let mut random = Random::new(0x1234_5678 + n as u64);
         let mut hits = 0u64;
         while Instant::now() < end {
             if n == 0 {
@@ -171,7 +161,7 @@ fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
         let pmon = testing::attach(all, "PMON");
         let seen: &'static [AtomicU64] = os::memory::shared_slice(2).unwrap();
         let kills = testing::kill_children(&pmon, 3, Duration::from_millis(900), 11, |p, seed| {
-            let mut random = Random(seed | 1);
+            let mut random = Random::new(seed);
             loop {
                 let hit = read(cache, &enqueues, &model, p, &mut random);
                 seen[usize::from(hit)].fetch_add(1, Ordering::Relaxed);
@@ -189,7 +179,7 @@ fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
         let stale = cache.statistic(Statistic::DeleteCountInvalid);
         assert!(evicted > 0 && stale > 0 && model.now() > 100, "{design:?}: {evicted} evicted, {stale} stale");
         // The cache is undamaged: about half of the results fit.
-        let mut random = Random(5);
+        let mut random = Random::new(5);
         let hits = (0..300).filter(|_| read(cache, &enqueues, &model, &pmon, &mut random)).count();
         assert!(hits > 20, "{design:?}: {hits} hits afterwards");
     }

@@ -28,9 +28,8 @@ use std::sync::atomic::Ordering;
 use latch::Where;
 use process::Process;
 
-use crate::get::copy_hash;
 use crate::layout::{BUCKETS_MAX, PENDING, RowProcess};
-use crate::{Cache, Design, Key, RowCache, add};
+use crate::{Cache, Key, RowCache, add};
 
 /// A set of caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,18 +117,6 @@ impl RowCache {
             section.checkpoint();
             for key in of_bucket() {
                 self.take_out(p, &section, key);
-            }
-        }
-    }
-
-    /// Removes the row of a key and its copies from their chains. A row that is being loaded is not stored afterwards.
-    pub(crate) fn take_out(&self, p: &Process, section: &process::Section<'_>, key: &Key<'_>) {
-        let copies = if self.design == Design::HotCopies { self.hot_copies } else { 0 };
-        for copy in 0..=copies {
-            if let Some((id, found)) = self.search(key.cache, copy_hash(key.hash, copy), key.bytes, copy)
-                && found.is_ready
-            {
-                self.retire(p, section, id);
             }
         }
     }

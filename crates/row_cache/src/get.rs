@@ -7,7 +7,7 @@
 //! | hot copies | 2 mutexes | the same, of the copy for the session's group once the object is hot |
 //! | versioned (Latchwork) | 1 versioned | nothing: copy, then check that the object's life has not moved |
 //!
-//! The four designs read the same chains, and module `load`, which changes the chains, is common to all. In the mutex
+//! The four designs read the same chains (module `chain`). In the mutex
 //! design a reader gets the object's mutex before it frees the bucket's, so an object that was found cannot be removed.
 //! Hot copies are Oracle's later correction of the mutex design, in which a hot object costs two contended words
 //! instead of one.
@@ -19,48 +19,10 @@ use latch::{LatchName, Mutex, MutexKind, Where};
 use process::Process;
 use wait::Stat;
 
+use crate::key::{copy_hash, is_piece};
 use crate::layout::*;
-use crate::load::Load;
-use crate::{Cache, Design, RowCache, add};
-
-/// The identity of a row: its cache, and key bytes in the dictionary's format.
-#[derive(Clone, Copy, Debug)]
-pub struct Key<'a> {
-    pub(crate) cache: Cache,
-    pub(crate) hash: u64,
-    pub(crate) bytes: &'a [u8],
-}
-
-impl<'a> Key<'a> {
-    /// Makes a key from its bytes.
-    #[inline]
-    pub fn new(cache: Cache, bytes: &'a [u8]) -> Key<'a> {
-        Key { cache, hash: sga::hash(bytes).max(1), bytes }
-    }
-
-    /// Makes a key from its bytes and the known result of [`Key::hash`].
-    #[inline]
-    pub fn hashed(cache: Cache, bytes: &'a [u8], hash: u64) -> Key<'a> {
-        Key { cache, hash, bytes }
-    }
-
-    /// The hash value; never zero.
-    pub fn hash(&self) -> u64 {
-        self.hash
-    }
-}
-
-/// The result of a lookup.
-#[must_use]
-pub enum Found<'a> {
-    /// The value is in the caller's memory; it may say that the row does not exist.
-    Hit,
-    /// The row is not cached: read the dictionary, then store the result. Other sessions that want the row wait
-    /// meanwhile.
-    Miss(Load<'a>),
-    /// Read the dictionary; the row cannot be cached at the moment (R7).
-    Bypass,
-}
+use crate::load::Found;
+use crate::{Cache, Design, Key, RowCache, add};
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +41,7 @@ const WALK_MAX: usize = 128;
 impl RowCache {
     /// Looks up a row and copies its value.
     ///
-    /// Latches: none held on entry or return; gets by design as in the module's table, plus those of [`Load`] for a
+    /// Latches: none held on entry or return; gets by design as in the module's table, plus those of [`crate::Load`] for a
     /// miss. Waits: `row cache lock` while another session loads the row, for seconds at most; `latch: row cache
     /// objects` and `row cache mutex` as the design has it. Statistics: GETS and GETMISSES of `v$rowcache`, in the
     /// process's own line.
@@ -106,23 +68,6 @@ impl RowCache {
             p.count(Stat::RowCacheMisses, 1);
         }
         found
-    }
-
-    /// The index of a key's bucket among the buckets of all caches.
-    pub(crate) fn bucket_number(&self, cache: Cache, hash: u64) -> u64 {
-        let (first, mask) = self.chains[cache as usize];
-        // The upper half of the hash; the lower half of a product mixes fewer bits.
-        u64::from(first + ((hash >> 32) as u32 & mask))
-    }
-
-    pub(crate) fn bucket(&self, cache: Cache, hash: u64) -> &'static RowBucket {
-        &self.buckets[self.bucket_number(cache, hash) as usize]
-    }
-
-    /// The state of a key's bucket.
-    pub(crate) fn bucket_state(&self, cache: Cache, hash: u64) -> u64 {
-        // Acquire as in [`RowCache::state`].
-        self.bucket(cache, hash).state.load(Ordering::Acquire)
     }
 
     /// Reads without a shared write (R5). Counts one get, and a miss when an earlier try failed its check.
@@ -199,23 +144,6 @@ impl RowCache {
         found.is_ready && self.objects[id as usize].stamp.load(Ordering::Relaxed) == state
     }
 
-    /// Searches a chain that cannot change: the caller holds the child latch or the bucket's mutex.
-    pub(crate) fn search(&self, cache: Cache, hash: u64, key: &[u8], copy: u8) -> Option<(u64, State)> {
-        let mut link = self.bucket(cache, hash).head.load(Ordering::Relaxed);
-        while let Some(id) = link.checked_sub(1) {
-            let object = &self.objects[id as usize];
-            if object.hash.load(Ordering::Relaxed) == hash {
-                // A store changes the state under the object's mutex only: Acquire, as in `read_versioned`.
-                let found = State::unpack(object.state.load(Ordering::Acquire));
-                if found.copy == copy && object.has_key(&found, key) {
-                    return Some((id, found));
-                }
-            }
-            link = object.chain.load(Ordering::Relaxed);
-        }
-        None
-    }
-
     /// Looks up with the mutexes of bucket and object. Also returns whether their sleeps have reached the limit for a
     /// hot object.
     fn read_mutexed(&self, p: &Process, key: &Key<'_>, copy: u8, state: u64, value: &mut RowValue) -> (Seen, bool) {
@@ -249,7 +177,7 @@ impl RowCache {
             if !hot {
                 self.make_hot(p, key);
             }
-            if Self::is_settled(bucket_state) && !crate::long::is_piece(key.bytes) {
+            if Self::is_settled(bucket_state) && !is_piece(key.bytes) {
                 self.store_copy(p, key, copy, (state, bucket_state), value);
             }
         }
@@ -261,44 +189,8 @@ impl RowCache {
         line.hot_count.load(Ordering::Relaxed) != 0
             && line.hot.iter().any(|hot| hot.load(Ordering::Relaxed) == key.hash)
     }
-
-    /// Keeps readers off a key's chain, in the designs with mutexes. The caller holds the cache's latch and is about to
-    /// change the chain.
-    pub(crate) fn shut_chain<'a>(&'a self, p: &'a Process, cache: Cache, hash: u64) -> Option<latch::MutexHeld<'a>> {
-        self.has_mutexes().then(|| {
-            let bucket = self.bucket(cache, hash);
-            p.mutex(&bucket.mutex, MutexKind::RowCache, Where::KqrMutexCreate, u64::from(cache.id()))
-        })
-    }
-
-    pub(crate) fn has_mutexes(&self) -> bool {
-        matches!(self.design, Design::Mutex | Design::HotCopies)
-    }
 }
 
 fn sleeps(mutex: &Mutex) -> u64 {
     mutex.sleeps()
-}
-
-/// The hash value of a copy; it spreads the copies over the buckets.
-pub(crate) fn copy_hash(hash: u64, copy: u8) -> u64 {
-    if copy == 0 { hash } else { (hash ^ u64::from(copy)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).max(1) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_that_differ_in_their_last_bytes_spread_over_the_buckets() {
-        for prefix in [0, 5, 8, 13] {
-            let mut chains = [0u32; 128];
-            for n in 0..256u32 {
-                let mut key = vec![7; prefix];
-                key.extend_from_slice(&n.to_be_bytes());
-                chains[(Key::new(Cache::Objects, &key).hash() >> 32) as usize & 127] += 1;
-            }
-            assert!(chains.iter().all(|n| *n < 12), "{chains:?}");
-        }
-    }
 }

@@ -1,13 +1,16 @@
 //! The row cache: dictionary rows in shared memory, found by cache and key, until the dictionary changes.
 //!
 //! Keys and values are bytes; the crate does not know the dictionary or SQL. `README.md` has the invariants and the
-//! lock order, `layout` the structure of an object, `get` the four designs of a lookup, `load` the work of a miss, and
-//! `commit` the proof that no row from before or after the reader's snapshot is returned.
+//! lock order, `layout` the structure of an object, `get` the four designs of a lookup, `load` the work of a miss,
+//! `chain` the changes of chains, and `commit` the proof that no row from before or after the reader's snapshot is
+//! returned.
 #![deny(unsafe_code)] // allowed only for the layouts in shared memory
 
 mod caches;
+mod chain;
 mod commit;
 mod get;
+mod key;
 mod layout;
 mod load;
 mod long;
@@ -21,9 +24,9 @@ use sga::{SgaBuilder, SgaSlice};
 
 pub use caches::{Cache, Rank};
 pub use commit::{CacheSet, Changed};
-pub use get::{Found, Key};
+pub use key::Key;
 pub use layout::{BODY_BYTES, CacheLine, KEY_BYTES_MAX, RowBucket, RowControl, RowObject, RowProcess, RowValue};
-pub use load::Load;
+pub use load::{Found, Load};
 pub use long::LONG_BYTES_MAX;
 pub use view::{CacheRow, ObjectRow};
 
@@ -169,12 +172,6 @@ impl RowCache {
     pub fn closings(&self) -> u64 {
         // Acquire as in [`RowCache::state`].
         self.control.closings.load(Ordering::Acquire)
-    }
-
-    /// The states of a key's cache and bucket. If they are equal at two moments, and both [`RowCache::is_settled`], no
-    /// commit between has changed the row.
-    pub fn key_state(&self, key: &Key<'_>) -> (u64, u64) {
-        (self.state(key.cache), self.bucket_state(key.cache, key.hash))
     }
 }
 

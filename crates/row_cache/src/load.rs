@@ -1,4 +1,4 @@
-//! Misses, and all other changes of chains (R1 to R3): under the child latch of the cache, in all designs.
+//! Misses: the load of a row, and the copies of hot objects.
 //!
 //! A session that misses inserts an object in the state Loading at once, and holds its row cache lock (R4): other
 //! sessions that want the row wait for the object instead of reading the dictionary too. One store, after key and
@@ -7,23 +7,33 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use latch::word::LifeWord;
-use latch::{MutexKind, Where};
-use process::{Process, Section};
+use latch::Where;
+use process::Process;
 use wait::Event;
 
-use crate::get::copy_hash;
+use crate::chain::New;
+use crate::key::copy_hash;
 use crate::layout::*;
-use crate::{Cache, Found, Key, RowCache};
+use crate::{Cache, Key, RowCache};
 
 /// Interval at which a waiter checks whether the row is loaded, and the longest wait.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const WAIT_NS_MAX: u64 = 3_000_000_000;
-/// Objects examined to find a victim.
-const VICTIMS_MAX: u64 = 256;
 /// P2 and P3 of `row cache lock`: the mode held, and the mode requested.
 const MODE_NULL: u64 = 0;
 const MODE_SHARE: u64 = 3;
+
+/// The result of a lookup.
+#[must_use]
+pub enum Found<'a> {
+    /// The value is in the caller's memory; it may say that the row does not exist.
+    Hit,
+    /// The row is not cached: read the dictionary, then store the result. Other sessions that want the row wait
+    /// meanwhile.
+    Miss(Load<'a>),
+    /// Read the dictionary; the row cannot be cached at the moment (R7).
+    Bypass,
+}
 
 /// A row that this session loads. [`Load::store`] ends the load; dropping it leaves the row uncached.
 #[must_use]
@@ -65,15 +75,6 @@ impl Drop for Load<'_> {
             self.cache.abandon(self.p, self.id, self.place);
         }
     }
-}
-
-/// The kind of object that is inserted.
-#[derive(Clone, Copy)]
-pub(crate) enum New<'a> {
-    /// An object that the process loads, noted at this index of its line.
-    Loading(usize),
-    /// A copy with that number, ready.
-    Copy(u8, &'a RowValue),
 }
 
 impl RowCache {
@@ -146,144 +147,6 @@ impl RowCache {
         }
     }
 
-    /// Links a new object; `None` when there is no room. The caller holds the child latch.
-    pub(crate) fn insert(
-        &self,
-        p: &Process,
-        section: &Section<'_>,
-        key: &Key<'_>,
-        stamp: u64,
-        new: New<'_>,
-    ) -> Option<u64> {
-        let (copy, value) = match new {
-            New::Loading(_) => (0, None),
-            New::Copy(copy, value) => (copy, Some(value)),
-        };
-        let hash = copy_hash(key.hash, copy);
-        let chain = self.shut_chain(p, key.cache, hash);
-        let pool = p.lock(self.pool, Where::KghAllocate, 0);
-        let id = self.take_free(section)?;
-        let object = &self.objects[id as usize];
-        // The object is not reachable before it is linked, so its words need no undo.
-        object.hash.store(hash, Ordering::Relaxed);
-        object.stamp.store(stamp, Ordering::Relaxed);
-        object.fill(key.bytes, value.map_or(&[], RowValue::bytes));
-        let state = State {
-            is_ready: value.is_some(),
-            existent: value.is_some_and(RowValue::is_existent),
-            cache: key.cache as u8,
-            copy,
-            key_len: key.bytes.len(),
-            value_len: value.map_or(0, |v| v.bytes().len()),
-        };
-        let bucket = self.bucket(key.cache, hash);
-        section.set(&object.owner, if value.is_none() { p.number().into() } else { 0 });
-        section.set(&object.chain, bucket.head.load(Ordering::Relaxed));
-        section.set(&object.state, state.pack());
-        section.set(&object.life.0, object.life.next(LifeWord::LINKED));
-        section.set(&bucket.head, id + 1);
-        if let New::Loading(place) = new {
-            section.set(&self.line(p).loading[place], id + 1);
-        }
-        // Must be final before the pool latch is free: other processes continue from its list.
-        section.checkpoint();
-        drop(pool);
-        drop(chain);
-        Some(id)
-    }
-
-    /// Takes an object from the free list. The caller also holds the pool latch; the words belong to that latch's
-    /// section.
-    fn take_free(&self, section: &Section<'_>) -> Option<u64> {
-        let control = self.control;
-        if let Some(id) = control.free.load(Ordering::Relaxed).checked_sub(1) {
-            section.set(&control.free, self.objects[id as usize].chain.load(Ordering::Relaxed));
-            return Some(id);
-        }
-        let fresh = control.fresh.load(Ordering::Relaxed);
-        if fresh >= self.objects.len() as u64 {
-            return None;
-        }
-        section.set(&control.fresh, fresh + 1);
-        Some(fresh)
-    }
-
-    /// Removes an object from its chain, and frees it unless it is pinned. The caller holds the child latch of its
-    /// cache.
-    pub(crate) fn retire(&self, p: &Process, section: &Section<'_>, id: u64) {
-        let object = &self.objects[id as usize];
-        let Some(cache) = Cache::from_index(State::unpack(object.state.load(Ordering::Relaxed)).cache.into()) else {
-            return;
-        };
-        let hash = object.hash.load(Ordering::Relaxed);
-        let chain = self.shut_chain(p, cache, hash);
-        // A reader that found the object before the chain was shut holds the object's mutex while it copies.
-        let readers = self
-            .has_mutexes()
-            .then(|| p.mutex(&object.mutex, MutexKind::RowCache, Where::KqrMutexCreate, cache.id().into()));
-        let mut link = &self.bucket(cache, hash).head;
-        while let Some(at) = link.load(Ordering::Relaxed).checked_sub(1) {
-            if at == id {
-                section.set(link, object.chain.load(Ordering::Relaxed));
-                break;
-            }
-            link = &self.objects[at as usize].chain;
-        }
-        section.set(&object.owner, 0);
-        if object.pins.load(Ordering::Relaxed) > 0 {
-            section.set(&object.life.0, object.life.next(LifeWord::RETIRED));
-            section.checkpoint();
-        } else {
-            self.put_free(p, section, id);
-        }
-        drop(readers);
-        drop(chain);
-    }
-
-    /// Puts an object that is in no chain on the free list, and makes the section's changes final.
-    fn put_free(&self, p: &Process, section: &Section<'_>, id: u64) {
-        let object = &self.objects[id as usize];
-        let pool = p.lock(self.pool, Where::KghFree, 0);
-        section.set(&object.life.0, object.life.next(LifeWord::NONE));
-        section.set(&object.chain, self.control.free.load(Ordering::Relaxed));
-        section.set(&self.control.free, id + 1);
-        section.checkpoint();
-        LifeWord::ended();
-        drop(pool);
-    }
-
-    /// Ends an unpinning: frees the object if only the pin kept it.
-    pub(crate) fn free_if_retired(&self, p: &Process, section: Section<'_>, id: u64) {
-        let object = &self.objects[id as usize];
-        let is_retired = object.life.mark() == LifeWord::RETIRED;
-        if is_retired && object.pins.load(Ordering::Relaxed) == 0 {
-            self.put_free(p, &section, id);
-        }
-    }
-
-    /// Evicts the next object that is not in use; false when none was found. Latches: none held on entry or return.
-    pub(crate) fn evict(&self, p: &Process) -> bool {
-        let count = self.objects.len() as u64;
-        for _ in 0..VICTIMS_MAX.min(count) {
-            let id = self.control.hand.fetch_add(1, Ordering::Relaxed) % count;
-            let object = &self.objects[id as usize];
-            let life = object.life.read_begin();
-            let state = State::unpack(object.state.load(Ordering::Relaxed));
-            let Some(cache) = Cache::from_index(state.cache.into()) else { continue };
-            if LifeWord::mark_of(life) != LifeWord::LINKED || !state.is_ready {
-                continue;
-            }
-            let section = p.lock(self.latch(cache), Where::KqrFree, cache.id().into());
-            let is_same = object.life.now() == life;
-            let state = State::unpack(object.state.load(Ordering::Relaxed));
-            if is_same && state.is_ready && state.cache == cache as u8 && object.pins.load(Ordering::Relaxed) == 0 {
-                self.retire(p, &section, id);
-                return true;
-            }
-        }
-        false
-    }
-
     /// Makes a loaded object Ready, unless its row is out of date.
     fn finish(&self, p: &Process, load: &Load<'_>, value: Option<&[u8]>) -> bool {
         let object = &self.objects[load.id as usize];
@@ -336,11 +199,6 @@ impl RowCache {
         section.set(pins, pins.load(Ordering::Relaxed).saturating_sub(1));
         section.set(&line.pinned, 0);
         self.free_if_retired(p, section, id);
-    }
-
-    fn cache_of(&self, id: u64) -> Option<Cache> {
-        let object = self.objects.get(id as usize)?;
-        Cache::from_index(State::unpack(object.state.load(Ordering::Relaxed)).cache.into())
     }
 
     /// Marks a key as hot: sessions look for copies of it from now on.

@@ -11,9 +11,10 @@ use std::sync::atomic::Ordering;
 use latch::Where;
 use process::Process;
 
+use crate::chain::New;
+use crate::key::{is_piece, piece_key};
 use crate::layout::*;
-use crate::load::{Load, New};
-use crate::{Found, Key, RowCache};
+use crate::{Found, Key, Load, RowCache};
 
 /// Longest value that is kept in pieces, in bytes.
 pub const LONG_BYTES_MAX: usize = 24 * 1024;
@@ -29,20 +30,9 @@ fn room(key: usize, is_first: bool) -> usize {
     (BODY_BYTES - key.next_multiple_of(8)).saturating_sub(head)
 }
 
-/// The first byte of the keys of pieces.
-const PIECE: u8 = 0xFF;
 /// In place of the length: the value is too long to be cached. Sessions read the dictionary and do not wait for each
 /// other.
 const TOO_LONG: u32 = u32::MAX;
-
-/// Whether a key belongs to a piece. Pieces have no copies for groups of sessions.
-pub(crate) fn is_piece(key: &[u8]) -> bool {
-    key.first() == Some(&PIECE)
-}
-
-fn piece_key(key: &[u8], number: u8) -> Vec<u8> {
-    [&[PIECE, number], key].concat()
-}
 
 impl RowCache {
     /// Looks up a value of any length that [`Load::store_long`] has stored; `out` gets its bytes, none for a row that

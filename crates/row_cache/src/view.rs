@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use latch::word::LifeWord;
 use process::Process;
 
-use crate::get::copy_hash;
+use crate::key::copy_hash;
 use crate::layout::*;
 use crate::{Cache, RowCache, add};
 

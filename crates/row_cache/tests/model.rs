@@ -11,6 +11,7 @@ use latch::Generation;
 use process::{Process, Processes};
 use row_cache::{Cache, CacheSet, Changed, Config, Design, Found, Key, Layout, RowCache, RowValue};
 use sga::SgaSlice;
+use testing::Random;
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Mutex, Design::HotCopies, Design::Versioned];
 const CACHES: [Cache; 3] = [Cache::Props, Cache::Users, Cache::Objects];
@@ -128,21 +129,14 @@ impl Fixture {
     }
 }
 
-fn next(random: &mut u64) -> u64 {
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    *random
-}
-
 #[test]
 fn one_session_sees_what_the_dictionary_says() {
     for design in DESIGNS {
         let f = fixture(design);
         let p = testing::attach(f.all, "test");
-        let (mut random, mut out, mut hits) = (7, RowValue::new(), 0);
+        let (mut random, mut out, mut hits) = (Random::new(7), RowValue::new(), 0);
         for n in 0..20_000 {
-            hits += u64::from(f.step(&p, next(&mut random), &mut out));
+            hits += u64::from(f.step(&p, random.next(), &mut out));
             if n % 1000 == 0 {
                 f.cache.assert_invariants().unwrap();
             }
@@ -158,13 +152,13 @@ fn sessions_at_once_see_what_the_dictionary_says_and_lose_no_count() {
     for design in DESIGNS {
         let f = fixture(design);
         let counts = testing::run_threads(f.all, 4, |p, n| {
-            let (mut random, mut out, mut hits) = (n as u64 + 1, RowValue::new(), 0u64);
+            let (mut random, mut out, mut hits) = (Random::new(n as u64 + 1), RowValue::new(), 0u64);
             for _ in 0..15_000 {
-                hits += u64::from(f.step(p, next(&mut random), &mut out));
+                hits += u64::from(f.step(p, random.next(), &mut out));
             }
             // Gets of a known number.
             for _ in 0..5_000 {
-                f.read(p, 0, next(&mut random) % ROWS, &mut out);
+                f.read(p, 0, random.below(ROWS), &mut out);
             }
             hits
         });
@@ -172,9 +166,9 @@ fn sessions_at_once_see_what_the_dictionary_says_and_lose_no_count() {
         let before = f.cache.gets(Cache::Users).0;
         let each = 3_000u64;
         testing::run_threads(f.all, 4, |p, n| {
-            let (mut random, mut out) = (n as u64 + 1, RowValue::new());
+            let (mut random, mut out) = (Random::new(n as u64 + 1), RowValue::new());
             for _ in 0..each {
-                f.read(p, 1, next(&mut random) % ROWS, &mut out);
+                f.read(p, 1, random.below(ROWS), &mut out);
             }
         });
         assert_eq!(f.cache.gets(Cache::Users).0 - before, 4 * each, "{design:?}");
@@ -190,9 +184,9 @@ fn sessions_that_are_killed_anywhere_leave_a_whole_cache() {
         let by = testing::attach(f.all, "PMON");
         let time = Duration::from_secs(seconds) / DESIGNS.len() as u32;
         let kills = testing::kill_children(&by, 4, time, seed as u64 * 77 + 5, |p, seed| {
-            let (mut random, mut out) = (seed | 1, RowValue::new());
+            let (mut random, mut out) = (Random::new(seed), RowValue::new());
             loop {
-                f.step(p, next(&mut random), &mut out);
+                f.step(p, random.next(), &mut out);
             }
         });
         assert!(kills.killed > 5, "{kills:?}");

@@ -2,9 +2,10 @@
 
 use crate::alert::{AlertLog, timestamp};
 use crate::listener::{self, Listener};
-use crate::spare::{self, Desk};
+use crate::sending::failure;
+use crate::spare::{self, Inbox, SPARE_NAME};
 use instance::Instance;
-use net::local::{Failure, Reply, write_frame};
+use net::local::{Reply, write_frame};
 use os::signal;
 use os::socket::EventFd;
 use std::io::Write;
@@ -100,7 +101,7 @@ pub fn run(
     role: Role,
     given: Given,
     alert: &AlertLog,
-    (wanted, desk): (&EventFd, &Desk),
+    (wanted, inbox): (&EventFd, &Inbox),
     supervisor: i32,
 ) -> ! {
     if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
@@ -115,9 +116,9 @@ pub fn run(
     let ended = match (role, given) {
         (Role::Server, Given::Spare(gets)) => {
             os::process::set_name(SPARE_NAME);
-            spare::run(instance, gets, desk, alert, &|| wanted.signal())
+            spare::run(instance, gets, inbox, alert, &|| wanted.signal())
         }
-        (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, desk, alert) {
+        (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, inbox, alert) {
             Err(e) => Err(e),
             Ok(None) => Ok(()),
             // This process is a copy of the listener process.
@@ -133,7 +134,7 @@ pub fn run(
         },
         (Role::Server | Role::Lsnr, _) => Ok(()),
         (Role::Pmon, _) => background::pmon(instance, &|text| alert.write(text)),
-        (Role::Dbw(n), _) => background::dbwn(instance, n as usize),
+        (Role::Dbw(n), _) => background::dbwn(instance, n as usize, &|text| alert.write(text)),
         (Role::Lgwr, _) => background::lgwr(instance, &|text| alert.write(text)),
         (Role::Ckpt, _) => background::ckpt(instance, &|text| alert.write(text)),
         (Role::Arc0, _) => background::arc0(instance, &|text| alert.write(text)),
@@ -153,10 +154,6 @@ pub fn run(
     };
     os::process::exit_now(status)
 }
-
-/// The names in the process list of a server process with a client, and of one without.
-pub const SERVER_NAME: &str = "lw_server";
-pub const SPARE_NAME: &str = "lw_spare";
 
 /// Sets the role's name in the process list and in panic reports, and the role for the crash points of tests.
 fn set_identity(instance: &'static Instance, role: Role, alert: &AlertLog) {
@@ -210,16 +207,4 @@ pub fn refuse(mut stream: UnixStream, processes: usize) {
     // A new socket takes so few bytes without blocking; a client that is gone needs none.
     let _ = stream.set_nonblocking(true);
     let _ = stream.write_all(&out);
-}
-
-/// An error in the form of the packet.
-pub fn failure(e: &Ora, fatal: bool) -> Failure {
-    Failure {
-        facility: e.facility().prefix().to_string(),
-        code: e.code(),
-        text: e.to_string(),
-        position: e.position(),
-        fatal,
-        ..Failure::default()
-    }
 }

@@ -3,8 +3,9 @@
 
 mod alert;
 mod children;
+mod directory;
 mod listener;
-mod place;
+mod options;
 mod sending;
 mod serve;
 mod spare;
@@ -12,45 +13,10 @@ mod supervisor;
 
 pub use alert::ALERT_LOG_NAME;
 pub use listener::Conversation;
+pub use options::{StartOptions, StopMode};
 pub use supervisor::SOCKET_NAME;
 
-/// The folder of the listener's certificate below the database directory, unless `wallet_root` names another one. It
-/// may be created before the database.
-pub(crate) const WALLET_NAME: &str = "wallet";
-
-use params::InitParams;
-use std::path::{Path, PathBuf};
-
-/// The options of an instance.
-pub struct StartOptions {
-    /// The database directory; `None` makes a throw-away instance in a temporary directory.
-    pub dir: Option<PathBuf>,
-    pub params: InitParams,
-    /// The instance ends when standard input does.
-    pub owner_on_stdin: bool,
-}
-
-/// The ways to stop an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopMode {
-    /// Waits until every session has ended.
-    Normal,
-    /// Ends the sessions and rolls their transactions back.
-    Immediate,
-    /// Ends at once.
-    Abort,
-}
-
-impl StopMode {
-    /// The word in the alert log.
-    pub fn name(self) -> &'static str {
-        match self {
-            StopMode::Normal => "normal",
-            StopMode::Immediate => "immediate",
-            StopMode::Abort => "abort",
-        }
-    }
-}
+use std::path::Path;
 
 /// Runs an instance: the calling process is its supervisor until the instance ends. Prints `ready DIRECTORY`, or an
 /// error message, on standard output.
@@ -66,14 +32,14 @@ pub fn run(options: StartOptions) -> Result<(), String> {
 /// # Errors
 /// The reason why the instance could not be signalled.
 pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
-    let Some(pid) = place::running(dir).map_err(|e| e.to_string())? else { return Ok(false) };
+    let Some(pid) = directory::running(dir).map_err(|e| e.to_string())? else { return Ok(false) };
     let signal = match mode {
         StopMode::Normal => os::signal::SIGUSR1,
         StopMode::Immediate => os::signal::SIGTERM,
         StopMode::Abort => os::signal::SIGQUIT,
     };
     os::process::kill(pid, signal).map_err(|e| e.to_string())?;
-    while place::running(dir).map_err(|e| e.to_string())?.is_some() {
+    while directory::running(dir).map_err(|e| e.to_string())?.is_some() {
         os::clock::sleep(std::time::Duration::from_millis(2));
     }
     // An instance that could not write all blocks has ended as well.
@@ -88,16 +54,16 @@ pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
 }
 
 /// A held database directory: no other process starts an instance in it while this value lives.
-pub struct Hold(#[allow(dead_code)] place::Place);
+pub struct Hold(#[allow(dead_code)] directory::Directory);
 
 /// Keeps instances out of `dir`, for programs that change the files themselves.
 ///
 /// # Errors
 /// An instance runs there, or another program holds the directory, as the text says.
 pub fn hold(dir: &Path) -> Result<Hold, String> {
-    match place::Place::take(dir) {
+    match directory::Directory::take(dir) {
         Ok(place) => Ok(Hold(place)),
-        Err(place::PlaceError::InUse(pid)) => {
+        Err(directory::DirectoryError::InUse(pid)) => {
             Err(format!("The database in {} is in use by process {pid}: stop the instance first.", dir.display()))
         }
         Err(e) => Err(e.to_string()),
@@ -109,6 +75,6 @@ pub fn hold(dir: &Path) -> Result<Hold, String> {
 /// # Errors
 /// The reason why the directory could not be read.
 pub fn status(dir: &Path) -> Result<Option<String>, String> {
-    let Some(pid) = place::running(dir).map_err(|e| e.to_string())? else { return Ok(None) };
+    let Some(pid) = directory::running(dir).map_err(|e| e.to_string())? else { return Ok(None) };
     Ok(Some(format!("Instance runs: supervisor process {pid}, directory {}\n", dir.display())))
 }

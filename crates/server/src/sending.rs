@@ -1,9 +1,12 @@
-//! Sending to a client that may not read: the wait for room also ends with the signals that end a session.
+//! Sending to a client that may not read: the wait for room also ends with the signals that end a session. And the form
+//! of an error on the local socket.
 
+use net::local::Failure;
 use os::signal::SignalFd;
 use os::socket::Poll;
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsRawFd;
+use types::Ora;
 
 /// Sends all of `out` over a non-blocking socket. Waits without limit for the client to read.
 ///
@@ -32,5 +35,17 @@ pub fn send_all<S: Write + AsRawFd>(
             }
             Err(_) => return false,
         }
+    }
+}
+
+/// An error in the form of the packet.
+pub fn failure(e: &Ora, fatal: bool) -> Failure {
+    Failure {
+        facility: e.facility().prefix().to_string(),
+        code: e.code(),
+        text: e.to_string(),
+        position: e.position(),
+        fatal,
+        ..Failure::default()
     }
 }

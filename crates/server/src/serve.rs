@@ -4,9 +4,8 @@
 //! vanishes ends the session, whose open transaction is rolled back.
 
 use crate::alert::AlertLog;
-use crate::children::failure;
 use crate::listener;
-use crate::sending::send_all;
+use crate::sending::{failure, send_all};
 use instance::{ConnectTimes, Instance};
 use net::local::{FrameBuffer, ListenerWord, MAX_REQUEST_LEN, Reply, Request, write_frame};
 use os::signal::{self, SignalFd};

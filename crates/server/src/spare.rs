@@ -24,16 +24,19 @@
 //! ends when the supervisor closes its socket.
 
 use crate::alert::AlertLog;
-use crate::children;
 use crate::listener::{self, Head, Kept, Proved, Served, Watch};
 use crate::serve::{self, Arrival};
 use instance::Instance;
 use os::signal::{self, SignalFd};
 use os::socket::{self, Poll};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use types::{Ora, Result};
 use zeroize::{Zeroize, Zeroizing};
+
+/// The names in the process list of a server process with a client, and of one without.
+pub const SERVER_NAME: &str = "lw_server";
+pub const SPARE_NAME: &str = "lw_spare";
 
 /// The longest message.
 pub const MESSAGE_MAX: usize = 96 << 10;
@@ -42,14 +45,14 @@ pub const MESSAGE_MAX: usize = 96 << 10;
 const MEMORY_MAX: u64 = 8 << 20;
 
 /// The socket on which processes send messages to the supervisor.
-pub struct Desk {
+pub struct Inbox {
     says: OwnedFd,
     /// The supervisor's end.
     hears: Option<OwnedFd>,
 }
 
 /// Messages to the supervisor.
-pub enum News {
+pub enum Report {
     /// A client has proved its password: the message for its server process, and its socket.
     Proved(OwnedFd),
     /// A process waits for a client, which is handed over on this socket.
@@ -85,14 +88,14 @@ pub struct FreeServer {
 const HAS_SAID: u8 = 1;
 const IS_SILENT: u8 = 0;
 
-impl Desk {
-    /// A new desk.
+impl Inbox {
+    /// An empty inbox.
     ///
     /// # Errors
     /// No descriptors available.
-    pub fn new() -> os::OsResult<Desk> {
+    pub fn new() -> os::OsResult<Inbox> {
         let (says, hears) = socket::message_pair()?;
-        Ok(Desk { says, hears: Some(hears) })
+        Ok(Inbox { says, hears: Some(hears) })
     }
 
     /// Drops the supervisor's end in other processes.
@@ -119,7 +122,7 @@ impl Desk {
         let (gives, gets) = socket::message_pair()?;
         let mut message = vec![b'W'];
         message.extend_from_slice(&os::process::own_id().to_ne_bytes());
-        socket::send_with(&self.says, &message, &[gives.as_raw_fd()])?;
+        socket::send_with(&self.says, &message, &[gives.as_fd()])?;
         Ok(gets)
     }
 
@@ -134,12 +137,12 @@ impl Desk {
         message.extend_from_slice(&(key.len() as u32).to_ne_bytes());
         message.extend_from_slice(key);
         let bare = message.len();
-        let mut passed = vec![gives.as_raw_fd()];
+        let mut passed = vec![gives.as_fd()];
         if let Some(parked) = &served.parked {
             message.push(if parked.has_said { HAS_SAID } else { IS_SILENT });
             parked.head.write(&mut message);
             message.extend_from_slice(&parked.letter);
-            passed.push(parked.socket.as_raw_fd());
+            passed.push(parked.socket.as_fd());
         }
         if message.len() > MESSAGE_MAX {
             message.truncate(bare);
@@ -150,7 +153,7 @@ impl Desk {
     }
 
     /// The next message; a proof stays in `message`.
-    pub fn hear(&self, message: &mut Vec<u8>) -> Option<News> {
+    pub fn hear(&self, message: &mut Vec<u8>) -> Option<Report> {
         loop {
             message.resize(MESSAGE_MAX, 0);
             let (n, passed) = socket::receive_with(self.hears.as_ref()?, message)?;
@@ -158,18 +161,18 @@ impl Desk {
             let mut passed = passed.into_iter();
             let (Some(passed), other) = (passed.next(), passed.next()) else { continue };
             match message.split_first() {
-                Some((b'P', _)) => return Some(News::Proved(passed)),
+                Some((b'P', _)) => return Some(Report::Proved(passed)),
                 Some((b'Q', rest)) => match read_client(rest, passed) {
-                    Some(client) => return Some(News::Pooled(client)),
+                    Some(client) => return Some(Report::Pooled(client)),
                     None => continue,
                 },
                 Some((b'R', rest)) => match read_free(rest, passed, other) {
-                    Some(free) => return Some(News::Free(free)),
+                    Some(free) => return Some(Report::Free(free)),
                     None => continue,
                 },
                 Some((b'W', pid)) => {
                     if let Ok(pid) = pid.try_into() {
-                        return Some(News::Waits(i32::from_ne_bytes(pid), passed));
+                        return Some(Report::Waits(i32::from_ne_bytes(pid), passed));
                     }
                 }
                 _ => {}
@@ -178,7 +181,7 @@ impl Desk {
     }
 }
 
-impl AsRawFd for Desk {
+impl AsRawFd for Inbox {
     /// The supervisor's descriptor.
     fn as_raw_fd(&self) -> RawFd {
         self.hears.as_ref().map_or(-1, AsRawFd::as_raw_fd)
@@ -284,7 +287,7 @@ fn read(message: &[u8], socket: OwnedFd) -> Option<Client> {
 pub fn run(
     instance: &'static Instance,
     mut gets: OwnedFd,
-    desk: &Desk,
+    inbox: &Inbox,
     alert: &AlertLog,
     wake_supervisor: &dyn Fn(),
 ) -> Result<()> {
@@ -303,7 +306,7 @@ pub fn run(
         let client = read(&message[..len], socket);
         // Wipes the key of the conversation.
         message[..len].zeroize();
-        os::process::set_name(children::SERVER_NAME);
+        os::process::set_name(SERVER_NAME);
         let in_order = match client {
             None => return Ok(()),
             Some(Client::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert, wake_supervisor)?,
@@ -316,7 +319,7 @@ pub fn run(
                 if !served.is_in_order || instance.is_closing() {
                     return Ok(());
                 }
-                let Ok((next, own)) = desk.free(served, is_clean) else { return Ok(()) };
+                let Ok((next, own)) = inbox.free(served, is_clean) else { return Ok(()) };
                 if !is_clean {
                     return Ok(());
                 }
@@ -339,8 +342,8 @@ pub fn run(
         if session >= most || !is_clean || !has_little_memory() {
             return Ok(());
         }
-        os::process::set_name(children::SPARE_NAME);
-        let Ok(next) = desk.wait() else { return Ok(()) };
+        os::process::set_name(SPARE_NAME);
+        let Ok(next) = inbox.wait() else { return Ok(()) };
         gets = next;
     }
 }
@@ -460,16 +463,16 @@ mod tests {
 
     #[test]
     fn the_desk_receives_waiting_processes_and_proofs() {
-        let desk = Desk::new().unwrap();
+        let inbox = Inbox::new().unwrap();
         let mut message = Vec::new();
-        assert!(desk.hear(&mut message).is_none());
-        let gets = desk.wait().unwrap();
-        socket::send_with(&desk.says, b"what is none", &[]).unwrap();
-        socket::send_with(&desk.says, b"Pproof", &[gets.as_raw_fd()]).unwrap();
-        assert!(matches!(desk.hear(&mut message), Some(News::Waits(pid, _)) if pid == os::process::own_id()));
-        assert!(matches!(desk.hear(&mut message), Some(News::Proved(_))));
+        assert!(inbox.hear(&mut message).is_none());
+        let gets = inbox.wait().unwrap();
+        socket::send_with(&inbox.says, b"what is none", &[]).unwrap();
+        socket::send_with(&inbox.says, b"Pproof", &[gets.as_fd()]).unwrap();
+        assert!(matches!(inbox.hear(&mut message), Some(Report::Waits(pid, _)) if pid == os::process::own_id()));
+        assert!(matches!(inbox.hear(&mut message), Some(Report::Proved(_))));
         proof_for_spare(&mut message, true);
         assert_eq!(message, b"Nproof");
-        assert!(desk.hear(&mut message).is_none());
+        assert!(inbox.hear(&mut message).is_none());
     }
 }

@@ -21,24 +21,26 @@
 //! | SIGCHLD, and a server of parallel queries is requested | fork it |
 //! | the supervisor dies | the kernel kills every child (PDEATHSIG) |
 
+mod broker;
 mod pooled;
+mod processes;
 
 use crate::alert::AlertLog;
 use crate::children::{self, Given, Role};
+use crate::directory::Directory;
 use crate::listener::Listener;
-use crate::place::Place;
-use crate::spare::{self, Desk, News, Pool};
-use crate::{StartOptions, StopMode};
+use crate::options::{StartOptions, StopMode};
+use crate::spare::{self, Inbox, Pool, Report};
+use broker::Broker;
 use instance::{Instance, ListenerWish, Phase, Told};
 use os::epoll::Epoll;
-use os::process::{Ended, Fork};
+use os::process::Ended;
 use os::signal::{self, SignalFd};
 use os::socket::{EventFd, Poll};
 use params::Param;
-use pooled::Broker;
+use processes::{Child, Spare, Supervisor};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -62,63 +64,11 @@ const FINISH_LIMIT: Duration = Duration::from_secs(60);
 /// MMON and MMNL are restarted unless they were started within this time.
 const RESTART_LIMIT: Duration = Duration::from_secs(10);
 
-/// Pause before the next fork of a spare process after a failed one.
-const FORK_PAUSE: Duration = Duration::from_secs(1);
-
 /// Time that clients wait for a listener process that died soon after its start.
 const LISTENER_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest path in a socket address.
 const MAX_SOCKET_PATH: usize = 107;
-
-/// The supervisor of an open instance.
-pub struct Supervisor {
-    instance: &'static Instance,
-    alert: AlertLog,
-    signals: SignalFd,
-    listener: Option<UnixListener>,
-    /// The network listener, if there is one.
-    net: Option<Listener>,
-    /// CJQ0 writes to it to request a job slave.
-    wanted: EventFd,
-    children: BTreeMap<i32, Child>,
-    /// The waiting server processes, the coldest first.
-    spares: VecDeque<Spare>,
-    pool: Pool,
-    /// The connection pool.
-    broker: Broker,
-    /// The socket for reports of waiting processes and of clients that have proved a password.
-    desk: Desk,
-    /// Watches the connections of server processes for their ends, by process number.
-    lines: Epoll,
-    /// Descriptors in transit to another process. A child that is forked meanwhile keeps none of them.
-    under_way: Vec<OwnedFd>,
-    /// The last message at the desk.
-    message: Vec<u8>,
-    /// Roles that have ended and are to be restarted while the database is open, with the time of their last start.
-    ended: Vec<Role>,
-    started_again: Vec<(Role, Instant)>,
-    /// The time of the next fork of a spare process after a failed one.
-    fork_at: Option<Instant>,
-    /// The time at which the listener process is to be restarted, if it has ended.
-    listen_at: Option<Instant>,
-    owner_on_stdin: bool,
-    own_id: i32,
-}
-
-/// A child that has not been reaped.
-struct Child {
-    role: Role,
-    /// A server process's connection: the process reads it between calls only, so the supervisor watches for clients
-    /// that disconnect during a call. `None` afterwards.
-    line: Option<OwnedFd>,
-}
-
-/// A server process that waits for a client, and the socket for handing it one.
-struct Spare {
-    pid: i32,
-    gives: OwnedFd,
-}
 
 /// The reason why the loop ended.
 enum End {
@@ -131,13 +81,13 @@ enum End {
 pub fn run(options: StartOptions) -> Result<(), String> {
     // All files made by the instance's processes, including archived logs and backups, are private to their owner.
     os::process::make_files_private();
-    let place = match &options.dir {
-        Some(d) => Place::take(d),
-        None => Place::take_temporary(),
+    let directory = match &options.dir {
+        Some(d) => Directory::take(d),
+        None => Directory::take_temporary(),
     };
-    let place = place.map_err(|e| say(e.to_string()))?;
-    let outcome = run_in(&options, &place);
-    place.release();
+    let directory = directory.map_err(|e| say(e.to_string()))?;
+    let outcome = run_in(&options, &directory);
+    directory.release();
     outcome
 }
 
@@ -148,43 +98,43 @@ fn say(text: String) -> String {
     text
 }
 
-fn run_in(options: &StartOptions, place: &Place) -> Result<(), String> {
-    let alert = AlertLog::open(place.dir());
-    let mut supervisor = match Supervisor::open(options, place, alert) {
+fn run_in(options: &StartOptions, directory: &Directory) -> Result<(), String> {
+    let alert = AlertLog::open(directory.dir());
+    let mut supervisor = match Supervisor::open(options, directory, alert) {
         Ok(s) => s,
         Err((alert, text)) => {
             alert.write(&text);
             return Err(say(text));
         }
     };
-    say(format!("ready {}", place.dir().display()));
+    say(format!("ready {}", directory.dir().display()));
     let end = supervisor.watch();
-    supervisor.finish(end, place)
+    supervisor.finish(end, directory)
 }
 
 /// Arms the faults of tests before the first file is opened and the first process is forked.
-fn arm_faults(options: &StartOptions, place: &Place) -> os::OsResult<()> {
+fn arm_faults(options: &StartOptions, directory: &Directory) -> os::OsResult<()> {
     if options.params.flag(Param::DiskFull) {
-        faults::arm_full_disk(place.dir())?;
+        faults::arm_full_disk(directory.dir())?;
     }
     if options.params.flag(Param::DeviceFails) {
-        faults::arm_failing_device(place.dir())?;
+        faults::arm_failing_device(directory.dir())?;
     }
     let plan = options.params.get(Param::CrashPoint);
     if !plan.is_empty() {
-        faults::arm_points(plan, place.dir())?;
+        faults::arm_points(plan, directory.dir())?;
     }
     match u64::try_from(options.params.number(Param::PowerLoss)) {
-        Ok(at) => faults::arm_power_loss(place.dir(), at),
+        Ok(at) => faults::arm_power_loss(directory.dir(), at),
         Err(_) => Ok(()),
     }
 }
 
 impl Supervisor {
-    fn open(options: &StartOptions, place: &Place, alert: AlertLog) -> Result<Self, (AlertLog, String)> {
+    fn open(options: &StartOptions, directory: &Directory, alert: AlertLog) -> Result<Self, (AlertLog, String)> {
         alert.write("Starting Latchwork instance (normal)");
-        match Self::open_instance(options, place, &alert) {
-            Ok((instance, signals, wanted, desk, lines)) => {
+        match Self::open_instance(options, directory, &alert) {
+            Ok((instance, signals, wanted, inbox, lines)) => {
                 let count = |param| instance.params().number(param).max(0) as usize;
                 let broker = match Broker::new() {
                     Ok(broker) => broker,
@@ -202,7 +152,7 @@ impl Supervisor {
                     spares: VecDeque::new(),
                     pool,
                     broker,
-                    desk,
+                    inbox,
                     lines,
                     under_way: Vec::new(),
                     message: Vec::new(),
@@ -213,7 +163,7 @@ impl Supervisor {
                     owner_on_stdin: options.owner_on_stdin,
                     own_id: os::process::own_id(),
                 };
-                match s.start_processes(place) {
+                match s.start_processes(directory) {
                     Ok(()) => Ok(s),
                     Err(text) => {
                         s.kill_all();
@@ -227,9 +177,9 @@ impl Supervisor {
 
     fn open_instance(
         options: &StartOptions,
-        place: &Place,
+        directory: &Directory,
         alert: &AlertLog,
-    ) -> Result<(&'static Instance, SignalFd, EventFd, Desk, Epoll), String> {
+    ) -> Result<(&'static Instance, SignalFd, EventFd, Inbox, Epoll), String> {
         let lines = options.params.given_lines();
         if !lines.is_empty() {
             alert.write(&format!("System parameters with non-default values:\n  {}", lines.join("\n  ")));
@@ -246,37 +196,37 @@ impl Supervisor {
         let stop = [signal::SIGCHLD, signal::SIGTERM, signal::SIGINT, signal::SIGQUIT, signal::SIGUSR1];
         let signals = SignalFd::new(&stop).map_err(text)?;
         let wanted = EventFd::new().map_err(text)?;
-        let desk = Desk::new().map_err(text)?;
+        let inbox = Inbox::new().map_err(text)?;
         let lines = Epoll::new().map_err(text)?;
         // One descriptor for each session, and one for each process that waits.
         let _ = os::process::raise_descriptor_limit();
-        arm_faults(options, place).map_err(text)?;
+        arm_faults(options, directory).map_err(text)?;
         let mut tell = |told: Told<'_>| match told {
             Told::Alert(text) => alert.write(text),
             // A starter that waits for the first line skips these.
             Told::Progress(text) => drop(say(text.to_string())),
         };
-        let instance = Instance::open_telling(place.dir(), &options.params, place.is_ephemeral(), &mut tell);
+        let instance = Instance::open_telling(directory.dir(), &options.params, directory.is_ephemeral(), &mut tell);
         let instance = instance.map_err(|e| e.to_string())?;
         instance.set_fixed_tables(views::make);
         views::prepare();
         alert.write(&instance.memory_report());
-        Ok((instance, signals, wanted, desk, lines))
+        Ok((instance, signals, wanted, inbox, lines))
     }
 
-    fn start_processes(&mut self, place: &Place) -> Result<(), String> {
+    fn start_processes(&mut self, directory: &Directory) -> Result<(), String> {
         use Role::*;
         let writers = (0..self.instance.db_writers() as u32).map(Dbw);
         let all = [Pmon].into_iter().chain(writers).chain([Lgwr, Ckpt, Smon, Arc0, Cjq0, Mmon, Mmnl]);
         // A throw-away database has no ARC0 and no MMON: sessions that wait for a log archive it, and snapshots are
         // taken on request.
-        let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !place.is_ephemeral();
+        let is_wanted = |r: &Role| !matches!(r, Role::Arc0 | Role::Mmon) || !directory.is_ephemeral();
         for role in all.filter(is_wanted) {
             let pid = self.fork(role, Given::Nothing)?;
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
-        self.listener = Some(listen(place).map_err(|e| e.to_string())?);
-        self.listen(place.dir())?;
+        self.listener = Some(listen(directory).map_err(|e| e.to_string())?);
+        self.listen(directory.dir())?;
         self.instance.state().set_phase(Phase::Open);
         self.alert.write("Database opened");
         let servers = self.instance.caches().servers;
@@ -330,43 +280,6 @@ impl Supervisor {
         done.is_ok()
     }
 
-    fn end_listener(&self) {
-        for (&pid, _) in self.children.iter().filter(|(_, child)| child.role == Role::Lsnr) {
-            self.instance.ask_to_end(pid);
-            // The process may have ended already.
-            let _ = os::process::kill(pid, signal::SIGTERM);
-        }
-    }
-
-    /// Forks one child. Does not return in the child.
-    fn fork(&mut self, role: Role, given: Given) -> Result<i32, String> {
-        match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
-            Fork::Parent(pid) => {
-                self.children.insert(pid, Child { role, line: None });
-                Ok(pid)
-            }
-            Fork::Child => {
-                // Connections of other sessions must end with their own processes.
-                self.children.clear();
-                self.spares.clear();
-                self.broker.forget_all();
-                self.under_way.clear();
-                self.desk.leave();
-                // Listening sockets stay with the supervisor and the listener process, so that they close with them.
-                drop(self.listener.take());
-                let given = match (role, self.net.take(), given) {
-                    (Role::Lsnr, Some(net), _) => Given::Net(net.of_gate()),
-                    (_, _, given) => given,
-                };
-                // Statements nest deeper than the stack of a process that the system has made.
-                os::stack::run(os::stack::SIZE, || -> Result<i32, String> {
-                    let posts = (&self.wanted, &self.desk);
-                    children::run(self.instance, role, given, &self.alert, posts, self.own_id)
-                })
-            }
-        }
-    }
-
     fn watch(&mut self) -> End {
         loop {
             let Some(listener) = &self.listener else { return End::Stop(StopMode::Immediate) };
@@ -380,7 +293,7 @@ impl Supervisor {
                 set.push(Poll::read(listener));
             }
             let lines = set.len();
-            set.extend([Poll::read(&self.lines), Poll::read(&self.desk), Poll::read(&self.broker)]);
+            set.extend([Poll::read(&self.lines), Poll::read(&self.inbox), Poll::read(&self.broker)]);
             let until = self.listen_at.into_iter().chain(self.pool.look_at(self.spares.len()));
             let until = until.chain(self.broker.look_at()).min();
             // A spare process is forked when nothing else is to be done.
@@ -408,7 +321,7 @@ impl Supervisor {
             }
             // Waiting processes are handled before new clients, which may need them.
             if set[lines + 1].ready() {
-                self.hear_desk();
+                self.read_inbox();
             }
             if set[lines + 2].ready() {
                 self.see_pool();
@@ -452,109 +365,21 @@ impl Supervisor {
         }
     }
 
-    /// Sets the connection of a server process, instead of the previous one. Without room to watch it, the client's end
-    /// is noticed only at the end of the call.
-    fn set_line(&mut self, pid: i32, line: Option<OwnedFd>) {
-        let Some(child) = self.children.get_mut(&pid) else { return };
-        if let Some(before) = &child.line {
-            // The server process has the descriptor too, so closing it is not enough.
-            let _ = self.lines.remove(before);
-        }
-        child.line = line.filter(|line| self.lines.add_hangup(line, pid as u64).is_ok());
-    }
-
-    /// Server processes with a client, and all other children.
-    fn busy(&self) -> usize {
-        self.children.len().saturating_sub(self.spares.len())
-    }
-
-    /// Hands a client's connection, with the message about it, to a waiting server process.
-    fn hand_over(&mut self, message: &[u8], line: OwnedFd) {
-        self.under_way.push(line);
-        let mut taker = None;
-        while taker.is_none() {
-            let (spare, is_new) = match self.spares.pop_back() {
-                Some(spare) => (spare, false),
-                None => match self.fork_spare() {
-                    Ok(spare) => (spare, true),
-                    // The client sees the end of its connection.
-                    Err(text) => {
-                        self.alert.write(&text);
-                        break;
-                    }
-                },
-            };
-            let fd = self.under_way.last().map_or(-1, AsRawFd::as_raw_fd);
-            match os::socket::send_with(&spare.gives, message, &[fd]) {
-                Ok(()) => taker = Some(spare.pid),
-                // The new process has just died; another one would probably die as well.
-                Err(_) if is_new => break,
-                Err(_) => {}
-            }
-        }
-        let line = self.under_way.pop();
-        if let Some(pid) = taker {
-            self.set_line(pid, line);
-        }
-        self.note_spares();
-    }
-
-    /// Forks a server process that waits for a client.
-    fn fork_spare(&mut self) -> Result<Spare, String> {
-        let (gives, gets) = os::socket::message_pair().map_err(|e| e.to_string())?;
-        self.under_way.push(gives);
-        let forked = self.fork(Role::Server, Given::Spare(gets));
-        let gives = self.under_way.pop();
-        Ok(Spare { pid: forked?, gives: gives.ok_or_else(|| "no socket".to_string())? })
-    }
-
-    fn is_short_of_spares(&self) -> bool {
-        self.spares.len() < self.pool.min && self.busy() < self.instance.max_processes()
-    }
-
-    fn fork_ahead(&mut self) {
-        self.fork_at = None;
-        match self.fork_spare() {
-            Ok(spare) => self.spares.push_front(spare),
-            Err(text) => {
-                self.alert.write(&text);
-                self.fork_at = Some(Instant::now() + FORK_PAUSE);
-            }
-        }
-        self.note_spares();
-    }
-
-    fn note_spares(&mut self) {
-        let waiting = self.spares.len();
-        self.pool.note(waiting);
-        self.instance.state().set_spares(waiting);
-    }
-
-    /// Ends spare processes that were not needed.
-    fn let_spares_go(&mut self) {
-        let surplus = self.pool.surplus(self.spares.len(), Instant::now());
-        if surplus > 0 {
-            // They end when they see that their sockets are closed.
-            self.spares.drain(..surplus);
-            self.note_spares();
-        }
-    }
-
     /// Reads the reports of waiting processes and of clients that have proved a password.
-    fn hear_desk(&mut self) {
+    fn read_inbox(&mut self) {
         let mut message = std::mem::take(&mut self.message);
-        while let Some(news) = self.desk.hear(&mut message) {
-            match news {
-                News::Waits(pid, gives) => {
+        while let Some(report) = self.inbox.hear(&mut message) {
+            match report {
+                Report::Waits(pid, gives) => {
                     self.set_line(pid, None);
                     if self.children.contains_key(&pid) && self.spares.len() < self.pool.max {
                         self.spares.push_back(Spare { pid, gives });
                         self.note_spares();
                     }
                 }
-                News::Pooled(client) => self.come_to_pool(client),
-                News::Free(free) => self.server_is_free(free),
-                News::Proved(line) => {
+                Report::Pooled(client) => self.come_to_pool(client),
+                Report::Free(free) => self.server_is_free(free),
+                Report::Proved(line) => {
                     let has_room = self.busy() < self.instance.max_processes() + SPARE_CHILDREN / 2;
                     spare::proof_for_spare(&mut message, has_room);
                     self.hand_over(&message, line);
@@ -604,15 +429,6 @@ impl Supervisor {
             Ok(pid) => self.alert.write(&format!("{name} restarted with pid={pid}")),
             Err(text) => self.alert.write(&text),
         }
-    }
-
-    /// Starts the listener process.
-    fn fork_listener(&mut self) -> Result<(), String> {
-        self.started_again.retain(|(r, _)| *r != Role::Lsnr);
-        self.started_again.push((Role::Lsnr, Instant::now()));
-        let pid = self.fork(Role::Lsnr, Given::Nothing)?;
-        self.alert.write(&format!("LSNR started with pid={pid}"));
-        Ok(())
     }
 
     /// Reaps ended children.
@@ -675,34 +491,13 @@ impl Supervisor {
         }
     }
 
-    fn fork_slaves(&mut self) {
-        let _ = self.wanted.take();
-        while let Some(n) = self.instance.state().take_wanted_slave() {
-            if let Err(text) = self.fork(Role::Slave(n), Given::Nothing) {
-                self.alert.write(&text);
-                self.instance.state().slave_ended(n);
-            }
-        }
-    }
-
-    /// Forks the servers of parallel queries that are requested.
-    fn fork_parallel_servers(&mut self) {
-        let instance = self.instance;
-        while let Some(n) = instance.caches().servers.take_wanted() {
-            if let Err(text) = self.fork(Role::Parallel(n), Given::Nothing) {
-                self.alert.write(&text);
-                instance.caches().servers.not_forked(instance.processes(), n);
-            }
-        }
-    }
-
-    fn finish(mut self, end: End, place: &Place) -> Result<(), String> {
+    fn finish(mut self, end: End, directory: &Directory) -> Result<(), String> {
         // No connection is accepted any more, and the directory shows no socket.
         self.listener = None;
         self.net = None;
         self.spares.clear();
         self.broker.forget_all();
-        let _ = std::fs::remove_file(place.dir().join(SOCKET_NAME));
+        let _ = std::fs::remove_file(directory.dir().join(SOCKET_NAME));
         match end {
             End::Failed(role, how) => {
                 self.kill_all();
@@ -768,14 +563,6 @@ impl Supervisor {
         self.wait_gone(which, Some(limit))
     }
 
-    fn signal_clients(&self, signal: i32) {
-        for (&pid, child) in &self.children {
-            if !child.role.is_background() {
-                let _ = os::process::kill(pid, signal);
-            }
-        }
-    }
-
     /// Waits until no child of these roles is left.
     fn wait_gone(&mut self, which: impl Fn(Role) -> bool, limit: Option<Duration>) -> Result<(), String> {
         let start = Instant::now();
@@ -785,7 +572,7 @@ impl Supervisor {
             }
             let Some(role) = self.children.values().map(|c| c.role).find(|r| which(*r)) else { return Ok(()) };
             // A process that still reports itself as waiting sees the end of its socket.
-            while self.desk.hear(&mut self.message).is_some() {}
+            while self.inbox.hear(&mut self.message).is_some() {}
             if limit.is_some_and(|l| start.elapsed() > l) {
                 return Err(format!("{} did not end in time", role.name()));
             }
@@ -808,16 +595,6 @@ impl Supervisor {
             let _ = os::socket::poll(&mut set, Some(Duration::from_millis(20)));
         }
     }
-
-    /// Kills every child and waits for them, so that none touches the directory afterwards.
-    fn kill_all(&mut self) {
-        for &pid in self.children.keys() {
-            let _ = os::process::kill(pid, signal::SIGKILL);
-        }
-        for (pid, _) in std::mem::take(&mut self.children) {
-            let _ = os::process::wait(pid);
-        }
-    }
 }
 
 fn last_of(started: &[(Role, Instant)], role: Role) -> Option<Instant> {
@@ -832,14 +609,14 @@ fn describe(how: Ended) -> String {
 }
 
 /// Listens in the directory, through a descriptor of it when its path is too long for an address.
-fn listen(place: &Place) -> os::OsResult<UnixListener> {
+fn listen(directory: &Directory) -> os::OsResult<UnixListener> {
     use std::os::fd::AsRawFd;
-    let path = place.dir().join(SOCKET_NAME);
+    let path = directory.dir().join(SOCKET_NAME);
     let listener = if path.as_os_str().len() <= MAX_SOCKET_PATH {
         os::socket::listen(&path, 0o600)?
     } else {
-        let dir = std::fs::File::open(place.dir())
-            .map_err(|e| os::OsError::from_io("open", place.dir().display().to_string(), e))?;
+        let dir = std::fs::File::open(directory.dir())
+            .map_err(|e| os::OsError::from_io("open", directory.dir().display().to_string(), e))?;
         let short = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET_NAME}", dir.as_raw_fd()));
         os::socket::listen(&short, 0o600)?
     };

@@ -1,147 +1,24 @@
 //! The session's services for PL/SQL: the implementation of `plsql::World`.
 
-use crate::cursors::{Asker, SqlCursor};
+use crate::cursors::SqlCursor;
 use crate::identity::Identity;
-use crate::jobs;
-use crate::run;
+use crate::plsql_cursors::{self, Functions, asker_of};
 use crate::world::World;
-use dictionary::{Access, Catalog, ObjectKind, Resolved, UnitKind, UserId};
-use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
-use exec::{Cursor, ExecCtx};
+use crate::{jobs, run, units, user_locks};
+use dictionary::{Access, Catalog, Resolved, UserId};
+use exec::Cursor;
 use plan::names::Lookup;
 use plsql::{
     ColumnInfo, ConnectionPoolRequest, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner,
     RepositoryRequest, ResultCacheRequest, StoredUnit,
 };
 use sql::ast::Statement;
-use sql::lexer::{TokenKind, lex};
-use sql::plsql::ast::UnitKind as UnitKindOfText;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use txn::Savepoint;
 use types::{DataType, Nls, ObjectId, Ora, Result, Timestamp, Value};
 use wait::{Event, Stat};
-
-/// PL/SQL as the caller of a statement: the types of the binds, in the order of the cursor.
-fn asker_of(text: &str, binds: &[DataType], by_name: bool) -> Asker {
-    let types = if by_name {
-        // The cursor orders its binds by first occurrence, the caller by the number in their names (`:B1`, `:B2`).
-        let given = |name: &String| binds.get(name.strip_prefix('B')?.parse::<usize>().ok()?.wrapping_sub(1)).copied();
-        sql::bind_names(text).iter().map(given).collect()
-    } else {
-        binds.iter().copied().map(Some).collect()
-    };
-    Asker::PlSql { by_name, types }
-}
-
-fn is_body(kind: ObjectKind) -> bool {
-    matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody)
-}
-
-/// The number of placeholders in a statement. A name that occurs twice is counted twice.
-fn placeholders(text: &str) -> usize {
-    lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count()
-}
-
-/// The stored functions for the compilation of a static statement. The PL/SQL compiler holds the same world meanwhile,
-/// hence the cell.
-struct Functions<'w, 'r, 'a>(&'w RefCell<&'r mut World<'a>>);
-
-impl exec::Functions for Functions<'_, '_, '_> {
-    fn function(
-        &self,
-        eyes: Option<exec::Eyes>,
-        path: &[String],
-        args: &[DataType],
-    ) -> Result<Option<exec::HostFunction>> {
-        let cx = &mut self.0.borrow_mut().cx;
-        let host = cx.host;
-        host.function(cx, eyes, path, args)
-    }
-
-    fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {
-        self.0.borrow().cx.host.type_def(id)
-    }
-}
-
-impl World<'_> {
-    /// Adds the counts so far to the shared cursors, while PL/SQL runs.
-    #[cold]
-    fn tell_progress(&mut self) {
-        self.cx.session.figures.progress(&self.core.p, self.core.shared.library);
-    }
-
-    #[cold]
-    fn audit(&mut self, cursor: &Cursor, start: &Savepoint, error: Option<&Ora>) -> Result<()> {
-        let kind = net::StatementKind(cursor.kind().command() as u16);
-        let (objects, code) = (cursor.dependencies(), error.map_or(0, Ora::code));
-        let txn = &mut self.cx.session.txn;
-        let noted = crate::audit::rows(self.core, txn, kind, objects, cursor.text(), code);
-        crate::audit::or_undone(self.core, txn, start, noted)
-    }
-
-    /// Audits a dynamic statement that could not be compiled, and returns its error.
-    #[cold]
-    fn audit_refused(&self, text: &str, e: Ora) -> Result<Cursor> {
-        if self.core.audit_rows.get()
-            && let Ok(statement) = sql::parse_statement_by_place(text)
-        {
-            let kind = crate::kind::kind_of(&statement);
-            crate::audit::rows(self.core, &self.cx.session.txn, kind, &[], text, e.code())?;
-        }
-        Err(e)
-    }
-
-    /// True when code compiled now has the same meaning in other sessions.
-    pub(crate) fn may_share(&self) -> bool {
-        self.cx.session.flashback.is_none() && exec::Host::may_share(self.core)
-    }
-
-    /// The environment in the key of a stored unit's image: its owner, and the NLS and optimizer settings.
-    fn env_of_unit<'u>(&self, unit: &'u StoredUnit) -> Option<library_cache::Env<'u>> {
-        let user = self.core.user_id(&unit.owner).ok().flatten()?;
-        let [language, lengths, optimizer] = plsql::World::settings(self);
-        let nls = language.wrapping_add(lengths);
-        Some(library_cache::Env { user: user.0, schema: &unit.owner, optimizer, nls, auth: 0, binds: 0 })
-    }
-
-    fn compile(&mut self, text: &str, asker: &Asker) -> Result<Cursor> {
-        match asker {
-            Asker::PlSql { by_name: false, types } => {
-                Cursor::compile_by_place(&mut self.cx, text, types).or_else(|e| self.audit_refused(text, e))
-            }
-            Asker::PlSql { types, .. } => Cursor::compile(&mut self.cx, text, types),
-            Asker::Client => Cursor::compile(&mut self.cx, text, &[]),
-        }
-    }
-
-    /// An opened cursor for PL/SQL, bound to the identity in force (invariant 12).
-    fn opened(&self, cursor: Cursor, asker: Asker) -> SqlCursor {
-        SqlCursor::new(cursor, asker, self.core.identity(), Rc::clone(&self.cx.session.schema))
-    }
-
-    /// Runs `f` on a cursor, under the identity that opened it (invariant 12).
-    fn as_opener<R>(
-        &mut self,
-        cursor: &mut SqlCursor,
-        f: impl FnOnce(&mut Cursor, &mut ExecCtx<'_>) -> Result<R>,
-    ) -> Result<R> {
-        if self.core.identity() == cursor.identity {
-            return f(&mut cursor.cursor, &mut self.cx);
-        }
-        self.core.enter(self.cx.session, cursor.identity, &cursor.schema);
-        let done = f(&mut cursor.cursor, &mut self.cx);
-        self.core.leave(self.cx.session);
-        done
-    }
-
-    fn column_infos(columns: &[exec::Column]) -> Vec<ColumnInfo> {
-        let info = |c: &exec::Column| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable };
-        columns.iter().map(info).collect()
-    }
-}
 
 impl plsql::World for World<'_> {
     type Cursor = SqlCursor;
@@ -267,15 +144,7 @@ impl plsql::World for World<'_> {
     }
 
     fn stored_unit(&mut self, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>> {
-        let names = self.core.names()?;
-        let units = names.units(owner, name)?;
-        let unit = |u: &Rc<dictionary::ProcedureDef>| StoredUnit {
-            owner: u.owner.clone(),
-            name: u.name.clone(),
-            kind: unit_kind(u.kind),
-            source: u.source.clone(),
-        };
-        Ok(units.iter().map(unit).collect())
+        units::stored(self, owner, name)
     }
 
     fn may_execute(&mut self, owner: &str, name: &str) -> Result<Access> {
@@ -283,35 +152,11 @@ impl plsql::World for World<'_> {
     }
 
     fn unit_linked(&mut self, owner: &str, name: &str) {
-        let (p, library) = (&self.core.p, self.core.shared.library);
-        if owner.is_empty() {
-            // A built-in unit is a package of SYS without a number.
-            exec::objects::touch(p, library, ObjectKind::Package as u8, "SYS", name, 0);
-            return;
-        }
-        let Ok(names) = self.core.names() else { return };
-        for unit in names.parts_of_unit(owner, name).iter().filter(|unit| !is_body(unit.kind)) {
-            exec::objects::touch(p, library, unit.kind as u8, owner, name, unit.object.0);
-        }
+        units::linked(self, owner, name)
     }
 
     fn unit_runs(&mut self, owner: &str, name: &str) -> Result<bool> {
-        // A function called by DDL must not wait for a session that may itself wait for this DDL.
-        if self.core.defining.get() {
-            return Ok(false);
-        }
-        let mut now = self.core.names()?.unit_number(owner, name);
-        while let Some(unit) = now {
-            let noted = self.core.shared.library.run_unit(&self.core.p, unit, self.core.patience());
-            noted.map_err(|refused| refused.into_ora(owner, name))?;
-            // Before the note, DDL may have replaced the unit by one with another number.
-            let then = now;
-            now = self.core.names()?.unit_number(owner, name);
-            if now == then {
-                break;
-            }
-        }
-        Ok(true)
+        units::runs(self, owner, name)
     }
 
     fn definer(&self) -> Option<String> {
@@ -320,37 +165,15 @@ impl plsql::World for World<'_> {
     }
 
     fn settings(&self) -> [u64; 3] {
-        let session = &self.cx.session;
-        [session.nls_fingerprint(), session.nls.length_semantics as u64, session.options.optimizer]
+        units::settings(self)
     }
 
     fn unit_image(&mut self, unit: &StoredUnit, body: bool, image: &mut Vec<u8>) -> Option<plsql::UnitImage> {
-        let (p, library) = (&self.core.p, self.core.shared.library);
-        let names = self.core.names().ok()?;
-        let env = self.env_of_unit(unit)?;
-        let mut found = None;
-        for part in names.parts_of_unit(&unit.owner, &unit.name) {
-            let has_code = is_body(part.kind) == body;
-            let child =
-                exec::objects::touch_code(p, library, part.kind as u8, &unit.owner, &unit.name, part.object.0, &env);
-            found = found.or(child.filter(|_| has_code));
-        }
-        let edition = library.image(found.filter(|_| self.may_share())?, image)?;
-        let number = dictionary::DictionaryShared::number_of(self.cx.host.epoch());
-        let is_known = number.is_some_and(|number| library.is_known(edition, number));
-        Some(plsql::UnitImage { edition, is_known })
+        units::image(self, unit, body, image)
     }
 
     fn keep_unit(&mut self, unit: &StoredUnit, body: bool, image: &[u8], stale: Option<library_cache::Edition>) {
-        let (Ok(names), Some(env)) = (self.core.names(), self.env_of_unit(unit)) else { return };
-        if !self.may_share() {
-            return;
-        }
-        let parts = names.parts_of_unit(&unit.owner, &unit.name);
-        let Some(part) = parts.iter().find(|part| is_body(part.kind) == body) else { return };
-        let (p, library) = (&self.core.p, self.core.shared.library);
-        let of = (part.kind as u8, unit.owner.as_str(), unit.name.as_str(), part.object.0);
-        exec::objects::load_code(p, library, of, &env, image, stale);
+        units::keep(self, unit, body, image, stale)
     }
 
     fn unit_is_known(&mut self, image: plsql::UnitImage, epoch: u64) {
@@ -374,40 +197,19 @@ impl plsql::World for World<'_> {
     }
 
     fn unit_compiled(&mut self, unit: &StoredUnit, errors: &[plsql::CompileError]) {
-        let Ok(names) = self.core.names() else { return };
-        let parts = names.parts_of_unit(&unit.owner, &unit.name);
-        let is_it = |kind| match kind {
-            ObjectKind::PackageBody => unit.kind == UnitKindOfText::PackageBody,
-            ObjectKind::TypeBody => unit.kind == UnitKindOfText::TypeBody,
-            _ => !matches!(unit.kind, UnitKindOfText::PackageBody | UnitKindOfText::TypeBody),
-        };
-        let Some(stored) = parts.iter().find(|part| is_it(part.kind)) else { return };
-        let says_nothing = match (errors.is_empty(), stored.valid) {
-            (true, valid) => valid,
-            // DDL invalidates dependent units itself. Unless a name is missing, the error of a valid unit may be
-            // temporary.
-            (false, true) => !errors.iter().any(names_nothing),
-            (false, false) => errors.iter().any(passes),
-        };
-        if says_nothing {
-            return;
-        }
-        self.core.note_verdict(stored.object, names.image().epoch(), errors);
+        units::compiled(self, unit, errors)
     }
 
     fn passes(&self, error: &plsql::CompileError) -> bool {
-        passes(error)
+        units::passes(error)
     }
 
     fn unit_defined(&mut self, owner: &str, name: &str) -> [u64; 2] {
-        let Ok(names) = self.core.names() else { return [0; 2] };
-        let mut parts = names.parts_of_unit(owner, name).into_iter().map(|part| part.changed);
-        [0, 1].map(|_| parts.next().unwrap_or(0))
+        units::defined(self, owner, name)
     }
 
     fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
-        let Ok(names) = self.core.names() else { return true };
-        names.parts_of_unit(owner, name).iter().all(|unit| is_body(unit.kind) || unit.valid)
+        units::is_valid(self, owner, name)
     }
 
     fn unit_number(&mut self, owner: &str, name: &str) -> u32 {
@@ -415,9 +217,7 @@ impl plsql::World for World<'_> {
     }
 
     fn unit_called(&mut self, number: u32) -> Option<(String, String)> {
-        let names = self.core.names().ok()?;
-        let called = Catalog::called(&*names, types::ObjectId(number))?;
-        Some((called.owner, called.name))
+        units::called(self, number)
     }
 
     #[inline]
@@ -479,15 +279,7 @@ impl plsql::World for World<'_> {
     }
 
     fn parse_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {
-        let asker = asker_of(text, binds, by_name);
-        let cursor = match self.core.take_kept(&mut self.cx, text, &asker) {
-            Some(cursor) => cursor,
-            None => {
-                self.core.kept.borrow_mut().count_parse(text);
-                self.compile(text, &asker)?
-            }
-        };
-        Ok(self.opened(cursor, asker))
+        plsql_cursors::parse(self, text, binds, by_name)
     }
 
     fn close_cursor(&mut self, cursor: SqlCursor) {
@@ -506,13 +298,7 @@ impl plsql::World for World<'_> {
     }
 
     fn execute(&mut self, cursor: &mut SqlCursor) -> Result<u64> {
-        let start = crate::audit::start(self.core, &self.cx.session.txn, cursor.changes_trail);
-        let executed = self.as_opener(cursor, |cursor, cx| cursor.execute(cx));
-        if let Some(start) = start {
-            self.audit(&cursor.cursor, &start, executed.as_ref().err())?;
-        }
-        executed?;
-        Ok(cursor.cursor.rows_processed())
+        plsql_cursors::execute(self, cursor)
     }
 
     #[inline]
@@ -590,20 +376,7 @@ impl plsql::World for World<'_> {
     }
 
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)> {
-        // A query or DML is not parsed here: its shared cursor may exist.
-        if let Some(word) = crate::kind::of_first_word(text) {
-            let kind = if word == net::StatementKind::SELECT { DynamicKind::Query } else { DynamicKind::Dml };
-            return Ok((kind, placeholders(text)));
-        }
-        let kind = match exec::read_text(&self.core.p, || sql::parse_statement(text))? {
-            Statement::Query(_) => DynamicKind::Query,
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
-                DynamicKind::Dml
-            }
-            Statement::Block { pos: _ } | Statement::Call(_) => DynamicKind::Block,
-            _ => return Ok((DynamicKind::Other, 0)), // not a clause: they have no binds
-        };
-        Ok((kind, placeholders(text)))
+        plsql_cursors::dynamic_kind(self, text)
     }
 
     fn open_block(&mut self, text: &str) -> Result<Option<Rc<plsql::Block>>> {
@@ -791,41 +564,15 @@ impl plsql::World for World<'_> {
     }
 
     fn user_lock_request(&mut self, id: u32, mode: u8, timeout_s: Option<u32>, until_commit: bool) -> Result<i64> {
-        let mode = LockMode::ALL.get(mode as usize).copied().unwrap_or(LockMode::Exclusive);
-        if self.core.user_locks.borrow().contains_key(&id) {
-            return Ok(4);
-        }
-        let timeout = user_timeout(timeout_s);
-        match self.core.shared.enqueues.get(&self.core.p, EnqueueType::Ul, id.into(), 0, mode, timeout) {
-            Ok(lock) => {
-                self.core.user_locks.borrow_mut().insert(id, (lock, until_commit));
-                Ok(0)
-            }
-            Err(EnqueueError::Busy | EnqueueError::TimedOut) => Ok(1),
-            Err(EnqueueError::Deadlock) => Ok(2),
-            Err(e) => Err(e.into()),
-        }
+        user_locks::request(self, id, mode, timeout_s, until_commit)
     }
 
     fn user_lock_release(&mut self, id: u32) -> Result<i64> {
-        match self.core.user_locks.borrow_mut().remove(&id) {
-            Some((lock, _)) => {
-                self.core.shared.enqueues.release(&self.core.p, lock);
-                Ok(0)
-            }
-            None => Ok(4),
-        }
+        user_locks::release(self, id)
     }
 
     fn user_lock_convert(&mut self, id: u32, mode: u8, timeout_s: Option<u32>) -> Result<i64> {
-        let mode = LockMode::ALL.get(mode as usize).copied().unwrap_or(LockMode::Exclusive);
-        let Some((lock, _)) = self.core.user_locks.borrow().get(&id).copied() else { return Ok(4) };
-        match self.core.shared.enqueues.convert(&self.core.p, lock, mode, user_timeout(timeout_s)) {
-            Ok(()) => Ok(0),
-            Err(EnqueueError::Busy | EnqueueError::TimedOut) => Ok(1),
-            Err(EnqueueError::Deadlock) => Ok(2),
-            Err(e) => Err(e.into()),
-        }
+        user_locks::convert(self, id, mode, timeout_s)
     }
 
     fn connection_pool(&mut self, pool: &str, request: ConnectionPoolRequest<'_>) -> Result<()> {
@@ -885,59 +632,5 @@ impl plsql::World for World<'_> {
                 text.set(v);
             }
         }
-    }
-}
-
-fn user_timeout(seconds: Option<u32>) -> Timeout {
-    match seconds {
-        None => Timeout::Never,
-        Some(0) => Timeout::NoWait,
-        Some(s) => Timeout::After(Duration::from_secs(s.into())),
-    }
-}
-
-/// True for an error about a name that does not exist or may not be used.
-fn names_nothing(error: &plsql::CompileError) -> bool {
-    const CODES: [&str; 9] = [
-        "ORA-00904",
-        "ORA-00942",
-        "ORA-02289",
-        "ORA-04063",
-        "ORA-06575",
-        "PLS-00201",
-        "PLS-00302",
-        "PLS-00904",
-        "PLS-00905",
-    ];
-    CODES.iter().any(|code| error.text.contains(code))
-}
-
-/// True for an error that is not the unit's fault: the session was interrupted, or a resource was exhausted.
-fn passes(error: &plsql::CompileError) -> bool {
-    const CODES: [&str; 10] = [
-        "ORA-00028",
-        "ORA-00060",
-        "ORA-00600",
-        "ORA-01013",
-        "ORA-01555",
-        "ORA-02393",
-        "ORA-02395",
-        "ORA-04030",
-        "ORA-04031",
-        "ORA-04036",
-    ];
-    CODES.iter().any(|code| error.text.contains(code))
-}
-
-fn unit_kind(kind: UnitKind) -> UnitKindOfText {
-    use UnitKindOfText as Ast;
-    match kind {
-        UnitKind::Procedure => Ast::Procedure,
-        UnitKind::Function => Ast::Function,
-        UnitKind::Package => Ast::Package,
-        UnitKind::PackageBody => Ast::PackageBody,
-        UnitKind::Trigger => Ast::Trigger,
-        UnitKind::Type => Ast::Type,
-        UnitKind::TypeBody => Ast::TypeBody,
     }
 }

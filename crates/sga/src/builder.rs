@@ -1,5 +1,6 @@
 //! Reservation of areas and creation of the mapping.
 
+use crate::pages::{LargePages, Wish};
 use std::fmt;
 
 use os::memory::{MemFile, PageSize, StaticMapping};
@@ -7,32 +8,6 @@ use os::memory::{MemFile, PageSize, StaticMapping};
 use crate::SgaLayout;
 use crate::mapping::{Area, Sga, SgaSlice};
 use crate::pages::PageReport;
-
-/// Whether the SGA lies on huge pages: the parameter `use_large_pages`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum LargePages {
-    /// Ordinary pages only.
-    False,
-    /// Huge pages if enough are reserved, ordinary pages otherwise.
-    True,
-    /// Huge pages, or the instance does not start.
-    Only,
-    /// Huge pages if enough are reserved, otherwise ordinary pages that the kernel may merge; the report names the
-    /// result.
-    #[default]
-    Auto,
-}
-
-/// The memory parameters of an SGA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Wish {
-    /// The parameter `use_large_pages`.
-    pub pages: LargePages,
-    /// Every page is kept in memory: the parameter `lock_sga`.
-    pub lock: bool,
-    /// Every page is touched before anything uses it: the parameter `pre_page_sga`, at instance start.
-    pub touch: bool,
-}
 
 /// Why the SGA could not be made.
 #[derive(Debug)]
@@ -278,6 +253,7 @@ fn map(len: usize, pages: PageSize, advise: bool) -> os::OsResult<(StaticMapping
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pages::LargePages;
 
     #[test]
     fn the_largest_pages_come_first_unless_they_would_lie_idle() {

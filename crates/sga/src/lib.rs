@@ -15,12 +15,12 @@ mod mapping;
 mod pages;
 mod text;
 
-pub use builder::{LargePages, SgaBuilder, SgaError, Wish};
+pub use builder::{SgaBuilder, SgaError};
 pub use hash::hash;
 pub use mapping::{Area, Sga, SgaOffset, SgaSlice};
 pub use os::SharedLayout as SgaLayout;
 pub use os::memory::PageSize;
-pub use pages::{PageLine, PageReport};
+pub use pages::{LargePages, PageLine, PageReport, Wish};
 pub use text::SgaText;
 
 /// Declares structures in the SGA without `unsafe` in the declaring crate (invariant 1).

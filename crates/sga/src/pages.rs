@@ -4,7 +4,31 @@ use std::fmt;
 
 use os::memory::PageSize;
 
-use crate::builder::{LargePages, Wish};
+/// Whether the SGA lies on huge pages: the parameter `use_large_pages`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LargePages {
+    /// Ordinary pages only.
+    False,
+    /// Huge pages if enough are reserved, ordinary pages otherwise.
+    True,
+    /// Huge pages, or the instance does not start.
+    Only,
+    /// Huge pages if enough are reserved, otherwise ordinary pages that the kernel may merge; the report names the
+    /// result.
+    #[default]
+    Auto,
+}
+
+/// The memory parameters of an SGA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Wish {
+    /// The parameter `use_large_pages`.
+    pub pages: LargePages,
+    /// Every page is kept in memory: the parameter `lock_sga`.
+    pub lock: bool,
+    /// Every page is touched before anything uses it: the parameter `pre_page_sga`, at instance start.
+    pub touch: bool,
+}
 
 /// The result for one page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -51,8 +51,7 @@ impl Bench {
 }
 
 fn main() {
-    let directory = std::env::temp_dir().join(format!("latchwork-room-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
+    let directory = testing::Folder::new("room");
     let files = DataFiles::create(&directory, &CreateDatabase::usual("ROOM", 7, BLOCK)).unwrap();
     files.set_disk_sync(false);
     let config = CacheConfig::new(60_000, BLOCK, PROCESSES as usize);
@@ -112,5 +111,4 @@ fn main() {
         );
         space.drop_segment(&p, bench.segment, &scn).unwrap();
     }
-    let _ = std::fs::remove_dir_all(&directory);
 }

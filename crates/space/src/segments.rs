@@ -18,7 +18,7 @@ use block::segment::{
 };
 use block::{BlockKind, BlockState, BlockView, Extent, SegmentKind};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind, op};
-use datafile::{Contents, ControlFile, DataFiles};
+use datafile::{Contents, ControlFile, DataFiles, FileEntry, part_blocks_min, part_sizes};
 use process::Process;
 use redo::{ChangeVector, Layer};
 use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
@@ -246,7 +246,7 @@ impl Space {
     }
 
     fn take_blocks(&self, g: &mut ChangeGroup, control: &ControlFile, of: &Growing, blocks: u32) -> Result<Extent> {
-        let mut files: Vec<_> = control.files.iter().filter(|f| f.tablespace == of.tablespace).collect();
+        let mut files: Vec<_> = control.heads().filter(|f| f.tablespace == of.tablespace).collect();
         // The extents of a segment rotate over the files, so that they fill evenly.
         let first = files.first().map(|f| f.file);
         files.retain(|f| !self.cache.files().is_away(f.file));
@@ -256,25 +256,50 @@ impl Space {
         }
         let turn = of.number as usize % files.len().max(1);
         files.rotate_left(turn);
-        for f in &files {
-            if let Some(extent) = self.take_from_file(g, f.file, blocks)? {
+        for part in files.iter().flat_map(|f| control.parts_of(f.file)) {
+            if let Some(extent) = self.take_from_part(g, part, blocks)? {
                 return Ok(extent);
             }
         }
         let mut why = full();
         for f in files.iter().filter(|f| f.blocks_max > 0) {
-            match self.grow(g, control, f.file, blocks) {
-                Ok(true) => {
-                    if let Some(extent) = self.take_from_file(g, f.file, blocks)? {
-                        return Ok(extent);
+            // A bigfile grows again when its last part, now full, still has no room.
+            let mut again = 0;
+            loop {
+                match self.grow(g, f.file, blocks) {
+                    Ok(Some(grown)) => {
+                        if let Some(extent) = self.take_from_file(g, grown, blocks)? {
+                            return Ok(extent);
+                        }
                     }
+                    Ok(None) => break,
+                    Err(e) if e.is(1237) => {
+                        why = why.because(e);
+                        break;
+                    }
+                    // A part that is being removed can be neither read nor pinned: waits until it is gone.
+                    Err(e) if (e.is(376) || e.is(1157)) && !self.cache.files().is_away(f.file) => {
+                        g.current(Rdba::new(f.file, 1))?;
+                        if again == GROWTH_TRIES {
+                            return Err(e);
+                        }
+                        again += 1;
+                    }
+                    Err(e) => return Err(e),
                 }
-                Ok(false) => {}
-                Err(e) if e.is(1237) => why = why.because(e),
-                Err(e) => return Err(e),
             }
         }
         Err(why)
+    }
+
+    /// As [`Space::take_from_file`]; a later part of a bigfile that is being removed has no room.
+    fn take_from_part(&self, g: &mut ChangeGroup, part: &FileEntry, blocks: u32) -> Result<Option<Extent>> {
+        let files = self.cache.files();
+        let goes = || !part.is_head() && (files.is_away(part.file) || !files.is_present(part.file));
+        match self.take_from_file(g, part.file, blocks) {
+            Err(e) if (e.is(376) || e.is(1157)) && goes() => Ok(None),
+            taken => taken,
+        }
     }
 
     fn take_from_file(&self, g: &mut ChangeGroup, file: u32, blocks: u32) -> Result<Option<Extent>> {
@@ -309,19 +334,83 @@ impl Space {
         Ok(None)
     }
 
-    /// Grows a file by its step, up to its maximum; false at the maximum.
-    fn grow(&self, g: &mut ChangeGroup, control: &ControlFile, file: u32, blocks: u32) -> Result<bool> {
-        let entry = control.files.iter().find(|f| f.file == file).expect("a file of the control file");
+    /// Grows a file by its step, up to its maximum; `None` at the maximum, and when no part can hold so many blocks.
+    /// Returns the number of the file or of the part that has grown. A part behind full ones is added when the maximum
+    /// allows one.
+    fn grow(&self, g: &mut ChangeGroup, head: u32, blocks: u32) -> Result<Option<u32>> {
+        let (files, size) = (self.cache.files(), self.cache.block_size());
+        let part_most = files.blocks_most(head);
+        if blocks > part_most.saturating_sub(DataFiles::first_data_block_of(size)) {
+            return Ok(None);
+        }
+        // Other processes may fill a part before its bitmap is pinned here. A group must not collect such bitmaps.
+        for _ in 0..GROWTHS_IN_VAIN {
+            let control = files.control()?;
+            let Some(entry) = control.file(head) else { return Ok(None) };
+            let (mut last, mut not_full) = (entry, None);
+            for part in control.parts_of(head) {
+                let most = entry.most_in_part(part.part, part_most);
+                last = part;
+                if self.peek(g, Rdba::new(part.file, 1), |v| BitmapView::new(v).file_blocks())? < most {
+                    not_full = Some((part.file, most));
+                    break;
+                }
+            }
+            if let Some((file, most)) = not_full {
+                match self.grow_part(g, entry, file, blocks, most)? {
+                    None => continue,
+                    grown => return Ok(grown),
+                }
+            }
+            let most = entry.most_in_part(last.part + 1, part_most);
+            if !control.is_bigfile(entry) || most < part_blocks_min(size) {
+                return Ok(None);
+            }
+            // The last part is full and stays so while its bitmap is held (S14).
+            let b = g.current(Rdba::new(last.file, 1))?;
+            let is_full = BitmapView::new(g.block(b)).file_blocks() >= part_most;
+            let is_last = |f: &&FileEntry| f.file == last.file;
+            if !is_full || !files.control()?.parts_of(head).last().is_some_and(is_last) {
+                continue;
+            }
+            self.add_part(g.process(), head, last.part)?;
+            let control = files.control()?;
+            if let Some(added) = control.parts_of(head).iter().find(|f| f.part == last.part + 1).map(|f| f.file) {
+                return Ok(self.grow_part(g, entry, added, blocks, most)?.or(Some(added)));
+            }
+        }
+        Err(buffer_cache::give_way())
+    }
+
+    /// Adds an empty part behind part `last` of a bigfile.
+    fn add_part(&self, p: &Process, head: u32, last: u32) -> Result<()> {
+        // Redo of an earlier part with the same number is before the present end of the redo on disk.
+        let created = (self.cache.redo_on_disk(), self.cache.redo().newest_scn());
+        self.cache.files().add_part(p, head, last, created)
+    }
+
+    fn grow_part(
+        &self,
+        g: &mut ChangeGroup,
+        head: &FileEntry,
+        file: u32,
+        blocks: u32,
+        most: u32,
+    ) -> Result<Option<u32>> {
         let b = g.current(Rdba::new(file, 1))?;
         let old = BitmapView::new(g.block(b)).file_blocks();
-        let new = old.saturating_add(entry.step.max(blocks + UNIT_BLOCKS)).min(entry.blocks_max);
+        if old <= DataFiles::first_data_block_of(self.cache.block_size()) {
+            // The part is being removed, or its removal was interrupted (S15).
+            g.current(Rdba::new(head.file, 1))?;
+        }
+        let new = old.saturating_add(head.step.max(blocks + UNIT_BLOCKS)).min(most);
         if new <= old {
-            return Ok(false);
+            return Ok(None);
         }
         self.cache.files().extend(file, new)?;
         faults::point("space-file-grown");
         g.change(b, Layer::Space, space::FILE_BLOCKS, &le(&[new]))?;
-        Ok(true)
+        Ok(Some(file))
     }
 
     /// Reads a block as it is in the group, or as published.
@@ -398,8 +487,8 @@ impl Space {
             if wanted == RoomClass::FREE { view.find(0, |state| state == BlockState::Free) } else { view.find_room(0) };
         let counts_too_much = found.is_none() && view.class().has(wanted);
         if !self.repeat_class(g, map)? && counts_too_much {
-            let at = map.rdba();
-            return Err(Ora::with(1578, &[&at.file(), &at.block()]));
+            let (file, block) = self.cache.files().shown(map.rdba());
+            return Err(Ora::with(1578, &[&file, &block]));
         }
         Ok(())
     }
@@ -967,27 +1056,95 @@ impl Space {
         self.cache.read(p, Rdba::new(file, 1), GetKind::Current, &mut |v| BitmapView::new(*v).file_blocks())
     }
 
-    /// Makes a file larger or smaller.
+    /// Makes a file larger or smaller. The caller holds the enqueue DD: one process at a time makes files smaller.
+    ///
+    /// A bigfile gets parts, or loses its last ones. Its last part may get more blocks than were asked for: no part is
+    /// smaller than the smallest file.
     ///
     /// # Errors
     /// ORA-03297 when blocks beyond the new end are in use, ORA-03214 for one that is too small, ORA-01237 when the
     /// file cannot grow.
-    pub fn resize_file(&self, p: &Process, file: u32, blocks: u32, scn: &dyn Fn() -> Scn) -> Result<()> {
-        let size = self.cache.block_size();
-        let first_block = DataFiles::first_data_block_of(size);
-        if blocks < first_block + 2 * UNIT_BLOCKS {
+    pub fn resize_file(&self, p: &Process, head: u32, blocks: u64, scn: &dyn Fn() -> Scn) -> Result<()> {
+        let least = part_blocks_min(self.cache.block_size());
+        if blocks < u64::from(least) {
             return Err(Ora::new(3214));
         }
+        let files = self.cache.files();
+        let sizes = part_sizes(blocks, files.blocks_most(head), least);
+        let listed = || -> Result<Vec<u32>> { Ok(files.control()?.parts_of(head).iter().map(|f| f.file).collect()) };
+        for beyond in listed()?.iter().skip(sizes.len()).rev() {
+            self.remove_part(p, head, *beyond, scn)?;
+        }
+        for (n, blocks) in sizes.into_iter().enumerate() {
+            while n >= listed()?.len() {
+                // The part before is full.
+                let last = listed()?[n - 1];
+                self.cache.in_group(p, scn, &mut |g| {
+                    g.current(Rdba::new(last, 1))?;
+                    self.add_part(p, head, n as u32 - 1)
+                })?;
+            }
+            self.resize_part(p, head, listed()?[n], blocks, scn)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the last part of a bigfile (S15): first its bitmap says that it has no blocks, then its buffers, its
+    /// entry and its blocks go.
+    fn remove_part(&self, p: &Process, head: u32, file: u32, scn: &dyn Fn() -> Scn) -> Result<()> {
+        let size = self.cache.block_size();
+        let first_block = DataFiles::first_data_block_of(size);
+        self.resize_part(p, head, file, part_blocks_min(size), scn)?;
+        self.cache.in_group(p, scn, &mut |g| {
+            let b = g.current(Rdba::new(file, 1))?;
+            let view = BitmapView::new(g.block(b));
+            if (0..view.units()).any(|i| view.is_used(i)) {
+                return Err(Ora::new(3297));
+            }
+            g.change(b, Layer::Space, space::FILE_BLOCKS, &le(&[first_block]))
+        })?;
+        // After the removal no redo of the part can be applied.
+        let rba = self.cache.checkpoint(p)?.rba;
+        self.cache.redo().note_checkpoint(p, rba)?;
+        faults::point("part-closed");
+        self.cache.in_group(p, scn, &mut |g| {
+            g.current(Rdba::new(head, 1))?;
+            let blocks = self.peek(g, Rdba::new(file, 1), |v| BitmapView::new(v).file_blocks())?;
+            let files = self.cache.files();
+            let is_last = files.control()?.parts_of(head).last().is_some_and(|f| f.file == file);
+            if blocks > first_block || !is_last {
+                // Another process has grown the file again, and the space may be in use.
+                return Err(Ora::new(3297));
+            }
+            files.fence_off(file);
+            let removed = self
+                .cache
+                .discard(p, &|at| at.file() == file)
+                .and_then(|()| files.drop_part(p, file, self.cache.redo_on_disk()));
+            if removed.is_err() {
+                files.refresh()?;
+            }
+            removed
+        })
+    }
+
+    /// Makes a file or a part larger or smaller.
+    fn resize_part(&self, p: &Process, head: u32, file: u32, blocks: u32, scn: &dyn Fn() -> Scn) -> Result<()> {
+        let size = self.cache.block_size();
+        let first_block = DataFiles::first_data_block_of(size);
         let bitmap_of = |blocks: u32| blocks.saturating_sub(first_block) / UNIT_BLOCKS / units_max(size);
         let now = self.file_blocks(p, file)?;
         if bitmap_of(now) > bitmap_of(blocks) + BITMAPS_AT_ONCE {
             // A group has no room for more bitmaps, so the file becomes smaller in steps.
             let step = (bitmap_of(now) - BITMAPS_AT_ONCE) * units_max(size) * UNIT_BLOCKS + first_block;
-            self.resize_file(p, file, step, scn)?;
+            self.resize_part(p, head, file, step, scn)?;
         }
         let old = self.cache.in_group(p, scn, &mut |g| {
             let first = g.current(Rdba::new(file, 1))?;
             let old = BitmapView::new(g.block(first)).file_blocks();
+            if blocks == old {
+                return Ok(old);
+            }
             if blocks > old {
                 self.cache.files().extend(file, blocks)?;
             }
@@ -1013,11 +1170,13 @@ impl Space {
                 // No process grows the file while its first bitmap is pinned. One that has grown it since the bitmap
                 // changed has extents beyond `blocks`, so the file keeps its length.
                 let first = g.current(Rdba::new(file, 1))?;
-                if BitmapView::new(g.block(first)).file_blocks() != blocks {
+                let files = self.cache.files();
+                let is_last = files.control()?.parts_of(head).last().is_none_or(|f| f.file == file);
+                if BitmapView::new(g.block(first)).file_blocks() != blocks || !is_last {
                     return Ok(());
                 }
                 self.cache.discard(p, &|at| at.file() == file && at.block() >= blocks)?;
-                self.cache.files().shrink(file, blocks)
+                files.shrink(file, blocks)
             })?;
         }
         Ok(())
@@ -1106,6 +1265,12 @@ const BLOCKS_SPARED: usize = 4;
 /// Blocks that a group must have left when [`Space::allocate`] advances the room list: two for that, four for a new
 /// extent, and [`BLOCKS_SPARED`].
 const BLOCKS_FOR_ADVANCE: usize = 2 + 4 + BLOCKS_SPARED;
+
+/// Number of parts that a growth finds full after it has pinned their bitmaps, before its group begins again.
+const GROWTHS_IN_VAIN: usize = 3;
+
+/// Number of tries of a growth that meets a part which is being removed.
+const GROWTH_TRIES: u32 = 10;
 
 /// Bitmaps that are held at once while a file becomes smaller.
 const BITMAPS_AT_ONCE: u32 = 12;

@@ -23,13 +23,13 @@
 
 use block::Extent;
 use buffer_cache::{BufferCache, ChangeGroup};
-use datafile::{Contents, DataFiles, FileEntry};
+use datafile::{Contents, DataFiles, FileEntry, part_blocks_min, part_sizes};
 use process::Process;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use types::{Facility, Ora, Rdba, Result};
+use types::{Facility, Ora, Rdba, Result, Scn};
 use wait::{Event, Stat};
 
 /// Blocks of a temporary extent.
@@ -272,39 +272,88 @@ impl TempSpace {
         let wanted = is_temp(tablespace);
         let usable = |f: &&FileEntry| if wanted { f.tablespace == tablespace } else { is_temp(f.tablespace) };
         let here = |f: &&FileEntry| usable(f) && !self.cache.files().is_away(f.file);
-        let files: Vec<&FileEntry> = control.files.iter().filter(here).collect();
+        let files: Vec<&FileEntry> = control.heads().filter(here).collect();
         let name = files.first().and_then(|f| control.tablespace(f.tablespace)).map_or("TEMP", |t| t.name.as_str());
         let mut full = Ora::with(1652, &[&TEMP_EXTENT_BLOCKS, &name]);
         for f in files.iter().filter(|f| f.blocks_max > 0) {
-            // Other processes may take all new extents of a file, so it grows until this process gets one or the file
-            // may not grow.
-            let mut seen = 0;
-            while let Some((incarnation, all)) = self.usable(f.file)? {
-                if let Some(extent) = self.take_from(p, (f.file, incarnation), seen..all, mark) {
-                    return Ok(extent);
-                }
-                let now = self.cache.files().blocks(f.file)?;
-                if self.extents_of(now) > all {
-                    // Another process has grown the file.
-                    seen = all;
-                    continue;
-                }
-                let more = now.saturating_add(f.step.max(8 * TEMP_EXTENT_BLOCKS)).min(f.blocks_max);
-                // Blocks without words would be useless.
-                if more <= now || !self.may_have_word(f.file, all) {
-                    break;
-                }
-                match self.cache.files().extend(f.file, more) {
-                    Ok(()) => seen = all,
-                    Err(e) if e.is(1237) => {
-                        full = full.because(e);
-                        break;
-                    }
-                    Err(e) => return Err(e),
-                }
+            match self.grow_and_take(p, f, mark) {
+                Ok(Some(extent)) => return Ok(extent),
+                Ok(None) => {}
+                Err(e) if e.is(1237) => full = full.because(e),
+                Err(e) => return Err(e),
             }
         }
         Err(full)
+    }
+
+    /// Grows a file, or the last part of a bigfile, until this process gets an extent; `None` when it may not grow.
+    fn grow_and_take(&self, p: &Process, head: &FileEntry, mark: u32) -> Result<Option<Extent>> {
+        let files = self.cache.files();
+        loop {
+            let control = files.control()?;
+            let Some(last) = control.parts_of(head.file).last().map(|f| (f.file, f.part)) else { return Ok(None) };
+            let (file, part) = last;
+            let part_most = files.blocks_most(head.file);
+            if let Some(extent) = self.grow_part(p, head, file, head.most_in_part(part, part_most), mark)? {
+                return Ok(Some(extent));
+            }
+            let next = head.most_in_part(part + 1, part_most);
+            let is_full = files.blocks(file)? >= part_most;
+            // A part needs room for an extent, and words for it.
+            let has_room = self.extents_of(next) > 0 && self.claims.iter().any(|c| c.load(Ordering::Relaxed) == 0);
+            if !control.is_bigfile(head) || !is_full || !has_room {
+                return Ok(None);
+            }
+            files.add_part(p, head.file, part, (0, Scn(0)))?;
+        }
+    }
+
+    /// Grows a file or part up to `most` blocks until this process gets one of the new extents. Other processes may
+    /// take them all.
+    fn grow_part(&self, p: &Process, head: &FileEntry, file: u32, most: u32, mark: u32) -> Result<Option<Extent>> {
+        let mut seen = 0;
+        while let Some((incarnation, all)) = self.usable(file)? {
+            if let Some(extent) = self.take_from(p, (file, incarnation), seen..all, mark) {
+                return Ok(Some(extent));
+            }
+            let now = self.cache.files().blocks(file)?;
+            if self.extents_of(now) > all {
+                // Another process has grown the file.
+                seen = all;
+                continue;
+            }
+            let more = now.saturating_add(head.step.max(8 * TEMP_EXTENT_BLOCKS)).min(most);
+            // Blocks without words would be useless.
+            if more <= now || !self.may_have_word(file, all) {
+                return Ok(None);
+            }
+            self.cache.files().extend(file, more)?;
+            seen = all;
+        }
+        Ok(None)
+    }
+
+    /// Makes a temporary file larger, with all its parts. ORA-03297 for a smaller size.
+    ///
+    /// # Errors
+    /// ORA-01237 when the file cannot grow.
+    pub fn resize(&self, p: &Process, head: u32, blocks: u64) -> Result<()> {
+        let files = self.cache.files();
+        let part_most = files.blocks_most(head);
+        let sizes = part_sizes(blocks, part_most, part_blocks_min(self.cache.block_size()));
+        let listed = || -> Result<Vec<u32>> { Ok(files.control()?.parts_of(head).iter().map(|f| f.file).collect()) };
+        let now = listed()?;
+        let is_smaller = |last: u32| Result::Ok(sizes.len() == now.len() && sizes[now.len() - 1] < files.blocks(last)?);
+        if sizes.len() < now.len() || now.last().map_or(Ok(false), |last| is_smaller(*last))? {
+            return Err(Ora::new(3297));
+        }
+        for (n, blocks) in sizes.into_iter().enumerate() {
+            while n >= listed()?.len() {
+                files.add_part(p, head, n as u32 - 1, (0, Scn(0)))?;
+            }
+            files.extend(listed()?[n], blocks)?;
+        }
+        Ok(())
     }
 
     /// File and number of the extent that the process took last; (0, 0) before its first.
@@ -467,7 +516,8 @@ impl TempSpace {
     /// ORA-01114 when the device fails.
     pub fn write(&self, p: &Process, at: Rdba, bytes: &[u8]) -> Result<()> {
         let blocks = bytes.len() / self.cache.block_size();
-        let _w = p.wait(Event::DirectPathWriteTemp, at.file().into(), at.block().into(), blocks as u64);
+        let (file, block) = self.cache.files().shown(at);
+        let _w = p.wait(Event::DirectPathWriteTemp, file.into(), block.into(), blocks as u64);
         for stat in [Stat::PhysicalWrites, Stat::PhysicalWritesDirect, Stat::PhysicalWritesDirectTemporary] {
             p.count(stat, blocks as u64);
         }
@@ -483,7 +533,8 @@ impl TempSpace {
     /// ORA-01115 when the device fails.
     pub fn read(&self, p: &Process, at: Rdba, bytes: &mut [u8]) -> Result<()> {
         let blocks = bytes.len() / self.cache.block_size();
-        let _w = p.wait(Event::DirectPathReadTemp, at.file().into(), at.block().into(), blocks as u64);
+        let (file, block) = self.cache.files().shown(at);
+        let _w = p.wait(Event::DirectPathReadTemp, file.into(), block.into(), blocks as u64);
         for stat in [Stat::PhysicalReads, Stat::PhysicalReadsDirect, Stat::PhysicalReadsDirectTemporary] {
             p.count(stat, blocks as u64);
         }
@@ -494,8 +545,9 @@ impl TempSpace {
     }
 
     /// The error for temporary data that differs from what was written.
-    pub fn damaged(at: Rdba) -> Ora {
-        Ora::with(1578, &[&at.file(), &at.block()]).because(Ora::from_text(
+    pub fn damaged(&self, at: Rdba) -> Ora {
+        let (file, block) = self.cache.files().shown(at);
+        Ora::with(1578, &[&file, &block]).because(Ora::from_text(
             Facility::Lwk,
             62,
             "temporary data is not what was written",

@@ -53,7 +53,7 @@ pub(crate) fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()>
             segment::format_map(image, at, obj, new);
             Ok(())
         }
-        SET_STATE => segment::set_state(image, f.u32()?, BlockState::from_code(f.u8()?)),
+        SET_STATE => segment::set_state(image, f.u32()?, BlockState::read(f.u8()?)),
         USE_UNITS => segment::set_units(image, f.u32()?, f.u32()?, true),
         FREE_UNITS => segment::set_units(image, f.u32()?, f.u32()?, false),
         FILE_BLOCKS => {

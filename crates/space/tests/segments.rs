@@ -394,7 +394,7 @@ fn a_file_becomes_smaller_and_its_blocks_are_free_after_it_has_grown_again() {
     let large = db.space.file_blocks(&p, 3).unwrap();
     let small = datafile::DataFiles::first_data_block_of(BLOCK) + 64;
     assert!(large > small + 128, "{large} blocks");
-    let resize = |blocks| db.space.resize_file(&p, 3, blocks, &scn);
+    let resize = |blocks: u32| db.space.resize_file(&p, 3, u64::from(blocks), &scn);
     assert!(resize(small).unwrap_err().is(3297), "the segment has blocks there");
     db.space.drop_segment(&p, segment, &scn).unwrap();
     let lengths = || (db.space.file_blocks(&p, 3).unwrap(), db.cache.files().blocks(3).unwrap());
@@ -435,7 +435,7 @@ fn a_file_that_grows_while_it_becomes_smaller_keeps_the_new_blocks() {
         }
     };
     assert!(redo.0.set(Box::new(fill)).is_ok());
-    db.space.resize_file(&p, 3, small, &scn).unwrap();
+    db.space.resize_file(&p, 3, small.into(), &scn).unwrap();
     let given = given.lock().unwrap();
     assert!(given.len() == 200 && given.iter().any(|at| at.block() >= small));
     assert!(db.cache.files().blocks(3).unwrap() >= db.space.file_blocks(&p, 3).unwrap());

@@ -6,6 +6,7 @@ use latch::Generation;
 use os::process::{Ended, Fork};
 use sga::{LargePages, SgaBuilder};
 
+use crate::Random;
 use process::{Attach, Process, ProcessConfig, ProcessLayout, Processes};
 
 /// Makes an SGA for `processes` processes and the areas of `reserve`. Kept until the test process ends.
@@ -80,13 +81,7 @@ const KILLS_LIMIT: Duration = Duration::from_secs(60);
 /// A child exits, cleaning up takes longer than 20 seconds, or [`KILLS_LEAST`] kills take longer than a
 /// minute.
 pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, body: impl Fn(&Process, u64)) -> Kills {
-    let mut random = seed | 1;
-    let mut next = move || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random
-    };
+    let mut random = Random::new(seed);
     let parent = os::process::own_id();
     let start = |seed: u64| match os::process::fork().expect("a child") {
         Fork::Parent(child) => child,
@@ -101,16 +96,16 @@ pub fn kill_children(by: &Process, children: usize, time: Duration, seed: u64, b
         }
     };
     let mut kills = Kills::default();
-    let mut running: Vec<i32> = (0..children).map(|_| start(next())).collect();
+    let mut running: Vec<i32> = (0..children).map(|_| start(random.next())).collect();
     let end = Instant::now() + time;
     while Instant::now() < end || kills.killed < KILLS_LEAST {
         assert!(Instant::now() < end + KILLS_LIMIT, "{kills:?} in {time:?} and a minute");
-        os::clock::sleep(Duration::from_nanos(next() % 1_000_000));
+        os::clock::sleep(Duration::from_nanos(random.below(1_000_000)));
         // One at a time as a rule, sometimes several, so that the cleaner meets the holds of another dead process.
-        let victims = if next() % 4 == 0 { 1 + next() as usize % running.len() } else { 1 };
-        running.rotate_left(next() as usize % children);
+        let victims = if random.one_in(4) { 1 + random.below(running.len()) } else { 1 };
+        running.rotate_left(random.below(children));
         reap(by, running.drain(..victims).collect(), &mut kills);
-        running.extend((0..victims).map(|_| start(next())));
+        running.extend((0..victims).map(|_| start(random.next())));
     }
     reap(by, running, &mut kills);
     kills

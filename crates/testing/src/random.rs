@@ -20,22 +20,21 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`; 0 when `n` is 0.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-
-    /// An index of a list of `len` items; 0 when it is empty.
-    pub fn index(&mut self, len: usize) -> usize {
-        self.below(len as u64) as usize
+    /// A number below `n`, of its type; 0 when `n` is 0.
+    ///
+    /// # Panics
+    /// `n` is negative.
+    pub fn below<N: TryInto<u64> + TryFrom<u64>>(&mut self, n: N) -> N {
+        let n = n.try_into().ok().expect("a number of choices");
+        N::try_from(self.next() % n.max(1)).ok().expect("less than the number of choices")
     }
 
     /// One of the items.
     ///
     /// # Panics
     /// There are none.
-    pub fn of<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.index(items.len())]
+    pub fn of<T: Clone>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())].clone()
     }
 
     /// True once in `n` times.
@@ -44,8 +43,18 @@ impl Random {
     }
 
     /// True in `percent` of 100 times.
-    pub fn percent(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
+    ///
+    /// # Panics
+    /// `percent` is negative.
+    pub fn percent<N: TryInto<u64>>(&mut self, percent: N) -> bool {
+        self.below(100) < percent.try_into().ok().expect("a percentage")
+    }
+
+    /// Brings the items into a random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
     }
 
     /// As many bytes.
@@ -76,11 +85,16 @@ mod tests {
         let mut random = Random::new(7);
         let mut seen = [false; 10];
         for _ in 0..1000 {
-            seen[random.below(10) as usize] = true;
+            seen[random.below(10usize)] = true;
             assert!((0.0..1.0).contains(&random.unit()));
         }
         assert_eq!(seen, [true; 10]);
-        assert_eq!((random.below(0), random.index(0), random.bytes(3).len()), (0, 0, 3));
+        assert_eq!((random.below(0), random.below(0usize), random.bytes(3).len()), (0, 0, 3));
+        let mut items = [0, 1, 2, 3, 4, 5, 6, 7];
+        random.shuffle(&mut items);
+        assert!(!items.is_sorted());
+        items.sort_unstable();
+        assert_eq!(items, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert!(random.percent(100) && !random.percent(0) && random.one_in(1));
     }
 }

@@ -30,298 +30,25 @@
 //! again and takes its locks. Before a prepared transaction is rolled back, its slot is made active again, so an
 //! interrupted rollback is continued as any other (T17).
 
-use crate::session::{Chain, TableHold};
+use crate::branch_table::BranchState::{
+    Attached, Ending, ForcedCommit, ForcedRollback, Free, Idle, Prepared, TimedOut,
+};
+use crate::branch_table::{BranchEntry, owner_of};
+use crate::prepared::{LOCKS_IN_RECORD, Prepared2pc, decode_locks, decode_prepared, encode_locks, encode_prepared};
+use crate::session::TableHold;
 use crate::table::{NO_SESSION, State};
 use crate::transactions::tx_name;
-use crate::{CommitHook, Isolation, Transactions, Txn};
-use enqueue::{EnqueueError, EnqueueType, LockId, LockMode, OwnedLock, Timeout};
+use crate::{BranchState, BranchTerms, CommitHook, GlobalId, Isolation, SESSIONLESS, Transactions, Txn};
+use enqueue::{EnqueueError, EnqueueType, LockId, LockMode, Timeout};
 use process::Process;
 use redo::Rba;
-use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use types::{ObjectId, Ora, Rdba, Result, Uba, Xid};
-
-/// The longest time that a branch waits for a session, for any time limit.
-const LONGEST_S: u32 = 86_400;
-/// Bytes of the identifier of a global transaction, and of that of a branch in it.
-const PART_MAX: usize = 64;
-
-/// Sessions that can leave one branch with changed rows of temporary tables. Further sessions lose those rows at once.
-const TEMPORARY_OWNERS: usize = 2;
+use types::{ObjectId, Ora, Result, Xid};
 
 /// A session, in an entry: its serial number, and its process below it.
 fn session_word(p: &Process) -> u64 {
     p.serial() << 32 | u64::from(p.number())
-}
-
-/// The format of the identifiers of transactions without a coordinator.
-pub const SESSIONLESS: u32 = 0x004e_5c3e;
-
-/// The identifier of a branch of a global transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GlobalId {
-    pub format: u32,
-    gtrid: u8,
-    bqual: u8,
-    bytes: [u8; 2 * PART_MAX],
-}
-
-impl GlobalId {
-    /// `None` when a part is longer than 64 bytes.
-    pub fn new(format: u32, gtrid: &[u8], bqual: &[u8]) -> Option<GlobalId> {
-        if gtrid.len() > PART_MAX || bqual.len() > PART_MAX {
-            return None;
-        }
-        let mut bytes = [0; 2 * PART_MAX];
-        bytes[..gtrid.len()].copy_from_slice(gtrid);
-        bytes[gtrid.len()..gtrid.len() + bqual.len()].copy_from_slice(bqual);
-        Some(GlobalId { format, gtrid: gtrid.len() as u8, bqual: bqual.len() as u8, bytes })
-    }
-
-    /// The identifier of the global transaction.
-    pub fn gtrid(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.gtrid)]
-    }
-
-    /// The branch qualifier.
-    pub fn bqual(&self) -> &[u8] {
-        &self.bytes[usize::from(self.gtrid)..usize::from(self.gtrid) + usize::from(self.bqual)]
-    }
-
-    fn head(&self) -> u64 {
-        u64::from(self.format) | u64::from(self.gtrid) << 32 | u64::from(self.bqual) << 40
-    }
-
-    /// The number of its DX enqueue.
-    fn number(&self) -> u64 {
-        let mix = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
-        self.bytes.iter().fold(0xcbf2_9ce4_8422_2325 ^ self.head(), mix)
-    }
-}
-
-/// The states of a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum BranchState {
-    Free = 0,
-    Attached = 1,
-    Idle = 2,
-    Ending = 3,
-    Prepared = 4,
-    ForcedCommit = 5,
-    ForcedRollback = 6,
-    TimedOut = 7,
-}
-
-use BranchState::{Attached, Ending, ForcedCommit, ForcedRollback, Free, Idle, Prepared, TimedOut};
-
-impl BranchState {
-    fn of(word: u64) -> BranchState {
-        [Free, Attached, Idle, Ending, Prepared, ForcedCommit, ForcedRollback, TimedOut][(word & 7) as usize]
-    }
-}
-
-fn owner_of(word: u64) -> u32 {
-    (word >> 8) as u32
-}
-
-sga::sga_struct! {
-    /// A branch.
-    pub struct BranchEntry {
-        /// The state, and the owner above it.
-        word: AtomicU64,
-        /// Odd while the entry has an identifier; each change means another identifier or none.
-        serial: AtomicU64,
-        /// Format, and the lengths of the two parts.
-        head: AtomicU64,
-        id: [AtomicU64; 16],
-        /// The local transaction; 0 before it has changed anything.
-        xid: AtomicU64,
-        /// Seconds for which it may wait for a session, and the end of that time in nanoseconds of the monotonic clock.
-        timeout_s: AtomicU64,
-        deadline_ns: AtomicU64,
-        user: AtomicU64,
-        /// Wall-clock nanoseconds since 1970 of its beginning and of its last change of state.
-        began_ns: AtomicU64,
-        changed_ns: AtomicU64,
-        /// 1: found prepared at a start.
-        in_doubt: AtomicU64,
-        /// Isolation, and the flags of the session's transaction.
-        terms: AtomicU64,
-        chain: [AtomicU64; 9],
-        /// Sessions that have left it with changed rows of temporary tables.
-        temporary: [AtomicU64; TEMPORARY_OWNERS],
-    }
-}
-
-/// The place of the entries.
-#[derive(Debug, Clone)]
-pub(crate) struct BranchesLayout(SgaSlice<BranchEntry>);
-
-impl BranchesLayout {
-    /// One for each holder of enqueues.
-    pub fn reserve(sga: &mut SgaBuilder, processes: u32) -> BranchesLayout {
-        BranchesLayout(sga.reserve("global transactions", enqueue::holders_for(processes) as usize))
-    }
-}
-
-/// The entries, as every process sees them.
-pub(crate) struct Branches(&'static [BranchEntry]);
-
-impl Branches {
-    pub fn new(sga: &'static Sga, layout: &BranchesLayout) -> Branches {
-        Branches(sga.slice(layout.0))
-    }
-
-    fn all(&self) -> impl Iterator<Item = (usize, &'static BranchEntry)> + use<> {
-        self.0.iter().enumerate().filter(|(_, e)| e.state() != Free)
-    }
-
-    fn find(&self, id: &GlobalId) -> Option<(usize, &'static BranchEntry)> {
-        let head = id.head();
-        self.all().find(|(_, e)| e.head.load(Ordering::Relaxed) == head && e.id() == Some(*id))
-    }
-
-    /// Claims an unused entry.
-    fn claim(&self, p: &Process) -> Option<(usize, &'static BranchEntry)> {
-        let found = self.0.iter().enumerate().find(|(_, e)| {
-            let (free, claimed) = (word(0, Free), word(p.number(), Ending));
-            e.word.load(Ordering::Relaxed) == free
-                && e.word.compare_exchange(free, claimed, Ordering::SeqCst, Ordering::Relaxed).is_ok()
-        });
-        faults::point("branch-claimed");
-        found
-    }
-
-    /// Whether the user may have another branch.
-    fn has_share(&self, user: u32, without_session: usize) -> bool {
-        let (mut used, mut own, mut idle) = (0, 0, 0);
-        for (_, e) in self.all() {
-            let state = e.state();
-            if matches!(state, Free | TimedOut) {
-                continue;
-            }
-            let is_own = e.id().is_some() && e.user.load(Ordering::Relaxed) == u64::from(user);
-            used += 1;
-            own += usize::from(is_own);
-            idle += usize::from(is_own && state != Attached);
-        }
-        own < self.0.len() - used && idle < without_session
-    }
-}
-
-fn word(owner: u32, state: BranchState) -> u64 {
-    u64::from(owner) << 8 | state as u64
-}
-
-impl BranchEntry {
-    fn state(&self) -> BranchState {
-        BranchState::of(self.word.load(Ordering::Acquire))
-    }
-
-    fn set(&self, owner: u32, state: BranchState) {
-        self.changed_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
-        self.word.store(word(owner, state), Ordering::SeqCst);
-    }
-
-    /// Frees the entry; called by its owner.
-    fn free(&self) {
-        if self.serial.load(Ordering::Relaxed) % 2 == 1 {
-            self.serial.fetch_add(1, Ordering::SeqCst);
-        }
-        faults::point("branch-unnamed");
-        self.xid.store(0, Ordering::Relaxed);
-        self.set(0, Free);
-    }
-
-    /// The identifier at one moment; `None` for an entry without one, or when it changed during the read.
-    fn id(&self) -> Option<GlobalId> {
-        let serial = self.serial.load(Ordering::Acquire);
-        let id = self.id_now();
-        std::sync::atomic::fence(Ordering::Acquire);
-        (serial % 2 == 1 && self.serial.load(Ordering::Relaxed) == serial).then_some(id)
-    }
-
-    fn id_now(&self) -> GlobalId {
-        let head = self.head.load(Ordering::Relaxed);
-        let mut id = GlobalId {
-            format: head as u32,
-            gtrid: ((head >> 32) as u8).min(PART_MAX as u8),
-            bqual: ((head >> 40) as u8).min(PART_MAX as u8),
-            bytes: [0; 2 * PART_MAX],
-        };
-        for (to, from) in id.bytes.chunks_exact_mut(8).zip(&self.id) {
-            to.copy_from_slice(&from.load(Ordering::Relaxed).to_le_bytes());
-        }
-        id
-    }
-
-    fn set_id(&self, id: &GlobalId, terms: &BranchTerms) {
-        // After the serial number that removed the previous identifier: readers check it.
-        std::sync::atomic::fence(Ordering::Release);
-        self.head.store(id.head(), Ordering::Relaxed);
-        for (to, from) in self.id.iter().zip(id.bytes.chunks_exact(8)) {
-            to.store(u64::from_le_bytes(from.try_into().unwrap_or_default()), Ordering::Relaxed);
-        }
-        self.timeout_s.store(terms.timeout_s.min(LONGEST_S).into(), Ordering::Relaxed);
-        self.user.store(terms.user.into(), Ordering::Relaxed);
-        self.began_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
-        self.in_doubt.store(0, Ordering::Relaxed);
-        self.terms.store(0, Ordering::Relaxed);
-        self.temporary.iter().for_each(|owner| owner.store(0, Ordering::Relaxed));
-        self.put_chain(&Chain::default());
-        self.serial.fetch_add(1, Ordering::SeqCst);
-        faults::point("branch-named");
-    }
-
-    fn xid(&self) -> Option<Xid> {
-        let bits = self.xid.load(Ordering::Acquire);
-        (bits != 0).then(|| Xid::from_bits(bits))
-    }
-
-    fn put_chain(&self, c: &Chain) {
-        let two = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
-        let words = [
-            two(c.first.0, c.last.0),
-            two(c.before_last.0, c.seq),
-            two(c.block_records.into(), c.free_bytes as u32),
-            two(c.newest.rdba.0, c.newest.seq),
-            two(c.slot_before.rdba.0, c.slot_before.seq),
-            two(c.newest.rec.into(), c.slot_before.rec.into()),
-            c.records,
-            c.bytes,
-            c.blocks.into(),
-        ];
-        self.chain.iter().zip(words).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
-    }
-
-    fn chain(&self) -> Chain {
-        let w: [u64; 9] = std::array::from_fn(|n| self.chain[n].load(Ordering::Relaxed));
-        let (high, low) = (|n: usize| (w[n] >> 32) as u32, |n: usize| w[n] as u32);
-        Chain {
-            first: Rdba(high(0)),
-            last: Rdba(low(0)),
-            before_last: Rdba(high(1)),
-            seq: low(1),
-            block_records: high(2) as u16,
-            free_bytes: low(2) as usize,
-            newest: Uba { rdba: Rdba(high(3)), seq: low(3), rec: high(5) as u8 },
-            slot_before: Uba { rdba: Rdba(high(4)), seq: low(4), rec: low(5) as u8 },
-            records: w[6],
-            bytes: w[7],
-            blocks: w[8] as u32,
-        }
-    }
-}
-
-/// The parameters of a new branch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BranchTerms {
-    /// Seconds for which it may wait for a session.
-    pub timeout_s: u32,
-    /// Number of the user that began it.
-    pub user: u32,
 }
 
 /// A branch that a session is attached to.
@@ -508,7 +235,7 @@ impl Transactions {
 
     /// Notes, before the session leaves the branch, that it has changed rows of temporary tables there.
     pub fn note_temporary(&self, p: &Process, t: &Txn, branch: &Branch) {
-        let (entry, own) = (&self.branches().0[branch.n], session_word(p));
+        let (entry, own) = (self.branches().at(branch.n), session_word(p));
         let mut place = entry.temporary.iter().filter(|at| [0, own].contains(&at.load(Ordering::Relaxed)));
         match (place.next(), t.xid) {
             (Some(at), _) => at.store(own, Ordering::SeqCst),
@@ -542,10 +269,10 @@ impl Transactions {
     /// Leaves the branch: its transaction continues without a session.
     pub fn detach_branch(&self, p: &Process, t: &mut Txn, branch: Branch) {
         note_distributed(p, None);
-        let entry = &self.branches().0[branch.n];
+        let entry = self.branches().at(branch.n);
         let holder = self.enqueues().holder(branch.n).unwrap_or(0);
         let flag = |on: bool, bit: u64| if on { bit } else { 0 };
-        let terms = TERMS | isolation_number(t.isolation) | flag(t.set, SET) | flag(t.locked, LOCKED);
+        let terms = TERMS | u64::from(t.isolation.code()) | flag(t.set, SET) | flag(t.locked, LOCKED);
         entry.terms.store(terms, Ordering::Relaxed);
         if let Some(scn) = t.held.get() {
             self.table().hold_for_branch(branch.n, scn);
@@ -576,7 +303,7 @@ impl Transactions {
     pub fn drop_branch(&self, p: &Process, branch: Branch) {
         note_distributed(p, None);
         self.table().release_branch(branch.n);
-        self.branches().0[branch.n].free();
+        self.branches().at(branch.n).free();
         self.enqueues().release(p, branch.lock);
     }
 
@@ -866,7 +593,7 @@ impl Transactions {
     /// Settles those branches, after their transactions have ended or were found prepared.
     pub(crate) fn settle_branches(&self, p: &Process, dead: u32, all: &[usize]) {
         for n in all {
-            let entry = &self.branches().0[*n];
+            let entry = self.branches().at(*n);
             let Some(holder) = self.enqueues().holder(*n) else { continue };
             self.table().release_branch(*n);
             let prepared = entry.xid().filter(|xid| self.table().owner(*xid) == Some(NO_SESSION));
@@ -1047,82 +774,6 @@ const TERMS: u64 = 1 << 8;
 const SET: u64 = 1 << 9;
 const LOCKED: u64 = 1 << 10;
 
-fn isolation_number(isolation: Isolation) -> u64 {
-    match isolation {
-        Isolation::ReadCommitted => 0,
-        Isolation::Serializable => 1,
-        Isolation::ReadOnly => 2,
-    }
-}
-
 fn isolation_of(terms: u64) -> Isolation {
-    match terms & 0xFF {
-        1 => Isolation::Serializable,
-        2 => Isolation::ReadOnly,
-        _ => Isolation::ReadCommitted,
-    }
-}
-
-/// The first bytes of the record of a prepared transaction, and of a record of its locked tables.
-const PREPARED_MARK: [u8; 4] = *b"2PC2";
-const LOCKS_MARK: [u8; 4] = *b"2PCL";
-/// Tables in one record. It fits into the smallest block.
-const LOCKS_IN_RECORD: usize = 100;
-
-/// The contents of the record of a prepared transaction.
-struct Prepared2pc {
-    id: GlobalId,
-    terms: BranchTerms,
-    prepared_ns: u64,
-    /// The number of earlier records that list locks.
-    lists: u32,
-}
-
-/// The record of a prepared transaction: the mark, the format u32, lengths of the parts u8 each, user u32, time limit
-/// u32, wall-clock nanoseconds u64, number of earlier records of locks u32, the parts.
-fn encode_prepared(id: &GlobalId, entry: &BranchEntry, lists: u32) -> Vec<u8> {
-    let mut out = PREPARED_MARK.to_vec();
-    out.extend_from_slice(&id.format.to_le_bytes());
-    out.extend_from_slice(&[id.gtrid, id.bqual]);
-    out.extend_from_slice(&(entry.user.load(Ordering::Relaxed) as u32).to_le_bytes());
-    out.extend_from_slice(&(entry.timeout_s.load(Ordering::Relaxed) as u32).to_le_bytes());
-    out.extend_from_slice(&os::clock::wall_ns().to_le_bytes());
-    out.extend_from_slice(&lists.to_le_bytes());
-    out.extend_from_slice(id.gtrid());
-    out.extend_from_slice(id.bqual());
-    out
-}
-
-fn decode_prepared(bytes: &[u8]) -> Option<Prepared2pc> {
-    let rest = bytes.strip_prefix(&PREPARED_MARK)?;
-    let (format, rest) = rest.split_first_chunk::<4>()?;
-    let ([gtrid, bqual], rest) = rest.split_first_chunk::<2>()?;
-    let (user, rest) = rest.split_first_chunk::<4>()?;
-    let (timeout_s, rest) = rest.split_first_chunk::<4>()?;
-    let (at, rest) = rest.split_first_chunk::<8>()?;
-    let (lists, rest) = rest.split_first_chunk::<4>()?;
-    let (gtrid, rest) = rest.split_at_checked(usize::from(*gtrid))?;
-    let bqual = rest.get(..usize::from(*bqual))?;
-    let id = GlobalId::new(u32::from_le_bytes(*format), gtrid, bqual)?;
-    let terms = BranchTerms { timeout_s: u32::from_le_bytes(*timeout_s), user: u32::from_le_bytes(*user) };
-    Some(Prepared2pc { id, terms, prepared_ns: u64::from_le_bytes(*at), lists: u32::from_le_bytes(*lists) })
-}
-
-/// Table locks: the mark, and for each the object u32 and the mode's number u8.
-fn encode_locks(locks: &[OwnedLock]) -> Vec<u8> {
-    let mut out = LOCKS_MARK.to_vec();
-    for lock in locks {
-        out.extend_from_slice(&(lock.id1 as u32).to_le_bytes());
-        out.push(lock.mode as u8);
-    }
-    out
-}
-
-fn decode_locks(bytes: &[u8]) -> Option<Vec<(ObjectId, LockMode)>> {
-    let (locks, []) = bytes.strip_prefix(&LOCKS_MARK)?.as_chunks::<5>() else { return None };
-    let one = |[a, b, c, d, mode]: &[u8; 5]| {
-        let mode = LockMode::ALL.iter().find(|m| **m as u8 == *mode)?;
-        Some((ObjectId(u32::from_le_bytes([*a, *b, *c, *d])), *mode))
-    };
-    locks.iter().map(one).collect()
+    Isolation::from_code(terms as u8).unwrap_or_default()
 }

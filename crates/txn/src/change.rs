@@ -1,13 +1,17 @@
 //! A change group of a transaction: every block change in it comes with its undo record (T1).
 //!
 //! Room for the undo is made in a separate group before this one is opened, so that this one pins only data blocks and
-//! then the transaction's newest undo block. Every data block is pinned before the first [`Change::change`].
+//! then the transaction's newest undo block. Every data block is pinned before the first [`Change::change`]. The
+//! first undo block of a transaction is taken in the group of its first change, so a small transaction needs one group
+//! for its changes.
 
+use crate::scn_time::UndoEvent;
+use crate::segment::BlockWanted;
 use crate::session::Chain;
 use crate::undo::{RECORD_ENTRY, RECORD_HEAD, UndoRecord, encode_record, op};
 use crate::{Isolation, Transactions, Txn};
 use block::{Data, Itl, data};
-use buffer_cache::{BlockRef, ChangeGroup};
+use buffer_cache::{BlockRef, ChangeGroup, give_way};
 use process::Process;
 use redo::Layer;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
@@ -33,10 +37,28 @@ pub struct Change<'a> {
     /// The transaction's chain as it will be after publication.
     chain: Chain,
     undo_block: Option<BlockRef>,
+    /// The first undo block of the transaction, if it is still to be taken in this group.
+    wanted: Option<BlockWanted>,
+    has_taken: bool,
     changed: Vec<(Rdba, u8)>,
     /// Entries taken in this group, with their previous contents.
     taken: Vec<(Rdba, u8, Itl)>,
     record: Vec<u8>,
+}
+
+impl Transactions {
+    /// Opens a change group that will write at most `records` undo records with `data_bytes` of layer data together.
+    ///
+    /// No other group may be open in the process. Latches: none on entry or return.
+    pub fn change<'a>(
+        &'a self,
+        p: &'a Process,
+        t: &'a mut Txn,
+        records: usize,
+        data_bytes: usize,
+    ) -> Result<Change<'a>> {
+        Change::open(self, p, t, records, data_bytes)
+    }
 }
 
 impl<'a> Change<'a> {
@@ -48,11 +70,16 @@ impl<'a> Change<'a> {
         data_bytes: usize,
     ) -> Result<Change<'a>> {
         let xid = txns.begin(p, t)?;
-        txns.make_undo_room(p, t, records, records * RECORD_HEAD + data_bytes)?;
+        let bytes = records * RECORD_HEAD + data_bytes;
+        let is_first = t.chain.last.is_none() && !std::mem::take(&mut t.is_undo_full);
+        let wanted = if is_first { txns.first_block_for(records, bytes) } else { None };
+        if wanted.is_none() {
+            txns.make_undo_room(p, t, records, bytes)?;
+        }
         let chain = t.chain;
         let group = txns.cache().group(p);
-        let (changed, taken, record) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Change { txns, p, t, xid, group, chain, undo_block: None, changed, taken, record })
+        let (changed, taken, record, undo_block, has_taken) = (Vec::new(), Vec::new(), Vec::new(), None, false);
+        Ok(Change { txns, p, t, xid, group, chain, undo_block, wanted, has_taken, changed, taken, record })
     }
 
     /// The transaction.
@@ -222,6 +249,19 @@ impl<'a> Change<'a> {
 
     fn add_undo(&mut self, mut rec: UndoRecord<'_>) -> Result<Uba> {
         let bytes = RECORD_HEAD + rec.data.len();
+        if let Some(ask) = self.wanted.take() {
+            match self.txns.take_undo_block(&mut self.group, self.xid, &self.chain, &ask) {
+                Ok(Some(chain)) => self.chain = chain,
+                // Retired blocks are searched for without a pinned data block.
+                Err(e) if e.is(30036) => {
+                    self.t.is_undo_full = true;
+                    return Err(give_way());
+                }
+                Ok(None) => return Err(Ora::internal("no undo block")),
+                Err(e) => return Err(e),
+            }
+            self.has_taken = true;
+        }
         if !self.chain.fits(1, bytes) {
             return Err(Ora::internal(format_args!("a change writes more undo than it asked for, by {bytes} bytes")));
         }
@@ -255,9 +295,12 @@ impl<'a> Change<'a> {
     /// # Errors
     /// The redo cannot be accepted: nothing has changed.
     pub fn commit(self) -> Result<()> {
-        let Change { txns, t, xid, group, chain, changed, .. } = self;
+        let Change { txns, t, xid, group, chain, changed, has_taken, .. } = self;
         group.commit(txns.current_scn())?;
         t.chain = chain;
+        if has_taken {
+            txns.times().count(UndoEvent::Taken);
+        }
         for (at, itl) in changed {
             t.note_changed(at, itl, txns.cleanout_max());
         }

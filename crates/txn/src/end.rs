@@ -4,8 +4,8 @@ use crate::deferred::{Pass, is_away};
 use crate::read::has_rows;
 use crate::session::Chain;
 use crate::table::{Entry, Fate, NO_SESSION, State};
-use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op, put_itl};
-use crate::{Savepoint, Transactions, Txn};
+use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op};
+use crate::{Rollback, Savepoint, Transactions, Txn};
 use block::{BlockView, Data, itl_flags};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind, is_retry};
 use process::Process;
@@ -57,49 +57,23 @@ impl CommitHook for NoHook {
     fn after(&self, _p: &Process, _scn: Scn, _objects: &[ObjectId]) {}
 }
 
-/// The undo functions of a layer. `op` and `data` of the record are the layer's own.
-///
-/// A layer whose undo is physical within one block (`heap`, `cluster`) registers none: the record's (layer, op, data)
-/// is then a change vector for the block itself. A layer whose rows move between blocks (`btree`) registers one.
-pub trait UndoLayer: Send + Sync {
-    /// Reverses the change in a private image of block `rec.rdba`, for a consistent get. The caller restores the
-    /// interested-transaction entry. Changes that are no longer in this block are skipped.
-    fn undo_image(&self, image: &mut [u8], rec: &UndoRecord<'_>) -> Result<()>;
-    /// Does work, before the group of a rollback is opened, for which that group has no room. May be repeated.
-    fn prepare(&self, _txns: &Transactions, _p: &Process, _rec: &UndoRecord<'_>) -> Result<()> {
-        Ok(())
-    }
-    /// Reverses the change for a rollback: finds the block where the change now lies, changes it through `undo`, and
-    /// restores the entry there with [`Rollback::restore_itl`] when it is still this record's.
-    fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()>;
-}
-
-/// The change group that rolls back one undo record: the layer adds its compensating changes, and the record is retired
-/// in the same group.
-pub struct Rollback<'a> {
-    group: ChangeGroup<'a>,
-}
-
-impl<'a> Rollback<'a> {
-    /// The group for the compensating changes.
-    pub fn group(&mut self) -> &mut ChangeGroup<'a> {
-        &mut self.group
-    }
-
-    /// Restores the interested-transaction entry that `rec` had changed, in block `b`.
-    pub fn restore_itl(&mut self, b: BlockRef, rec: &UndoRecord<'_>) -> Result<()> {
-        let mut cv = vec![rec.itl];
-        put_itl(&mut cv, &rec.itl_before);
-        self.apply(b, Layer::Transaction, op::ITL_RESTORE, &cv)
-    }
-
-    /// Applies one change vector to a pinned block.
-    pub fn apply(&mut self, b: BlockRef, layer: Layer, op: u8, data: &[u8]) -> Result<()> {
-        self.group.change(b, layer, op, data)
-    }
-}
-
 impl Transactions {
+    /// Ends a session: rolls back the open transaction and forgets the process's snapshots, including those of open
+    /// cursors.
+    ///
+    /// # Errors
+    /// The transaction could not be rolled back, for example because the session was killed and there is no room for
+    /// redo. It has no owner from now on: [`Transactions::recover`] tries again.
+    pub fn end_session(&self, p: &Process, t: &mut Txn) -> Result<()> {
+        self.table().clear_snapshots(p.number());
+        t.held.set(None);
+        self.rollback(p, t).inspect_err(|_| {
+            // The process ends in order, so PMON does not look for its transactions.
+            let owned = self.table().busy().filter(|(_, owner, ..)| *owner == p.number());
+            owned.for_each(|(.., state, entry)| entry.disown(state));
+        })
+    }
+
     /// Commits. No effect when nothing was changed.
     ///
     /// The commit point is the redo record that ends the transaction in its undo header. Only after it is the commit
@@ -119,7 +93,12 @@ impl Transactions {
         let entry = self.own_entry(xid);
         let scn = entry.begin_commit(self.table());
         faults::point("txn-committing");
-        let record = self.end_in_header(p, xid, &t.chain, scn).inspect_err(|_| {
+        let mut cleaned = 0;
+        let mut clean_out = |g: &mut ChangeGroup<'_>| {
+            cleaned = self.clean_out_first(g, xid, &t.changed, scn)?;
+            Ok(())
+        };
+        let record = self.end_in_header(p, xid, &t.chain, scn, &mut clean_out).inspect_err(|_| {
             entry.reopen();
             hook.after(p, self.current_scn(), &t.touched);
         })?;
@@ -130,7 +109,7 @@ impl Transactions {
             self.cache().redo().note_commit(p, record);
         }
         p.count(Stat::UserCommits, 1);
-        self.clean_out_changed(p, xid, t, scn);
+        self.clean_out_changed(p, xid, t, cleaned, scn);
         self.table().free(xid);
         self.release_locks(p, t);
         hook.after(p, scn, &t.touched);
@@ -180,7 +159,7 @@ impl Transactions {
     fn end_rolled_back(&self, p: &Process, xid: Xid, chain: &Chain) -> Result<()> {
         let entry = self.own_entry(xid);
         let scn = entry.settle_rolled_back(self.table());
-        self.end_in_header(p, xid, chain, scn)?;
+        self.end_in_header(p, xid, chain, scn, &mut |_| Ok(()))?;
         self.table().free(xid);
         Ok(())
     }
@@ -353,8 +332,12 @@ impl Transactions {
 
     /// Commit-time cleanout of the changed blocks, as far as they are noted and in the cache. Blocks that fail are left
     /// to delayed cleanout.
-    fn clean_out_changed(&self, p: &Process, xid: Xid, t: &Txn, scn: Scn) {
-        for (at, n) in &t.changed {
+    ///
+    /// The first `cleaned` blocks were cleaned out in the group of the commit's record.
+    fn clean_out_changed(&self, p: &Process, xid: Xid, t: &Txn, cleaned: usize, scn: Scn) {
+        p.count(Stat::CommitCleanouts, cleaned as u64);
+        p.count(Stat::CommitCleanoutsSuccessfullyCompleted, cleaned as u64);
+        for (at, n) in &t.changed[cleaned..] {
             p.count(Stat::CommitCleanouts, 1);
             if let Ok(true) = self.clean_out_one(p, xid, *at, *n, scn) {
                 p.count(Stat::CommitCleanoutsSuccessfullyCompleted, 1);
@@ -362,11 +345,31 @@ impl Transactions {
         }
     }
 
+    /// Cleans out the first changed blocks in the group of the commit's record: as many as are in the cache and not
+    /// pinned, up to one that is not; returns how many. A small transaction then needs no group for its cleanout.
+    fn clean_out_first(&self, g: &mut ChangeGroup<'_>, xid: Xid, changed: &[(Rdba, u8)], scn: Scn) -> Result<usize> {
+        /// The undo header and the blocks of the queue of retired blocks are in the group, too.
+        const BLOCKS_MAX: usize = 4;
+        for (count, (at, n)) in changed.iter().take(BLOCKS_MAX).enumerate() {
+            let Some(b) = g.current_if_free(*at)? else { return Ok(count) };
+            if !self.is_ours(g, b, xid, *n) {
+                return Ok(count);
+            }
+            g.change(b, Layer::Transaction, op::ITL_CLEANOUT, &cleanout(*n, itl_flags::COMMITTED, scn))?;
+        }
+        Ok(changed.len().min(BLOCKS_MAX))
+    }
+
+    /// Whether entry `n` of a pinned block belongs to the transaction and is not cleaned out.
+    fn is_ours(&self, g: &ChangeGroup<'_>, b: BlockRef, xid: Xid, n: u8) -> bool {
+        let itl = Some(g.block(b)).filter(has_rows).and_then(|view| Data::new(view).itl(n));
+        itl.is_some_and(|itl| itl.xid == xid && !itl.is_committed())
+    }
+
     fn clean_out_one(&self, p: &Process, xid: Xid, at: Rdba, n: u8, scn: Scn) -> Result<bool> {
         let mut g = self.cache().group(p);
         let b = g.current(at)?;
-        let itl = Some(g.block(b)).filter(has_rows).and_then(|view| Data::new(view).itl(n));
-        if !itl.is_some_and(|itl| itl.xid == xid && !itl.is_committed()) {
+        if !self.is_ours(&g, b, xid, n) {
             return Ok(false);
         }
         let data = cleanout(n, itl_flags::COMMITTED, scn);
@@ -463,7 +466,7 @@ impl Transactions {
         if committed {
             entry.settle();
             if let Some(chain) = &chain {
-                self.end_in_header(p, xid, chain, entry.commit_scn())?;
+                self.end_in_header(p, xid, chain, entry.commit_scn(), &mut |_| Ok(()))?;
             }
             self.table().free(xid);
             return Ok(());

@@ -23,14 +23,19 @@
 //! kept by object instead of by transaction, since a rollback would have to search.
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
+mod branch_table;
 mod branches;
 mod change;
+mod create;
 mod deferred;
 mod end;
 mod history;
+mod known;
 mod locks;
+mod prepared;
 mod read;
 mod scn_time;
+mod scratch;
 mod segment;
 mod session;
 mod slots;
@@ -42,17 +47,18 @@ mod undo_intervals;
 mod undo_tablespace;
 mod versions;
 
-pub use branches::{Asked, Branch, BranchRow, BranchState, BranchTerms, GlobalId, SESSIONLESS, Vote};
+pub use branch_table::{BranchState, BranchTerms, GlobalId, SESSIONLESS};
+pub use branches::{Asked, Branch, BranchRow, Vote};
 pub use change::{Change, ItlGet};
-pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
+pub use end::{CommitHook, NoHook};
 pub use enqueue::LockMode;
 pub use history::{Commit, HistoryVisitor};
 pub use locks::RowWait;
 pub use read::{LockedSince, segment_name};
 pub use scn_time::{Moment, ScnTimes};
 pub use session::{Isolation, Savepoint, Snapshot, Txn, TxnPoint};
-pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout};
-pub use undo::UndoRecord;
+pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLayout, UndoLayer};
+pub use undo::{Rollback, UndoRecord};
 pub use undo_intervals::{UndoInterval, UndoIntervals};
 pub use undo_tablespace::{UndoRounds, UndoSegment};
 pub use versions::{Maker, Sight, version_too_old};

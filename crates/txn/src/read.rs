@@ -6,6 +6,7 @@
 //! new. A record restores the previous content of the entry, which may name an earlier transaction and so lead further
 //! into the past (T2).
 
+use crate::scratch::{Scratch, Shows};
 use crate::table::Fate;
 use crate::undo::{UndoRecord, decode_record, is_newer};
 use crate::{Snapshot, Transactions};
@@ -13,7 +14,7 @@ use block::{BlockKind, BlockView, Data, DataMut, Image, Itl, data, itl_flags};
 use buffer_cache::GetKind;
 use process::Process;
 use redo::ChangeVector;
-use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
+use types::{Ora, Rdba, Result, Scn, Xid};
 use wait::Stat;
 
 /// The visibility of an entry's changes for a snapshot.
@@ -50,39 +51,6 @@ enum Look<R> {
     /// Not old enough, but its image for this snapshot is still kept.
     Kept,
     Again,
-}
-
-/// The block and snapshot that an image shows. Later changes of the block are invisible to the snapshot, so the image
-/// stays right as long as rows do not move to other blocks: images of heap blocks are kept, those of index blocks,
-/// which split, are not.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Shows {
-    at: Rdba,
-    obj: ObjectId,
-    scn: Scn,
-    xid: Option<Xid>,
-    own: Option<Uba>,
-}
-
-impl Shows {
-    fn of(at: Rdba, view: &BlockView<'_>, s: &Snapshot) -> Option<Shows> {
-        let kept = view.kind_code() == BlockKind::Heap as u8;
-        kept.then(|| Shows { at, obj: view.obj(), scn: s.scn, xid: s.xid, own: s.own })
-    }
-}
-
-/// Private memory for building a CR image, kept for reuse: a statement that changes a block row by row through an index
-/// needs the same image for each row.
-pub(crate) struct Scratch {
-    pub(crate) image: Image,
-    record: Vec<u8>,
-    shows: Option<Shows>,
-}
-
-impl Scratch {
-    fn new(block_size: usize) -> Scratch {
-        Scratch { image: Image::new(block_size), record: Vec::new(), shows: None }
-    }
 }
 
 /// The most CR images that a process keeps.

@@ -53,11 +53,20 @@ enum Age {
 
 /// The requirements of a transaction for its next undo block.
 #[derive(Clone, Copy)]
-struct BlockWanted {
+pub(crate) struct BlockWanted {
     records: usize,
     bytes: usize,
     /// The tablespace is full: take the oldest retired block of this segment, if it has that age.
     retired: Option<(u16, Age)>,
+}
+
+impl BlockWanted {
+    /// Whether an undo block has room beside the record of the slot's previous owner.
+    fn fits_first(&self, v: &UndoView<'_>) -> bool {
+        let (records, bytes) = (self.records + 1, self.bytes + SLOT_BEFORE);
+        v.free_bytes() >= bytes + records * RECORD_ENTRY
+            && usize::from(v.records()) + records <= usize::from(RECORDS_MAX)
+    }
 }
 
 /// The number of the next use of a block: above all of the segment, and above `last`, the block's last use, which may
@@ -108,6 +117,14 @@ impl Transactions {
         Ok(())
     }
 
+    /// The requirements for a transaction's first undo block, which is then taken in the group of the first change. `None`
+    /// for a change whose undo might not fit into the block beside the record of the slot's previous owner.
+    pub(crate) fn first_block_for(&self, records: usize, bytes: usize) -> Option<BlockWanted> {
+        let (most, first) = (record_bytes_max(self.block_size()), SLOT_BEFORE + RECORD_ENTRY);
+        let fits = bytes + records * RECORD_ENTRY + first <= most && records < usize::from(RECORDS_MAX);
+        fits.then_some(BlockWanted { records, bytes, retired: None })
+    }
+
     /// For a full tablespace: takes a retired block: an expired one of another segment, one that no snapshot needs,
     /// finally any oldest one, whose snapshots get ORA-01555. Only expired ones where retention is guaranteed.
     ///
@@ -151,8 +168,8 @@ impl Transactions {
         Ok(Some(b))
     }
 
-    /// Adds one more undo block to the transaction's slot.
-    fn take_undo_block(
+    /// Adds one more undo block to the transaction's slot. `None` when there is none as required.
+    pub(crate) fn take_undo_block(
         &self,
         g: &mut ChangeGroup<'_>,
         xid: Xid,
@@ -214,11 +231,7 @@ impl Transactions {
             state.partial = Rdba::NONE;
             return Ok(None);
         };
-        let v = undo_view(g, b);
-        let (records, bytes) = (ask.records + 1, ask.bytes + SLOT_BEFORE);
-        let room = v.free_bytes() >= bytes + records * RECORD_ENTRY
-            && usize::from(v.records()) + records <= usize::from(RECORDS_MAX);
-        Ok(room.then_some(b))
+        Ok(ask.fits_first(&undo_view(g, b)).then_some(b))
     }
 
     /// A retired block from the queue that `ask` names: by default the oldest of the own queue, when it has expired.
@@ -291,13 +304,24 @@ impl Transactions {
         }
     }
 
-    /// Ends a transaction in its undo header and returns its undo blocks to the segment.
-    pub(crate) fn end_in_header(&self, p: &Process, xid: Xid, chain: &Chain, scn: Scn) -> Result<Rba> {
+    /// Ends a transaction in its undo header and returns its undo blocks to the segment. `also` makes further changes
+    /// in the same group.
+    pub(crate) fn end_in_header(
+        &self,
+        p: &Process,
+        xid: Xid,
+        chain: &Chain,
+        scn: Scn,
+        also: &mut dyn FnMut(&mut ChangeGroup<'_>) -> Result<()>,
+    ) -> Result<Rba> {
         if chain.last.is_none() {
             return Ok(Rba(0));
         }
-        let (has_retired, end) =
-            self.cache().in_logged_group(p, &|| scn, &mut |g| self.end_slot(g, xid, chain, scn))?;
+        let (has_retired, end) = self.cache().in_logged_group(p, &|| scn, &mut |g| {
+            let has_retired = self.end_slot(g, xid, chain, scn)?;
+            also(g)?;
+            Ok(has_retired)
+        })?;
         self.table().note_written(xid.usn, chain.bytes);
         if has_retired {
             // The first block becomes the last in the queue.

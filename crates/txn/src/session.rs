@@ -1,21 +1,23 @@
 //! The private state of a process for its transaction.
 
-use crate::undo::{RECORD_ENTRY, RECORDS_MAX};
+use crate::undo::{RECORD_ENTRY, RECORD_HEAD, RECORDS_MAX};
 use enqueue::{LockId, LockMode};
 use std::cell::Cell;
 use types::{ObjectId, Rdba, Scn, Uba, Xid};
 
-/// The commits of other transactions that the statements of a transaction see.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// Each statement sees the commits before its own beginning.
-    #[default]
-    ReadCommitted,
-    /// All statements see the commits before the transaction's beginning, and a row that was changed since cannot be
-    /// changed: ORA-08177.
-    Serializable,
-    /// All statements see the commits before the transaction's beginning, and nothing can be changed: ORA-01456.
-    ReadOnly,
+types::numbered! {
+    /// The commits of other transactions that the statements of a transaction see.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    pub enum Isolation: u8 {
+        /// Each statement sees the commits before its own beginning.
+        #[default]
+        ReadCommitted = 0,
+        /// All statements see the commits before the transaction's beginning, and a row that was changed since cannot be
+        /// changed: ORA-08177.
+        Serializable = 1,
+        /// All statements see the commits before the transaction's beginning, and nothing can be changed: ORA-01456.
+        ReadOnly = 2,
+    }
 }
 
 /// The changes that a statement sees: all committed at or below `scn`, and those of its own transaction up to `own`.
@@ -80,6 +82,11 @@ impl Chain {
             && usize::from(self.block_records) + records <= usize::from(RECORDS_MAX)
             && bytes + records * RECORD_ENTRY <= self.free_bytes + RECORD_ENTRY
     }
+
+    /// The most layer data that one more record in the newest block can have.
+    fn room(&self) -> usize {
+        if self.fits(1, RECORD_HEAD) { self.free_bytes.saturating_sub(RECORD_HEAD) } else { 0 }
+    }
 }
 
 /// A table lock.
@@ -111,6 +118,8 @@ pub struct Txn {
     pub(crate) changed: Vec<(Rdba, u8)>,
     /// More blocks were changed than `changed` holds.
     pub(crate) more_changed: bool,
+    /// The undo tablespace had no block for the first change: the next attempt takes one in a group of its own.
+    pub(crate) is_undo_full: bool,
     /// The level of the open or next transaction, and the session's level for later ones.
     pub(crate) isolation: Isolation,
     pub(crate) usual: Isolation,
@@ -154,6 +163,12 @@ impl Txn {
             }
         }
         Txn { lent, autonomous: true, isolation: outer.usual, usual: outer.usual, ..Txn::default() }
+    }
+
+    /// The most layer data that one more undo record in the transaction's newest undo block can have; `None` before the
+    /// first one.
+    pub fn undo_room(&self) -> Option<usize> {
+        (!self.chain.last.is_none()).then(|| self.chain.room())
     }
 
     /// The present moment.

@@ -12,24 +12,7 @@ use crate::undo::{SLOT_ENDED, SlotBefore};
 use block::BlockKind;
 use block::undo::{TxSlot, UndoHeaderView};
 use process::Process;
-use std::collections::HashMap;
 use types::{Result, Scn, Uba, Xid};
-
-/// The most commit SCNs that a process remembers.
-const KNOWN_MAX: usize = 8192;
-
-/// Commit SCNs found in undo. They never become invalid: a transaction has only one.
-#[derive(Default)]
-pub(crate) struct Known(HashMap<Xid, Scn>);
-
-impl Known {
-    fn note(&mut self, xid: Xid, scn: Scn) {
-        if self.0.len() >= KNOWN_MAX {
-            self.0.clear();
-        }
-        self.0.insert(xid, scn);
-    }
-}
 
 impl Transactions {
     /// The end of a transaction for which the table has only a bound: the exact SCN, or a bound that is not above

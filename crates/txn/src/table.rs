@@ -14,26 +14,21 @@ use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Rdba, Scn, Uba, Xid};
 
-/// State of a transaction table entry; see the table in the crate's header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum State {
-    Free = 0,
-    Active = 1,
-    Committing = 2,
-    Committed = 3,
-    Dead = 4,
+types::numbered! {
+    /// State of a transaction table entry; see the table in the crate's header.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum State: u8 {
+        Free = 0,
+        Active = 1,
+        Committing = 2,
+        Committed = 3,
+        Dead = 4,
+    }
 }
 
 impl State {
     fn from_word(word: u64) -> State {
-        match word & 0xFF {
-            1 => State::Active,
-            2 => State::Committing,
-            3 => State::Committed,
-            4 => State::Dead,
-            _ => State::Free,
-        }
+        State::from_code(word as u8).unwrap_or(State::Free)
     }
 }
 

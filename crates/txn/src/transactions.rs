@@ -1,20 +1,18 @@
-//! The transaction system of an instance: creation, the beginning of transactions, locks, views.
+//! The transaction system of an instance: snapshots, the beginning of transactions, views.
 
-use crate::branches::{Branches, BranchesLayout};
-use crate::change::Change;
-use crate::read::Scratch;
+use crate::branch_table::{Branches, BranchesLayout};
+use crate::known::Known;
 use crate::scn_time::{ScnTimeLayout, ScnTimes};
-use crate::slots::Known;
-use crate::space::SpaceUndo;
+use crate::scratch::Scratch;
 use crate::table::{Entry, Fate, NO_SESSION, State, Table, TableLayout};
-use crate::undo::{apply_itl, apply_undo};
+use crate::undo::{Rollback, UndoRecord};
 use crate::undo_intervals::{UndoIntervals, UndoIntervalsLayout};
-use crate::{Isolation, Snapshot, Txn, UndoLayer};
+use crate::{Isolation, Snapshot, Txn};
 use buffer_cache::{BufferCache, is_retry};
 use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
-use process::{CleanupOrder, Process, Processes};
-use redo::{ApplyTable, LAYERS, Layer};
-use sga::{Sga, SgaBuilder};
+use process::Process;
+use redo::{LAYERS, Layer};
+use sga::SgaBuilder;
 use space::Space;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -61,10 +59,10 @@ impl TxnConfig {
 /// The places of the crate's areas in the SGA.
 #[derive(Debug, Clone)]
 pub struct TxnLayout {
-    table: TableLayout,
-    branches: BranchesLayout,
-    times: ScnTimeLayout,
-    undo_intervals: UndoIntervalsLayout,
+    pub(crate) table: TableLayout,
+    pub(crate) branches: BranchesLayout,
+    pub(crate) times: ScnTimeLayout,
+    pub(crate) undo_intervals: UndoIntervalsLayout,
 }
 
 impl TxnLayout {
@@ -114,71 +112,48 @@ pub struct TransactionRow {
     pub is_serializable: bool,
 }
 
-struct Inner {
-    table: Table,
-    branches: Branches,
-    times: ScnTimes,
-    undo_intervals: UndoIntervals,
-    space: Space,
-    enqueues: Enqueues,
-    config: TxnConfig,
-    layers: [OnceLock<Arc<dyn UndoLayer>>; LAYERS],
+/// The undo functions of a layer. `op` and `data` of the record are the layer's own.
+///
+/// A layer whose undo is physical within one block (`heap`, `cluster`) registers none: the record's (layer, op, data)
+/// is then a change vector for the block itself. A layer whose rows move between blocks (`btree`) registers one.
+pub trait UndoLayer: Send + Sync {
+    /// Reverses the change in a private image of block `rec.rdba`, for a consistent get. The caller restores the
+    /// interested-transaction entry. Changes that are no longer in this block are skipped.
+    fn undo_image(&self, image: &mut [u8], rec: &UndoRecord<'_>) -> Result<()>;
+    /// Does work, before the group of a rollback is opened, for which that group has no room. May be repeated.
+    fn prepare(&self, _txns: &Transactions, _p: &Process, _rec: &UndoRecord<'_>) -> Result<()> {
+        Ok(())
+    }
+    /// Reverses the change for a rollback: finds the block where the change now lies, changes it through `undo`, and
+    /// restores the entry there with [`Rollback::restore_itl`] when it is still this record's.
+    fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()>;
+}
+
+pub(crate) struct Inner {
+    pub(crate) table: Table,
+    pub(crate) branches: Branches,
+    pub(crate) times: ScnTimes,
+    pub(crate) undo_intervals: UndoIntervals,
+    pub(crate) space: Space,
+    pub(crate) enqueues: Enqueues,
+    pub(crate) config: TxnConfig,
+    pub(crate) layers: [OnceLock<Arc<dyn UndoLayer>>; LAYERS],
     /// Private memory for CR images. Each process has its own copy of the pool.
-    scratch: Mutex<Vec<Scratch>>,
+    pub(crate) scratch: Mutex<Vec<Scratch>>,
     /// Commit SCNs that this process has found in undo.
-    known: Mutex<Known>,
+    pub(crate) known: Mutex<Known>,
     /// Transactions without an owner that wait for files, with the count of returned files when this process last tried
     /// them.
-    waiting: Mutex<Vec<(Xid, u64)>>,
+    pub(crate) waiting: Mutex<Vec<(Xid, u64)>>,
 }
 
 /// The transaction system of an instance. Clones share everything.
 #[derive(Clone)]
 pub struct Transactions {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 impl Transactions {
-    /// Registers the crate's change vectors: undo blocks, undo headers, interested-transaction entries.
-    pub fn register_apply(table: &mut ApplyTable) {
-        table.register(Layer::Undo, apply_undo).register(Layer::Transaction, apply_itl);
-    }
-
-    /// Finds the areas in the SGA. Run once by the supervisor.
-    pub fn create(
-        sga: &'static Sga,
-        layout: &TxnLayout,
-        config: &TxnConfig,
-        space: &Space,
-        enqueues: &Enqueues,
-    ) -> Transactions {
-        let inner = Inner {
-            table: Table::new(sga, &layout.table),
-            branches: Branches::new(sga, &layout.branches),
-            times: ScnTimes::new(sga, &layout.times),
-            undo_intervals: UndoIntervals::new(sga, &layout.undo_intervals),
-            space: space.clone(),
-            enqueues: *enqueues,
-            config: config.clone(),
-            layers: Default::default(),
-            scratch: Mutex::new(Vec::new()),
-            known: Mutex::default(),
-            waiting: Mutex::new(Vec::new()),
-        };
-        let txns = Transactions { inner: Arc::new(inner) };
-        txns.register_undo(Layer::Space, Arc::new(SpaceUndo));
-        txns
-    }
-
-    /// Registers the hook for dead processes: PMON rolls back their transaction, or completes its commit.
-    pub fn register_with(&self, all: &Processes) {
-        let txns = self.clone();
-        all.on_death(CleanupOrder::Transaction, "transaction", move |by, dead| {
-            // A transaction that cannot be rolled back now, because of a missing block, stays DEAD and is left to SMON.
-            let _ = txns.rollback_dead(by, dead);
-        });
-    }
-
     /// Registers a layer whose undo is not physical within a block. Before the first fork, and once.
     pub fn register_undo(&self, layer: Layer, by: Arc<dyn UndoLayer>) {
         assert!(self.inner.layers[layer as usize].set(by).is_ok(), "the undo of {layer:?} is registered twice");
@@ -311,22 +286,6 @@ impl Transactions {
         self.table().close_snapshot(p.number());
     }
 
-    /// Ends a session: rolls back the open transaction and forgets the process's snapshots, including those of open
-    /// cursors.
-    ///
-    /// # Errors
-    /// The transaction could not be rolled back, for example because the session was killed and there is no room for
-    /// redo. It has no owner from now on: [`Transactions::recover`] tries again.
-    pub fn end_session(&self, p: &Process, t: &mut Txn) -> Result<()> {
-        self.table().clear_snapshots(p.number());
-        t.held.set(None);
-        self.rollback(p, t).inspect_err(|_| {
-            // The process ends in order, so PMON does not look for its transactions.
-            let owned = self.table().busy().filter(|(_, owner, ..)| *owner == p.number());
-            owned.for_each(|(.., state, entry)| entry.disown(state));
-        })
-    }
-
     /// Makes the transaction active. The first change calls it.
     ///
     /// # Errors
@@ -360,19 +319,6 @@ impl Transactions {
     pub fn show_transaction(&self, p: &Process, t: &Txn) {
         let address = t.xid.and_then(|xid| self.table().entry(xid)).map_or(0, Entry::address);
         p.session().transaction.store(address, std::sync::atomic::Ordering::Relaxed);
-    }
-
-    /// Opens a change group that will write at most `records` undo records with `data_bytes` of layer data together.
-    ///
-    /// No other group may be open in the process. Latches: none on entry or return.
-    pub fn change<'a>(
-        &'a self,
-        p: &'a Process,
-        t: &'a mut Txn,
-        records: usize,
-        data_bytes: usize,
-    ) -> Result<Change<'a>> {
-        Change::open(self, p, t, records, data_bytes)
     }
 
     /// Runs `f`, and repeats it whenever a change group in it had to give way to another one.

@@ -20,6 +20,7 @@
 
 use block::undo::{TxSlot, UndoHeaderView, UndoView};
 use block::{BlockView, DataMut, Itl, undo};
+use buffer_cache::{BlockRef, ChangeGroup};
 use redo::{Fields, Layer};
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 
@@ -338,7 +339,8 @@ pub fn apply_itl(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         }
         op::ITL_TAKE => {
             if need()?.locks > 0 {
-                clear_locks(&mut d, n)?;
+                // The transaction that locked these rows has ended, and the entry gets another owner.
+                d.clear_locks(n);
             }
             Itl { xid: f.xid()?, ..Itl::default() }
         }
@@ -351,16 +353,6 @@ pub fn apply_itl(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         _ => return Err(damaged("unknown operation")),
     };
     d.set_itl(n, &new).map_err(|_| damaged("no such interested-transaction entry"))
-}
-
-/// Removes the lock byte `n` from every row: its transaction has ended and the entry gets another owner.
-fn clear_locks(d: &mut DataMut<'_>, n: u8) -> Result<()> {
-    for slot in 0..d.read().slots() {
-        if let Some(row) = d.read().row(slot).filter(|r| r.lock == n) {
-            d.set_row(slot as u16, row.flags, 0).map_err(|_| damaged("no such row"))?;
-        }
-    }
-    Ok(())
 }
 
 /// Whether undo record `a` of a transaction is newer than record `b` of the same transaction.
@@ -384,6 +376,31 @@ pub fn copy_record(view: &BlockView<'_>, uba: Uba, out: &mut Vec<u8>) -> Option<
     out.clear();
     view.append_to(at, len, out);
     Some(())
+}
+
+/// The change group that rolls back one undo record: the layer adds its compensating changes, and the record is retired
+/// in the same group.
+pub struct Rollback<'a> {
+    pub(crate) group: ChangeGroup<'a>,
+}
+
+impl<'a> Rollback<'a> {
+    /// The group for the compensating changes.
+    pub fn group(&mut self) -> &mut ChangeGroup<'a> {
+        &mut self.group
+    }
+
+    /// Restores the interested-transaction entry that `rec` had changed, in block `b`.
+    pub fn restore_itl(&mut self, b: BlockRef, rec: &UndoRecord<'_>) -> Result<()> {
+        let mut cv = vec![rec.itl];
+        put_itl(&mut cv, &rec.itl_before);
+        self.apply(b, Layer::Transaction, op::ITL_RESTORE, &cv)
+    }
+
+    /// Applies one change vector to a pinned block.
+    pub fn apply(&mut self, b: BlockRef, layer: Layer, op: u8, data: &[u8]) -> Result<()> {
+        self.group.change(b, layer, op, data)
+    }
 }
 
 #[cfg(test)]

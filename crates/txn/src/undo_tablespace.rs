@@ -259,7 +259,7 @@ impl Transactions {
     }
 
     fn root_of(&self, control: &ControlFile, tablespace: u32) -> Result<Rdba> {
-        let file = control.files.iter().find(|f| f.tablespace == tablespace);
+        let file = control.heads().find(|f| f.tablespace == tablespace);
         let file = file.ok_or_else(|| no_undo_tablespace(control, tablespace))?.file;
         Ok(Rdba::new(file, DataFiles::first_data_block_of(self.block_size())))
     }

@@ -6,12 +6,13 @@
 //! key each column is self-delimiting, so that keys of several columns order correctly too (V4).
 
 use crate::datatype::{DataType, Zone};
-use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};
+use crate::date::Date;
+use crate::datetime::{IntervalDs, IntervalYm, Place, Timestamp};
 use crate::error::{Ora, Result};
-use crate::ids::Rowid;
-use crate::named::{Composite, TypeId};
+use crate::ids::{Rowid, TypeId};
+use crate::image::{Damaged, Image, Reader, Writer};
 use crate::number::Number;
-use crate::value::Value;
+use crate::value::{Composite, Value};
 use crate::zone::TimeZone;
 use std::sync::Arc;
 
@@ -343,6 +344,28 @@ pub fn pop_key_part<'a>(key: &'a [u8], descending: bool, out: &mut Vec<u8>) -> O
     }
 }
 
+/// A value is encoded as its type and its stored form.
+impl Image for Value {
+    fn put(&self, w: &mut Writer) {
+        // A value with parts or a locator has no stored form.
+        if let Value::Composite(_) | Value::Lob(_) = self {
+            return w.fail();
+        }
+        self.data_type().put(w);
+        let mut stored = Vec::new();
+        encode(self, &mut stored);
+        w.bytes(&stored);
+    }
+    fn take(r: &mut Reader<'_>) -> std::result::Result<Self, Damaged> {
+        let (ty, stored) = (DataType::take(r)?, r.bytes()?);
+        let mut value = Value::Null;
+        if ty != DataType::Null {
+            decode_into(stored, &ty, &mut value).map_err(|_| Damaged)?;
+        }
+        Ok(value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -361,8 +384,43 @@ mod tests {
         assert_eq!(back, value);
     }
 
+    fn image<T: Image>(value: &T) -> Vec<u8> {
+        let mut w = Writer::default();
+        value.put(&mut w);
+        w.finish().expect("it has an image")
+    }
+
     fn date(s: i64) -> Date {
         Date::from_unix(s).unwrap()
+    }
+
+    #[test]
+    fn images_of_all_types_round_trip() {
+        let at = |place| Value::Timestamp(Timestamp::of_clock(Date::UNIX_EPOCH, 123_456_789, place));
+        let values = [
+            Value::Null,
+            Value::Number(Number::from_i64(-7)),
+            Value::Number(Number::from_scaled(12_345_678_901_234_567_890, -30).unwrap()),
+            Value::Text("Grüße".into()),
+            Value::Date(Date::UNIX_EPOCH),
+            at(Place::Nowhere),
+            at(Place::Session),
+            at(Place::In(TimeZone::UTC)),
+            Value::Raw(vec![0, 255]),
+            Value::Rowid(Rowid { obj: crate::ObjectId(7), rdba: crate::Rdba(8), slot: 9 }),
+            Value::Boolean(true),
+            Value::Double(-1.5),
+            Value::Float(2.5),
+            Value::IntervalYm(IntervalYm { months: -14 }),
+            Value::IntervalDs(IntervalDs { seconds: -3, nanos: 5 }),
+        ];
+        for value in values {
+            assert_eq!(
+                crate::image::read::<Value>(&image(&value), &crate::image::NoObjects),
+                Ok(value.clone()),
+                "{value:?}"
+            );
+        }
     }
 
     #[test]

@@ -260,6 +260,10 @@ pub fn sql_id_of(mut value: u64) -> String {
     digits.iter().collect()
 }
 
+/// The number of a named type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub u32);
+
 #[cfg(test)]
 mod tests {
     use super::*;

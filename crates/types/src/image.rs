@@ -11,10 +11,7 @@
 //! Rejected: encoding by `serde`. Dictionary definitions do not fit its data model, and the nesting of decoded data is
 //! not bounded.
 
-use crate::codec;
-use crate::datatype::{DataType, Zone};
-use crate::ids::{ObjectId, Scn};
-use crate::value::Value;
+use crate::ids::{ObjectId, Scn, TypeId};
 use std::any::Any;
 use std::rc::Rc;
 
@@ -426,24 +423,9 @@ impl Image for Scn {
     }
 }
 
-/// The type with which a value's stored form is read.
-fn stored_as(value: &Value) -> DataType {
-    match value {
-        Value::Timestamp(t) => {
-            let zone = match t.place() {
-                crate::datetime::Place::Nowhere => Zone::None,
-                crate::datetime::Place::Session => Zone::WithLocalTimeZone,
-                crate::datetime::Place::In(_) => Zone::WithTimeZone,
-            };
-            DataType::Timestamp { digits: 9, zone }
-        }
-        value => value.data_type(),
-    }
-}
-
 /// The definition of a schema type may change without affecting a plan's look-ups, so a plan that names one is not
 /// shared.
-impl Image for crate::named::TypeId {
+impl Image for TypeId {
     fn put(&self, w: &mut Writer) {
         w.fail();
     }
@@ -452,63 +434,16 @@ impl Image for crate::named::TypeId {
     }
 }
 
-/// A value is encoded as its type and its stored form.
-impl Image for Value {
-    fn put(&self, w: &mut Writer) {
-        // A value with parts or a locator has no stored form.
-        if let Value::Composite(_) | Value::Lob(_) = self {
-            return w.fail();
-        }
-        stored_as(self).put(w);
-        let mut stored = Vec::new();
-        codec::encode(self, &mut stored);
-        w.bytes(&stored);
-    }
-    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let (ty, stored) = (DataType::take(r)?, r.bytes()?);
-        let mut value = Value::Null;
-        if ty != DataType::Null {
-            codec::decode_into(stored, &ty, &mut value).map_err(|_| Damaged)?;
-        }
-        Ok(value)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Date, IntervalDs, IntervalYm, Number, Place, Rowid, TimeZone, Timestamp};
+    use crate::{DataType, Value};
     use proptest::prelude::*;
 
     fn image<T: Image>(value: &T) -> Vec<u8> {
         let mut w = Writer::default();
         value.put(&mut w);
         w.finish().expect("it has an image")
-    }
-
-    #[test]
-    fn values_of_all_types_round_trip() {
-        let at = |place| Value::Timestamp(Timestamp::of_clock(Date::UNIX_EPOCH, 123_456_789, place));
-        let values = [
-            Value::Null,
-            Value::Number(Number::from_i64(-7)),
-            Value::Number(Number::from_scaled(12_345_678_901_234_567_890, -30).unwrap()),
-            Value::Text("Grüße".into()),
-            Value::Date(Date::UNIX_EPOCH),
-            at(Place::Nowhere),
-            at(Place::Session),
-            at(Place::In(TimeZone::UTC)),
-            Value::Raw(vec![0, 255]),
-            Value::Rowid(Rowid { obj: ObjectId(7), rdba: crate::Rdba(8), slot: 9 }),
-            Value::Boolean(true),
-            Value::Double(-1.5),
-            Value::Float(2.5),
-            Value::IntervalYm(IntervalYm { months: -14 }),
-            Value::IntervalDs(IntervalDs { seconds: -3, nanos: 5 }),
-        ];
-        for value in values {
-            assert_eq!(read::<Value>(&image(&value), &NoObjects), Ok(value.clone()), "{value:?}");
-        }
     }
 
     #[test]

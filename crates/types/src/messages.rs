@@ -3,7 +3,7 @@
 //! The list is sorted, so that a lookup is a binary search; a constant assertion at the end fails the build if a line
 //! is out of order or duplicated.
 
-use crate::error::Facility::{self, Lwk, Ora, Pls, Sp2, Tns};
+use crate::facility::Facility::{self, Lwk, Ora, Pls, Sp2, Tns};
 
 /// One line of the list.
 pub(crate) type Line = (Facility, u32, &'static str);

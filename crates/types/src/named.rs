@@ -1,15 +1,11 @@
-//! Named types, and their values with parts: objects and collections.
+//! Named types: objects and collections.
 //!
 //! A [`DataType`] stays a few bytes that can be copied: it has the number of a named type, and the catalog of types has
 //! the definition ([`TypeDef`], V10). Types of schemas have the number of their object, built-in types have the numbers
-//! below. A value with parts is shared, so that a register holds and copies it as cheaply as a number.
+//! below.
 
 use crate::datatype::{DataType, LenUnit};
-use crate::value::Value;
-
-/// The number of a named type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TypeId(pub u32);
+use crate::ids::TypeId;
 
 /// The definition of a named type.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,13 +56,6 @@ impl TypeDef {
             TypeShape::Object(_) => None,
         }
     }
-}
-
-/// A value of a named type. An atomically null object or collection is [`Value::Null`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Composite {
-    pub ty: TypeId,
-    pub parts: Vec<Value>,
 }
 
 /// First number of built-in types, above those of objects.

@@ -1,7 +1,8 @@
 //! Language settings of a session for texts, numbers and dates.
 
 use crate::datatype::LenUnit;
-use crate::datetime::{Date, Timestamp};
+use crate::date::Date;
+use crate::datetime::Timestamp;
 use crate::error::Result;
 use crate::zone::{Moment, TimeZone};
 

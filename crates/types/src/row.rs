@@ -52,6 +52,15 @@ impl<'a> RowWriter<'a> {
         put_length(self.out, bytes.len());
         self.out.extend_from_slice(bytes)
     }
+    /// Appends a number, encoded.
+    #[inline]
+    pub fn number(&mut self, n: &crate::Number) {
+        let at = self.out.len();
+        self.out.push(0);
+        n.encode(self.out);
+        // A number has at most 22 bytes.
+        self.out[at] = (self.out.len() - at - 1) as u8;
+    }
     /// Appends a value, encoded.
     pub fn value(&mut self, value: &crate::Value) {
         if value.is_null() {
@@ -118,6 +127,18 @@ pub fn rewrite(
 }
 
 const MAX_SHORT: usize = 250;
+
+/// The number of bytes in which the length of a column is stored, for a column of `len` bytes.
+#[inline]
+pub fn length_bytes(len: usize) -> usize {
+    if len <= MAX_SHORT {
+        1
+    } else if len <= 0xFFFF {
+        3
+    } else {
+        5
+    }
+}
 
 fn put_length(out: &mut Vec<u8>, len: usize) {
     if len <= MAX_SHORT {

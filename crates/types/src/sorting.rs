@@ -83,17 +83,12 @@ mod tests {
     use super::*;
     use crate::Ora;
     use std::cell::Cell;
+    use testing::Random;
 
     /// Numbers in random order, each with its position.
     fn items(n: usize, distinct: u64) -> Vec<(u64, usize)> {
-        let mut seed = 88_172_645_463_325_252u64;
-        let mut next = || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed % distinct
-        };
-        (0..n).map(|place| (next(), place)).collect()
+        let mut random = Random::new(88);
+        (0..n).map(|place| (random.below(distinct), place)).collect()
     }
 
     fn by_number(a: &(u64, usize), b: &(u64, usize)) -> Ordering {

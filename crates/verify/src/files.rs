@@ -77,7 +77,12 @@ pub fn check(
             report.note(format!("{} is offline and was not checked", entry.name));
             continue;
         }
-        report.counts.files += 1;
+        report.counts.files += u64::from(entry.is_head());
+        if control.parts_of(entry.head()).last().is_some_and(|last| last.part > entry.part)
+            && size < control.blocks_most(entry)
+        {
+            report.fault(None, &entry.name, format!("part {} is not full, and others follow it", entry.part));
+        }
         let mut tick = |blocks: u64| {
             done += blocks;
             progress(&Progress { stage: "blocks", what: &entry.name, done, all });
@@ -437,6 +442,7 @@ fn check_owners(block_size: usize, entry: &FileEntry, bitmap: &Bitmap, report: &
         let what =
             format!("{} blocks are in use in the bitmap but belong to no segment", (unit - from) as u32 * UNIT_BLOCKS);
         let map = Rdba::new(entry.file, 1 + from as u32 / units_max(block_size));
-        report.fault(Some(map), &entry.name, format!("{what}, from block {} on", at.block()));
+        let (_, from) = report.control.shown(at);
+        report.fault(Some(map), &entry.name, format!("{what}, from block {from} on"));
     }
 }

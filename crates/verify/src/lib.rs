@@ -46,7 +46,7 @@ pub fn verify(dir: &Path, progress: &mut dyn FnMut(&Progress)) -> Result<Report>
     if !control.clean {
         return Err(types::Ora::with(1113, &[&1]));
     }
-    let mut report = Report { database: control.name.clone(), ..Report::default() };
+    let mut report = Report { database: control.name.clone(), control: control.clone(), ..Report::default() };
     let space = files::check(&files, &control, &mut report, progress);
     drop(files);
     if let Err(e) = walk(dir, &control, &space, &mut report, progress) {

@@ -1,5 +1,6 @@
 //! The findings of a check.
 
+use datafile::ControlFile;
 use types::Rdba;
 
 /// Most findings that are kept; further ones are only counted.
@@ -8,8 +9,8 @@ const KEPT_MAX: usize = 10_000;
 /// A fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The block, if the finding concerns one.
-    pub block: Option<Rdba>,
+    /// The number of the file and of the block in it, if the finding concerns a block.
+    pub block: Option<(u32, u32)>,
     /// The object it belongs to, as `TABLE "SCOTT"."EMP"`, or else the file.
     pub object: String,
     /// Description of the fault.
@@ -19,7 +20,7 @@ pub struct Finding {
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.block {
-            Some(at) => write!(f, "file {} block {}: {}: {}", at.file(), at.block(), self.object, self.what),
+            Some((file, block)) => write!(f, "file {file} block {block}: {}: {}", self.object, self.what),
             None => write!(f, "{}: {}", self.object, self.what),
         }
     }
@@ -52,6 +53,8 @@ pub struct Report {
     pub more: u64,
     /// Remarks that are no damage: unused space, and checks that were left out with the reason.
     pub notes: Vec<String>,
+    /// The files, for the numbers of blocks.
+    pub(crate) control: ControlFile,
 }
 
 impl Report {
@@ -61,6 +64,7 @@ impl Report {
     }
 
     pub(crate) fn fault(&mut self, block: Option<Rdba>, object: &str, what: impl Into<String>) {
+        let block = block.map(|at| self.control.shown(at));
         let finding = Finding { block, object: object.to_owned(), what: what.into() };
         if self.findings.len() >= KEPT_MAX {
             self.more += 1;

@@ -12,7 +12,7 @@ pub const BACKUP: &[(&str, Type)] = &[("FILE#", N), ("STATUS", V(18)), ("CHANGE#
 pub fn backup(s: &Source<'_>) -> Result<Vec<Row>> {
     let control = s.instance.storage().cache.files().control()?;
     let kept = |tablespace: u32| control.tablespace(tablespace).is_none_or(|t| t.contents != Contents::Temporary);
-    let files = control.files.iter().filter(|f| kept(f.tablespace));
+    let files = control.heads().filter(|f| kept(f.tablespace));
     let row = |f: &datafile::FileEntry| {
         let state = match control.backups.iter().find(|b| b.file == f.file) {
             Some(b) => [t("ACTIVE"), n(b.checkpoint.scn.0), date_of_seconds(b.checkpoint.time_s.into())],
@@ -52,7 +52,7 @@ pub fn recover_file(s: &Source<'_>) -> Result<Vec<Row>> {
     let files = s.instance.storage().cache.files();
     let (control, missing) = (files.control()?, files.missing());
     let mut rows = Vec::new();
-    for f in &control.files {
+    for f in control.heads() {
         let offline = f.is_offline || control.tablespace(f.tablespace).is_some_and(|t| t.is_offline);
         let is_missing = missing.contains(&f.file);
         let error = match () {
@@ -96,7 +96,7 @@ pub fn datafile_header(s: &Source<'_>) -> Result<Vec<Row>> {
     let files = s.instance.storage().cache.files();
     let control = files.control()?;
     let mut rows = Vec::new();
-    for f in &control.files {
+    for f in control.heads() {
         let Some(of) = control.tablespace(f.tablespace).filter(|t| t.contents != Contents::Temporary) else { continue };
         let away = f.is_offline || of.is_offline;
         let (error, complete) = match files.closed_checkpoint(f) {
@@ -118,7 +118,7 @@ pub fn datafile_header(s: &Source<'_>) -> Result<Vec<Row>> {
             n(f.created_scn.0),
             t(&of.name),
             n(of.number),
-            n(f.file),
+            crate::space::relative_in(Some(&control), of.number, f.file),
             n(control.incarnation.resetlogs_scn.0),
             date_of_seconds(control.incarnation.resetlogs_time_s.into()),
             header.as_ref().map_or(n(0u64), |h| n(h.scn)),

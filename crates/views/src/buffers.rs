@@ -139,18 +139,30 @@ const FLAG_TEMP: u64 = 16;
 const LRU_WRITE_LIST: u64 = 4;
 const LRU_HOT: u64 = 8;
 
-/// Tablespaces by file, and whether they are temporary.
-type Files = HashMap<u32, (u32, bool)>;
+/// The tablespaces by file.
+type Files = HashMap<u32, Tablespace>;
+
+#[derive(Clone, Copy)]
+struct Tablespace {
+    number: u32,
+    is_temporary: bool,
+    is_bigfile: bool,
+}
 
 fn files(s: &Source<'_>) -> Result<Files> {
     let control = crate::space::control(s)?;
-    let temporary = |n: u32| control.tablespace(n).is_some_and(|t| t.contents == datafile::Contents::Temporary);
-    Ok(control.files.iter().map(|f| (f.file, (f.tablespace, temporary(f.tablespace)))).collect())
+    let of = |number: u32| {
+        let of = control.tablespace(number);
+        let is_temporary = of.is_some_and(|t| t.contents == datafile::Contents::Temporary);
+        Tablespace { number, is_temporary, is_bigfile: of.is_some_and(|t| t.is_bigfile) }
+    };
+    Ok(control.files.iter().map(|f| (f.file, of(f.tablespace))).collect())
 }
 
 /// The columns about a buffer's block; zeros for a free buffer.
 struct Block {
     file: u64,
+    relative: u64,
     number: u64,
     class: u64,
     obj: u64,
@@ -158,18 +170,19 @@ struct Block {
     temporary: bool,
 }
 
-fn block_of(b: &BufferInfo, files: &Files) -> Block {
+fn block_of(s: &Source<'_>, b: &BufferInfo, files: &Files) -> Block {
     let Some(at) = b.block else {
-        return Block { file: 0, number: 0, class: 0, obj: 0, tablespace: Value::Null, temporary: false };
+        return Block { file: 0, relative: 0, number: 0, class: 0, obj: 0, tablespace: Value::Null, temporary: false };
     };
-    let tablespace = files.get(&at.file());
+    let (tablespace, (file, block)) = (files.get(&at.file()), crate::space::shown(s, at));
     Block {
-        file: at.file().into(),
-        number: at.block().into(),
+        file: file.into(),
+        relative: if tablespace.is_some_and(|t| t.is_bigfile) { crate::space::BIGFILE_RELATIVE } else { file }.into(),
+        number: block.into(),
         class: b.class,
         obj: b.obj.0.into(),
-        tablespace: tablespace.map_or(Value::Null, |t| n(t.0)),
-        temporary: tablespace.is_some_and(|t| t.1),
+        tablespace: tablespace.map_or(Value::Null, |t| n(t.number)),
+        temporary: tablespace.is_some_and(|t| t.is_temporary),
     }
 }
 
@@ -182,7 +195,7 @@ pub fn bh(s: &Source<'_>) -> Result<Vec<Row>> {
     let files = files(s)?;
     let flag = |on: bool| t(if on { "Y" } else { "N" });
     let row = |b: BufferInfo| {
-        let of = block_of(&b, &files);
+        let of = block_of(s, &b, &files);
         let (no, none) = (flag(false), || n(0u64));
         vec![
             n(of.file),
@@ -213,7 +226,7 @@ pub fn bh(s: &Source<'_>) -> Result<Vec<Row>> {
 pub fn kcbbh(s: &Source<'_>) -> Result<Vec<Row>> {
     let (files, size) = (files(s)?, s.shared.txns.cache().block_size());
     let row = |b: BufferInfo| {
-        let of = block_of(&b, &files);
+        let of = block_of(s, &b, &files);
         let state: u64 = match b.status {
             "free" => 0,
             "read" => 4,
@@ -231,7 +244,7 @@ pub fn kcbbh(s: &Source<'_>) -> Result<Vec<Row>> {
             n(u64::from(b.hot) * LRU_HOT + u64::from(b.to_be_written) * LRU_WRITE_LIST),
             of.tablespace,
             n(of.file),
-            n(of.file),
+            n(of.relative),
             n(of.number),
             n(of.class),
             n(state),
@@ -375,7 +388,7 @@ pub fn waitstat(s: &Source<'_>) -> Vec<Row> {
 }
 
 pub fn filestat(s: &Source<'_>) -> Result<Vec<Row>> {
-    let mut numbers: Vec<u32> = files(s)?.into_keys().collect();
+    let mut numbers: Vec<u32> = crate::space::control(s)?.heads().map(|f| f.file).collect();
     numbers.sort_unstable();
     Ok(numbers.into_iter().map(|file| file_row(file, &s.shared.txns.cache().file_io(file))).collect())
 }

@@ -178,11 +178,14 @@ fn utc(wall_ns: u64) -> Value {
 }
 
 pub fn history(s: &Source<'_>) -> Result<Vec<Row>> {
-    let dbid = s.instance.storage().cache.files().control()?.database & 0xFFFF_FFFF;
-    Ok(s.instance.ash().samples().map(|sample| row(&sample, dbid)).collect())
+    let files = s.instance.storage().cache.files();
+    let shown = |at| files.shown(at);
+    let dbid = files.control()?.database & 0xFFFF_FFFF;
+    Ok(s.instance.ash().samples().map(|sample| row(&shown, &sample, dbid)).collect())
 }
 
-fn row(s: &Sample, dbid: u64) -> Row {
+/// `shown` gives the number of a file and of a block in it as users see them.
+fn row(shown: &dyn Fn(Rdba) -> (u32, u32), s: &Sample, dbid: u64) -> Row {
     let mut row = Vec::with_capacity(HISTORY.len());
     row.extend([n(s.sample_id), time(s.wall_ns), utc(s.wall_ns), n(s.interval_us), letter(s.is(bit::KEPT))]);
     row.extend([n(s.sid), n(s.serial), t(if s.is(bit::BACKGROUND) { "BACKGROUND" } else { "FOREGROUND" })]);
@@ -192,7 +195,7 @@ fn row(s: &Sample, dbid: u64) -> Row {
     row.extend((0..4).map(|_| Value::Null)); // no parallel execution
     wait(s, &mut row);
     blocker(s, &mut row);
-    place(s, &mut row);
+    place(shown, s, &mut row);
     row.extend([Value::Null, Value::Null, Value::Null]);
     row.extend([if_so(s.transaction != 0, || address(s.transaction - 1)), Value::Null]);
     activity(s, &mut row);
@@ -245,10 +248,10 @@ fn blocker(s: &Sample, row: &mut Row) {
     row.push(letter(false));
 }
 
-fn place(s: &Sample, row: &mut Row) {
-    let block = Rdba(s.block as u32);
+fn place(shown: &dyn Fn(Rdba) -> (u32, u32), s: &Sample, row: &mut Row) {
+    let (file, block) = shown(Rdba(s.block as u32));
     row.push(known(s.object));
-    row.extend([if_so(s.is(bit::BLOCK), || n(block.file())), if_so(s.is(bit::BLOCK), || n(block.block()))]);
+    row.extend([if_so(s.is(bit::BLOCK), || n(file)), if_so(s.is(bit::BLOCK), || n(block))]);
     row.push(if_so(s.is(bit::ROW), || n(s.row)));
 }
 
@@ -313,7 +316,7 @@ mod tests {
         for flags in [0, u64::MAX] {
             let mut sample = Sample::default();
             sample.flags = flags;
-            let row = row(&sample, 1);
+            let row = row(&|at| (at.file(), at.block()), &sample, 1);
             assert_eq!(row.len(), HISTORY.len());
             let at = |name: &str| &row[HISTORY.iter().position(|(column, _)| *column == name).unwrap()];
             assert_eq!(at("SESSION_STATE"), &t(if flags == 0 { "ON CPU" } else { "WAITING" }));

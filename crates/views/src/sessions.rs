@@ -263,7 +263,7 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
     }
     row.extend([t(slot.module.get()), Value::Null, t(slot.action.get()), Value::Null, t(slot.client_info.get())]);
     row.push(Value::Null); // FIXED_TABLE_SEQUENCE
-    row.extend(row_wait(slot));
+    row.extend(row_wait(s, slot));
     row.extend([Value::Null, date(slot.logon_wall_ns())]);
     row.push(n(os::clock::coarse_ns().saturating_sub(slot.last_call_ns()) / 1_000_000_000));
     row.extend([t("NO"), t("NONE"), t("NONE"), t("NO"), Value::Null]);
@@ -281,13 +281,13 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
 }
 
 /// Object, file, block and row of the row that a session waits for.
-fn row_wait(slot: &SessionSlot) -> [Value; 4] {
+fn row_wait(s: &Source<'_>, slot: &SessionSlot) -> [Value; 4] {
     let object = slot.row_wait_object.load(Relaxed);
     if object == 0 {
         return [Value::Number(types::Number::from(-1i64)), n(0u64), n(0u64), n(0u64)];
     }
-    let block = Rdba(slot.row_wait_block.load(Relaxed) as u32);
-    [n(object), n(block.0 >> 22), n(block.0 & 0x3f_ffff), n(slot.row_wait_row.load(Relaxed))]
+    let (file, block) = crate::space::shown(s, Rdba(slot.row_wait_block.load(Relaxed) as u32));
+    [n(object), n(file), n(block), n(slot.row_wait_row.load(Relaxed))]
 }
 
 fn tail(slot: &SessionSlot) -> Row {

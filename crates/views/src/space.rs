@@ -68,11 +68,12 @@ pub const KCCFE: &[(&str, Type)] = &[
     ("USER_BLOCKS", N),
     ("USER_BYTES", N),
     ("ONLINE_STATUS", V(7)),
+    ("RFILE#", N),
 ];
 
 /// Runs of free blocks.
 pub const KTFBFE: &[(&str, Type)] =
-    &[("TS#", N), ("TABLESPACE_NAME", V(30)), ("FILE#", N), ("BLOCK#", N), ("BLOCKS", N), ("BYTES", N)];
+    &[("TS#", N), ("TABLESPACE_NAME", V(30)), ("FILE#", N), ("BLOCK#", N), ("BLOCKS", N), ("BYTES", N), ("RFILE#", N)];
 
 /// Segments with the contents of their headers. OBJ# is 0 and NAME is set for undo segments.
 pub const KTSEG: &[(&str, Type)] = &[
@@ -85,6 +86,7 @@ pub const KTSEG: &[(&str, Type)] = &[
     ("BLOCKS", N),
     ("BYTES", N),
     ("EXTENTS", N),
+    ("RFILE#", N),
 ];
 
 /// Extents of segments.
@@ -97,6 +99,7 @@ pub const KTEXT: &[(&str, Type)] = &[
     ("BLOCK#", N),
     ("BLOCKS", N),
     ("BYTES", N),
+    ("RFILE#", N),
 ];
 
 pub(crate) fn control(s: &Source<'_>) -> Result<ControlFile> {
@@ -149,24 +152,48 @@ pub fn kccts(s: &Source<'_>) -> Result<Vec<Row>> {
     Ok(control.tablespaces.iter().map(row).collect())
 }
 
-/// A file with its tablespace and its present size in blocks; the size is `None` when the file is offline.
+/// The relative file number of the file of a bigfile tablespace.
+pub(crate) const BIGFILE_RELATIVE: u32 = 1024;
+
+/// The relative file number of a file.
+fn relative(tablespace: Option<&TablespaceEntry>, file: u32) -> Value {
+    n(if tablespace.is_some_and(|t| t.is_bigfile) { BIGFILE_RELATIVE } else { file })
+}
+
+/// The relative file number of a file of a tablespace.
+pub(crate) fn relative_in(control: Option<&ControlFile>, tablespace: u32, file: u32) -> Value {
+    relative(control.and_then(|c| c.tablespace(tablespace)), file)
+}
+
+/// The number of a file and the block in it as users see them.
+pub(crate) fn shown(s: &Source<'_>, at: Rdba) -> (u32, u32) {
+    s.shared.txns.cache().files().shown(at)
+}
+
+/// A file with its tablespace and its present size in blocks, of all its parts; the size is `None` when the file is
+/// offline.
 struct OpenFile<'c> {
     file: &'c FileEntry,
     tablespace: &'c TablespaceEntry,
-    blocks: Option<u32>,
+    parts: Vec<&'c FileEntry>,
+    blocks: Option<u64>,
 }
 
 fn files<'c>(s: &Source<'_>, control: &'c ControlFile) -> Vec<OpenFile<'c>> {
     let cache = s.shared.txns.cache();
     let mut list: Vec<OpenFile<'c>> = Vec::new();
-    for file in &control.files {
+    for file in control.heads() {
         let Some(tablespace) = control.tablespace(file.tablespace) else { continue };
-        let blocks = match tablespace.contents {
+        let parts = control.parts_of(file.file);
+        let last = *parts.last().unwrap_or(&file);
+        let in_last = match tablespace.contents {
             _ if tablespace.is_offline || file.is_offline => None,
-            Contents::Temporary => cache.files().blocks(file.file).ok(),
-            _ => s.shared.txns.space().file_blocks(s.p, file.file).ok(),
+            Contents::Temporary => cache.files().blocks(last.file).ok(),
+            _ => s.shared.txns.space().file_blocks(s.p, last.file).ok(),
         };
-        list.push(OpenFile { file, tablespace, blocks });
+        let before = u64::from(last.part) * u64::from(control.part_blocks.0);
+        let blocks = in_last.map(|blocks| before + u64::from(blocks));
+        list.push(OpenFile { file, tablespace, parts, blocks });
     }
     list.sort_unstable_by_key(|f| f.file.file);
     list
@@ -208,12 +235,13 @@ fn v_file(s: &Source<'_>, temporary: bool) -> Result<Vec<Row>> {
         let stop = control.stop_of(f.file.file);
         let enabled = if f.tablespace.is_read_only { "READ ONLY" } else { "READ WRITE" };
         let blocks = f.blocks.map_or(Value::Null, n);
-        let bytes = f.blocks.map_or(Value::Null, |b| n(u64::from(b) * size));
+        let bytes = f.blocks.map_or(Value::Null, |b| n(b * size));
+        let created: u64 = f.parts.iter().map(|part| u64::from(part.blocks)).sum();
         vec![
             n(f.file.file),
             n(f.file.created_scn.0),
             n(f.file.tablespace),
-            n(f.file.file),
+            relative(Some(f.tablespace), f.file.file),
             t(online_status(s, &control, f.file, f.tablespace)),
             t(if f.blocks.is_none() { "DISABLED" } else { enabled }),
             if temporary { Value::Null } else { n(at.0) },
@@ -222,7 +250,7 @@ fn v_file(s: &Source<'_>, temporary: bool) -> Result<Vec<Row>> {
             stop.map_or(Value::Null, |stop| date_of_seconds(stop.time_s.into())),
             bytes,
             blocks,
-            n(u64::from(f.file.blocks) * size),
+            n(created * size),
             n(size),
             full_name(s, f.file),
             n(0u64),
@@ -247,8 +275,13 @@ pub fn kccfe(s: &Source<'_>) -> Result<Vec<Row>> {
     let row = |f: &OpenFile<'_>| {
         let grows = f.file.blocks_max > 0;
         let max = f.file.blocks_max;
-        let in_bytes = |blocks: Option<u32>| blocks.map_or(Value::Null, |b| n(u64::from(b) * size));
-        let for_users = f.blocks.map(|b| b.saturating_sub(first) / 8 * 8);
+        let in_bytes = |blocks: Option<u64>| blocks.map_or(Value::Null, |b| n(b * size));
+        // Each part has a header and bitmaps of its own.
+        let unit = u64::from(block::segment::UNIT_BLOCKS);
+        let usable = |blocks: u64| blocks.saturating_sub(u64::from(first)) / unit * unit;
+        let whole = f.parts.len().saturating_sub(1) as u64;
+        let part_blocks = u64::from(control.part_blocks.0);
+        let for_users = f.blocks.map(|b| whole * usable(part_blocks) + usable(b - whole * part_blocks));
         vec![
             n(f.file.file),
             n(f.file.tablespace),
@@ -259,11 +292,12 @@ pub fn kccfe(s: &Source<'_>) -> Result<Vec<Row>> {
             in_bytes(f.blocks),
             yes(grows),
             n(max),
-            in_bytes(Some(max)),
+            in_bytes(Some(max.into())),
             n(if grows { f.file.step } else { 0 }),
             for_users.map_or(Value::Null, n),
             in_bytes(for_users),
             t(online_status(s, &control, f.file, f.tablespace)),
+            relative(Some(f.tablespace), f.file.file),
         ]
     };
     Ok(files(s, &control).iter().map(row).collect())
@@ -277,17 +311,21 @@ pub fn ktfbfe(s: &Source<'_>) -> Result<Vec<Row>> {
         if f.blocks.is_none() || f.tablespace.contents == Contents::Temporary {
             continue;
         }
-        let Some(runs) = present(s.shared.txns.space().free_runs(s.p, f.file.file))? else { continue };
-        rows.extend(runs.iter().map(|run| {
-            vec![
-                n(f.file.tablespace),
-                t(&f.tablespace.name),
-                n(run.start.file()),
-                n(run.start.block()),
-                n(run.blocks),
-                n(u64::from(run.blocks) * size),
-            ]
-        }));
+        for part in &f.parts {
+            let Some(runs) = present(s.shared.txns.space().free_runs(s.p, part.file))? else { continue };
+            rows.extend(runs.iter().map(|run| {
+                let (file, block) = shown(s, run.start);
+                vec![
+                    n(f.file.tablespace),
+                    t(&f.tablespace.name),
+                    n(file),
+                    n(block),
+                    n(run.blocks),
+                    n(u64::from(run.blocks) * size),
+                    relative(Some(f.tablespace), file),
+                ]
+            }));
+        }
     }
     Ok(rows)
 }
@@ -363,19 +401,22 @@ pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
 
 pub fn ktseg(s: &Source<'_>) -> Result<Vec<Row>> {
     let size = s.shared.txns.cache().block_size() as u64;
+    let control = control(s)?;
     let mut rows = Vec::new();
     with_extents(s, |k, object, extents| {
+        let (file, block) = shown(s, k.header);
         let blocks: u64 = extents.iter().map(|e| u64::from(e.blocks)).sum();
         rows.push(vec![
             n(k.object),
             n(object.0),
             n(k.tablespace),
-            n(k.header.file()),
-            n(k.header.block()),
+            n(file),
+            n(block),
             k.name.as_ref().map_or(Value::Null, t),
             n(blocks),
             n(blocks * size),
             n(extents.len() as u64),
+            relative_in(Some(&control), k.tablespace, file),
         ]);
     })?;
     Ok(rows)
@@ -383,18 +424,21 @@ pub fn ktseg(s: &Source<'_>) -> Result<Vec<Row>> {
 
 pub fn ktext(s: &Source<'_>) -> Result<Vec<Row>> {
     let size = s.shared.txns.cache().block_size() as u64;
+    let control = control(s)?;
     let mut rows = Vec::new();
     with_extents(s, |k, _, extents| {
         rows.extend(extents.iter().enumerate().map(|(id, e)| {
+            let (file, block) = shown(s, e.start);
             vec![
                 n(k.object),
                 n(k.tablespace),
                 k.name.as_ref().map_or(Value::Null, t),
                 n(id as u64),
-                n(e.start.file()),
-                n(e.start.block()),
+                n(file),
+                n(block),
                 n(e.blocks),
                 n(u64::from(e.blocks) * size),
+                relative_in(Some(&control), k.tablespace, file),
             ]
         }));
     })?;
@@ -433,5 +477,13 @@ pub fn tempseg_usage(s: &Source<'_>) -> Result<Vec<Row>> {
             n(u64::from(u.extents) * u64::from(space::TEMP_EXTENT_BLOCKS)),
         ]
     };
-    Ok(s.shared.txns.space().temp().usage().into_iter().map(row).collect())
+    let mut usage: Vec<space::TempUsage> = Vec::new();
+    for mut of in s.shared.txns.space().temp().usage() {
+        of.file = s.shared.txns.cache().files().shown_file(of.file);
+        match usage.iter_mut().find(|u| (u.process, u.file) == (of.process, of.file)) {
+            Some(known) => known.extents += of.extents,
+            None => usage.push(of),
+        }
+    }
+    Ok(usage.into_iter().map(row).collect())
 }

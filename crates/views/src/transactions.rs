@@ -50,13 +50,14 @@ pub fn transaction(s: &Source<'_>) -> Vec<Row> {
         let start = date(local * 1_000_000_000);
         let scn = x.start_scn.0;
         let uba = x.last_uba;
+        let (file, block) = crate::space::shown(s, uba.rdba);
         vec![
             address(x.address),
             n(x.xid.usn),
             n(x.xid.slot),
             n(x.xid.sqn),
-            n(uba.rdba.file()),
-            n(uba.rdba.block()),
+            n(file),
+            n(block),
             n(uba.seq),
             n(uba.rec),
             t(x.status),
@@ -363,17 +364,18 @@ pub fn rollback_segs(s: &Source<'_>) -> Vec<Row> {
     let control = crate::space::control(s).ok();
     let all = s.shared.txns.undo_segments().into_iter();
     all.map(|segment| {
+        let (file, block) = crate::space::shown(s, segment.header);
         vec![
             t(segment.name()),
             t("PUBLIC"),
             tablespace_name(control.as_ref(), &segment),
             n(segment.usn),
-            n(segment.header.file()),
-            n(segment.header.block()),
+            n(file),
+            n(block),
             // A segment going offline, with open transactions, counts as online.
             t(if segment.status() == "OFFLINE" { "OFFLINE" } else { "ONLINE" }),
             Value::Null,
-            n(segment.header.file()),
+            crate::space::relative_in(control.as_ref(), segment.tablespace, file),
         ]
     })
     .collect()
@@ -402,16 +404,17 @@ pub fn undo_extents(s: &Source<'_>) -> Vec<Row> {
     for segment in txns.undo_segments() {
         let status = if segment.open > 0 { "ACTIVE" } else { "UNEXPIRED" };
         for (number, e) in txns.space().extents(s.p, segment.header).unwrap_or_default().iter().enumerate() {
+            let (file, first) = crate::space::shown(s, e.start);
             rows.push(vec![
                 t("SYS"),
                 t(segment.name()),
                 tablespace_name(control.as_ref(), &segment),
                 n(number as u64),
-                n(e.start.file()),
-                n(e.start.block()),
+                n(file),
+                n(first),
                 n(u64::from(e.blocks) * block),
                 n(e.blocks),
-                n(e.start.file()),
+                crate::space::relative_in(control.as_ref(), segment.tablespace, file),
                 t(status),
             ]);
         }

@@ -148,7 +148,7 @@ events! {
     DbFileParallelRead | "db file parallel read" | UserIo | "files" | "blocks" | "requests";
     DbFileParallelWrite | "db file parallel write" | SystemIo | "requests" | "interrupt" | "timeout";
     DbFileSingleWrite | "db file single write" | UserIo | "file#" | "block#" | "blocks" | name_only;
-    DbFileAsyncIoSubmit | "db file async I/O submit" | SystemIo | "requests" | "interrupt" | "timeout" | name_only;
+    DbFileAsyncIoSubmit | "db file async I/O submit" | SystemIo | "requests" | "interrupt" | "timeout";
     DirectPathRead | "direct path read" | UserIo | "file number" | "first dba" | "block cnt" | name_only;
     DirectPathWrite | "direct path write" | UserIo | "file number" | "first dba" | "block cnt" | name_only;
     DirectPathReadTemp | "direct path read temp" | UserIo | "file number" | "first dba" | "block cnt";

@@ -1,8 +1,7 @@
 //! The sections of samples.
 
 use super::seen::{ON_CPU, Sample, Seen};
-use crate::doc::{Cell, Column, Section, below, left, number, wrapped};
-use crate::sections::section;
+use crate::doc::{Cell, Column, Section, below, left, number, section, wrapped};
 use std::collections::BTreeMap;
 
 /// Rows of a list, and of the lists beside each row.

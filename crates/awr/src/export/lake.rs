@@ -4,7 +4,8 @@
 //! or not at all, even after a crash (invariant 7). An existing file is never changed; the parts exported before are
 //! skipped ([`Lake::ranges`]).
 
-use super::{Column, Field, Form, VERSION, Writer, wrong};
+use super::field::{Column, Field, VERSION, wrong};
+use super::writer::{Form, Writer};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! Every column may have nulls: the page begins with its definition levels. The metadata of the file is at its end, in
 //! Thrift's compact protocol ([`Thrift`]); the format is that of `apache/parquet-format`, version 1 pages.
 
-use super::{Column, Field, Kind, wrong};
+use super::field::{Column, Field, Kind, VERSION, wrong};
 use std::io::{self, Write};
 
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -197,7 +197,7 @@ impl<W: Write> File<W> {
         t.list(5, STRUCT, 1);
         t.begin();
         t.text(1, "latchwork.export.version");
-        t.text(2, &super::VERSION.to_string());
+        t.text(2, &VERSION.to_string());
         t.end();
         t.text(6, concat!("latchwork version ", env!("CARGO_PKG_VERSION")));
         t.end();

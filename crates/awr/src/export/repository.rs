@@ -1,7 +1,7 @@
 //! Export of the workload repository: every `dba_hist_` view, snapshot by snapshot.
 
+use super::field::{Column, Field, Kind, moment_us, wrong};
 use super::lake::{Lake, Part};
-use super::{Column, Field, Kind, moment_us, wrong};
 use std::collections::BTreeMap;
 use std::{fmt, io};
 use types::{DataType, Value};

@@ -1,6 +1,6 @@
 //! CSV (RFC 4180) and JSON lines.
 
-use super::{Column, Field, Kind, moment};
+use super::field::{Column, Field, Kind, moment};
 use std::io::{self, Write};
 use types::escape::json;
 

@@ -1,6 +1,9 @@
 //! Written files are read back by a Parquet reader that shares no code with the writer.
 
+use super::field::wrong;
+use super::writer::HELD_ROWS;
 use super::*;
+use std::io;
 use std::path::PathBuf;
 
 /// Values of Thrift's compact protocol, in file order.

@@ -1,8 +1,7 @@
 //! Statistics of the instance.
 
-use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, left, number};
+use crate::doc::{Cell, Section, left, number, section};
 
 /// Statistics that are levels, not totals.
 pub const ABSOLUTE: &[&str] = &["logons current", "opened cursors current", "session cursor cache count"];

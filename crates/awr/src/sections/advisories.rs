@@ -1,10 +1,9 @@
 //! Advisories: estimates for other sizes of memory.
 
-use super::section;
 use crate::Period;
 use crate::advice::{CacheSize, PgaTarget, PoolSize, SgaSize};
-use crate::doc::{Cell, Section, left, number};
-use crate::period::Ends;
+use crate::doc::{Cell, Section, left, number, section};
+use crate::loader::Ends;
 
 const MB: f64 = 1_048_576.0;
 

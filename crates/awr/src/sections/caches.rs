@@ -1,9 +1,8 @@
 //! The dictionary cache and the library cache.
 
-use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, left, number};
-use crate::period::Ends;
+use crate::doc::{Cell, Section, left, number, section};
+use crate::loader::Ends;
 
 pub fn dictionary_sections(p: &Period) -> Vec<Section> {
     let mut all: Vec<&Ends> = p.row_cache.iter().filter(|e| e.added(0) > 0).collect();

@@ -4,7 +4,8 @@
 use super::{efficiencies, foreground};
 use crate::Period;
 use crate::doc::{Finding, decimal};
-use crate::period::{Ends, Statement};
+use crate::loader::Ends;
+use crate::period::Statement;
 
 /// The findings of a period, the largest scope first.
 pub fn of(p: &Period) -> Vec<Finding> {

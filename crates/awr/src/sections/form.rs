@@ -1,6 +1,7 @@
 //! The form of the sections that scripts read: columns, their order and their widths (invariant 5).
 
-use crate::period::{Ends, Statement};
+use crate::loader::Ends;
+use crate::period::Statement;
 use crate::{Period, Snapshot, sections, text};
 
 /// Totals that began just below 2^32 and went far beyond.

@@ -1,8 +1,7 @@
 //! Reads and writes by purpose and by type of file.
 
-use super::section;
 use crate::Period;
-use crate::doc::{Cell, Column, Section, left, number};
+use crate::doc::{Cell, Column, Section, left, number, section};
 
 /// Bytes of a block of the log.
 const LOG_BLOCK: f64 = 512.0;

@@ -1,9 +1,8 @@
 //! Latches and mutexes.
 
-use super::{by_most, section};
 use crate::Period;
-use crate::doc::{Cell, Section, left, number};
-use crate::period::Ends;
+use crate::doc::{Cell, Section, by_most, left, number, section};
+use crate::loader::Ends;
 
 const GETS: usize = 0;
 const MISSES: usize = 1;

@@ -1,9 +1,8 @@
 //! Resources with limits, and the work of a recovery after a crash.
 
-use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, left, number};
-use crate::period::Ends;
+use crate::doc::{Cell, Section, left, number, section};
+use crate::loader::Ends;
 
 /// Figures of `v$instance_recovery` at both ends, N/A without such a target.
 pub fn recovery(p: &Period) -> Section {

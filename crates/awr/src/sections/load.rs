@@ -1,8 +1,7 @@
 //! The head of the report: instance, period, load, and the top waits.
 
-use super::{average_us, by_most, section};
 use crate::Period;
-use crate::doc::{Body, Cell, Column, Section, Table, decimal, left, number};
+use crate::doc::{Body, Cell, Column, Section, Table, average_us, by_most, decimal, left, number, section};
 use crate::text::table_text;
 use std::collections::BTreeMap;
 
@@ -231,7 +230,7 @@ fn without(missed: u64, all: u64) -> f64 {
 
 /// The ten efficiencies: name and per cent; NaN when nothing was counted.
 pub fn efficiencies(p: &Period) -> [(&'static str, f64); 10] {
-    let sum = |rows: &[crate::period::Ends], n: usize| rows.iter().map(|e| e.added(n)).sum::<u64>();
+    let sum = |rows: &[crate::loader::Ends], n: usize| rows.iter().map(|e| e.added(n)).sum::<u64>();
     let gets = p.stat("consistent gets from cache") + p.stat("db block gets from cache");
     let sorts = p.stat("sorts (memory)") + p.stat("sorts (disk)");
     let pins = sum(&p.library_cache, 2);
@@ -440,7 +439,7 @@ fn io_profile(p: &Period) -> Section {
 
 fn memory(p: &Period) -> Section {
     let (begin, end) = p.os.get("PHYSICAL_MEMORY_BYTES").copied().unwrap_or_default();
-    let sga = |which: fn(&crate::period::Ends) -> u64| p.sga.iter().map(which).sum::<u64>() as f64;
+    let sga = |which: fn(&crate::loader::Ends) -> u64| p.sga.iter().map(which).sum::<u64>() as f64;
     let (sga_begin, sga_end) = (sga(|e| e.begin.first().copied().unwrap_or(0)), sga(|e| e.end[0]));
     let mb = |bytes: f64| Cell::Decimal(bytes / f64::from(1 << 20), 1);
     let rows = vec![

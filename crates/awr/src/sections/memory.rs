@@ -1,9 +1,8 @@
 //! The SGA, process memory and the parameters.
 
-use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, left, number, wrapped};
-use crate::period::Ends;
+use crate::doc::{Cell, Section, left, number, section, wrapped};
+use crate::loader::Ends;
 
 pub fn sections(p: &Period) -> Vec<Section> {
     vec![components(p), processes(p), summary(p), breakdown(p)]

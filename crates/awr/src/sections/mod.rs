@@ -23,7 +23,7 @@ pub use load::{efficiencies, foreground, load_lines};
 pub use statements::named_in;
 
 use crate::Period;
-use crate::doc::{Body, Cell, Column, Group, Report, Section, Table};
+use crate::doc::{Group, Report};
 
 /// Builds the report of a period.
 pub fn build(p: &Period) -> Report {
@@ -57,26 +57,4 @@ pub fn build(p: &Period) -> Report {
         statements: named_in(&groups, p),
         groups,
     }
-}
-
-/// A section with one table.
-pub(crate) fn section(
-    title: impl Into<String>,
-    summary: &'static str,
-    notes: &[&str],
-    columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
-) -> Section {
-    let notes = notes.iter().map(|n| (*n).to_string()).collect();
-    Section { title: title.into(), summary, notes, body: Body::Table(Table { columns, rows }) }
-}
-
-/// Sorts by a figure, the largest first, then by name.
-pub(crate) fn by_most<T>(rows: &mut [T], figure: impl Fn(&T) -> u64, name: impl Fn(&T) -> String) {
-    rows.sort_by_cached_key(|row| (std::cmp::Reverse(figure(row)), name(row)));
-}
-
-/// Average microseconds; zero without waits.
-fn average_us(us: u64, waits: u64) -> Cell {
-    if waits == 0 { Cell::Null } else { Cell::Micros(us as f64 / waits as f64) }
 }

@@ -1,8 +1,7 @@
 //! Segments by activity.
 
-use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, decimal, left, number};
+use crate::doc::{Cell, Section, decimal, left, number, section};
 use crate::period::Segment;
 
 /// Rows of a list.

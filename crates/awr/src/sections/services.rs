@@ -1,8 +1,7 @@
 //! Services: the activity of users and of background processes. There are only these two services.
 
-use super::section;
 use crate::Period;
-use crate::doc::{Cell, Section, left, number};
+use crate::doc::{Cell, Section, left, number, section};
 
 pub fn sections(p: &Period) -> Vec<Section> {
     vec![statistics(p), classes(p)]

@@ -1,8 +1,7 @@
 //! Statements by cost.
 
-use super::section;
 use crate::Period;
-use crate::doc::{Body, Cell, Column, Group, Section, below, left, number};
+use crate::doc::{Body, Cell, Column, Group, Section, below, left, number, section};
 use crate::period::Statement;
 
 /// Rows of a list.

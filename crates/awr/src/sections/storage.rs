@@ -1,9 +1,8 @@
 //! Files, buffer pools, waits for buffers and enqueues, undo.
 
-use super::{by_most, section};
 use crate::Period;
-use crate::doc::{Cell, Section, below, left, number};
-use crate::period::Ends;
+use crate::doc::{Cell, Section, below, by_most, left, number, section};
+use crate::loader::Ends;
 
 pub fn io_sections(p: &Period) -> Vec<Section> {
     vec![tablespaces(p), files(p)]

@@ -1,9 +1,8 @@
 //! Waits of users and of background processes.
 
-use super::{average_us, by_most, section};
 use crate::Period;
-use crate::doc::{Cell, Column, Section, left, number};
-use crate::period::Ends;
+use crate::doc::{Cell, Column, Section, average_us, by_most, left, number, section};
+use crate::loader::Ends;
 use std::collections::BTreeMap;
 
 pub fn sections(p: &Period) -> Vec<Section> {

@@ -2,17 +2,15 @@
 #![allow(dead_code)]
 
 use btree::{Btree, Index, RangeScan};
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
+use buffer_cache::BufferCache;
 use datafile::{CreateDatabase, DataFiles, tablespace};
-use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use process::{Process, Processes};
-use redo::{ApplyTable, NoRedo};
-use space::{Space, SpaceLayout};
+use redo::{NoRedo, RedoSink};
 use std::ops::Bound;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use txn::{Transactions, TxnConfig, TxnLayout};
+use testing::Folder;
+use testing::storage::{Storage, StorageSpec};
+use txn::Transactions;
 use types::{ObjectId, Rdba, Rowid};
 
 pub struct Db {
@@ -20,53 +18,26 @@ pub struct Db {
     pub cache: Arc<BufferCache>,
     pub txns: Transactions,
     pub tree: Btree,
-    pub directory: PathBuf,
+    pub directory: Folder,
 }
 
-impl Drop for Db {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
-}
-
-const BLOCK: usize = 2048;
+pub const BLOCK: usize = 2048;
 const PROCESSES: u32 = 12;
 
 pub fn database(buffers: usize) -> Db {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = format!("latchwork-btree-{}-{}", os::process::own_id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let directory = std::env::temp_dir().join(name);
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).unwrap();
+    let directory = Folder::new("btree");
     let files = DataFiles::create(&directory, &CreateDatabase::usual("TEST", 3, BLOCK)).unwrap();
-    let config = CacheConfig::new(buffers, BLOCK, PROCESSES as usize);
-    let enqueues = EnqueueConfig::for_processes(PROCESSES);
-    let txn_config = TxnConfig { undo_segments: 3, slots_per_segment: 20, ..TxnConfig::new(PROCESSES) };
-    let (all, (cache_at, space, enqueues_at, txns_at)) = testing::instance(PROCESSES, |b| {
-        (
-            CacheLayout::reserve(b, &config),
-            SpaceLayout::reserve(b, PROCESSES as usize),
-            EnqueueLayout::reserve(b, &enqueues),
-            TxnLayout::reserve(b, &txn_config),
-        )
-    });
-    let mut apply = ApplyTable::new();
-    buffer_cache::register(&mut apply);
-    Space::register_apply(&mut apply);
-    Transactions::register_apply(&mut apply);
-    Btree::register_apply(&mut apply);
-    let cache = BufferCache::create(all.sga(), &cache_at, &config, Arc::new(files), apply, Box::new(NoRedo));
-    let cache = Arc::new(cache);
-    cache.register_with(all);
-    let enqueues = Enqueues::create(all, &enqueues_at);
-    let space = Space::create(all.sga(), &space, &cache);
-    space.register_with(all);
-    let txns = Transactions::create(all.sga(), &txns_at, &txn_config, &space, &enqueues);
-    txns.register_with(all);
+    let db = over(directory, files, buffers, Box::new(NoRedo));
+    db.txns.create_undo_segments(&testing::attach(db.all, "setup")).unwrap();
+    db
+}
+
+/// An instance over existing files, whose undo segments are neither made nor opened.
+pub fn over(directory: Folder, files: DataFiles, buffers: usize, redo: Box<dyn RedoSink>) -> Db {
+    let mut spec = StorageSpec::new(PROCESSES, buffers, BLOCK, &[Btree::register_apply]);
+    (spec.txn.undo_segments, spec.txn.slots_per_segment, spec.redo) = (3, 20, redo);
+    let (Storage { all, cache, txns, .. }, ()) = Storage::over(files, spec, |_| ());
     let tree = Btree::new(&txns);
-    let p = testing::attach(all, "setup");
-    txns.create_undo_segments(&p).unwrap();
-    txns.open(&p).unwrap();
     Db { all, cache, txns, tree, directory }
 }
 

@@ -6,30 +6,15 @@ use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign, ChangeGro
 use datafile::{CreateDatabase, DataFiles, TablespaceSpec};
 use process::{Process, Processes};
 use redo::{ApplyTable, Layer, NoRedo};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+pub use testing::Folder;
 use types::{ObjectId, Rdba, Result, Scn};
 
 pub struct Db {
     pub all: &'static Processes,
     pub cache: Arc<BufferCache>,
-    pub directory: PathBuf,
-}
-
-impl Drop for Db {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
-}
-
-pub fn directory() -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = format!("latchwork-cache-{}-{}", os::process::own_id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let directory = std::env::temp_dir().join(name);
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).unwrap();
-    directory
+    pub directory: Folder,
 }
 
 pub const BLOCK: usize = 2048;
@@ -46,20 +31,20 @@ pub fn tablespace(spec: &mut CreateDatabase, number: u32) -> &mut TablespaceSpec
     spec.tablespaces.iter_mut().find(|t| t.number == number).unwrap()
 }
 
-pub fn over(directory: PathBuf, files: DataFiles, design: ChainDesign, buffers: usize) -> Db {
+pub fn over(directory: Folder, files: DataFiles, design: ChainDesign, buffers: usize) -> Db {
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     config.design = design;
     config.working_sets = 1 + buffers % 4;
     over_config(directory, files, &config)
 }
 
-pub fn over_config(directory: PathBuf, files: DataFiles, config: &CacheConfig) -> Db {
+pub fn over_config(directory: Folder, files: DataFiles, config: &CacheConfig) -> Db {
     let (all, layout) = testing::instance(24, |b| CacheLayout::reserve(b, config));
     over_layout(directory, files, config, all, &layout)
 }
 
 pub fn over_layout(
-    directory: PathBuf,
+    directory: Folder,
     files: DataFiles,
     config: &CacheConfig,
     all: &'static Processes,
@@ -74,7 +59,7 @@ pub fn over_layout(
 }
 
 pub fn database_of(spec: &CreateDatabase, design: ChainDesign, buffers: usize) -> Db {
-    let directory = directory();
+    let directory = Folder::new("cache");
     let files = DataFiles::create(&directory, spec).unwrap();
     over(directory, files, design, buffers)
 }

@@ -3,6 +3,8 @@
 
 use super::*;
 use crate::deadlock::Wait;
+use crate::enqueues::LockId;
+use testing::Random;
 
 /// The requests and owners that block a request, by the rule, lock by lock.
 fn blockers(e: &Enqueues, lock: u32) -> Vec<u32> {
@@ -67,19 +69,19 @@ fn a_search_finds_what_a_look_at_everything_finds() {
     let sessions: Vec<_> = (0..10).map(|_| attach(all, "session")).collect();
     let (mut circles, mut waits, mut by_queue) = (0, 0, 0);
     for seed in 0..150 {
-        let mut random = fastrand::Rng::with_seed(seed);
+        let mut random = Random::new(seed);
         for _ in 0..60 {
-            let p = &sessions[random.usize(..sessions.len())];
+            let p = &sessions[random.below(sessions.len())];
             let mine: Vec<u32> = e.own(p.number()).collect();
             let request = request_of(&e, p.number());
             if request != 0 {
-                if random.usize(..6) == 0 {
+                if random.one_in(6) {
                     assert!(e.withdraw(p, e.resource_of(request), request));
                 }
-            } else if random.usize(..3) == 0 && !mine.is_empty() {
-                e.release(p, LockId(mine[random.usize(..mine.len())]));
+            } else if random.one_in(3) && !mine.is_empty() {
+                e.release(p, LockId(mine[random.below(mine.len())]));
             } else {
-                let (lock, granted) = ask(&e, p, random.u64(..5), LockMode::ALL[random.usize(1..7)]);
+                let (lock, granted) = ask(&e, p, random.below(5), random.of(&LockMode::ALL[1..]));
                 if !granted {
                     // The wait that closes a circle.
                     waits += 1;

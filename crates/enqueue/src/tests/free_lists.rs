@@ -1,6 +1,9 @@
 //! Free locks and resources: in the chains, in the pool, and after a death on the way between them.
 
 use super::*;
+use crate::config::{CHAINS_MOST, chains_for};
+use latch::LatchName;
+use testing::Random;
 
 /// Names that hash to one chain.
 fn of_one_chain(e: &Enqueues, count: usize) -> Vec<u64> {
@@ -118,17 +121,17 @@ fn what_lies_with_the_chains_is_found_before_a_request_fails() {
 fn sessions_that_take_the_last_locks_from_one_another_lose_none() {
     let (all, e) = setup_with(8, 64, 64, 4);
     let refused = run_threads(all, 4, |p, me| {
-        let mut random = fastrand::Rng::with_seed(me as u64);
+        let mut random = Random::new(me as u64);
         let (mut held, mut refused) = (Vec::new(), 0);
         for _ in 0..3000 {
-            if held.len() < 30 && random.bool() {
-                match get(&e, p, random.u64(..) | 1, LockMode::Exclusive, Timeout::NoWait) {
+            if held.len() < 30 && random.one_in(2) {
+                match get(&e, p, random.next() | 1, LockMode::Exclusive, Timeout::NoWait) {
                     Ok(lock) => held.push(lock),
                     Err(EnqueueError::OutOfLocks | EnqueueError::OutOfResources(64)) => refused += 1,
                     Err(other) => panic!("{other:?}"),
                 }
             } else if !held.is_empty() {
-                e.release(p, held.swap_remove(random.usize(..held.len())));
+                e.release(p, held.swap_remove(random.below(held.len())));
             }
         }
         held.into_iter().for_each(|lock| e.release(p, lock));

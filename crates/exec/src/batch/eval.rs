@@ -178,7 +178,7 @@ impl Expression {
 
     /// The value for each row of a batch; `None` if the evaluation of some row fails.
     pub fn column(&self, batch: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Option<Column> {
-        let Batch { len, columns, arena } = batch;
+        let Batch { len, columns, arena, .. } = batch;
         let mut input = Input { len: *len, columns, arena };
         let rows = Rows::All(*len);
         let vector = self.eval(&mut input, rows, m, cx)?;
@@ -718,7 +718,7 @@ pub fn filter(
     m: &mut Machine,
     cx: &mut ExecCtx<'_>,
 ) -> Result<()> {
-    let Batch { len, columns, arena } = batch;
+    let Batch { len, columns, arena, .. } = batch;
     let mut input = Input { len: *len, columns, arena };
     if select_all(conds, &mut input, selected, m, cx).is_some() {
         return Ok(());

@@ -489,7 +489,7 @@ impl Join {
         m.charge(held, cx)?;
         let slots = if bare { &build.keys.slots } else { &build.stored };
         let regs: Vec<Reg> = slots.iter().map(|slot| build.node.regs()[*slot]).collect();
-        let stored = Batch { len: rows, columns, arena };
+        let stored = Batch { len: rows, columns, arena, ..Batch::default() };
         let first =
             Resumed { node: build.node, stored: Some((stored, regs)), held, at: 0, resumes: true, regs: Vec::new() };
         let first = Resumed { regs: first.node.regs().to_vec(), ..first };

@@ -456,6 +456,7 @@ impl Part {
 mod tests {
     use super::*;
     use std::collections::HashMap;
+    use testing::Random;
     use types::Number;
 
     fn lookup(table: &mut KeyTable, column: &Column, len: usize, arena: &[u8]) -> Vec<usize> {
@@ -510,16 +511,13 @@ mod tests {
     #[test]
     fn keys_of_all_lengths_are_told_apart() {
         let (mut table, mut model) = (KeyTable::new(2), HashMap::new());
-        let mut x = 88172645463325252u64;
+        let mut random = Random::new(88);
         for _ in 0..40 {
             let (mut texts, mut numbers) = (Vec::new(), Vec::new());
             for _ in 0..500 {
-                x ^= x << 13;
-                x ^= x >> 7;
-                x ^= x << 17;
-                let len = (x >> 8) as usize % 12;
+                let len = random.below(12usize);
                 texts.push(if len == 0 { Value::Null } else { Value::text("ab".repeat(len)[..len].to_owned()) });
-                numbers.push(Value::Number(Number::from((x >> 20) as i64 % 300)));
+                numbers.push(Value::Number(Number::from(random.below(300i64))));
             }
             let mut arena = Vec::new();
             let columns =

@@ -28,7 +28,7 @@ use crate::source::Op;
 use column::Column;
 pub use eval::{Condition, Expression};
 use plan::{Reg, Source};
-use types::{Ora, Result, Value};
+use types::{Ora, Result, Rowid, Value};
 
 /// Most rows of a batch.
 pub const ROWS_MAX: usize = 1024;
@@ -45,6 +45,40 @@ pub struct Batch {
     pub columns: Vec<Column>,
     /// Bytes of the texts.
     pub arena: Vec<u8>,
+    /// The places of the rows, if they come from a scan that keeps them ([`build_changing`]).
+    pub places: Kept,
+}
+
+/// The places of the rows of a batch: in the table, and in its arena.
+#[derive(Debug, Default)]
+pub struct Kept {
+    pub rows: Vec<KeptRow>,
+    /// For each column that the scan locates, the place of its value in each row; one of length [`column::NULL`] has
+    /// no place.
+    pub spans: Vec<Vec<column::Span>>,
+}
+
+/// A row in the arena.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptRow {
+    pub rowid: Rowid,
+    pub at: u32,
+    pub len: u32,
+}
+
+impl Kept {
+    fn keep(&mut self, rows: &[u32]) {
+        fn pick<T: Copy>(v: &mut Vec<T>, rows: &[u32]) {
+            for (to, &from) in rows.iter().enumerate() {
+                v[to] = v[from as usize];
+            }
+            v.truncate(rows.len());
+        }
+        if !self.rows.is_empty() {
+            pick(&mut self.rows, rows);
+            self.spans.iter_mut().for_each(|spans| pick(spans, rows));
+        }
+    }
 }
 
 impl Batch {
@@ -52,6 +86,7 @@ impl Batch {
         self.len = 0;
         self.columns.clear();
         self.arena.clear();
+        self.places.rows.clear();
     }
 
     /// Puts a row into the registers of its columns.
@@ -82,6 +117,7 @@ impl Batch {
     pub fn keep(&mut self, rows: &[u32]) {
         if rows.len() < self.len {
             self.columns.iter_mut().for_each(|c| c.keep(rows));
+            self.places.keep(rows);
             self.len = rows.len();
         }
     }
@@ -437,6 +473,29 @@ pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<
         Some(place) => node.map(|node| Box::new(CountedNode::new(node, place)) as Box<dyn Node>),
         None => node,
     })
+}
+
+/// The scan of a statement that changes its rows: batches with the places of the rows and of their columns `placed`,
+/// which ascend; only columns in the registers `read` are decoded. `None` if the rows are not those of a full scan of a
+/// heap, or are too few.
+///
+/// # Errors
+/// Those of building row sources.
+pub fn build_changing(s: &Source, placed: &[u16], read: &[Reg], b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
+    let Source::Scan(scan) = s else { return Ok(None) };
+    if !b.batches {
+        return Ok(None);
+    }
+    let watched = b.watched.len();
+    let Some(node) = scan::Scan::build_changing(scan, placed, read, b)? else {
+        b.watched.truncate(watched);
+        return Ok(None);
+    };
+    let node: Box<dyn Node> = Box::new(node);
+    Ok(Some(match b.counting.as_ref().and_then(|counting| counting.of_source(s)) {
+        Some(place) => Box::new(CountedNode::new(node, place)),
+        None => node,
+    }))
 }
 
 fn build_uncounted(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {

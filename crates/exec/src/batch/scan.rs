@@ -7,13 +7,13 @@
 use super::column::{Column, NULL, Span, decode};
 use super::eval::{self, Input};
 use super::join::UseFilter;
-use super::{ARENA_MAX, BYTES_MAX, Batch, Condition, Failing, Node, ROWS_MAX};
+use super::{ARENA_MAX, BYTES_MAX, Batch, Condition, Failing, KeptRow, Node, ROWS_MAX};
 use crate::code::Builder;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::scan;
 use plan::{Access, Reg};
-use types::{DataType, Ora, Result};
+use types::{DataType, ObjectId, Ora, Rdba, Result, Rowid};
 
 /// Tables with fewer rows are not read in batches, because setting up columns costs more than reading them.
 const TABLE_ROWS_MIN: u64 = 64;
@@ -36,6 +36,15 @@ pub struct Scan {
     /// The counter of its rows, if the cursor is watched.
     watch: Option<usize>,
     left_out: u64,
+    keeping: Option<Keeping>,
+}
+
+/// A scan that gives the places of its rows.
+struct Keeping {
+    /// The columns whose places it gives.
+    placed: Vec<usize>,
+    /// For each column whether its values are read.
+    read: Vec<bool>,
 }
 
 /// Conditions that are tested together.
@@ -58,6 +67,8 @@ struct Places {
     /// The spans of each wanted column, for the columns passed.
     spans: Vec<Vec<Span>>,
     walked: usize,
+    /// The rows themselves, if they are kept.
+    kept: Vec<KeptRow>,
 }
 
 fn damaged() -> Ora {
@@ -70,6 +81,7 @@ impl Places {
         self.left.clear();
         self.spans.iter_mut().for_each(Vec::clear);
         self.walked = 0;
+        self.kept.clear();
     }
 
     /// Adds the row whose bytes begin at `at`.
@@ -96,6 +108,9 @@ impl Places {
         pick(&mut self.next, rows);
         pick(&mut self.left, rows);
         self.spans[..self.walked].iter_mut().for_each(|spans| pick(spans, rows));
+        if !self.kept.is_empty() {
+            pick(&mut self.kept, rows);
+        }
     }
 
     /// Locates the columns up to `to` of all rows.
@@ -238,6 +253,10 @@ fn step(arena: &[u8], next: &mut usize, left: &mut u16) -> Option<Span> {
 
 /// Whether enough rows are read for batches to pay off.
 pub fn pays(s: &plan::Scan) -> bool {
+    s.rowid.is_none() && pays_with_rowid(s)
+}
+
+fn pays_with_rowid(s: &plan::Scan) -> bool {
     // A batch would copy long values even if they are not wanted.
     let long = |ty: &DataType| {
         let lob = matches!(ty, DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Named(_));
@@ -246,7 +265,7 @@ pub fn pays(s: &plan::Scan) -> bool {
     if s.table.columns.iter().any(|column| long(&column.data_type)) {
         return false;
     }
-    let plain = s.as_of.is_none() && s.versions.is_none() && s.pseudos.is_empty() && s.rowid.is_none();
+    let plain = s.as_of.is_none() && s.versions.is_none() && s.pseudos.is_empty();
     plain
         && match &s.access {
             Access::Full => s.table.statistics.as_ref().is_none_or(|t| t.rows >= TABLE_ROWS_MIN),
@@ -263,7 +282,18 @@ impl Scan {
     /// # Errors
     /// Those of building row sources.
     pub fn build(s: &plan::Scan, b: &mut Builder<'_>) -> Result<Option<Scan>> {
-        Scan::build_with(s, None, b)
+        Scan::build_with(s, None, None, b)
+    }
+
+    /// The scan of a statement that changes its rows; see [`super::build_changing`].
+    ///
+    /// # Errors
+    /// Those of building row sources.
+    pub fn build_changing(s: &plan::Scan, placed: &[u16], read: &[Reg], b: &mut Builder<'_>) -> Result<Option<Scan>> {
+        match s.access {
+            Access::Full if !s.granules => Scan::build_with(s, None, Some((placed, read)), b),
+            _ => Ok(None),
+        }
     }
 
     /// As [`build`], with the Bloom filter `id` of a join above, applied before columns that no condition reads are
@@ -272,24 +302,32 @@ impl Scan {
     /// # Errors
     /// Those of building row sources.
     pub fn build_filtered(s: &plan::Scan, id: usize, keys: &[plan::Key], b: &mut Builder<'_>) -> Result<Option<Scan>> {
-        Scan::build_with(s, Some((id, keys)), b)
+        Scan::build_with(s, Some((id, keys)), None, b)
     }
 
     fn build_with(
         s: &plan::Scan,
         join_filter: Option<(usize, &[plan::Key])>,
+        changing: Option<(&[u16], &[Reg])>,
         b: &mut Builder<'_>,
     ) -> Result<Option<Scan>> {
-        if !pays(s) {
+        if !(if changing.is_some() { pays_with_rowid(s) } else { pays(s) }) {
             return Ok(None);
         }
         let rows = scan::Scan::build(s, b)?;
-        if !rows.gives_bytes() {
+        if !rows.gives_bytes() || (changing.is_some() && rows.block().is_none()) {
             return Ok(None);
         }
         let mut wanted: Vec<(u16, Reg, DataType)> =
             s.columns.iter().map(|&(c, r)| (c, r, s.table.columns[usize::from(c)].data_type)).collect();
         wanted.sort_by_key(|c| c.0);
+        let mut keeping = None;
+        if let Some((placed, read)) = changing {
+            wanted.retain(|(column, reg, _)| placed.contains(column) || read.contains(reg));
+            let place = |column: &u16| wanted.iter().position(|(c, ..)| c == column);
+            let Some(placed) = placed.iter().map(place).collect() else { return Ok(None) };
+            keeping = Some(Keeping { placed, read: wanted.iter().map(|(_, reg, _)| read.contains(reg)).collect() });
+        }
         let columns: Vec<(u16, DataType)> = wanted.iter().map(|c| (c.0, c.2)).collect();
         if columns.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Ok(None);
@@ -320,23 +358,35 @@ impl Scan {
             selected,
             watch,
             left_out: 0,
+            keeping,
         }))
     }
 
     /// Reads the rows of the next blocks, and locates the columns of the first stage. False at the end.
     fn read(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let Scan { rows, places, columns, stages, .. } = self;
+        let Scan { rows, places, columns, stages, keeping, .. } = self;
         let to = stages.first().map_or(columns.len(), |stage| stage.columns);
         places.clear();
         places.walked = to;
         while places.next.len() < self.size && out.arena.len() < BYTES_MAX {
             let (before, begin) = (places.next.len(), out.arena.len());
-            let more = rows.append_rows(m, cx, &mut out.arena, &mut |arena, at, len| {
+            let more = rows.append_rows(m, cx, &mut out.arena, &mut |arena, at, len, slot| {
                 if at + len > ARENA_MAX {
                     return Err(Ora::with(4030, &[&len, &"QERTB batch", &"rows of a block"]));
                 }
+                if keeping.is_some() {
+                    let rowid = Rowid { obj: ObjectId(0), rdba: Rdba::NONE, slot };
+                    places.kept.push(KeptRow { rowid, at: at as u32, len: len as u32 });
+                }
                 places.push(&arena[at..at + len], at)
             })?;
+            if keeping.is_some()
+                && let Some((obj, rdba)) = rows.block()
+            {
+                for row in &mut places.kept[before..] {
+                    (row.rowid.obj, row.rowid.rdba) = (obj, rdba);
+                }
+            }
             if places.next.len() == before {
                 // A block without a visible row is not kept: many of them would fill the arena without giving a row.
                 out.arena.truncate(begin);
@@ -385,8 +435,10 @@ impl Node for Scan {
             out.columns.resize_with(self.columns.len(), Column::default);
             let tested = self.test(out, m, cx)?;
             if out.len > 0 {
-                let decoded = if let Tested::Failed(stages) = tested { stages } else { self.stages.len() };
-                self.finish(out, decoded)?;
+                match tested {
+                    Tested::Failed(stages) => self.finish(out, stages, true)?,
+                    Tested::All => self.finish(out, self.stages.len(), false)?,
+                }
             }
             if let Tested::Failed(_) = tested {
                 // Evaluates the remaining rows one by one; the error of a row is raised after the rows before it.
@@ -450,12 +502,21 @@ impl Scan {
         out.len = self.selected.len();
     }
 
-    /// Decodes the columns that the first `stages` stages have not read.
-    fn finish(&mut self, out: &mut Batch, stages: usize) -> Result<()> {
+    /// Decodes the columns that the first `stages` stages have not read; with `all`, also those that nobody reads. Gives
+    /// the places of the rows.
+    fn finish(&mut self, out: &mut Batch, stages: usize, all: bool) -> Result<()> {
         self.places.walk_to(&self.columns, self.columns.len(), &out.arena)?;
         for (n, (_, ty)) in self.columns.iter().enumerate() {
-            if !self.stages[..stages].iter().any(|stage| stage.decoded.contains(&n)) {
+            let is_read = all || self.keeping.as_ref().is_none_or(|keeping| keeping.read[n]);
+            if is_read && !self.stages[..stages].iter().any(|stage| stage.decoded.contains(&n)) {
                 out.columns[n] = decode(ty, &self.places.spans[n], &out.arena)?;
+            }
+        }
+        if let Some(keeping) = &self.keeping {
+            std::mem::swap(&mut out.places.rows, &mut self.places.kept);
+            out.places.spans.resize_with(keeping.placed.len(), Vec::new);
+            for (spans, n) in out.places.spans.iter_mut().zip(&keeping.placed) {
+                std::mem::swap(spans, &mut self.places.spans[*n]);
             }
         }
         Ok(())

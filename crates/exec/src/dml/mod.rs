@@ -18,6 +18,8 @@ pub use run::Dml;
 use batch::Batch;
 use changes::Later;
 
+use crate::batch::KeptRow;
+use crate::batch::column::{Column, Data, NULL, Span};
 use crate::code::{Builder, Code, Cond};
 use crate::constraints;
 use crate::ctx::ExecCtx;
@@ -33,7 +35,7 @@ use std::fmt;
 use std::rc::Rc;
 use txn::Snapshot;
 use types::row::{RowReader, RowWriter};
-use types::{Ora, Result, Rowid, Value};
+use types::{DataType, Number, Ora, Result, Rowid, Value};
 
 /// A column, printed as in error messages.
 struct ColumnName<'a>(&'a TableDef, usize);
@@ -87,6 +89,9 @@ pub struct Writer {
     key: Vec<u8>,
     batch: Batch,
     later: Later,
+    /// The columns of all indexes, in ascending order, and for each index the positions of its columns among them.
+    key_columns: Vec<u16>,
+    key_places: Vec<Vec<usize>>,
     moved: Vec<Moved>,
     /// Key and row of the rows of an index-organised table whose key changes.
     moved_rows: Vec<(Vec<u8>, Vec<u8>)>,
@@ -122,7 +127,12 @@ impl Writer {
             .iter()
             .filter(|i| (!i.unusable || i.building) && i.kind != IndexKind::IotTop)
             .map(|i| Index::of(i, &t.table, b))
-            .collect::<Result<_>>()?;
+            .collect::<Result<Vec<_>>>()?;
+        let mut key_columns: Vec<u16> = indexes.iter().flat_map(|i| &i.columns).map(|(c, _)| *c as u16).collect();
+        key_columns.sort_unstable();
+        key_columns.dedup();
+        let place = |column: usize| key_columns.partition_point(|c| usize::from(*c) < column);
+        let key_places = indexes.iter().map(|i| i.columns.iter().map(|(c, _)| place(*c)).collect()).collect();
         Ok(Writer {
             table: t.table.clone(),
             new: t.new.clone(),
@@ -152,6 +162,8 @@ impl Writer {
             key: Vec::new(),
             batch: Batch::default(),
             later: Later::default(),
+            key_columns,
+            key_places,
             moved: Vec::new(),
             moved_rows: Vec::new(),
             orphans: Vec::new(),
@@ -188,22 +200,7 @@ impl Writer {
     /// # Errors
     /// ORA-01400 (`updating`: ORA-01407), ORA-12899, ORA-01438.
     fn fit(&self, column: usize, updating: bool, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
-        let def = &self.table.columns[column];
-        let reg = self.new[column];
-        if m.value(reg).is_null() {
-            if !def.nullable {
-                let code = if updating { 1407 } else { 1400 };
-                return Err(Ora::with(code, &[&ColumnName(&self.table, column)]));
-            }
-            return Ok(());
-        }
-        if def.data_type.takes(m.value(reg)) {
-            return Ok(());
-        }
-        let mut v = m.take(reg);
-        let result = def.data_type.assign(&mut v, &cx.session.nls, &ColumnName(&self.table, column));
-        m.put(reg, v);
-        result
+        fit(&self.table, column, self.new[column], updating, m, cx)
     }
 
     /// Tests the new row; failed deferred checks are collected in `against`.
@@ -538,6 +535,77 @@ impl Writer {
         Ok(())
     }
 
+    /// As [`Writer::rewrite_later`], for a row whose columns all have a place in its bytes and belong to no index. `of`
+    /// gives the place of a column in `arena`, and its new value as a row of a batch's column.
+    #[inline]
+    pub fn splice_later<'v>(
+        &mut self,
+        row: &KeptRow,
+        arena: &[u8],
+        columns: &[u16],
+        of: impl Fn(usize) -> (Span, &'v Column, usize),
+        m: &mut Machine,
+        cx: &ExecCtx<'_>,
+    ) -> Result<()> {
+        let begin_of = |place: Span| place.at as usize - types::row::length_bytes(place.len as usize);
+        let end_of = |place: Span| (place.at + place.len) as usize;
+        let (begin, end) = (begin_of(of(0).0), end_of(of(columns.len() - 1).0));
+        let (from, seen) = (begin - row.at as usize, row.at..row.at + row.len);
+        let Writer { later, table, new, .. } = self;
+        later.splice(row.rowid, seen, from, &arena[begin..end], |to| {
+            let mut behind = begin;
+            for (n, &column) in columns.iter().enumerate() {
+                let (place, values, at) = of(n);
+                to.extend_from_slice(&arena[behind..begin_of(place)]);
+                behind = end_of(place);
+                let column = usize::from(column);
+                match (&values.data, table.columns[column].data_type) {
+                    (Data::Fixed(words, 0), DataType::Number { precision: None, scale: None })
+                        if !values.nulls.is(at) =>
+                    {
+                        RowWriter::again(to).number(&Number::from_i64(words[at]));
+                    }
+                    _ => {
+                        let reg = new[column];
+                        values.put(at, arena, &mut m.regs[reg as usize])?;
+                        fit(table, column, reg, true, m, cx)?;
+                        RowWriter::again(to).value(m.value(reg));
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether an update of these columns changes index entries.
+    pub fn has_index_over(&self, columns: &[u16]) -> bool {
+        self.indexes.iter().any(|i| i.touches(columns))
+    }
+
+    /// The columns of all indexes, in ascending order.
+    pub fn key_columns(&self) -> Vec<u16> {
+        self.key_columns.clone()
+    }
+
+    /// As [`Writer::delete_later`], for a row in `arena`; `of` gives the places of the columns of
+    /// [`Writer::key_columns`].
+    pub fn delete_found_later(&mut self, row: &KeptRow, of: impl Fn(usize) -> Span, arena: &[u8]) {
+        self.later.delete_bytes(row.rowid, row.len as usize);
+        for (n, (i, places)) in self.indexes.iter().zip(&self.key_places).enumerate() {
+            self.key.clear();
+            let mut any = false;
+            for (place, (_, descending)) in places.iter().zip(&i.columns) {
+                let span = of(*place);
+                let stored = (span.len != NULL).then(|| span.of(arena));
+                any |= stored.is_some();
+                i.def.push_key_part(stored, *descending, &mut self.key);
+            }
+            if any {
+                self.later.entry(n, true, &self.key, row.rowid);
+            }
+        }
+    }
+
     /// As [`Writer::delete_later`], for a row with the bytes `before`.
     pub fn delete_bytes_later(&mut self, rowid: Rowid, before: &[u8]) -> Result<()> {
         self.later.delete(rowid);
@@ -555,10 +623,19 @@ impl Writer {
     /// Makes the noted changes, if there are enough of them or `all` is set. False when a row has changed since the
     /// snapshot.
     pub fn change_now(&mut self, all: bool, deleting: bool, seen: &Snapshot, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if all || self.later.is_full() { self.change_found(&[], deleting, seen, cx) } else { Ok(true) }
+    }
+
+    /// Makes the noted changes; `arena` has the bytes of spliced rows. False when a row has changed since the snapshot.
+    pub fn change_found(
+        &mut self,
+        arena: &[u8],
+        deleting: bool,
+        seen: &Snapshot,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
         match &self.storage {
-            Storage::Heap(table) if all || self.later.is_full() => {
-                self.later.flush(table, &self.indexes, deleting, seen, cx)
-            }
+            Storage::Heap(table) => self.later.flush(table, &self.indexes, arena, deleting, seen, cx),
             _ => Ok(true),
         }
     }
@@ -634,6 +711,25 @@ impl Writer {
             }
         }
     }
+}
+
+/// As [`Writer::fit`], for the value in a register.
+fn fit(table: &TableDef, column: usize, reg: Reg, updating: bool, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+    let def = &table.columns[column];
+    if m.value(reg).is_null() {
+        if !def.nullable {
+            let code = if updating { 1407 } else { 1400 };
+            return Err(Ora::with(code, &[&ColumnName(table, column)]));
+        }
+        return Ok(());
+    }
+    if def.data_type.takes(m.value(reg)) {
+        return Ok(());
+    }
+    let mut v = m.take(reg);
+    let result = def.data_type.assign(&mut v, &cx.session.nls, &ColumnName(table, column));
+    m.put(reg, v);
+    result
 }
 
 fn damaged() -> Ora {

@@ -1,6 +1,7 @@
 //! The DML statements: finding rows and computing values.
 
 use super::Writer;
+use super::changes::Bulk;
 use super::direct::Direct;
 use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
@@ -35,7 +36,7 @@ impl DmlRun {
         };
     }
 
-    fn changed_at(&mut self, rowid: Rowid) {
+    pub fn changed_at(&mut self, rowid: Rowid) {
         self.rows += 1;
         self.last = Some(rowid);
     }
@@ -71,7 +72,7 @@ pub struct Branch {
     insert: Insert,
 }
 
-enum Set {
+pub enum Set {
     One(u16, Code),
     Row(Vec<u16>, SubId),
 }
@@ -86,6 +87,8 @@ pub struct Update {
     returning: Vec<Code>,
     /// Rows are changed by their bytes: only the columns that the statement names are in `old`.
     by_bytes: bool,
+    /// Rows are found in batches, in place of `source`.
+    bulk: Option<Bulk>,
 }
 
 pub struct Delete {
@@ -95,6 +98,7 @@ pub struct Delete {
     old: Vec<Reg>,
     returning: Vec<Code>,
     by_bytes: bool,
+    bulk: Option<Bulk>,
 }
 
 pub struct Merge {
@@ -141,10 +145,14 @@ impl Dml {
             }
             PlanBody::Update(u) => {
                 let (sets, mut columns) = build_sets(&u.sets, b);
-                let mut source = Op::build(&u.source, b)?;
                 let writer = Writer::build(&u.target, Some(&columns), b)?;
-                let mut by_bytes = false;
-                if u.returning.is_empty() && writer.takes_bytes(false) {
+                let bulk = match u.returning.is_empty() && writer.takes_bytes(false) {
+                    true => bulk_update(u, &sets, &writer, b)?,
+                    false => None,
+                };
+                let mut source = if bulk.is_some() { Op::Empty } else { Op::build(&u.source, b)? };
+                let mut by_bytes = bulk.is_some();
+                if !by_bytes && u.returning.is_empty() && writer.takes_bytes(false) {
                     let values = u.sets.iter().map(|s| match s {
                         SetItem::One(_, e) => Some(e),
                         SetItem::Row(..) => None,
@@ -163,14 +171,18 @@ impl Dml {
                     columns,
                     returning: u.returning.iter().map(|(e, _)| b.code(e)).collect(),
                     by_bytes,
+                    bulk,
                 }))
             }
             PlanBody::Delete(d) => {
-                let mut source = Op::build(&d.source, b)?;
                 let writer = Writer::build(&d.target, None, b)?;
-                let by_bytes = d.returning.is_empty()
-                    && writer.takes_bytes(true)
-                    && keep_bytes(&d.source, std::iter::empty(), &mut source);
+                let takes_bytes = d.returning.is_empty() && writer.takes_bytes(true);
+                let bulk = match takes_bytes {
+                    true => Bulk::build(&d.source, d.rowid, &[], &writer, b)?,
+                    false => None,
+                };
+                let mut source = if bulk.is_some() { Op::Empty } else { Op::build(&d.source, b)? };
+                let by_bytes = takes_bytes && bulk.is_none() && keep_bytes(&d.source, std::iter::empty(), &mut source);
                 Dml::Delete(Box::new(Delete {
                     writer,
                     source,
@@ -178,6 +190,7 @@ impl Dml {
                     old: d.old.clone(),
                     returning: d.returning.iter().map(|(e, _)| b.code(e)).collect(),
                     by_bytes,
+                    bulk,
                 }))
             }
             PlanBody::Merge(x) => {
@@ -362,6 +375,17 @@ fn build_sets(sets: &[SetItem], b: &mut Builder<'_>) -> (Vec<Set>, Vec<u16>) {
     (sets, columns)
 }
 
+/// The batches of an UPDATE that changes rows by their bytes.
+fn bulk_update(u: &plan::UpdatePlan, sets: &[Set], writer: &Writer, b: &mut Builder<'_>) -> Result<Option<Bulk>> {
+    let mut values = Vec::with_capacity(sets.len());
+    for (set, item) in sets.iter().zip(&u.sets) {
+        let (Set::One(column, code), SetItem::One(_, e)) = (set, item) else { return Ok(None) };
+        values.push((*column, e, code.clone()));
+    }
+    values.sort_by_key(|v| v.0);
+    Bulk::build(&u.source, u.rowid, &values, writer, b)
+}
+
 /// Makes the scan of a statement's rows keep their bytes, and decode only the columns that its conditions and these
 /// values read. False if the rows come from another source, or a subquery may read the columns; nothing was done then.
 fn keep_bytes<'p>(source: &plan::Source, values: impl Iterator<Item = Option<&'p plan::Expr>>, op: &mut Op) -> bool {
@@ -407,7 +431,7 @@ fn new_row(
 }
 
 /// Copies the old row and computes the assignments over it.
-fn changed_row(writer: &Writer, old: &[Reg], sets: &[Set], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+pub fn changed_row(writer: &Writer, old: &[Reg], sets: &[Set], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
     m.sequence_values.fill(None);
     for (&from, &to) in old.iter().zip(&writer.new) {
         copy(from, to, m);
@@ -569,6 +593,9 @@ impl Update {
     fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.writer.begin();
         let seen: Snapshot = *m.snapshot();
+        if self.bulk.is_some() {
+            return self.run_bulk(&seen, run, m, cx);
+        }
         self.source.open(m, cx)?;
         if self.returning.is_empty() && self.writer.takes_changes(false) {
             return self.run_later(&seen, run, m, cx);
@@ -589,7 +616,41 @@ impl Update {
     }
 }
 
+/// Notes the changes of a batch.
+type Note<'a> = dyn FnMut(&mut Writer, &mut Bulk, &mut DmlRun, &mut Machine, &mut ExecCtx<'_>) -> Result<()> + 'a;
+
+/// Changes rows batch by batch; `note` notes the changes of a batch. The changes noted before an error are made before
+/// it is raised, because an error of an earlier row comes first.
+fn each_batch(
+    writer: &mut Writer,
+    bulk: &mut Bulk,
+    deleting: bool,
+    (seen, run): (&Snapshot, &mut DmlRun),
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+    note: &mut Note<'_>,
+) -> Result<()> {
+    bulk.open(m, cx)?;
+    while bulk.next(m, cx)? {
+        let noted = note(writer, bulk, run, m, cx);
+        if !writer.change_found(bulk.bytes(), deleting, seen, cx)? {
+            run.restart = true;
+            return Ok(());
+        }
+        noted?;
+        cx.check_cancel()?;
+    }
+    writer.finish(cx)
+}
+
 impl Update {
+    fn run_bulk(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Update { writer, bulk: Some(bulk), sets, columns, .. } = self else { return Ok(()) };
+        each_batch(writer, bulk, false, (seen, run), m, cx, &mut |writer, bulk, run, m, cx| {
+            bulk.note_updates(writer, sets, columns, run, m, cx)
+        })
+    }
+
     /// Updates rows in batches.
     fn run_later(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let found = loop {
@@ -631,6 +692,14 @@ impl Update {
 }
 
 impl Delete {
+    fn run_bulk(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Delete { writer, bulk: Some(bulk), .. } = self else { return Ok(()) };
+        each_batch(writer, bulk, true, (seen, run), m, cx, &mut |writer, bulk, run, _, _| {
+            bulk.note_deletions(writer, run);
+            Ok(())
+        })
+    }
+
     /// Deletes rows in batches.
     fn run_later(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let found = loop {
@@ -663,6 +732,9 @@ impl Delete {
     fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.writer.begin();
         let seen: Snapshot = *m.snapshot();
+        if self.bulk.is_some() {
+            return self.run_bulk(&seen, run, m, cx);
+        }
         self.source.open(m, cx)?;
         if self.returning.is_empty() && self.writer.takes_changes(true) {
             return self.run_later(&seen, run, m, cx);

@@ -302,6 +302,7 @@ mod tests {
     use super::super::keys::{hash_bytes, mix};
     use super::*;
     use std::collections::BTreeMap;
+    use testing::Random;
 
     fn key(n: i64) -> RowKey {
         // Every third key is bytes. A key in bytes never equals a word with the same hash.
@@ -326,9 +327,9 @@ mod tests {
     #[test]
     fn rows_are_found_in_their_order_as_in_a_map() {
         let (mut table, mut model) = (Table::default(), BTreeMap::<i64, Vec<u32>>::new());
-        let mut x = 7u64;
+        let mut numbers = Random::new(7);
         for n in 0..60_000u32 {
-            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let x = numbers.next();
             let k = (x >> 33) as i64 % 9000;
             table
                 .push(&key(k), n % 50 == 0, |out| {

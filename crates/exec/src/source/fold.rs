@@ -308,20 +308,14 @@ fn damaged() -> Ora {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testing::Random;
 
     #[test]
     fn words_and_lengths_order_as_the_bytes_do() {
         let mut all: Vec<Vec<u8>> = vec![Vec::new()];
-        let mut x = 88172645463325252u64;
+        let mut random = Random::new(88);
         for n in 0..2000usize {
-            let mut bytes = Vec::new();
-            for _ in 0..n % 11 {
-                x ^= x << 13;
-                x ^= x >> 7;
-                x ^= x << 17;
-                bytes.push([0, 1, 2, 255][x as usize % 4]);
-            }
-            all.push(bytes);
+            all.push((0..n % 11).map(|_| random.of(&[0, 1, 2, 255])).collect());
         }
         for pair in all.windows(2) {
             let (a, b) = (&pair[0], &pair[1]);

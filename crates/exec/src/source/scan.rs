@@ -354,13 +354,14 @@ impl Scan {
     }
 
     /// As [`Scan::some_rows`]: the bytes of the rows are appended to `arena`, and `f` receives the offset and length of
-    /// each row. There may be other bytes between the rows.
+    /// each row, and its directory entry if it comes from a full scan of a heap ([`Scan::block`] then is its block).
+    /// There may be other bytes between the rows.
     pub fn append_rows(
         &mut self,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
         arena: &mut Vec<u8>,
-        f: &mut impl FnMut(&[u8], usize, usize) -> Result<()>,
+        f: &mut impl FnMut(&[u8], usize, usize, u16) -> Result<()>,
     ) -> Result<bool> {
         if self.rows_left
             && let Path::Heap(scan) = &mut self.path
@@ -371,8 +372,13 @@ impl Scan {
         self.some_rows(m, cx, &mut |row, _| {
             let at = arena.len();
             arena.extend_from_slice(row);
-            f(arena, at, row.len())
+            f(arena, at, row.len(), 0)
         })
+    }
+
+    /// The data object and the block of the rows appended last, for a full scan of a heap.
+    pub fn block(&self) -> Option<(types::ObjectId, types::Rdba)> {
+        if let Path::Heap(scan) = &self.path { Some(scan.block()) } else { None }
     }
 
     /// Prefetches some lines of the block that [`Scan::append_rows`] reads next; see [`heap::Scan::prefetch`].

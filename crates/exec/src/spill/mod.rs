@@ -221,7 +221,7 @@ impl TempFile {
         cx.shared.areas.note_extra(cx.p, chunk.len());
         let (data, sum) = chunk.split_at(self.usable());
         if checksum(data, n).to_le_bytes() != sum {
-            return Err(TempSpace::damaged(at));
+            return Err(self.temp.damaged(at));
         }
         Ok(())
     }
@@ -233,12 +233,9 @@ impl Drop for TempFile {
     }
 }
 
-/// A checksum over whole words, seeded with the number of the chunk: it detects changed bytes and misplaced chunks.
+/// CRC-32C of the number of the chunk and its data: it detects changed bytes and misplaced chunks.
 fn checksum(data: &[u8], chunk: usize) -> u64 {
-    let words = data.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().expect("eight bytes")));
-    words.fold(chunk as u64 ^ 0x9E37_79B9_7F4A_7C15, |sum, w| {
-        (sum.rotate_left(29) ^ w).wrapping_mul(0xD6E8_FEB8_6659_FD93)
-    })
+    crc32c::crc32c_append(crc32c::crc32c(&(chunk as u64).to_le_bytes()), data).into()
 }
 
 #[cfg(test)]

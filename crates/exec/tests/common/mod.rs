@@ -3,27 +3,25 @@
 
 use block::SegmentKind;
 use btree::Btree;
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
+use buffer_cache::BufferCache;
 use cluster::{Clusters, Geometry};
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use dictionary::*;
-use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use exec::work_area::{WorkAreaLayout, WorkAreas};
 use exec::*;
 use heap::Heap;
 use library_cache::LibraryCache;
 use process::{Process, Processes};
-use redo::{ApplyTable, NoRedo};
 use result_cache::ResultCache;
-use space::{Space, SpaceLayout};
 use sql::ast::{self, ConstraintKind, Ddl, Statement, TableOrganization};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use txn::{CommitHook, Transactions, TxnConfig, TxnLayout};
+use testing::Folder;
+use testing::storage::{Storage, StorageSpec};
+use txn::CommitHook;
 use types::{DataType, Date, Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, Value};
 
 const BLOCK: usize = 8192;
@@ -34,13 +32,7 @@ pub struct Instance {
     pub shared: Shared,
     cache: &'static Arc<BufferCache>,
     next_object: AtomicU32,
-    directory: PathBuf,
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
+    directory: Folder,
 }
 
 fn leak<T>(x: T) -> &'static T {
@@ -54,12 +46,7 @@ impl Instance {
 
     /// An instance with a buffer cache of this many blocks.
     pub fn with_blocks(blocks: usize) -> Instance {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let directory = std::env::temp_dir().join(format!("exec-test-{}-{n}", std::process::id()));
-        std::fs::create_dir_all(&directory).expect("a temporary directory");
-        let config = CacheConfig::new(blocks, BLOCK, 16);
-        let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(16) };
+        let directory = Folder::new("exec");
         let results = result_cache::Config {
             max_size_bytes: 1 << 20,
             max_result_percent: 50,
@@ -67,40 +54,24 @@ impl Instance {
             design: result_cache::Design::Versioned,
             processes: 16,
         };
-        let (all, (cache, space, enqueues, txns, library, result_layout, areas, servers)) =
-            testing::instance(16, |b| {
-                (
-                    CacheLayout::reserve(b, &config),
-                    SpaceLayout::reserve(b, 16),
-                    EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
-                    TxnLayout::reserve(b, &txn_config),
-                    library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),
-                    result_cache::Layout::reserve(b, &results),
-                    WorkAreaLayout::reserve(b, 16),
-                    ::parallel::Layout::reserve(b, 0),
-                )
-            });
         let files = DataFiles::create(&directory, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
-        let mut apply = ApplyTable::new();
-        buffer_cache::register(&mut apply);
-        Space::register_apply(&mut apply);
-        Transactions::register_apply(&mut apply);
-        Heap::register_apply(&mut apply);
-        Clusters::register_apply(&mut apply);
-        Btree::register_apply(&mut apply);
-        let files = Arc::new(files);
-        let cache = leak(Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo))));
-        let enqueues = leak(Enqueues::create(all, &enqueues));
-        let space = Space::create(all.sga(), &space, cache);
-        space.register_with(all);
-        let txns = leak(Transactions::create(all.sga(), &txns, &txn_config, &space, enqueues));
+        let layers = [Heap::register_apply, Clusters::register_apply, Btree::register_apply];
+        let spec = StorageSpec::new(16, blocks, BLOCK, &layers);
+        let (storage, (library, result_layout, areas, servers)) = Storage::create(files, spec, |b| {
+            (
+                library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),
+                result_cache::Layout::reserve(b, &results),
+                WorkAreaLayout::reserve(b, 16),
+                ::parallel::Layout::reserve(b, 0),
+            )
+        });
+        let Storage { all, cache, enqueues, txns } = storage;
+        let (cache, enqueues, txns) = (leak(cache), leak(enqueues), leak(txns));
         let heap = leak(Heap::new(txns));
         let clusters = leak(Clusters::new(heap));
         let btree = leak(Btree::new(txns));
         let library = leak(LibraryCache::create(all, &library, &library_cache::Config::new(1000, 16)));
         let results = leak(ResultCache::create(all, &result_layout, &results));
-        let p = testing::attach(all, "start");
-        txns.create_undo_segments(&p).expect("undo");
         let areas = leak(WorkAreas::create(all.sga(), &areas));
         let servers = leak(::parallel::Servers::create(all.sga(), &servers));
         let shared = Shared { txns, heap, clusters, btree, enqueues, library, results, areas, servers };

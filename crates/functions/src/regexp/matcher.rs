@@ -1,7 +1,7 @@
 //! Runs a compiled expression over a text, with backtracking.
 
 use super::parse::{Op, Regexp};
-use super::{DOT_ALL, MULTI_LINE};
+use crate::regexp::parse::{DOT_ALL, MULTI_LINE};
 use types::{Ora, Result};
 
 /// Most steps of a search from one position of the text; a pattern that needs more is ORA-12723 (F5).

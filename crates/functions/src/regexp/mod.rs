@@ -7,21 +7,14 @@
 mod matcher;
 mod parse;
 
+use crate::FnCtx;
+use crate::args::{give, null, out_of_range};
+use crate::regexp::parse::{DOT_ALL, EXTENDED, IGNORE_CASE, MULTI_LINE};
 use crate::text::text;
-use crate::{FnCtx, give, null, out_of_range};
 use matcher::{Found, Steps};
 pub(crate) use parse::Regexp;
 use std::borrow::Cow;
 use types::{Number, Ora, Result, Value};
-
-/// Ignore case.
-pub(crate) const IGNORE_CASE: u8 = 1;
-/// A period matches a newline too.
-pub(crate) const DOT_ALL: u8 = 2;
-/// `^` and `$` match at line boundaries.
-pub(crate) const MULTI_LINE: u8 = 4;
-/// White space in the pattern is ignored.
-pub(crate) const EXTENDED: u8 = 8;
 
 /// Reads the match parameter; the last of `i` and `c` counts. ORA-01760 for other letters.
 fn flags(ctx: &FnCtx<'_>, arg: Option<&Value>) -> Result<u8> {
@@ -40,7 +33,7 @@ fn flags(ctx: &FnCtx<'_>, arg: Option<&Value>) -> Result<u8> {
 /// Reads an optional whole number of at least `min`; `None` for NULL.
 fn whole(ctx: &FnCtx<'_>, args: &[Value], at: usize, default: i64, min: i64) -> Result<Option<i64>> {
     let Some(arg) = args.get(at) else { return Ok(Some(default)) };
-    match crate::count(ctx, arg)? {
+    match crate::args::count(ctx, arg)? {
         Some(n) if n < min => Err(out_of_range(&n)),
         n => Ok(n),
     }

@@ -1,7 +1,15 @@
 //! Compiles a pattern to a program for the matcher.
 
-use super::{EXTENDED, IGNORE_CASE};
 use types::{Ora, Result};
+
+/// Ignore case.
+pub const IGNORE_CASE: u8 = 1;
+/// A period matches a newline too.
+pub const DOT_ALL: u8 = 2;
+/// `^` and `$` match at line boundaries.
+pub const MULTI_LINE: u8 = 4;
+/// White space in the pattern is ignored.
+pub const EXTENDED: u8 = 8;
 
 /// An instruction of a program.
 #[derive(Clone, Debug)]

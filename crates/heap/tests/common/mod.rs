@@ -2,18 +2,17 @@
 #![allow(dead_code)]
 
 use block::SegmentKind;
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
+use buffer_cache::{BufferCache, ChainDesign};
 use datafile::{CreateDatabase, DataFiles, tablespace};
-use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
+use enqueue::Enqueues;
 use heap::{Heap, HeapTable, Scan};
 use process::{Process, Processes};
-use redo::{ApplyTable, NoRedo};
-use space::{Space, SpaceLayout};
+use redo::ApplyTable;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use txn::{Snapshot, Transactions, Txn, TxnConfig, TxnLayout};
+use testing::Folder;
+use testing::storage::{Storage, StorageSpec};
+use txn::{Snapshot, Transactions, Txn, TxnConfig};
 use types::row::{RowReader, RowWriter};
 use types::{ObjectId, Rowid};
 
@@ -26,13 +25,7 @@ pub struct Db {
     pub txns: Transactions,
     pub enqueues: Enqueues,
     pub heap: Heap,
-    pub directory: PathBuf,
-}
-
-impl Drop for Db {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
+    pub directory: Folder,
 }
 
 pub struct Shape {
@@ -57,11 +50,7 @@ pub fn database(shape: &Shape) -> Db {
 }
 
 pub fn database_of(shape: &Shape, block_size: usize) -> Db {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = format!("latchwork-heap-{}-{}", os::process::own_id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let directory = std::env::temp_dir().join(name);
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).unwrap();
+    let directory = Folder::new("heap");
     let mut spec = CreateDatabase::usual("TEST", 7, block_size);
     for t in &mut spec.tablespaces {
         (t.bytes, t.step_bytes) = (200 * block_size as u64, 64 * block_size as u64);
@@ -78,33 +67,11 @@ pub fn database_of(shape: &Shape, block_size: usize) -> Db {
 }
 
 /// An instance over existing files.
-pub fn over(directory: PathBuf, files: DataFiles, shape: &Shape) -> Db {
-    let mut config = CacheConfig::new(shape.buffers, files.block_size(), PROCESSES as usize);
-    config.design = shape.design;
-    let (all, (cache_layout, space, txn_layout, enqueue_layout)) = testing::instance(PROCESSES, |b| {
-        let cache = CacheLayout::reserve(b, &config);
-        let txn = TxnLayout::reserve(b, &shape.txn);
-        (
-            cache,
-            SpaceLayout::reserve(b, PROCESSES as usize),
-            txn,
-            EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(PROCESSES)),
-        )
-    });
-    let mut table = ApplyTable::new();
-    buffer_cache::register(&mut table);
-    Space::register_apply(&mut table);
-    Transactions::register_apply(&mut table);
-    Heap::register_apply(&mut table);
-    (shape.more_layers)(&mut table);
-    let cache = BufferCache::create(all.sga(), &cache_layout, &config, Arc::new(files), table, Box::new(NoRedo));
-    let cache = Arc::new(cache);
-    cache.register_with(all);
-    let enqueues = Enqueues::create(all, &enqueue_layout);
-    let space = Space::create(all.sga(), &space, &cache);
-    space.register_with(all);
-    let txns = Transactions::create(all.sga(), &txn_layout, &shape.txn, &space, &enqueues);
-    txns.register_with(all);
+pub fn over(directory: Folder, files: DataFiles, shape: &Shape) -> Db {
+    let layers = [Heap::register_apply, shape.more_layers];
+    let mut spec = StorageSpec::new(PROCESSES, shape.buffers, files.block_size(), &layers);
+    (spec.cache.design, spec.txn) = (shape.design, shape.txn.clone());
+    let (Storage { all, cache, enqueues, txns }, ()) = Storage::over(files, spec, |_| ());
     let heap = Heap::new(&txns);
     Db { all, cache, txns, enqueues, heap, directory }
 }
@@ -162,22 +129,4 @@ pub fn split(bytes: &[u8]) -> (u32, Vec<u8>) {
     let r = RowReader::new(bytes).expect("a sound row");
     let id = r.column(0).unwrap().bytes().unwrap().try_into().unwrap();
     (u32::from_be_bytes(id), r.column(1).unwrap().bytes().unwrap_or_default().to_vec())
-}
-
-/// xorshift: the same numbers for the same seed.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 11) as usize % n.max(1)
-    }
-    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
-        (0..n).map(|_| self.next() as u8).collect()
-    }
 }

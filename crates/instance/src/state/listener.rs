@@ -3,13 +3,15 @@
 use super::words::State;
 use std::sync::atomic::Ordering;
 
-/// A request to the supervisor about the listener.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListenerWish {
-    Start,
-    Stop,
-    /// Keeps the addresses and restarts everything else.
-    Reload,
+types::numbered! {
+    /// A request to the supervisor about the listener.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum ListenerWish: u32 {
+        Start = 1,
+        Stop = 2,
+        /// Keeps the addresses and restarts everything else.
+        Reload = 3,
+    }
 }
 
 impl State {
@@ -18,7 +20,7 @@ impl State {
     pub fn ask_of_listener(&self, wish: ListenerWish) -> Option<u32> {
         let last = self.fixed.listener_wish.load(Ordering::Acquire);
         let number = (last >> 8).wrapping_add(1) & (u32::MAX >> 8);
-        let next = number << 8 | (wish as u32 + 1);
+        let next = number << 8 | wish.code();
         let is_free = last & 0xff == 0;
         let asks = || self.fixed.listener_wish.compare_exchange(last, next, Ordering::AcqRel, Ordering::Relaxed);
         (is_free && asks().is_ok()).then_some(number)
@@ -27,13 +29,7 @@ impl State {
     /// Takes the waiting request and its number. Only the supervisor calls this.
     pub fn take_listener_wish(&self) -> Option<(ListenerWish, u32)> {
         let asked = self.fixed.listener_wish.fetch_and(!0xff, Ordering::AcqRel);
-        let wish = match asked & 0xff {
-            1 => ListenerWish::Start,
-            2 => ListenerWish::Stop,
-            3 => ListenerWish::Reload,
-            _ => return None,
-        };
-        Some((wish, asked >> 8))
+        ListenerWish::from_code(asked & 0xff).map(|wish| (wish, asked >> 8))
     }
 
     /// Answers the request with this number.

@@ -21,16 +21,17 @@ pub fn writer_name(n: usize) -> String {
 /// The most job slaves of an instance: the limit of `job_queue_processes`.
 pub const SLAVES_MAX: usize = 1000;
 
-/// The phase of the instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Phase {
-    /// Being built, without connections.
-    Starting = 0,
-    /// Open for sessions.
-    Open = 1,
-    /// No new sessions or jobs; sessions and jobs are ending.
-    Closing = 2,
+types::numbered! {
+    /// The phase of the instance.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum Phase: u32 {
+        /// Being built, without connections.
+        Starting = 0,
+        /// Open for sessions.
+        Open = 1,
+        /// No new sessions or jobs; sessions and jobs are ending.
+        Closing = 2,
+    }
 }
 
 sga::sga_struct! {
@@ -158,11 +159,7 @@ impl State {
 
     /// The phase of the instance.
     pub fn phase(&self) -> Phase {
-        match self.fixed.phase.load(Ordering::Acquire) {
-            0 => Phase::Starting,
-            1 => Phase::Open,
-            _ => Phase::Closing,
-        }
+        Phase::from_code(self.fixed.phase.load(Ordering::Acquire)).unwrap_or(Phase::Closing)
     }
 
     /// Sets the phase of the instance. Only the supervisor may call this.

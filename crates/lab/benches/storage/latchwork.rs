@@ -1,6 +1,6 @@
 //! The instance of this workspace: a database in a folder, sessions through its socket.
 
-use crate::peer::{cpu_seconds, latchwork_program, together};
+use crate::common::{cpu_seconds, latchwork_program, together};
 use crate::{Change, Query, Recovered, Sample, Size, Target, Way};
 use client::{ArrayOptions, Bind, Client, Credentials};
 use std::cell::RefCell;

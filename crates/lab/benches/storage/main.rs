@@ -15,6 +15,8 @@
 //! medians by the clock, the ratio to the better of the peers, and the CPU time of one unit where a single process does
 //! all of it, for a busy machine. An engine that is not installed is skipped with a message.
 
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../peer.rs"]
 mod peer;
 
@@ -23,8 +25,8 @@ mod postgres;
 mod report;
 mod sqlite;
 
+use common::{argument, text_argument};
 use latchwork::Latchwork;
-use peer::{argument, text_argument};
 use postgres::PostgresEngine;
 use report::Report;
 use sqlite::Sqlite;

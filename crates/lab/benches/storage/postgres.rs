@@ -1,6 +1,7 @@
 //! PostgreSQL: a cluster of its own, `psql` and `pgbench` as clients, PL/pgSQL inside.
 
-use crate::peer::{Postgres, cpu_seconds};
+use crate::common::cpu_seconds;
+use crate::peer::Postgres;
 use crate::{Change, Query, Recovered, Sample, Size, Target, Way};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};

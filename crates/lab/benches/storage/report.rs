@@ -1,7 +1,7 @@
 //! The results: medians, ratios, a table and a file.
 
 use crate::Sample;
-use crate::peer::median;
+use crate::common::median;
 use std::path::Path;
 
 /// All measurements of one engine for one kind of work.

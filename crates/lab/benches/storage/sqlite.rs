@@ -1,6 +1,6 @@
 //! SQLite inside the client's process: WAL mode, `synchronous=FULL`, a connection for each thread.
 
-use crate::peer::{cpu_seconds, together};
+use crate::common::{cpu_seconds, together};
 use crate::{Change, Query, Recovered, Sample, Size, Target};
 use rusqlite::{Connection, params};
 use std::cell::RefCell;

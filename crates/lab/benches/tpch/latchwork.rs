@@ -1,10 +1,10 @@
 //! The instance of this workspace: a throw-away database, one session through its socket.
 
 use crate::answer::{Cell, Rows};
+use crate::common::latchwork_program;
 use crate::data;
 use crate::engine::{Engine, Failure, Memory};
 use crate::parse::Parse;
-use crate::peer::latchwork_program;
 use crate::text::{Kind, Query, Table};
 use client::{ArrayOptions, Bind, Client, ClientError, Credentials, Ephemeral, EphemeralOptions};
 use std::path::Path;

@@ -17,6 +17,8 @@
 //! when an answer differs.
 
 mod answer;
+#[path = "../common/mod.rs"]
+mod common;
 mod data;
 mod duckdb;
 mod engine;
@@ -31,9 +33,9 @@ mod sqlite;
 mod text;
 
 use answer::Rows;
+use common::{argument, cpu_seconds, median, text_argument};
 use engine::{Engine, Failure, Memory};
 use memory::Watch;
-use peer::{argument, cpu_seconds, median, text_argument};
 use report::Report;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -8,9 +8,9 @@
 //! reached through a socket; and, in brackets, the elapsed time of the client, round trip included. The bench `parse`
 //! of the crate `session` measures the server's part without a socket.
 
+use crate::common::cpu_seconds;
 use crate::engine::Engine;
 use crate::median;
-use crate::peer::cpu_seconds;
 use std::time::{Duration, Instant};
 
 const ONE_TABLE: &str = "select l_quantity, l_extendedprice from lineitem where l_orderkey = 1 and l_linenumber = 2";

@@ -62,6 +62,7 @@ pub const POINTS: &[&str] = &[
     "branch-unnamed",
     "cache-copies-taken",
     "cache-some-blocks",
+    "cache-writes-submitted",
     "checkpoint-written",
     "checkpoint_noted",
     "control-copy-renamed",
@@ -110,6 +111,10 @@ pub const POINTS: &[&str] = &[
     "library-cache-unit",
     "library-cache-run",
     "log_archived",
+    "part-closed",
+    "part-listed",
+    "part-made",
+    "part-unlisted",
     "pool-session-given-back",
     "pool-session-taken",
     "process-slot-claimed",
@@ -457,8 +462,13 @@ impl<'a> Run<'a> {
             ("db_cache_size".to_string(), ["2M", "4M", "16M"][self.r.below(3) as usize].to_string()),
             ("_db_block_lru_latches".to_string(), ["0", "5", "64"][self.r.below(3) as usize].to_string()),
             ("db_writer_processes".to_string(), (1 + self.r.below(4)).to_string()),
+            (
+                "filesystemio_options".to_string(),
+                ["none", "asynch", "directIO", "setall"][self.r.below(4) as usize].to_string(),
+            ),
             // Small logs, so that they are switched and reused.
             ("_log_file_size".to_string(), "2M".to_string()),
+            ("_bigfile_part_blocks".to_string(), "64".to_string()),
         ];
         if !generations.is_empty() {
             let generation = &generations[self.cycle as usize % generations.len()];

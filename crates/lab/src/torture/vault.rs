@@ -1,4 +1,5 @@
-//! A worker's own tablespace: created, enlarged, taken offline and online, filled, dropped.
+//! A worker's own tablespace: created, enlarged, taken offline and online, filled, dropped. Every second worker has a
+//! bigfile, which grows and shrinks by parts.
 
 use client::Client;
 
@@ -22,8 +23,8 @@ pub struct Vault {
     pub rows: Option<i64>,
 }
 
-/// The object is in use; a file is not empty.
-const BUSY: &[u32] = &[54, 3262];
+/// The object is in use; a file is not empty; blocks behind the new end of a file are in use.
+const BUSY: &[u32] = &[54, 3262, 3297];
 
 impl Session<'_> {
     /// One statement on the tablespace or its table.
@@ -32,15 +33,17 @@ impl Session<'_> {
         let rows = 1 + self.r.below(150) as i64;
         let fill = format!("select level id, rpad('v', 900, 'v') t from dual connect by level <= {rows}");
         let file = |n: i64| format!("'ts_{w}_{n}.dbf' size 256K reuse autoextend on next 128K maxsize 20M");
+        let (is_bigfile, mb) = (w % 2 == 1, 1 + self.r.below(4));
         let drop = (format!("drop tablespace ts_{w} including contents and datafiles"), Vault::default());
         let (sql, new) = match (self.r.below(10), old.rows) {
             _ if !old.exists => (
-                format!("create tablespace ts_{w} datafile {}", file(1)),
+                format!("create {} tablespace ts_{w} datafile {}", if is_bigfile { "bigfile" } else { "" }, file(1)),
                 Vault { exists: true, online: true, files: 1, rows: None },
             ),
             (0, _) => drop,
             _ if !old.online => (format!("alter tablespace ts_{w} online"), Vault { online: true, ..old }),
             (1, _) => (format!("alter tablespace ts_{w} offline"), Vault { online: false, ..old }),
+            (2..=4, _) if is_bigfile => (format!("alter tablespace ts_{w} resize {mb}m"), old),
             (2 | 3, _) if old.files < FILES_MAX => (
                 format!("alter tablespace ts_{w} add datafile {}", file(old.files + 1)),
                 Vault { files: old.files + 1, ..old },

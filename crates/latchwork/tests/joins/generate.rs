@@ -3,34 +3,10 @@
 use super::reference::{Row, Tables};
 use super::tree::{Aggregate, COLUMNS, Cond, Datum, Expr, From, INFINITY, JoinKind, KINDS, Kind, NAN, ONE, Op, Query};
 use super::tree::{Select, SetKind, Statement, ViewKind};
+use testing::Random;
 
 /// Number of tables in a world.
 pub const TABLES: usize = 10;
-
-/// A generator of numbers (splitmix64), determined by its seed.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    pub fn percent(&mut self, n: usize) -> bool {
-        self.below(100) < n
-    }
-
-    pub fn of<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())].clone()
-    }
-}
 
 const TEXTS: [&str; 8] = ["a", "ab", "abc", "b", "ba", "b ", "c", "A"];
 const CHARS: [&str; 6] = ["a", "ab", "abc", "b", "ba", "A"];

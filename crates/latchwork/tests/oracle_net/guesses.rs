@@ -5,6 +5,7 @@ use crate::{code, logon, number, start, sysdba};
 use client::{Client, ClientError, NetAddress, NetSession, Stage, Stranger};
 use std::sync::Mutex;
 use std::time::Instant;
+use testing::Random;
 use types::Value;
 
 /// The number of guesses: a few, or the value of `LATCHWORK_WRONG_PASSWORDS` (docs/TORTURE.md has the long form).
@@ -136,7 +137,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
         for thread in 0..threads {
             let (at, times, left) = (&at, &times, &left);
             s.spawn(move || {
-                let mut random = fastrand::Rng::with_seed(thread);
+                let mut random = Random::new(thread);
                 let mut own: [Vec<Times>; 4] = Default::default();
                 loop {
                     let n = {
@@ -148,7 +149,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
                     if n == 0 {
                         break;
                     }
-                    let names: Vec<usize> = (0..n).map(|_| random.usize(..4)).collect();
+                    let names: Vec<usize> = (0..n).map(|_| random.below(4usize)).collect();
                     guess_at(at, &names, &mut own);
                 }
                 let mut all = times.lock().unwrap();
@@ -219,10 +220,10 @@ fn the_time_of_an_answer_says_nothing_of_a_name() {
     let mut c = sysdba(&instance);
     accounts(&mut c);
     let many = wrong_passwords().min(4000) / 50 * 4;
-    let mut random = fastrand::Rng::with_seed(1);
+    let mut random = Random::new(1);
     let mut times: [Vec<Times>; 4] = Default::default();
     for _ in 0..many {
-        let name = random.usize(..4);
+        let name = random.below(4usize);
         guess_at(&at, &[name], &mut times);
     }
     let largest = tell("alone", &times);

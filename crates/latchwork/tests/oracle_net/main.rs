@@ -22,6 +22,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use testing::Random;
 use types::Value;
 
 /// Time limit for events that should happen at once; long enough for a busy machine.
@@ -228,7 +229,7 @@ fn what_is_no_client_ends_and_keeps_nobody_waiting() {
     let place = (at.host.as_str(), at.port);
     let silent: Vec<TcpStream> = (0..5).map(|_| TcpStream::connect(place).unwrap()).collect();
     logon(&at).logoff().unwrap();
-    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = Random::new(231);
     let mut hello = Vec::new();
     net::oracle::tns::Connect::encode(b"(CONNECT_DATA=(SERVICE_NAME=latchwrk))", 8192, &mut hello);
     for n in 0..60usize {
@@ -236,13 +237,10 @@ fn what_is_no_client_ends_and_keeps_nobody_waiting() {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut bytes: Vec<u8> = if n % 3 == 0 { Vec::new() } else { hello.clone() };
         for _ in 0..n * 7 % 200 + 8 {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let at = random as usize % (bytes.len() + 1);
+            let (at, byte) = (random.below(bytes.len() + 1), random.next() as u8);
             match n % 3 {
-                1 if at < bytes.len() => bytes[at] = (random >> 32) as u8,
-                _ => bytes.push((random >> 32) as u8),
+                1 if at < bytes.len() => bytes[at] = byte,
+                _ => bytes.push(byte),
             }
         }
         let _ = stream.write_all(&bytes);

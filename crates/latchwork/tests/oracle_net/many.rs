@@ -4,6 +4,7 @@ use crate::unproved::{listener, own_kb, processes, until};
 use crate::{code, number, start, sysdba};
 use client::{Client, Credentials, Ephemeral, NetAddress, NetSession, Stage, Stranger, Stretched};
 use os::signal::SIGKILL;
+use testing::Random;
 
 /// Connections of the short form; `LATCHWORK_CONNECTIONS=100000` is the long one. `LATCHWORK_EXE` names another program
 /// than the one under test, such as a release build.
@@ -222,13 +223,13 @@ fn a_process_that_has_served_its_last_session_is_given_no_client() {
 
 /// One client after the other, each with a random behaviour.
 fn clients(instance: &Ephemeral, at: &NetAddress, seed: u64, n: usize) {
-    let mut random = fastrand::Rng::with_seed(seed);
+    let mut random = Random::new(seed);
     let mut known = None;
     let user = Credentials::Password { user: "u".into(), password: "Tiger1".into() };
     // Another client may kill the process that serves this one.
     let net = |known: &mut Option<Stretched>| NetSession::connect_again(at, "u", "Tiger1", known).ok();
     for _ in 0..n {
-        match random.u32(..100) {
+        match random.below(100) {
             0..50 => {
                 if let Some(mut s) = net(&mut known) {
                     let _ = s.query("select * from dual").and_then(|_| s.logoff());
@@ -237,12 +238,12 @@ fn clients(instance: &Ephemeral, at: &NetAddress, seed: u64, n: usize) {
             50..65 => drop(net(&mut known)),
             65..72 => {
                 if let Some(mut s) = net(&mut known) {
-                    let _ = s.execute(&format!("insert into u.w values ({}, 'open')", random.u32(..)));
+                    let _ = s.execute(&format!("insert into u.w values ({}, 'open')", random.next() as u32));
                 }
             }
             72..80 => {
                 let stages = [Stage::Silent, Stage::Accepted, Stage::Agreed, Stage::Named];
-                drop(Stranger::open(at, "u", stages[random.usize(..stages.len())]));
+                drop(Stranger::open(at, "u", stages[random.below(stages.len())]));
             }
             80..82 => {
                 if let Ok(mut s) = Stranger::open(at, "nobody", Stage::Named) {
@@ -252,7 +253,7 @@ fn clients(instance: &Ephemeral, at: &NetAddress, seed: u64, n: usize) {
             82..88 => drop(instance.connect(&Credentials::Sysdba)),
             88..94 => {
                 if let Ok(s) = instance.connect(&user) {
-                    let _ = s.logoff(random.bool());
+                    let _ = s.logoff(random.one_in(2));
                 }
             }
             94..97 => {
@@ -265,7 +266,7 @@ fn clients(instance: &Ephemeral, at: &NetAddress, seed: u64, n: usize) {
             _ => {
                 let waiting = spares(instance);
                 if !waiting.is_empty() {
-                    let _ = os::process::kill(waiting[random.usize(..waiting.len())], SIGKILL);
+                    let _ = os::process::kill(waiting[random.below(waiting.len())], SIGKILL);
                 }
             }
         }

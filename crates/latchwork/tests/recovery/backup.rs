@@ -324,7 +324,7 @@ fn a_database_of_another_build_is_refused_with_both_versions() {
         (text, format!("version {other} incompatible with ORACLE version {version}"))
     };
     let others = [
-        another(version - 1),
+        another(8),
         another(version + 1),
         (
             body.replacen(dictionary, "77", 1),
@@ -342,9 +342,12 @@ fn a_database_of_another_build_is_refused_with_both_versions() {
         }
         assert!(before(&path) == changed && before(&db.path().join("users01.dbf")) == users, "nothing was changed");
     }
-    std::fs::write(&path, &whole).unwrap();
+    // The version before is read, and the next change writes today's.
+    let (text, _) = another(version - 1);
+    std::fs::write(&path, datafile::ControlFile::with_checksum(&text)).unwrap();
     db.start();
     assert_eq!(number(&mut db.connect(), "select count(*) from t"), 0);
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with(&format!("latchwork control file {version}\n")));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The contents of a database after a crash, after a restore, and with damaged or missing files.
 
 mod backup;
+mod bigfile;
 mod common;
 mod crash;
 mod datafile;
+mod file_io;
 mod files;
 mod media;
 mod prepared;

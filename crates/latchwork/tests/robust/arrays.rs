@@ -4,6 +4,7 @@ use crate::common::{assert_quiet, eventually, line, number, rows, run, start, sy
 use client::{ArrayError, ArrayOptions, ArrayOutcome, Bind, Client, Direction};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use testing::Random;
 use types::{DataType, Number, Value};
 
 const BATCH: ArrayOptions = ArrayOptions { batch_errors: true, row_counts: true };
@@ -32,16 +33,6 @@ fn codes(outcome: &ArrayOutcome) -> Vec<(u64, u32)> {
 
 fn code(e: &ArrayError) -> (u64, u32) {
     (e.done.executions, e.error.code())
-}
-
-/// Pseudo-random numbers, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
 }
 
 /// Runs the statement row by row, like a client without arrays.
@@ -107,7 +98,7 @@ fn an_array_is_what_its_rows_are_one_by_one() {
         &mut c,
         &["create table p (id number primary key)", "insert into p select level from dual connect by level < 40"],
     );
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     for (columns, more) in TABLES {
         for name in ["a", "b"] {
             let make = format!("create table {name} {}", columns.replace('@', name));

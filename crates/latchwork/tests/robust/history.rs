@@ -17,22 +17,11 @@ use client::{Client, Ephemeral};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use testing::Random;
 
 const KEYS: usize = 6;
 const SESSIONS: usize = 4;
 const ROUNDS: usize = 120;
-
-/// xorshift64*: a seed determines each session's choices.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
@@ -198,7 +187,7 @@ fn run(instance: &Ephemeral, seed: u64, past: &Past) -> Vec<Done> {
                 let (instance, ids) = (&instance, &ids);
                 scope.spawn(move || {
                     let mut c = sysdba(instance);
-                    let mut r = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (n as u64 + 1));
+                    let mut r = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (n as u64 + 1));
                     let one = |_| transaction(&mut c, &mut r, ids.fetch_add(1, Ordering::Relaxed), past);
                     (0..ROUNDS).filter_map(one).collect::<Vec<Done>>()
                 })

@@ -9,20 +9,10 @@ use crate::common::{assert_quiet, eventually, number, rows, run, start, sysdba};
 use client::{Client, ClientResult};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use testing::Random;
 
 const WORKERS: u64 = 6;
 const ACCOUNTS: u64 = 100;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-}
 
 fn env(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(otherwise)
@@ -118,7 +108,7 @@ fn worker(
     done: &AtomicU64,
     seed: u64,
 ) {
-    let mut r = Random(0x9E37_79B9_7F4A_7C15 ^ (seed << 8) ^ (number + 1));
+    let mut r = Random::new(0x9E37_79B9_7F4A_7C15 ^ (seed << 8) ^ (number + 1));
     while !stop.load(Ordering::Relaxed) {
         let Ok(mut c) = instance.connect(&client::Credentials::Sysdba) else { continue };
         server.store(c.welcome().server_process.into(), Ordering::Release);
@@ -159,7 +149,7 @@ fn everything_agrees_after_a_storm_of_kills() {
             let (instance, stop, done) = (&instance, &stop, &done);
             scope.spawn(move || worker(instance, n as u64, server, stop, done, seed));
         }
-        let mut r = Random(0xD1B5_4A32_D192_ED03 ^ seed);
+        let mut r = Random::new(0xD1B5_4A32_D192_ED03 ^ seed);
         let (mut killed, begun) = (0, Instant::now());
         while killed < kills && begun.elapsed() < limit {
             std::thread::sleep(Duration::from_micros(1000 + r.below(30_000)));

@@ -6,6 +6,7 @@
 //! so that waits of one length are caught whatever that is; one that is not is left unknown.
 
 use super::schedule::Schedule;
+use datafile::DataFiles;
 use instance::Instance;
 use instance::ash::{KEPT_ONE_IN, Sample, Text, bit, is_on};
 use library_cache::SessionCursor;
@@ -327,7 +328,7 @@ impl Moment<'_> {
             s.flags |= bit::BLOCK | bit::ROW;
             (s.object, s.block) = (row_object, session.row_wait_block.load(Relaxed));
             s.row = session.row_wait_row.load(Relaxed);
-        } else if let Some(at) = block_of(wait) {
+        } else if let Some(at) = block_of(self.instance.storage().cache.files(), wait) {
             s.flags |= bit::BLOCK;
             s.block = at.0.into();
             s.object = cache.object_of(at).map_or(0, |object| object.0.into());
@@ -357,12 +358,12 @@ impl Moment<'_> {
     }
 }
 
-/// The block of a data file that a wait is about.
-fn block_of(wait: &WaitView) -> Option<Rdba> {
+/// The block of a data file that a wait is about. Parameters of waits have the numbers that users see.
+fn block_of(files: &DataFiles, wait: &WaitView) -> Option<Rdba> {
     let [first, second, _] = wait.event.parameters();
     let is_of_block = first == "file#" && second == "block#" && wait.event != Event::ControlFileSequentialRead;
-    let fits = wait.p[0] <= Rdba::MAX_FILE.into() && wait.p[1] <= Rdba::MAX_BLOCK.into();
-    (is_of_block && fits).then(|| Rdba::new(wait.p[0] as u32, wait.p[1] as u32))
+    let (file, block) = (u32::try_from(wait.p[0]).ok()?, u32::try_from(wait.p[1]).ok()?);
+    if is_of_block { files.address(file, block) } else { None }
 }
 
 /// The only statement of a session whose call has named none.

@@ -2,13 +2,15 @@
 
 use types::{DataType, Value};
 
-/// The direction of a bind variable's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Direction {
-    #[default]
-    In,
-    Out,
-    InOut,
+types::numbered! {
+    /// The direction of a bind variable's value.
+    #[derive(Debug, PartialEq, Eq, Default)]
+    pub enum Direction: u8 {
+        #[default]
+        In = 0,
+        Out = 1,
+        InOut = 2,
+    }
 }
 
 /// One bind variable of a call.

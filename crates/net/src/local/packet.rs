@@ -106,19 +106,16 @@ pub enum Request {
     Listener(ListenerWord),
 }
 
-/// The requests to a listener.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListenerWord {
-    Status,
-    Services,
-    Start,
-    Stop,
-    Reload,
-}
-
-impl ListenerWord {
-    const ALL: [ListenerWord; 5] =
-        [ListenerWord::Status, ListenerWord::Services, ListenerWord::Start, ListenerWord::Stop, ListenerWord::Reload];
+types::numbered! {
+    /// The requests to a listener.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum ListenerWord: u8 {
+        Status = 0,
+        Services = 1,
+        Start = 2,
+        Stop = 3,
+        Reload = 4,
+    }
 }
 
 /// The server's answer to a successful logon.
@@ -344,8 +341,7 @@ impl Request {
             tag::DIAGNOSE => Request::Diagnose,
             tag::LISTENER => {
                 let word = r.u8()?;
-                let known = ListenerWord::ALL.into_iter().find(|known| *known as u8 == word);
-                Request::Listener(known.ok_or(WireError::UnknownTag(word))?)
+                Request::Listener(ListenerWord::from_code(word).ok_or(WireError::UnknownTag(word))?)
             }
             tag::CANCEL => Request::Cancel { sid: r.u32()?, serial: r.u32()?, key: r.u64()?, call: r.u64()? },
             t => return Err(WireError::UnknownTag(t)),
@@ -506,20 +502,20 @@ fn read_logon(r: &mut Reader<'_>) -> WireResult<Logon> {
 
 fn write_bind(w: &mut Writer<'_>, b: &Bind) {
     w.option(b.name.as_ref(), |w, n| w.text(n));
-    w.u8(b.direction as u8);
+    w.u8(b.direction.code());
     write_type(w, &b.data_type);
     write_value(w, &b.value);
+}
+
+fn read_direction(r: &mut Reader<'_>) -> WireResult<Direction> {
+    let code = r.u8()?;
+    Direction::from_code(code).ok_or(WireError::UnknownTag(code))
 }
 
 fn read_bind(r: &mut Reader<'_>) -> WireResult<Bind> {
     Ok(Bind {
         name: r.option(|r| r.string())?,
-        direction: match r.u8()? {
-            0 => Direction::In,
-            1 => Direction::Out,
-            2 => Direction::InOut,
-            t => return Err(WireError::UnknownTag(t)),
-        },
+        direction: read_direction(r)?,
         data_type: read_type(r)?,
         value: read_value(r)?,
     })

@@ -1,6 +1,7 @@
 //! Access paths of a single table.
 
 use super::cost;
+use crate::block_names::ItemId;
 use crate::ir::*;
 use crate::scope::*;
 use crate::typing::*;

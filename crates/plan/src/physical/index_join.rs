@@ -7,10 +7,11 @@
 
 use super::access::{Choice, Wishes, covers_column, has_every_row};
 use super::{Planned, cost};
+use crate::block_names::ItemId;
 use crate::ir::*;
 use crate::produced;
 use crate::rewrite::rejects;
-use crate::scope::{Compiler, ItemId};
+use crate::scope::Compiler;
 use dictionary::{IndexDef, IndexKind, Organization, TableDef};
 use sql::ast;
 use std::rc::Rc;

@@ -6,6 +6,7 @@
 
 mod access;
 pub mod cost;
+pub mod degree;
 pub mod figures;
 mod index_join;
 mod join;
@@ -13,9 +14,7 @@ mod order;
 pub mod parallel;
 mod rows;
 mod sampling;
-
-pub use rows::{Peeks, Sizes};
-pub use sampling::Sampling;
+pub mod state;
 
 use crate::ir::*;
 use crate::logical::*;

@@ -1,32 +1,12 @@
 //! Estimated numbers of rows after conditions and of groups: `estimate` applied to the registers of a statement.
 
-use crate::estimate::{Column, Compared, Estimator, groups};
+use crate::block_names::ItemId;
+use crate::estimate::{Column, Estimator, groups};
 use crate::ir::*;
-use crate::scope::{Compiler, ItemId, ItemKind};
+use crate::physical::state::Sizes;
+use crate::scope::{Compiler, ItemKind};
 use dictionary::ColumnStatistics;
-use std::cell::RefCell;
-use std::collections::HashMap;
 use types::{DataType, Value};
-
-/// Values of binds, and the comparisons that used them.
-#[derive(Default)]
-pub struct Peeks<'c> {
-    /// `_optim_peek_user_binds`.
-    pub is_on: bool,
-    /// The bind values of the execution that the statement is planned for.
-    pub values: Option<&'c [Value]>,
-    /// The comparisons whose estimates depend on a bind.
-    pub found: RefCell<Vec<BindPredicate>>,
-}
-
-/// The columns and statistics behind registers, from which the planner estimates the sizes of values.
-#[derive(Default)]
-pub struct Sizes {
-    /// The item and the column of a register.
-    columns: HashMap<Reg, (ItemId, usize)>,
-    /// Statistics of registers that are not columns of tables: grouping keys and columns of views.
-    made: HashMap<Reg, (DataType, ColumnStatistics)>,
-}
 
 impl Compiler<'_> {
     /// Determines which registers are columns of tables.
@@ -107,7 +87,7 @@ impl Compiler<'_> {
         if self.corrections.is_empty() {
             return rows;
         }
-        let number = crate::scan_number(&self.items[id].alias, table.object);
+        let number = crate::services::scan_number(&self.items[id].alias, table.object);
         let found = self.corrections.iter().find(|c| c.scan == number);
         found.map_or(rows, |c| (rows.max(1.0) * c.factor).min(table_rows.max(rows)))
     }

@@ -12,25 +12,14 @@
 //! over one table without an index, or over one row by its key, has no choice of plans and samples nothing. Tables of
 //! SYS are not sampled.
 
+use crate::block_names::ItemId;
 use crate::ir::{CmpOp, Expr, Node, Note, Reg};
-use crate::scope::{Compiler, ItemId, ItemKind};
-use crate::{Sampled, Sampler};
+use crate::scope::{Compiler, ItemKind};
+use crate::services::Sampled;
 use dictionary::{IndexKey, TableDef, UserId};
 use sql::ast;
 use std::rc::Rc;
 use types::Result;
-
-/// The state of sampling.
-#[derive(Default)]
-pub struct Sampling<'c> {
-    /// Level of the parameter or of the statement's hint.
-    pub level: u8,
-    pub sampler: Option<&'c dyn Sampler>,
-    /// Levels of single tables by alias, from hints.
-    tables: Vec<(String, u8)>,
-    /// Items whose statistics come from a sample.
-    pub sampled: Vec<ItemId>,
-}
 
 fn blocks_of(level: u8) -> u64 {
     match level {

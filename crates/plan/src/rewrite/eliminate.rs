@@ -10,10 +10,11 @@
 //! it becomes invalid with the constraint it relies on. Tables read with AS OF or VERSIONS are excluded: their
 //! constraints were others.
 
-use super::{Values, is_movable, stays_small, substitute};
+use crate::block_names::ItemId;
 use crate::ir::*;
 use crate::logical::*;
-use crate::scope::{Compiler, ItemId, ItemKind};
+use crate::rewrite::values::{Values, is_movable, stays_small, substitute};
+use crate::scope::{Compiler, ItemKind};
 use dictionary::{ConstraintDef, ConstraintKindDef, IndexKey, IndexKind, TableDef};
 use std::collections::HashMap;
 use std::rc::Rc;

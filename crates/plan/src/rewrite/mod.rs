@@ -13,81 +13,18 @@ mod factor;
 mod fold;
 mod outer;
 mod push;
+pub mod switches;
 mod transitive;
 mod unnest;
+pub(crate) mod values;
 
+use crate::rewrite::switches::Rewrite;
 pub use outer::rejects;
 pub use transitive::equal_columns;
 
 use crate::ir::*;
 use crate::logical::*;
 use crate::scope::{Compiler, ItemKind};
-use std::collections::HashMap;
-
-/// A rewrite that can be switched off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rewrite {
-    /// Evaluates constant parts of conditions.
-    Fold,
-    /// Extracts the common factors of OR branches.
-    Factor,
-    /// Turns subqueries into semijoins, antijoins and joins with groups.
-    Unnest,
-    /// Turns an outer join whose optional side cannot be NULL into an inner join.
-    OuterToInner,
-    /// Checks conditions on a view inside it.
-    Push,
-    /// Copies conditions with constants to equal columns.
-    Transitive,
-    /// Derives conditions on single row sources from an OR over several.
-    Derive,
-    /// Removes joined tables that do not contribute to the result.
-    Eliminate,
-}
-
-impl Rewrite {
-    pub const ALL: [(Rewrite, &'static str); 8] = [
-        (Rewrite::Fold, "FOLD"),
-        (Rewrite::Factor, "FACTOR"),
-        (Rewrite::Unnest, "UNNEST"),
-        (Rewrite::OuterToInner, "OUTER_TO_INNER"),
-        (Rewrite::Push, "PUSH"),
-        (Rewrite::Transitive, "TRANSITIVE"),
-        (Rewrite::Derive, "DERIVE"),
-        (Rewrite::Eliminate, "ELIMINATE"),
-    ];
-}
-
-/// The rewrites that are switched off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RewritesOff(u32);
-
-impl RewritesOff {
-    /// The rewrites in a list of names separated by commas or blanks; `ALL` means all of them. `None` for an unknown
-    /// name.
-    pub fn of(names: &str) -> Option<RewritesOff> {
-        let mut off = RewritesOff::default();
-        for name in names.split([',', ' ']).filter(|name| !name.is_empty()) {
-            let name = name.to_uppercase();
-            if name == "ALL" {
-                off.0 = u32::MAX;
-                continue;
-            }
-            let (rewrite, _) = Rewrite::ALL.iter().find(|(_, known)| *known == name)?;
-            off.0 |= 1 << *rewrite as u32;
-        }
-        Some(off)
-    }
-
-    pub fn has(self, rewrite: Rewrite) -> bool {
-        self.0 & 1 << rewrite as u32 != 0
-    }
-
-    /// A number that identifies the set.
-    pub fn word(self) -> u32 {
-        self.0
-    }
-}
 
 impl Compiler<'_> {
     fn wants(&self, rewrite: Rewrite) -> bool {
@@ -208,55 +145,4 @@ impl Compiler<'_> {
             }
         }
     }
-}
-
-/// The values of registers.
-pub type Values = HashMap<Reg, Expr>;
-
-/// Replaces registers by values. Not for expressions with subqueries, which read registers themselves (P16).
-pub fn substitute(e: &mut Expr, values: &Values) {
-    if let Node::Reg(r) = &e.node {
-        if let Some(value) = values.get(r) {
-            *e = value.clone();
-        }
-        return;
-    }
-    e.for_each_child_mut(&mut |child| substitute(child, values));
-}
-
-/// Most nodes of an expression after substitution.
-const NODES_MAX: usize = 1000;
-
-/// Whether an expression stays small after substitution: expressions of nested views double at each level that names a
-/// column twice.
-fn stays_small(e: &Expr, values: &Values) -> bool {
-    let mut nodes = 0;
-    e.walk(&mut |e| match &e.node {
-        _ if nodes > NODES_MAX => {}
-        Node::Reg(r) => match values.get(r) {
-            Some(value) => value.walk(&mut |_| nodes += 1),
-            None => nodes += 1,
-        },
-        _ => nodes += 1,
-    });
-    nodes <= NODES_MAX
-}
-
-/// Whether an expression may be evaluated at another place and more often: it has no subquery, no PL/SQL function and
-/// no sequence, and each evaluation gives the same value.
-fn is_movable(e: &Expr) -> bool {
-    let mut movable = !e.varies();
-    e.walk(&mut |e| {
-        movable &= !matches!(
-            e.node,
-            Node::Scalar(_)
-                | Node::Exists(_)
-                | Node::InSub { .. }
-                | Node::Quantified { .. }
-                | Node::Call(..)
-                | Node::Nextval(_)
-                | Node::Currval(_)
-        );
-    });
-    movable
 }

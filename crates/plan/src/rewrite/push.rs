@@ -1,9 +1,10 @@
 //! Conditions pushed into views, below grouping, sorting and set operations.
 
-use super::{Values, is_movable, stays_small, substitute};
+use crate::block_names::ItemId;
 use crate::ir::*;
 use crate::logical::*;
-use crate::scope::{Compiler, ItemId, ItemKind};
+use crate::rewrite::values::{Values, is_movable, stays_small, substitute};
+use crate::scope::{Compiler, ItemKind};
 use std::collections::HashSet;
 
 impl Compiler<'_> {

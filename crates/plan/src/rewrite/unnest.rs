@@ -21,11 +21,12 @@
 //!
 //! The names of views are Oracle's: VW_NSO_n for an IN, VW_SQ_n for an aggregate.
 
-use super::{Values, substitute};
+use crate::block_names::ItemId;
 use crate::expr::{flatten_and, or};
 use crate::ir::*;
 use crate::logical::*;
-use crate::scope::{Compiler, Item, ItemId, ItemKind};
+use crate::rewrite::values::{Values, is_movable, substitute};
+use crate::scope::{Compiler, Item, ItemKind};
 use std::collections::HashSet;
 use types::{DataType, Value};
 
@@ -169,9 +170,7 @@ impl Compiler<'_> {
         let exact = compared.iter().all(|(pair, _)| is_exact(pair));
         let is_correlated = !across.is_empty() || out.iter().any(|e| self.reads_any(e, own));
         let op = match asked {
-            Asked::Quantified { value, .. }
-                if !is_correlated || out.iter().any(Expr::varies) || !super::is_movable(value) =>
-            {
+            Asked::Quantified { value, .. } if !is_correlated || out.iter().any(Expr::varies) || !is_movable(value) => {
                 return None;
             }
             Asked::Quantified { op, all: false, .. } => Some(*op),

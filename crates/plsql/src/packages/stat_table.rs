@@ -242,7 +242,7 @@ fn column_of(rows: &[Vec<Value>]) -> Result<ColumnStatistics, Ora> {
         Value::Raw(bytes) => Some(bytes.clone().into()),
         _ => None,
     };
-    let kind = HistogramKind::from_code(count(6) as i64);
+    let kind = HistogramKind::read(count(6) as i64);
     let mut endpoints = Endpoints::default();
     for row in rows.iter().filter(|row| !row[9].is_null()) {
         let value: Box<[u8]> = raw(&row[12]).unwrap_or_default();

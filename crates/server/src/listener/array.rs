@@ -1,7 +1,7 @@
 //! A statement executed with many rows of bind values: one call of the client, and one call of the session (invariant
 //! 11).
 
-use super::calls::{Calls, Tried, Trouble};
+use super::calls::{CallError, CallResult, Calls};
 use net::local::{self, Done};
 use net::oracle::reply::{self, ERRORS_IN_ARRAY, Outcome, Refused, direction};
 use net::oracle::rows::BindRows;
@@ -27,7 +27,7 @@ impl Calls {
         how: &Array,
         sequence: u8,
         out: &mut Vec<u8>,
-    ) -> Tried<()> {
+    ) -> CallResult<()> {
         let statement = self.cursors.get(number.into())?;
         if statement.outline.is_query {
             return Err(Ora::unsupported().into());
@@ -81,7 +81,7 @@ impl Calls {
             // For a block the successful executions are counted.
             let is_block = self.cursors.get(number.into())?.outline.is_block;
             let rows = if is_block { said.executed.executions.into() } else { said.executed.rows };
-            return Err(Trouble::Array(failure, local::Executed { rows, ..said.executed }));
+            return Err(CallError::Array(failure, local::Executed { rows, ..said.executed }));
         }
         self.write_directions(number, &array.binds, out)?;
         let statement = self.cursors.get(number.into())?;

@@ -1,6 +1,6 @@
 //! Descriptions without an execution: of statements, and of tables by name.
 
-use super::calls::{Calls, Tried};
+use super::calls::{CallResult, Calls};
 use super::cursors::{Statement, columns};
 use net::local::Request as Ask;
 use net::oracle::reply::{self, Outcome};
@@ -9,7 +9,7 @@ use types::Ora;
 
 impl Calls {
     /// Parses a statement, and describes the columns of a query.
-    pub(super) fn describe(&mut self, number: u16, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+    pub(super) fn describe(&mut self, number: u16, sequence: u8, out: &mut Vec<u8>) -> CallResult<()> {
         let sql = self.cursors.get(number.into())?.sql.clone();
         // The next execution of the statement uses the cursor that this parse makes.
         self.session.set_statement(number, false);
@@ -32,7 +32,7 @@ impl Calls {
         sql: Option<String>,
         sequence: u8,
         out: &mut Vec<u8>,
-    ) -> Tried<()> {
+    ) -> CallResult<()> {
         let sql = match sql {
             Some(sql) => sql,
             None => self.cursors.get(cursor)?.sql.clone(),
@@ -44,14 +44,14 @@ impl Calls {
     }
 
     /// The columns of a table, a view, or the target of a synonym.
-    pub(super) fn describe_object(&mut self, name: &str, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+    pub(super) fn describe_object(&mut self, name: &str, sequence: u8, out: &mut Vec<u8>) -> CallResult<()> {
         let missing = || Ora::with(4043, &[&name]);
         if !is_name(name) {
             return Err(missing().into());
         }
         let described = self.columns_of(format!("select * from {name}"));
         let (columns, _) = match described {
-            Err(super::calls::Trouble::Session(f)) if f.code == 942 => return Err(missing().into()),
+            Err(super::calls::CallError::Session(f)) if f.code == 942 => return Err(missing().into()),
             described => described?,
         };
         reply::write_object(out, name, &columns, self.client);
@@ -60,7 +60,7 @@ impl Calls {
     }
 
     /// The columns of a query, none for another statement; and the kind of statement.
-    fn columns_of(&mut self, sql: String) -> Tried<(Vec<Column>, u8)> {
+    fn columns_of(&mut self, sql: String) -> CallResult<(Vec<Column>, u8)> {
         let is_query = Statement::new(sql.clone()).outline.is_query;
         let said = self.ask(&Ask::Describe { sql })?;
         let described = said.described.map_or(Vec::new(), |(_, described)| described);

@@ -1,7 +1,7 @@
 //! Rows written from the query directly into the answer, without a packet of the session between.
 
 use super::answering::Answering;
-use super::calls::{Calls, Tried, Trouble};
+use super::calls::{CallError, CallResult, Calls};
 use super::cursors::{columns, convert, travels_as};
 use super::locators::Locators;
 use super::references::nested;
@@ -114,7 +114,7 @@ impl Calls {
         e: &local::Execute,
         (wanted, is_new): (u32, bool),
         out: &mut Answering<'_>,
-    ) -> Tried<(bool, bool)> {
+    ) -> CallResult<(bool, bool)> {
         let client = self.client;
         let statement = self.cursors.get(number.into())?;
         let (described, columns) = (take(&mut statement.described), take(&mut statement.columns));
@@ -135,7 +135,7 @@ impl Calls {
         statement.described = if has_failed && news.has_told { Vec::new() } else { news.described };
         let said = said?;
         if let Some(failure) = failure {
-            return Err(Trouble::Session(failure));
+            return Err(CallError::Session(failure));
         }
         let Some(open) = news.open else { return Err(Ora::internal("a query without columns").into()) };
         statement.nested = news.nested;
@@ -153,7 +153,7 @@ impl Calls {
         wanted: u32,
         sequence: u8,
         out: &mut Answering<'_>,
-    ) -> Tried<()> {
+    ) -> CallResult<()> {
         let statement = self.cursors.get(number)?;
         let columns = take(&mut statement.columns);
         let (from, is_first) = (out.len(), statement.rows == 0);
@@ -174,7 +174,7 @@ impl Calls {
         statement.open = (goes_on || !has_failed && statement.stays_open).then_some(open);
         statement.rows += written;
         if let Some(failure) = said?.failure {
-            return Err(Trouble::Session(failure));
+            return Err(CallError::Session(failure));
         }
         // After the end there is no header either.
         if written == 0 && !goes_on && out.written() == behind_header {
@@ -193,7 +193,7 @@ impl Calls {
         (open, to): (u32, ScrollTo),
         wanted: u32,
         out: &mut Answering<'_>,
-    ) -> Tried<(u64, local::Done)> {
+    ) -> CallResult<(u64, local::Done)> {
         let columns = take(&mut self.cursors.get(number)?.columns);
         reply::write_row_header(out, columns.len(), wanted, true);
         let lobs = &mut self.lobs;
@@ -207,7 +207,7 @@ impl Calls {
         let said = said?;
         if let Some(failure) = said.failure {
             statement.open = None;
-            return Err(Trouble::Session(failure));
+            return Err(CallError::Session(failure));
         }
         Ok((written, said.done))
     }

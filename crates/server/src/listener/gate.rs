@@ -10,12 +10,13 @@
 
 use super::connect::Wished;
 use super::connect::{self, Answer};
-use super::logon::{self, Proved};
-use super::pooled::Pooled;
+use super::logon;
+use super::pool_client::Pooled;
+use super::proved::Proved;
+use super::sockets::{Listener, ListeningSocket, Native};
 use super::tls::Transport;
-use super::{Listener, Native, Place};
 use crate::alert::AlertLog;
-use crate::spare::Desk;
+use crate::spare::Inbox;
 use instance::Instance;
 use net::local::{WireError, WireResult};
 use net::oracle::auth::Logon;
@@ -74,7 +75,7 @@ const HELD_LOOK: Duration = Duration::from_secs(1);
 
 /// Tokens that stand for no connection; the first ones are those of the listening addresses.
 const SIGNALS: u64 = u64::MAX;
-const FIRST_CONNECTION: u64 = super::ADDRESSES_MAX as u64;
+const FIRST_CONNECTION: u64 = super::sockets::ADDRESSES_MAX as u64;
 
 /// A connection that has not proved a password.
 struct Pending {
@@ -234,7 +235,7 @@ struct Gate<'a> {
     instance: &'static Instance,
     listener: &'a mut Listener,
     alert: &'a AlertLog,
-    desk: &'a Desk,
+    inbox: &'a Inbox,
     keeper: Doorkeeper,
     epoll: Epoll,
     /// By number, oldest first.
@@ -269,7 +270,7 @@ struct Gate<'a> {
 pub fn run(
     instance: &'static Instance,
     listener: &mut Listener,
-    desk: &Desk,
+    inbox: &Inbox,
     alert: &AlertLog,
 ) -> Result<Option<Box<Proved>>> {
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
@@ -287,7 +288,7 @@ pub fn run(
         instance,
         listener,
         alert,
-        desk,
+        inbox,
         keeper: Doorkeeper::open(instance, "LSNR")?,
         epoll,
         pending: BTreeMap::new(),
@@ -374,7 +375,7 @@ impl Gate<'_> {
                 let _ = self.epoll.remove(&self.listener.places[place].socket);
                 return;
             }
-            let Place { socket, wallet, .. } = &mut self.listener.places[place];
+            let ListeningSocket { socket, wallet, .. } = &mut self.listener.places[place];
             match socket.accept() {
                 Ok((stream, from)) => {
                     let config = wallet.as_mut().map(|wallet| wallet.config(self.alert));
@@ -631,7 +632,7 @@ impl Gate<'_> {
     /// that process.
     fn hand_over(&mut self, mut proved: Box<Proved>) -> Option<Box<Proved>> {
         proved.fork_began_ns = os::clock::now_ns();
-        if self.desk.pass_on(&proved) {
+        if self.inbox.pass_on(&proved) {
             self.instance.state().count_connection(true);
             return None;
         }

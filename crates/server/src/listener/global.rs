@@ -1,6 +1,6 @@
 //! Calls of the coordinators of global transactions.
 
-use super::calls::{Calls, Tried, Trouble};
+use super::calls::{CallError, CallResult, Calls};
 use net::local::Done;
 use net::oracle::global::{self, End, GlobalXid, Switch, end, fate, start_flag, state, switch};
 use session::{GlobalAnswer, GlobalCall, GlobalStart};
@@ -9,7 +9,7 @@ use types::Ora;
 
 impl Calls {
     /// Enters a branch or leaves it.
-    pub(super) fn switch(&mut self, s: &Switch, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+    pub(super) fn switch(&mut self, s: &Switch, sequence: u8, out: &mut Vec<u8>) -> CallResult<()> {
         if s.flags & start_flag::SESSIONLESS != 0 {
             self.switch_sessionless(s)?;
             self.tell_sessionless(out);
@@ -36,14 +36,14 @@ impl Calls {
     }
 
     /// Enters or leaves a branch before another call.
-    pub(super) fn switch_before(&mut self, s: &Switch) -> Tried<()> {
+    pub(super) fn switch_before(&mut self, s: &Switch) -> CallResult<()> {
         if s.flags & start_flag::SESSIONLESS == 0 {
             return Err(Ora::unsupported().into());
         }
         self.switch_sessionless(s)
     }
 
-    fn switch_sessionless(&mut self, s: &Switch) -> Tried<()> {
+    fn switch_sessionless(&mut self, s: &Switch) -> CallResult<()> {
         // Other bits of the operation are not supported.
         if s.operation & !(switch::START | switch::DETACH | switch::DETACH_BEHIND) != 0 || s.operation == 0 {
             return Err(Ora::unsupported().into());
@@ -75,7 +75,7 @@ impl Calls {
     }
 
     /// Leaves the sessionless transaction after the call that has just run, if the client requested it.
-    pub(super) fn leave_behind(&mut self, out: &mut Vec<u8>) -> Tried<()> {
+    pub(super) fn leave_behind(&mut self, out: &mut Vec<u8>) -> CallResult<()> {
         // The call may have ended it.
         if std::mem::take(&mut self.leaves_behind) && self.session.sessionless().is_some() {
             self.session.goes_on();
@@ -96,7 +96,7 @@ impl Calls {
     }
 
     /// Prepares a branch or ends it.
-    pub(super) fn end_global(&mut self, e: &End, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+    pub(super) fn end_global(&mut self, e: &End, sequence: u8, out: &mut Vec<u8>) -> CallResult<()> {
         let id = e.id.as_ref().map(id_of).transpose()?;
         if e.operation == end::RECOVER {
             let fate = id.and_then(|id| self.session.global_state(&id)).map_or(fate::UNKNOWN, |state| match state {
@@ -132,12 +132,12 @@ impl Calls {
         Ok(())
     }
 
-    fn ask_global(&mut self, call: &GlobalCall) -> Tried<GlobalAnswer> {
+    fn ask_global(&mut self, call: &GlobalCall) -> CallResult<GlobalAnswer> {
         let mut bytes = Vec::new();
         let (flow, answer) = self.session.call_global(call, &mut bytes);
         let said = self.hear(flow, &bytes)?;
         match (said.failure, answer) {
-            (Some(failure), _) => Err(Trouble::Session(failure)),
+            (Some(failure), _) => Err(CallError::Session(failure)),
             (None, Some(answer)) => Ok(answer),
             (None, None) => Err(Ora::new(3115).into()),
         }

@@ -4,8 +4,9 @@
 //! Both ends are copies of one program, so the format has no version. An encrypted connection cannot be passed on; a
 //! copy of the listener process serves such a client.
 
-use super::logon::{self, Proved};
-use super::pooled::Pooled;
+use super::logon;
+use super::pool_client::Pooled;
+use super::proved::Proved;
 use super::tls::Transport;
 use dictionary::Verifier;
 use net::local::{Request, WireError, WireResult};
@@ -18,12 +19,12 @@ use net::oracle::o5logon::SessionKey;
 use net::oracle::tns::PacketBuffer;
 use session::{Caller, Proof};
 use std::net::TcpStream;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use zeroize::Zeroizing;
 
 impl Proved {
     /// The message and the socket; `None` when this process must continue itself.
-    pub fn to_message(&self) -> Option<(Zeroizing<Vec<u8>>, RawFd)> {
+    pub fn to_message(&self) -> Option<(Zeroizing<Vec<u8>>, BorrowedFd<'_>)> {
         let (stream, packets, sdu) = self.line.as_ref().filter(|(stream, ..)| stream.is_plain())?;
         let unread = packets.unsealed()?;
         let mut out = Zeroizing::new(Vec::with_capacity(4 << 10));
@@ -64,7 +65,7 @@ impl Proved {
             w.number(*class_number);
         }
         self.second.write(AUTH_PHASE_TWO, w.out());
-        Some((out, stream.as_raw_fd()))
+        Some((out, stream.as_fd()))
     }
 
     /// The inverse of [`Proved::to_message`].

@@ -1,8 +1,7 @@
 //! The logon in two parts: the gate reads the user name and checks the proof; the server process opens the session.
 
 use super::line::Line;
-use super::pooled::Pooled;
-use super::tls::Transport;
+use super::proved::Proved;
 use super::watch::Watched;
 use crate::alert::AlertLog;
 use instance::{ConnectTimes, Instance};
@@ -11,10 +10,9 @@ use net::oracle::auth::{self, Logon, Pairs, mode};
 use net::oracle::handshake::{self, Client};
 use net::oracle::o5logon::{self, Challenge, Proof as Given, SessionKey};
 use net::oracle::reply::{self, Outcome, status};
-use net::oracle::tns::PacketBuffer;
 use net::oracle::{field::Reader, message};
 use params::Param;
-use session::{Caller, Proof, Session};
+use session::{Caller, Session};
 use types::{Ora, Result};
 
 /// 19.0.0.0.0, in the form that clients read.
@@ -24,91 +22,6 @@ pub const VERSION_NUMBER: u32 = 19 << 24;
 pub struct Opened {
     pub session: Session,
     pub watched: Watched,
-}
-
-/// A client that has proved its password, and waits for the answer.
-pub struct Proved {
-    pub client: Client,
-    pub(super) who: local::Logon,
-    pub(super) second: Logon,
-    pub(super) key: SessionKey,
-    pub(super) proof: Proof,
-    pub(super) caller: Caller,
-    pub(super) proof_ns: u64,
-    /// The time at which the search for, or the fork of, a server process began.
-    pub fork_began_ns: u64,
-    pub(super) line: Option<(Transport, PacketBuffer, u32)>,
-    /// The client requests a session of the connection pool.
-    pub(super) pooled: Option<Pooled>,
-}
-
-impl Proved {
-    /// A client whose proof took `proof_ns` to check.
-    pub fn new(
-        client: Client,
-        who: local::Logon,
-        second: Logon,
-        key: SessionKey,
-        proof: Proof,
-        proof_ns: u64,
-    ) -> Proved {
-        Proved {
-            client,
-            who,
-            second,
-            key,
-            proof,
-            caller: Caller::default(),
-            proof_ns,
-            fork_began_ns: 0,
-            line: None,
-            pooled: None,
-        }
-    }
-
-    /// Sets the client's address and further attributes.
-    pub fn called(self, caller: Caller) -> Proved {
-        Proved { caller, ..self }
-    }
-
-    /// The client's description of itself.
-    pub fn who(&self) -> &local::Logon {
-        &self.who
-    }
-
-    /// Sets the connection.
-    pub fn take_line(&mut self, stream: Transport, packets: PacketBuffer, sdu: u32) {
-        self.line = Some((stream, packets, sdu));
-    }
-
-    /// The number of the call with the proof, which is answered next.
-    pub fn sequence(&self) -> u8 {
-        self.second.sequence
-    }
-
-    /// The key of the conversation, with which passwords are encrypted.
-    pub fn key(&self) -> SessionKey {
-        self.key.clone()
-    }
-
-    /// The client's description of itself, with the new password if it changes.
-    fn who_changes(&self) -> Result<local::Logon> {
-        let Some(new) = self.second.pairs.get("AUTH_NEWPASSWORD") else { return Ok(self.who.clone()) };
-        let old = self.second.pairs.get("AUTH_PASSWORD").unwrap_or_default();
-        let old = self.key.password(old).ok_or_else(|| Ora::new(1017))?;
-        let new = self.key.new_password(new)?;
-        Ok(local::Logon { password: old.to_string(), new_password: new.to_string(), ..self.who.clone() })
-    }
-
-    /// The socket of the connection.
-    pub fn socket(&self) -> Option<&std::net::TcpStream> {
-        self.line.as_ref().map(|(stream, ..)| stream.socket())
-    }
-
-    /// Takes the connection out.
-    pub fn give_line(&mut self) -> Option<(Transport, PacketBuffer, u32)> {
-        self.line.take()
-    }
 }
 
 /// Opens the session; `None` when the connection is over.

@@ -2,7 +2,7 @@
 //!
 //! Each has a number like a statement's, and no text. The client fetches from it as from a query.
 
-use super::calls::{Calls, Tried};
+use super::calls::{CallResult, Calls};
 use super::cursors::{Statement, columns};
 use net::local::{self, Done};
 use net::oracle::reply::{self, Cell, CursorCell, direction};
@@ -71,7 +71,7 @@ impl Calls {
         described: &[local::Column],
         parent: Option<u16>,
         known: Option<u16>,
-    ) -> Tried<Sent> {
+    ) -> CallResult<Sent> {
         let columns = match columns(described) {
             Ok(columns) => columns,
             Err(e) => {
@@ -108,7 +108,7 @@ impl Calls {
 
     /// Replaces the client's cursor numbers in bind values by the session's; returns the client's numbers by bind
     /// index.
-    pub(super) fn bound_cursors(&mut self, number: u16, values: &mut [Value]) -> Tried<Vec<Option<u16>>> {
+    pub(super) fn bound_cursors(&mut self, number: u16, values: &mut [Value]) -> CallResult<Vec<Option<u16>>> {
         let shapes = &self.cursors.get(number.into())?.binds;
         let are_cursors: Vec<bool> = shapes.iter().map(|shape| shape.is_cursor()).collect();
         let mut said = vec![None; values.len()];
@@ -135,7 +135,7 @@ impl Calls {
         done: &Done,
         given: &[Option<u16>],
         out: &mut Vec<u8>,
-    ) -> Tried<()> {
+    ) -> CallResult<()> {
         let statement = self.cursors.get(number.into())?;
         let (shapes, ways) = (statement.binds.clone(), statement.ways.clone());
         let nls = self.session.nls();
@@ -175,7 +175,7 @@ impl Calls {
     }
 
     /// Appends the implicit results of a block.
-    pub(super) fn write_results(&mut self, done: &Done, out: &mut Vec<u8>) -> Tried<()> {
+    pub(super) fn write_results(&mut self, done: &Done, out: &mut Vec<u8>) -> CallResult<()> {
         if done.results.is_empty() {
             return Ok(());
         }
@@ -196,7 +196,7 @@ impl Calls {
         number: u16,
         rows: VecDeque<Vec<Value>>,
         out: &mut Vec<u8>,
-    ) -> Tried<()> {
+    ) -> CallResult<()> {
         let statement = self.cursors.get(number.into())?;
         let (shapes, nested) = (statement.columns.clone(), statement.nested.clone());
         for row in rows {

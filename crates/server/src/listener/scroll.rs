@@ -1,7 +1,7 @@
 //! Scrollable queries.
 
 use super::answering::Answering;
-use super::calls::{Calls, Tried};
+use super::calls::{CallResult, Calls};
 use net::oracle::call::{Execute, orientation};
 use net::oracle::reply::{NO_DATA_FOUND, Outcome};
 use session::ScrollTo;
@@ -9,7 +9,7 @@ use types::Ora;
 
 impl Calls {
     /// Fetches rows from the position in the call, without executing the query.
-    pub(super) fn scroll(&mut self, number: u16, e: &Execute, sequence: u8, out: &mut Answering<'_>) -> Tried<()> {
+    pub(super) fn scroll(&mut self, number: u16, e: &Execute, sequence: u8, out: &mut Answering<'_>) -> CallResult<()> {
         let statement = self.cursors.get(number.into())?;
         let to = match e.orientation {
             orientation::NEXT => ScrollTo::Row(statement.rows + 1),
@@ -31,7 +31,7 @@ impl Calls {
         wanted: u32,
         sequence: u8,
         out: &mut Answering<'_>,
-    ) -> Tried<Outcome> {
+    ) -> CallResult<Outcome> {
         let open = self.cursors.get(number.into())?.open.ok_or_else(|| Ora::new(1002))?;
         let (came, done) = self.scroll_direct(number.into(), (open, to), wanted, out)?;
         let statement = self.cursors.get(number.into())?;

@@ -1,13 +1,16 @@
 //! A server process of the network: reads calls, answers them, and ends with its client.
 
-use super::Listener;
 use super::answering::Answering;
-use super::calls::{Answer, Calls, Values};
+use super::calls::Calls;
 use super::cursors::Statement;
+use super::execute::Values;
 use super::line::{Heard, Line};
-use super::logon::{self, Proved};
+use super::logon;
 use super::pipeline::Pipeline;
-use super::pooled::Turn;
+use super::pool_client::Turn;
+use super::proved::Proved;
+use super::requests::Answer;
+use super::sockets::Listener;
 use super::tls::Transport;
 use super::watch::Watch;
 use crate::alert::AlertLog;

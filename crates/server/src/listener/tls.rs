@@ -12,7 +12,7 @@ use rustls::server::NoServerSessionStorage;
 use rustls::{ProtocolVersion, ServerConfig, ServerConnection};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -265,6 +265,12 @@ impl Write for Transport {
             }
         }
         Ok(())
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

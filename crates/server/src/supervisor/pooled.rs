@@ -10,124 +10,17 @@
 //! | a server process ends | drop it; its client has seen the end of its connection |
 //! | the pool is stopped | end clients without a server and free servers at once, all others after their next release |
 
-use super::{Spare, Supervisor};
+use super::broker::{Free, Server, Waiting};
+use super::processes::{Spare, Supervisor};
 use crate::spare::{self, Fate, FreeServer, PoolClient};
 use instance::connection_pool::{ConnectionStatus, class_figure, figure};
-use os::epoll::Epoll;
 use params::Param;
-use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
-
-/// The servers and clients of the connection pool.
-pub(super) struct Broker {
-    servers: BTreeMap<i32, Server>,
-    /// Clients without a server.
-    clients: BTreeMap<u64, Waiting>,
-    /// Those that want a server, in order of arrival.
-    queue: VecDeque<u64>,
-    /// Watches the connections of clients without a server.
-    watch: Epoll,
-    last_number: u64,
-}
-
-/// A pooled server.
-#[derive(Default)]
-struct Server {
-    /// `None` while it has a client.
-    free: Option<Free>,
-    /// The index at which its client is displayed.
-    shown: Option<usize>,
-}
-
-struct Free {
-    gives: OwnedFd,
-    /// The key of its kept session.
-    keeps: Option<Vec<u8>>,
-    since: Instant,
-}
-
-/// A client without a server.
-struct Waiting {
-    client: PoolClient,
-    /// The index at which it is displayed.
-    shown: Option<usize>,
-    class: usize,
-    /// The time since which it wants a server.
-    since: Option<Instant>,
-}
 
 /// A client's goodbye in a packet of Oracle Net: the type of the packet, and a bit of its flags.
 const DATA: u8 = 6;
 const END_OF_FILE: u8 = 0x40;
-
-impl Broker {
-    pub(super) fn new() -> os::OsResult<Broker> {
-        Ok(Broker {
-            servers: BTreeMap::new(),
-            clients: BTreeMap::new(),
-            queue: VecDeque::new(),
-            watch: Epoll::new()?,
-            last_number: 0,
-        })
-    }
-
-    /// Closes all connections, and lets all free servers end.
-    pub(super) fn forget_all(&mut self) {
-        self.clients.clear();
-        self.queue.clear();
-        self.servers.clear();
-    }
-
-    /// The time at which [`Supervisor::tend_pool`] must run next without another event.
-    pub(super) fn look_at(&self) -> Option<Instant> {
-        let has_timers = !self.queue.is_empty() || self.servers.values().any(|server| server.free.is_some());
-        has_timers.then(|| Instant::now() + Duration::from_secs(1))
-    }
-
-    fn free(&self) -> impl Iterator<Item = (i32, &Free)> {
-        self.servers.iter().filter_map(|(pid, server)| Some((*pid, server.free.as_ref()?)))
-    }
-
-    /// The number of clients, with a server or without.
-    fn connections(&self) -> usize {
-        self.clients.len() + self.servers.len() - self.free().count()
-    }
-
-    /// The free server that suits a client best: the one with the client's session, if the client accepts it; otherwise
-    /// one without a session; otherwise, if the pool cannot grow, the one that has been free for longest.
-    fn choose(&self, client: &PoolClient, may_grow: bool) -> Option<i32> {
-        let key = &client.head.key;
-        let own = |free: &Free| free.keeps.as_ref() == Some(key);
-        let newest = |found: &dyn Fn(&Free) -> bool| {
-            self.free().filter(|(_, free)| found(free)).max_by_key(|(_, free)| free.since).map(|(pid, _)| pid)
-        };
-        let wants_own = !client.head.client.wants_new;
-        (if wants_own { newest(&own) } else { None }).or_else(|| newest(&|free| free.keeps.is_none())).or_else(|| {
-            if may_grow { None } else { self.free().min_by_key(|(_, free)| free.since).map(|(pid, _)| pid) }
-        })
-    }
-
-    /// The best free server for a waiting client, whatever session it keeps.
-    fn choose_any(&self, number: u64) -> Option<i32> {
-        self.choose(&self.clients.get(&number)?.client, false)
-    }
-
-    fn forget_client(&mut self, number: u64) -> Option<Waiting> {
-        let waiting = self.clients.remove(&number)?;
-        // A child that has just been forked may still have the descriptor.
-        let _ = self.watch.remove(&waiting.client.line);
-        self.queue.retain(|other| *other != number);
-        Some(waiting)
-    }
-}
-
-impl AsRawFd for Broker {
-    /// The descriptor of clients that have sent data.
-    fn as_raw_fd(&self) -> RawFd {
-        self.watch.as_raw_fd()
-    }
-}
 
 /// Whether the connection has only its end to read.
 fn is_over(line: &OwnedFd) -> bool {
@@ -240,7 +133,7 @@ impl Supervisor {
             let Some(server) = self.broker.servers.get_mut(&pid) else { return false };
             let Some(free) = server.free.take() else { return false };
             let message = spare::pooled_for_server(&waiting.client.letter, waiting.class, Fate::Served);
-            if os::socket::send_with(&free.gives, &message, &[waiting.client.line.as_raw_fd()]).is_err() {
+            if os::socket::send_with(&free.gives, &message, &[waiting.client.line.as_fd()]).is_err() {
                 // The server has just died.
                 self.broker.servers.remove(&pid);
                 continue;

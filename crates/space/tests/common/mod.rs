@@ -6,31 +6,16 @@ use datafile::{CreateDatabase, DataFiles, TablespaceSpec};
 use process::Processes;
 use redo::{ApplyTable, NoRedo, RedoSink};
 use space::{Space, SpaceLayout};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use testing::Folder;
 use types::Scn;
 
 pub struct Db {
     pub all: &'static Processes,
     pub cache: Arc<BufferCache>,
     pub space: Space,
-    pub directory: PathBuf,
-}
-
-impl Drop for Db {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
-}
-
-pub fn directory() -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = format!("latchwork-space-{}-{}", os::process::own_id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let directory = std::env::temp_dir().join(name);
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).unwrap();
-    directory
+    pub directory: Folder,
 }
 
 pub const BLOCK: usize = 2048;
@@ -64,7 +49,7 @@ pub fn database_with_redo(
     stretches: usize,
     redo: Box<dyn RedoSink>,
 ) -> Db {
-    let directory = directory();
+    let directory = Folder::new("space");
     let files = DataFiles::create(&directory, spec).unwrap();
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     config.design = design;

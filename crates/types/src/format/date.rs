@@ -2,10 +2,11 @@
 //!
 //! A model is parsed element by element while it is used, so formatting allocates only the text.
 
-use crate::datetime::{Date, DateFields, Timestamp};
+use crate::date::{Date, DateFields};
+use crate::datetime::{Clock, Timestamp};
 use crate::error::{Ora, Result};
 use crate::nls::Nls;
-use crate::zone::{Clock, TimeZone};
+use crate::zone::TimeZone;
 use std::fmt::Write;
 
 /// Names of months, English only.
@@ -574,6 +575,7 @@ fn spell_in_place(out: &mut String, from: usize, ordinal: bool, case: Case) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::date::Date;
 
     fn show(date: (i32, u32, u32, u32, u32, u32), model: &str) -> String {
         let (y, m, d, h, mi, s) = date;

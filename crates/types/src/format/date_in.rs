@@ -5,7 +5,8 @@
 //! the leniency.
 
 use super::date::{Code, DAYS, Element, Elements, MONTHS};
-use crate::datetime::{Date, Timestamp, days_in_month};
+use crate::date::{Date, days_in_month};
+use crate::datetime::Timestamp;
 use crate::error::{Ora, Result};
 use crate::nls::Nls;
 use crate::zone::{Moment, TimeZone};
@@ -549,6 +550,7 @@ pub fn timestamp_literal(text: &str, nls: &Nls) -> Result<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::date::Date;
 
     fn nls() -> Nls {
         Nls { today: Date::from_ymd(2024, 3, 5).unwrap(), ..Nls::default() }

@@ -5,7 +5,6 @@ mod tzif;
 
 pub use tzif::Period;
 
-use crate::datetime::{Date, Timestamp};
 use crate::error::{Ora, Result};
 use std::cmp::Ordering;
 use std::fmt;
@@ -270,38 +269,6 @@ impl fmt::Display for TimeZone {
             }
             TimeZone::Region(region) => f.write_str(region.name()),
         }
-    }
-}
-
-/// The local time of a time zone at an instant.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    /// Local date and time.
-    pub date: Date,
-    /// Seconds east of UTC.
-    pub offset: i32,
-    /// The time zone.
-    pub zone: TimeZone,
-    /// The abbreviation of a region's period.
-    pub abbreviation: Option<&'static str>,
-}
-
-impl Clock {
-    /// Computes the local time of a time zone.
-    ///
-    /// # Errors
-    /// ORA-01841 outside the range of dates.
-    pub fn at(zone: TimeZone, utc: &Timestamp) -> Result<Clock> {
-        let seconds = utc.instant();
-        let (offset, abbreviation) = match zone {
-            TimeZone::Offset(minutes) => (i32::from(minutes) * 60, None),
-            TimeZone::Region(region) => {
-                let period = region.at(seconds);
-                (period.offset, Some(period.name))
-            }
-        };
-        let date = Date::from_unix(seconds.saturating_add(offset.into()))?;
-        Ok(Clock { date, offset, zone, abbreviation })
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::datetime::Place;
+use crate::date::Date;
+use crate::datetime::{Place, Timestamp};
 use proptest::prelude::*;
 
 fn region(name: &str) -> Region {

@@ -1,6 +1,6 @@
 //! The rules of a region, read in place from its TZif file (RFC 8536) without copying.
 
-use crate::datetime::{DAY_SECONDS, Date};
+use crate::date::{DAY_SECONDS, Date};
 
 /// A period of constant offset from UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,14 +204,14 @@ impl Day {
         let day = match self.rule {
             DayRule::Zero(day) => first(1) + day * DAY_SECONDS,
             DayRule::Julian(day) => {
-                let leaps = i64::from(day >= 60 && crate::datetime::days_in_month(year, 2) == 29);
+                let leaps = i64::from(day >= 60 && crate::date::days_in_month(year, 2) == 29);
                 first(1) + (day - 1 + leaps) * DAY_SECONDS
             }
             DayRule::Weekday { month, week, day } => {
                 let start = first(month);
                 let weekday = Date::from_unix(start).map_or(1, |d| d.day_of_week()) - 1;
                 let mut of_month = (day + 7 - weekday) % 7 + 7 * (week - 1);
-                while of_month >= crate::datetime::days_in_month(year, month) {
+                while of_month >= crate::date::days_in_month(year, month) {
                     of_month -= 7;
                 }
                 start + i64::from(of_month) * DAY_SECONDS

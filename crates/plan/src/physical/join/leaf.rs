@@ -1,6 +1,7 @@
 //! Single tables and views of a join.
 
 use super::*;
+use crate::block_names::ItemId;
 
 /// Most branches of an OR that are expanded to index scans.
 const BRANCHES_MAX: usize = 8;

@@ -229,7 +229,7 @@ impl Compiler<'_> {
 
     fn plan_joins(&mut self, set: &JoinSet, more: &[Expr]) -> Result<Planned> {
         if set.parts.len() > 128 {
-            return Err(crate::expr::unsupported("joins of more than 128 tables and views", 0));
+            return Err(crate::refusals::unsupported("joins of more than 128 tables and views", 0));
         }
         let mut startup = Vec::new();
         let mut graph = self.graph(set, more, &mut startup)?;

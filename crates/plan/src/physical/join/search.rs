@@ -1,6 +1,7 @@
 //! The search for a join order: which sets of parts are joined, and the costs of the methods.
 
 use super::*;
+use crate::block_names::ItemId;
 
 /// Penalty of a method or an order that a hint excludes.
 const UNWANTED: f64 = 1e12;

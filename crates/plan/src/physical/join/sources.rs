@@ -351,7 +351,7 @@ pub(super) fn add_filter(source: &mut Source, id: usize, keys: Vec<Key>) -> bool
 /// Keys rewritten over the input of a row source that computes registers.
 pub(super) fn within(mut keys: Vec<Key>, exprs: &[(Expr, Reg)]) -> Vec<Key> {
     let values = exprs.iter().map(|(e, r)| (*r, e.clone())).collect();
-    keys.iter_mut().for_each(|key| crate::rewrite::substitute(&mut key.value, &values));
+    keys.iter_mut().for_each(|key| crate::rewrite::values::substitute(&mut key.value, &values));
     keys
 }
 

@@ -9,6 +9,10 @@ use os::file::{File, OpenMode};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// The folder of the listener's certificate below the database directory, unless `wallet_root` names another one. It
+/// may be created before the database.
+pub(crate) const WALLET_NAME: &str = "wallet";
+
 /// The lock file's name.
 const LOCK_NAME: &str = "latchwork.pid";
 
@@ -19,7 +23,7 @@ const LOCK_LEN: usize = 12;
 const DYING_LIMIT: Duration = Duration::from_secs(10);
 
 /// A locked database directory.
-pub struct Place {
+pub struct Directory {
     dir: PathBuf,
     /// Held for its lock.
     lock: File,
@@ -28,7 +32,7 @@ pub struct Place {
 
 /// The reason why a directory is not available.
 #[derive(Debug)]
-pub enum PlaceError {
+pub enum DirectoryError {
     /// Another instance uses it.
     InUse(i32),
     Os(OsError),
@@ -37,30 +41,30 @@ pub enum PlaceError {
     Foreign(String),
 }
 
-impl std::fmt::Display for PlaceError {
+impl std::fmt::Display for DirectoryError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            PlaceError::InUse(pid) => write!(
+            DirectoryError::InUse(pid) => write!(
                 f,
                 "ORA-01081: cannot start already-running ORACLE - shut it down first\nprocess {pid} uses the directory"
             ),
-            PlaceError::Os(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
-            PlaceError::Io(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
-            PlaceError::Foreign(e) => write!(f, "ORA-01501: CREATE DATABASE failed\n{e}"),
+            DirectoryError::Os(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
+            DirectoryError::Io(e) => write!(f, "ORA-01565: error in identifying file\n{e}"),
+            DirectoryError::Foreign(e) => write!(f, "ORA-01501: CREATE DATABASE failed\n{e}"),
         }
     }
 }
 
-impl From<OsError> for PlaceError {
+impl From<OsError> for DirectoryError {
     fn from(e: OsError) -> Self {
-        PlaceError::Os(e)
+        DirectoryError::Os(e)
     }
 }
 
-impl Place {
+impl Directory {
     /// Locks `dir`, creating it if necessary.
-    pub fn take(dir: &Path) -> Result<Place, PlaceError> {
-        let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
+    pub fn take(dir: &Path) -> Result<Directory, DirectoryError> {
+        let failed = |e: std::io::Error| DirectoryError::Io(format!("{}: {e}", dir.display()));
         make_private(dir, true).map_err(failed)?;
         let dir = dir.canonicalize().map_err(failed)?;
         refuse_foreign(&dir)?;
@@ -69,7 +73,7 @@ impl Place {
     }
 
     /// Creates and locks a new directory under the system's temporary directory.
-    pub fn take_temporary() -> Result<Place, PlaceError> {
+    pub fn take_temporary() -> Result<Directory, DirectoryError> {
         let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|d| d.is_dir());
         let shm = Some(PathBuf::from("/dev/shm")).filter(|d| d.is_dir());
         let base = base.or(shm).unwrap_or_else(std::env::temp_dir);
@@ -78,13 +82,13 @@ impl Place {
             match make_private(&dir, false) {
                 Ok(()) => return Self::lock(dir, true),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(PlaceError::Io(format!("{}: {e}", dir.display()))),
+                Err(e) => return Err(DirectoryError::Io(format!("{}: {e}", dir.display()))),
             }
         }
-        Err(PlaceError::Io(format!("{}: no free name", base.display())))
+        Err(DirectoryError::Io(format!("{}: no free name", base.display())))
     }
 
-    fn lock(dir: PathBuf, ephemeral: bool) -> Result<Place, PlaceError> {
+    fn lock(dir: PathBuf, ephemeral: bool) -> Result<Directory, DirectoryError> {
         let path = dir.join(LOCK_NAME);
         let lock = File::open(&path, OpenMode::OpenOrCreate)?;
         let started = Instant::now();
@@ -92,13 +96,13 @@ impl Place {
             // The processes of a killed instance hold the lock until the kernel has freed their memory.
             let holder = read_pid(&lock);
             if lives(holder) || started.elapsed() > DYING_LIMIT {
-                return Err(PlaceError::InUse(holder));
+                return Err(DirectoryError::InUse(holder));
             }
             os::clock::sleep(Duration::from_millis(5));
         }
         let text = format!("{:>1$}\n", os::process::own_id(), LOCK_LEN - 1);
         lock.write_at(text.as_bytes(), 0)?;
-        Ok(Place { dir, lock, ephemeral })
+        Ok(Directory { dir, lock, ephemeral })
     }
 
     /// The directory, as an absolute path.
@@ -130,24 +134,22 @@ fn make_private(dir: &Path, recursive: bool) -> std::io::Result<()> {
 const OWN_NAMES: [&str; 2] = [LOCK_NAME, "init.ora"];
 
 /// Refuses a directory that has files but no database: its name is probably a typing error.
-fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
-    let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
+fn refuse_foreign(dir: &Path) -> Result<(), DirectoryError> {
+    let failed = |e: std::io::Error| DirectoryError::Io(format!("{}: {e}", dir.display()));
     let mut foreign: Option<String> = None;
     for entry in std::fs::read_dir(dir).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
         if OWN_NAMES.contains(&name.as_str()) || instance::DATABASE_NAMES.contains(&name.as_str()) {
             return Ok(());
         }
-        let counts = !name.starts_with('.')
-            && name != "lost+found"
-            && name != crate::ALERT_LOG_NAME
-            && name != crate::WALLET_NAME;
+        let counts =
+            !name.starts_with('.') && name != "lost+found" && name != crate::ALERT_LOG_NAME && name != WALLET_NAME;
         if counts && foreign.as_ref().is_none_or(|first| name < *first) {
             foreign = Some(name);
         }
     }
     let Some(name) = foreign else { return Ok(()) };
-    Err(PlaceError::Foreign(format!(
+    Err(DirectoryError::Foreign(format!(
         "{}: the directory has no database and is not empty: it contains '{name}'. Choose an empty or a new directory, or put \
          a file init.ora into this one",
         dir.display()
@@ -155,9 +157,9 @@ fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
 }
 
 /// Removes all permissions except the owner's: other users must neither read nor replace data, redo and traces.
-fn close_to_others(dir: &Path) -> Result<(), PlaceError> {
+fn close_to_others(dir: &Path) -> Result<(), DirectoryError> {
     use std::os::unix::fs::PermissionsExt;
-    let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));
+    let failed = |e: std::io::Error| DirectoryError::Io(format!("{}: {e}", dir.display()));
     let mode = std::fs::metadata(dir).map_err(failed)?.permissions().mode();
     if mode & 0o077 == 0 {
         return Ok(());
@@ -165,7 +167,7 @@ fn close_to_others(dir: &Path) -> Result<(), PlaceError> {
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).map_err(|e| {
         let text =
             "other users can access the directory, and its mode cannot be changed: set it to 0700, or choose another";
-        PlaceError::Io(format!("{}: {text} ({e})", dir.display()))
+        DirectoryError::Io(format!("{}: {text} ({e})", dir.display()))
     })
 }
 
@@ -181,7 +183,7 @@ fn lives(pid: i32) -> bool {
 }
 
 /// The supervisor's process id of the instance in `dir`; `None` without an instance.
-pub fn running(dir: &Path) -> Result<Option<i32>, PlaceError> {
+pub fn running(dir: &Path) -> Result<Option<i32>, DirectoryError> {
     let path = dir.join(LOCK_NAME);
     if !path.is_file() {
         return Ok(None);
@@ -199,20 +201,20 @@ mod tests {
 
     #[test]
     fn a_directory_has_one_owner_and_a_temporary_one_is_removed() {
-        let place = Place::take_temporary().unwrap();
+        let place = Directory::take_temporary().unwrap();
         let dir = place.dir().to_path_buf();
         // The lock belongs to the open file, so a second open by this process conflicts like one by another process.
-        assert!(matches!(Place::take(&dir), Err(PlaceError::InUse(p)) if p == os::process::own_id()));
+        assert!(matches!(Directory::take(&dir), Err(DirectoryError::InUse(p)) if p == os::process::own_id()));
         assert_eq!(running(&dir).unwrap(), Some(os::process::own_id()));
         // The process in the lock file is gone: the start waits for its lock.
         place.lock.write_at(format!("{:>1$}\n", i32::MAX, LOCK_LEN - 1).as_bytes(), 0).unwrap();
         let again = std::thread::scope(|scope| {
-            let waits = scope.spawn(|| Place::take(&dir));
+            let waits = scope.spawn(|| Directory::take(&dir));
             os::clock::sleep(Duration::from_millis(30));
             drop(place.lock);
             waits.join().unwrap().unwrap()
         });
-        let place = Place { ephemeral: true, ..again };
+        let place = Directory { ephemeral: true, ..again };
         place.release();
         assert!(!dir.exists());
         assert_eq!(running(&dir).unwrap(), None);

@@ -1,0 +1,200 @@
+//! Stored units for PL/SQL: their sources, images, notes and results of compiling.
+
+use crate::world::World;
+use dictionary::{Catalog, ObjectKind, UnitKind};
+use plsql::StoredUnit;
+use sql::plsql::ast::UnitKind as UnitKindOfText;
+use std::rc::Rc;
+use types::Result;
+
+/// The units with that name, with their sources.
+pub fn stored(world: &mut World<'_>, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>> {
+    let names = world.core.names()?;
+    let units = names.units(owner, name)?;
+    let unit = |u: &Rc<dictionary::ProcedureDef>| StoredUnit {
+        owner: u.owner.clone(),
+        name: u.name.clone(),
+        kind: unit_kind(u.kind),
+        source: u.source.clone(),
+    };
+    Ok(units.iter().map(unit).collect())
+}
+
+/// Notes in the library cache that a unit is linked.
+pub fn linked(world: &mut World<'_>, owner: &str, name: &str) {
+    let (p, library) = (&world.core.p, world.core.shared.library);
+    if owner.is_empty() {
+        // A built-in unit is a package of SYS without a number.
+        exec::objects::touch(p, library, ObjectKind::Package as u8, "SYS", name, 0);
+        return;
+    }
+    let Ok(names) = world.core.names() else { return };
+    for unit in names.parts_of_unit(owner, name).iter().filter(|unit| !is_body(unit.kind)) {
+        exec::objects::touch(p, library, unit.kind as u8, owner, name, unit.object.0);
+    }
+}
+
+/// Notes that the call runs a unit, and waits for DDL that is defining it. False in a call of DDL.
+pub fn runs(world: &mut World<'_>, owner: &str, name: &str) -> Result<bool> {
+    // A function called by DDL must not wait for a session that may itself wait for this DDL.
+    if world.core.defining.get() {
+        return Ok(false);
+    }
+    let mut now = world.core.names()?.unit_number(owner, name);
+    while let Some(unit) = now {
+        let noted = world.core.shared.library.run_unit(&world.core.p, unit, world.core.patience());
+        noted.map_err(|refused| refused.into_ora(owner, name))?;
+        // Before the note, DDL may have replaced the unit by one with another number.
+        let then = now;
+        now = world.core.names()?.unit_number(owner, name);
+        if now == then {
+            break;
+        }
+    }
+    Ok(true)
+}
+
+/// The settings that decide the meaning of compiled code.
+pub fn settings(world: &World<'_>) -> [u64; 3] {
+    let session = &world.cx.session;
+    [session.nls_fingerprint(), session.nls.length_semantics as u64, session.options.optimizer]
+}
+
+/// Copies the image of a compiled unit, if other sessions have left one.
+pub fn image(world: &mut World<'_>, unit: &StoredUnit, body: bool, image: &mut Vec<u8>) -> Option<plsql::UnitImage> {
+    let (p, library) = (&world.core.p, world.core.shared.library);
+    let names = world.core.names().ok()?;
+    let env = world.env_of_unit(unit)?;
+    let mut found = None;
+    for part in names.parts_of_unit(&unit.owner, &unit.name) {
+        let has_code = is_body(part.kind) == body;
+        let child =
+            exec::objects::touch_code(p, library, part.kind as u8, &unit.owner, &unit.name, part.object.0, &env);
+        found = found.or(child.filter(|_| has_code));
+    }
+    let edition = library.image(found.filter(|_| world.may_share())?, image)?;
+    let number = dictionary::DictionaryShared::number_of(world.cx.host.epoch());
+    let is_known = number.is_some_and(|number| library.is_known(edition, number));
+    Some(plsql::UnitImage { edition, is_known })
+}
+
+/// Leaves the image of a compiled unit to other sessions.
+pub fn keep(world: &mut World<'_>, unit: &StoredUnit, body: bool, image: &[u8], stale: Option<library_cache::Edition>) {
+    let (Ok(names), Some(env)) = (world.core.names(), world.env_of_unit(unit)) else { return };
+    if !world.may_share() {
+        return;
+    }
+    let parts = names.parts_of_unit(&unit.owner, &unit.name);
+    let Some(part) = parts.iter().find(|part| is_body(part.kind) == body) else { return };
+    let (p, library) = (&world.core.p, world.core.shared.library);
+    let of = (part.kind as u8, unit.owner.as_str(), unit.name.as_str(), part.object.0);
+    exec::objects::load_code(p, library, of, &env, image, stale);
+}
+
+/// Notes the result of compiling a stored unit, if that changes its status.
+pub fn compiled(world: &mut World<'_>, unit: &StoredUnit, errors: &[plsql::CompileError]) {
+    let Ok(names) = world.core.names() else { return };
+    let parts = names.parts_of_unit(&unit.owner, &unit.name);
+    let is_it = |kind| match kind {
+        ObjectKind::PackageBody => unit.kind == UnitKindOfText::PackageBody,
+        ObjectKind::TypeBody => unit.kind == UnitKindOfText::TypeBody,
+        _ => !matches!(unit.kind, UnitKindOfText::PackageBody | UnitKindOfText::TypeBody),
+    };
+    let Some(stored) = parts.iter().find(|part| is_it(part.kind)) else { return };
+    let says_nothing = match (errors.is_empty(), stored.valid) {
+        (true, valid) => valid,
+        // DDL invalidates dependent units itself. Unless a name is missing, the error of a valid unit may be
+        // temporary.
+        (false, true) => !errors.iter().any(names_nothing),
+        (false, false) => errors.iter().any(passes),
+    };
+    if says_nothing {
+        return;
+    }
+    world.core.note_verdict(stored.object, names.image().epoch(), errors);
+}
+
+/// The times at which the parts of a unit were defined.
+pub fn defined(world: &mut World<'_>, owner: &str, name: &str) -> [u64; 2] {
+    let Ok(names) = world.core.names() else { return [0; 2] };
+    let mut parts = names.parts_of_unit(owner, name).into_iter().map(|part| part.changed);
+    [0, 1].map(|_| parts.next().unwrap_or(0))
+}
+
+/// Whether the specification of a unit is valid.
+pub fn is_valid(world: &mut World<'_>, owner: &str, name: &str) -> bool {
+    let Ok(names) = world.core.names() else { return true };
+    names.parts_of_unit(owner, name).iter().all(|unit| is_body(unit.kind) || unit.valid)
+}
+
+/// The unit with that number, for a call by its number.
+pub fn called(world: &mut World<'_>, number: u32) -> Option<(String, String)> {
+    let names = world.core.names().ok()?;
+    let called = Catalog::called(&*names, types::ObjectId(number))?;
+    Some((called.owner, called.name))
+}
+
+impl World<'_> {
+    /// True when code compiled now has the same meaning in other sessions.
+    pub(crate) fn may_share(&self) -> bool {
+        self.cx.session.flashback.is_none() && exec::Host::may_share(self.core)
+    }
+
+    /// The environment in the key of a stored unit's image: its owner, and the NLS and optimizer settings.
+    fn env_of_unit<'u>(&self, unit: &'u StoredUnit) -> Option<library_cache::Env<'u>> {
+        let user = self.core.user_id(&unit.owner).ok().flatten()?;
+        let [language, lengths, optimizer] = settings(self);
+        let nls = language.wrapping_add(lengths);
+        Some(library_cache::Env { user: user.0, schema: &unit.owner, optimizer, nls, auth: 0, binds: 0 })
+    }
+}
+
+fn is_body(kind: ObjectKind) -> bool {
+    matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody)
+}
+
+/// True for an error about a name that does not exist or may not be used.
+fn names_nothing(error: &plsql::CompileError) -> bool {
+    const CODES: [&str; 9] = [
+        "ORA-00904",
+        "ORA-00942",
+        "ORA-02289",
+        "ORA-04063",
+        "ORA-06575",
+        "PLS-00201",
+        "PLS-00302",
+        "PLS-00904",
+        "PLS-00905",
+    ];
+    CODES.iter().any(|code| error.text.contains(code))
+}
+
+/// True for an error that is not the unit's fault: the session was interrupted, or a resource was exhausted.
+pub fn passes(error: &plsql::CompileError) -> bool {
+    const CODES: [&str; 10] = [
+        "ORA-00028",
+        "ORA-00060",
+        "ORA-00600",
+        "ORA-01013",
+        "ORA-01555",
+        "ORA-02393",
+        "ORA-02395",
+        "ORA-04030",
+        "ORA-04031",
+        "ORA-04036",
+    ];
+    CODES.iter().any(|code| error.text.contains(code))
+}
+
+fn unit_kind(kind: UnitKind) -> UnitKindOfText {
+    use UnitKindOfText as Ast;
+    match kind {
+        UnitKind::Procedure => Ast::Procedure,
+        UnitKind::Function => Ast::Function,
+        UnitKind::Package => Ast::Package,
+        UnitKind::PackageBody => Ast::PackageBody,
+        UnitKind::Trigger => Ast::Trigger,
+        UnitKind::Type => Ast::Type,
+        UnitKind::TypeBody => Ast::TypeBody,
+    }
+}
