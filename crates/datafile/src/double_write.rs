@@ -33,7 +33,7 @@ use crate::files::DataFiles;
 use block::BlockView;
 use os::blocks::{BLOCK_MAX, BlockFile, Blocks};
 use os::file::{File, OpenMode, sync_directory};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -318,27 +318,24 @@ impl DoubleWrite {
         BatchHead::of(&bytes).filter(|head| head.position == position && head.stamp == self.stamp)
     }
 
-    /// All batches of this life, in no particular order.
+    /// The batches of this life, the newest first.
+    ///
+    /// Heads are looked for at every place. A head does not say that the bytes of its batch are still there: when a
+    /// process dies before it writes the batch for which it reserved space, the head of an older batch stays, and newer
+    /// batches may begin inside the older one.
     fn batches(&self, file: &File) -> os::OsResult<Vec<BatchHead>> {
         let (mut found, mut from) = (Vec::new(), HEAD_BYTES as u64);
         let end = HEAD_BYTES as u64 + self.ring;
-        let (mut chunk, mut chunk_at) = (vec![0; LOOK_BYTES], 0..0);
+        let mut chunk = vec![0; LOOK_BYTES];
         while let Some((begin, stretch_end)) = file.next_written(from)? {
             let mut at = begin.max(from).next_multiple_of(BLOCK_MAX as u64);
             let stretch_end = stretch_end.min(end);
             while at + HEAD_BYTES as u64 <= stretch_end {
-                if !(chunk_at.start <= at && at + HEAD_BYTES as u64 <= chunk_at.end) {
-                    let len = LOOK_BYTES.min((end - at) as usize);
-                    file.read_at(&mut chunk[..len], at)?;
-                    chunk_at = at..at + len as u64;
-                }
-                let bytes = &chunk[(at - chunk_at.start) as usize..][..HEAD_BYTES];
-                let head = BatchHead::of(bytes).filter(|h| h.stamp == self.stamp && self.offset(h.position) == at);
-                let len = head.as_ref().map_or(HEAD_BYTES as u64, |h| self.len_of(h));
-                if at + len <= end {
-                    found.extend(head);
-                    at += len;
-                } else {
+                let len = LOOK_BYTES.min((end - at) as usize) / HEAD_BYTES * HEAD_BYTES;
+                file.read_at(&mut chunk[..len], at)?;
+                for bytes in chunk[..len].chunks_exact(HEAD_BYTES) {
+                    let head = BatchHead::of(bytes).filter(|h| h.stamp == self.stamp && self.offset(h.position) == at);
+                    found.extend(head.filter(|h| at + self.len_of(h) <= end));
                     at += HEAD_BYTES as u64;
                 }
             }
@@ -347,6 +344,17 @@ impl DoubleWrite {
                 break;
             }
         }
+        found.sort_unstable_by_key(|head| std::cmp::Reverse(head.position));
+        // A head inside a newer batch is content of a block, not a head.
+        let mut known: BTreeMap<u64, u64> = BTreeMap::new();
+        found.retain(|head| {
+            let at = self.offset(head.position);
+            let is_inside = known.range(..=at).next_back().is_some_and(|(_, end)| at < *end);
+            if !is_inside {
+                known.insert(at, at + self.len_of(head));
+            }
+            !is_inside
+        });
         Ok(found)
     }
 

@@ -186,6 +186,34 @@ fn a_full_area_is_written_over_behind_a_sync_of_the_data_files_only() {
     }
 }
 
+/// A process reserves space in the ring and dies before its batch is on the device, or power is lost then; meanwhile
+/// others have written behind it.
+#[test]
+fn batches_inside_an_older_one_are_found_whose_head_was_not_written_over() {
+    let w = World::new();
+    let batch = |rba: u64| -> Vec<(u32, u64)> { (0..COVER_MAX as u32).map(|n| (n, rba)).collect() };
+    let (path, bytes) = w.files.double_write_file().unwrap();
+    let path = path.to_owned();
+    for n in 0..(bytes - 4096) / BATCH {
+        w.write(1000, &batch(6000 + n));
+    }
+    // The ring is full, so the next batch begins at its start.
+    let mut head = [0; 4096];
+    let file = File::open(&path, OpenMode::ReadWrite).unwrap();
+    file.read_at(&mut head, 4096).unwrap();
+    w.write(1000, &[(7, 7000)]);
+    w.write(1000, &[(8, 7010), (9, 7020)]);
+    file.write_at(&head, 4096).unwrap();
+    for n in [8, 9] {
+        w.tear(n);
+    }
+    assert_eq!(w.restore(false), Restored { torn: 2, again: 0, newest: 7020 });
+    assert_eq!([8, 9].map(|n| w.on_disk(n)), [Some(7010), Some(7020)]);
+    // A start continues behind the newest batch.
+    let (files, _) = w.start(99);
+    assert!(files.double_write_used() > bytes);
+}
+
 #[test]
 fn batches_that_could_not_be_written_in_place_are_kept_until_a_checkpoint() {
     let w = World::new();
