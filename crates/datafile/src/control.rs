@@ -261,6 +261,12 @@ impl ControlFile {
         self.logs.iter().filter(|l| l.sequence > 0).max_by_key(|l| l.sequence)
     }
 
+    /// The oldest online log that has not been archived: the archived logs hold all redo before its start. In ARCHIVELOG
+    /// mode this is the current log, or a complete one whose archiving is in progress.
+    pub fn oldest_unarchived_log(&self) -> Option<&LogGroupEntry> {
+        self.logs.iter().filter(|l| l.sequence > 0 && !l.archived).min_by_key(|l| l.sequence)
+    }
+
     /// Reads the control file in `directory`.
     ///
     /// # Errors
@@ -938,6 +944,22 @@ mod tests {
             gone_tablespaces: vec![TablespaceEntry { number: 5, name: "OLD".into(), ..TablespaceEntry::default() }],
             forgotten_rba: 4096,
         }
+    }
+
+    #[test]
+    fn archived_logs_hold_the_redo_before_the_oldest_other_log() {
+        let mut control = sample();
+        let log = |group, sequence, start, archived| LogGroupEntry {
+            archived,
+            ..LogGroupEntry { group, sequence, start, ..control.logs[0].clone() }
+        };
+        // Group 3 was never used; group 1 is complete, but not archived yet; group 4 is current.
+        let logs =
+            vec![log(1, 4, 90_000, false), log(2, 3, 69_632, true), log(3, 0, 0, false), log(4, 5, 95_000, false)];
+        control.logs = logs;
+        assert_eq!(control.oldest_unarchived_log().map(|l| l.start), Some(90_000));
+        control.logs[0].archived = true;
+        assert_eq!(control.oldest_unarchived_log().map(|l| l.start), Some(95_000));
     }
 
     #[test]

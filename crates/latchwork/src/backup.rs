@@ -137,8 +137,9 @@ fn of_open(dir: &Path, to: &Path, progress: &mut Progress) -> Result<recovery::M
     // The copies are consistent once they are rolled forward to here.
     mode.run("alter system archive log current")?;
     let control = ControlFile::read(dir).map_err(text)?;
-    let current = control.current_log().ok_or("The database has no log.")?;
-    let end = Moment { rba: current.start, scn: current.first_scn, time_s: current.first_time_s };
+    // Other sessions may have switched the log since: the log that the command has archived need not be the newest one.
+    let next = control.oldest_unarchived_log().ok_or("The database has no log.")?;
+    let end = Moment { rba: next.start, scn: next.first_scn, time_s: next.first_time_s };
     backup.finish(end, &mut tell).map_err(text)
 }
 
