@@ -5,7 +5,7 @@
 
 use crate::backup::{copy_part, copy_plain, make_folder};
 use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Sum};
 use datafile::{
     CONTROL_FILE, CheckpointEntry, Contents, ControlFile, DataFiles, FileEntry, GoneEntry, IncarnationEntry,
     LogGroupEntry,
@@ -70,6 +70,7 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
     let gone = settle_files(&mut control, last.as_ref(), it.until, &manifest)?;
     settle_names(&mut control);
     let is_copied = |f: &FileEntry| copies.iter().any(|c| (c.file, c.created_rba) == (f.file, f.created_rba));
+    let apart = set_apart(&mut control, &is_copied);
     make_empty(it.to)?;
     copy_back(it, &manifest, &control, &is_copied, tell)?;
     // Opening the data files needs a control file; it gets its final name at the very end.
@@ -78,6 +79,7 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
     make_missing(&files, &control, &is_copied)?;
     let outcome = forward(it, &manifest, &control, &files, starts, last.is_some(), tell)?;
     drop_others(&files, &mut control, &gone, outcome.end)?;
+    put_together(&files, &mut control, &apart)?;
     let at = CheckpointEntry { rba: outcome.end.0, scn: outcome.scn, time_s: outcome.time_s };
     new_life(&mut control, at, it.now_s);
     for (n, log) in control.logs.iter_mut().enumerate() {
@@ -88,7 +90,8 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
         l.name.clear();
         l.completed_s = 0;
     }
-    stamp_all(&files, &all_online(&control))?;
+    let whole = all_online(&control);
+    stamp_all(&DataFiles::over_control(it.to, &whole), &whole)?;
     make_logs(it.to, &control)?;
     control.write(it.to)?;
     Ok(Restored { manifest, outcome, control, knows_last: last.is_some() })
@@ -150,13 +153,6 @@ fn settle_files(
         if control.file(f.file).is_some() {
             return Err(unknown_file(f.file, "its number was used again since the backup"));
         }
-        let is_place = |k: &&FileEntry| (k.head(), k.part) == (f.head(), f.part) && !f.is_head();
-        if let Some(other) = control.files.iter().find(is_place) {
-            return Err(unknown_file(
-                other.head(),
-                "a part of the bigfile was removed and made again since the backup",
-            ));
-        }
         control.files.push(f.clone());
     }
     for t in last.tablespaces.iter().chain(&last.gone_tablespaces) {
@@ -201,6 +197,36 @@ fn settle_names(control: &mut ControlFile) {
             f.name.clone_from(name);
         }
     }
+}
+
+/// Gives later parts of a bigfile files of their own while redo is applied, if two parts had the same place in it one
+/// after the other: those that the backup has no copy of. Returns their entries as they were.
+fn set_apart(control: &mut ControlFile, is_copied: &dyn Fn(&FileEntry) -> bool) -> Vec<FileEntry> {
+    let place = |f: &FileEntry| (f.head(), f.part);
+    let mut seen = HashSet::new();
+    let shared = control.files.iter().filter(|f| !f.is_head() && !seen.insert(place(f)));
+    let heads: HashSet<u32> = shared.map(FileEntry::head).collect();
+    let mut apart = Vec::new();
+    for f in control.files.iter_mut().filter(|f| !f.is_head() && heads.contains(&f.first) && !is_copied(f)) {
+        apart.push(f.clone());
+        (f.name, f.part, f.first) = (format!("{}.{}", f.name, f.file), 0, 0);
+    }
+    apart.sort_by_key(|f| f.part);
+    apart
+}
+
+/// Moves the parts of [`set_apart`] that exist at the end of the roll forward to their places.
+fn put_together(files: &DataFiles, control: &mut ControlFile, apart: &[FileEntry]) -> Result<()> {
+    for part in apart {
+        let begin = begin_of_part(control, part);
+        let is_it = |f: &&mut FileEntry| (f.file, f.created_rba) == (part.file, part.created_rba);
+        let Some(entry) = control.files.iter_mut().find(is_it) else { continue };
+        let own = files.directory().join(&entry.name);
+        copy_part(&own, &files.directory().join(&part.name), begin, Sum::default())?;
+        os::file::remove(&own).map_err(|e| crate::manifest::cannot_write(&own, &e))?;
+        (entry.name, entry.part, entry.first) = (part.name.clone(), part.part, part.first);
+    }
+    Ok(())
 }
 
 fn make_empty(folder: &Path) -> Result<()> {

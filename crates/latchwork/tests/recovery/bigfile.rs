@@ -238,22 +238,39 @@ fn a_backup_of_a_bigfile_is_restored_to_each_number_of_parts() {
     assert_eq!(number(&mut c, "select count(*) from far"), 300);
     drop(c);
     end.verify();
-    // A part that is removed and made again has two lives, and redo of both would go to one place.
+    // A part that was removed and made again, at moments before and after.
     start(&db, &[]);
     let mut c = db.connect();
     fill(&mut c, 2);
-    assert!(parts(&db) > 1);
+    let (again, has) = (number(&mut c, "select current_scn from v$database"), parts(&db));
+    assert!(has > 1);
+    run(&mut c, &["drop table far purge", "alter tablespace big resize 1m"]);
+    assert_eq!(parts(&db), 1);
+    run(&mut c, &[TABLE]);
+    fill(&mut c, 1);
     drop(c);
     db.kill();
-    let then = Database::new("big-then-again");
-    let args = ["restore", "--from", &text(&folder), "--dir", &text(&then), "--redo", &text(&db)];
-    let (code, out) = latchwork(&[&args[..], &["--until-scn", &first]].concat());
-    assert!(code == 1 && out.contains("ORA-01157") && out.contains("removed and made again"), "{out}");
-    let (code, out) = latchwork(&args);
-    assert_eq!(code, 0, "{out}");
-    start(&then, &[]);
-    assert_eq!(number(&mut then.connect(), "select count(*) from far"), 2300);
-    then.verify();
+    for (scn, rows) in [(first, 2000), (again.to_string(), 2300), (String::new(), 1000)] {
+        let then = Database::new(&format!("big-then-{rows}"));
+        let args = ["restore", "--from", &text(&folder), "--dir", &text(&then), "--redo", &text(&db)];
+        let until: &[&str] = if scn.is_empty() { &[] } else { &["--until-scn", &scn] };
+        let (code, out) = latchwork(&[&args[..], until].concat());
+        assert_eq!(code, 0, "{out}");
+        start(&then, &[]);
+        let mut c = then.connect();
+        assert_eq!(number(&mut c, "select count(*) from far"), rows);
+        fill(&mut c, 1);
+        assert_eq!(number(&mut c, "select count(*) from far"), rows + 1000);
+        drop(c);
+        then.verify();
+        assert_eq!(files_of(&then), 1, "no part is left in a file of its own");
+    }
+}
+
+/// The number of operating-system files of the bigfile.
+fn files_of(db: &Database) -> usize {
+    let entries = std::fs::read_dir(db.path()).expect("the folder is there").flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("big")).count()
 }
 
 /// An older copy of the file has fewer parts than the control file lists.
