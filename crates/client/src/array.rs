@@ -1,8 +1,9 @@
 //! Array DML: many rows of bind values for one statement.
 
 use crate::error::{ClientError, ClientResult};
+use crate::outcome::Part;
 use crate::session::Client;
-use net::local::{Array, Bind, BindRows, Done, Executed, Failure, MAX_REQUEST_LEN, Request};
+use net::local::{Array, Bind, BindRows, Done, Failure, MAX_REQUEST_LEN, Request};
 use std::fmt;
 use types::Value;
 
@@ -58,14 +59,6 @@ impl From<ArrayError> for ClientError {
     fn from(e: ArrayError) -> ClientError {
         e.error
     }
-}
-
-/// The result of one request of an array.
-#[derive(Default)]
-pub(crate) struct Part {
-    pub(crate) executed: Executed,
-    pub(crate) errors: Vec<(u32, Failure)>,
-    pub(crate) returned: Vec<(u32, Vec<(u16, Value)>)>,
 }
 
 impl ArrayOutcome {

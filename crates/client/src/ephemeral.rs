@@ -5,7 +5,8 @@
 //! output it writes `ready DIRECTORY`, or an error message.
 
 use crate::error::{ClientError, ClientResult};
-use crate::session::{Client, ConnectOptions, Credentials};
+use crate::options::{ConnectOptions, Credentials};
+use crate::session::Client;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 
 use net::local::{Failure, WireError};
 use std::fmt;
+use types::Ora;
 
 /// An error of a client call.
 #[derive(Clone, Debug)]
@@ -70,3 +71,9 @@ impl fmt::Display for ClientError {
 }
 
 impl std::error::Error for ClientError {}
+
+/// A TNS error of the client itself: the connection is not made.
+pub(crate) fn refused(code: u32) -> ClientError {
+    let text = Ora::new(code).to_string().replacen("ORA-", "TNS-", 1);
+    ClientError::Server(Box::new(Failure { facility: "TNS".into(), code, text, fatal: true, ..Failure::default() }))
+}

@@ -14,16 +14,20 @@
 //! A client is blocking and single-threaded. A [`BreakHandle`] may be sent to another thread, or to the thread of a
 //! signal handler, to break the call in flight.
 
+mod address;
 mod array;
 mod connection;
 mod ephemeral;
 mod error;
 mod names;
 mod net_session;
+mod options;
+mod outcome;
 mod remote;
 mod session;
 mod tls;
 
+pub use address::NetAddress;
 pub use array::{ArrayError, ArrayOptions, ArrayOutcome};
 pub use connection::SOCKET_NAME;
 pub use ephemeral::{Ephemeral, EphemeralOptions, find_executable};
@@ -33,6 +37,8 @@ pub use net::StatementKind;
 pub use net::command::{self, Feedback};
 pub use net::local::{Bind, Column, Direction, Done, Failure, ListenerWord, Welcome};
 pub use net::oracle::o5logon::Stretched;
-pub use net_session::{NetAddress, NetSession, Stage, Stranger, ping, ping_route};
-pub use session::{BreakHandle, Client, ConnectOptions, Credentials, Outcome, Query};
+pub use net_session::{NetSession, Stage, Stranger, ping, ping_route};
+pub use options::{ConnectOptions, Credentials};
+pub use outcome::Outcome;
+pub use session::{BreakHandle, Client, Query};
 pub use tls::Trust;

@@ -9,8 +9,8 @@
 //! Files are searched for in `$TNS_ADMIN`, or without it in `$ORACLE_HOME/network/admin`; `~/.tnsnames.ora` is read
 //! first. `NAMES.DIRECTORY_PATH` may exclude a method.
 
+use crate::address::{DEFAULT_PORT, NetAddress};
 use crate::error::{ClientError, ClientResult};
-use crate::net_session::{DEFAULT_PORT, NetAddress};
 use crate::tls::Trust;
 use net::local::Failure;
 use net::oracle::descriptor::{Content, Entry};
@@ -524,6 +524,7 @@ pub(crate) fn tns(code: u32, why: &str) -> ClientError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::NetAddress;
 
     fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("latchwork-names-{name}-{}", os::process::own_id()));

@@ -1,9 +1,10 @@
 //! A session: one connection to one server process.
 
-use crate::array::Part;
 use crate::connection::Connection;
 use crate::error::{ClientError, ClientResult};
 use crate::names::Route;
+use crate::options::{ConnectOptions, Credentials};
+use crate::outcome::{Outcome, Part};
 use crate::remote::{Breaks, Remote};
 use net::local::{
     Bind, Column, Done, Execute, Failure, ListenerWord, Logon, PROTOCOL_VERSION, Reply, Request, Welcome,
@@ -16,62 +17,6 @@ use types::Value;
 
 /// Default number of rows of a fetch; SQL*Plus's `ARRAYSIZE` is 15.
 const DEFAULT_FETCH_SIZE: u32 = 100;
-
-/// The credentials of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Credentials {
-    /// `/ as sysdba`: the operating-system user that owns the instance.
-    Sysdba,
-    /// `/`: the account of the operating-system user (`ops$name`).
-    OsUser,
-    /// `user/password`.
-    Password { user: String, password: String },
-    /// `user/password as sysdba`.
-    SysdbaPassword { user: String, password: String },
-    /// `user/password`, and the new password.
-    Change { user: String, password: String, new_password: String },
-}
-
-impl Credentials {
-    /// `user/password`.
-    pub fn password(user: &str, password: &str) -> Self {
-        Credentials::Password { user: user.into(), password: password.into() }
-    }
-}
-
-/// The description of the client in `v$session`.
-#[derive(Clone, Debug)]
-pub struct ConnectOptions {
-    pub program: String,
-    pub machine: String,
-    pub terminal: String,
-    pub os_user: String,
-}
-
-impl Default for ConnectOptions {
-    fn default() -> Self {
-        let env = |n: &str| std::env::var(n).ok().filter(|v| !v.is_empty());
-        Self {
-            program: "latchwork".into(),
-            machine: env("HOSTNAME").unwrap_or_else(|| "localhost".into()),
-            terminal: "unknown".into(),
-            os_user: env("USER").or_else(|| env("LOGNAME")).unwrap_or_else(|| "unknown".into()),
-        }
-    }
-}
-
-/// The result of a call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    pub done: Done,
-    /// Lines of `dbms_output`, if requested; `None` is an empty line.
-    pub output: Vec<Option<String>>,
-    /// The columns and first rows, if the statement is a query.
-    pub columns: Vec<Column>,
-    pub rows: Vec<Vec<Value>>,
-    /// The open cursor, when `done.more`.
-    pub cursor: u32,
-}
 
 /// The transport of a session's calls.
 enum Line {

@@ -1,14 +1,12 @@
 //! Encrypted connections: the trusted authorities, and the stream.
 
-use crate::error::{ClientError, ClientResult};
-use crate::net_session::refused;
+use crate::error::{ClientError, ClientResult, refused};
 use net::local::Failure;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::UnixTime;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

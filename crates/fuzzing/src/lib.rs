@@ -17,22 +17,11 @@ pub mod program;
 pub mod recorded;
 mod replay;
 pub mod rows;
+mod target;
 mod words;
 
 pub use replay::{corpora, corpus_of, packed, replay, replay_over, unpacked};
-
-/// A function over bytes and its initial inputs.
-#[derive(Clone, Copy)]
-pub struct Target {
-    /// The name of the libFuzzer program and of the folder of its corpus.
-    pub name: &'static str,
-    /// Panics when an invariant is violated.
-    pub run: fn(&[u8]),
-    /// Valid inputs, made by the encoders.
-    pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Inputs are texts, changed by words.
-    pub is_text: bool,
-}
+pub use target::Target;
 
 /// All targets.
 pub const TARGETS: [Target; 17] = [

@@ -4,8 +4,10 @@
 //! `lab`, those of a measured cell under its generation. Rows of the tables are joined by run, instance and `cell`, the
 //! number of the row in `results.json`.
 
+use crate::counts::Count;
+use crate::files::results_at;
 use crate::results::{Host, Results, Row};
-use crate::{LabError, results_at, slob, time_machine, torture};
+use crate::{LabError, slob, time_machine, torture};
 use awr::export::{Column, Field, Form, Kind, Lake, Part, moment_us};
 use std::collections::BTreeMap;
 use std::io;
@@ -183,7 +185,7 @@ fn counts(results: &Results, run: &mut Run<'_>) -> Result<(), LabError> {
         ("readings", Kind::Int),
         ("readings_as_expected", Kind::Int),
     ]);
-    let count = |c: &crate::laws::Count| -> io::Result<Vec<Field>> {
+    let count = |c: &Count| -> io::Result<Vec<Field>> {
         let (expected, spread) = (c.expected.map_or(Field::Null, Field::Real), c.spread());
         let agreeing = c.expected.map_or(Ok(Field::Null), |_| Field::count(c.agreeing() as u64))?;
         let mut fields = vec![text(&c.workload), text(&c.generation), text(&c.title), expected, Field::Real(c.seen)];
@@ -356,6 +358,7 @@ fn deaths(result: &torture::Torture, run: &mut Run<'_>) -> Result<(), LabError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counts::Count;
     use crate::torture::Torture;
 
     /// One file of a table that a test exported, as lines of JSON.
@@ -373,7 +376,7 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a folder");
         let mut results = crate::results::tests::results();
         results.rows[2].window = None;
-        results.counts = vec![crate::laws::Count {
+        results.counts = vec![Count {
             workload: "b".into(),
             generation: "11.1".into(),
             title: "gets".into(),

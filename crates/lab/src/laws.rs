@@ -8,16 +8,17 @@
 //! expected figure exactly. The lowest and the highest reading, and the number of readings that agree with the law, are
 //! reported beside it. Repeating until a reading fits was rejected: that finds any law in enough noise.
 
+use crate::counts::{Count, same, told};
 use std::collections::BTreeMap;
 
 use client::Client;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use types::Value;
 
-use crate::LabError;
+use crate::error::LabError;
 use crate::results::generation_order;
-use crate::statistics::{Summary, summary};
-use crate::table::columns;
+use crate::statistics::summary;
+use crate::text::columns;
 
 /// Readings of a figure in each instance. Odd, so that the median of one instance's readings is one of them.
 const READINGS: usize = 7;
@@ -48,51 +49,6 @@ fn one() -> u64 {
 
 fn thousand() -> u64 {
     1000
-}
-
-/// A law and its readings.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Count {
-    pub workload: String,
-    pub generation: String,
-    pub title: String,
-    /// `None` where the manifest has no figure for the generation.
-    pub expected: Option<f64>,
-    /// The median of the readings, which is compared with `expected`.
-    pub seen: f64,
-    /// All readings, in the order in which they were taken. Empty in the files of earlier versions.
-    #[serde(default)]
-    pub readings: Vec<f64>,
-}
-
-/// Whether two figures of an operation are equal, up to rounding.
-fn same(a: f64, b: f64) -> bool {
-    (a - b).abs() < 1e-9
-}
-
-impl Count {
-    /// Whether the median of the readings equals the expected figure.
-    pub fn holds(&self) -> bool {
-        self.expected.is_none_or(|expected| same(expected, self.seen))
-    }
-
-    /// Lowest, median and highest reading.
-    pub fn spread(&self) -> Summary {
-        let one = summary([self.seen]).or_else(|| summary([0.0]));
-        summary(self.readings.iter().copied()).or(one).expect("a summary of one figure")
-    }
-
-    /// Number of readings that agree with the law, or with their median where there is no expected figure.
-    pub fn agreeing(&self) -> usize {
-        let law = self.expected.unwrap_or(self.seen);
-        self.readings.iter().filter(|reading| same(**reading, law)).count()
-    }
-
-    /// Adds the readings of another instance of the same generation.
-    fn join(&mut self, readings: &[f64]) {
-        self.readings.extend_from_slice(readings);
-        self.seen = summary(self.readings.iter().copied()).map_or(self.seen, |s| s.median);
-    }
 }
 
 /// Joins the counts of one instance to those of the instances before it.
@@ -166,27 +122,6 @@ impl Law {
     }
 }
 
-/// The median without needless digits. A law that does not hold is marked. Where readings differ, the number of those
-/// that agree with the law follows, with the lowest and the highest.
-pub fn told(count: &Count) -> String {
-    let number = |value: f64| {
-        let text = format!("{value:.3}");
-        let text = text.trim_end_matches('0').trim_end_matches('.');
-        let fraction = text.split_once('.').map_or(String::new(), |(_, digits)| format!(".{digits}"));
-        if value.abs() < 1000.0 { text.to_string() } else { crate::table::thousands(value.trunc()) + &fraction }
-    };
-    let mut text = number(count.seen);
-    if let Some(expected) = count.expected.filter(|_| !count.holds()) {
-        text.push_str(&format!(" (expected {})", number(expected)));
-    }
-    let (spread, agreeing) = (count.spread(), count.agreeing());
-    if !same(spread.least, spread.greatest) {
-        let (least, greatest) = (number(spread.least), number(spread.greatest));
-        text.push_str(&format!(" [{agreeing} of {}: {least} to {greatest}]", count.readings.len()));
-    }
-    text
-}
-
 /// The explanation of the figures of [`told`], for a table's heading.
 pub fn rule(counts: &[Count]) -> String {
     let readings = counts.iter().map(|c| c.readings.len()).max().unwrap_or(0);
@@ -238,6 +173,7 @@ pub fn table(counts: &[Count]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counts::{Count, told};
 
     fn count(expected: Option<f64>, seen: f64) -> Count {
         let readings = vec![seen; READINGS];

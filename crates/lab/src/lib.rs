@@ -6,7 +6,10 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod counts;
+mod error;
 mod export;
+mod files;
 mod host;
 mod html;
 mod laws;
@@ -20,45 +23,21 @@ mod statistics;
 mod stop;
 mod svg;
 mod table;
+mod text;
 mod time_machine;
 pub mod torture;
 mod window;
 
-use std::fmt;
+use crate::files::{results_at, write_file};
 use std::path::{Path, PathBuf};
 
 pub use arguments::RunArguments;
+pub use error::LabError;
 pub use export::ExportForm;
 pub use manifest::{Experiment, Manifest};
 pub use results::{LatchFigures, Results, Row};
 pub use run::{Plan, run};
 pub use stop::Stop;
-
-/// The error of a run; the text is for the user.
-#[derive(Debug)]
-pub struct LabError {
-    message: String,
-}
-
-impl LabError {
-    pub(crate) fn new(message: String) -> LabError {
-        LabError { message }
-    }
-}
-
-impl fmt::Display for LabError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for LabError {}
-
-impl From<client::ClientError> for LabError {
-    fn from(e: client::ClientError) -> LabError {
-        LabError::new(e.to_string())
-    }
-}
 
 /// The laboratory's commands.
 #[derive(clap::Subcommand, Debug)]
@@ -235,16 +214,6 @@ fn journey_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError
     ended(&journey.broken_laws(), stop)
 }
 
-/// The results of a run: the path of the file, and its content.
-fn results_at(place: &Path) -> Result<(PathBuf, serde_json::Value), LabError> {
-    let file = if place.is_dir() { place.join("results.json") } else { place.to_path_buf() };
-    let text = std::fs::read_to_string(&file).map_err(|e| {
-        LabError::new(format!("{}: {e}\nGive the folder of a run, or its results.json.", file.display()))
-    })?;
-    let kind = serde_json::from_str(&text).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
-    Ok((file, kind))
-}
-
 fn report_command(place: &Path) -> Result<(), LabError> {
     let (file, kind) = results_at(place)?;
     let wrong = |e: serde_json::Error| LabError::new(format!("{}: {e}", file.display()));
@@ -287,8 +256,4 @@ pub fn write(results: &Results, folder: &Path) -> Result<(), LabError> {
     write_file(&folder.join("results.json"), &json)?;
     write_file(&folder.join("results.csv"), &results.csv())?;
     write_file(&folder.join("report.html"), &html::page(results))
-}
-
-fn write_file(path: &Path, text: &str) -> Result<(), LabError> {
-    std::fs::write(path, text).map_err(|e| LabError::new(format!("{}: {e}", path.display())))
 }

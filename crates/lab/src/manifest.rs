@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::LabError;
+use crate::error::LabError;
 use crate::laws::Law;
 use crate::results::{GENERATIONS, generation_order};
 use crate::sections::Section;
@@ -250,7 +250,7 @@ impl std::str::FromStr for Manifest {
 }
 
 /// Checks the rules that the types do not express.
-fn check(manifest: &Manifest) -> Result<(), String> {
+pub(crate) fn check(manifest: &Manifest) -> Result<(), String> {
     if manifest.variants.is_empty() {
         return Err("at least one [[variant]] is needed".into());
     }

@@ -1,13 +1,36 @@
 //! The results of a run: rows, as JSON and CSV.
 
+use crate::counts::{Count, told};
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::laws::Count;
-use crate::sections::{Figures, SectionHead};
 use crate::statistics::{Summary, summary};
 use crate::window::Window;
+
+/// Published figures of one name, by sessions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedSection {
+    pub generation: String,
+    pub name: String,
+    pub sessions: Vec<u32>,
+    /// Operations of the run.
+    pub operations: Vec<f64>,
+    /// For each of the section's figures, as far as published, a number for each number of sessions.
+    pub figures: Vec<Vec<f64>>,
+}
+
+/// The part of a section that the results keep, so that a report needs nothing else.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SectionHead {
+    pub title: String,
+    pub figures: Vec<String>,
+    pub published: Vec<PublishedSection>,
+}
+
+/// Figures by name.
+pub type Figures = BTreeMap<String, Vec<f64>>;
 
 /// Figures of one latch over one cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -318,7 +341,7 @@ impl Results {
     /// Laws that did not hold, a line each.
     pub fn broken_laws(&self) -> Vec<String> {
         let broken = self.counts.iter().filter(|c| !c.holds());
-        broken.map(|c| format!("{}@{}: {}: {}", c.workload, c.generation, c.title, crate::laws::told(c))).collect()
+        broken.map(|c| format!("{}@{}: {}: {}", c.workload, c.generation, c.title, told(c))).collect()
     }
 
     /// A line on a run that was stopped.

@@ -8,18 +8,19 @@
 //! each generation for the whole run and stopping its processes by signals was rejected: a laboratory that is killed
 //! would leave stopped processes behind, and all repeats would share the layout of one instance.
 
+use crate::counts::Count;
+use crate::results::Figures;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, mpsc};
 use std::time::{Duration, Instant};
 
 use client::{Bind, Client, Credentials, Ephemeral};
 use indicatif::{ProgressBar, ProgressStyle};
 use types::{DataType, Number, Value};
 
-use crate::LabError;
-use crate::laws::{self, Count};
+use crate::error::LabError;
+use crate::laws::{self};
 use crate::manifest::{Experiment, Hold, Manifest, Variant};
 use crate::results::{LatchFigures, PublishedCurve, Results, Row};
 use crate::stop::Stop;
@@ -315,10 +316,7 @@ fn execute_worker(session: &mut Client, worker: &str, iterations: u64) -> Result
 }
 
 /// The figures of every section.
-fn read_sections(
-    manifest: &Manifest,
-    observer: &mut Client,
-) -> Result<BTreeMap<String, crate::sections::Figures>, LabError> {
+fn read_sections(manifest: &Manifest, observer: &mut Client) -> Result<BTreeMap<String, Figures>, LabError> {
     manifest.sections.iter().map(|section| Ok((section.title.clone(), section.read(observer)?))).collect()
 }
 

@@ -4,16 +4,16 @@
 //! Runs differ in length, so the tables show figures per thousand operations; the JSON has the increases during each
 //! cell.
 
-use std::collections::BTreeMap;
+use crate::results::{Figures, PublishedSection, SectionHead};
 
 use client::Client;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use types::Value;
 
-use crate::LabError;
+use crate::error::LabError;
 use crate::results::{Results, generation_order};
 use crate::statistics::summary;
-use crate::table::columns;
+use crate::text::columns;
 
 /// A section of the report, as defined in the manifest.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,30 +27,6 @@ pub struct Section {
     #[serde(default)]
     pub published: Vec<PublishedSection>,
 }
-
-/// Published figures of one name, by sessions.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PublishedSection {
-    pub generation: String,
-    pub name: String,
-    pub sessions: Vec<u32>,
-    /// Operations of the run.
-    pub operations: Vec<f64>,
-    /// For each of the section's figures, as far as published, a number for each number of sessions.
-    pub figures: Vec<Vec<f64>>,
-}
-
-/// The part of a section that the results keep, so that a report needs nothing else.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SectionHead {
-    pub title: String,
-    pub figures: Vec<String>,
-    pub published: Vec<PublishedSection>,
-}
-
-/// Figures by name.
-pub type Figures = BTreeMap<String, Vec<f64>>;
 
 impl Section {
     /// Checks the rules that the types do not express.
@@ -98,7 +74,7 @@ pub fn since(after: Figures, before: &Figures) -> Figures {
 fn per_thousand(figure: f64, operations: f64) -> String {
     let value = 1000.0 * figure / operations.max(1.0);
     if value >= 1000.0 {
-        crate::table::thousands(value)
+        crate::text::thousands(value)
     } else if value >= 10.0 || value == 0.0 {
         format!("{value:.0}")
     } else {
@@ -183,6 +159,7 @@ fn theirs(head: &SectionHead, at: usize, name: &str, generation: &str, sessions:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::{Figures, PublishedSection, SectionHead};
 
     #[test]
     fn what_was_added_is_told_for_a_thousand_operations_beside_what_was_published() {

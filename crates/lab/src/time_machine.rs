@@ -7,7 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::LabError;
+use crate::counts::told;
+use crate::error::LabError;
 use crate::html::{COLOURS, STYLE, about_bars, facts_of, points, style_of_series};
 use crate::laws;
 use crate::manifest::Experiment;
@@ -16,7 +17,7 @@ use crate::run::{Plan, run};
 use crate::small::{self, Grid, Panel};
 use crate::statistics::Summary;
 use crate::svg::{Series, escape};
-use crate::table::{columns, thousands};
+use crate::text::{columns, thousands};
 
 /// Its name for `lab run`.
 pub const NAME: &str = "time-machine";
@@ -84,9 +85,9 @@ pub fn travel(
 pub fn write(journey: &Journey, folder: &Path) -> Result<(), LabError> {
     std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
     let json = serde_json::to_string_pretty(journey).map_err(|e| LabError::new(e.to_string()))?;
-    crate::write_file(&folder.join("results.json"), &json)?;
-    crate::write_file(&folder.join("results.csv"), &journey.csv())?;
-    crate::write_file(&folder.join("report.html"), &journey.page())
+    crate::files::write_file(&folder.join("results.json"), &json)?;
+    crate::files::write_file(&folder.join("results.csv"), &journey.csv())?;
+    crate::files::write_file(&folder.join("report.html"), &journey.page())
 }
 
 impl Journey {
@@ -368,7 +369,7 @@ fn counts(run: &Results) -> String {
         out.push_str(&format!("<tr><td>{}</td>", escape(generation)));
         for count in titles.iter().map(of) {
             let class = if count.is_some_and(|c| !c.holds()) { " class=\"wrong\"" } else { "" };
-            out.push_str(&format!("<td{class}>{}</td>", count.map(|c| escape(&laws::told(c))).unwrap_or_default()));
+            out.push_str(&format!("<td{class}>{}</td>", count.map(|c| escape(&told(c))).unwrap_or_default()));
         }
         out.push_str("</tr>\n");
     }
@@ -381,8 +382,7 @@ fn counts(run: &Results) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laws::Count;
-
+    use crate::counts::Count;
     fn journey() -> Journey {
         let mut run = crate::results::tests::results();
         run.counts = vec![Count {

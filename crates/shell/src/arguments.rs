@@ -1,8 +1,7 @@
 //! The arguments of the shell: those of SQL*Plus, and those of a throw-away instance.
 
+use crate::logon::{Logon, parse_logon};
 use std::path::PathBuf;
-
-use crate::command::{Logon, parse_logon};
 
 /// The text of `--help`.
 pub const USAGE: &str = "\

@@ -11,6 +11,7 @@ mod command;
 mod describe;
 mod html;
 mod input;
+mod logon;
 mod output;
 mod report;
 mod settings;
@@ -18,13 +19,14 @@ mod shell;
 mod substitute;
 mod terminal;
 mod text;
+mod traced;
 
 pub use arguments::{Arguments, USAGE, parse};
 pub use classify::{Begins, begins};
-pub use command::{Logon, parse_logon};
 pub use input::LineReader;
+pub use logon::{Connector, Logon, parse_logon};
 pub use output::Output;
-pub use shell::{Connector, Ended, Shell, bind_names, split_script};
+pub use shell::{Ended, Shell, bind_names, split_script};
 pub use substitute::Variables;
 
 use std::io::{self, IsTerminal};
@@ -69,12 +71,6 @@ fn default_place(credentials: &Credentials) -> Option<String> {
         return None;
     }
     ["TWO_TASK", "LOCAL"].iter().find_map(|name| std::env::var(name).ok().filter(|place| !place.trim().is_empty()))
-}
-
-/// The time of day for `SET TIME ON`.
-pub(crate) fn clock_text() -> String {
-    let s = os::clock::wall_ns() / 1_000_000_000 % 86_400;
-    format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
 }
 
 /// Runs the shell with the program's arguments (those after `sql`, or all of `sqlplus`). `home` is the default database

@@ -1,5 +1,6 @@
 //! The main loop: read a line, classify it, gather the statement, run it, print the result.
 
+use crate::logon::{Connector, Logon};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -14,12 +15,6 @@ use crate::report::{ColumnFormats, Report};
 use crate::settings::{Markup, OutputFormat, Settings};
 use crate::substitute::Variables;
 use crate::text::{fold, split_word};
-
-/// Opens sessions for `CONNECT` and at the start.
-pub trait Connector {
-    /// Opens a session.
-    fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> Result<Client, ClientError>;
-}
 
 /// The action of `WHENEVER`.
 #[derive(Clone, Debug, Default)]
@@ -158,7 +153,7 @@ impl<'a> Shell<'a> {
     }
 
     /// Logs on for the first time and prints the server's banner.
-    pub fn log_on(&mut self, logon: crate::command::Logon) -> bool {
+    pub fn log_on(&mut self, logon: Logon) -> bool {
         let logon = self.with_password(logon);
         let connected = self.connect(&logon.credentials, logon.place.as_deref());
         if connected && !self.silent {
@@ -301,7 +296,7 @@ impl<'a> Shell<'a> {
     fn prompt(&self) -> String {
         let mut prompt = String::new();
         if self.settings.time {
-            prompt.push_str(&crate::clock_text());
+            prompt.push_str(&clock_text());
             prompt.push(' ');
         }
         prompt.push_str(&self.settings.sqlprompt);
@@ -1090,9 +1085,16 @@ fn session_zone() -> Option<String> {
     })
 }
 
+/// The time of day for `SET TIME ON`.
+fn clock_text() -> String {
+    let s = os::clock::wall_ns() / 1_000_000_000 % 86_400;
+    format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::logon::Connector;
 
     #[derive(Default)]
     struct Typist(Vec<String>);

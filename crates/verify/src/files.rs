@@ -1,6 +1,6 @@
 //! The files as they are on disk: headers, every block, bitmaps, and the segment of each unit.
 
-use crate::Progress;
+use crate::report::Progress;
 use crate::report::Report;
 use block::segment::{
     BitmapView, ExtentList, ExtentMapView, MapView, RoomClass, SegmentView, UNIT_BLOCKS, begins_map, extents_in_header,

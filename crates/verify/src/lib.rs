@@ -12,7 +12,7 @@ mod objects;
 mod report;
 mod undo;
 
-pub use report::{Counts, Finding, Report};
+pub use report::{Counts, Finding, Progress, Report};
 
 use datafile::{ControlFile, DataFiles};
 use instance::Instance;
@@ -21,17 +21,6 @@ use session::Session;
 use std::path::Path;
 use std::rc::Rc;
 use types::Result;
-
-/// Progress of a check.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// `blocks`, `tables` or `constraints`.
-    pub stage: &'static str,
-    /// The file or object being checked.
-    pub what: &'a str,
-    pub done: u64,
-    pub all: u64,
-}
 
 /// Size of the buffer cache of the check.
 const CACHE_BYTES: &str = "64M";

@@ -1,7 +1,7 @@
 //! Tables, clusters, indexes and constraints, as the dictionary describes them.
 
-use crate::Progress;
 use crate::files::Space;
+use crate::report::Progress;
 use crate::report::Report;
 use block::{BlockKind, SegmentKind};
 use cluster::HashCluster;

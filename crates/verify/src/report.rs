@@ -77,3 +77,14 @@ impl Report {
         self.notes.push(what.into());
     }
 }
+
+/// Progress of a check.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// `blocks`, `tables` or `constraints`.
+    pub stage: &'static str,
+    /// The file or object being checked.
+    pub what: &'a str,
+    pub done: u64,
+    pub all: u64,
+}

@@ -1,10 +1,9 @@
 //! Rows of binds over the network: one execution message with all rows.
 
 use super::{Remote, Sent, Text, sent};
-use crate::array::Part;
 use crate::error::{ClientError, ClientResult};
 use crate::net_session::failed;
-use crate::session::Outcome;
+use crate::outcome::{Outcome, Part};
 use net::local::{Array, BindRows, Direction, Executed, Failure};
 use net::oracle::call::{Execute, option};
 use net::oracle::field::{Reader, Writer};

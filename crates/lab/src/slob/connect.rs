@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use types::Value;
 
 use super::rig::Instance;
-use crate::LabError;
+use crate::error::LabError;
 
 /// The parts of a connection, in the order in which they happen.
 pub const PARTS: [&str; 6] = ["fork", "set up", "attach", "pre-page", "authenticate", "first call"];

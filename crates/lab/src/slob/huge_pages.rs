@@ -12,7 +12,7 @@ use super::connect::{self, ConnectTimes};
 use super::machine::{HugePages, MemInfo};
 use super::rig::{self, Instance, Tables, Timing, Work};
 use super::{HUGE_PAGES, Options};
-use crate::LabError;
+use crate::error::LabError;
 use crate::results::{Host, Results, Row};
 use crate::stop::Stop;
 use crate::torture::{Place, Started};
@@ -221,7 +221,7 @@ pub fn run(plan: &Plan) -> Result<HugePagesRun, LabError> {
                 }
                 let tables = if cell.big { &big } else { &small };
                 let trial = trial(plan, &mut place, &params, tables, cell, repeat)?;
-                let per_s = crate::table::thousands(trial.reads_per_s);
+                let per_s = crate::text::thousands(trial.reads_per_s);
                 say(
                     plan,
                     &format!("{}, repeat {repeat} of {}: {per_s} logical reads a second", cell.name(), plan.repeat),

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use crate::LabError;
+use crate::error::LabError;
 
 const RESERVED: &str = "/proc/sys/vm/nr_hugepages";
 

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use client::{Credentials, Ephemeral};
 
-use crate::LabError;
+use crate::error::LabError;
 use crate::results::{Results, Row};
 use crate::stop::Stop;
 use crate::window::Window;
@@ -189,7 +189,7 @@ pub fn run(plan: &Plan) -> Result<Results, LabError> {
                 let work = Work { readers: *sessions, ..*work };
                 let round = rig::round(&instance, tables, &work, timing, &mut |_| Ok(()))?;
                 if plan.progress {
-                    let per_s = crate::table::thousands(round.reads_per_s());
+                    let per_s = crate::text::thousands(round.reads_per_s());
                     eprintln!("{name}, {sessions} sessions, repeat {repeat}: {per_s} logical reads a second");
                 }
                 results.rows.push(row(name, *sessions, repeat, &round));

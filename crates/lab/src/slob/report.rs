@@ -6,7 +6,7 @@ use super::shapes::{Named, distributions, legend, radar, stacked};
 use crate::html::{STYLE, style_of_fills, style_of_series};
 use crate::statistics::{Summary, summary};
 use crate::svg::{Plot, Series, escape};
-use crate::table::{columns, thousands};
+use crate::text::{columns, thousands};
 
 const MB: f64 = 1024.0 * 1024.0;
 

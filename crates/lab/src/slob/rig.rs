@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use client::{Bind, Client, ClientResult, Credentials};
 use types::{DataType, Number, Value};
 
-use crate::LabError;
+use crate::error::LabError;
 
 const SETUP: &str = include_str!("../../../../experiments/slob/setup.sql");
 const WORKER: &str = include_str!("../../../../experiments/slob/worker.sql");

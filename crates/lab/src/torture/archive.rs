@@ -17,11 +17,12 @@ use std::time::{Duration, Instant};
 
 use client::Client;
 
-use super::check::{self, Trouble, numbers_of};
+use super::check;
 use super::mind::{Mind, Random, State};
 use super::place::Place;
-use super::work::Shared;
-use crate::LabError;
+use super::query::{self, Trouble, numbers_of};
+use super::session::Shared;
+use crate::error::LabError;
 
 /// Time limit of a backup.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -272,7 +273,7 @@ fn note(c: &mut Client) -> Result<Option<u64>, Trouble> {
 /// A second after all commits so far, with a later commit on disk.
 fn note_time(c: &mut Client) -> Result<Option<[String; 2]>, Trouble> {
     let sql = "select to_char(sysdate + 1/86400, 'YYYY-MM-DD HH24:MI:SS') from dual";
-    let rows = check::rows(c, sql, &[])?;
+    let rows = query::rows(c, sql, &[])?;
     std::thread::sleep(Duration::from_millis(1050));
     mark(c)?;
     Ok(match &rows[0][0] {
@@ -283,7 +284,7 @@ fn note_time(c: &mut Client) -> Result<Option<[String; 2]>, Trouble> {
 
 fn mark(c: &mut Client) -> Result<(), Trouble> {
     for sql in ["update marks set n = n + 1", "commit write wait"] {
-        c.execute(sql, &[]).map_err(|e| check::trouble(&e, sql))?;
+        c.execute(sql, &[]).map_err(|e| query::trouble(&e, sql))?;
     }
     Ok(())
 }
@@ -325,7 +326,7 @@ fn compare(other: &mut Place, moment: &Moment) -> Result<Vec<Mind>, LabError> {
         let mut mind = Mind { state: state.clone(), ..Mind::new(worker) };
         check::adopt(&mut c, &mut mind).map_err(wrong)?;
         if let Some(known) = moment.minds.as_ref().map(|minds| &minds[worker]) {
-            let online = super::vault::Vault { online: known.vault.exists, ..known.vault };
+            let online = super::mind::Vault { online: known.vault.exists, ..known.vault };
             if (mind.scratch, mind.vault) != (known.scratch, online) {
                 return Err(LabError::new(format!(
                     "worker {worker}: {:?} and {:?} must be {:?} and {online:?}",

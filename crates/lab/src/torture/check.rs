@@ -1,14 +1,13 @@
 //! The tables of the run, and the comparison of their contents after a death.
 
+use super::mind::{ACCOUNTS, Item, Mind, OPENING, Scratch, Vault, ordered_bytes};
+use super::query::{Check, Trouble, n, numbers, numbers_of, rows, same, trouble};
+use super::{relations, vault};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use client::{Bind, Client, ClientError};
-use types::{DataType, Number, Value};
-
-use super::mind::{ACCOUNTS, Item, Mind, OPENING, Scratch, ordered_bytes};
-use super::work::TOO_OLD;
-use super::{relations, vault};
+use client::Client;
+use types::Value;
 
 /// Time limit for the cleanup of a dead session.
 const CLEAN_UP_LIMIT: Duration = Duration::from_secs(30);
@@ -40,60 +39,6 @@ const INDEXES: &[(&str, &[(&str, &str)])] = &[
     ("items", &[("items_pk", "worker >= 0"), ("items_r", "r >= 0"), ("items_v", "v >= 0")]),
     ("numbers", &[("numbers_pk", "n >= 0")]),
 ];
-
-/// The reason why a check failed.
-pub enum Trouble {
-    /// The session ended during the check.
-    Gone,
-    Wrong(String),
-}
-
-pub type Check<R> = Result<R, Trouble>;
-
-fn n(value: i64) -> Bind {
-    Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(value)))
-}
-
-/// The rows of a query.
-pub fn rows(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<Value>>> {
-    for _ in 0..TRIES {
-        match c.query(sql, binds).and_then(|q| q.all()) {
-            Err(e) if e.code() == TOO_OLD => {}
-            done => return done.map_err(|e| trouble(&e, sql)),
-        }
-    }
-    c.query(sql, binds).and_then(|q| q.all()).map_err(|e| trouble(&e, sql))
-}
-
-/// Most repeats of a query whose undo was dropped with its tablespace.
-const TRIES: usize = 10;
-
-/// The meaning of an error of a check.
-pub fn trouble(e: &ClientError, sql: &str) -> Trouble {
-    if super::work::is_gone(e) { Trouble::Gone } else { Trouble::Wrong(format!("{e}\nin {sql}")) }
-}
-
-/// The rows as whole numbers, NULL as 0.
-pub fn numbers(rows: &[Vec<Value>]) -> Vec<Vec<i64>> {
-    let number = |v: &Value| match v {
-        Value::Number(n) => n.as_i64().unwrap_or(i64::MIN),
-        _ => 0,
-    };
-    rows.iter().map(|row| row.iter().map(number).collect()).collect()
-}
-
-/// The rows of a query, as whole numbers.
-pub fn numbers_of(c: &mut Client, sql: &str, binds: &[Bind]) -> Check<Vec<Vec<i64>>> {
-    rows(c, sql, binds).map(|r| numbers(&r))
-}
-
-/// Compares, and reports the difference.
-pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, want: &T) -> Check<()> {
-    if seen == want {
-        return Ok(());
-    }
-    Err(Trouble::Wrong(format!("{what}: the database has {seen:?}, it must be {want:?}")))
-}
 
 /// Creates the tables for this many workers.
 pub fn set_up(c: &mut Client, workers: usize) -> client::ClientResult<()> {
@@ -130,7 +75,7 @@ pub fn settle(c: &mut Client, mind: &mut Mind) -> Check<()> {
         return Err(Trouble::Wrong(format!("worker {} has no row in progress", mind.worker)));
     };
     let seen = scratch(c, &mind.scratch_name())?;
-    let known: Vec<vault::Vault> = [mind.vault_pending, Some(mind.vault)].into_iter().flatten().collect();
+    let known: Vec<Vault> = [mind.vault_pending, Some(mind.vault)].into_iter().flatten().collect();
     let vault = vault::seen(c, mind.worker, &known)?;
     let died = mind.instance_died;
     mind.settle(seq).map_err(Trouble::Wrong)?;

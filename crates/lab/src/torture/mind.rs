@@ -7,9 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::relations::Relations;
-use super::vault::Vault;
-
 /// Number of accounts, which all workers share.
 pub const ACCOUNTS: usize = 16;
 
@@ -63,6 +60,37 @@ impl Item {
         let letter = b'a' + ((id as usize + self.texts[which] + which) % 26) as u8;
         char::from(letter).to_string().repeat(self.texts[which])
     }
+}
+
+/// A parent's value and its children's, by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Family {
+    pub v: i64,
+    pub children: BTreeMap<i64, i64>,
+}
+
+/// A worker's rows in these tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    pub families: BTreeMap<i64, Family>,
+    /// Notes and their parents; 0 when the parent was deleted.
+    pub notes: BTreeMap<i64, i64>,
+    /// Links: the next link (0 for none), and the place.
+    pub links: BTreeMap<i64, (i64, i64)>,
+    pub merged: BTreeMap<i64, i64>,
+    /// Rows of the temporary tables: those of this transaction, and those of this session.
+    pub passing: i64,
+    pub staying: i64,
+}
+
+/// The state of a worker's tablespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vault {
+    pub exists: bool,
+    pub online: bool,
+    pub files: i64,
+    /// Rows of its table, if it has one.
+    pub rows: Option<i64>,
 }
 
 /// A worker's rows in the database as of one of its commits.
@@ -234,6 +262,25 @@ impl Mind {
         Err(format!(
             "worker {}: its table is {seen:?}; acknowledged is {:?}, in flight {pending:?}",
             self.worker, self.scratch
+        ))
+    }
+
+    /// Settles the worker's tablespace by its state in the database; `died`: the instance has died since the last time.
+    ///
+    /// # Errors
+    /// The state is neither that before the last statement nor that after it.
+    pub fn settle_vault(&mut self, seen: Vault, died: bool) -> Result<(), String> {
+        let (pending, unforced) = (self.vault_pending.take(), self.vault_unforced.take());
+        if seen == self.vault || pending == Some(seen) || (died && unforced == Some(seen)) {
+            if !died {
+                self.vault_unforced = unforced.or((seen != self.vault).then_some(self.vault));
+            }
+            self.vault = seen;
+            return Ok(());
+        }
+        Err(format!(
+            "worker {}: its tablespace is {seen:?}; acknowledged is {:?}, in flight {pending:?}",
+            self.worker, self.vault
         ))
     }
 }

@@ -12,11 +12,15 @@ mod check;
 mod html;
 mod mind;
 mod place;
+mod query;
+mod related;
 
 mod relations;
 mod report;
+mod session;
 mod undo;
 mod vault;
+mod vault_work;
 mod work;
 
 use std::path::PathBuf;
@@ -26,13 +30,13 @@ use std::time::{Duration, Instant};
 use client::Client;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::LabError;
+use crate::error::LabError;
 use archive::{Archive, Outcome, Task};
-use check::Trouble;
 use mind::{Mind, Random};
 pub use place::{Place, Started};
+use query::Trouble;
 pub use report::{Row, Torture};
-use work::{Seat, Shared};
+use session::{Seat, Shared};
 
 /// The experiment's name for `lab run`.
 pub const NAME: &str = "torture";
@@ -778,7 +782,7 @@ fn progress_bar(plan: &Plan) -> ProgressBar {
 pub fn write(result: &Torture, folder: &std::path::Path) -> Result<(), LabError> {
     std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
     let json = serde_json::to_string_pretty(result).map_err(|e| LabError::new(e.to_string()))?;
-    crate::write_file(&folder.join("results.json"), &json)?;
-    crate::write_file(&folder.join("results.csv"), &result.csv())?;
-    crate::write_file(&folder.join("report.html"), &html::page(result))
+    crate::files::write_file(&folder.join("results.json"), &json)?;
+    crate::files::write_file(&folder.join("results.csv"), &result.csv())?;
+    crate::files::write_file(&folder.join("report.html"), &html::page(result))
 }

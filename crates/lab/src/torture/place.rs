@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use client::{Client, Credentials};
 use os::file::{File, OpenMode};
 
-use crate::LabError;
+use crate::error::LabError;
 
 /// Time limit of a start, and of the end of all processes; longer means a hang.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::Host;
 use crate::statistics::summary;
-use crate::table::{columns, thousands};
+use crate::text::{columns, thousands};
 
 /// Instances that ended in the same way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 //! Workers keep no record of them: each statement may be refused, because the tablespace does not exist, exists
 //! already, or has transactions that have not ended.
 
-use super::work::{Session, Step};
+use super::session::{Session, Step};
 
 /// It exists already; the maximum number exists; it does not exist; it is in use.
 const REFUSED: &[u32] = &[1543, 3001, 959, 30012, 30013];

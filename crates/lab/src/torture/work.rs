@@ -1,16 +1,15 @@
 //! The work of a worker: transactions of random statements, and DDL on a table of its own.
 
-use std::collections::HashSet;
+use super::mind::{ACCOUNTS, Item, Mind, OPENING, Random, Scratch, State, ordered_bytes};
+use super::query::n;
+use super::session::{Seat, Session, Shared, Step, Stop, lost_or_wrong};
+use super::{check, query};
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use client::{Bind, Client, ClientError, Credentials, Outcome};
-use types::{DataType, Number, Value};
-
-use super::check;
-use super::mind::{ACCOUNTS, Item, Mind, OPENING, Random, Scratch, State, ordered_bytes};
+use client::{Bind, Client, Credentials};
+use types::{DataType, Value};
 
 /// Most rows of `items` for a worker.
 const ITEMS_MAX: usize = 120;
@@ -18,76 +17,12 @@ const ITEMS_MAX: usize = 120;
 /// Most rows in each of its other tables.
 const ROWS_MAX: usize = 60;
 
-/// Deadlock: the statement is rolled back, the transaction stays.
-const DEADLOCK: u32 = 60;
-
-/// The undo that a statement needed was dropped with its tablespace: the statement has no effect, and may be repeated.
-pub const TOO_OLD: u32 = 1555;
-
-/// A serializable transaction met a row that was changed since it began.
-const CANNOT_SERIALIZE: u32 = 8177;
+/// The transaction was rolled back by its commit.
+const ROLLED_BACK: u32 = 2091;
 
 /// Errors that may keep a shared index from being built or dropped: the table is being changed, another worker is
 /// building the index, it or a similar one exists, or it does not exist.
 const ONLINE_REFUSED: &[u32] = &[54, 955, 1408, 1418, 8104];
-
-/// Errors of an instance or session that is ending.
-const ENDING: &[u32] = &[28, 449, 470, 471, 472, 474, 603, 1012, 1033, 1089, 1090, 1092];
-
-/// Whether the session, or its instance, has ended or is ending.
-pub fn is_gone(e: &ClientError) -> bool {
-    e.is_fatal() || ENDING.contains(&e.code())
-}
-
-/// State shared by the workers of a run.
-#[derive(Default)]
-pub struct Shared {
-    /// The instance has ended, or is about to: a worker that loses its session ends.
-    pub over: AtomicBool,
-    /// All sequence values that were returned to any worker.
-    pub numbers: Mutex<HashSet<i64>>,
-    pub failure: Mutex<Option<String>>,
-    pub deadlocks: AtomicU64,
-    pub statements: AtomicU64,
-}
-
-impl Shared {
-    /// Notes the first failure, and ends the run.
-    pub fn fail(&self, text: String) {
-        let mut failure = self.failure.lock().unwrap_or_else(|e| e.into_inner());
-        failure.get_or_insert(text);
-        self.over.store(true, Ordering::Release);
-    }
-
-    pub fn has_failed(&self) -> bool {
-        self.failure.lock().unwrap_or_else(|e| e.into_inner()).is_some()
-    }
-}
-
-/// The part of a worker that other threads see: the process to kill, and its progress.
-#[derive(Default)]
-pub struct Seat {
-    /// The server process, 0 for none.
-    pub process: AtomicU32,
-    pub steps: AtomicU64,
-}
-
-/// The reason why a step ended early.
-pub enum Stop {
-    /// The session has ended.
-    Gone,
-    /// A deadlock or a lack of undo has failed the statement, or the transaction cannot be serialized: it has to be
-    /// rolled back.
-    Again,
-    Failure(String),
-}
-
-pub type Step<R> = Result<R, Stop>;
-
-/// A number as a bind value.
-pub fn n(value: i64) -> Bind {
-    Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(value)))
-}
 
 fn t(value: String) -> Bind {
     // An empty text is NULL.
@@ -111,20 +46,6 @@ pub fn work(dir: &Path, mind: &mut Mind, seat: &Seat, r: &mut Random, shared: &S
         mind.lost_process = Some(process);
         seat.process.store(0, Ordering::Release);
     }
-}
-
-/// A worker's session.
-pub struct Session<'a> {
-    pub(super) client: Client,
-    process: u32,
-    pub(super) mind: &'a mut Mind,
-    seat: &'a Seat,
-    pub(super) r: &'a mut Random,
-    shared: &'a Shared,
-    /// The transaction is serializable.
-    serializable: bool,
-    /// One of its links leads nowhere.
-    pub(super) dangling: bool,
 }
 
 impl Session<'_> {
@@ -158,46 +79,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    pub(super) fn run(&mut self, sql: &str, binds: &[Bind]) -> Step<Outcome> {
-        self.shared.statements.fetch_add(1, Ordering::Relaxed);
-        self.client.execute(sql, binds).map_err(|e| match &e {
-            ClientError::Server(f) if matches!(f.code, DEADLOCK | TOO_OLD) => Stop::Again,
-            ClientError::Server(f) if f.code == CANNOT_SERIALIZE && self.serializable => Stop::Again,
-            e if is_gone(e) => Stop::Gone,
-            e => Stop::Failure(format!("worker {}: {e}\nin {sql}", self.mind.worker)),
-        })
-    }
-
-    /// Runs a statement that may fail with one of these errors; `None` then.
-    pub(super) fn run_unless(&mut self, sql: &str, codes: &[u32]) -> Step<Option<Outcome>> {
-        self.shared.statements.fetch_add(1, Ordering::Relaxed);
-        match self.client.execute(sql, &[]) {
-            Ok(outcome) => Ok(Some(outcome)),
-            Err(ClientError::Server(f)) if codes.contains(&f.code) => Ok(None),
-            Err(ClientError::Server(f)) if matches!(f.code, DEADLOCK | TOO_OLD) => Err(Stop::Again),
-            Err(ClientError::Server(f)) if f.code == CANNOT_SERIALIZE && self.serializable => Err(Stop::Again),
-            Err(e) if is_gone(&e) => Err(Stop::Gone),
-            Err(e) => Err(Stop::Failure(format!("worker {}: {e}\nin {sql}", self.mind.worker))),
-        }
-    }
-
-    /// Runs a statement that must fail with this error.
-    pub(super) fn must_fail(&mut self, sql: &str, code: u32) -> Step<()> {
-        match self.run_unless(sql, &[code])? {
-            None => Ok(()),
-            Some(_) => Err(Stop::Failure(format!("worker {}: no ORA-{code:05}\nin {sql}", self.mind.worker))),
-        }
-    }
-
-    /// Runs a statement that must change this many rows.
-    pub(super) fn change(&mut self, rows: u64, sql: &str, binds: &[Bind]) -> Step<()> {
-        let seen = self.run(sql, binds)?.done.rows;
-        if seen == rows {
-            return Ok(());
-        }
-        Err(Stop::Failure(format!("worker {}: {seen} rows instead of {rows}\nin {sql}", self.mind.worker)))
-    }
-
     fn step(&mut self) -> Step<()> {
         match self.r.below(100) {
             0..4 => self.ddl(),
@@ -221,20 +102,20 @@ impl Session<'_> {
     fn cached(&mut self) -> Step<()> {
         let worker = self.mind.worker as i64;
         let rows = self.run("select /*+ result_cache */ sum(balance) from accounts", &[])?.rows;
-        if check::numbers(&rows) != [[ACCOUNTS as i64 * OPENING]] {
+        if query::numbers(&rows) != [[ACCOUNTS as i64 * OPENING]] {
             return Err(Stop::Failure(format!("worker {worker}: the cached accounts do not balance: {rows:?}")));
         }
         // One of a few results for each worker: some stay in the cache, some are displaced.
         let items = &self.mind.state.items;
         let from = items.keys().nth(items.len() * self.r.below(4) as usize / 4).copied().unwrap_or(0);
         let sql = "select /*+ result_cache */ id, v, p1, p2, p3 from items where worker = :1 and id >= :2 order by id";
-        let found = check::rows(&mut self.client, sql, &[n(worker), n(from)]).map_err(lost_or_wrong)?;
+        let found = query::rows(&mut self.client, sql, &[n(worker), n(from)]).map_err(lost_or_wrong)?;
         let text = |value: &Value| match value {
             Value::Text(text) => text.clone(),
             _ => String::new(),
         };
         let is_it = |row: &Vec<Value>, (id, item): (&i64, &Item)| {
-            check::numbers(std::slice::from_ref(&row[..2].to_vec())) == [[*id, item.v]]
+            query::numbers(std::slice::from_ref(&row[..2].to_vec())) == [[*id, item.v]]
                 && (0..3).all(|which| text(&row[2 + which]) == item.text(*id, which))
         };
         let want = self.mind.state.items.range(from..);
@@ -250,7 +131,7 @@ impl Session<'_> {
         let sql = format!("select {hint} count(*), sum(balance) from accounts a where id >= 0");
         let rows = self.run(&sql, &[])?.rows;
         let want = [ACCOUNTS as i64, ACCOUNTS as i64 * OPENING];
-        if check::numbers(&rows).first().map(Vec::as_slice) == Some(&want) {
+        if query::numbers(&rows).first().map(Vec::as_slice) == Some(&want) {
             return Ok(());
         }
         Err(Stop::Failure(format!("worker {}: the accounts do not balance: {rows:?}", self.mind.worker)))
@@ -320,6 +201,25 @@ impl Session<'_> {
             72..77 => self.number(draft),
             _ => self.related(draft),
         }
+    }
+
+    /// A transaction that cannot be committed: one of its links leads nowhere.
+    pub(super) fn doomed(&mut self) -> Step<()> {
+        let mut passing = self.mind.state.clone();
+        passing.relations.passing = 0;
+        self.operation(&mut passing)?;
+        let (worker, id) = (self.me(), 2000 + self.r.below(100) as i64);
+        let sql = "insert into links (worker, id, next, place) values (:1, :2, :3, :4)";
+        self.change(1, sql, &[n(worker), n(id), n(9999), n(id)])?;
+        self.dangling = true;
+        let done = self.operation(&mut passing);
+        self.dangling = false;
+        done?;
+        self.must_fail("commit", ROLLED_BACK)?;
+        self.mind.state.relations.passing = 0;
+        let state = self.mind.state.clone();
+        self.temporary_rows(&state.relations)?;
+        check::own_sums(&mut self.client, self.mind).map_err(lost_or_wrong)
     }
 
     /// Moves money between two accounts, in any order, so that two workers may deadlock.
@@ -511,7 +411,7 @@ impl Session<'_> {
     /// Takes a sequence value, which must be new, and stores it.
     fn number(&mut self, draft: &mut State) -> Step<()> {
         let rows = self.run("select numbers_seq.nextval from dual", &[])?.rows;
-        let Some(value) = check::numbers(&rows).first().and_then(|row| row.first().copied()) else {
+        let Some(value) = query::numbers(&rows).first().and_then(|row| row.first().copied()) else {
             return Err(Stop::Failure(format!("a sequence returned {rows:?}")));
         };
         if !self.shared.numbers.lock().unwrap_or_else(|e| e.into_inner()).insert(value) {
@@ -571,13 +471,5 @@ impl Session<'_> {
         self.mind.scratch_pending = None;
         self.mind.forced();
         Ok(())
-    }
-}
-
-/// A check that failed because the session ended is no failure of the run.
-pub fn lost_or_wrong(trouble: check::Trouble) -> Stop {
-    match trouble {
-        check::Trouble::Gone => Stop::Gone,
-        check::Trouble::Wrong(text) => Stop::Failure(text),
     }
 }
