@@ -15,16 +15,19 @@ use types::Result;
 const SHOWN: usize = 20;
 
 /// The two periods of a comparison.
-pub struct Two {
+pub struct Comparison {
     pub first: Period,
     pub second: Period,
 }
 
-impl Two {
+impl Comparison {
     /// # Errors
     /// As [`Period::load`].
-    pub fn load(source: &mut dyn Source, first: (i64, i64), second: (i64, i64)) -> Result<Two> {
-        Ok(Two { first: Period::load(source, first.0, first.1)?, second: Period::load(source, second.0, second.1)? })
+    pub fn load(source: &mut dyn Source, first: (i64, i64), second: (i64, i64)) -> Result<Comparison> {
+        Ok(Comparison {
+            first: Period::load(source, first.0, first.1)?,
+            second: Period::load(source, second.0, second.1)?,
+        })
     }
 
     fn each<T>(&self, f: impl Fn(&Period) -> T) -> [T; 2] {
@@ -58,7 +61,7 @@ fn by_distance<T>(rows: &mut [T], figures: impl Fn(&T) -> [f64; 2], name: impl F
 }
 
 /// Builds the report of two periods.
-pub fn build(two: &Two) -> Report {
+pub fn build(two: &Comparison) -> Report {
     let groups = vec![
         Group {
             title: "Report Summary",
@@ -101,7 +104,7 @@ pub fn build(two: &Two) -> Report {
     }
 }
 
-fn named(groups: &[Group], two: &Two) -> Vec<(String, String)> {
+fn named(groups: &[Group], two: &Comparison) -> Vec<(String, String)> {
     let mut all = crate::sections::named_in(groups, &two.first);
     for (at, (_, text)) in crate::sections::named_in(groups, &two.second).into_iter().enumerate() {
         if all[at].1.is_empty() {
@@ -115,7 +118,7 @@ fn users(p: &Period) -> f64 {
     p.db_time_us() as f64 / 1e6 / p.elapsed_s
 }
 
-fn periods(two: &Two) -> Section {
+fn periods(two: &Comparison) -> Section {
     let row = |name: &str, p: &Period| {
         vec![
             Cell::text(name),
@@ -147,7 +150,7 @@ fn periods(two: &Two) -> Section {
     section("Snapshot Sets", "This table displays the two periods of snapshots", &[], columns, rows)
 }
 
-fn host(two: &Two) -> Section {
+fn host(two: &Comparison) -> Section {
     let now = |name: &'static str| two.each(|p| p.os.get(name).map_or(0.0, |ends| ends.1));
     let load = |end: bool| two.each(|p| p.os.get("LOAD").map_or(0.0, |(first, last)| if end { *last } else { *first }));
     let share = |names: &'static [&'static str]| {
@@ -183,7 +186,7 @@ fn compared(title: &str, summary: &'static str, lines: &[(&str, [f64; 2], usize)
     section(title, summary, &[], columns, lines.iter().map(row).collect())
 }
 
-fn memory(two: &Two) -> Section {
+fn memory(two: &Comparison) -> Section {
     let mb = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let area = |name: &'static str| {
         two.each(|p| {
@@ -203,7 +206,7 @@ fn memory(two: &Two) -> Section {
     compared("Cache Sizes", "This table displays sizes of the SGA at the end of both periods", &lines)
 }
 
-fn load_profile(two: &Two) -> Section {
+fn load_profile(two: &Comparison) -> Section {
     let [first, second] = two.each(load_lines);
     let rows = first.iter().zip(&second).map(|((name, a, _), (_, b, _))| {
         let a_second = a / two.first.elapsed_s;
@@ -231,7 +234,7 @@ fn load_profile(two: &Two) -> Section {
     section("Load Profile", "This table displays load profile of both periods", &[], columns, rows.collect())
 }
 
-fn efficiency(two: &Two) -> Section {
+fn efficiency(two: &Comparison) -> Section {
     let [first, second] = two.each(efficiencies);
     let rows = first.iter().zip(&second).map(|((name, a), (_, b))| {
         let words: Vec<&str> = name.split_whitespace().collect();
@@ -270,7 +273,7 @@ fn top_events(p: &Period, title: &str) -> Section {
     section(title, "This table displays top timed events of a period", &[], columns, rows)
 }
 
-fn time_model(two: &Two) -> Section {
+fn time_model(two: &Comparison) -> Section {
     let names = keys(two, |p| p.times.keys().cloned().collect());
     let mut rows: Vec<(String, [f64; 2], [f64; 2])> = names
         .into_iter()
@@ -307,7 +310,7 @@ fn time_model(two: &Two) -> Section {
     section("Time Model Statistics", summary, &notes, columns, rows.iter().map(row).collect())
 }
 
-fn os_statistics(two: &Two) -> Section {
+fn os_statistics(two: &Comparison) -> Section {
     let names = keys(two, |p| p.os.keys().cloned().collect());
     let value = |p: &Period, name: &str| match name.ends_with("_TIME") {
         true => p.os_added(name),
@@ -325,7 +328,7 @@ fn os_statistics(two: &Two) -> Section {
 }
 
 /// The names in either period, in order.
-fn keys(two: &Two, names: impl Fn(&Period) -> Vec<String>) -> Vec<String> {
+fn keys(two: &Comparison, names: impl Fn(&Period) -> Vec<String>) -> Vec<String> {
     let mut all: Vec<String> = two.each(names).concat();
     all.sort_by_key(|name| name.to_lowercase());
     all.dedup();
@@ -334,7 +337,7 @@ fn keys(two: &Two, names: impl Fn(&Period) -> Vec<String>) -> Vec<String> {
 
 /// The increases in both periods, by key.
 fn added<'a, const N: usize>(
-    two: &'a Two,
+    two: &'a Comparison,
     rows: impl Fn(&'a Period) -> &'a [Ends],
     figures: impl Fn(&Ends) -> [u64; N],
 ) -> Vec<(Vec<String>, [[f64; N]; 2])> {
@@ -375,7 +378,7 @@ fn event_columns(name: &'static str) -> Vec<Column> {
     ]
 }
 
-fn event_row(two: &Two, name: &str, both: &[[f64; 2]; 2], whole: [f64; 2]) -> Vec<Cell> {
+fn event_row(two: &Comparison, name: &str, both: &[[f64; 2]; 2], whole: [f64; 2]) -> Vec<Cell> {
     let share = quotient(at(both, US), whole).map(|share| 100.0 * share);
     let rate = quotient(at(both, WAITS), two.each(|p| p.elapsed_s));
     let average = quotient(at(both, US), at(both, WAITS));
@@ -398,7 +401,7 @@ fn event_row(two: &Two, name: &str, both: &[[f64; 2]; 2], whole: [f64; 2]) -> Ve
     ]
 }
 
-fn wait_classes(two: &Two) -> Section {
+fn wait_classes(two: &Comparison) -> Section {
     let mut classes: BTreeMap<String, [[f64; 2]; 2]> = BTreeMap::new();
     for (key, both) in added(two, |p| &p.events, |e| [e.added(3), e.added(5)]) {
         if key[1] != "Idle" {
@@ -420,7 +423,7 @@ fn wait_classes(two: &Two) -> Section {
     )
 }
 
-fn events(two: &Two, title: &str, background: bool) -> Section {
+fn events(two: &Comparison, title: &str, background: bool) -> Section {
     let figures = |e: &Ends| match background {
         true => [e.added(0).saturating_sub(e.added(3)), e.added(2).saturating_sub(e.added(5))],
         false => [e.added(3), e.added(5)],
@@ -445,7 +448,7 @@ fn events(two: &Two, title: &str, background: bool) -> Section {
     section(title, summary, &notes, columns, rows.iter().map(row).collect())
 }
 
-fn statements(two: &Two) -> Vec<Section> {
+fn statements(two: &Comparison) -> Vec<Section> {
     let stat = |name: &'static str| two.each(|p| p.stat(name) as f64);
     let db_time = two.each(|p| p.db_time_us() as f64);
     let cpu = two.each(|p| p.time_us("DB CPU") as f64);
@@ -474,7 +477,7 @@ fn statements(two: &Two) -> Vec<Section> {
 }
 
 fn by_figure(
-    two: &Two,
+    two: &Comparison,
     title: &str,
     head: &'static str,
     figure: fn(&Statement) -> u64,
@@ -530,7 +533,7 @@ fn by_figure(
     section(title, "This table compares top SQL of both periods", &notes, columns, rows.iter().map(row).collect())
 }
 
-fn activity(two: &Two) -> Section {
+fn activity(two: &Comparison) -> Section {
     let is_total = |name: &String| !crate::sections::ABSOLUTE.contains(&name.as_str());
     let names = keys(two, |p| p.stats.keys().filter(|name| is_total(name)).cloned().collect());
     let rows = names.iter().filter_map(|name| {
@@ -595,7 +598,7 @@ fn figures<const N: usize>(
     section(title, summary, &notes, columns, rows.iter().map(row).collect())
 }
 
-fn files(two: &Two) -> Section {
+fn files(two: &Comparison) -> Section {
     let rows = added(two, |p| &p.files, |e| [e.added(0), e.added(1)]);
     let mut sums: BTreeMap<String, [[f64; 2]; 2]> = BTreeMap::new();
     for (key, both) in rows {
@@ -614,42 +617,42 @@ fn files(two: &Two) -> Section {
     )
 }
 
-fn buffer_waits(two: &Two) -> Section {
+fn buffer_waits(two: &Comparison) -> Section {
     let rows = added(two, |p| &p.buffer_waits, |e| [e.added(0), e.added(1) * 10_000]);
     let heads = [("Waits|1st", false), ("Time (s)|1st", true)];
     let summary = "This table displays buffer wait statistics of both periods";
     figures("Buffer Wait Statistics", summary, &[("Class", 20)], heads, rows, 1)
 }
 
-fn enqueues(two: &Two) -> Section {
+fn enqueues(two: &Comparison) -> Section {
     let rows = added(two, |p| &p.enqueues, |e| [e.added(3), e.added(4) * 1000]);
     let heads = [("Waits|1st", false), ("Time (s)|1st", true)];
     let summary = "This table displays enqueue activity of both periods";
     figures("Enqueue Activity", summary, &[("Type", 4), ("Reason", 30)], heads, rows, 1)
 }
 
-fn latches(two: &Two) -> Section {
+fn latches(two: &Comparison) -> Section {
     let rows = added(two, |p| &p.latches, |e| [e.added(0), e.added(1), e.added(2)]);
     let heads = [("Gets|1st", false), ("Misses|1st", false), ("Sleeps|1st", false)];
     let summary = "This table displays latch statistics of both periods";
     figures("Latch Activity", summary, &[("Latch Name", 26)], heads, rows, 2)
 }
 
-fn mutexes(two: &Two) -> Section {
+fn mutexes(two: &Comparison) -> Section {
     let rows = added(two, |p| &p.mutexes, |e| [e.added(0), e.added(1)]);
     let heads = [("Sleeps|1st", false), ("Time (s)|1st", true)];
     let summary = "This table displays mutex sleeps of both periods";
     figures("Mutex Sleep Summary", summary, &[("Mutex Type", 18), ("Location", 30)], heads, rows, 0)
 }
 
-fn row_cache(two: &Two) -> Section {
+fn row_cache(two: &Comparison) -> Section {
     let rows = added(two, |p| &p.row_cache, |e| [e.added(0), e.added(1)]);
     let heads = [("Gets|1st", false), ("Misses|1st", false)];
     let summary = "This table displays dictionary cache statistics of both periods";
     figures("Dictionary Cache Stats", summary, &[("Cache", 25)], heads, rows, 0)
 }
 
-fn library_cache(two: &Two) -> Section {
+fn library_cache(two: &Comparison) -> Section {
     let rows = added(two, |p| &p.library_cache, |e| [e.added(0), e.added(2), e.added(4)]);
     let heads = [("Gets|1st", false), ("Pins|1st", false), ("Reloads|1st", false)];
     let summary = "This table displays library cache activity of both periods";
@@ -657,7 +660,7 @@ fn library_cache(two: &Two) -> Section {
 }
 
 /// Parameters with different values in the two periods.
-fn parameters(two: &Two) -> Section {
+fn parameters(two: &Comparison) -> Section {
     let value = |p: &Period, name: &str| p.parameters.iter().find(|r| r.0 == name).map(|r| r.2.clone());
     let names = keys(two, |p| p.parameters.iter().map(|r| r.0.clone()).collect());
     let rows = names.iter().filter_map(|name| {
@@ -671,7 +674,7 @@ fn parameters(two: &Two) -> Section {
 }
 
 /// Rows of a plot: events and `DB CPU` of both periods, in seconds per second, the largest first.
-pub fn pairs(two: &Two) -> Vec<(String, String, [f64; 2])> {
+pub fn pairs(two: &Comparison) -> Vec<(String, String, [f64; 2])> {
     let mut all: BTreeMap<(String, String), [f64; 2]> = BTreeMap::new();
     for (n, p) in [&two.first, &two.second].into_iter().enumerate() {
         let mut rows: Vec<(String, String, u64)> =
@@ -721,7 +724,7 @@ mod tests {
 
     #[test]
     fn the_largest_difference_comes_first_with_both_figures() {
-        let two = Two { first: period(2000, 10.0), second: period(6000, 20.0) };
+        let two = Comparison { first: period(2000, 10.0), second: period(6000, 20.0) };
         let Body::Table(table) = latches(&two).body else { panic!() };
         let shown: Vec<String> = table.rows[0].iter().map(Cell::shown).collect();
         assert_eq!(shown[..4], ["cache buffers chains", "2,000", "6,000", "200.0"]);

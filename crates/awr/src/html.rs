@@ -1,7 +1,7 @@
 //! The report as one self-contained page (invariant 6): the same tables, with plots.
 
 use crate::ash::{Seen, slot_s};
-use crate::diff::{self, Two};
+use crate::diff::{self, Comparison};
 use crate::doc::{Body, Cell, Report, Section, Table};
 use crate::period::Period;
 use crate::sections::foreground;
@@ -49,7 +49,7 @@ pub fn render(report: &Report, period: &Period) -> String {
 }
 
 /// Prints a comparison of two periods as a page.
-pub fn render_compared(report: &Report, two: &Two) -> String {
+pub fn render_compared(report: &Report, two: &Comparison) -> String {
     let mut drawn = String::from("<div class=\"plots\">\n");
     let rows = diff::pairs(two);
     let data = rows.iter().map(|(name, class, [a, b])| vec![name.clone(), class.clone(), a.to_string(), b.to_string()]);

@@ -52,7 +52,7 @@ pub fn report(source: &mut dyn Source, begin: i64, end: i64, format: Format) -> 
 /// # Errors
 /// As [`report`], for either period.
 pub fn compare(source: &mut dyn Source, first: (i64, i64), second: (i64, i64), format: Format) -> Result<String> {
-    let two = diff::Two::load(source, first, second)?;
+    let two = diff::Comparison::load(source, first, second)?;
     let report = diff::build(&two);
     Ok(match format {
         Format::Text => text::render(&report),

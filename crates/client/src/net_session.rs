@@ -206,7 +206,7 @@ pub struct NetSession {
 }
 
 /// The user that logs on, and the requested privilege.
-pub(crate) struct Who<'a> {
+pub(crate) struct UserLogon<'a> {
     pub user: &'a str,
     pub password: &'a str,
     pub mode: u32,
@@ -250,7 +250,11 @@ impl NetSession {
         }
         let options = ConnectOptions::default();
         let wire = accepted_by(at, description, &options)?;
-        NetSession::log_on(wire, &Who { user, password, mode: mode::LOGON, new: None, options: &options }, &mut None)
+        NetSession::log_on(
+            wire,
+            &UserLogon { user, password, mode: mode::LOGON, new: None, options: &options },
+            &mut None,
+        )
     }
 
     /// Returns the session to the connection pool; the next call gets one again. With `ends` no session is needed any
@@ -291,17 +295,17 @@ impl NetSession {
         known: &mut Option<Stretched>,
     ) -> ClientResult<NetSession> {
         let options = ConnectOptions::default();
-        let who = Who { user, password, mode: mode::LOGON, new: None, options: &options };
+        let who = UserLogon { user, password, mode: mode::LOGON, new: None, options: &options };
         NetSession::log_on(accepted(at)?, &who, known)
     }
 
     fn open(at: &NetAddress, user: &str, password: &str, mode: u32, new: Option<&str>) -> ClientResult<NetSession> {
         let options = ConnectOptions::default();
-        NetSession::log_on(accepted(at)?, &Who { user, password, mode, new, options: &options }, &mut None)
+        NetSession::log_on(accepted(at)?, &UserLogon { user, password, mode, new, options: &options }, &mut None)
     }
 
     /// Logs on through the first address of the route whose listener accepts the connection.
-    pub(crate) fn by_route(route: &Route, who: &Who<'_>) -> ClientResult<NetSession> {
+    pub(crate) fn by_route(route: &Route, who: &UserLogon<'_>) -> ClientResult<NetSession> {
         let mut last = tns_error(12533, "the connect data contain no address");
         for description in route.in_turn() {
             for attempt in 0..=description.retries {
@@ -324,7 +328,7 @@ impl NetSession {
         Err(as_a_program_says(last))
     }
 
-    fn log_on(mut wire: Wire, who: &Who<'_>, known: &mut Option<Stretched>) -> ClientResult<NetSession> {
+    fn log_on(mut wire: Wire, who: &UserLogon<'_>, known: &mut Option<Stretched>) -> ClientResult<NetSession> {
         agree(&mut wire)?;
         let (welcome, warning) = log_on(&mut wire, who, known)?;
         Ok(NetSession { wire, sequence: 2, welcome, warning, before: Vec::new(), last_cursor: 0, pooled: None })
@@ -699,8 +703,12 @@ fn first_message(user: &str, options: &ConnectOptions) -> Logon {
 }
 
 /// Exchanges both messages of a logon; returns the server's data about the session, and a warning for the user.
-fn log_on(wire: &mut Wire, who: &Who<'_>, known: &mut Option<Stretched>) -> ClientResult<(Pairs, Option<String>)> {
-    let Who { user, password, mode, new, options } = *who;
+fn log_on(
+    wire: &mut Wire,
+    who: &UserLogon<'_>,
+    known: &mut Option<Stretched>,
+) -> ClientResult<(Pairs, Option<String>)> {
+    let UserLogon { user, password, mode, new, options } = *who;
     let (challenge, _) = phase(wire, &Logon { mode, ..first_message(user, options) }, function::AUTH_PHASE_ONE)?;
     let text = |key: &str| challenge.get(key).unwrap_or_default();
     let texts = [text("AUTH_SESSKEY"), text("AUTH_VFR_DATA"), text("AUTH_PBKDF2_CSK_SALT")];

@@ -7,7 +7,7 @@ mod array;
 
 use crate::error::{ClientError, ClientResult};
 use crate::names::{Route, tns};
-use crate::net_session::{NetSession, Who, failed};
+use crate::net_session::{NetSession, UserLogon, failed};
 use crate::options::{ConnectOptions, Credentials};
 use crate::outcome::Outcome;
 use crate::tls::Stream;
@@ -119,7 +119,7 @@ impl Remote {
                 (user.as_str(), password.as_str(), 0, Some(new_password.as_str()))
             }
         };
-        let session = NetSession::by_route(route, &Who { user, password, mode, new, options })?;
+        let session = NetSession::by_route(route, &UserLogon { user, password, mode, new, options })?;
         let stream = session.wire.stream.another().map_err(|e| ClientError::Disconnected(e.to_string()))?;
         let breaks =
             Breaks { stream: Mutex::new(stream), in_call: AtomicBool::new(false), is_sent: AtomicBool::new(false) };

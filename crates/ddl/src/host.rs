@@ -2,7 +2,7 @@
 
 use btree::Btree;
 use cluster::Clusters;
-use dictionary::{Dictionary, TableDef, UserId, Verdict, Who};
+use dictionary::{Dictionary, Principal, TableDef, UserId, Verdict};
 use heap::Heap;
 use process::Process;
 use sql::ast::{Query, StoredKind};
@@ -30,7 +30,7 @@ pub struct Parts<'a> {
 }
 
 /// The user that runs the statement.
-pub type SessionNames = Who;
+pub type SessionNames = Principal;
 
 /// A column of a query.
 #[derive(Clone, Debug, PartialEq)]

@@ -43,8 +43,8 @@ pub fn check(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
     let parts = work.host.parts();
     // A role with UNLIMITED TABLESPACE counts like a direct grant: an owner's space must not depend on the user that is
     // logged on.
-    let granted = parts.dict.names(&Who::owner(owner))?.image().grantees(owner);
-    let who = Who { roles: granted.into(), ..Who::owner(owner) };
+    let granted = parts.dict.names(&Principal::owner(owner))?.image().grantees(owner);
+    let who = Principal { roles: granted.into(), ..Principal::owner(owner) };
     if parts.dict.names(&who)?.has(SystemPrivilege::UnlimitedTablespace) {
         return Ok(());
     }

@@ -2,8 +2,8 @@
 
 use crate::moment::{Lease, Moment};
 use crate::{
-    Change, DictionaryShared, FixedCatalog, Image, Profile, SessionCatalog, SystemPrivilege, UserDef, UserId, Verdicts,
-    Who,
+    Change, DictionaryShared, FixedCatalog, Image, Principal, Profile, SessionCatalog, SystemPrivilege, UserDef,
+    UserId, Verdicts,
 };
 use process::Process;
 use std::cell::RefCell;
@@ -116,7 +116,7 @@ impl Dictionary {
     ///
     /// # Errors
     /// As [`Self::image`].
-    pub fn names(&mut self, who: &Who) -> Result<SessionCatalog> {
+    pub fn names(&mut self, who: &Principal) -> Result<SessionCatalog> {
         let (image, lease) = self.leased()?;
         let names = SessionCatalog::new(image, self.fixed.clone(), who);
         Ok(names.leased(lease).noting(Rc::clone(&self.verdicts)))

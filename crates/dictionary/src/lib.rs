@@ -59,7 +59,7 @@ pub use handle::{Dictionary, Picture};
 pub use image::Image;
 pub use layout::{DictionaryConfig, DictionaryLayout};
 pub use logons::{Account, LogonState};
-pub use names::{Access, Named, SessionCatalog, Who};
+pub use names::{Access, Named, Principal, SessionCatalog};
 pub use packages::{built_in_packages, is_built_in_package};
 pub use privilege::SystemPrivilege;
 pub use profile::{Profile, Profiles, Resource};

@@ -14,7 +14,7 @@ pub const FIXED_FIRST_OBJECT: u32 = 4_294_900_000;
 
 /// The user whose privileges count, with its enabled roles, and the schema of unqualified names.
 #[derive(Clone, Debug)]
-pub struct Who {
+pub struct Principal {
     pub user: UserId,
     pub schema: UserId,
     /// Connected AS SYSDBA: every privilege.
@@ -23,15 +23,15 @@ pub struct Who {
     pub roles: Rc<[u32]>,
 }
 
-impl Who {
+impl Principal {
     /// The grantees whose privileges count: the user, PUBLIC, the enabled roles.
     pub fn grantees(&self) -> Vec<u32> {
         [self.user.0, UserId::PUBLIC.0].iter().chain(&*self.roles).copied().collect()
     }
 
     /// A user with the privileges granted directly to it and to PUBLIC: those of definer's rights units and of views.
-    pub fn owner(user: UserId) -> Who {
-        Who { user, schema: user, sysdba: user == UserId::SYS, roles: Rc::default() }
+    pub fn owner(user: UserId) -> Principal {
+        Principal { user, schema: user, sysdba: user == UserId::SYS, roles: Rc::default() }
     }
 }
 
@@ -90,8 +90,8 @@ enum Found {
 }
 
 impl SessionCatalog {
-    pub fn new(image: Rc<Image>, fixed: Rc<dyn FixedCatalog>, who: &Who) -> Self {
-        let Who { user, schema, sysdba, ref roles } = *who;
+    pub fn new(image: Rc<Image>, fixed: Rc<dyn FixedCatalog>, who: &Principal) -> Self {
+        let Principal { user, schema, sysdba, ref roles } = *who;
         let all_powerful = sysdba || user == UserId::SYS;
         let (roles, followed, uses) = (Rc::clone(roles), Rc::default(), Rc::default());
         SessionCatalog {

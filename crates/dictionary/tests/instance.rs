@@ -82,7 +82,7 @@ fn add_user(dict: &Dictionary, p: &Process, name: &str) -> UserId {
 /// Names as a new session of the user sees them: with the default roles.
 fn names_of(dict: &mut Dictionary, user: UserId) -> types::Result<SessionCatalog> {
     let roles = dict.image()?.default_roles(user).into();
-    dict.names(&Who { user, schema: user, sysdba: false, roles })
+    dict.names(&Principal { user, schema: user, sysdba: false, roles })
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl BlockCursor {
 
     /// The number of shared cursors whose code the session may try: its own, or those of others if it has none.
     pub fn candidates(&self) -> usize {
-        if self.place.is_found() { 1 } else { self.place.kin().handles().len() }
+        if self.place.is_found() { 1 } else { self.place.candidates().handles().len() }
     }
 
     /// Copies the image of candidate `nth`; `None` if it has no code, or is for other settings.
@@ -88,7 +88,7 @@ impl BlockCursor {
                 (self.place.handle(), self.place.edition()?)
             }
             false => {
-                let handle = *self.place.kin().handles().get(nth)?;
+                let handle = *self.place.candidates().handles().get(nth)?;
                 (handle, cx.shared.library.image(handle, image)?)
             }
         };

@@ -16,7 +16,7 @@ use dictionary::{Catalog, FixedId, SequenceDef, States, TableDef};
 use enqueue::Enqueues;
 use heap::Heap;
 use library_cache::LibraryCache;
-use plan::{Eyes, Functions, HostFunction};
+use plan::{Functions, HostFunction, TextOwner};
 use process::Process;
 use result_cache::ResultCache;
 use std::cell::RefCell;
@@ -311,11 +311,11 @@ pub trait Host {
     fn fixed_table(&self, id: FixedId) -> &dyn FixedTable;
 
     /// The stored or packaged function `[owner.][package.]name` whose parameters fit these argument types best, as
-    /// visible to `eyes`. `None` if there is no such function.
+    /// visible to `text_owner`. `None` if there is no such function.
     fn function(
         &self,
         cx: &mut ExecCtx<'_>,
-        eyes: Option<Eyes>,
+        text_owner: Option<TextOwner>,
         path: &[String],
         args: &[DataType],
     ) -> Result<Option<HostFunction>>;
@@ -420,10 +420,15 @@ impl plan::ColumnUses for HostFunctions<'_, '_> {
 }
 
 impl Functions for HostFunctions<'_, '_> {
-    fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
+    fn function(
+        &self,
+        text_owner: Option<TextOwner>,
+        path: &[String],
+        args: &[DataType],
+    ) -> Result<Option<HostFunction>> {
         let mut cx = self.0.borrow_mut();
         let host = cx.host;
-        host.function(&mut cx, eyes, path, args)
+        host.function(&mut cx, text_owner, path, args)
     }
 
     fn type_def(&self, id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {

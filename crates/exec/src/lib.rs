@@ -42,7 +42,7 @@ pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Rights, Row, Sessio
 pub use cursor::{Cursor, Described, StatementKind, TakeStored, read_text, updatable_columns};
 pub use flashback::scn_of_number;
 pub use plan::rows as plan_rows;
-pub use plan::{BindType, Column, Eyes, Functions, HostFunction, NESTED_CURSOR, NoVariables, Variables, is_alike};
+pub use plan::{BindType, Column, Functions, HostFunction, NESTED_CURSOR, NoVariables, TextOwner, Variables, is_alike};
 pub use scroll::Scroll;
 pub use statistics::{Figures, Timing, digest};
 

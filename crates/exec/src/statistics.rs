@@ -27,8 +27,8 @@
 
 use crate::ctx::{ExecCtx, Rights, SessionState};
 use library_cache::{
-    AreaCounts, Content, CursorSlot, Delta, Digest, Edition, Env, Fit, Handle, Kin, LibraryCache, LineCounts, Mismatch,
-    OuterBlock, Sharing, Statement,
+    AreaCounts, Candidates, Content, CursorSlot, Delta, Digest, Edition, Env, Fit, Handle, LibraryCache, LineCounts,
+    Mismatch, OuterBlock, Sharing, Statement,
 };
 use md5::Digest as _;
 use plan::BindType;
@@ -535,7 +535,7 @@ pub struct Place {
     /// The shared cursor found is unusable and will be replaced.
     is_stale: bool,
     /// Shared cursors of others, if the session has none of its own.
-    kin: Kin,
+    candidates: Candidates,
     /// Why the session cannot use them: bits of [`Mismatch`].
     refused: u64,
     slot: CursorSlot,
@@ -615,9 +615,9 @@ impl Place {
             let (digest, auth) = (digest(text), number_of(rights));
             place.digest = Some(digest);
             let env = env_of(cx.session, auth, binds);
-            match cx.shared.library.parse_or_kin(cx.p, digest, &env, selectivities) {
+            match cx.shared.library.parse_or_candidates(cx.p, digest, &env, selectivities) {
                 Ok(handle) => place.handle = Some(handle),
-                Err(kin) => place.kin = kin,
+                Err(candidates) => place.candidates = candidates,
             }
             place.open(cx);
         }
@@ -703,11 +703,11 @@ impl Place {
     }
 
     /// Shared cursors for other users, schemas or rights, which the session may try.
-    pub fn kin(&self) -> Kin {
-        self.kin
+    pub fn candidates(&self) -> Candidates {
+        self.candidates
     }
 
-    /// Records that one of [`Place::kin`] is valid for the session, which then uses it.
+    /// Records that one of [`Place::candidates`] is valid for the session, which then uses it.
     pub fn take_kin(
         &mut self,
         (text, binds): (&str, &[BindType]),
@@ -721,7 +721,7 @@ impl Place {
         self.open(cx);
     }
 
-    /// Records why one of [`Place::kin`] is not.
+    /// Records why one of [`Place::candidates`] is not.
     pub fn refuse_kin(&mut self, why: Mismatch) {
         self.refused |= 1 << why as u64;
     }

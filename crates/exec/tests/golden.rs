@@ -105,13 +105,13 @@ struct Functions<'a>(std::cell::RefCell<exec::ExecCtx<'a>>);
 impl plan::Functions for Functions<'_> {
     fn function(
         &self,
-        eyes: Option<exec::Eyes>,
+        text_owner: Option<exec::TextOwner>,
         path: &[String],
         args: &[types::DataType],
     ) -> types::Result<Option<exec::HostFunction>> {
         let mut cx = self.0.borrow_mut();
         let host = cx.host;
-        host.function(&mut cx, eyes, path, args)
+        host.function(&mut cx, text_owner, path, args)
     }
 }
 

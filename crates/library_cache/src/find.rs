@@ -26,7 +26,7 @@ use crate::{Design, Digest, Env, Handle, LibraryCache, Mismatch, NAME_BYTES_MAX,
 pub(crate) struct Found {
     /// The child that fits, and the types of its binds.
     pub own: Option<(Handle, u64)>,
-    kin: Kin,
+    candidates: Candidates,
 }
 
 /// The environment, its schema name as words.
@@ -78,24 +78,24 @@ impl<'a> Want<'a> {
     }
 }
 
-/// Largest number of children in [`Kin`] (L5).
-pub const KIN_MOST: usize = 4;
+/// Largest number of children in [`Candidates`] (L5).
+pub const CANDIDATES_MOST: usize = 4;
 
 /// Valid children of a statement that fit but for user, schema or rights. The caller finds out whether the plan means
 /// the same with its own names and privileges.
 #[derive(Clone, Copy, Debug)]
-pub struct Kin {
-    handles: [Handle; KIN_MOST],
+pub struct Candidates {
+    handles: [Handle; CANDIDATES_MOST],
     count: usize,
 }
 
-impl Default for Kin {
-    fn default() -> Kin {
-        Kin { handles: [Handle::NONE; KIN_MOST], count: 0 }
+impl Default for Candidates {
+    fn default() -> Candidates {
+        Candidates { handles: [Handle::NONE; CANDIDATES_MOST], count: 0 }
     }
 }
 
-impl Kin {
+impl Candidates {
     fn push(&mut self, handle: Handle) {
         if let Some(place) = self.handles.get_mut(self.count) {
             *place = handle;
@@ -129,7 +129,7 @@ impl LibraryCache {
         env: &Env<'_>,
         selectivities: Option<&[f64]>,
     ) -> Option<Handle> {
-        self.parse_or_kin(p, digest, env, selectivities).ok()
+        self.parse_or_candidates(p, digest, env, selectivities).ok()
     }
 
     /// Like [`Self::parse_for`].
@@ -137,13 +137,13 @@ impl LibraryCache {
     /// # Errors
     /// Children of other users, schemas or rights that the caller may try, found by the same get: see
     /// [`Self::take_kin`].
-    pub fn parse_or_kin(
+    pub fn parse_or_candidates(
         &self,
         p: &Process,
         digest: Digest,
         env: &Env<'_>,
         selectivities: Option<&[f64]>,
-    ) -> Result<Handle, Kin> {
+    ) -> Result<Handle, Candidates> {
         let line = self.line(p);
         count(&line.gets[Namespace::SqlArea as usize]);
         let key = Key { digest, namespace: Namespace::SqlArea, copy: self.copy_for(p, digest) };
@@ -154,7 +154,7 @@ impl LibraryCache {
             Design::Latch | Design::Pins => self.find_latched(p, &key, &want).unwrap_or_default(),
             Design::Mutex => self.find_mutexed(p, &key, &want).unwrap_or_default(),
         };
-        let Some((handle, binds)) = found.own else { return Err(found.kin) };
+        let Some((handle, binds)) = found.own else { return Err(found.candidates) };
         count(&line.get_hits[Namespace::SqlArea as usize]);
         if binds == 0 && env.binds != 0 {
             self.name_binds(p, &key, handle, env.binds);
@@ -162,7 +162,7 @@ impl LibraryCache {
         Ok(handle)
     }
 
-    /// Counts a soft parse for a session that executes a child of [`Kin`].
+    /// Counts a soft parse for a session that executes a child of [`Candidates`].
     pub fn take_kin(&self, p: &Process, digest: Digest, handle: Handle, env: &Env<'_>) {
         count(&self.line(p).get_hits[Namespace::SqlArea as usize]);
         let binds = self.children.get(handle.child as usize).map_or(0, |child| child.binds.load(Ordering::Relaxed));
@@ -240,7 +240,7 @@ impl LibraryCache {
                         found.own = Some((handle, child.binds.load(Ordering::Relaxed)));
                         return found;
                     }
-                    differs if differs & !OF_IDENTITY == 0 => found.kin.push(handle),
+                    differs if differs & !OF_IDENTITY == 0 => found.candidates.push(handle),
                     _ => {}
                 }
             }

@@ -46,7 +46,7 @@ pub use advice::{ADVICE_PRESENT, ADVICE_SIZES};
 pub use announce::Announced;
 pub use config::{Config, Design, NAME_BYTES_MAX, PLAN_BYTES_MAX, TEXT_BYTES_MAX};
 pub use figures::Delta;
-pub use find::{KIN_MOST, Kin};
+pub use find::{CANDIDATES_MOST, Candidates};
 pub use identity::{Digest, Env, Handle, Namespace, Statement};
 pub use image::{Edition, LeftOut};
 pub use layout::{Content, Layout};

@@ -380,11 +380,11 @@ fn a_soft_parse_returns_children_of_other_users_when_there_is_no_own_one() {
         let other = Env { schema: "OTHER", auth: 9, ..env(2) };
         let (two, _) = f.parse(&p, 5, &other);
         f.parse(&p, 5, &Env { nls: 9, ..env(1) });
-        assert_eq!(f.cache.parse_or_kin(&p, digest(5), &env(1), None).ok(), Some(one), "{design:?}: its own");
+        assert_eq!(f.cache.parse_or_candidates(&p, digest(5), &env(1), None).ok(), Some(one), "{design:?}: its own");
         let before = (f.gets(), f.namespace());
-        let kin = f.cache.parse_or_kin(&p, digest(5), &env(3), None).expect_err("no own one");
-        assert_eq!(kin.handles().len(), 2, "{design:?}: not the one of another language");
-        assert!(kin.handles().contains(&one) && kin.handles().contains(&two), "{design:?}");
+        let candidates = f.cache.parse_or_candidates(&p, digest(5), &env(3), None).expect_err("no own one");
+        assert_eq!(candidates.handles().len(), 2, "{design:?}: not the one of another language");
+        assert!(candidates.handles().contains(&one) && candidates.handles().contains(&two), "{design:?}");
         let after = (f.gets(), f.namespace());
         f.parse(&p, 5, &env(1));
         let own = f.gets();
@@ -406,11 +406,11 @@ fn a_soft_parse_returns_children_of_other_users_when_there_is_no_own_one() {
         for user in 10..20 {
             f.parse(&p, 5, &env(user));
         }
-        let kin = f.cache.parse_or_kin(&p, digest(5), &env(99), None).expect_err("no own one");
-        assert_eq!(kin.handles().len(), library_cache::KIN_MOST, "{design:?}");
+        let candidates = f.cache.parse_or_candidates(&p, digest(5), &env(99), None).expect_err("no own one");
+        assert_eq!(candidates.handles().len(), library_cache::CANDIDATES_MOST, "{design:?}");
         // A child that is out of date is not offered.
         assert!(f.cache.invalidate(&p, &[5]) > 0, "{design:?}");
-        let left = f.cache.parse_or_kin(&p, digest(5), &env(99), None).expect_err("no own one");
+        let left = f.cache.parse_or_candidates(&p, digest(5), &env(99), None).expect_err("no own one");
         assert!(!left.handles().contains(&one) && !left.handles().contains(&two), "{design:?}");
         f.cache.assert_invariants().unwrap();
     }

@@ -265,7 +265,7 @@ impl Compiler<'_> {
     /// A stored or packaged function.
     fn host_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
         let path: Vec<String> = call.name.parts.iter().map(|p| p.name.clone()).collect();
-        let eyes = self.eyes.last().copied();
+        let text_owner = self.text_owners.last().copied();
         let given: Result<Vec<Expr>> = call.args.iter().map(|a| self.argument(&a.value)).collect();
         // With named arguments, only their number selects the overload.
         let named = call.args.iter().any(|a| a.name.is_some());
@@ -273,7 +273,7 @@ impl Compiler<'_> {
             Ok(given) if !named => given.iter().map(|e| e.ty).collect(),
             _ => vec![DataType::Null; call.args.len()],
         };
-        let Some(mut f) = self.functions.function(eyes, &path, &types)? else {
+        let Some(mut f) = self.functions.function(text_owner, &path, &types)? else {
             return Ok(None);
         };
         let mut args: Vec<Option<Expr>> = vec![None; f.arg_types.len()];

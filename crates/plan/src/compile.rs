@@ -6,7 +6,7 @@ use crate::physical::degree::Parallel;
 use crate::physical::state::Peeks;
 use crate::rewrite::switches::RewritesOff;
 use crate::scope::Compiler;
-use crate::services::{BindType, ColumnUses, Correction, Eyes, Functions, Sampler, Variables};
+use crate::services::{BindType, ColumnUses, Correction, Functions, Sampler, TextOwner, Variables};
 use dictionary::{Catalog, UserId};
 use sql::ast::Statement;
 use types::{DataType, Ora, Result, Value};
@@ -104,9 +104,9 @@ pub fn compile_for_owner(
     names: (Vec<String>, &[BindType]),
     owner: UserId,
 ) -> Result<Plan> {
-    let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
+    let text_owner = TextOwner { owner, bequeaths: false, view: false, catalog: false };
     let optimizer = (&Optimizer::default(), None, Evidence::default());
-    compile_as(statement, catalog, functions, names, None, (Some(eyes), false), optimizer)
+    compile_as(statement, catalog, functions, names, None, (Some(text_owner), false), optimizer)
 }
 
 /// Resolves the columns, binds, objects and functions of a statement without planning it: the plan has no row sources.
@@ -133,13 +133,13 @@ fn compile_as(
     functions: &dyn Functions,
     (names, binds): (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
-    (eyes, is_described): (Option<Eyes>, bool),
+    (text_owner, is_described): (Option<TextOwner>, bool),
     (optimizer, variables, evidence): (&Optimizer, Option<&dyn Variables>, Evidence<'_>),
 ) -> Result<Plan> {
     let scn =
         scn.map(|scn| Expr::new(Node::Const(Value::Number(types::Number::from_i128(scn.0.into()))), DataType::NUMBER));
     let mut c = Compiler::new(catalog, functions, names, binds, scn);
-    c.eyes.extend(eyes);
+    c.text_owners.extend(text_owner);
     c.variables = variables;
     (c.rewrites_off, c.keeps_joins) = (optimizer.rewrites_off, optimizer.keeps_joins);
     (c.peeks.is_on, c.peeks.values) = (optimizer.peeks, evidence.values);

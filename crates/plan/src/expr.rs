@@ -202,7 +202,7 @@ impl Compiler<'_> {
         }
         // The name of a type resolves to its constructor.
         let path: Vec<String> = name.parts.iter().map(|p| p.name.clone()).collect();
-        let found = self.functions.function(self.eyes.last().copied(), &path, &[])?;
+        let found = self.functions.function(self.text_owners.last().copied(), &path, &[])?;
         let found = found.filter(|f| f.handle == CONSTRUCTOR).ok_or_else(refused)?;
         let DataType::Named(id) = found.ty else { return Err(refused()) };
         self.type_def(id)?.map(Some).ok_or_else(refused)
@@ -411,7 +411,7 @@ impl Compiler<'_> {
         }
         // Looking up the constructor loads the type.
         let Some(called) = self.catalog().called(object) else { return Ok(None) };
-        self.functions.function(self.eyes.last().copied(), &[called.owner, called.name], &[])?;
+        self.functions.function(self.text_owners.last().copied(), &[called.owner, called.name], &[])?;
         Ok(self.functions.type_def(id))
     }
 
@@ -506,7 +506,9 @@ impl Compiler<'_> {
             }
             // The user is in the key of a cached result.
             "USER" => special(Special::User, text(128)),
-            "UID" if self.eyes.last().is_some_and(|eyes| eyes.catalog) => special(Special::CurrentUid, number()),
+            "UID" if self.text_owners.last().is_some_and(|text_owner| text_owner.catalog) => {
+                special(Special::CurrentUid, number())
+            }
             "UID" => special(Special::Uid, number()),
             _ => float_constant(name).map(|(value, ty)| Expr::new(Node::Const(value), ty)),
         })

@@ -483,11 +483,16 @@ impl Compiler<'_> {
         let owner = if view.catalog { UserId::SYS } else { view.owner_id };
         let catalog = self.base.as_owner(owner)?;
         self.catalogs.push(catalog);
-        self.eyes.push(crate::services::Eyes { owner, bequeaths: view.bequeaths, view: true, catalog: view.catalog });
+        self.text_owners.push(crate::services::TextOwner {
+            owner,
+            bequeaths: view.bequeaths,
+            view: true,
+            catalog: view.catalog,
+        });
         self.views.push(view.object);
         let result = self.inline_view(&query, false, alias, &view.columns, set, merge);
         self.views.pop();
-        self.eyes.pop();
+        self.text_owners.pop();
         self.catalogs.pop();
         self.cte_scopes = saved_ctes;
         if named && let Some(&id) = self.block().items.last() {
@@ -508,9 +513,14 @@ impl Compiler<'_> {
     /// for a view.
     pub fn as_owner_of<R>(&mut self, table: &TableDef, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.catalogs.push(self.base.as_owner(table.owner_id)?);
-        self.eyes.push(crate::services::Eyes { owner: table.owner_id, bequeaths: false, view: false, catalog: false });
+        self.text_owners.push(crate::services::TextOwner {
+            owner: table.owner_id,
+            bequeaths: false,
+            view: false,
+            catalog: false,
+        });
         let result = f(self);
-        self.eyes.pop();
+        self.text_owners.pop();
         self.catalogs.pop();
         result
     }

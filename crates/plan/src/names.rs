@@ -7,7 +7,7 @@
 //! An answer has a number for the state of a definition instead of the definition ([`dictionary::States`]).
 
 use crate::ir::HostFunction;
-use crate::services::{Eyes, Functions};
+use crate::services::{Functions, TextOwner};
 use dictionary::{
     Catalog, IndexDef, ObjectName, ObjectPrivilege, ProcedureDef, Resolved, SequenceDef, States, TableDef, UserId,
     ViewDef,
@@ -69,7 +69,7 @@ pub enum Lookup {
         answer: bool,
     },
     Function {
-        eyes: Option<Eyes>,
+        text_owner: Option<TextOwner>,
         path: Vec<String>,
         args: Vec<DataType>,
         found: Option<Box<HostFunction>>,
@@ -254,10 +254,15 @@ impl Functions for NotingFunctions<'_> {
         self.functions.check_cancel()
     }
 
-    fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
-        let answer = self.functions.function(eyes, path, args)?;
+    fn function(
+        &self,
+        text_owner: Option<TextOwner>,
+        path: &[String],
+        args: &[DataType],
+    ) -> Result<Option<HostFunction>> {
+        let answer = self.functions.function(text_owner, path, args)?;
         let (path, args, found) = (path.to_vec(), args.to_vec(), answer.clone().map(Box::new));
-        self.notes.note(Lookup::Function { eyes, path, args, found });
+        self.notes.note(Lookup::Function { text_owner, path, args, found });
         Ok(answer)
     }
 }
@@ -279,8 +284,8 @@ pub fn handles(lookups: &[Lookup]) -> Vec<u64> {
 pub fn find_functions(lookups: &[Lookup], functions: &dyn Functions) -> Result<Option<Vec<u64>>> {
     let mut handles = Vec::new();
     for lookup in lookups {
-        let Lookup::Function { eyes, path, args, found } = lookup else { continue };
-        let now = functions.function(*eyes, path, args)?;
+        let Lookup::Function { text_owner, path, args, found } = lookup else { continue };
+        let now = functions.function(*text_owner, path, args)?;
         match (found, now) {
             (None, None) => {}
             (Some(then), Some(now)) => {

@@ -45,7 +45,7 @@ impl Compiler<'_> {
     /// # Errors
     /// ORA-22902 where no cursor is allowed; those of the subquery.
     pub fn nested_cursor(&mut self, q: &ast::Query, text: &str, pos: u32) -> Result<Expr> {
-        let is_outermost = self.views.is_empty() && self.eyes.is_empty();
+        let is_outermost = self.views.is_empty() && self.text_owners.is_empty();
         let around = self.blocks.len();
         let in_list = self.blocks.last().is_some_and(|block| block.clause == crate::scope::Clause::Select);
         if !is_outermost || !in_list || around > self.outer_names.len() + 1 {

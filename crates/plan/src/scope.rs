@@ -215,7 +215,7 @@ pub struct Compiler<'c> {
     /// The catalogs of the owners of the views being expanded, innermost last.
     pub catalogs: Vec<Box<dyn Catalog + 'c>>,
     /// The owners of the texts being compiled, parallel to `catalogs`.
-    pub eyes: Vec<crate::services::Eyes>,
+    pub text_owners: Vec<crate::services::TextOwner>,
     pub functions: &'c dyn Functions,
     pub variables: Option<&'c dyn crate::services::Variables>,
     /// Position of the last name that was found to be a variable.
@@ -319,7 +319,7 @@ impl<'c> Compiler<'c> {
         Compiler {
             base: catalog,
             catalogs: Vec::new(),
-            eyes: Vec::new(),
+            text_owners: Vec::new(),
             functions,
             variables: None,
             named_variable: None,
@@ -658,7 +658,7 @@ impl Compiler<'_> {
 impl Compiler<'_> {
     /// The variable for a name of the statement's own text that is neither a column nor a function of SQL.
     pub fn variable(&mut self, path: &[ast::Ident], pos: u32, asked: crate::services::Asked) -> Result<Option<Expr>> {
-        let Some(variables) = self.variables.filter(|_| self.eyes.is_empty() && self.catalogs.is_empty()) else {
+        let Some(variables) = self.variables.filter(|_| self.text_owners.is_empty() && self.catalogs.is_empty()) else {
             return Ok(None);
         };
         let Some(found) = variables.variable(path, pos, asked)? else { return Ok(None) };

@@ -11,7 +11,7 @@ pub type BindType = Option<DataType>;
 /// The owner of a view's or a table expression's text: its functions are resolved with the owner's names and
 /// privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, types::image::Image)]
-pub struct Eyes {
+pub struct TextOwner {
     pub owner: UserId,
     /// BEQUEATH CURRENT_USER: functions with invoker's rights run for the user of the statement, not for the owner.
     pub bequeaths: bool,
@@ -57,9 +57,14 @@ pub struct Sampled {
 
 /// Stored functions, resolved by the host.
 pub trait Functions {
-    /// The function `[owner.][package.]name` whose parameters fit these argument types best, as visible to `eyes`, or
-    /// to the user of the statement without `eyes`. `None`: no such function (ORA-00904).
-    fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>>;
+    /// The function `[owner.][package.]name` whose parameters fit these argument types best, as visible to
+    /// `text_owner`, or to the user of the statement without one. `None`: no such function (ORA-00904).
+    fn function(
+        &self,
+        text_owner: Option<TextOwner>,
+        path: &[String],
+        args: &[DataType],
+    ) -> Result<Option<HostFunction>>;
 
     /// The definition of a type that such a function returns or constructs.
     fn type_def(&self, _id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
@@ -80,7 +85,7 @@ pub trait Functions {
 pub struct NoFunctions;
 
 impl Functions for NoFunctions {
-    fn function(&self, _eyes: Option<Eyes>, _path: &[String], _args: &[DataType]) -> Result<Option<HostFunction>> {
+    fn function(&self, _eyes: Option<TextOwner>, _path: &[String], _args: &[DataType]) -> Result<Option<HostFunction>> {
         Ok(None)
     }
 }

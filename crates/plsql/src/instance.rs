@@ -112,10 +112,15 @@ impl<'a, 'b> ExecWorld<'a, 'b> {
 struct HostFunctions<'w, 'r, 'a, 'b>(&'w RefCell<&'r mut ExecWorld<'a, 'b>>);
 
 impl plan::Functions for HostFunctions<'_, '_, '_, '_> {
-    fn function(&self, eyes: Option<exec::Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
+    fn function(
+        &self,
+        text_owner: Option<exec::TextOwner>,
+        path: &[String],
+        args: &[DataType],
+    ) -> Result<Option<HostFunction>> {
         let mut world = self.0.borrow_mut();
         let host = world.cx.host;
-        host.function(world.cx, eyes, path, args)
+        host.function(world.cx, text_owner, path, args)
     }
 
     fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {

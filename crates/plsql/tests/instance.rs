@@ -38,7 +38,7 @@ impl Host for PlHost {
     fn function(
         &self,
         cx: &mut ExecCtx<'_>,
-        _eyes: Option<exec::Eyes>,
+        _eyes: Option<exec::TextOwner>,
         path: &[String],
         args: &[DataType],
     ) -> Result<Option<HostFunction>> {

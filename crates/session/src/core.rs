@@ -10,7 +10,7 @@ use crate::commit_write::CommitWrite;
 use crate::cursors::{Blocks, KeptCursors, SqlCursor};
 use crate::identity::{Identity, Origin, Stack};
 use dictionary::{
-    Dictionary, FixedCatalog, NoFixedTables, ProxyDef, SessionCatalog, SystemPrivilege, TableDef, UserId, Who,
+    Dictionary, FixedCatalog, NoFixedTables, Principal, ProxyDef, SessionCatalog, SystemPrivilege, TableDef, UserId,
 };
 use enqueue::LockId;
 use exec::{SessionState, Shared};
@@ -371,9 +371,9 @@ impl Core {
     }
 
     /// An identity in the form that the dictionary takes.
-    pub fn who_is(&self, identity: Identity) -> Who {
+    pub fn who_is(&self, identity: Identity) -> Principal {
         let Identity { user, schema, sysdba, .. } = identity;
-        Who { user, schema, sysdba, roles: self.who.roles(identity) }
+        Principal { user, schema, sysdba, roles: self.who.roles(identity) }
     }
 
     /// The local time with its offset from UTC.

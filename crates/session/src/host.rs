@@ -5,7 +5,7 @@ use crate::core::Core;
 use crate::identity::Identity;
 use crate::world::World;
 use dictionary::{Catalog, FixedId, ObjectKind, ObjectPrivilege, SequenceDef, UserId};
-use exec::{ExecCtx, Eyes, FixedTable, HostFunction};
+use exec::{ExecCtx, FixedTable, HostFunction, TextOwner};
 use std::rc::Rc;
 use types::{DataType, Number, ObjectId, Ora, Result, Timestamp, Value};
 
@@ -76,41 +76,41 @@ impl exec::Host for Core {
     fn function(
         &self,
         cx: &mut ExecCtx<'_>,
-        eyes: Option<Eyes>,
+        text_owner: Option<TextOwner>,
         path: &[String],
         args: &[DataType],
     ) -> Result<Option<HostFunction>> {
         let of_table = || {
             let owner = self.ahead.borrow().as_ref()?.owner_id;
-            let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
-            (self.identity() == Identity::definer(owner)).then_some(eyes)
+            let text_owner = TextOwner { owner, bequeaths: false, view: false, catalog: false };
+            (self.identity() == Identity::definer(owner)).then_some(text_owner)
         };
         // Queries of a DDL statement over the table that it defines consist of the table's own expressions.
-        let Some(eyes) = eyes.or_else(of_table) else {
+        let Some(text_owner) = text_owner.or_else(of_table) else {
             return self.outside_ddl(|| self.function_named(cx, path, args));
         };
-        let name: Rc<str> = self.names()?.image().user_name(eyes.owner).into();
-        self.enter(cx.session, Identity::definer(eyes.owner), &name);
+        let name: Rc<str> = self.names()?.image().user_name(text_owner.owner).into();
+        self.enter(cx.session, Identity::definer(text_owner.owner), &name);
         let found = self.outside_ddl(|| self.function_named(cx, path, args));
         self.leave(cx.session);
         let Some(f) = found? else { return Ok(None) };
-        if eyes.view && eyes.owner != self.identity().user {
-            self.require_given(eyes.owner, &f)?;
+        if text_owner.view && text_owner.owner != self.identity().user {
+            self.require_given(text_owner.owner, &f)?;
         }
-        if f.invokers && eyes.bequeaths {
-            self.require_inheritance(eyes.owner)?;
+        if f.invokers && text_owner.bequeaths {
+            self.require_inheritance(text_owner.owner)?;
         }
-        if !f.invokers || eyes.bequeaths {
+        if !f.invokers || text_owner.bequeaths {
             return Ok(Some(f));
         }
         // A function of invoker's rights in a view has the rights of the view's owner. In an expression of a table it
         // has the rights of the function's own owner, because other users who may alter or index the table may have put
         // it there.
-        let is_foreign = !eyes.view && f.owner != *name && f.owner != "SYS";
+        let is_foreign = !text_owner.view && f.owner != *name && f.owner != "SYS";
         let names = self.names()?;
         let caller = match names.image().user_named(&f.owner) {
             Some(of) if is_foreign => (of.id, of.name.as_str().into()),
-            _ => (eyes.owner, name),
+            _ => (text_owner.owner, name),
         };
         names.image().checked()?;
         Ok(Some(HostFunction { caller: Some(caller), ..f }))

@@ -35,13 +35,13 @@ pub struct Functions<'w, 'r, 'a>(pub &'w RefCell<&'r mut World<'a>>);
 impl exec::Functions for Functions<'_, '_, '_> {
     fn function(
         &self,
-        eyes: Option<exec::Eyes>,
+        text_owner: Option<exec::TextOwner>,
         path: &[String],
         args: &[DataType],
     ) -> Result<Option<exec::HostFunction>> {
         let cx = &mut self.0.borrow_mut().cx;
         let host = cx.host;
-        host.function(cx, eyes, path, args)
+        host.function(cx, text_owner, path, args)
     }
 
     fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {

@@ -372,7 +372,7 @@ impl Cursor {
         binds: &[BindType],
         place: &mut Place,
     ) -> Result<Option<Found>> {
-        if !may_share(cx) || !place.is_found() && place.kin().handles().is_empty() {
+        if !may_share(cx) || !place.is_found() && place.candidates().handles().is_empty() {
             return Ok(None);
         }
         let mut image = std::mem::take(&mut cx.session.image);
@@ -422,7 +422,7 @@ impl Cursor {
         place: &mut Place,
         image: &mut Vec<u8>,
     ) -> Result<Option<Found>> {
-        for handle in place.kin().handles() {
+        for handle in place.candidates().handles() {
             let Some(edition) = cx.shared.library.image(*handle, image) else { continue };
             match shared_plan::decode(image, Whose::Others, head, (by_place, binds), cx)? {
                 Ok(found) => {

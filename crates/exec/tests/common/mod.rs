@@ -241,7 +241,7 @@ impl Host for TestHost {
     fn function(
         &self,
         _cx: &mut ExecCtx<'_>,
-        _eyes: Option<exec::Eyes>,
+        _eyes: Option<exec::TextOwner>,
         path: &[String],
         args: &[DataType],
     ) -> Result<Option<HostFunction>> {
