@@ -605,3 +605,36 @@ fn units_that_only_share_a_word_with_a_changed_object_of_another_user_stay_valid
     drops.join().expect("the table is dropped");
     assert_eq!(found, "ANN.BY_SYNONYM ANN.OF_BOB BOB.CALLS");
 }
+
+/// An update of all rows holds a block with a row that another transaction has changed, and this one commits then.
+#[test]
+fn an_update_of_many_rows_keeps_what_commits_while_it_holds_their_block() {
+    let instance = start(&[("_crash_point", "rows-of-a-block-seen:1:stop")]);
+    let mut c = connect(&instance);
+    let (stop, deaths) = support::stops_and_deaths(&instance);
+    for sql in [
+        "create table t (id number, n number)",
+        "insert into t select level, 0 from dual connect by level <= 100",
+        "commit",
+        "update t set n = n + 1 where id = 50",
+    ] {
+        run(&mut c, sql);
+    }
+    let mut other = connect(&instance);
+    let server = other.welcome().server_process as i32;
+    std::fs::write(&stop, "").expect("the point is armed");
+    let updates = std::thread::spawn(move || {
+        run(&mut other, "update t set n = n + 10");
+        run(&mut other, "commit");
+    });
+    support::until("the update stops", || {
+        std::fs::read_to_string(&deaths).is_ok_and(|text| text.lines().any(|l| l.contains(&server.to_string())))
+    });
+    run(&mut c, "commit");
+    support::until("the update ends", || {
+        let _ = os::process::kill(server, os::signal::SIGCONT);
+        updates.is_finished()
+    });
+    updates.join().expect("the rows are updated");
+    assert_eq!(support::one(&mut c, "select sum(n) || ' ' || max(n) from t"), "1001 11");
+}

@@ -17,6 +17,10 @@ use redo::Layer;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
+/// The most blocks that a group needs for a transaction's first undo block: header, block and map of the undo segment, and
+/// those of the space that a new extent takes. A group with less room lets another one take the block first.
+const BLOCKS_FOR_UNDO: usize = 10;
+
 /// The result of [`Change::itl`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItlGet {
@@ -250,6 +254,10 @@ impl<'a> Change<'a> {
     fn add_undo(&mut self, mut rec: UndoRecord<'_>) -> Result<Uba> {
         let bytes = RECORD_HEAD + rec.data.len();
         if let Some(ask) = self.wanted.take() {
+            if self.group.blocks_left() < BLOCKS_FOR_UNDO {
+                self.t.is_undo_full = true;
+                return Err(give_way());
+            }
             match self.txns.take_undo_block(&mut self.group, self.xid, &self.chain, &ask) {
                 Ok(Some(chain)) => self.chain = chain,
                 // Retired blocks are searched for without a pinned data block.

@@ -21,7 +21,7 @@ use heap::{Changes, HeapTable, RowOutcome};
 use plan::{Expr, Reg, Source};
 use std::ops::Range;
 use txn::{LockWait, Snapshot};
-use types::{Result, Rowid};
+use types::{Ora, Result, Rowid};
 
 /// Rows found are changed once there are this many, or this many bytes.
 const ROWS_MOST: usize = 1024;
@@ -29,6 +29,8 @@ const BYTES_MOST: usize = 128 << 10;
 /// The noted entries of an index are changed once they have this many bytes. The more entries, the more fall into one
 /// leaf.
 const ENTRY_BYTES_MOST: usize = 4 << 20;
+/// The most bytes of entries of a unique index that wait for the end of an update: a batch numbers its bytes with 32 bits.
+const WAITING_BYTES_MOST: usize = 3 << 30;
 /// Deleted entries that come in the order of the index fall into few leaves; they are changed while they are in the
 /// processor's cache.
 const ASCENDING_BYTES_MOST: usize = 256 << 10;
@@ -91,9 +93,12 @@ impl Later {
         self.changes.len() >= ROWS_MOST || self.changes.bytes() >= BYTES_MOST
     }
 
-    /// Changes the rows and, if there are many of them, the entries of non-unique indexes. `arena` has the bytes of
-    /// spliced rows. False when a row has changed since the snapshot. Entries of unique indexes that an update moves wait for [`Later::finish`], because the new
-    /// key of a row may be the old key of another (E9).
+    /// Changes the rows and, in each non-unique index with many of them, the entries. `arena` has the bytes of spliced
+    /// rows. False when a row has changed since the snapshot. Entries of unique indexes that an update moves wait for
+    /// [`Later::finish`], because the new key of a row may be the old key of another (E9).
+    ///
+    /// # Errors
+    /// ORA-04030 when too many entries wait.
     pub fn flush(
         &mut self,
         table: &HeapTable,
@@ -109,12 +114,16 @@ impl Later {
         if done? != RowOutcome::Done {
             return Ok(false);
         }
-        let many = self.entries.iter().any(|(gone, new)| gone.bytes() + new.bytes() >= ENTRY_BYTES_MOST);
+        let bytes = |n: usize| self.entries.get(n).map_or(0, |(gone, new)| gone.bytes() + new.bytes());
+        if (0..indexes.len()).any(|n| bytes(n) > WAITING_BYTES_MOST) {
+            return Err(Ora::with(4030, &[&WAITING_BYTES_MOST, &"session heap", &"index entries"]));
+        }
         let ascends = |n: usize| {
             let entries = self.entries.get(n).map(|(gone, _)| gone);
             entries.is_some_and(|gone| gone.is_ascending() && gone.bytes() >= ASCENDING_BYTES_MOST)
         };
-        let now: Vec<bool> = (0..indexes.len()).map(|n| many || (deleting && ascends(n))).collect();
+        let now: Vec<bool> =
+            (0..indexes.len()).map(|n| bytes(n) >= ENTRY_BYTES_MOST || (deleting && ascends(n))).collect();
         if now.contains(&true) {
             self.change_entries(indexes, &|n, i| now[n] && (deleting || !i.def.unique), cx)?;
         }

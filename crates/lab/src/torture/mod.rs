@@ -144,6 +144,7 @@ pub const POINTS: &[&str] = &[
     "redo_switched",
     "redo_synced",
     "redo_written",
+    "rows-of-a-block-seen",
     "server-handed-over",
     "server-session-ended",
     "smon-dropping-index",
