@@ -419,6 +419,7 @@ impl ControlFile {
     /// As [`ControlFile::write`].
     pub fn write_as(&self, directory: &Path, sync: bool) -> Result<()> {
         let text = ControlFile { writes: self.writes + 1, ..self.clone() }.print();
+        require_readable(&text)?;
         let (one, two) = (directory.join(SPARE), directory.join(SPARE_COPY));
         write_spare(&two, &text, sync)?;
         write_spare(&one, &text, sync)?;
@@ -444,8 +445,9 @@ impl ControlFile {
     /// # Errors
     /// As [`ControlFile::write`].
     pub fn write_alone(&self, directory: &Path) -> Result<()> {
-        let new = directory.join(SPARE);
-        write_spare(&new, &self.print(), true)?;
+        let (new, text) = (directory.join(SPARE), self.print());
+        require_readable(&text)?;
+        write_spare(&new, &text, true)?;
         os::file::rename(&new, &directory.join(crate::CONTROL_FILE)).map_err(failed)?;
         sync_directory(directory).map_err(failed)
     }
@@ -685,6 +687,19 @@ impl ControlFile {
 
 fn failed(e: os::OsError) -> Ora {
     Ora::new(200).because(crate::error::io_error(27040, "file create error", &e))
+}
+
+/// Refuses a control file that could not be read again: a database with it could not be opened any more.
+///
+/// # Errors
+/// ORA-00200 for more than 1 MB, or a name with a line break.
+fn require_readable(text: &str) -> Result<()> {
+    let is_same = |read: ControlFile| read.print() == text;
+    if text.len() as u64 <= BYTES_MAX && ControlFile::of_bytes(text.as_bytes()).is_ok_and(is_same) {
+        return Ok(());
+    }
+    let why = "the control file would be longer than 1 MB, or has a name with a line break";
+    Err(Ora::new(200).because(Ora::from_text(types::Facility::Ora, 202, why)))
 }
 
 /// Overwrites a spare file, extending it ahead of the need when the disk has space.
@@ -944,6 +959,24 @@ mod tests {
             gone_tablespaces: vec![TablespaceEntry { number: 5, name: "OLD".into(), ..TablespaceEntry::default() }],
             forgotten_rba: 4096,
         }
+    }
+
+    #[test]
+    fn a_control_file_that_could_not_be_read_is_not_written() {
+        let dir = testing::Folder::new("control-readable");
+        sample().write(&dir).expect("it is written");
+        let before = ControlFile::read(&dir).expect("it is read");
+        let with_name = |name: &str| {
+            let mut control = sample();
+            control.files[0].name = name.into();
+            control
+        };
+        for name in ["a\nb.dbf", "a\rb\n", &"x".repeat(1 << 20)] {
+            assert!(with_name(name).write(&dir).is_err_and(|e| e.is(200)), "{}", name.len());
+            assert!(with_name(name).write_alone(&dir).is_err_and(|e| e.is(200)), "{}", name.len());
+        }
+        assert_eq!(ControlFile::read(&dir).expect("it is there"), before);
+        with_name("a b.dbf").write(&dir).expect("a name with a space is read");
     }
 
     #[test]

@@ -179,6 +179,8 @@ impl DataFiles {
         // The first part of a bigfile first: a temporary file that is missing is created with it.
         entries.sort_by_key(|f| f.part);
         for entry in entries {
+            // Those of an instance that was killed (R10), also to a file that went offline meanwhile.
+            files.wait_for_dead_writes(0..usize::MAX, [entry.file]);
             if files.table.state(entry.file).is_offline() {
                 continue;
             }
@@ -196,8 +198,6 @@ impl DataFiles {
                 Err(_) if is_users => control.parts_of(entry.head()).iter().for_each(|f| files.table.miss(f.file)),
                 done => done?,
             }
-            // Those of an instance that was killed (R10).
-            files.wait_for_dead_writes(0..usize::MAX, [entry.file]);
         }
         Ok((files, control))
     }

@@ -33,8 +33,13 @@ pub fn processes(instance: &Ephemeral) -> Vec<(i32, String)> {
 }
 
 pub fn listener(instance: &Ephemeral) -> i32 {
-    let all = processes(instance);
-    all.iter().find(|(_, name)| name == "lw_lsnr").unwrap_or_else(|| panic!("a listener process: {all:?}")).0
+    let mut found = None;
+    // A process has its own name some time after it was forked.
+    until("a listener process", || {
+        found = processes(instance).into_iter().find(|(_, name)| name == "lw_lsnr");
+        found.is_some()
+    });
+    found.expect("it was found").0
 }
 
 /// Kilobytes of a process's memory that belong neither to a file nor to the SGA. Its private memory is larger: it
