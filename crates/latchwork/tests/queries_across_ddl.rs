@@ -630,11 +630,15 @@ fn an_update_of_many_rows_keeps_what_commits_while_it_holds_their_block() {
     support::until("the update stops", || {
         std::fs::read_to_string(&deaths).is_ok_and(|text| text.lines().any(|l| l.contains(&server.to_string())))
     });
-    run(&mut c, "commit");
+    // The commit ends when it has cleaned out the block; other sessions see it before that.
+    let commits = std::thread::spawn(move || run(&mut c, "commit"));
+    let mut c = connect(&instance);
+    support::until("the change is committed", || support::one(&mut c, "select sum(n) from t") == "1");
     support::until("the update ends", || {
         let _ = os::process::kill(server, os::signal::SIGCONT);
         updates.is_finished()
     });
     updates.join().expect("the rows are updated");
+    commits.join().expect("the commit has ended");
     assert_eq!(support::one(&mut c, "select sum(n) || ' ' || max(n) from t"), "1001 11");
 }

@@ -268,6 +268,8 @@ impl<'a> Backup<'a> {
         // The control file as it was when the copies began, with the logs archived since.
         let mut control = self.control.clone();
         control.logged = now.logged;
+        // Files that were dropped meanwhile do not exist at the end of the backup, although they may have a copy.
+        (control.gone, control.gone_tablespaces) = (now.gone, now.gone_tablespaces);
         // Files made meanwhile have no copy: the redo contains all of them.
         control.files.extend(now.files.into_iter().filter(|f| self.control.file(f.file).is_none()));
         control.tablespaces.extend(now.tablespaces.into_iter().filter(|t| self.control.tablespace(t.number).is_none()));

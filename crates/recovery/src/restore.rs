@@ -119,6 +119,7 @@ fn require_copies(control: &ControlFile, manifest: &Manifest, from: &Path) -> Re
 
 /// Determines the files of the restored database. To the end of the redo they are those of the last control file; to an
 /// earlier moment, those of the backup and those made since, of which some were dropped: the dropped ones are returned.
+/// Without a last control file they are those of the backup, less those that were dropped while it was made.
 ///
 /// # Errors
 /// ORA-01157 when a file number was used twice since the backup, or dropped files were forgotten, so that the redo of
@@ -129,7 +130,12 @@ fn settle_files(
     until: Until,
     manifest: &Manifest,
 ) -> Result<Vec<GoneEntry>> {
-    let Some(last) = last else { return Ok(Vec::new()) };
+    let known = |control: &ControlFile, f: &FileEntry| {
+        control.files.iter().any(|k| (k.file, k.created_rba) == (f.file, f.created_rba))
+    };
+    let Some(last) = last else {
+        return Ok(control.gone.iter().filter(|g| known(control, &g.file)).cloned().collect());
+    };
     let begin = manifest.begin.rba;
     if until == Until::End {
         control.files.retain(|f| last.file(f.file).is_some_and(|l| l.created_rba == f.created_rba));
@@ -142,9 +148,6 @@ fn settle_files(
     if last.forgotten_rba > begin {
         return Err(unknown_file(0, "files that were dropped since the backup are not remembered any more"));
     }
-    let known = |control: &ControlFile, f: &FileEntry| {
-        control.files.iter().any(|k| (k.file, k.created_rba) == (f.file, f.created_rba))
-    };
     let dropped = last.gone.iter().filter(|g| g.dropped_rba > begin).map(|g| &g.file);
     for f in last.files.iter().chain(dropped).filter(|f| f.created_rba >= begin) {
         if known(control, f) {
@@ -459,4 +462,42 @@ pub(crate) fn stamp_all(files: &DataFiles, control: &ControlFile) -> Result<()> 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(number: u32, created_rba: u64) -> FileEntry {
+        FileEntry { file: number, created_rba, name: format!("{number}.dbf"), ..FileEntry::default() }
+    }
+
+    #[test]
+    fn what_was_dropped_while_a_backup_was_made_is_known_without_a_last_control_file() {
+        let gone = |file| GoneEntry { dropped_rba: 900, file };
+        let mut control = ControlFile {
+            files: vec![file(1, 0), file(2, 100), file(3, 700)],
+            // File 3 of that time was another one.
+            gone: vec![gone(file(2, 100)), gone(file(3, 200))],
+            ..ControlFile::default()
+        };
+        let dropped = settle_files(&mut control, None, Until::End, &Manifest::default()).expect("they are settled");
+        assert_eq!(dropped, [gone(file(2, 100))]);
+    }
+
+    #[test]
+    fn parts_with_one_place_are_files_of_their_own_for_a_time() {
+        let part = |number, created_rba, part| FileEntry { part, first: 1, ..file(number, created_rba) };
+        let mut control = ControlFile {
+            files: vec![file(1, 0), part(2, 100, 1), part(3, 800, 1), part(4, 900, 2), file(5, 0)],
+            ..ControlFile::default()
+        };
+        let before = control.files.clone();
+        let apart = set_apart(&mut control, &|f| f.created_rba <= 100);
+        assert_eq!(apart, [before[2].clone(), before[3].clone()]);
+        let places: Vec<(u32, u32, &str)> = control.files.iter().map(|f| (f.file, f.part, f.name.as_str())).collect();
+        assert_eq!(places, [(1, 0, "1.dbf"), (2, 1, "2.dbf"), (3, 0, "3.dbf.3"), (4, 0, "4.dbf.4"), (5, 0, "5.dbf")]);
+        let mut single = ControlFile { files: vec![file(1, 0), part(2, 100, 1)], ..ControlFile::default() };
+        assert!(set_apart(&mut single, &|_| false).is_empty());
+    }
 }
