@@ -1,5 +1,5 @@
-//! Prints the time of a checkpoint of scattered dirty blocks for each way to write files: `TMPDIR=DIR cargo run --release
-//! -p buffer_cache --example checkpoint -- BLOCKS ROUNDS`.
+//! Prints the time of a checkpoint of scattered dirty blocks for each way to write files:
+//! `TMPDIR=DIR cargo run --release -p buffer_cache --example checkpoint -- BLOCKS ROUNDS`.
 //!
 //! Blocks of 8 KB, few of them neighbours, in a file of eight times as many blocks; a double-write area of 64 MB; syncs
 //! as in a lasting database. One process writes. The ways take turns; the medians of the rounds are printed.

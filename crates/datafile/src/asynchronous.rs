@@ -1,9 +1,9 @@
 //! Writes of one process that are in flight together, and those that a dead process has left in flight.
 //!
 //! A DBWn begins the writes of all blocks of a batch and then waits for them ([`os::ring`]). The blocks are private
-//! copies, not buffers of the cache. When the process is killed, the kernel may write for some time after the death; each
-//! file has a lock for every such process that lasts until its writes have ended. The cleaning process and the next start
-//! wait for these locks before they write anything to the same places (R10).
+//! copies, not buffers of the cache. When the process is killed, the kernel may write for some time after the death;
+//! each file has a lock for every such process that lasts until its writes have ended. The cleaning process and the
+//! next start wait for these locks before they write anything to the same places (R10).
 
 use crate::files::DataFiles;
 use block::BlockView;
@@ -18,8 +18,8 @@ use types::{Rdba, Result};
 /// The pause between two looks at a lock of a dead process.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// The number of the lock of a process on a file. Parts of a bigfile are one file for the operating system, and each has
-/// a description of its own.
+/// The number of the lock of a process on a file. Parts of a bigfile are one file for the operating system, and each
+/// has a description of its own.
 fn lock_of(slot: usize, number: u32) -> u64 {
     (slot as u64).saturating_mul(u64::from(Rdba::MAX_FILE) + 1) + u64::from(number)
 }

@@ -239,8 +239,8 @@ const STEP_BYTES: u64 = 8 << 10;
 const TITLE: &str = "latchwork control file ";
 /// The version of the format, and of everything that the control file describes.
 const VERSION: &str = "11";
-/// Versions that are read, and written as [`VERSION`]. 10: no parts of bigfiles. 9: other checksums of blocks, copies and
-/// backups, too.
+/// Versions that are read, and written as [`VERSION`]. 10: no parts of bigfiles. 9: other checksums of blocks, copies
+/// and backups, too.
 const READ_ALSO: [&str; 2] = ["10", "9"];
 const BYTES_MAX: u64 = 1 << 20;
 /// Number of reads before a control file that differs at each read and is never sound is an error.
@@ -261,8 +261,8 @@ impl ControlFile {
         self.logs.iter().filter(|l| l.sequence > 0).max_by_key(|l| l.sequence)
     }
 
-    /// The oldest online log that has not been archived: the archived logs hold all redo before its start. In ARCHIVELOG
-    /// mode this is the current log, or a complete one whose archiving is in progress.
+    /// The oldest online log that has not been archived: the archived logs hold all redo before its start. In
+    /// ARCHIVELOG mode this is the current log, or a complete one whose archiving is in progress.
     pub fn oldest_unarchived_log(&self) -> Option<&LogGroupEntry> {
         self.logs.iter().filter(|l| l.sequence > 0 && !l.archived).min_by_key(|l| l.sequence)
     }

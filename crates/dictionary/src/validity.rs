@@ -154,9 +154,9 @@ impl Image {
     }
 }
 
-/// How texts refer to an object: by its name alone in the schema of its owner, and everywhere for objects of SYS and
-/// public synonyms; by the names of the owner and the object elsewhere. A text that has these words for another reason
-/// is taken to refer to the object, too.
+/// An object that texts refer to: by its name alone in the schema of its owner, and everywhere if it belongs to SYS or
+/// is a public synonym; elsewhere by the names of the owner and the object. A text that has these words for another
+/// reason is taken to refer to the object, too.
 struct Reference {
     owner_id: UserId,
     /// The object's name, and its owner's.

@@ -76,8 +76,8 @@ impl File {
     }
 
     /// Reads and writes past the page cache from now on, in this process and in those that it forks later, where place
-    /// and length are multiples of the device's blocks. The caller reads and writes in multiples of `unit` bytes. False,
-    /// with no effect, where the file system does not support it.
+    /// and length are multiples of the device's blocks. The caller reads and writes in multiples of `unit` bytes.
+    /// False, with no effect, where the file system does not support it.
     ///
     /// # Errors
     /// The file cannot be opened once more.

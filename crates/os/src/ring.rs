@@ -77,8 +77,8 @@ impl Ring {
         Ok(Self { ring })
     }
 
-    /// Writes all of a list; the result has one entry for each write, in order. `submitted` is called once, when as many
-    /// as possible have begun. No write of the list is in flight any more when the function returns.
+    /// Writes all of a list; the result has one entry for each write, in order. `submitted` is called once, when as
+    /// many as possible have begun. No write of the list is in flight any more when the function returns.
     pub fn write_all(&mut self, writes: &[RingWrite<'_>], submitted: &mut dyn FnMut()) -> Vec<OsResult<()>> {
         let mut results: Vec<OsResult<()>> = writes.iter().map(|_| Ok(())).collect();
         let mut written = vec![0; writes.len()];
@@ -151,7 +151,7 @@ impl Flight<'_> {
         loop {
             match self.ring.submit_and_wait(ended).map_err(|e| e.raw_os_error().unwrap_or(0)) {
                 Ok(_) if self.ring.submission().is_empty() => return,
-                // What has ended must be taken first, or the kernel is short of memory.
+                // The kernel is short of memory, or wants ended writes to be taken first.
                 Ok(_) | Err(libc::EBUSY) if !self.ring.completion().is_empty() => return,
                 Ok(_) | Err(libc::EBUSY | libc::EAGAIN | libc::ENOMEM) => {
                     crate::clock::sleep(std::time::Duration::from_millis(1));

@@ -17,8 +17,8 @@ use redo::Layer;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
-/// The most blocks that a group needs for a transaction's first undo block: header, block and map of the undo segment, and
-/// those of the space that a new extent takes. A group with less room lets another one take the block first.
+/// The blocks that a group usually needs for a transaction's first undo block, at most: header, block and map of the undo
+/// segment, and those of the space that a new extent takes. A group with less room lets another one take the block first.
 const BLOCKS_FOR_UNDO: usize = 10;
 
 /// The result of [`Change::itl`].

@@ -29,7 +29,8 @@ const BYTES_MOST: usize = 128 << 10;
 /// The noted entries of an index are changed once they have this many bytes. The more entries, the more fall into one
 /// leaf.
 const ENTRY_BYTES_MOST: usize = 4 << 20;
-/// The most bytes of entries of a unique index that wait for the end of an update: a batch numbers its bytes with 32 bits.
+/// The most bytes of entries of a unique index that wait for the end of an update: a batch numbers its bytes with 32
+/// bits.
 const WAITING_BYTES_MOST: usize = 3 << 30;
 /// Deleted entries that come in the order of the index fall into few leaves; they are changed while they are in the
 /// processor's cache.
@@ -58,7 +59,8 @@ impl Later {
         self.changes.update(rowid, row, replaced);
     }
 
-    /// Notes an update of a row with the bytes `seen` of an arena: what `come` appends replaces `gone` at offset `from`.
+    /// Notes an update of a row with the bytes `seen` of an arena: what `come` appends replaces `gone` at offset
+    /// `from`.
     #[inline]
     pub fn splice(
         &mut self,
@@ -188,8 +190,8 @@ fn plain_regs<'p>(exprs: impl Iterator<Item = &'p Expr>, regs: &mut Vec<Reg>) ->
 
 impl Bulk {
     /// The batches of a statement that changes the rows of `source` by their bytes. `rowid` is the register of the
-    /// rows' addresses, `values` the new values of the columns, in ascending order; of a DELETE none. `None` if the rows
-    /// have to be found one by one.
+    /// rows' addresses, `values` the new values of the columns, in ascending order; of a DELETE none. `None` if the
+    /// rows have to be found one by one.
     pub fn build(
         source: &Source,
         rowid: Reg,
