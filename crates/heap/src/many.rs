@@ -36,9 +36,10 @@ enum New {
     Deleted,
     Row(Range<u32>),
     Spliced {
-        /// Offset of the bytes that are replaced, and how many they are.
-        from: u16,
-        cut: u16,
+        /// Offset of the bytes that are replaced, and how many they are. A row of several pieces may be longer than
+        /// 64 KB.
+        from: u32,
+        cut: u32,
         bytes: Range<u32>,
         /// The bytes of the row as of the snapshot.
         seen: Range<u32>,
@@ -90,7 +91,7 @@ impl Changes {
         let begin = begin + same;
         self.bytes.truncate(begin + len);
         let bytes = begin as u32..(begin + len) as u32;
-        let new = New::Spliced { from: (from + same) as u16, cut: cut as u16, bytes, seen };
+        let new = New::Spliced { from: (from + same) as u32, cut: cut as u32, bytes, seen };
         self.all.push(One { rowid, new, undo: Some((ops::SPLICE_RUN_HEAD + cut) as u32) });
         Ok(())
     }
@@ -184,11 +185,11 @@ impl Heap {
                 New::Deleted => self.delete(p, t, table, first.rowid, seen, wait)?,
                 New::Row(row) => self.update(p, t, table, first.rowid, part(&changes.bytes, row), seen, wait)?,
                 New::Spliced { from, cut, bytes, seen: of } => {
-                    let (before, from) = (part(rows, of), usize::from(*from));
+                    let (before, from) = (part(rows, of), *from as usize);
                     whole.clear();
                     whole.extend_from_slice(&before[..from]);
                     whole.extend_from_slice(part(&changes.bytes, bytes));
-                    whole.extend_from_slice(&before[from + usize::from(*cut)..]);
+                    whole.extend_from_slice(&before[from + *cut as usize..]);
                     self.update(p, t, table, first.rowid, &whole, seen, wait)?
                 }
             };
@@ -253,6 +254,7 @@ impl Heap {
         if !ours || self.txns.changed_since(&view, seen) {
             return Ok(0);
         }
+        faults::point("heap-block-looked-at");
         let ItlGet::Got(itl) = c.itl(b)? else { return Ok(0) };
         let d = c.data(b);
         let deletes = matches!(changes.all[these.start].new, New::Deleted);
@@ -290,8 +292,8 @@ impl Heap {
                     (begin, &old[begin..old.len() - end], &body[begin..body.len() - end])
                 }
                 New::Spliced { from, cut, bytes, seen } if !deletes && seen.len() == row.len => {
-                    let from = usize::from(*from);
-                    (from, &old[from..from + usize::from(*cut)], part(&changes.bytes, bytes))
+                    let from = *from as usize;
+                    (from, &old[from..from + *cut as usize], part(&changes.bytes, bytes))
                 }
                 _ => break,
             };
@@ -308,6 +310,11 @@ impl Heap {
             redo_end.splice(&mut redo, (rowid.slot, itl), begin, gone.len(), come);
             undo_end.splice(&mut undo, (rowid.slot, before), begin, come.len(), gone);
             n += 1;
+        }
+        // A transaction that held a lock at the first look may have committed before the locks were looked at: its rows
+        // have no holder then, and other bytes than the snapshot saw (H10).
+        if n > 0 && self.txns.changed_since(&c.data(b).view, seen) {
+            return Ok(0);
         }
         if n > 0 {
             let (op, undo_op) =

@@ -102,6 +102,7 @@ pub const POINTS: &[&str] = &[
     "group-released-one",
     "group-reserved",
     "group-settled",
+    "heap-block-looked-at",
     "index-split-half",
     "index-splitting",
     "library-cache-claim",
