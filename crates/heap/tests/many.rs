@@ -161,3 +161,48 @@ fn bytes_behind_the_first_64_kb_of_a_row_are_replaced_at_their_place() {
     }
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
 }
+
+#[test]
+fn a_process_killed_while_it_changes_rows_together_has_changed_none() {
+    for way in [Way::Splice, Way::Update, Way::Delete] {
+        let db = database(&Shape::default());
+        let (p, mut t) = (db.attach(), Txn::new());
+        let table = db.table(&p, 50);
+        // Rows of several blocks, so that the process is also killed between two groups.
+        let rows: Vec<Rowid> =
+            (0..60).map(|id| db.heap.insert(&p, &mut t, &table, &row(id, &[b'a'; 60])).unwrap()).collect();
+        assert!(rows[0].rdba != rows[59].rdba);
+        db.txns.commit(&p, &mut t, &NoHook).unwrap();
+        let values = |id: u8| vec![b'a' + id; 60];
+        let body = |p: &Process, arm: &dyn Fn()| {
+            arm();
+            let (mut changes, mut seen, mut t) = (Changes::default(), Vec::new(), Txn::new());
+            for (id, rowid) in (0..).zip(&rows) {
+                let (before, after) = (row(id, &values(0)), row(id, &values(1)));
+                let begin = seen.len() as u32;
+                seen.extend_from_slice(&before);
+                let put = |to: &mut Vec<u8>| {
+                    to.extend_from_slice(&after[7..]);
+                    Ok(())
+                };
+                match way {
+                    Way::Splice => changes.splice(*rowid, begin..seen.len() as u32, 7, &before[7..], put).unwrap(),
+                    Way::Update => changes.update(*rowid, &after, 60),
+                    Way::Delete => changes.delete(*rowid),
+                }
+            }
+            let s = db.now(p, &t);
+            let done = db.heap.change_many(p, &mut t, &table, &changes, &seen, &s, WAIT).unwrap();
+            assert_eq!(done, RowOutcome::Done);
+        };
+        let check = || {
+            let found = db.contents(&p, &db.now(&p, &Txn::new()), &table).unwrap();
+            assert!(found.len() == 60 && found.values().all(|(_, value)| *value == values(0)), "{way:?}");
+            assert!(db.txns.transactions().is_empty());
+        };
+        let steps = testing::kill_at_every_step(&p, "*", || {}, body, check);
+        assert!(steps > 10, "{way:?}: {steps} steps");
+        db.cache.end_call(&p);
+        db.cache.assert_invariants().unwrap();
+    }
+}
