@@ -43,10 +43,32 @@ struct Place {
     lead: [u64; 2],
     /// The locator, as a number.
     row: u64,
+    /// Where the key begins, in 48 bits.
     begin: u32,
-    /// Length of the key, and of key and locator.
+    begin_high: u16,
+    /// Length of the key; its locator follows.
     key: u16,
-    sort_key: u16,
+}
+const _: () = assert!(size_of::<Place>() == 32, "two places a cache line");
+
+impl Place {
+    fn new(key: &[u8], row: Rowid, begin: usize) -> Place {
+        Place {
+            lead: [first_word(key), key.get(8..).map_or(0, first_word)],
+            row: u64::from(row.rdba.0) << 16 | u64::from(row.slot),
+            begin: begin as u32,
+            begin_high: (begin >> 32) as u16,
+            key: u16::try_from(key.len()).unwrap_or(u16::MAX), // refused as too long
+        }
+    }
+
+    fn begin(&self) -> usize {
+        usize::from(self.begin_high) << 32 | self.begin as usize
+    }
+
+    fn sort_key(&self) -> Range<usize> {
+        self.begin()..self.begin() + usize::from(self.key) + ROWID
+    }
 }
 
 impl Batch {
@@ -68,14 +90,7 @@ impl Batch {
         self.rows_mixed |= self.bytes.last_chunk::<ROWID>().is_some_and(|last| *last >= locator);
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(&locator);
-        let length = |n: usize| u16::try_from(n).unwrap_or(u16::MAX); // refused as too long
-        let place = Place {
-            lead: [first_word(key), key.get(8..).map_or(0, first_word)],
-            row: u64::from(row.rdba.0) << 16 | u64::from(row.slot),
-            begin: begin as u32,
-            key: length(key.len()),
-            sort_key: length(key.len() + ROWID),
-        };
+        let place = Place::new(key, row, begin);
         self.keys_mixed |= self.entries.last().is_some_and(|last| {
             // Keys with the same first bytes are equal if they have no others.
             let same = || last.lead == place.lead && key.len() <= LEAD && last.row < place.row;
@@ -105,13 +120,12 @@ impl Batch {
     }
 
     fn sort_key(&self, i: usize) -> &[u8] {
-        let place = &self.entries[i];
-        &self.bytes[place.begin as usize..][..place.sort_key.into()]
+        &self.bytes[self.entries[i].sort_key()]
     }
 
     fn key(&self, i: usize) -> &[u8] {
         let place = &self.entries[i];
-        &self.bytes[place.begin as usize..][..place.key.into()]
+        &self.bytes[place.begin()..][..place.key.into()]
     }
 
     fn sort(&mut self) {
@@ -120,7 +134,7 @@ impl Batch {
         }
         let Batch { bytes, entries, rows_mixed, .. } = self;
         // The padding cannot make two keys equal: keys are self-delimiting, so no key is a prefix of another.
-        let rest = |place: &Place| &bytes[place.begin as usize..][LEAD.min(place.key.into())..place.key.into()];
+        let rest = |place: &Place| &bytes[place.begin()..][LEAD.min(place.key.into())..place.key.into()];
         let lead = |place: &Place| u128::from(place.lead[0]) << 64 | u128::from(place.lead[1]);
         let by_rest = |a: &Place, b: &Place| match usize::from(a.key.max(b.key)) {
             0..=LEAD => Ordering::Equal,
@@ -568,4 +582,19 @@ fn plan_in(leaf: &Leaf, index: &Index, batch: &Batch, entries: Range<usize>, red
         (before, key_before) = (sort_key, key);
     }
     placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{ObjectId, Rdba};
+
+    #[test]
+    fn an_entry_behind_the_first_4_gb_of_a_batch_keeps_its_place() {
+        let row = Rowid { obj: ObjectId(1), rdba: Rdba(2), slot: 3 };
+        for begin in [0, 7, u32::MAX as usize, (1 << 32) + 7, (5 << 40) + 1] {
+            let place = Place::new(b"key", row, begin);
+            assert_eq!((place.begin(), place.sort_key()), (begin, begin..begin + 3 + ROWID));
+        }
+    }
 }

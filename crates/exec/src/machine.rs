@@ -298,6 +298,15 @@ impl Held {
         m.charge(bytes, cx)
     }
 
+    /// Charges what is missing up to `bytes`.
+    ///
+    /// # Errors
+    /// ORA-04030.
+    pub fn raise_to(&mut self, bytes: usize, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        let before = if self.execution == m.execution { self.bytes } else { 0 };
+        if bytes > before { self.charge(bytes - before, m, cx) } else { Ok(()) }
+    }
+
     /// Takes over memory that is already charged.
     pub fn hold(&mut self, bytes: usize, m: &Machine) {
         let before = if self.execution == m.execution { self.bytes } else { 0 };

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Instance, Names, Session};
+use heap::{HeapTable, Scan};
 use std::rc::Rc;
+use types::row::RowReader;
 
 /// A table whose rows end early, have NULLs, long values, and rows of several pieces; with indexes.
 const SETUP: [&str; 6] = [
@@ -98,4 +100,104 @@ fn batches_change_what_single_rows_change() {
     assert_eq!(batches.len(), rows.len());
     let failed = CHANGES.iter().filter(|c| rows.iter().any(|line| line.starts_with(&format!("{c}: ORA-")))).count();
     assert!(failed >= 6, "{failed} statements fail");
+}
+
+/// Rows of more than 64 KB: statements that change columns behind the first 64 KB.
+const CHANGES_OF_WIDE_ROWS: [&str; 8] = [
+    "update w set c18 = rpad('same length', 4000, '-')",
+    "update w set c18 = 'shorter'",
+    "update w set c18 = rpad('longer', 3999, '+') where id > 2",
+    "update w set c17 = 'a', c18 = 'b'",
+    "update w set c1 = 'first', c18 = 'last'",
+    "update w set c2 = null, c17 = rpad('z', 4000, 'z')",
+    "update w set c18 = c1 || c18 where mod(id, 2) = 0",
+    "delete from w where id = 3",
+];
+
+#[test]
+fn columns_behind_the_first_64_kb_of_a_row_are_changed_at_their_place() {
+    let columns: Vec<String> = (1..=18).map(|n| format!("c{n} varchar2(4000)")).collect();
+    let values: Vec<String> = (1..=18).map(|n| format!("rpad(level || ' c{n} ', 4000, '{}')", n % 10)).collect();
+    let history = |batches: bool| {
+        let (instance, names) = (Instance::new(), Rc::new(Names::default()));
+        let mut s = Session::new(&instance, &names);
+        s.state.options.batches = batches;
+        s.run(&format!("create table w (id number, {})", columns.join(", "))).unwrap();
+        s.run(&format!("insert into w select level, {} from dual connect by level <= 5", values.join(", "))).unwrap();
+        s.run("commit").unwrap();
+        let mut seen = Vec::new();
+        for change in CHANGES_OF_WIDE_ROWS {
+            let (_, rows) = s.run_with(change, &[]).unwrap();
+            seen.push(format!("{change}: {rows} rows"));
+            seen.extend(lines(&mut s, "select * from w order by id"));
+            s.run("commit").unwrap();
+        }
+        seen
+    };
+    let (batches, rows) = (history(true), history(false));
+    for (n, (a, b)) in batches.iter().zip(&rows).enumerate() {
+        assert!(a == b, "line {n}: {} and {}", &a[..a.len().min(60)], &b[..b.len().min(60)]);
+    }
+    assert_eq!(batches.len(), rows.len());
+}
+
+#[test]
+fn a_short_row_that_becomes_longer_loses_its_padding() {
+    let (instance, names) = (Instance::new(), Rc::new(Names::default()));
+    let mut s = Session::new(&instance, &names);
+    s.run("create table s (n number)").unwrap();
+    s.run("insert into s select mod(level, 9) + 1 from dual connect by level <= 300").unwrap();
+    s.run("commit").unwrap();
+    let (object, segment) = names.heap_of("S");
+    let table = HeapTable {
+        object,
+        data_object: segment.data_object,
+        header: segment.header,
+        pctfree: segment.pctfree,
+        initrans: segment.initrans,
+    };
+    // The lengths of the rows, and the bytes behind their columns.
+    let lengths = |s: &mut Session<'_>| {
+        let cx = s.cx();
+        let snapshot = cx.shared.txns.snapshot(cx.p, &cx.session.txn);
+        let (mut scan, mut found) = (Scan::new(), Vec::new());
+        scan.start(cx.shared.heap, cx.p, &snapshot, &table).unwrap();
+        while let Some((_, bytes)) = scan.next(cx.shared.heap, cx.p).unwrap() {
+            let mut row = RowReader::new(bytes).unwrap();
+            for _ in 0..row.count() {
+                row.next_column().unwrap();
+            }
+            found.push((bytes.len(), row.rest().len()));
+        }
+        cx.shared.txns.release(cx.p, &snapshot);
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    assert_eq!(lengths(&mut s), [(heap::BODY_BYTES_MIN, 2)]);
+    s.run("update s set n = 12345678").unwrap();
+    assert_eq!(lengths(&mut s), [(7, 0)]);
+    assert_eq!(
+        s.run("select count(*), min(n), max(n) from s").unwrap(),
+        s.run("select 300, 12345678, 12345678 from dual").unwrap()
+    );
+}
+
+#[test]
+fn the_rows_found_are_charged_while_they_are_changed() {
+    let (instance, names) = (Instance::new(), Rc::new(Names::default()));
+    let mut s = Session::new(&instance, &names);
+    s.run("create table c (id number, txt varchar2(4000))").unwrap();
+    s.run("insert into c select level, rpad('x', 3900, 'y') from dual connect by level <= 3000").unwrap();
+    s.run("commit").unwrap();
+    for change in ["update c set id = id + 1", "delete from c where id > 2"] {
+        s.state.options.work_area_limit_bytes = 1 << 20;
+        let failed = s.run(change).unwrap_err();
+        assert!(failed.is(4030), "{change}: {failed}");
+        s.run("rollback").unwrap();
+        // The rows are found in several batches, and only one of them is in memory.
+        s.state.options.work_area_limit_bytes = 9 << 20;
+        assert!(s.run_with(change, &[]).unwrap().1 >= 2998, "{change}");
+    }
+    s.run("commit").unwrap();
 }

@@ -82,7 +82,7 @@ struct Attempt<'a> {
 }
 
 /// Shortest body of a row, so that a forwarding address always fits in the row's place (H4).
-pub(crate) const BODY_BYTES_MIN: usize = ADDRESS_BYTES;
+pub const BODY_BYTES_MIN: usize = ADDRESS_BYTES;
 /// Longest body of a piece: the piece and its undo record each have to fit into a block.
 pub(crate) fn piece_max(block_size: usize, initrans: u8) -> usize {
     let fits = data::capacity(block_size, initrans) - ops::ROW_OVERHEAD - data::ITL_BYTES;

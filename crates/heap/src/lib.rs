@@ -35,7 +35,7 @@ use space::Space;
 use txn::Transactions;
 use types::{ObjectId, Rdba, Result};
 
-pub use dml::{Place, RowAction, RowOutcome, RowSegment, place};
+pub use dml::{BODY_BYTES_MIN, Place, RowAction, RowOutcome, RowSegment, place};
 pub use fetch::{Piece, PieceAddress, RowBuffer, take_piece};
 pub use history::{Between, Operation, Version, VersionScan};
 pub use many::Changes;

@@ -36,7 +36,8 @@ enum New {
     Deleted,
     Row(Range<u32>),
     Spliced {
-        /// Offset of the bytes that are replaced, and how many they are.
+        /// Offset of the bytes that are replaced, and how many they are. A row of several pieces may be longer than
+        /// 64 KB.
         from: u32,
         cut: u32,
         bytes: Range<u32>,
@@ -253,7 +254,7 @@ impl Heap {
         if !ours || self.txns.changed_since(&view, seen) {
             return Ok(0);
         }
-        faults::point("rows-of-a-block-seen");
+        faults::point("heap-block-looked-at");
         let ItlGet::Got(itl) = c.itl(b)? else { return Ok(0) };
         let d = c.data(b);
         let deletes = matches!(changes.all[these.start].new, New::Deleted);
@@ -310,8 +311,9 @@ impl Heap {
             undo_end.splice(&mut undo, (rowid.slot, before), begin, come.len(), gone);
             n += 1;
         }
-        // A transaction that was active at the look above may have committed since: its rows then passed as unlocked.
-        if self.txns.changed_since(&c.data(b).view, seen) {
+        // A transaction that held a lock at the first look may have committed before the locks were looked at: its rows
+        // have no holder then, and other bytes than the snapshot saw (H10).
+        if n > 0 && self.txns.changed_since(&c.data(b).view, seen) {
             return Ok(0);
         }
         if n > 0 {

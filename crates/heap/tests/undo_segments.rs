@@ -143,3 +143,39 @@ fn a_process_killed_while_it_makes_a_segment_leaves_that_or_none() {
     let killed = testing::kill_at_every_step(&pmon, "undo-segment-*", before, body, check);
     assert!(killed >= 2, "{killed}");
 }
+
+#[test]
+fn the_first_change_of_a_transaction_may_come_in_a_group_with_many_blocks() {
+    let db = database(&Shape::default());
+    let (p, mut t) = (db.attach(), Txn::new());
+    let table = db.table(&p, 50);
+    let mut rows = Vec::new();
+    for id in 0.. {
+        let rowid = db.heap.insert(&p, &mut t, &table, &row(id, &[1; 1500])).unwrap();
+        if rows.last().is_none_or(|last: &types::Rowid| last.rdba != rowid.rdba) {
+            rows.push(rowid);
+        }
+        if rows.len() == 15 {
+            break;
+        }
+    }
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    for blocks in 1..=15 {
+        // The undo block is the sixteenth block.
+        let mut change = || {
+            let mut c = db.txns.change(&p, &mut t, 1, 64)?;
+            let pinned = rows[..blocks].iter().map(|rowid| c.current(rowid.rdba)).collect::<types::Result<Vec<_>>>()?;
+            let txn::ItlGet::Got(itl) = c.itl(pinned[0])? else { panic!("no entry is free") };
+            let mark = heap::ops::mark(rows[0].slot, heap::ops::flags::WHOLE, itl);
+            let back = heap::ops::mark(rows[0].slot, heap::ops::flags::WHOLE, 0);
+            let (redo, undo) = ((heap::ops::MARK, &mark[..]), (heap::ops::MARK, &back[..]));
+            c.change(pinned[0], itl, table.object, redo::Layer::Heap, redo, undo)?;
+            c.commit()
+        };
+        db.txns.retrying(&p, &mut change).unwrap();
+        assert!(db.heap.is_locked_by(&p, &t, rows[0]).unwrap(), "{blocks} blocks");
+        db.txns.rollback(&p, &mut t).unwrap();
+        assert!(!db.heap.is_locked_by(&p, &t, rows[0]).unwrap());
+    }
+    db.txns.assert_invariants();
+}

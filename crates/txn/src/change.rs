@@ -17,9 +17,10 @@ use redo::Layer;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 use wait::Stat;
 
-/// The blocks that a group usually needs for a transaction's first undo block, at most: header, block and map of the undo
-/// segment, and those of the space that a new extent takes. A group with less room lets another one take the block first.
-const BLOCKS_FOR_UNDO: usize = 10;
+/// Most blocks that taking an undo block adds to a group: the undo header, the block with room, the head of the queue,
+/// the new block, and for a new extent the segment header, an extent map with the map before it, a space map and two
+/// bitmap blocks.
+const UNDO_BLOCKS_MAX: usize = 10;
 
 /// The result of [`Change::itl`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl<'a> Change<'a> {
     ) -> Result<Change<'a>> {
         let xid = txns.begin(p, t)?;
         let bytes = records * RECORD_HEAD + data_bytes;
-        let is_first = t.chain.last.is_none() && !std::mem::take(&mut t.is_undo_full);
+        let is_first = t.chain.last.is_none() && !std::mem::take(&mut t.takes_undo_first);
         let wanted = if is_first { txns.first_block_for(records, bytes) } else { None };
         if wanted.is_none() {
             txns.make_undo_room(p, t, records, bytes)?;
@@ -254,15 +255,15 @@ impl<'a> Change<'a> {
     fn add_undo(&mut self, mut rec: UndoRecord<'_>) -> Result<Uba> {
         let bytes = RECORD_HEAD + rec.data.len();
         if let Some(ask) = self.wanted.take() {
-            if self.group.blocks_left() < BLOCKS_FOR_UNDO {
-                self.t.is_undo_full = true;
+            if self.group.blocks_left() < UNDO_BLOCKS_MAX {
+                self.t.takes_undo_first = true;
                 return Err(give_way());
             }
             match self.txns.take_undo_block(&mut self.group, self.xid, &self.chain, &ask) {
                 Ok(Some(chain)) => self.chain = chain,
                 // Retired blocks are searched for without a pinned data block.
                 Err(e) if e.is(30036) => {
-                    self.t.is_undo_full = true;
+                    self.t.takes_undo_first = true;
                     return Err(give_way());
                 }
                 Ok(None) => return Err(Ora::internal("no undo block")),

@@ -118,8 +118,9 @@ pub struct Txn {
     pub(crate) changed: Vec<(Rdba, u8)>,
     /// More blocks were changed than `changed` holds.
     pub(crate) more_changed: bool,
-    /// The undo tablespace had no block for the first change: the next attempt takes one in a group of its own.
-    pub(crate) is_undo_full: bool,
+    /// The undo tablespace had no block for the first change, or the change's group had no room for the blocks that are
+    /// changed with it: the next attempt takes one in a group of its own.
+    pub(crate) takes_undo_first: bool,
     /// The level of the open or next transaction, and the session's level for later ones.
     pub(crate) isolation: Isolation,
     pub(crate) usual: Isolation,

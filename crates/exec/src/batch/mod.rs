@@ -100,6 +100,13 @@ impl Batch {
         Ok(())
     }
 
+    /// Bytes of memory that the batch has.
+    pub fn used(&self) -> usize {
+        let spans = self.places.spans.iter().map(Vec::capacity).sum::<usize>() * size_of::<column::Span>();
+        let words = self.columns.len() * self.len * size_of::<u64>();
+        self.arena.capacity() + self.places.rows.capacity() * size_of::<KeptRow>() + spans + words
+    }
+
     /// Compacts the arena if most of its bytes belong to no text of the batch.
     pub fn shrink(&mut self) {
         let texts: usize = self.columns.iter().map(column::text_bytes).sum();

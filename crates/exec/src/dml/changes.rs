@@ -21,7 +21,7 @@ use heap::{Changes, HeapTable, RowOutcome};
 use plan::{Expr, Reg, Source};
 use std::ops::Range;
 use txn::{LockWait, Snapshot};
-use types::{Ora, Result, Rowid};
+use types::{Result, Rowid};
 
 /// Rows found are changed once there are this many, or this many bytes.
 const ROWS_MOST: usize = 1024;
@@ -29,9 +29,8 @@ const BYTES_MOST: usize = 128 << 10;
 /// The noted entries of an index are changed once they have this many bytes. The more entries, the more fall into one
 /// leaf.
 const ENTRY_BYTES_MOST: usize = 4 << 20;
-/// The most bytes of entries of a unique index that wait for the end of an update: a batch numbers its bytes with 32
-/// bits.
-const WAITING_BYTES_MOST: usize = 3 << 30;
+/// Most bytes of found rows for which a cursor keeps the memory.
+const KEPT_MOST: usize = 64 << 10;
 /// Deleted entries that come in the order of the index fall into few leaves; they are changed while they are in the
 /// processor's cache.
 const ASCENDING_BYTES_MOST: usize = 256 << 10;
@@ -91,16 +90,14 @@ impl Later {
         if gone { old.push(key, rowid) } else { new.push(key, rowid) }
     }
 
+    /// Whether the noted changes should be made.
     pub fn is_full(&self) -> bool {
         self.changes.len() >= ROWS_MOST || self.changes.bytes() >= BYTES_MOST
     }
 
-    /// Changes the rows and, in each non-unique index with many of them, the entries. `arena` has the bytes of spliced
-    /// rows. False when a row has changed since the snapshot. Entries of unique indexes that an update moves wait for
-    /// [`Later::finish`], because the new key of a row may be the old key of another (E9).
-    ///
-    /// # Errors
-    /// ORA-04030 when too many entries wait.
+    /// Changes the rows and, where there are many of them, the entries of an index. `arena` has the bytes of
+    /// spliced rows. False when a row has changed since the snapshot. Entries of unique indexes that an update moves
+    /// wait for [`Later::finish`], because the new key of a row may be the old key of another (E9).
     pub fn flush(
         &mut self,
         table: &HeapTable,
@@ -116,20 +113,25 @@ impl Later {
         if done? != RowOutcome::Done {
             return Ok(false);
         }
-        let bytes = |n: usize| self.entries.get(n).map_or(0, |(gone, new)| gone.bytes() + new.bytes());
-        if (0..indexes.len()).any(|n| bytes(n) > WAITING_BYTES_MOST) {
-            return Err(Ora::with(4030, &[&WAITING_BYTES_MOST, &"session heap", &"index entries"]));
-        }
-        let ascends = |n: usize| {
-            let entries = self.entries.get(n).map(|(gone, _)| gone);
-            entries.is_some_and(|gone| gone.is_ascending() && gone.bytes() >= ASCENDING_BYTES_MOST)
-        };
         let now: Vec<bool> =
-            (0..indexes.len()).map(|n| bytes(n) >= ENTRY_BYTES_MOST || (deleting && ascends(n))).collect();
+            indexes.iter().enumerate().map(|(n, i)| (deleting || !i.def.unique) && self.is_due(n, deleting)).collect();
         if now.contains(&true) {
-            self.change_entries(indexes, &|n, i| now[n] && (deleting || !i.def.unique), cx)?;
+            self.change_entries(indexes, &|n, _| now[n], cx)?;
         }
         Ok(true)
+    }
+
+    /// Whether index number `n` has so many noted entries that they should be changed.
+    fn is_due(&self, n: usize, deleting: bool) -> bool {
+        self.entries.get(n).is_some_and(|(gone, new)| {
+            let ascends = || deleting && gone.is_ascending() && gone.bytes() >= ASCENDING_BYTES_MOST;
+            gone.bytes() + new.bytes() >= ENTRY_BYTES_MOST || ascends()
+        })
+    }
+
+    /// Bytes of memory that the noted changes and entries take.
+    pub fn bytes(&self) -> usize {
+        self.changes.bytes() + self.entries.iter().map(|(gone, new)| gone.bytes() + new.bytes()).sum::<usize>()
     }
 
     /// Changes the remaining entries.
@@ -190,8 +192,8 @@ fn plain_regs<'p>(exprs: impl Iterator<Item = &'p Expr>, regs: &mut Vec<Reg>) ->
 
 impl Bulk {
     /// The batches of a statement that changes the rows of `source` by their bytes. `rowid` is the register of the
-    /// rows' addresses, `values` the new values of the columns, in ascending order; of a DELETE none. `None` if the
-    /// rows have to be found one by one.
+    /// rows' addresses, `values` the new values of the columns, in ascending order; of a DELETE none. `None` if the rows
+    /// have to be found one by one.
     pub fn build(
         source: &Source,
         rowid: Reg,
@@ -223,6 +225,18 @@ impl Bulk {
     /// Finds the next rows. False at the end.
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.node.next_batch(&mut self.batch, m, cx)
+    }
+
+    /// Bytes of memory that the rows found last take.
+    pub fn used(&self) -> usize {
+        self.batch.used()
+    }
+
+    /// Frees the memory of the rows found: a cursor that is kept has little of it.
+    pub fn close(&mut self) {
+        if self.batch.used() > KEPT_MOST {
+            self.batch = Batch::default();
+        }
     }
 
     /// The bytes of the rows found last.
@@ -267,7 +281,9 @@ impl Bulk {
         let by_key = writer.has_index_over(columns);
         for (n, row) in places.rows.iter().enumerate() {
             let has_place = places.spans.iter().all(|spans| spans[n].len != NULL);
-            if by_key || !has_place {
+            // The shortest rows may end in padding, which would stay behind the new values.
+            let may_be_padded = row.len as usize <= heap::BODY_BYTES_MIN;
+            if by_key || !has_place || may_be_padded {
                 // The row becomes longer, or its entries are needed as well.
                 for (value, column) in values.iter().zip(columns) {
                     value.put(n, arena, &mut m.regs[writer.new[usize::from(*column)] as usize])?;
@@ -311,5 +327,28 @@ impl Bulk {
             writer.delete_found_later(row, |of| places.spans[of][n], arena);
             run.changed_at(row.rowid);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{ObjectId, Rdba};
+
+    #[test]
+    fn entries_of_an_index_wait_until_that_index_has_many() {
+        let mut later = Later::default();
+        let row = |n: u32| Rowid { obj: ObjectId(1), rdba: Rdba(n), slot: 0 };
+        let mut n = 0u32;
+        while !later.is_due(1, false) {
+            later.entry(1, true, &n.to_be_bytes(), row(n));
+            later.entry(1, false, &(n + 1).to_be_bytes(), row(n));
+            if n.is_multiple_of(100) {
+                later.entry(0, true, &n.to_be_bytes(), row(n));
+            }
+            n += 1;
+        }
+        assert!(later.bytes() >= ENTRY_BYTES_MOST && n > 1000, "{n} rows");
+        assert_eq!([0, 1, 2].map(|n| later.is_due(n, false)), [false, true, false]);
     }
 }

@@ -24,7 +24,7 @@ use crate::code::{Builder, Code, Cond};
 use crate::constraints;
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
-use crate::machine::Machine;
+use crate::machine::{Held, Machine};
 use crate::source::assign;
 use crate::table::{Address, At, Storage, key_columns};
 use dictionary::monitoring::Changes;
@@ -89,6 +89,8 @@ pub struct Writer {
     key: Vec<u8>,
     batch: Batch,
     later: Later,
+    /// The memory of noted changes and of found rows.
+    held: Held,
     /// The columns of all indexes, in ascending order, and for each index the positions of its columns among them.
     key_columns: Vec<u16>,
     key_places: Vec<Vec<usize>>,
@@ -162,6 +164,7 @@ impl Writer {
             key: Vec::new(),
             batch: Batch::default(),
             later: Later::default(),
+            held: Held::default(),
             key_columns,
             key_places,
             moved: Vec::new(),
@@ -622,8 +625,27 @@ impl Writer {
 
     /// Makes the noted changes, if there are enough of them or `all` is set. False when a row has changed since the
     /// snapshot.
-    pub fn change_now(&mut self, all: bool, deleting: bool, seen: &Snapshot, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        if all || self.later.is_full() { self.change_found(&[], deleting, seen, cx) } else { Ok(true) }
+    pub fn change_now(
+        &mut self,
+        all: bool,
+        deleting: bool,
+        seen: &Snapshot,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        if !all && !self.later.is_full() {
+            return Ok(true);
+        }
+        self.charge(0, m, cx)?;
+        self.change_found(&[], deleting, seen, cx)
+    }
+
+    /// Charges the memory of the noted changes, and `more` bytes.
+    ///
+    /// # Errors
+    /// ORA-04030.
+    pub fn charge(&mut self, more: usize, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        self.held.raise_to(self.later.bytes() + more, m, cx)
     }
 
     /// Makes the noted changes; `arena` has the bytes of spliced rows. False when a row has changed since the snapshot.

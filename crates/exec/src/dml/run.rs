@@ -633,6 +633,7 @@ fn each_batch(
     bulk.open(m, cx)?;
     while bulk.next(m, cx)? {
         let noted = note(writer, bulk, run, m, cx);
+        writer.charge(bulk.used(), m, cx)?;
         if !writer.change_found(bulk.bytes(), deleting, seen, cx)? {
             run.restart = true;
             return Ok(());
@@ -646,9 +647,11 @@ fn each_batch(
 impl Update {
     fn run_bulk(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let Update { writer, bulk: Some(bulk), sets, columns, .. } = self else { return Ok(()) };
-        each_batch(writer, bulk, false, (seen, run), m, cx, &mut |writer, bulk, run, m, cx| {
+        let done = each_batch(writer, bulk, false, (seen, run), m, cx, &mut |writer, bulk, run, m, cx| {
             bulk.note_updates(writer, sets, columns, run, m, cx)
-        })
+        });
+        bulk.close();
+        done
     }
 
     /// Updates rows in batches.
@@ -659,14 +662,14 @@ impl Update {
                 Ok(None) => break Ok(()),
                 Err(e) => break Err(e),
             }
-            if !self.writer.change_now(false, false, seen, cx)? {
+            if !self.writer.change_now(false, false, seen, m, cx)? {
                 run.restart = true;
                 return Ok(());
             }
             cx.check_cancel()?;
         };
         // An error of an earlier row comes before the error of this one.
-        if !self.writer.change_now(true, false, seen, cx)? {
+        if !self.writer.change_now(true, false, seen, m, cx)? {
             run.restart = true;
             return Ok(());
         }
@@ -694,10 +697,12 @@ impl Update {
 impl Delete {
     fn run_bulk(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let Delete { writer, bulk: Some(bulk), .. } = self else { return Ok(()) };
-        each_batch(writer, bulk, true, (seen, run), m, cx, &mut |writer, bulk, run, _, _| {
+        let done = each_batch(writer, bulk, true, (seen, run), m, cx, &mut |writer, bulk, run, _, _| {
             bulk.note_deletions(writer, run);
             Ok(())
-        })
+        });
+        bulk.close();
+        done
     }
 
     /// Deletes rows in batches.
@@ -715,13 +720,13 @@ impl Delete {
                 self.writer.delete_later(rowid, &self.old, m);
             }
             run.changed_at(rowid);
-            if !self.writer.change_now(false, true, seen, cx)? {
+            if !self.writer.change_now(false, true, seen, m, cx)? {
                 run.restart = true;
                 return Ok(());
             }
             cx.check_cancel()?;
         };
-        if !self.writer.change_now(true, true, seen, cx)? {
+        if !self.writer.change_now(true, true, seen, m, cx)? {
             run.restart = true;
             return Ok(());
         }
