@@ -64,8 +64,8 @@ impl DataFiles {
     ///
     /// # Errors
     /// ORA-01119 when a file cannot be created (ORA-27038 below it when it exists), ORA-01537 for a file that the
-    /// database already has, ORA-03214 for one that is too small, ORA-01144 for one that is too large, ORA-00059 when
-    /// there are `db_files` files or all file numbers are taken; then none of the new files is left.
+    /// database already has, ORA-03214 for one that is too small, ORA-01144 for one that is too large, ORA-02236 as of
+    /// [`require_name`], ORA-00059 when there are `db_files` files or all file numbers are taken; then none of the new files is left.
     pub fn add_files(
         &self,
         p: &Process,
@@ -125,6 +125,7 @@ impl DataFiles {
         tablespace: &TablespaceEntry,
         new: &NewFile,
     ) -> Result<Vec<u32>> {
+        require_name(&new.name)?;
         let path = self.directory().join(&new.name);
         let mut all = control.files.iter().chain(made.iter());
         if all.any(|f| self.directory().join(&f.name) == path) {
@@ -365,8 +366,9 @@ impl DataFiles {
     /// Changes the name of a file, in the entries of all its parts.
     ///
     /// # Errors
-    /// As [`DataFiles::change_file`].
+    /// As [`DataFiles::change_file`]; ORA-02236 as of [`require_name`].
     pub fn rename_file(&self, p: &Process, enqueues: &Enqueues, head: u32, name: &str) -> Result<()> {
+        require_name(name)?;
         self.change_control(p, enqueues, &mut |c| {
             if c.file(head).is_none() {
                 return Err(Ora::with(1157, &[&head]));
@@ -442,6 +444,14 @@ impl DataFiles {
         let begin = self.begin_of(self.table.place(number).part());
         file.set_len(begin + u64::from(blocks) * self.block_size() as u64).map_err(|e| self.cannot_shrink(number, &e))
     }
+}
+
+/// Checks that a name can be in the control file, which has one line for each file.
+///
+/// # Errors
+/// ORA-02236 for an empty name and for one with a control character.
+pub fn require_name(name: &str) -> Result<()> {
+    if name.is_empty() || name.contains(char::is_control) { Err(Ora::new(2236)) } else { Ok(()) }
 }
 
 /// ORA-01237 for a bigfile that cannot get a further part.

@@ -141,3 +141,11 @@ fn files_grow_and_new_ones_are_found_by_others() {
     assert!(again.is(1119), "the file exists: {again}");
     assert_eq!(ControlFile::read(&d.0).unwrap().files.len(), 5);
 }
+
+#[test]
+fn a_name_that_the_control_file_cannot_have_is_refused() {
+    for name in ["", "a\nb.dbf", "a.dbf\r", "a\0.dbf"] {
+        assert!(datafile::require_name(name).unwrap_err().is(2236), "{name:?}");
+    }
+    assert_eq!(datafile::require_name("/data/my file \u{fc}.dbf"), Ok(()));
+}
