@@ -65,7 +65,8 @@ impl DataFiles {
     /// # Errors
     /// ORA-01119 when a file cannot be created (ORA-27038 below it when it exists), ORA-01537 for a file that the
     /// database already has, ORA-03214 for one that is too small, ORA-01144 for one that is too large, ORA-02236 as of
-    /// [`require_name`], ORA-00059 when there are `db_files` files or all file numbers are taken; then none of the new files is left.
+    /// [`require_name`], ORA-00059 when there are `db_files` files or all file numbers are taken; then none of the new
+    /// files is left.
     pub fn add_files(
         &self,
         p: &Process,
