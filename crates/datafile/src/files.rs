@@ -707,10 +707,7 @@ impl DataFiles {
         enqueues: &Enqueues,
         f: &mut dyn FnMut(&mut ControlFile) -> Result<R>,
     ) -> Result<R> {
-        let lock = enqueues.get(p, EnqueueType::Cf, 0, 0, LockMode::Exclusive, Timeout::Never)?;
-        let done = self.change_control_held(p, f);
-        enqueues.release(p, lock);
-        done
+        self.change_control_then(p, Some(enqueues), f, &mut |_| Ok(()))
     }
 
     /// As [`DataFiles::change_control`], with the enqueues of the instance. A database without an instance has one
@@ -720,10 +717,32 @@ impl DataFiles {
         p: &Process,
         f: &mut dyn FnMut(&mut ControlFile) -> Result<R>,
     ) -> Result<R> {
-        match self.enqueues.get() {
-            Some(enqueues) => self.change_control(p, enqueues, f),
-            None => self.change_control_held(p, f),
+        self.change_control_then(p, self.enqueues(), f, &mut |_| Ok(()))
+    }
+
+    /// The enqueues of the instance.
+    pub(crate) fn enqueues(&self) -> Option<&Enqueues> {
+        self.enqueues.get()
+    }
+
+    /// As [`DataFiles::change_control`]; calls `then` after the change, before another process can change the control
+    /// file. `then` must neither wait nor generate redo.
+    pub(crate) fn change_control_then<R>(
+        &self,
+        p: &Process,
+        enqueues: Option<&Enqueues>,
+        f: &mut dyn FnMut(&mut ControlFile) -> Result<R>,
+        then: &mut dyn FnMut(&R) -> Result<()>,
+    ) -> Result<R> {
+        let lock = match enqueues {
+            Some(all) => Some((all, all.get(p, EnqueueType::Cf, 0, 0, LockMode::Exclusive, Timeout::Never)?)),
+            None => None,
+        };
+        let done = self.change_control_held(p, f).and_then(|r| then(&r).map(|()| r));
+        if let Some((all, lock)) = lock {
+            all.release(p, lock);
         }
+        done
     }
 
     fn change_control_held<R>(&self, p: &Process, f: &mut dyn FnMut(&mut ControlFile) -> Result<R>) -> Result<R> {

@@ -246,7 +246,7 @@ impl DataFiles {
 
     /// Removes the last part of a bigfile from the control file, and the operating system's file ends where the part
     /// began. Nothing is in the part, the cache holds no buffer of it, and no redo that recovery may need changes it.
-    /// In ARCHIVELOG mode it is noted as dropped at `dropped_rba`.
+    /// The caller keeps other processes from adding a part. In ARCHIVELOG mode it is noted as dropped at `dropped_rba`.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`]; ORA-01237 when the system refuses to shorten the file: it is longer than
@@ -255,10 +255,15 @@ impl DataFiles {
         let place = self.table.place(number);
         let file = self.file(place.head(number))?;
         let begin = self.begin_of(place.part());
-        self.change_own_control(p, &mut |c| Ok(unlist(c, &[number], dropped_rba)))?;
-        faults::point("part-unlisted");
-        self.table.forget(number);
-        file.set_len(begin).map_err(|e| self.cannot_shrink(number, &e))
+        // The number is free once the part is unlisted, and its place with it. Another process gives the number to a part
+        // of another file under the control file's enqueue.
+        let enqueues = self.enqueues();
+        self.change_control_then(p, enqueues, &mut |c| Ok(unlist(c, &[number], dropped_rba)), &mut |_| {
+            faults::point("part-unlisted");
+            self.table.forget(number);
+            file.set_len(begin).map_err(|e| self.cannot_shrink(place.head(number), &e))
+        })?;
+        Ok(())
     }
 
     fn cannot_shrink(&self, number: u32, e: &os::OsError) -> Ora {
@@ -285,9 +290,12 @@ impl DataFiles {
         delete: bool,
         dropped_rba: u64,
     ) -> Result<()> {
-        let gone = self.change_control(p, enqueues, &mut |c| Ok(unlist(c, numbers, dropped_rba)))?;
-        faults::point("file-unlisted");
-        gone.iter().for_each(|f| self.table.forget(f.file));
+        let mut unlist = |c: &mut ControlFile| Ok(unlist(c, numbers, dropped_rba));
+        let gone = self.change_control_then(p, Some(enqueues), &mut unlist, &mut |gone| {
+            faults::point("file-unlisted");
+            gone.iter().for_each(|f| self.table.forget(f.file));
+            Ok(())
+        })?;
         if delete {
             self.remove(&gone);
             let _ = sync_directory(self.directory());
