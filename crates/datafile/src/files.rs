@@ -191,7 +191,7 @@ impl DataFiles {
             let of = control.tablespace(entry.tablespace);
             let is_users =
                 entry.tablespace != tablespace::SYSTEM && of.is_some_and(|t| t.contents == Contents::Permanent);
-            let opened = match files.open_or_remake(&control, entry) {
+            let opened = match files.open_or_remake(&control, entry).and_then(|()| files.require_own_life(entry)) {
                 Err(e) if files.lays_again(&control, entry, &e) => {
                     files.lay_part(entry).and_then(|()| files.open_or_remake(&control, entry))
                 }
@@ -353,6 +353,13 @@ impl DataFiles {
         !entry.is_head() && (why.is(1122) || why.is(1200)) && control.file(entry.first).is_some_and(is_older)
     }
 
+    /// Checks that the place of a later part does not have an earlier part with the same number: that was removed, and
+    /// the file is a copy from before. The header of a part has no checkpoint, or one behind its creation.
+    fn require_own_life(&self, entry: &FileEntry) -> Result<()> {
+        let is_earlier = !entry.is_head() && (1..entry.created_rba).contains(&self.closed_checkpoint(entry)?.rba);
+        if is_earlier { Err(Ora::with(1122, &[&entry.head()]).because(self.named(entry))) } else { Ok(()) }
+    }
+
     /// Lays down the later parts of a file that is offline and was restored from a copy made before they were. Called
     /// before any part is rolled forward.
     ///
@@ -360,7 +367,7 @@ impl DataFiles {
     /// ORA-01157, ORA-01237.
     pub fn lay_lost_parts(&self, control: &ControlFile, head: u32) -> Result<()> {
         for part in control.parts_of(head).into_iter().filter(|f| !f.is_head()) {
-            if let Err(e) = self.open_file(part)
+            if let Err(e) = self.open_file(part).and_then(|_| self.require_own_life(part))
                 && self.lays_again(control, part, &e)
             {
                 self.lay_part(part)?;
