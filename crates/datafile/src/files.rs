@@ -255,6 +255,24 @@ impl DataFiles {
         self.make_file(entry.file, &spec, false).map(drop)
     }
 
+    /// Creates a lost file with all its parts, empty, under the name `name`, which no file has. On return the file and
+    /// its name are on the device; after an error there is no file.
+    ///
+    /// # Errors
+    /// As [`DataFiles::make_listed`].
+    pub fn make_again(&self, parts: &[&FileEntry], name: &str) -> Result<()> {
+        let renamed = |part: &FileEntry| FileEntry { name: name.to_owned(), ..part.clone() };
+        let Some((head, later)) = parts.split_first() else { return Ok(()) };
+        self.make_listed(&renamed(head))?;
+        let path = self.path(name);
+        let folder = path.parent().unwrap_or(&self.directory);
+        let failed = |e| Ora::with(1119, &[&path.display()]).because(io_error(27040, "file create error", &e));
+        let made = later.iter().try_for_each(|part| self.make_listed(&renamed(part)));
+        made.and_then(|()| sync_directory(folder).map_err(failed)).inspect_err(|_| {
+            let _ = os::file::remove(&path);
+        })
+    }
+
     /// True when the database was opened read-only.
     pub fn is_read_only(&self) -> bool {
         self.read_only

@@ -181,3 +181,21 @@ fn a_copy_with_an_earlier_part_of_the_same_number_gets_the_part_again() {
         }
     }
 }
+
+#[test]
+fn a_lost_file_is_made_again_with_all_its_parts_or_not_at_all() {
+    let d = Directory::new();
+    let mut spec = CreateDatabase::usual("ORCL", 7, 2048);
+    spec.part_blocks = datafile::PartBlocks(512);
+    let files = DataFiles::create(&d.0, &spec).unwrap();
+    let head = files.control().unwrap().file(3).unwrap().clone();
+    let mut part = datafile::FileEntry { file: 1023, part: 1, first: 3, ..head.clone() };
+    files.make_again(&[&head, &part], "again.dbf").unwrap();
+    assert_eq!(std::fs::metadata(d.0.join("again.dbf")).unwrap().len(), 2 * 512 * 2048);
+    // No file system has room for such a part.
+    part.part = u32::MAX;
+    assert!(files.make_again(&[&head, &part], "more.dbf").unwrap_err().is(1237));
+    assert!(!d.0.join("more.dbf").exists());
+    assert!(files.make_again(&[&head], "again.dbf").unwrap_err().is(1119), "a file of that name is there");
+    assert!(d.0.join("again.dbf").exists());
+}

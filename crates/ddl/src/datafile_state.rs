@@ -131,9 +131,7 @@ pub fn recreate(work: &mut Work<'_>, file: &FileEntry, new: Option<&FileSpec>) -
     require_unused(work, &entry)?;
     let control = work.control()?;
     let parts = work.host.parts();
-    for part in control.parts_of(entry.file) {
-        files(&parts).make_listed(&FileEntry { name: entry.name.clone(), ..part.clone() })?;
-    }
+    files(&parts).make_again(&control.parts_of(entry.file), &entry.name)?;
     set_name(work, &entry)
 }
 
