@@ -83,7 +83,8 @@ impl AsyncWriter {
     }
 }
 
-/// True for the error of a file system without locks, or without direct transfers. No process writes its files by rings.
+/// True for the error of a file system without locks, or without direct transfers. No process writes its files by
+/// rings.
 fn has_no_locks(e: &os::OsError) -> bool {
     matches!(e.errno(), EINVAL | ENOSYS | EOPNOTSUPP | ENOLCK)
 }
@@ -139,8 +140,8 @@ impl DataFiles {
     /// Waits until no write to these files is in flight that a dead process with one of these slots has begun.
     ///
     /// # Errors
-    /// As [`DataFiles::check_sound`]: when it stays unknown whether writes of a file are in flight, a write to it counts
-    /// as lost (R9). No checkpoint completes from then on, and the next start, which waits again, restores the blocks.
+    /// As [`DataFiles::check_sound`]: when it stays unknown whether writes of a file are in flight, a write to it
+    /// counts as lost (R9). No checkpoint completes from then on, and the next start, which waits again, restores the blocks.
     pub fn wait_for_dead_writes(&self, slots: Range<usize>, files: impl IntoIterator<Item = u32>) -> Result<()> {
         let locks = lock_of(slots.start, 0)..lock_of(slots.end, 0);
         for number in files {

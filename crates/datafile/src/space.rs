@@ -255,8 +255,8 @@ impl DataFiles {
         let place = self.table.place(number);
         let file = self.file(place.head(number))?;
         let begin = self.begin_of(place.part());
-        // The number is free once the part is unlisted, and its place with it. Another process gives the number to a part
-        // of another file under the control file's enqueue.
+        // The number is free once the part is unlisted, and its place with it. Another process gives the number to a
+        // part of another file under the control file's enqueue.
         let enqueues = self.enqueues();
         self.change_control_then(p, enqueues, &mut |c| Ok(unlist(c, &[number], dropped_rba)), &mut |_| {
             faults::point("part-unlisted");
