@@ -38,7 +38,7 @@ fn open(blocks: usize, rounds: usize, direct: bool) -> Db {
     let control = files.control().expect("a control file");
     files.open_double_write(DOUBLE_WRITE_FILE, AREA_BYTES, 24, &control, 5).expect("an area");
     if direct {
-        let refused = files.bypass_cache();
+        let refused = files.bypass_cache().unwrap();
         assert!(refused.is_empty(), "no direct I/O here: {refused:?}");
     }
     let config = CacheConfig::new(blocks * 5 / 4, BLOCK, 24);

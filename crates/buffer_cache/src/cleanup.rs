@@ -41,7 +41,8 @@ impl BufferCache {
         // A late write of the dead process would overwrite what is written from here on.
         let files = area.writes.iter().filter_map(|w| buffer_of(w.load(Ordering::Acquire)));
         let files = files.filter_map(|b| self.headers.get(b)).map(|h| h.block().file());
-        self.files.wait_for_dead_writes(dead..dead + 1, files);
+        // After an error the instance ends, and its next start waits again before it restores the blocks.
+        let _ = self.files.wait_for_dead_writes(dead..dead + 1, files);
         // The buffers are still marked, so no other process writes their blocks.
         self.files.finish_cover(dead, &mut |at| is_written(at));
         for word in &area.writes {

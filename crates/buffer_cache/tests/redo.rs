@@ -308,7 +308,7 @@ fn at_any_moment_with(seed: u64, has_area: bool, has_ring: bool) {
         let l = logged_in(33 + seed as usize, 24 << 20, has_area);
         let ring = testing::attach(l.db.all, "ring");
         if has_ring {
-            l.db.cache.files().bypass_cache();
+            l.db.cache.files().bypass_cache().unwrap();
             let _ = l.db.cache.write_asynchronously(&ring);
         }
         let blocks = loose_blocks(70);
@@ -406,7 +406,7 @@ fn a_death_with_writes_in_flight_is_all_or_nothing() {
 fn a_death_at_any_step(has_area: bool, has_ring: bool) {
     let l = logged_in(40, 64 << 20, has_area);
     if has_ring {
-        l.db.cache.files().bypass_cache();
+        l.db.cache.files().bypass_cache().unwrap();
     }
     let blocks = loose_blocks(60);
     let stored = Stored(AtomicU64::new(BEGIN));

@@ -7,7 +7,7 @@
 
 use crate::files::DataFiles;
 use block::BlockView;
-use os::file::File;
+use os::file::{File, OpenMode};
 use os::ring::{Ring, RingFile, RingWrite};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,6 +17,18 @@ use types::{Rdba, Result};
 
 /// The pause between two looks at a lock of a dead process.
 const LOOK: Duration = Duration::from_millis(1);
+/// Number of looks after which an error counts.
+const LOOKS: u32 = 2000;
+
+const ENOENT: i32 = 2;
+const EIO: i32 = 5;
+const EAGAIN: i32 = 11;
+const EACCES: i32 = 13;
+const ENOTDIR: i32 = 20;
+const EINVAL: i32 = 22;
+const ENOLCK: i32 = 37;
+const ENOSYS: i32 = 38;
+const EOPNOTSUPP: i32 = 95;
 
 /// The number of the lock of a process on a file. Parts of a bigfile are one file for the operating system, and each
 /// has a description of its own.
@@ -42,15 +54,43 @@ impl AsyncWriter {
         Ok(AsyncWriter { ring: Ring::new()?, slot, files: HashMap::new() })
     }
 
-    /// Makes the description of `file`, unless there is one.
-    fn open(&mut self, number: u32, file: &Arc<File>) {
-        if self.files.get(&number).is_none_or(|(of, _)| !Arc::ptr_eq(of, file)) {
-            // The old description has the lock that the new one takes.
-            self.files.remove(&number);
-            let own = file.for_ring(lock_of(self.slot, number)).ok();
-            self.files.insert(number, (Arc::clone(file), own));
+    /// Makes the description of `file`, unless there is one. Where the file system has no locks or no rings, there is
+    /// none; after another failure the next call tries again. The blocks are then written without the ring.
+    ///
+    /// # Errors
+    /// The lock is still held: writes that a dead process began with the same slot have not ended.
+    fn open(&mut self, number: u32, file: &Arc<File>) -> os::OsResult<()> {
+        if self.files.get(&number).is_some_and(|(of, _)| Arc::ptr_eq(of, file)) {
+            return Ok(());
         }
+        // The old description has the lock that the new one takes.
+        self.files.remove(&number);
+        for again in (0..LOOKS).rev() {
+            let own = match file.for_ring(lock_of(self.slot, number)) {
+                Ok(own) => Some(own),
+                Err(e) if has_no_locks(&e) => None,
+                Err(e) if !is_held(&e) => return Ok(()),
+                Err(e) if again == 0 => return Err(e),
+                Err(_) => {
+                    os::clock::sleep(LOOK);
+                    continue;
+                }
+            };
+            self.files.insert(number, (Arc::clone(file), own));
+            break;
+        }
+        Ok(())
     }
+}
+
+/// True for the error of a file system without locks, or without direct transfers. No process writes its files by
+/// rings.
+fn has_no_locks(e: &os::OsError) -> bool {
+    matches!(e.errno(), EINVAL | ENOSYS | EOPNOTSUPP | ENOLCK)
+}
+
+fn is_held(e: &os::OsError) -> bool {
+    matches!(e.errno(), EAGAIN | EACCES)
 }
 
 impl DataFiles {
@@ -72,7 +112,8 @@ impl DataFiles {
             for (n, block) in blocks.chunks(size).enumerate() {
                 assert_eq!(BlockView::of_bytes(block).rdba().0, at.0 + n as u32, "a block is written to its own place");
             }
-            results.push(self.file(at.file()).map(|file| writer.open(at.file(), &file)));
+            let opened = self.file(at.file());
+            results.push(opened.and_then(|f| writer.open(at.file(), &f).map_err(|e| self.cannot_write(*at, &e))));
         }
         let AsyncWriter { ring, files, .. } = writer;
         let (mut together, mut numbers) = (Vec::with_capacity(runs.len()), Vec::with_capacity(runs.len()));
@@ -97,18 +138,50 @@ impl DataFiles {
     }
 
     /// Waits until no write to these files is in flight that a dead process with one of these slots has begun.
-    pub fn wait_for_dead_writes(&self, slots: Range<usize>, files: impl IntoIterator<Item = u32>) {
+    ///
+    /// # Errors
+    /// As [`DataFiles::check_sound`]: when it stays unknown whether writes of a file are in flight, a write to it
+    /// counts as lost (R9). No checkpoint completes from then on, and the next start, which waits again, restores the blocks.
+    pub fn wait_for_dead_writes(&self, slots: Range<usize>, files: impl IntoIterator<Item = u32>) -> Result<()> {
         let locks = lock_of(slots.start, 0)..lock_of(slots.end, 0);
-        // The caller need not have opened a file that the dead process wrote, and the file may be offline by now.
-        let open = |number| {
-            let control = self.control().ok()?;
-            self.open_file(control.file(number)?).ok().map(Arc::new)
-        };
-        for file in files.into_iter().filter_map(|number| self.table.opened(number).or_else(|| open(number))) {
-            // A file system without locks has no writes by rings.
-            while file.is_being_written(locks.clone()).unwrap_or(false) {
-                os::clock::sleep(LOOK);
+        for number in files {
+            if let Err(errno) = self.wait_for_writes_to(number, &locks) {
+                self.table.fail(number, errno);
             }
+        }
+        self.check_sound()
+    }
+
+    /// As [`DataFiles::wait_for_dead_writes`], to one file; the error number of the last look when it stays unknown.
+    fn wait_for_writes_to(&self, number: u32, locks: &Range<u64>) -> std::result::Result<(), i32> {
+        let mut tries = 0;
+        loop {
+            let is_written = self.to_look_at(number).and_then(|file| match file {
+                Some(file) => file.is_being_written(locks.clone()).map_err(|e| e.errno()),
+                None => Ok(false),
+            });
+            match is_written {
+                Ok(true) => {}
+                Ok(false) | Err(EINVAL | ENOSYS | EOPNOTSUPP | ENOLCK) => return Ok(()),
+                Err(errno) if tries == LOOKS => return Err(errno),
+                Err(_) => tries += 1,
+            }
+            os::clock::sleep(LOOK);
+        }
+    }
+
+    /// The file, open or opened for this look: the caller need not have opened a file that the dead process wrote, and
+    /// the file may be offline by now, or damaged. `None` when there is no such file: its number or its name is gone.
+    fn to_look_at(&self, number: u32) -> std::result::Result<Option<Arc<File>>, i32> {
+        if let Some(file) = self.table.opened(number) {
+            return Ok(Some(file));
+        }
+        let control = self.control().map_err(|_| EIO)?;
+        let Some(entry) = control.file(number) else { return Ok(None) };
+        match File::open(&self.path(&entry.name), OpenMode::Read) {
+            Ok(file) => Ok(Some(Arc::new(file))),
+            Err(e) if matches!(e.errno(), ENOENT | ENOTDIR) => Ok(None),
+            Err(e) => Err(e.errno()),
         }
     }
 }

@@ -48,7 +48,7 @@ impl DataFiles {
         Ora::with(1110, &[&f.head(), &self.path(&f.name).display()])
     }
 
-    /// Takes a file offline, with all its parts (R12): no block of it is read or changed from now on. Changes already
+    /// Takes a file offline, with all its parts (R14): no block of it is read or changed from now on. Changes already
     /// begun are completed, and the cache keeps its buffers until the caller has discarded them and calls
     /// [`DataFiles::note_stop`].
     ///

@@ -37,6 +37,7 @@
 
 use os::file::{File, OpenMode, sync_directory};
 use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use types::{Facility, Ora, Rdba, Result, Scn};
@@ -242,7 +243,9 @@ const VERSION: &str = "11";
 /// Versions that are read, and written as [`VERSION`]. 10: no parts of bigfiles. 9: other checksums of blocks, copies
 /// and backups, too.
 const READ_ALSO: [&str; 2] = ["10", "9"];
-const BYTES_MAX: u64 = 1 << 20;
+/// Upper bound of the length of a control file. It has room for all files, dropped files and archived logs that a
+/// control file may list, each with a name of the length that the operating system allows.
+const BYTES_MAX: u64 = 16 << 20;
 /// Number of reads before a control file that differs at each read and is never sound is an error.
 const READ_TRIES: u32 = 100;
 
@@ -407,7 +410,7 @@ impl ControlFile {
     /// Replaces the control file in `directory` atomically (R1): after a crash it is the old one or this one.
     ///
     /// # Errors
-    /// ORA-00200 when it cannot be written.
+    /// ORA-00200 when it cannot be written; with LWK-00065 below it when it could not be read back.
     pub fn write(&self, directory: &Path) -> Result<()> {
         self.write_as(directory, true)
     }
@@ -418,8 +421,7 @@ impl ControlFile {
     /// # Errors
     /// As [`ControlFile::write`].
     pub fn write_as(&self, directory: &Path, sync: bool) -> Result<()> {
-        let text = ControlFile { writes: self.writes + 1, ..self.clone() }.print();
-        require_readable(&text)?;
+        let text = ControlFile { writes: self.writes + 1, ..self.clone() }.print_readable()?;
         let (one, two) = (directory.join(SPARE), directory.join(SPARE_COPY));
         write_spare(&two, &text, sync)?;
         write_spare(&one, &text, sync)?;
@@ -445,11 +447,30 @@ impl ControlFile {
     /// # Errors
     /// As [`ControlFile::write`].
     pub fn write_alone(&self, directory: &Path) -> Result<()> {
-        let (new, text) = (directory.join(SPARE), self.print());
-        require_readable(&text)?;
-        write_spare(&new, &text, true)?;
+        let new = directory.join(SPARE);
+        write_spare(&new, &self.print_readable()?, true)?;
         os::file::rename(&new, &directory.join(crate::CONTROL_FILE)).map_err(failed)?;
         sync_directory(directory).map_err(failed)
+    }
+
+    /// The text of the control file. A text that gives other contents when it is read, or none, is an error: written to
+    /// the disk it would make the database unusable.
+    fn print_readable(&self) -> Result<String> {
+        let text = self.print();
+        let why = match ControlFile::of_bytes(text.as_bytes()) {
+            _ if text.len() as u64 > BYTES_MAX => format!("it would have {} bytes, more than {BYTES_MAX}", text.len()),
+            Ok(read) if read.is_same(self) => return Ok(text),
+            _ => "a name in it contains a line break, or its entries contradict each other".to_owned(),
+        };
+        let text = format!("the control file was not changed, because it could not be read back: {why}");
+        Err(Ora::new(200).because(Ora::from_text(Facility::Lwk, 65, text)))
+    }
+
+    /// Whether a control file that was read has all contents of `written`, of which only the newest complete sequences
+    /// are printed.
+    fn is_same(&self, written: &ControlFile) -> bool {
+        let newest = &written.logged[written.logged.len().saturating_sub(Self::LOGGED_MAX)..];
+        self.logged == newest && *self == ControlFile { logged: newest.to_vec(), ..written.clone() }
     }
 
     fn print(&self) -> String {
@@ -585,18 +606,21 @@ impl ControlFile {
                 && f.part.max(f.first) <= Rdba::MAX_FILE
                 && f.created_rba < Self::RBA_LIMIT
         };
-        let is_placed = |f: &FileEntry| {
-            let of = self.tablespace(f.tablespace);
-            let before = |g: &FileEntry| g.head() == f.head() && g.part + 1 == f.part && g.tablespace == f.tablespace;
-            let is_part = |g: &&FileEntry| g.head() == f.head() && g.part == f.part;
-            match of.is_some_and(|t| t.is_bigfile) {
-                true => {
-                    f.blocks <= self.part_blocks.0
-                        && (f.is_head() || self.files.iter().any(before))
-                        && self.files.iter().filter(is_part).count() == 1
-                }
-                false => of.is_some() && f.is_head() && f.blocks_max <= Rdba::MAX_BLOCK + 1,
+        let tablespaces: HashMap<u32, &TablespaceEntry> =
+            self.tablespaces.iter().rev().map(|t| (t.number, t)).collect();
+        let is_big = |f: &FileEntry| tablespaces.get(&f.tablespace).is_some_and(|t| t.is_bigfile);
+        let mut places: HashMap<(u32, u32), u32> = HashMap::new();
+        for f in self.files.iter().filter(|f| is_big(f)) {
+            if places.insert((f.head(), f.part), f.tablespace).is_some() {
+                return false;
             }
+        }
+        let is_placed = |f: &FileEntry| match is_big(f) {
+            true => {
+                f.blocks <= self.part_blocks.0
+                    && (f.is_head() || places.get(&(f.head(), f.part - 1)) == Some(&f.tablespace))
+            }
+            false => tablespaces.contains_key(&f.tablespace) && f.is_head() && f.blocks_max <= Rdba::MAX_BLOCK + 1,
         };
         let listed = |f: &FileEntry| in_range(f) && is_placed(f);
         let gone = |g: &GoneEntry| in_range(&g.file) && g.dropped_rba < Self::RBA_LIMIT;
@@ -614,8 +638,8 @@ impl ControlFile {
         if self.checkpoint.rba >= Self::RBA_LIMIT || !self.logs.iter().all(group) || !self.logged.iter().all(logged) {
             return false;
         }
-        let distinct = |f: &FileEntry| self.files.iter().filter(|g| g.file == f.file).count() == 1;
-        block::is_block_size(self.block_size) && self.files.iter().all(|f| listed(f) && distinct(f))
+        let mut numbers = HashSet::with_capacity(self.files.len());
+        block::is_block_size(self.block_size) && self.files.iter().all(|f| listed(f) && numbers.insert(f.file))
     }
 
     /// True when the file is in backup mode.
@@ -687,19 +711,6 @@ impl ControlFile {
 
 fn failed(e: os::OsError) -> Ora {
     Ora::new(200).because(crate::error::io_error(27040, "file create error", &e))
-}
-
-/// Refuses a control file that could not be read again: a database with it could not be opened any more.
-///
-/// # Errors
-/// ORA-00200 for more than 1 MB, or a name with a line break.
-fn require_readable(text: &str) -> Result<()> {
-    let is_same = |read: ControlFile| read.print() == text;
-    if text.len() as u64 <= BYTES_MAX && ControlFile::of_bytes(text.as_bytes()).is_ok_and(is_same) {
-        return Ok(());
-    }
-    let why = "the control file would be longer than 1 MB, or has a name with a line break";
-    Err(Ora::new(200).because(Ora::from_text(types::Facility::Ora, 202, why)))
 }
 
 /// Overwrites a spare file, extending it ahead of the need when the disk has space.
@@ -962,24 +973,6 @@ mod tests {
     }
 
     #[test]
-    fn a_control_file_that_could_not_be_read_is_not_written() {
-        let dir = testing::Folder::new("control-readable");
-        sample().write(&dir).expect("it is written");
-        let before = ControlFile::read(&dir).expect("it is read");
-        let with_name = |name: &str| {
-            let mut control = sample();
-            control.files[0].name = name.into();
-            control
-        };
-        for name in ["a\nb.dbf", "a\rb\n", &"x".repeat(1 << 20)] {
-            assert!(with_name(name).write(&dir).is_err_and(|e| e.is(200)), "{}", name.len());
-            assert!(with_name(name).write_alone(&dir).is_err_and(|e| e.is(200)), "{}", name.len());
-        }
-        assert_eq!(ControlFile::read(&dir).expect("it is there"), before);
-        with_name("a b.dbf").write(&dir).expect("a name with a space is read");
-    }
-
-    #[test]
     fn archived_logs_hold_the_redo_before_the_oldest_other_log() {
         let mut control = sample();
         let log = |group, sequence, start, archived| LogGroupEntry {
@@ -998,6 +991,58 @@ mod tests {
     #[test]
     fn what_is_printed_is_read_back() {
         assert_eq!(ControlFile::parse(&sample().print()), Some(sample()));
+    }
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let directory = std::env::temp_dir().join(format!("latchwork-control-{name}-{}", os::process::own_id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        directory
+    }
+
+    #[test]
+    fn contents_that_could_not_be_read_back_are_not_written() {
+        let directory = folder("refused");
+        sample().write(&directory).unwrap();
+        let before = ControlFile::read_both(&directory).unwrap();
+        let changes: [fn(&mut ControlFile); 8] = [
+            |c| c.files[0].name = "a\nb.dbf".into(),
+            |c| c.files[0].name = "a.dbf\r".into(),
+            |c| c.files[0].name = "a.dbf\nclean 0".into(),
+            |c| c.tablespaces[0].name = "A\nB".into(),
+            |c| c.logs[0].name = "a\n.log".into(),
+            |c| c.gone[0].file.name = "a\n.dbf".into(),
+            |c| c.files[3].part = 1,
+            |c| c.files[1].name = "x".repeat(BYTES_MAX as usize),
+        ];
+        for change in changes {
+            let mut c = sample();
+            change(&mut c);
+            assert!(c.write(&directory).unwrap_err().is(200));
+            assert!(c.write_alone(&directory).unwrap_err().is(200));
+            assert_eq!(ControlFile::read_both(&directory).unwrap(), before);
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn the_largest_control_file_is_read() {
+        let directory = folder("largest");
+        let name = |n: u32| format!("{n:04096}");
+        let (first, rest) = (sample(), sample().files[0].clone());
+        let files = (3..=1000).map(|n| FileEntry { file: n, name: name(n), ..rest.clone() });
+        let logged = (0..ControlFile::LOGGED_MAX as u32 + 1)
+            .map(|n| LoggedEntry { sequence: n, name: name(n), ..first.logged[1].clone() })
+            .collect();
+        let gone = (0..ControlFile::GONE_MAX as u32)
+            .map(|n| GoneEntry { dropped_rba: 9, file: FileEntry { name: name(n), ..rest.clone() } })
+            .collect();
+        let mut all = ControlFile { logged, gone, ..first };
+        all.files.extend(files);
+        all.write(&directory).unwrap();
+        let read = ControlFile::read(&directory).unwrap();
+        assert_eq!((read.files.len(), read.gone.len(), read.logged.len()), (1002, 500, ControlFile::LOGGED_MAX));
+        assert_eq!((&read.files, &read.logged[..]), (&all.files, &all.logged[1..]));
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

@@ -171,7 +171,8 @@ impl DataFiles {
     ///
     /// # Errors
     /// ORA-00205 for the control file; for files of the dictionary, of undo and of temporary data ORA-01157 when one is
-    /// missing, ORA-01122 or ORA-01200 when one does not belong to the database or is too short.
+    /// missing, ORA-01122 or ORA-01200 when one does not belong to the database or is too short. For any file those of
+    /// [`DataFiles::wait_for_dead_writes`].
     pub fn open(directory: &Path) -> Result<(DataFiles, ControlFile)> {
         let control = ControlFile::read(directory)?;
         let files = DataFiles::over(directory, &control);
@@ -179,15 +180,18 @@ impl DataFiles {
         // The first part of a bigfile first: a temporary file that is missing is created with it.
         entries.sort_by_key(|f| f.part);
         for entry in entries {
-            // Those of an instance that was killed (R10), also to a file that went offline meanwhile.
-            files.wait_for_dead_writes(0..usize::MAX, [entry.file]);
+            // Those of an instance that was killed (R10), also of a file that is offline or damaged: they must not
+            // overwrite what is written from here on.
+            if File::open(&files.path(&entry.name), OpenMode::Read).is_ok() {
+                files.wait_for_dead_writes(0..usize::MAX, [entry.file])?;
+            }
             if files.table.state(entry.file).is_offline() {
                 continue;
             }
             let of = control.tablespace(entry.tablespace);
             let is_users =
                 entry.tablespace != tablespace::SYSTEM && of.is_some_and(|t| t.contents == Contents::Permanent);
-            let opened = match files.open_or_remake(&control, entry) {
+            let opened = match files.open_or_remake(&control, entry).and_then(|()| files.require_own_life(entry)) {
                 Err(e) if files.lays_again(&control, entry, &e) => {
                     files.lay_part(entry).and_then(|()| files.open_or_remake(&control, entry))
                 }
@@ -249,6 +253,24 @@ impl DataFiles {
             step_bytes: u64::from(entry.step) * size,
         };
         self.make_file(entry.file, &spec, false).map(drop)
+    }
+
+    /// Creates a lost file with all its parts, empty, under the name `name`, which no file has. On return the file and
+    /// its name are on the device; after an error there is no file.
+    ///
+    /// # Errors
+    /// As [`DataFiles::make_listed`].
+    pub fn make_again(&self, parts: &[&FileEntry], name: &str) -> Result<()> {
+        let renamed = |part: &FileEntry| FileEntry { name: name.to_owned(), ..part.clone() };
+        let Some((head, later)) = parts.split_first() else { return Ok(()) };
+        self.make_listed(&renamed(head))?;
+        let path = self.path(name);
+        let folder = path.parent().unwrap_or(&self.directory);
+        let failed = |e| Ora::with(1119, &[&path.display()]).because(io_error(27040, "file create error", &e));
+        let made = later.iter().try_for_each(|part| self.make_listed(&renamed(part)));
+        made.and_then(|()| sync_directory(folder).map_err(failed)).inspect_err(|_| {
+            let _ = os::file::remove(&path);
+        })
     }
 
     /// True when the database was opened read-only.
@@ -317,7 +339,7 @@ impl DataFiles {
         };
         let mode = if reuse { OpenMode::Truncate } else { OpenMode::CreateNew };
         let file = File::open(&path, mode).map_err(failed)?;
-        if let Err(e) = self.fill_file(&file, &entry) {
+        if let Err(e) = self.fill_file(&file, &entry).and_then(|()| file.sync()) {
             // Removes a file that could not be created completely: the disk may be full.
             let _ = os::file::remove(&path);
             let why = io_error(27044, "unable to write the header block of file", &e);
@@ -327,17 +349,18 @@ impl DataFiles {
     }
 
     /// Lays down a later part of a bigfile, empty: its place is allocated, and bitmaps and header are written and
-    /// synced (R13). The earlier contents of the place are lost.
+    /// synced (R15). The earlier contents of the place are lost.
     ///
     /// # Errors
     /// ORA-01157 when the file does not exist, ORA-01237 when it cannot grow (the system's words in ORA-27072 below
-    /// it).
+    /// it); as [`DataFiles::sync_file`]: the other parts of the file are in use.
     pub(crate) fn lay_part(&self, entry: &FileEntry) -> Result<()> {
         let path = self.path(&entry.name);
         let name = || Ora::with(1110, &[&entry.head(), &path.display()]);
         let unknown = |_| Ora::with(1157, &[&entry.head()]).because(name());
         let file = File::open(&path, OpenMode::ReadWrite).map_err(unknown)?;
-        self.fill_file(&file, entry).map_err(|e| self.cannot_extend(entry.head(), &e))
+        self.fill_file(&file, entry).map_err(|e| self.cannot_extend(entry.head(), &e))?;
+        self.sync_file(entry.head(), &file)
     }
 
     /// True when a part that cannot be opened is to be laid down again: the file is a copy from before the part was
@@ -348,6 +371,13 @@ impl DataFiles {
         !entry.is_head() && (why.is(1122) || why.is(1200)) && control.file(entry.first).is_some_and(is_older)
     }
 
+    /// Checks that the place of a later part does not have an earlier part with the same number: that was removed, and
+    /// the file is a copy from before. The header of a part has no checkpoint, or one behind its creation.
+    fn require_own_life(&self, entry: &FileEntry) -> Result<()> {
+        let is_earlier = !entry.is_head() && (1..entry.created_rba).contains(&self.closed_checkpoint(entry)?.rba);
+        if is_earlier { Err(Ora::with(1122, &[&entry.head()]).because(self.named(entry))) } else { Ok(()) }
+    }
+
     /// Lays down the later parts of a file that is offline and was restored from a copy made before they were. Called
     /// before any part is rolled forward.
     ///
@@ -355,7 +385,7 @@ impl DataFiles {
     /// ORA-01157, ORA-01237.
     pub fn lay_lost_parts(&self, control: &ControlFile, head: u32) -> Result<()> {
         for part in control.parts_of(head).into_iter().filter(|f| !f.is_head()) {
-            if let Err(e) = self.open_file(part)
+            if let Err(e) = self.open_file(part).and_then(|_| self.require_own_life(part))
                 && self.lays_again(control, part, &e)
             {
                 self.lay_part(part)?;
@@ -379,8 +409,8 @@ impl DataFiles {
         self.begin_of(self.table.place(at.file()).part()) + u64::from(at.block()) * self.block_size as u64
     }
 
-    /// Writes bitmaps and header of a new file or part and allocates its size. The header is the last: a copy of the
-    /// file that has it has the bitmaps.
+    /// Allocates the size of a new file or part, writes and syncs its bitmaps, and then writes its header, which the
+    /// caller syncs. A file that has the header has the bitmaps, also after a loss of power.
     fn fill_file(&self, file: &File, entry: &FileEntry) -> std::result::Result<(), os::OsError> {
         let (size, begin) = (self.block_size as u64, self.begin_of(entry.part));
         file.allocate(begin + u64::from(entry.blocks) * size)?;
@@ -388,6 +418,11 @@ impl DataFiles {
         for n in 0..Self::bitmap_blocks_of(self.block_size) {
             self.make_bitmap(&mut image, entry.file, n, entry.blocks);
             file.write_at(image.bytes(), begin + u64::from(n + 1) * size)?;
+        }
+        if entry.is_head() {
+            file.sync()?;
+        } else {
+            self.sync_live(entry.head(), file)?;
         }
         image = Image::new(self.block_size);
         let header = FileHeader {
@@ -401,8 +436,7 @@ impl DataFiles {
         };
         block::file::format(image.bytes_mut(), &header);
         block::seal(image.bytes_mut());
-        file.write_at(image.bytes(), begin)?;
-        file.sync()
+        file.write_at(image.bytes(), begin)
     }
 
     fn make_bitmap(&self, image: &mut Image, file: u32, n: u32, file_blocks: u32) {
@@ -441,8 +475,11 @@ impl DataFiles {
             return Err(Ora::with(1200, &[&len, &least]).because(name()));
         }
         if self.bypasses_cache.load(Ordering::Relaxed) {
-            // Where that is not possible the page cache is used.
-            let _ = file.bypass_cache(self.block_size);
+            // Where the file system does not support it all processes use the page cache. After any other error this
+            // process alone would use it.
+            file.bypass_cache(self.block_size).map_err(|e| {
+                Ora::with(1157, &[&shown]).because(name()).because(io_error(27041, "unable to open file", &e))
+            })?;
         }
         Ok(file)
     }
@@ -547,7 +584,7 @@ impl DataFiles {
         Some(self.table.state(number)).filter(|state| state.is_present()).map(|state| state.tablespace())
     }
 
-    /// The number and the block of the file as users see them (R11): for a later part of a bigfile, the number of the
+    /// The number and the block of the file as users see them (R13): for a later part of a bigfile, the number of the
     /// file and the block's number in it.
     pub fn shown(&self, at: Rdba) -> (u32, u32) {
         let place = self.table.place(at.file());
@@ -629,11 +666,25 @@ impl DataFiles {
 
     /// Reads and writes all files past the page cache of the operating system from now on. Returns the names of files
     /// for which the file system does not support it. Must be called before the first fork.
-    pub fn bypass_cache(&self) -> Vec<PathBuf> {
+    ///
+    /// # Errors
+    /// ORA-00205; ORA-01157 when a file that is open cannot be opened in this way: processes that open it later would
+    /// bypass the page cache and others would not.
+    pub fn bypass_cache(&self) -> Result<Vec<PathBuf>> {
         self.bypasses_cache.store(true, Ordering::Relaxed);
-        let listed = self.control().map(|control| control.files).unwrap_or_default();
-        let files = listed.iter().filter_map(|entry| self.file(entry.file).ok());
-        files.filter(|f| !f.bypass_cache(self.block_size).unwrap_or(false)).map(|f| f.path().to_owned()).collect()
+        let mut refused = Vec::new();
+        for entry in self.control()?.files {
+            // A file that is missing or offline is opened later.
+            let Ok(file) = self.file(entry.file) else { continue };
+            let bypasses = file.bypass_cache(self.block_size).map_err(|e| {
+                let why = io_error(27041, "unable to open file", &e);
+                Ora::with(1157, &[&entry.head()]).because(self.named(&entry)).because(why)
+            })?;
+            if !bypasses {
+                refused.push(file.path().to_owned());
+            }
+        }
+        Ok(refused)
     }
 
     /// Sets whether writes are synced to the device. Without syncs a database survives the death of its processes, but
@@ -681,10 +732,7 @@ impl DataFiles {
         enqueues: &Enqueues,
         f: &mut dyn FnMut(&mut ControlFile) -> Result<R>,
     ) -> Result<R> {
-        let lock = enqueues.get(p, EnqueueType::Cf, 0, 0, LockMode::Exclusive, Timeout::Never)?;
-        let done = self.change_control_held(p, f);
-        enqueues.release(p, lock);
-        done
+        self.change_control_then(p, Some(enqueues), f, &mut |_| Ok(()))
     }
 
     /// As [`DataFiles::change_control`], with the enqueues of the instance. A database without an instance has one
@@ -694,10 +742,32 @@ impl DataFiles {
         p: &Process,
         f: &mut dyn FnMut(&mut ControlFile) -> Result<R>,
     ) -> Result<R> {
-        match self.enqueues.get() {
-            Some(enqueues) => self.change_control(p, enqueues, f),
-            None => self.change_control_held(p, f),
+        self.change_control_then(p, self.enqueues(), f, &mut |_| Ok(()))
+    }
+
+    /// The enqueues of the instance.
+    pub(crate) fn enqueues(&self) -> Option<&Enqueues> {
+        self.enqueues.get()
+    }
+
+    /// As [`DataFiles::change_control`]; calls `then` after the change, before another process can change the control
+    /// file. `then` must neither wait nor generate redo.
+    pub(crate) fn change_control_then<R>(
+        &self,
+        p: &Process,
+        enqueues: Option<&Enqueues>,
+        f: &mut dyn FnMut(&mut ControlFile) -> Result<R>,
+        then: &mut dyn FnMut(&R) -> Result<()>,
+    ) -> Result<R> {
+        let lock = match enqueues {
+            Some(all) => Some((all, all.get(p, EnqueueType::Cf, 0, 0, LockMode::Exclusive, Timeout::Never)?)),
+            None => None,
+        };
+        let done = self.change_control_held(p, f).and_then(|r| then(&r).map(|()| r));
+        if let Some((all, lock)) = lock {
+            all.release(p, lock);
         }
+        done
     }
 
     fn change_control_held<R>(&self, p: &Process, f: &mut dyn FnMut(&mut ControlFile) -> Result<R>) -> Result<R> {
@@ -875,9 +945,13 @@ impl DataFiles {
     /// ORA-01242, or ORA-01243 for a file of the dictionary, with ORA-01114 and the system's words below.
     pub(crate) fn sync_file(&self, number: u32, file: &File) -> Result<()> {
         self.check_sound()?;
-        let Err(e) = file.sync() else { return Ok(()) };
-        self.table.fail(number, e.errno());
+        let Err(_) = self.sync_live(number, file) else { return Ok(()) };
         self.check_sound()
+    }
+
+    /// Syncs a file that may be in use, and records a failure as [`DataFiles::sync_file`] does.
+    fn sync_live(&self, number: u32, file: &File) -> os::OsResult<()> {
+        file.sync().inspect_err(|e| self.table.fail(number, e.errno()))
     }
 
     /// Checks that no write to a file was lost.

@@ -30,7 +30,7 @@ pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
 pub use geometry::{blocks_min as part_blocks_min, part_sizes};
 pub use logs::LogsOf;
 pub use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
-pub use space::NewFile;
+pub use space::{NewFile, require_name};
 
 /// Name of the control file in the database directory.
 pub const CONTROL_FILE: &str = "control";

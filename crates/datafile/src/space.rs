@@ -64,8 +64,9 @@ impl DataFiles {
     ///
     /// # Errors
     /// ORA-01119 when a file cannot be created (ORA-27038 below it when it exists), ORA-01537 for a file that the
-    /// database already has, ORA-03214 for one that is too small, ORA-01144 for one that is too large, ORA-00059 when
-    /// there are `db_files` files or all file numbers are taken; then none of the new files is left.
+    /// database already has, ORA-03214 for one that is too small, ORA-01144 for one that is too large, ORA-02236 as of
+    /// [`require_name`], ORA-00059 when there are `db_files` files or all file numbers are taken; then none of the new
+    /// files is left.
     pub fn add_files(
         &self,
         p: &Process,
@@ -125,6 +126,7 @@ impl DataFiles {
         tablespace: &TablespaceEntry,
         new: &NewFile,
     ) -> Result<Vec<u32>> {
+        require_name(&new.name)?;
         let path = self.directory().join(&new.name);
         let mut all = control.files.iter().chain(made.iter());
         if all.any(|f| self.directory().join(&f.name) == path) {
@@ -244,7 +246,7 @@ impl DataFiles {
 
     /// Removes the last part of a bigfile from the control file, and the operating system's file ends where the part
     /// began. Nothing is in the part, the cache holds no buffer of it, and no redo that recovery may need changes it.
-    /// In ARCHIVELOG mode it is noted as dropped at `dropped_rba`.
+    /// The caller keeps other processes from adding a part. In ARCHIVELOG mode it is noted as dropped at `dropped_rba`.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`]; ORA-01237 when the system refuses to shorten the file: it is longer than
@@ -253,10 +255,15 @@ impl DataFiles {
         let place = self.table.place(number);
         let file = self.file(place.head(number))?;
         let begin = self.begin_of(place.part());
-        self.change_own_control(p, &mut |c| Ok(unlist(c, &[number], dropped_rba)))?;
-        faults::point("part-unlisted");
-        self.table.forget(number);
-        file.set_len(begin).map_err(|e| self.cannot_shrink(number, &e))
+        // The number is free once the part is unlisted, and its place with it. Another process gives the number to a
+        // part of another file under the control file's enqueue.
+        let enqueues = self.enqueues();
+        self.change_control_then(p, enqueues, &mut |c| Ok(unlist(c, &[number], dropped_rba)), &mut |_| {
+            faults::point("part-unlisted");
+            self.table.forget(number);
+            file.set_len(begin).map_err(|e| self.cannot_shrink(place.head(number), &e))
+        })?;
+        Ok(())
     }
 
     fn cannot_shrink(&self, number: u32, e: &os::OsError) -> Ora {
@@ -283,9 +290,12 @@ impl DataFiles {
         delete: bool,
         dropped_rba: u64,
     ) -> Result<()> {
-        let gone = self.change_control(p, enqueues, &mut |c| Ok(unlist(c, numbers, dropped_rba)))?;
-        faults::point("file-unlisted");
-        gone.iter().for_each(|f| self.table.forget(f.file));
+        let mut unlist = |c: &mut ControlFile| Ok(unlist(c, numbers, dropped_rba));
+        let gone = self.change_control_then(p, Some(enqueues), &mut unlist, &mut |gone| {
+            faults::point("file-unlisted");
+            gone.iter().for_each(|f| self.table.forget(f.file));
+            Ok(())
+        })?;
         if delete {
             self.remove(&gone);
             let _ = sync_directory(self.directory());
@@ -365,8 +375,9 @@ impl DataFiles {
     /// Changes the name of a file, in the entries of all its parts.
     ///
     /// # Errors
-    /// As [`DataFiles::change_file`].
+    /// As [`DataFiles::change_file`]; ORA-02236 as of [`require_name`].
     pub fn rename_file(&self, p: &Process, enqueues: &Enqueues, head: u32, name: &str) -> Result<()> {
+        require_name(name)?;
         self.change_control(p, enqueues, &mut |c| {
             if c.file(head).is_none() {
                 return Err(Ora::with(1157, &[&head]));
@@ -442,6 +453,14 @@ impl DataFiles {
         let begin = self.begin_of(self.table.place(number).part());
         file.set_len(begin + u64::from(blocks) * self.block_size() as u64).map_err(|e| self.cannot_shrink(number, &e))
     }
+}
+
+/// Checks that a name can be in the control file, which has one line for each file.
+///
+/// # Errors
+/// ORA-02236 for an empty name and for one with a control character.
+pub fn require_name(name: &str) -> Result<()> {
+    if name.is_empty() || name.contains(char::is_control) { Err(Ora::new(2236)) } else { Ok(()) }
 }
 
 /// ORA-01237 for a bigfile that cannot get a further part.

@@ -40,7 +40,10 @@ impl DataFiles {
     /// # Errors
     /// ORA-01114 when a header cannot be written, ORA-01578 when one is damaged.
     pub fn stamp(&self, control: &ControlFile, at: &CheckpointEntry) -> Result<()> {
-        for f in control.files.iter().filter(|f| control.is_stamped(f)) {
+        // A part whose header has a checkpoint from before its creation counts as an earlier part: a file that was made
+        // after this checkpoint was announced gets the next one.
+        let is_due = |f: &&FileEntry| control.is_stamped(f) && f.created_rba <= at.rba;
+        for f in control.files.iter().filter(is_due) {
             match self.stamp_file(f.file, control.incarnation.number, at) {
                 Err(e) if e.is(376) => self.stamp_closed(control, f, at)?,
                 Err(e) if e.is(1157) => {}
@@ -134,6 +137,9 @@ mod tests {
         control.backups.clear();
         files.stamp(&control, &at(1500)).unwrap();
         assert_eq!(rbas(), [2000, 2000, 1500, 0]);
+        control.files[2].created_rba = 1601;
+        files.stamp(&control, &at(1600)).unwrap();
+        assert_eq!(rbas(), [2000, 2000, 1500, 0], "a file that was made later");
         control.incarnation.number = 4;
         files.stamp(&control, &at(1200)).unwrap();
         assert_eq!(

@@ -48,7 +48,7 @@ fn run(size: usize, at: Rdba, count: u32, byte: u8) -> os::blocks::Blocks {
 fn files_past_the_page_cache_hold_what_is_written_with_every_block_size() {
     for size in [2048, 4096, 8192, 32768] {
         let (d, files) = create(size);
-        let refused = files.bypass_cache();
+        let refused = files.bypass_cache().unwrap();
         assert!(refused.is_empty() || refused.len() == 4, "one file system: {refused:?}");
         let at = Rdba::new(3, DataFiles::first_data_block_of(size) + 2);
         let blocks = run(size, at, 3, 8);
@@ -88,7 +88,7 @@ fn runs_are_written_together_and_one_that_fails_fails_alone() {
     for direct in [false, true] {
         let (_d, files) = create(8192);
         if direct {
-            files.bypass_cache();
+            files.bypass_cache().unwrap();
         }
         let at = |file, n| Rdba::new(file, DataFiles::first_data_block_of(8192) + n);
         let places = [at(3, 5), at(77, 0), at(2, 9), at(3, 40)];
@@ -112,18 +112,59 @@ fn runs_are_written_together_and_one_that_fails_fails_alone() {
 
 #[test]
 fn a_start_waits_for_writes_that_a_dead_process_has_in_flight() {
+    for state in ["usable", "offline", "damaged"] {
+        let (d, files) = create(2048);
+        let mut control = files.control().unwrap();
+        control.files.iter_mut().for_each(|f| f.is_offline = f.file == 3 && state == "offline");
+        control.write(&d.0).unwrap();
+        files.set_clean(true, Scn(5)).unwrap();
+        drop(files);
+        let users = File::open(&d.0.join("users01.dbf"), OpenMode::ReadWrite).unwrap();
+        if state == "damaged" {
+            users.write_at(&[7; 100], 0).unwrap();
+        }
+        // As the kernel holds it for a write.
+        let held = users.for_ring(11).unwrap();
+        std::thread::scope(|scope| {
+            let opened = scope.spawn(|| DataFiles::open(&d.0).unwrap());
+            os::clock::sleep(Duration::from_millis(30));
+            assert!(!opened.is_finished(), "{state}: a late write could overwrite what the start writes");
+            drop(held);
+            let (files, control) = opened.join().unwrap();
+            assert!(control.tablespace(tablespace::USERS).is_some());
+            assert_eq!(files.is_away(3), state != "usable", "{state}");
+        });
+    }
+}
+
+#[test]
+fn a_process_does_not_write_before_the_writes_of_the_dead_owner_of_its_slot_have_ended() {
+    let Ok(mut writer) = AsyncWriter::new(2) else { return };
     let (d, files) = create(2048);
-    files.set_clean(true, Scn(5)).unwrap();
-    drop(files);
     let users = File::open(&d.0.join("users01.dbf"), OpenMode::ReadWrite).unwrap();
-    // As the kernel holds it for a write.
-    let held = users.for_ring(11).unwrap();
+    // The lock of slot 2 on file 3.
+    let held = users.for_ring(2 * 1024 + 3).unwrap();
+    let at = Rdba::new(3, DataFiles::first_data_block_of(2048));
+    let block = run(2048, at, 1, 5);
     std::thread::scope(|scope| {
-        let opened = scope.spawn(|| DataFiles::open(&d.0).unwrap());
+        let written = scope.spawn(|| files.write_runs(&mut writer, &[(at, &block.bytes()[..2048])], &mut || ()));
         os::clock::sleep(Duration::from_millis(30));
-        assert!(!opened.is_finished(), "a late write could overwrite what the start writes");
+        assert!(!written.is_finished(), "an older write could overwrite this one");
         drop(held);
-        let (_, control) = opened.join().unwrap();
-        assert!(control.tablespace(tablespace::USERS).is_some());
+        assert_eq!(written.join().unwrap(), [Ok(())]);
     });
+    let mut image = Image::new(2048);
+    files.read_block(at, image.bytes_mut()).unwrap();
+}
+
+#[test]
+fn a_file_with_unknown_writes_counts_as_one_that_lost_a_write() {
+    let (d, _) = create(2048);
+    let (files, _) = DataFiles::open_read_only(&d.0).unwrap();
+    assert_eq!(files.wait_for_dead_writes(0..9, [3, 77]), Ok(()), "no file has number 77");
+    assert_eq!(files.check_sound(), Ok(()));
+    // Without a control file the name of the file is unknown.
+    std::fs::remove_file(d.0.join("control")).unwrap();
+    assert!(files.wait_for_dead_writes(0..9, [3]).unwrap_err().is(1242));
+    assert!(files.check_sound().unwrap_err().is(1242));
 }

@@ -141,3 +141,61 @@ fn files_grow_and_new_ones_are_found_by_others() {
     assert!(again.is(1119), "the file exists: {again}");
     assert_eq!(ControlFile::read(&d.0).unwrap().files.len(), 5);
 }
+
+#[test]
+fn a_name_that_the_control_file_cannot_have_is_refused() {
+    for name in ["", "a\nb.dbf", "a.dbf\r", "a\0.dbf"] {
+        assert!(datafile::require_name(name).unwrap_err().is(2236), "{name:?}");
+    }
+    assert_eq!(datafile::require_name("/data/my file \u{fc}.dbf"), Ok(()));
+}
+
+#[test]
+fn a_copy_with_an_earlier_part_of_the_same_number_gets_the_part_again() {
+    for (head_at, is_laid) in [(1000, true), (6000, false)] {
+        let d = Directory::new();
+        let mut spec = CreateDatabase::usual("ORCL", 7, 2048);
+        spec.part_blocks = datafile::PartBlocks(512);
+        let files = DataFiles::create(&d.0, &spec).unwrap();
+        let mut control = files.control().unwrap();
+        control.tablespaces[2].is_bigfile = true;
+        let head = control.file(3).unwrap().clone();
+        control.files.push(datafile::FileEntry { file: 1023, part: 1, first: 3, blocks_max: 0, step: 0, ..head });
+        control.write(&d.0).unwrap();
+        let part = control.file(1023).unwrap().clone();
+        files.refresh().unwrap();
+        files.make_listed(&part).unwrap();
+        let at = |rba| datafile::CheckpointEntry { rba, scn: Scn(rba), time_s: 9 };
+        files.stamp_file(1023, 0, &at(1000)).unwrap();
+        files.stamp_file(3, 0, &at(head_at)).unwrap();
+        let (again, _) = DataFiles::open(&d.0).unwrap();
+        assert_eq!((again.file_checkpoint(1023).unwrap().rba, again.missing()), (1000, vec![]));
+        // The part of the control file was made later, with the number of a part that was removed.
+        control.files.iter_mut().filter(|f| f.file == 1023).for_each(|f| f.created_rba = 5000);
+        control.write(&d.0).unwrap();
+        let (again, _) = DataFiles::open(&d.0).unwrap();
+        if is_laid {
+            assert_eq!((again.file_checkpoint(1023).unwrap().rba, again.missing()), (0, vec![]));
+        } else {
+            assert_eq!(again.missing(), [3, 1023], "the first part has no redo of the later one");
+        }
+    }
+}
+
+#[test]
+fn a_lost_file_is_made_again_with_all_its_parts_or_not_at_all() {
+    let d = Directory::new();
+    let mut spec = CreateDatabase::usual("ORCL", 7, 2048);
+    spec.part_blocks = datafile::PartBlocks(512);
+    let files = DataFiles::create(&d.0, &spec).unwrap();
+    let head = files.control().unwrap().file(3).unwrap().clone();
+    let mut part = datafile::FileEntry { file: 1023, part: 1, first: 3, ..head.clone() };
+    files.make_again(&[&head, &part], "again.dbf").unwrap();
+    assert_eq!(std::fs::metadata(d.0.join("again.dbf")).unwrap().len(), 2 * 512 * 2048);
+    // No file system has room for such a part.
+    part.part = u32::MAX;
+    assert!(files.make_again(&[&head, &part], "more.dbf").unwrap_err().is(1237));
+    assert!(!d.0.join("more.dbf").exists());
+    assert!(files.make_again(&[&head], "again.dbf").unwrap_err().is(1119), "a file of that name is there");
+    assert!(d.0.join("again.dbf").exists());
+}

@@ -131,9 +131,7 @@ pub fn recreate(work: &mut Work<'_>, file: &FileEntry, new: Option<&FileSpec>) -
     require_unused(work, &entry)?;
     let control = work.control()?;
     let parts = work.host.parts();
-    for part in control.parts_of(entry.file) {
-        files(&parts).make_listed(&FileEntry { name: entry.name.clone(), ..part.clone() })?;
-    }
+    files(&parts).make_again(&control.parts_of(entry.file), &entry.name)?;
     set_name(work, &entry)
 }
 
@@ -160,8 +158,9 @@ pub fn rename(work: &mut Work<'_>, file: &FileEntry, to: &str) -> Result<()> {
     set_name(work, &entry)
 }
 
-/// ORA-01537 when another file of the database has that name.
+/// ORA-01537 when another file of the database has that name, ORA-02236 for a name that the control file cannot have.
 fn require_unused(work: &mut Work<'_>, entry: &FileEntry) -> Result<()> {
+    datafile::require_name(&entry.name)?;
     let control = work.control()?;
     let parts = work.host.parts();
     let path = |f: &FileEntry| files(&parts).directory().join(&f.name);

@@ -70,7 +70,7 @@ impl Database {
             files.set_files_max(init.number(Param::DbFiles) as u32);
             create_logs(&files, init, ephemeral)?;
             open_area(&files, &mut files.control()?, init, ephemeral)?;
-            bypass_cache(&files, init, tell);
+            bypass_cache(&files, init, tell)?;
             let standing = startup::Standing::of(&files.control()?);
             return Ok(Database { files, standing, is_new: true, undo_tablespace: None });
         }
@@ -99,7 +99,7 @@ impl Database {
             )));
         }
         let standing = startup::recover(&files, control, init, tell)?;
-        bypass_cache(&files, init, tell);
+        bypass_cache(&files, init, tell)?;
         Ok(Database { files: Arc::new(files), standing, is_new: false, undo_tablespace })
     }
 
@@ -172,15 +172,16 @@ fn open_area(files: &DataFiles, control: &mut ControlFile, init: &InitParams, ep
 
 /// Has the data files read and written past the page cache, if `filesystemio_options` says so. Recovery before this
 /// uses the page cache, which holds what its own memory does not.
-fn bypass_cache(files: &DataFiles, init: &InitParams, tell: &mut dyn FnMut(Told<'_>)) {
+fn bypass_cache(files: &DataFiles, init: &InitParams, tell: &mut dyn FnMut(Told<'_>)) -> Result<()> {
     if matches!(init.get(Param::FilesystemioOptions), "directIO" | "setall") {
-        for path in files.bypass_cache() {
+        for path in files.bypass_cache()? {
             tell(Told::Alert(&format!(
                 "Direct I/O is not available for file '{}': its blocks go through the page cache",
                 path.display()
             )));
         }
     }
+    Ok(())
 }
 
 /// Creates the online logs. Logs of a throw-away database take no room before they are written. Logs of a lasting

@@ -6,7 +6,7 @@
 //! copied.
 
 use crate::manifest::{FilePiece, LogPiece, Manifest, Moment, Sum, cannot_write};
-use datafile::{Contents, ControlFile, DataFiles, LoggedEntry};
+use datafile::{Contents, ControlFile, DataFiles, FileEntry, LoggedEntry};
 use os::file::{File, OpenMode, sync_directory};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -96,6 +96,10 @@ impl<'a> Backup<'a> {
         let all: u64 = sources.iter().map(|s| u64::from(s.blocks) * size).sum();
         let mut before = 0;
         for source in sources {
+            if self.control.file(source.file).is_none() {
+                // It was left out with an earlier part of its file.
+                continue;
+            }
             let (file, bytes) = (source.file, u64::from(source.blocks) * size);
             let base = Path::new(&source.name).file_name().map_or("data".into(), |n| n.to_string_lossy().into_owned());
             let to = format!("files/{file:04}_{base}");
@@ -117,14 +121,17 @@ impl<'a> Backup<'a> {
         Ok(created(&self.files.control()?) != created(&self.control))
     }
 
-    /// Leaves a dropped file out of the backup: it does not exist at the backup's end.
+    /// Leaves a dropped file out of the backup, or a removed part with those behind it: they do not exist at the
+    /// backup's end.
     fn leave_out(&mut self, file: u32, copy: &Path) -> Result<()> {
         if os::file::exists(copy) {
             os::file::remove(copy).map_err(|e| cannot_write(copy, &e))?;
         }
-        let ControlFile { files, tablespaces, .. } = &mut self.control;
-        files.retain(|f| f.file != file);
-        tablespaces.retain(|t| files.iter().any(|f| f.tablespace == t.number));
+        let gone = without_parts_from(&mut self.control, file);
+        for piece in self.manifest.files.extract_if(.., |piece| gone.contains(&piece.file)) {
+            let copy = self.folder.join(&piece.name);
+            os::file::remove(&copy).map_err(|e| cannot_write(&copy, &e))?;
+        }
         Ok(())
     }
 
@@ -162,7 +169,7 @@ impl<'a> Backup<'a> {
 
     /// A data file, and the begin and the length of the part of this entry. It is opened directly and not through
     /// `DataFiles`, which refuses a file that is offline.
-    fn open(&self, f: &datafile::FileEntry) -> Result<(File, u64, u64)> {
+    fn open(&self, f: &FileEntry) -> Result<(File, u64, u64)> {
         let path = self.files.directory().join(&f.name);
         let missing = |_| Ora::with(1157, &[&f.head()]).because(Ora::with(1110, &[&f.head(), &path.display()]));
         let file = File::open(&path, OpenMode::Read).map_err(missing)?;
@@ -236,7 +243,7 @@ impl<'a> Backup<'a> {
     /// ORA-00308 when a log is missing; those of reading and writing.
     pub fn finish(mut self, end: Moment, tell: &mut dyn FnMut(&str, u64, u64)) -> Result<Manifest> {
         self.manifest.end = end;
-        let now = self.files.control()?;
+        let mut now = self.files.control()?;
         let (from, to) = (self.manifest.begin.rba, end.rba);
         let wanted = |l: &&LoggedEntry| {
             l.incarnation == self.manifest.incarnation && l.end > from && l.start < to && !l.name.is_empty()
@@ -267,17 +274,54 @@ impl<'a> Backup<'a> {
         }
         // The control file as it was when the copies began, with the logs archived since.
         let mut control = self.control.clone();
-        control.logged = now.logged;
-        // Files that were dropped meanwhile do not exist at the end of the backup, although they may have a copy.
-        (control.gone, control.gone_tablespaces) = (now.gone, now.gone_tablespaces);
-        // Files made meanwhile have no copy: the redo contains all of them.
-        control.files.extend(now.files.into_iter().filter(|f| self.control.file(f.file).is_none()));
-        control.tablespaces.extend(now.tablespaces.into_iter().filter(|t| self.control.tablespace(t.number).is_none()));
+        control.logged = std::mem::take(&mut now.logged);
+        let replaced = add_made(&mut control, &now);
+        for piece in self.manifest.files.extract_if(.., |piece| replaced.contains(&piece.file)) {
+            let copy = self.folder.join(&piece.name);
+            os::file::remove(&copy).map_err(|e| cannot_write(&copy, &e))?;
+        }
+        // Redo of files and parts that were dropped during the backup is skipped.
+        control.gone.clone_from(&now.gone);
+        control.gone_tablespaces.clone_from(&now.gone_tablespaces);
         control.write_alone(&self.folder)?;
         sync_directory(&self.folder).map_err(|e| cannot_write(&self.folder, &e))?;
         self.manifest.write(&self.folder)?;
         Ok(self.manifest)
     }
+}
+
+/// Removes a file, or a part of a bigfile and those behind it, and tablespaces without files; returns the numbers.
+fn without_parts_from(control: &mut ControlFile, file: u32) -> Vec<u32> {
+    let Some((head, part)) = control.file(file).map(|f| (f.head(), f.part)) else { return Vec::new() };
+    let ControlFile { files, tablespaces, .. } = control;
+    let gone = files.extract_if(.., |f| f.head() == head && f.part >= part).map(|f| f.file).collect();
+    tablespaces.retain(|t| files.iter().any(|f| f.tablespace == t.number));
+    gone
+}
+
+/// Adds the files and parts that were made during a backup to its control file. They have no copy: the redo contains
+/// all of them. A part that was removed and made again has one entry, that of the new part. Returns the numbers of the parts
+/// that were replaced.
+fn add_made(control: &mut ControlFile, now: &ControlFile) -> Vec<u32> {
+    let created = |c: &ControlFile, file: u32| c.file(file).map(|f| f.created_rba);
+    let is_made = |c: &ControlFile, f: &FileEntry| c.file(f.file).is_none();
+    // A part belongs to the file of the backup with the number of its first part, unless that is another file now.
+    let is_same_file = |c: &ControlFile, f: &FileEntry| created(c, f.head()) == created(now, f.head());
+    let mut made: Vec<FileEntry> = now.files.iter().filter(|f| is_made(control, f)).cloned().collect();
+    made.retain(|f| f.is_head() || control.file(f.head()).is_none() || is_same_file(control, f));
+    made.sort_by_key(|f| f.part);
+    let mut replaced = Vec::new();
+    for f in made {
+        let is_place = |k: &&FileEntry| (k.head(), k.part) == (f.head(), f.part);
+        if let Some(old) = control.files.iter().find(is_place).map(|k| k.file) {
+            replaced.extend(without_parts_from(control, old));
+        }
+        control.files.push(f);
+    }
+    let missing = |t: &&datafile::TablespaceEntry| control.tablespace(t.number).is_none();
+    let tablespaces: Vec<_> = now.tablespaces.iter().filter(missing).cloned().collect();
+    control.tablespaces.extend(tablespaces);
+    replaced
 }
 
 /// Copies a file byte for byte; returns its length and its sum, of the kind of `sum`.
@@ -325,4 +369,59 @@ fn fill(file: &File, buffer: &mut [u8], at: u64) -> os::OsResult<usize> {
         }
     }
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control(parts: &[(u32, u32)]) -> ControlFile {
+        let files = parts.iter().map(|&(file, part)| FileEntry {
+            file,
+            tablespace: 3,
+            part,
+            first: if part == 0 { 0 } else { 2 },
+            name: "big.dbf".into(),
+            created_rba: u64::from(1023 - file),
+            ..FileEntry::default()
+        });
+        let big = datafile::TablespaceEntry { number: 3, name: "BIG".into(), is_bigfile: true, ..Default::default() };
+        ControlFile { files: files.collect(), tablespaces: vec![big], ..ControlFile::default() }
+    }
+
+    fn numbers(c: &ControlFile) -> Vec<u32> {
+        c.parts_of(2).iter().map(|f| f.file).collect()
+    }
+
+    #[test]
+    fn a_part_that_was_made_again_during_a_backup_is_listed_once() {
+        let mut then = control(&[(2, 0), (1023, 1), (1022, 2), (1021, 3)]);
+        let now = control(&[(2, 0), (1023, 1), (1020, 2)]);
+        assert_eq!(add_made(&mut then, &now), [1022, 1021], "parts behind the new one are gone, too");
+        assert_eq!(numbers(&then), [2, 1023, 1020]);
+        // Further parts are added behind those of the backup.
+        let now = control(&[(2, 0), (1023, 1), (1020, 2), (1019, 3)]);
+        assert_eq!(add_made(&mut then, &now), []);
+        assert_eq!(numbers(&then), [2, 1023, 1020, 1019]);
+    }
+
+    #[test]
+    fn parts_of_another_file_with_the_same_number_are_not_added() {
+        let mut then = control(&[(2, 0), (1023, 1)]);
+        let mut now = control(&[(2, 0), (1022, 1)]);
+        now.files[0].created_rba = 5000;
+        assert_eq!(add_made(&mut then, &now), []);
+        assert_eq!(numbers(&then), [2, 1023]);
+    }
+
+    #[test]
+    fn a_file_goes_with_its_parts_and_a_part_with_those_behind_it() {
+        let mut c = control(&[(2, 0), (1023, 1), (1022, 2)]);
+        assert_eq!(without_parts_from(&mut c, 1023), [1023, 1022]);
+        assert_eq!((numbers(&c), c.tablespaces.len()), (vec![2], 1));
+        let mut c = control(&[(2, 0), (1023, 1), (1022, 2)]);
+        assert_eq!(without_parts_from(&mut c, 2), [2, 1023, 1022]);
+        assert_eq!((c.files.len(), c.tablespaces.len()), (0, 0));
+        assert_eq!(without_parts_from(&mut c, 2), []);
+    }
 }

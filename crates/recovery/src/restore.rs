@@ -377,7 +377,7 @@ fn forward(
     // To the end of the redo, a file missing from the last control file was dropped; to an earlier moment it is unknown
     // whether the file existed.
     let was_dropped = knows_last && it.until == Until::End;
-    let unknown = out.unknown_files.iter().find(|n| control.file(**n).is_none());
+    let unknown = out.unknown_files.iter().find(|n| is_unknown(control, **n, begin));
     if let (Some(unknown), false) = (unknown, was_dropped) {
         let what = Ora::from_text(
             Facility::Ora,
@@ -391,6 +391,12 @@ fn forward(
         out.time_s = manifest.begin.time_s;
     }
     Ok(out)
+}
+
+/// True for a file number that the restored database does not have, although redo behind `begin` may belong to it: the
+/// backup does not note that the file was dropped while the backup was made.
+fn is_unknown(control: &ControlFile, number: u32, begin: Rba) -> bool {
+    control.file(number).is_none() && !control.gone.iter().any(|g| g.file.file == number && g.dropped_rba >= begin.0)
 }
 
 /// Every log that may be needed: those of the backup, checked, and all logs in the folders of redo. Other files there
@@ -499,5 +505,15 @@ mod tests {
         assert_eq!(places, [(1, 0, "1.dbf"), (2, 1, "2.dbf"), (3, 0, "3.dbf.3"), (4, 0, "4.dbf.4"), (5, 0, "5.dbf")]);
         let mut single = ControlFile { files: vec![file(1, 0), part(2, 100, 1)], ..ControlFile::default() };
         assert!(set_apart(&mut single, &|_| false).is_empty());
+    }
+
+    #[test]
+    fn a_file_that_was_dropped_during_the_backup_is_known() {
+        let entry = |file| FileEntry { file, ..FileEntry::default() };
+        let gone = |file, dropped_rba| GoneEntry { dropped_rba, file: entry(file) };
+        let control =
+            ControlFile { files: vec![entry(1)], gone: vec![gone(7, 5000), gone(8, 100)], ..ControlFile::default() };
+        let unknown: Vec<u32> = (1..10).filter(|n| is_unknown(&control, *n, Rba(4096))).collect();
+        assert_eq!(unknown, [2, 3, 4, 5, 6, 8, 9]);
     }
 }

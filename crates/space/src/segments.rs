@@ -1109,9 +1109,20 @@ impl Space {
         faults::point("part-closed");
         self.cache.in_group(p, scn, &mut |g| {
             g.current(Rdba::new(head, 1))?;
-            let blocks = self.peek(g, Rdba::new(file, 1), |v| BitmapView::new(v).file_blocks())?;
             let files = self.cache.files();
-            let is_last = files.control()?.parts_of(head).last().is_some_and(|f| f.file == file);
+            let before = {
+                let control = files.control()?;
+                let parts = control.parts_of(head);
+                parts.iter().rev().nth(1).map_or(head, |f| f.file)
+            };
+            // A process that adds a part holds the bitmap of the last one, which the part before is once this part is
+            // unlisted (S14).
+            g.current(Rdba::new(before, 1))?;
+            let control = files.control()?;
+            let parts = control.parts_of(head);
+            let is_last = parts.last().is_some_and(|f| f.file == file)
+                && parts.iter().rev().nth(1).is_some_and(|f| f.file == before);
+            let blocks = self.peek(g, Rdba::new(file, 1), |v| BitmapView::new(v).file_blocks())?;
             if blocks > first_block || !is_last {
                 // Another process has grown the file again, and the space may be in use.
                 return Err(Ora::new(3297));

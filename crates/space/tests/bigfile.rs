@@ -6,8 +6,10 @@ use block::{Extent, SegmentKind};
 use buffer_cache::{ChainDesign, GetKind};
 use common::{BLOCK, Db, change_control, database_of, scn, small_database};
 use datafile::{Contents, DataFiles, PartBlocks, tablespace};
+use os::process::{Ended, Fork};
 use process::Process;
 use std::collections::HashSet;
+use std::time::Duration;
 use types::{ObjectId, Rdba, Result};
 
 /// Blocks of a part.
@@ -187,6 +189,69 @@ fn a_file_that_grows_while_it_shrinks_loses_nothing() {
     db.space.resize_file(&p, USERS_FILE, 120, &scn).unwrap();
     assert_eq!((parts(&db, USERS_FILE), file_len(&db, "users01.dbf")), (vec![3], 120));
     assert_eq!(db.space.extents(&p, kept).unwrap().len(), 1);
+    db.cache.assert_invariants().unwrap();
+}
+
+/// A process stops between the removal of a part from the control file and that of its blocks. Another process must not
+/// put a new part there meanwhile.
+#[test]
+fn a_part_is_not_made_again_before_the_old_one_is_cut_off() {
+    let db = bigfile_database(40 * PART);
+    let p = testing::attach(db.all, "t");
+    // The last part is empty, and those before have no room. In ARCHIVELOG mode a new part does not get the number of
+    // the old one, which is fenced off.
+    let last = (10..).map(|n| segment(&db, &p, n)).find(|s| s.file() == 1021).unwrap();
+    db.space.drop_segment(&p, last, &scn).unwrap();
+    change_control(&db, |c| c.archivelog = true);
+    assert_eq!(parts(&db, USERS_FILE), [3, 1023, 1022, 1021]);
+    let (stop, deaths) = (db.directory.join(faults::STOP_FILE), db.directory.join(faults::DEATHS_FILE));
+    std::fs::write(&stop, "").unwrap();
+    let parent = os::process::own_id();
+    let child = match os::process::fork().unwrap() {
+        Fork::Parent(child) => child,
+        Fork::Child => {
+            assert!(os::process::die_with_parent(parent, os::signal::SIGKILL));
+            let run = std::panic::AssertUnwindSafe(|| {
+                let p = testing::attach(db.all, "remover");
+                faults::arm_points("part-unlisted:1:stop", &db.directory).unwrap();
+                db.space.resize_file(&p, USERS_FILE, u64::from(3 * PART), &scn).unwrap();
+            });
+            os::process::exit_now(i32::from(std::panic::catch_unwind(run).is_err()))
+        }
+    };
+    let wait_until = |done: &dyn Fn() -> bool| {
+        for _ in 0..1000 {
+            if done() {
+                return true;
+            }
+            os::clock::sleep(Duration::from_millis(10));
+        }
+        false
+    };
+    assert!(wait_until(&|| deaths.exists()), "the process removes a part");
+    let last = std::thread::scope(|s| {
+        let grower = s.spawn(|| {
+            let p = testing::attach(db.all, "g");
+            segment(&db, &p, 9)
+        });
+        for _ in 0..30 {
+            if grower.is_finished() {
+                break;
+            }
+            os::clock::sleep(Duration::from_millis(10));
+        }
+        // It may still be about to stop.
+        assert!(wait_until(&|| {
+            os::process::kill(child, os::signal::SIGCONT).unwrap();
+            deaths.exists() && grower.is_finished()
+        }));
+        assert_eq!(os::process::wait(child), Some(Ended::Exited(0)));
+        grower.join().unwrap()
+    });
+    let numbers = parts(&db, USERS_FILE);
+    assert!(numbers.len() == 4 && last.file() == numbers[3], "{numbers:?}, {last:?}");
+    let blocks = db.space.file_blocks(&p, last.file()).unwrap();
+    assert!(file_len(&db, "users01.dbf") >= u64::from(3 * PART + blocks), "the file has the blocks of its last part");
     db.cache.assert_invariants().unwrap();
 }
 
