@@ -302,7 +302,7 @@ fn at_any_moment(seed: u64, has_area: bool) {
     at_any_moment_with(seed, has_area, false);
 }
 
-/// With `has_ring` the processes that share the cache write as with `filesystemio_options=setall`, where the system can.
+/// With `has_ring` the processes that share the cache write as with `filesystemio_options=setall`, if the system can.
 fn at_any_moment_with(seed: u64, has_area: bool, has_ring: bool) {
     {
         let l = logged_in(33 + seed as usize, 24 << 20, has_area);

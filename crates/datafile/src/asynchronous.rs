@@ -141,7 +141,8 @@ impl DataFiles {
     ///
     /// # Errors
     /// As [`DataFiles::check_sound`]: when it stays unknown whether writes of a file are in flight, a write to it
-    /// counts as lost (R9). No checkpoint completes from then on, and the next start, which waits again, restores the blocks.
+    /// counts as lost (R9). No checkpoint completes from then on, and the next start, which waits again, restores the
+    /// blocks.
     pub fn wait_for_dead_writes(&self, slots: Range<usize>, files: impl IntoIterator<Item = u32>) -> Result<()> {
         let locks = lock_of(slots.start, 0)..lock_of(slots.end, 0);
         for number in files {

@@ -300,8 +300,8 @@ fn without_parts_from(control: &mut ControlFile, file: u32) -> Vec<u32> {
 }
 
 /// Adds the files and parts that were made during a backup to its control file. They have no copy: the redo contains
-/// all of them. A part that was removed and made again has one entry, that of the new part. Returns the numbers of the parts
-/// that were replaced.
+/// all of them. A part that was removed and made again has one entry, that of the new part. Returns the numbers of the
+/// parts that were replaced.
 fn add_made(control: &mut ControlFile, now: &ControlFile) -> Vec<u32> {
     let created = |c: &ControlFile, file: u32| c.file(file).map(|f| f.created_rba);
     let is_made = |c: &ControlFile, f: &FileEntry| c.file(f.file).is_none();

@@ -95,9 +95,9 @@ impl Later {
         self.changes.len() >= ROWS_MOST || self.changes.bytes() >= BYTES_MOST
     }
 
-    /// Changes the rows and, where there are many of them, the entries of an index. `arena` has the bytes of
-    /// spliced rows. False when a row has changed since the snapshot. Entries of unique indexes that an update moves
-    /// wait for [`Later::finish`], because the new key of a row may be the old key of another (E9).
+    /// Changes the rows and, in each index with many of them, the entries. `arena` has the bytes of spliced rows. False
+    /// when a row has changed since the snapshot. Entries of unique indexes that an update moves wait for
+    /// [`Later::finish`], because the new key of a row may be the old key of another (E9).
     pub fn flush(
         &mut self,
         table: &HeapTable,
@@ -192,8 +192,8 @@ fn plain_regs<'p>(exprs: impl Iterator<Item = &'p Expr>, regs: &mut Vec<Reg>) ->
 
 impl Bulk {
     /// The batches of a statement that changes the rows of `source` by their bytes. `rowid` is the register of the
-    /// rows' addresses, `values` the new values of the columns, in ascending order; of a DELETE none. `None` if the rows
-    /// have to be found one by one.
+    /// rows' addresses, `values` the new values of the columns, in ascending order; of a DELETE none. `None` if the
+    /// rows have to be found one by one.
     pub fn build(
         source: &Source,
         rowid: Reg,
