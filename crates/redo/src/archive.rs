@@ -135,10 +135,13 @@ impl RedoLog {
             if let Some(log) = control.logs.iter_mut().find(|l| (l.group, l.sequence) == (number, sequence)) {
                 log.archived = true;
             }
-            let of = |l: &&mut crate::LoggedEntry| (l.incarnation, l.sequence) == (header.incarnation, sequence);
-            if let Some(logged) = control.logged.iter_mut().find(of) {
-                (logged.name, logged.completed_s) = (name.clone(), now_s());
+            // A start archives the last log of the instance before it, which is listed only when the next log begins.
+            let own = self.logged_entry(n);
+            if !control.logged.iter().any(|l| l.is_of(&own)) {
+                control.logged.push(own.clone());
             }
+            let listed = control.logged.iter_mut().filter(|l| l.is_of(&own));
+            listed.for_each(|l| (l.name, l.completed_s) = (name.clone(), now_s()));
             Ok(())
         })?;
         g.archived.store(1, Ordering::SeqCst);

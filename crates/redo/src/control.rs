@@ -79,6 +79,13 @@ pub struct LoggedEntry {
     pub name: String,
 }
 
+impl LoggedEntry {
+    /// True when both are of the same sequence.
+    pub(crate) fn is_of(&self, other: &LoggedEntry) -> bool {
+        (self.incarnation, self.sequence) == (other.incarnation, other.sequence)
+    }
+}
+
 /// The log's part of the control file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogControl {

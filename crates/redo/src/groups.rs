@@ -336,7 +336,7 @@ impl RedoLog {
     }
 
     /// The entry of the complete sequence in a group; its end is known.
-    fn logged_entry(&self, n: usize) -> LoggedEntry {
+    pub(crate) fn logged_entry(&self, n: usize) -> LoggedEntry {
         let g = self.groups.at(n);
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
         LoggedEntry {
@@ -422,9 +422,9 @@ impl RedoLog {
             entry.first_scn = header.first_scn;
             entry.first_time_s = header.first_time_s;
             entry.archived = false;
-            let known =
-                control.logged.iter().any(|l| (l.incarnation, l.sequence) == (before.incarnation, before.sequence));
-            if before.sequence > 0 && !known {
+            if let Some(known) = control.logged.iter_mut().find(|l| l.is_of(&before)) {
+                (known.next_scn, known.next_time_s) = (before.next_scn, before.next_time_s);
+            } else if before.sequence > 0 {
                 control.logged.push(before.clone());
                 let surplus = control.logged.len().saturating_sub(LOGGED_MAX);
                 control.logged.drain(..surplus);

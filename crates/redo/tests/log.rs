@@ -366,6 +366,21 @@ fn a_crash_leaves_a_prefix_and_the_next_sequence_begins_behind_it() {
     assert_eq!((seen[&9].len(), seen[&9].last(), last), (11, Some(&500), end));
 }
 
+/// Each instance dies before anything is archived, until a start needs a log again.
+#[test]
+fn a_start_that_archives_lists_the_last_log_of_the_instance_before_it() {
+    let mut s = stage("last-log", true, true);
+    for _ in 0..3 {
+        s = start(s.dir.clone(), Kept::open(&s.dir, false), true, FIRST_RBA);
+    }
+    let control = s.control();
+    let listed: Vec<_> = control.logged.iter().map(|l| (l.sequence, s.dir.join(&l.name).is_file())).collect();
+    assert_eq!(listed, [(1, true), (2, true), (3, true)]);
+    let followed = control.logged.windows(2).all(|two| two[0].next_scn == two[1].first_scn);
+    let current = control.current_log().expect("a log is current");
+    assert!(followed && control.logged[2].next_scn == current.first_scn && current.sequence == 4, "{control:?}");
+}
+
 /// Redo that nothing follows gets a witness: a byte of it that is lost later is damage, not a torn write.
 #[test]
 fn the_last_write_of_all_is_borne_witness_to() {
