@@ -5,6 +5,7 @@
 //! (H6). The check looks at the block first (is any commit in it newer than the snapshot?) and compares the row's bytes
 //! with its bytes as of the snapshot only if so.
 
+use crate::differences::Differences;
 use crate::fetch::{ADDRESS_BYTES, Piece, PieceAddress};
 use crate::ops::{self, RunEnd, flags};
 use crate::{Heap, HeapTable};
@@ -631,16 +632,18 @@ impl Heap {
         if rows.layer == Layer::Heap && row.flags == flags::WHOLE && new_flags == flags::WHOLE {
             // Bytes of the row that do not change are neither in the redo nor in the undo.
             let old = &c.view(b)[row.at..row.at + row.len];
-            let (begin, end) = ops::in_common(old, body);
-            let (gone, come) = (&old[begin..old.len() - end], &body[begin..body.len() - end]);
-            let undo_bytes = 1 + ops::SPLICE_RUN_HEAD + gone.len();
+            let changes = Differences::new(old, body);
+            let undo_bytes = 1 + changes.clone().map(|(_, gone, _)| ops::SPLICE_RUN_HEAD + gone.len()).sum::<usize>();
             if undo_bytes > a.undo_bytes {
                 return Ok(Step::MoreUndo(undo_bytes));
             }
-            let (mut redo, mut undo) = (Vec::new(), Vec::with_capacity(undo_bytes));
+            let (mut redo, mut undo) = (Vec::with_capacity(undo_bytes), Vec::with_capacity(undo_bytes));
             let before = if row.lock == itl { itl } else { 0 };
-            RunEnd::begin(itl, &mut redo).splice(&mut redo, (slot, itl), begin, gone.len(), come);
-            RunEnd::begin(before, &mut undo).splice(&mut undo, (slot, before), begin, come.len(), gone);
+            let (mut redo_end, mut undo_end) = (RunEnd::begin(itl, &mut redo), RunEnd::begin(before, &mut undo));
+            for (from, gone, come) in changes {
+                redo_end.splice(&mut redo, (slot, itl), from, gone.len(), come);
+                undo_end.splice(&mut undo, (slot, before), from, come.len(), gone);
+            }
             c.change(b, itl, object, rows.layer, (ops::SPLICE_RUN, &redo), (ops::SPLICE_RUN, &undo))?;
             c.commit()?;
             return Ok(Step::Done);

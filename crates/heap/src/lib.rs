@@ -16,6 +16,7 @@
 //! row.
 #![forbid(unsafe_code)]
 
+mod differences;
 mod dml;
 mod fetch;
 mod history;

@@ -4,6 +4,7 @@
 //! room for the new bytes, are changed by one group with one undo record (H10). Every other row is changed singly, by
 //! the path that waits, compares and moves.
 
+use crate::differences::Differences;
 use crate::dml::{BODY_BYTES_MIN, padded, piece_max};
 use crate::ops::{self, RunEnd, flags};
 use crate::{Heap, HeapTable, RowOutcome};
@@ -276,7 +277,7 @@ impl Heap {
             let old = &image[row.at..row.at + row.len];
             let before = if row.lock == itl { itl } else { 0 };
             let mut small = [0; BODY_BYTES_MIN];
-            let (begin, gone, come) = match new {
+            let differences = match new {
                 New::Deleted if deletes => {
                     if undo.len() + ops::PUT_RUN_HEAD + row.len > undo_bytes {
                         break;
@@ -286,29 +287,30 @@ impl Heap {
                     n += 1;
                     continue;
                 }
-                New::Row(new) if !deletes => {
-                    let body = padded(part(&changes.bytes, new), &mut small);
-                    let (begin, end) = ops::in_common(old, body);
-                    (begin, &old[begin..old.len() - end], &body[begin..body.len() - end])
-                }
+                New::Row(new) if !deletes => Differences::new(old, padded(part(&changes.bytes, new), &mut small)),
                 New::Spliced { from, cut, bytes, seen } if !deletes && seen.len() == row.len => {
                     let from = *from as usize;
-                    (from, &old[from..from + *cut as usize], part(&changes.bytes, bytes))
+                    Differences::at(from, &old[from..from + *cut as usize], part(&changes.bytes, bytes))
                 }
                 _ => break,
             };
-            let more = come.len().saturating_sub(gone.len());
+            let (gone, come, undo_needed) = differences.clone().fold((0, 0, 0), |(gone, come, undo), (_, g, c)| {
+                (gone + g.len(), come + c.len(), undo + ops::SPLICE_RUN_HEAD + g.len())
+            });
+            let more = come.saturating_sub(gone);
             let is_too_long = more > 0 && row.len + more > longest;
-            if is_too_long || more > left || undo.len() + ops::SPLICE_RUN_HEAD + gone.len() > undo_bytes {
+            if is_too_long || more > left || undo.len() + undo_needed > undo_bytes {
                 break;
             }
             // A row never gets shorter than a forwarding address.
-            if row.len + come.len() < BODY_BYTES_MIN + gone.len() {
+            if row.len + come < BODY_BYTES_MIN + gone {
                 break;
             }
             left -= more;
-            redo_end.splice(&mut redo, (rowid.slot, itl), begin, gone.len(), come);
-            undo_end.splice(&mut undo, (rowid.slot, before), begin, come.len(), gone);
+            for (from, gone, come) in differences {
+                redo_end.splice(&mut redo, (rowid.slot, itl), from, gone.len(), come);
+                undo_end.splice(&mut undo, (rowid.slot, before), from, come.len(), gone);
+            }
             n += 1;
         }
         // A transaction that held a lock at the first look may have committed before the locks were looked at: its rows

@@ -134,7 +134,8 @@ impl RunEnd {
         by
     }
 
-    /// Appends a row to a SPLICE_RUN: `bytes` replace `cut` bytes of the row's body, from offset `from` on (H11).
+    /// Appends a row to a SPLICE_RUN: `bytes` replace `cut` bytes of the row's body, from offset `from` on (H11). A row
+    /// may come several times in succession when no splice changes its length.
     ///
     /// The head is: distance of the directory entry u8, from u8, cut and length of the bytes 4 bits each. Where this
     /// does not suffice: 255, entry u16, from u16, cut u16, length u16. A change of the lock byte comes before: 254,
@@ -289,23 +290,6 @@ fn splices(data: &[u8]) -> impl Iterator<Item = Splice<'_>> {
         rest = next;
         Some(Splice { slot: word(s0, s1) as u16, from: word(f0, f1), cut: word(c0, c1), lock, bytes })
     })
-}
-
-/// Length of the common prefix of two bodies, and of the common suffix of the remaining bytes.
-pub fn in_common(a: &[u8], b: &[u8]) -> (usize, usize) {
-    let most = a.len().min(b.len());
-    let mut begin = 0;
-    while begin + 8 <= most && a[begin..begin + 8] == b[begin..begin + 8] {
-        begin += 8;
-    }
-    begin += a[begin..most].iter().zip(&b[begin..most]).take_while(|(a, b)| a == b).count();
-    let (a, b, most) = (&a[begin..], &b[begin..], most - begin);
-    let mut end = 0;
-    while end + 8 <= most && a[a.len() - end - 8..a.len() - end] == b[b.len() - end - 8..b.len() - end] {
-        end += 8;
-    }
-    let rest = a[..a.len() - end].iter().rev().zip(b[..b.len() - end].iter().rev()).take(most - end);
-    (begin, end + rest.take_while(|(a, b)| a == b).count())
 }
 
 /// Applies a row operation to a block: the apply function of heap blocks.
