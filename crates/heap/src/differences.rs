@@ -126,7 +126,10 @@ mod tests {
         new[7 + GAP_BYTES] ^= 1;
         let all: Vec<_> = Differences::new(&old, &new).map(|(from, gone, _)| (from, gone.len())).collect();
         assert_eq!(all, [(7, GAP_BYTES + 1), (1990, 1)]);
-        assert_eq!(Differences::new(&old, &old).map(|(_, gone, come)| (gone.len(), come.len())).collect::<Vec<_>>(), [(0, 0)]);
+        assert_eq!(
+            Differences::new(&old, &old).map(|(_, gone, come)| (gone.len(), come.len())).collect::<Vec<_>>(),
+            [(0, 0)]
+        );
     }
 
     #[test]

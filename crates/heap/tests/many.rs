@@ -206,3 +206,36 @@ fn a_process_killed_while_it_changes_rows_together_has_changed_none() {
         db.cache.assert_invariants().unwrap();
     }
 }
+
+#[test]
+fn rows_of_a_block_that_change_at_both_ends_are_changed_by_one_record_of_these_bytes() {
+    let db = database(&Shape::default());
+    let (p, q) = (db.attach(), db.attach());
+    let table = db.table(&p, 50);
+    let mut t = Txn::new();
+    let wide = |id: u32, ends: u8| row(id, &[&[ends][..], &[7; 300], &[ends]].concat());
+    let insert = |id: u32, t: &mut Txn| db.heap.insert(&p, t, &table, &wide(id, 1)).unwrap();
+    let rows: Vec<Rowid> = (0..4).map(|id| insert(id, &mut t)).collect();
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    assert!(rows.iter().all(|rowid| rowid.rdba == rows[0].rdba), "one block");
+
+    let old = db.now(&q, &Txn::new());
+    let (mut changes, undo) = (Changes::default(), || p.stats().get(wait::Stat::UndoChangeVectorSize));
+    (0..).zip(&rows).for_each(|(id, rowid)| changes.update(*rowid, &wide(id, 2), 20));
+    let (before, seen) = (undo(), db.now(&p, &t));
+    assert_eq!(db.heap.change_many(&p, &mut t, &table, &changes, &[], &seen, WAIT).unwrap(), RowOutcome::Done);
+    let bytes = undo() - before;
+    assert!(bytes < 200, "{bytes} bytes of undo");
+    let is = |by: &Process, as_of: &txn::Snapshot, ends: u8| {
+        let mut got = Vec::new();
+        for (id, rowid) in (0..).zip(&rows) {
+            assert!(db.heap.fetch_by_rowid(by, as_of, &table, *rowid, &mut got).unwrap());
+            assert_eq!(got, wide(id, ends));
+        }
+    };
+    is(&p, &db.now(&p, &t), 2);
+    is(&q, &old, 1);
+    db.txns.rollback(&p, &mut t).unwrap();
+    is(&p, &db.now(&p, &t), 1);
+    db.txns.assert_invariants();
+}

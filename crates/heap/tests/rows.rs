@@ -482,7 +482,11 @@ fn an_update_of_a_few_bytes_of_a_wide_row_makes_undo_of_these_bytes() {
     let rowid = db.heap.insert(&p, &mut t, &table, &wide(1, 1)).unwrap();
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     let undo = || p.stats().get(wait::Stat::UndoChangeVectorSize);
-    for (new, most) in [(wide(1, 2), 100), (wide(3, 2), 100), (row(1, &[9; 650]), 900), (wide(3, 2), 900)] {
+    let q = db.attach();
+    let old = db.now(&q, &Txn::new());
+    let changes =
+        [(wide(1, 2), 100), (wide(3, 2), 100), (wide(4, 4), 110), (row(1, &[9; 650]), 900), (wide(5, 6), 900)];
+    for (new, most) in changes {
         let (before, seen) = (undo(), db.now(&p, &t));
         assert_eq!(db.heap.update(&p, &mut t, &table, rowid, &new, &seen, WAIT).unwrap(), RowOutcome::Done);
         let bytes = undo() - before;
@@ -490,6 +494,8 @@ fn an_update_of_a_few_bytes_of_a_wide_row_makes_undo_of_these_bytes() {
         let mut got = Vec::new();
         assert!(db.heap.fetch_by_rowid(&p, &db.now(&p, &t), &table, rowid, &mut got).unwrap());
         assert_eq!(got, new);
+        assert!(db.heap.fetch_by_rowid(&q, &old, &table, rowid, &mut got).unwrap());
+        assert_eq!(got, wide(1, 1));
     }
     db.txns.rollback(&p, &mut t).unwrap();
     let mut got = Vec::new();
