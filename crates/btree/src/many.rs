@@ -33,6 +33,10 @@ pub struct Batch {
     keys_mixed: bool,
 }
 
+/// A batch with more entries than the first number usually gets as many as the second.
+const ENTRIES_FEW: usize = 2048;
+const ENTRIES_MANY: usize = 128 << 10;
+
 /// Bytes of a key that are kept in its [`Place`].
 const LEAD: usize = 16;
 
@@ -86,6 +90,9 @@ impl Batch {
 
     /// Adds the entry of a row: key bytes as [`Btree::insert`] takes them.
     pub fn push(&mut self, key: &[u8], row: Rowid) {
+        if self.entries.len() == self.entries.capacity() && (ENTRIES_FEW..ENTRIES_MANY).contains(&self.entries.len()) {
+            self.reserve_for_many();
+        }
         let (begin, locator) = (self.bytes.len(), locator_of(row.rdba, row.slot));
         self.rows_mixed |= self.bytes.last_chunk::<ROWID>().is_some_and(|last| *last >= locator);
         self.bytes.extend_from_slice(key);
@@ -97,6 +104,16 @@ impl Batch {
             last.lead >= place.lead && !same()
         });
         self.entries.push(place);
+    }
+
+    /// Takes the address space of many entries at once. Their pages come as they are used, and no entry is copied each
+    /// time the memory grows.
+    #[cold]
+    fn reserve_for_many(&mut self) {
+        self.entries.reserve_exact(ENTRIES_MANY - self.entries.len());
+        let used = self.bytes.len() / self.entries.len().max(1);
+        let bytes = (used * ENTRIES_MANY).min(ENTRIES_MANY * size_of::<Place>());
+        self.bytes.reserve(bytes.saturating_sub(self.bytes.len()));
     }
 
     /// True when the entries were pushed in ascending order.
@@ -153,10 +170,14 @@ impl Batch {
         // Short elements are sorted: the first word of a key decides nearly always. Equal keys stay in the order of
         // their rows.
         let mut order: Vec<(u64, u32)> = entries.iter().zip(0..).map(|(place, n)| (place.lead[0], n)).collect();
-        order.sort_unstable_by(|a, b| {
-            let full = || by_key(&entries[a.1 as usize], &entries[b.1 as usize]).then(a.1.cmp(&b.1));
-            a.0.cmp(&b.0).then_with(full)
-        });
+        sort_by_lead(&mut order);
+        if entries.iter().any(|place| usize::from(place.key) > size_of::<u64>()) {
+            for same in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
+                same.sort_unstable_by(|a, b| {
+                    by_key(&entries[a.1 as usize], &entries[b.1 as usize]).then(a.1.cmp(&b.1))
+                });
+            }
+        }
         *entries = order.iter().map(|(_, n)| entries[*n as usize]).collect();
     }
 
@@ -175,6 +196,35 @@ impl Batch {
             }
         }
         low - from
+    }
+}
+
+/// Fewer elements are sorted by comparing them.
+const RADIX_MIN: usize = 256;
+
+/// Sorts by the first word, and leaves elements with equal words in their order: a radix sort from the last byte of the
+/// words to the first, without the bytes that are the same in all of them, as most bytes of the keys of one index are.
+fn sort_by_lead(order: &mut Vec<(u64, u32)>) {
+    if order.len() < RADIX_MIN {
+        return order.sort_by_key(|(lead, _)| *lead);
+    }
+    let first = order[0].0;
+    let differing = order.iter().fold(0, |bits, (lead, _)| bits | (lead ^ first));
+    let mut sorted = vec![(0, 0); order.len()];
+    for shift in (0..u64::BITS).step_by(8).filter(|shift| differing >> shift & 0xff != 0) {
+        let byte = |lead: u64| (lead >> shift & 0xff) as usize;
+        let mut ends = [0; 256];
+        order.iter().for_each(|(lead, _)| ends[byte(*lead)] += 1);
+        let mut begin = 0;
+        for n in &mut ends {
+            begin += std::mem::replace(n, begin);
+        }
+        for element in order.iter() {
+            let to = &mut ends[byte(element.0)];
+            sorted[*to] = *element;
+            *to += 1;
+        }
+        std::mem::swap(order, &mut sorted);
     }
 }
 
@@ -588,6 +638,31 @@ fn plan_in(leaf: &Leaf, index: &Index, batch: &Batch, entries: Range<usize>, red
 mod tests {
     use super::*;
     use types::{ObjectId, Rdba};
+
+    #[test]
+    fn entries_are_sorted_by_key_and_then_by_row() {
+        let mut random = testing::Random::new(5);
+        for (count, distinct, most) in [(40, 9, 3), (3000, 100, 2), (3000, 5000, 9), (3000, 3, 30), (3000, 2000, 20)] {
+            let mut batch = Batch::new();
+            let mut want: Vec<Vec<u8>> = (0..count)
+                .map(|_| {
+                    // As stored keys, none is a prefix of another: the last byte alone is 255.
+                    let n: u64 = random.below(distinct);
+                    let mut key = vec![(n % 7) as u8; (n % most) as usize];
+                    key.extend_from_slice(&n.to_be_bytes());
+                    key.iter_mut().for_each(|byte| *byte = (*byte).min(254));
+                    key.push(255);
+                    let row = Rowid { obj: ObjectId(1), rdba: Rdba(random.below(500)), slot: random.below(9) };
+                    batch.push(&key, row);
+                    [&key[..], &locator_of(row.rdba, row.slot)].concat()
+                })
+                .collect();
+            want.sort();
+            batch.sort();
+            let got: Vec<&[u8]> = (0..batch.len()).map(|i| batch.sort_key(i)).collect();
+            assert_eq!(got, want, "{count} entries, {distinct} keys");
+        }
+    }
 
     #[test]
     fn an_entry_behind_the_first_4_gb_of_a_batch_keeps_its_place() {
