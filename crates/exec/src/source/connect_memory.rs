@@ -1,174 +1,38 @@
-//! Rows that CONNECT BY keeps.
+//! The children that CONNECT BY has found.
 //!
-//! The [`Arena`] holds rows one after the other in one block of memory: those on the stack, and below them the kept
-//! ones. The [`Memory`] knows the children of each class of parents; parents belong to one class if they are equal in
-//! all columns that the condition reads with PRIOR. It finds children by a probe, or among all rows, which it reads
-//! once into a hash table. If all rows do not fit into memory, they are sorted by the join keys in temporary space and
-//! looked up there.
+//! The [`Memory`] knows the children of each class of parents; parents belong to one class if they are equal in all
+//! columns that the condition reads with PRIOR. It finds children by a probe, or among all rows, which it reads once
+//! into a hash table. If all rows do not fit into memory, they are sorted by the join keys in temporary space and looked
+//! up there.
 
-use super::Op;
-use super::connect::{Columns, Found, collect};
-use super::join::encode_key;
-use super::sort::Keys;
-use crate::code::{Builder, Code, Cond, all_true};
+use super::RowSource;
+use super::connect_arena::{Arena, Columns, Found, collect};
+use super::sort_keys::Keys;
+use crate::builder::Builder;
+use crate::code::{Code, Cond};
 use crate::ctx::ExecCtx;
-use crate::hash::{KeyHasher, KeyMap, push_part};
-use crate::machine::{Held, Machine, heap_bytes};
+use crate::eval::all_true;
+use crate::hash::{KeyMap, push_part};
+use crate::machine::{Held, Machine};
 use crate::spill::lookup::{Found as Place, Lookup};
 use crate::spill::rows;
 use crate::spill::sorter::Sorter;
-use crate::work_area::{SORTED_MORE, Way, bytes_written};
+use crate::work_area::{SORTED_MORE, Way};
 use plan::{ConnectChildren, ConnectMemory, Reg};
-use std::hash::Hasher;
-use types::{Result, Value};
+use types::Result;
 
 /// Candidates between two checks for cancellation.
 const CANCEL_CANDIDATES: usize = 1024;
 
-/// Rows of equal width, identified by number.
-pub struct Arena {
-    values: Vec<Value>,
-    width: usize,
-    rows: u32,
-    /// Row numbers in another order.
-    pub links: Vec<u32>,
-    /// Children that remain after loops were cut.
-    pub cut: Vec<u32>,
-    /// Heap bytes of the values.
-    outside: usize,
-    /// The peak of memory, which is charged, and the execution it belongs to.
-    charged: usize,
-    execution: u64,
-}
-
-impl Arena {
-    pub fn new(width: usize) -> Arena {
-        let (values, links, cut) = (Vec::new(), Vec::new(), Vec::new());
-        Arena { values, width, rows: 0, links, cut, outside: 0, charged: 0, execution: 0 }
-    }
-
-    pub fn len(&self) -> u32 {
-        self.rows
-    }
-
-    pub fn clear(&mut self, m: &mut Machine) {
-        self.values.clear();
-        self.links.clear();
-        self.cut.clear();
-        if self.execution == m.execution {
-            m.release(self.charged);
-        }
-        (self.rows, self.outside, self.charged, self.execution) = (0, 0, 0, m.execution);
-    }
-
-    /// Bytes of all rows.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&self.values[..]) + self.outside
-    }
-
-    #[inline]
-    pub fn row(&self, n: u32) -> &[Value] {
-        &self.values[n as usize * self.width..][..self.width]
-    }
-
-    /// Estimated bytes of all rows when written, from a sample.
-    fn written(&self) -> u64 {
-        let rows: Vec<u32> = (0..self.rows).collect();
-        bytes_written(&rows, |_| 0, |row| self.row(*row))
-    }
-
-    /// Adds the row in `regs`.
-    pub fn push(&mut self, regs: &[Reg], m: &mut Machine, cx: &ExecCtx<'_>) -> Result<u32> {
-        let before = self.values.len();
-        self.values.extend(regs.iter().map(|&r| m.value(r).clone()));
-        self.outside += bytes_outside(&self.values[before..]);
-        self.rows += 1;
-        self.charge(m, cx)?;
-        Ok(self.rows - 1)
-    }
-
-    fn charge(&mut self, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
-        let bytes = self.bytes();
-        if bytes > self.charged {
-            // Charged in steps, so that a growing and shrinking stack is charged once.
-            let step = (bytes - self.charged).max(4096);
-            self.charged += step;
-            m.charge(step, cx)?;
-        }
-        Ok(())
-    }
-
-    /// Removes the last row.
-    pub fn pop(&mut self) {
-        self.forget_rows(self.rows - 1);
-    }
-
-    /// Removes the rows from this number on.
-    pub fn forget_rows(&mut self, rows: u32) {
-        if rows < self.rows {
-            let from = rows as usize * self.width;
-            if self.outside > 0 {
-                self.outside = self.outside.saturating_sub(bytes_outside(&self.values[from..]));
-            }
-            self.values.truncate(from);
-            self.rows = rows;
-        }
-    }
-
-    /// Removes the rows and the links from these numbers on.
-    pub fn forget(&mut self, rows: u32, links: u32) {
-        self.forget_rows(rows);
-        self.links.truncate(links as usize);
-    }
-
-    /// Links rows in key order; rows with equal keys keep their order.
-    pub fn link_sorted(&mut self, mut keys: Vec<(Vec<u8>, u32)>) -> Found {
-        keys.sort_by(|a, b| a.0.cmp(&b.0));
-        let first = self.links.len() as u32;
-        self.links.extend(keys.into_iter().map(|(_, row)| row));
-        Found { first, end: self.links.len() as u32, linked: true }
-    }
-
-    /// A number that is equal for rows with equal values in these columns.
-    pub fn mark(&self, row: u32, places: &[u32]) -> u64 {
-        let row = self.row(row);
-        let mut hasher = KeyHasher::default();
-        for at in places {
-            match &row[*at as usize] {
-                Value::Number(n) => match n.to_i64() {
-                    Ok(whole) => hasher.write_u64(whole as u64),
-                    Err(_) => hasher.write_u64(n.to_f64().to_bits()),
-                },
-                Value::Text(s) => hasher.write(s.as_bytes()),
-                v => {
-                    let mut bytes = Vec::new();
-                    types::codec::encode(v, &mut bytes);
-                    hasher.write(&bytes);
-                }
-            }
-        }
-        hasher.finish()
-    }
-
-    pub fn same(&self, a: u32, b: u32, places: &[u32]) -> bool {
-        let (a, b) = (self.row(a), self.row(b));
-        places.iter().all(|at| a[*at as usize] == b[*at as usize])
-    }
-}
-
-fn bytes_outside(row: &[Value]) -> usize {
-    row.iter().map(heap_bytes).sum()
-}
-
 /// The way in which children are found.
-enum Find {
-    Probe(Op),
-    Rows(Box<Table>),
+enum Find<S> {
+    Probe(S),
+    Rows(Box<Table<S>>),
 }
 
 /// All rows of the query block, by join key.
-struct Table {
-    base: Op,
+struct Table<S> {
+    base: S,
     row_keys: Vec<Code>,
     prior_keys: Vec<Code>,
     conds: Vec<Cond>,
@@ -192,9 +56,9 @@ pub struct DiskSearch {
     seen: usize,
 }
 
-pub struct Memory {
+pub struct Memory<S> {
     gate: Vec<Cond>,
-    find: Find,
+    find: Find<S>,
     /// Whether the children of a class are kept for equal parents; `keeping` ends at a limit.
     keep: bool,
     keeping: bool,
@@ -207,12 +71,12 @@ pub struct Memory {
     on_path: Vec<u32>,
 }
 
-impl Memory {
-    pub fn build(c: &ConnectMemory, columns: &Columns, b: &mut Builder<'_>) -> Result<Memory> {
+impl<S: RowSource> Memory<S> {
+    pub fn build(c: &ConnectMemory, source: S, columns: &Columns, b: &mut Builder<'_>) -> Memory<S> {
         let find = match &c.children {
-            ConnectChildren::Probe(source) => Find::Probe(Op::build(source, b)?),
-            ConnectChildren::Rows { base, row_keys, prior_keys, conds, all_roots } => Find::Rows(Box::new(Table {
-                base: Op::build(base, b)?,
+            ConnectChildren::Probe(_) => Find::Probe(source),
+            ConnectChildren::Rows { base: _, row_keys, prior_keys, conds, all_roots } => Find::Rows(Box::new(Table {
+                base: source,
                 row_keys: b.codes(row_keys),
                 prior_keys: b.codes(prior_keys),
                 conds: b.conds(conds),
@@ -225,7 +89,7 @@ impl Memory {
             })),
         };
         let place = |r: &Reg| columns.row.binary_search(r).ok().map(|at| at as u32);
-        Ok(Memory {
+        Memory {
             gate: b.conds(&c.gate),
             find,
             keep: c.keep,
@@ -235,7 +99,7 @@ impl Memory {
             class_of: Vec::new(),
             known: Vec::new(),
             on_path: Vec::new(),
-        })
+        }
     }
 
     /// Starts an execution. Returns `None` if the rows do not fit into memory and are on disk, otherwise the roots if
@@ -279,7 +143,7 @@ impl Memory {
         matches!(self.find, Find::Probe(_))
     }
 
-    fn disk(&self) -> Option<(&Table, &Lookup)> {
+    fn disk(&self) -> Option<(&Table<S>, &Lookup)> {
         match &self.find {
             Find::Rows(table) => table.disk.as_ref().map(|disk| (&**table, disk)),
             Find::Probe(_) => None,
@@ -425,7 +289,7 @@ impl Memory {
     }
 }
 
-impl Table {
+impl<S: RowSource> Table<S> {
     /// Reads all rows. False if they do not fit into memory and are now in temporary space.
     fn load(&mut self, arena: &mut Arena, columns: &Columns, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.heads.clear();
@@ -565,4 +429,16 @@ impl Table {
         }
         Ok(arena.link_sorted(keys))
     }
+}
+
+/// Encodes a join key. False when a part is NULL.
+fn encode_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    for k in keys {
+        let r = k.eval(m, cx)?;
+        if m.value(r).is_null() {
+            return Ok(false);
+        }
+        push_part(m.value(r), out);
+    }
+    Ok(true)
 }

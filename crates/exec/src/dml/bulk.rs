@@ -1,168 +1,27 @@
 //! Rows updated or deleted in batches.
 //!
-//! UPDATE and DELETE find rows as of their snapshot, so changing the rows found earlier does not affect them. Rows are
-//! changed block by block, their index entries leaf by leaf (E10).
+//! UPDATE and DELETE find rows as of their snapshot, so changing the rows found earlier does not affect them.
 //!
 //! Over a full scan the rows are also found and computed in batches (E22): the scan copies whole blocks and locates the
 //! wanted columns, the new values are computed as columns, and a row is updated by the bytes that differ. If the values
 //! of a batch cannot be computed together, its rows are computed one after the other by the code for registers, so that
 //! the error is that of the first wrong row.
 
-use super::Writer;
-use super::run::{DmlRun, Set, changed_row};
+use super::row::{DmlRun, Set, changed_row};
+use super::writer::Writer;
 use crate::batch::column::{Column, NULL};
 use crate::batch::{self, Batch, Expression, Node};
-use crate::code::{Builder, Code};
+use crate::builder::Builder;
+use crate::code::Code;
 use crate::ctx::ExecCtx;
-use crate::index::{self, Index};
 use crate::machine::Machine;
-use btree::Inserted;
-use heap::{Changes, HeapTable, RowOutcome};
+use crate::source::Op;
 use plan::{Expr, Reg, Source};
-use std::ops::Range;
-use txn::{LockWait, Snapshot};
-use types::{Result, Rowid};
+use txn::Snapshot;
+use types::Result;
 
-/// Rows found are changed once there are this many, or this many bytes.
-const ROWS_MOST: usize = 1024;
-const BYTES_MOST: usize = 128 << 10;
-/// The noted entries of an index are changed once they have this many bytes. The more entries, the more fall into one
-/// leaf.
-const ENTRY_BYTES_MOST: usize = 4 << 20;
 /// Most bytes of found rows for which a cursor keeps the memory.
 const KEPT_MOST: usize = 64 << 10;
-/// Deleted entries that come in the order of the index fall into few leaves; they are changed while they are in the
-/// processor's cache.
-const ASCENDING_BYTES_MOST: usize = 256 << 10;
-
-/// Noted changes, and what they do to each index. Keeps its memory.
-#[derive(Default)]
-pub struct Later {
-    changes: Changes,
-    /// Deleted and inserted entries for each index.
-    entries: Vec<(btree::Batch, btree::Batch)>,
-}
-
-impl Later {
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.changes.clear();
-        for (gone, new) in &mut self.entries {
-            gone.clear();
-            new.clear();
-        }
-    }
-
-    /// Notes an update. `replaced`: approximate number of changed bytes of the row.
-    pub fn update(&mut self, rowid: Rowid, row: &[u8], replaced: usize) {
-        self.changes.update(rowid, row, replaced);
-    }
-
-    /// Notes an update of a row with the bytes `seen` of an arena: what `come` appends replaces `gone` at offset
-    /// `from`.
-    #[inline]
-    pub fn splice(
-        &mut self,
-        rowid: Rowid,
-        seen: Range<u32>,
-        from: usize,
-        gone: &[u8],
-        come: impl FnOnce(&mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        self.changes.splice(rowid, seen, from, gone, come)
-    }
-
-    pub fn delete(&mut self, rowid: Rowid) {
-        self.changes.delete(rowid);
-    }
-
-    /// Notes the deletion of a row of `len` bytes.
-    pub fn delete_bytes(&mut self, rowid: Rowid, len: usize) {
-        self.changes.delete_bytes(rowid, len);
-    }
-
-    /// Notes that index number `n` loses (`gone`) or gets an entry of the row.
-    pub fn entry(&mut self, n: usize, gone: bool, key: &[u8], rowid: Rowid) {
-        if self.entries.len() <= n {
-            self.entries.resize_with(n + 1, Default::default);
-        }
-        let (old, new) = &mut self.entries[n];
-        if gone { old.push(key, rowid) } else { new.push(key, rowid) }
-    }
-
-    /// Whether the noted changes should be made.
-    pub fn is_full(&self) -> bool {
-        self.changes.len() >= ROWS_MOST || self.changes.bytes() >= BYTES_MOST
-    }
-
-    /// Changes the rows and, in each index with many of them, the entries. `arena` has the bytes of spliced rows. False
-    /// when a row has changed since the snapshot. Entries of unique indexes that an update moves wait for
-    /// [`Later::finish`], because the new key of a row may be the old key of another (E9).
-    pub fn flush(
-        &mut self,
-        table: &HeapTable,
-        indexes: &[Index],
-        arena: &[u8],
-        deleting: bool,
-        seen: &Snapshot,
-        cx: &mut ExecCtx<'_>,
-    ) -> Result<bool> {
-        let t = &mut cx.session.txn;
-        let done = cx.shared.heap.change_many(cx.p, t, table, &self.changes, arena, seen, LockWait::Forever);
-        self.changes.clear();
-        if done? != RowOutcome::Done {
-            return Ok(false);
-        }
-        let now: Vec<bool> =
-            indexes.iter().enumerate().map(|(n, i)| (deleting || !i.def.unique) && self.is_due(n, deleting)).collect();
-        if now.contains(&true) {
-            self.change_entries(indexes, &|n, _| now[n], cx)?;
-        }
-        Ok(true)
-    }
-
-    /// Whether index number `n` has so many noted entries that they should be changed.
-    fn is_due(&self, n: usize, deleting: bool) -> bool {
-        self.entries.get(n).is_some_and(|(gone, new)| {
-            let ascends = || deleting && gone.is_ascending() && gone.bytes() >= ASCENDING_BYTES_MOST;
-            gone.bytes() + new.bytes() >= ENTRY_BYTES_MOST || ascends()
-        })
-    }
-
-    /// Bytes of memory that the noted changes and entries take.
-    pub fn bytes(&self) -> usize {
-        self.changes.bytes() + self.entries.iter().map(|(gone, new)| gone.bytes() + new.bytes()).sum::<usize>()
-    }
-
-    /// Changes the remaining entries.
-    pub fn finish(&mut self, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.change_entries(indexes, &|_, _| true, cx)
-    }
-
-    fn change_entries(
-        &mut self,
-        indexes: &[Index],
-        which: &dyn Fn(usize, &Index) -> bool,
-        cx: &mut ExecCtx<'_>,
-    ) -> Result<()> {
-        let all = || indexes.iter().enumerate().filter(|(n, i)| which(*n, i));
-        for (n, i) in all() {
-            if let Some((gone, _)) = self.entries.get_mut(n) {
-                index::delete_many(i, gone, cx)?;
-                gone.clear();
-            }
-        }
-        for (n, i) in all() {
-            if let Some((_, new)) = self.entries.get_mut(n) {
-                if let Inserted::Duplicate(_) = index::insert_many(i, new, cx)? {
-                    return Err(i.duplicate());
-                }
-                new.clear();
-            }
-        }
-        Ok(())
-    }
-}
 
 /// The rows of a statement, and what is computed of them.
 pub struct Bulk {
@@ -330,25 +189,54 @@ impl Bulk {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use types::{ObjectId, Rdba};
+/// Notes the changes of a batch.
+pub type Note<'a> = dyn FnMut(&mut Writer, &mut Bulk, &mut DmlRun, &mut Machine, &mut ExecCtx<'_>) -> Result<()> + 'a;
 
-    #[test]
-    fn entries_of_an_index_wait_until_that_index_has_many() {
-        let mut later = Later::default();
-        let row = |n: u32| Rowid { obj: ObjectId(1), rdba: Rdba(n), slot: 0 };
-        let mut n = 0u32;
-        while !later.is_due(1, false) {
-            later.entry(1, true, &n.to_be_bytes(), row(n));
-            later.entry(1, false, &(n + 1).to_be_bytes(), row(n));
-            if n.is_multiple_of(100) {
-                later.entry(0, true, &n.to_be_bytes(), row(n));
-            }
-            n += 1;
+/// Changes rows batch by batch; `note` notes the changes of a batch. The changes noted before an error are made before
+/// it is raised, because an error of an earlier row comes first.
+pub fn each_batch(
+    writer: &mut Writer,
+    bulk: &mut Bulk,
+    deleting: bool,
+    (seen, run): (&Snapshot, &mut DmlRun),
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+    note: &mut Note<'_>,
+) -> Result<()> {
+    bulk.open(m, cx)?;
+    while bulk.next(m, cx)? {
+        let noted = note(writer, bulk, run, m, cx);
+        writer.charge(bulk.used(), m, cx)?;
+        if !writer.change_found(bulk.bytes(), deleting, seen, cx)? {
+            run.restart = true;
+            return Ok(());
         }
-        assert!(later.bytes() >= ENTRY_BYTES_MOST && n > 1000, "{n} rows");
-        assert_eq!([0, 1, 2].map(|n| later.is_due(n, false)), [false, true, false]);
+        noted?;
+        cx.check_cancel()?;
     }
+    writer.finish(cx)
+}
+
+/// Makes the scan of a statement's rows keep their bytes, and decode only the columns that its conditions and these
+/// values read. False if the rows come from another source, or a subquery may read the columns; nothing was done then.
+pub fn keep_bytes<'p>(
+    source: &plan::Source,
+    values: impl Iterator<Item = Option<&'p plan::Expr>>,
+    op: &mut Op,
+) -> bool {
+    let (plan::Source::Scan(scan), Op::Scan(op)) = (source, op) else { return false };
+    let (mut regs, mut plain) = (Vec::new(), true);
+    let mut look = |e: &plan::Expr| {
+        e.walk(&mut |e| match &e.node {
+            plan::Node::Reg(r) => regs.push(*r),
+            plan::Node::Scalar(_)
+            | plan::Node::Exists(_)
+            | plan::Node::InSub { .. }
+            | plan::Node::Quantified { .. } => plain = false,
+            _ => {}
+        });
+    };
+    scan.filter.iter().for_each(&mut look);
+    let all = values.map(|v| v.map(&mut look)).all(|v| v.is_some());
+    all && plain && op.keep_bytes(&regs)
 }

@@ -1,17 +1,15 @@
-//! Nested loops, and the use of filters of hash joins.
+//! Nested loops.
 
-use super::Op;
-use crate::code::Code;
+use super::RowSource;
 use crate::ctx::ExecCtx;
-use crate::join::keys::{Keys, RowKey};
 use crate::machine::Machine;
 use plan::{JoinKind, Reg};
 use types::{Ora, Result};
 
 /// Nested loops: the right side is started again for each row of the left side.
-pub struct Loops {
-    left: Op,
-    right: Op,
+pub struct Loops<S> {
+    left: S,
+    right: S,
     kind: JoinKind,
     right_regs: Vec<Reg>,
     lateral: bool,
@@ -28,8 +26,8 @@ enum LoopState {
     Done,
 }
 
-impl Loops {
-    pub fn new(left: Op, right: Op, kind: JoinKind, right_regs: Vec<Reg>, lateral: bool) -> Loops {
+impl<S: RowSource> Loops<S> {
+    pub fn new(left: S, right: S, kind: JoinKind, right_regs: Vec<Reg>, lateral: bool) -> Loops<S> {
         Loops { left, right, kind, right_regs, lateral, state: LoopState::Done, right_open: false }
     }
 
@@ -90,52 +88,4 @@ impl Loops {
             }
         }
     }
-}
-
-/// Drops rows without a match in a hash join above, by its Bloom filter.
-pub struct UseFilter {
-    input: Op,
-    id: usize,
-    keys: Keys,
-    key: RowKey,
-}
-
-impl UseFilter {
-    pub fn new(input: Op, id: usize, keys: Keys) -> UseFilter {
-        UseFilter { input, id, keys, key: RowKey::default() }
-    }
-
-    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.input.open(m, cx)
-    }
-
-    pub fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.input.rewind(m, cx)
-    }
-
-    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        while self.input.next(m, cx)? {
-            if m.filter(self.id).is_none() {
-                return Ok(true);
-            }
-            let matches = self.keys.eval(&mut self.key, m, cx)?;
-            if m.filter(self.id).is_none_or(|filter| filter.may_have(&self.key, matches)) {
-                return Ok(true);
-            }
-            cx.check_cancel()?;
-        }
-        Ok(false)
-    }
-}
-
-/// Encodes a join key. False when a part is NULL.
-pub(super) fn encode_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-    for k in keys {
-        let r = k.eval(m, cx)?;
-        if m.value(r).is_null() {
-            return Ok(false);
-        }
-        crate::hash::push_part(m.value(r), out);
-    }
-    Ok(true)
 }

@@ -8,19 +8,19 @@
 //! The rows that IN and ANY search are kept like those of any work area: keys that do not fit into memory are looked up
 //! in a sorted file, and rows that are read in sequence are read from temporary space.
 
-use crate::code::{Code, Truth, compare_values};
+use crate::code::Code;
+use crate::compare::{Truth, compare_values};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeyMap, KeySet, push_part};
-use crate::machine::{CteRows, Held, Machine, Saved, heap_bytes};
-use crate::source::Op;
-use crate::spill::TempFile;
+use crate::machine::{Held, Machine, Subquery, heap_bytes};
+use crate::source::RowSource;
 use crate::spill::lookup::{Found, Lookup};
+use crate::spill::rows as records;
 use crate::spill::sorter::Sorter;
 use crate::spill::store::Store;
-use crate::work_area::{Way, bytes_written};
-use plan::{CmpOp, Compare, Multiset, Reg, SubId, SubPlan};
+use crate::work_area::Way;
+use plan::{CmpOp, Compare, Multiset, Reg, SubPlan};
 use std::cmp::Ordering;
-use std::rc::Rc;
 use std::sync::Arc;
 use types::{Composite, DataType, Ora, Result, Value};
 
@@ -31,15 +31,15 @@ const CACHED_BYTES_MOST: usize = 4096;
 /// Rows between two checks for cancellation.
 const CANCEL_ROWS: u32 = 1024;
 
-pub struct SubState {
-    pub op: Op,
-    pub out: Vec<Code>,
-    pub outer: Vec<Reg>,
+pub struct SubState<S> {
+    op: S,
+    out: Vec<Code>,
+    outer: Vec<Reg>,
     multiset: Option<Multiset>,
     /// The execution that the other fields belong to.
-    pub execution: u64,
+    execution: u64,
     /// Answers by their input values. For a condition, NULL is UNKNOWN.
-    pub cache: KeyMap<Value>,
+    cache: KeyMap<Value>,
     /// Answers that are rows, likewise.
     row_cache: KeyMap<Vec<Value>>,
     rows: Option<Box<Rows>>,
@@ -112,14 +112,14 @@ impl Rows {
 /// A kind of answer that can be kept.
 trait Answer: Clone {
     /// The kept answers of a subquery.
-    fn kept(of: &mut SubState) -> &mut KeyMap<Self>;
+    fn kept<S>(of: &mut SubState<S>) -> &mut KeyMap<Self>;
 
     /// Heap bytes of the answer.
     fn bytes(&self) -> usize;
 }
 
 impl Answer for Value {
-    fn kept(of: &mut SubState) -> &mut KeyMap<Value> {
+    fn kept<S>(of: &mut SubState<S>) -> &mut KeyMap<Value> {
         &mut of.cache
     }
 
@@ -129,7 +129,7 @@ impl Answer for Value {
 }
 
 impl Answer for Vec<Value> {
-    fn kept(of: &mut SubState) -> &mut KeyMap<Vec<Value>> {
+    fn kept<S>(of: &mut SubState<S>) -> &mut KeyMap<Vec<Value>> {
         &mut of.row_cache
     }
 
@@ -138,8 +138,8 @@ impl Answer for Vec<Value> {
     }
 }
 
-impl SubState {
-    pub fn new(op: Op, out: Vec<Code>, plan: &SubPlan) -> SubState {
+impl<S: RowSource> SubState<S> {
+    pub fn new(op: S, out: Vec<Code>, plan: &SubPlan) -> SubState<S> {
         let (outer, multiset) = (plan.outer.clone(), plan.multiset);
         let (cache, row_cache) = (KeyMap::default(), KeyMap::default());
         SubState { op, out, outer, multiset, execution: 0, cache, row_cache, rows: None }
@@ -207,7 +207,7 @@ impl SubState {
     fn key_of(&self, compared: &[Reg], m: &mut Machine) -> Vec<u8> {
         let mut key = std::mem::take(&mut m.key);
         key.clear();
-        crate::spill::rows::encode(self.outer.iter().chain(compared).map(|&r| m.value(r)), &mut key);
+        records::encode(self.outer.iter().chain(compared).map(|&r| m.value(r)), &mut key);
         key
     }
 
@@ -217,7 +217,7 @@ impl SubState {
         compared: &[Reg],
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
-        run: impl FnOnce(&mut SubState, &mut Machine, &mut ExecCtx<'_>) -> Result<T>,
+        run: impl FnOnce(&mut Self, &mut Machine, &mut ExecCtx<'_>) -> Result<T>,
     ) -> Result<T> {
         self.refresh(m);
         let key = self.key_of(compared, m);
@@ -243,7 +243,7 @@ impl SubState {
         compared: &[Reg],
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
-        run: impl FnOnce(&mut SubState, &mut Machine, &mut ExecCtx<'_>) -> Result<Truth>,
+        run: impl FnOnce(&mut Self, &mut Machine, &mut ExecCtx<'_>) -> Result<Truth>,
     ) -> Result<Truth> {
         let value =
             self.cached(compared, m, cx, |sub, m, cx| Ok(run(sub, m, cx)?.map_or(Value::Null, Value::Boolean)))?;
@@ -276,7 +276,13 @@ impl SubState {
     }
 
     /// `(values) = (subquery)` with the subquery's only row; UNKNOWN if there is none.
-    fn equals(&mut self, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
+    fn run_equals(
+        &mut self,
+        values: &[Reg],
+        compare: &[Compare],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Truth> {
         self.with_rows(None, m, cx, |rows, m, cx| {
             let mut row = Vec::new();
             rows.store.rewind();
@@ -379,6 +385,60 @@ impl SubState {
     }
 }
 
+impl<S: RowSource> Subquery for SubState<S> {
+    fn scalar(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
+        self.cached(&[], m, cx, Self::run_scalar)
+    }
+
+    fn exists(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        Ok(self.cached(&[], m, cx, Self::run_exists)? == Value::Boolean(true))
+    }
+
+    fn row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>> {
+        self.cached(&[], m, cx, Self::run_row)
+    }
+
+    fn equals(&mut self, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
+        match self.is_read_once() {
+            true => self.run_equals(values, compare, m, cx),
+            false => self.cached_truth(values, m, cx, |sub, m, cx| sub.run_equals(values, compare, m, cx)),
+        }
+    }
+
+    fn contains(
+        &mut self,
+        values: &[Reg],
+        compare: &[Compare],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Truth> {
+        match self.is_read_once() {
+            true => self.with_rows(Some(compare), m, cx, |rows, m, cx| in_rows(rows, values, compare, m, cx)),
+            false => self.cached_truth(values, m, cx, |sub, m, cx| sub.search(values, compare, m, cx)),
+        }
+    }
+
+    fn quantified(
+        &mut self,
+        (op, how, all): (CmpOp, Compare, bool),
+        value: Reg,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Truth> {
+        if !self.is_read_once() {
+            return self.cached_truth(&[value], m, cx, |sub, m, cx| {
+                sub.with_rows(None, m, cx, |rows, m, cx| compare_rows(rows, value, (op, how, all), m, cx))
+            });
+        }
+        self.with_rows(None, m, cx, |rows, m, cx| {
+            if how != Compare::Dynamic && (all || op != CmpOp::Eq) && (!all || op != CmpOp::Ne) {
+                return rows.quantify(m.value(value), (op, how, all), cx);
+            }
+            compare_rows(rows, value, (op, how, all), m, cx)
+        })
+    }
+}
+
 /// Memory of a key in addition to its bytes.
 const KEY_MORE: usize = 48;
 
@@ -466,44 +526,6 @@ impl Keys {
     }
 }
 
-/// Runs `f` with a subquery moved out of the machine.
-fn with_sub<R>(
-    s: SubId,
-    m: &mut Machine,
-    cx: &mut ExecCtx<'_>,
-    f: impl FnOnce(&mut SubState, &mut Machine, &mut ExecCtx<'_>) -> Result<R>,
-) -> Result<R> {
-    let mut sub = m.subs[s].take().ok_or_else(|| Ora::internal("subquery runs inside itself"))?;
-    let result = f(&mut sub, m, cx);
-    m.subs[s] = Some(sub);
-    result
-}
-
-/// A scalar subquery's value into register `dst`.
-pub fn scalar(s: SubId, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-    let v = with_sub(s, m, cx, |sub, m, cx| sub.cached(&[], m, cx, SubState::run_scalar))?;
-    m.put(dst, v);
-    Ok(())
-}
-
-pub fn exists(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-    let v = with_sub(s, m, cx, |sub, m, cx| sub.cached(&[], m, cx, SubState::run_exists))?;
-    Ok(v == Value::Boolean(true))
-}
-
-/// The columns of a subquery's only row, for `UPDATE … SET (a, b) = (subquery)`; NULLs if there is no row.
-pub fn row(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>> {
-    with_sub(s, m, cx, |sub, m, cx| sub.cached(&[], m, cx, SubState::run_row))
-}
-
-/// `(values) = (subquery)` with the subquery's only row; UNKNOWN if there is none.
-pub fn equals(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
-    with_sub(s, m, cx, |sub, m, cx| match sub.is_read_once() {
-        true => sub.equals(values, compare, m, cx),
-        false => sub.cached_truth(values, m, cx, |sub, m, cx| sub.equals(values, compare, m, cx)),
-    })
-}
-
 /// Whether the values equal a row; UNKNOWN if NULLs leave it open.
 fn equality(values: &[Reg], row: &[Value], compare: &[Compare], m: &Machine, cx: &ExecCtx<'_>) -> Result<Truth> {
     let mut truth = Some(true);
@@ -515,14 +537,6 @@ fn equality(values: &[Reg], row: &[Value], compare: &[Compare], m: &Machine, cx:
         }
     }
     Ok(truth)
-}
-
-/// `(values) IN (subquery)`.
-pub fn contains(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
-    with_sub(s, m, cx, |sub, m, cx| match sub.is_read_once() {
-        true => sub.with_rows(Some(compare), m, cx, |rows, m, cx| in_rows(rows, values, compare, m, cx)),
-        false => sub.cached_truth(values, m, cx, |sub, m, cx| sub.search(values, compare, m, cx)),
-    })
 }
 
 fn key_part(v: &Value, how: Compare, out: &mut Vec<u8>) {
@@ -576,31 +590,6 @@ fn in_rows(
     Ok(Some(false))
 }
 
-/// `value op ANY | ALL (subquery)`.
-pub fn quantified(
-    s: SubId,
-    op: CmpOp,
-    how: Compare,
-    all: bool,
-    value: Reg,
-    m: &mut Machine,
-    cx: &mut ExecCtx<'_>,
-) -> Result<Truth> {
-    with_sub(s, m, cx, |sub, m, cx| {
-        if !sub.is_read_once() {
-            return sub.cached_truth(&[value], m, cx, |sub, m, cx| {
-                sub.with_rows(None, m, cx, |rows, m, cx| compare_rows(rows, value, (op, how, all), m, cx))
-            });
-        }
-        sub.with_rows(None, m, cx, |rows, m, cx| {
-            if how != Compare::Dynamic && (all || op != CmpOp::Eq) && (!all || op != CmpOp::Ne) {
-                return rows.quantify(m.value(value), (op, how, all), cx);
-            }
-            compare_rows(rows, value, (op, how, all), m, cx)
-        })
-    })
-}
-
 /// `value op ANY | ALL`, row by row up to the first row that decides.
 fn compare_rows(
     rows: &mut Rows,
@@ -623,66 +612,4 @@ fn compare_rows(
         }
     }
     Ok(truth)
-}
-
-/// The rows of a WITH query.
-pub fn cte_rows(id: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<CteRows>> {
-    if let Some(cte) = &m.ctes[id]
-        && let Some(rows) = &cte.rows
-    {
-        return Ok(rows.clone());
-    }
-    let mut cte = m.ctes[id].take().ok_or_else(|| Ora::new(32039))?;
-    let result = (|| {
-        let mut rows: Vec<Saved> = Vec::new();
-        let (mut used, mut file, mut record) = (0, None::<TempFile>, Vec::new());
-        let (mut all, mut written) = (0, 0);
-        cte.op.open(m, cx)?;
-        while cte.op.next(m, cx)? {
-            let mut row = Vec::with_capacity(cte.out.len());
-            for code in &cte.out {
-                let r = code.eval(m, cx)?;
-                row.push(m.value(r).clone());
-            }
-            let bytes = row.iter().map(heap_bytes).sum::<usize>() + row.len() * 48;
-            all += bytes;
-            if file.is_none() && used + bytes > cx.session.options.spill_bytes {
-                let mut new = TempFile::new(&m.temporary, cx);
-                for row in rows.drain(..) {
-                    record.clear();
-                    crate::spill::rows::encode(row.iter(), &mut record);
-                    new.push(&record, cx)?;
-                    written += record.len() as u64 + 4;
-                }
-                m.release(used);
-                file = Some(new);
-            }
-            if let Some(file) = &mut file {
-                record.clear();
-                crate::spill::rows::encode(row.iter(), &mut record);
-                file.push(&record, cx)?;
-                written += record.len() as u64 + 4;
-                continue;
-            }
-            m.charge(bytes, cx)?;
-            used += bytes;
-            rows.push(row.into_boxed_slice());
-        }
-        let passes = u32::from(file.is_some());
-        cx.shared.areas.note(cx, all as u64, passes, || {
-            (Way::Write, if passes == 0 { bytes_written(&rows, |_| 0, |row| row) } else { written })
-        });
-        Ok(Rc::new(match file {
-            Some(mut file) => {
-                file.finish(cx)?;
-                CteRows::Disk(file)
-            }
-            None => CteRows::Memory(rows),
-        }))
-    })();
-    if let Ok(rows) = &result {
-        cte.rows = Some(Rc::clone(rows));
-    }
-    m.ctes[id] = Some(cte);
-    result
 }
