@@ -1,4 +1,4 @@
-//! Session parameters.
+//! The session parameters that statements depend on.
 
 use crate::statistics::Timing;
 

@@ -1,4 +1,4 @@
-//! Makes batch nodes of the row sources of a plan.
+//! Builds the batch nodes of the row sources of a plan.
 
 use super::basic::{Filter, Project};
 use super::counted::CountedNode;

@@ -1,4 +1,4 @@
-//! Between rows in registers and batches.
+//! Rows in registers made of batches, and batches made of rows in registers.
 
 use super::column;
 use super::node::{BYTES_MAX, Batch, Failing, Node, ROWS_MAX};

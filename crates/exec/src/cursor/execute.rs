@@ -1,4 +1,4 @@
-//! Executions.
+//! Executing a cursor: preparing it, running DML, opening a query, ending the execution.
 
 use super::checks::{RESTARTS_MOST, may_change, may_restart, snapshot_for, still_planned};
 use super::state::{Body, Cursor, Fetches, State};

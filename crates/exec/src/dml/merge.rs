@@ -1,4 +1,4 @@
-//! MERGE.
+//! MERGE: updates, deletions and insertions by the rows of a join.
 
 use super::row::{DmlRun, Set, build_sets, changed_row, fill, new_row};
 use super::writer::Writer;

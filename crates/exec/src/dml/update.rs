@@ -1,4 +1,4 @@
-//! UPDATE.
+//! UPDATE: of rows found one by one, or in batches.
 
 use super::bulk::{Bulk, each_batch, keep_bytes};
 use super::row::{DmlRun, Set, build_sets, changed_row, returning};

@@ -1,4 +1,4 @@
-//! Makes row sources of the row sources of a plan.
+//! Builds the row sources of a plan.
 
 use super::basic::{Buffer, Count, Cte, Elements, Fixed, ForUpdate, Limit};
 use super::connect::Connect;

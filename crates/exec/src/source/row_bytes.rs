@@ -1,4 +1,4 @@
-//! The bytes of rows, and their way into registers.
+//! Decoding the bytes of rows into registers.
 
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
