@@ -1,7 +1,7 @@
 //! GROUP BY and aggregation without it, over batches.
 //!
 //! Groups are numbered by a [`KeyTable`]; an aggregate has an array with an entry for each group. Sums of numbers are
-//! words at one scale as long as they are exact; after that they continue in accumulators ([`Acc`]). Aggregates that
+//! words at one scale as long as they are exact; after that they continue in accumulators (`Acc`). Aggregates that
 //! have only an accumulator take the rows of a batch one by one.
 //!
 //! A small number of groups is sorted by key, as GROUP BY over registers does: it costs little and gives examples a

@@ -160,7 +160,7 @@ pub struct Cursor {
 /// The caller that fetches from a cursor. It decides how fetches are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fetches {
-    /// A cursor loop, SELECT INTO and the like: fetches of [`ROWS_A_FETCH`] rows, the last of which finds the end.
+    /// A cursor loop, SELECT INTO and the like: fetches of `ROWS_A_FETCH` rows, the last of which finds the end.
     Ours,
     /// FETCH of PL/SQL: each one counts.
     Explicit,

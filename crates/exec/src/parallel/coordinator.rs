@@ -92,6 +92,7 @@ impl<S: RowSource> Coordinator<S> {
         }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         m.end_team(self.id, cx.p);
         (self.at, self.left, self.refused, self.received) = (0, 0, 0, 0);
@@ -161,6 +162,7 @@ impl<S: RowSource> Coordinator<S> {
         Ok(true)
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         loop {
             match self.state {

@@ -47,7 +47,7 @@ pub struct Job {
     pub(super) xid: u64,
     /// The newest undo record of the transaction: block, sequence number, record.
     pub(super) own: Option<Vec<u64>>,
-    /// The shared cursor of the statement ([`Handle::to_numbers`]).
+    /// The shared cursor of the statement ([`library_cache::Handle::to_numbers`]).
     pub(super) cursor: (u32, u64),
     pub(super) session: Settings,
 }

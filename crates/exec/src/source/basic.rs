@@ -33,12 +33,14 @@ impl Fixed {
         Fixed { handle, columns, filter, scan: None, row: Row::new() }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let table = cx.host.fixed_table(self.handle);
         self.scan = Some(table.open(cx)?);
         Ok(())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Some(scan) = &mut self.scan else { return Ok(false) };
         while scan.next(cx, &mut self.row)? {
@@ -78,6 +80,7 @@ impl<S: RowSource> Buffer<S> {
         self.rows.rewind();
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.is_filled {
             self.input.open(m, cx)?;
@@ -113,6 +116,7 @@ impl Cte {
         self.reader = Reader::default();
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.rows.is_none() {
             self.rows = Some(cte_rows(self.id, m, cx)?);
@@ -168,6 +172,7 @@ impl<S: RowSource> Count<S> {
         if self.most > 0 { self.input.open(m, cx) } else { Ok(()) }
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.given >= self.most {
             return Ok(false);
@@ -225,6 +230,7 @@ impl<S: RowSource> Limit<S> {
         }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.input.open(m, cx)?;
         self.rows.clear(m);
@@ -261,6 +267,7 @@ impl<S: RowSource> Limit<S> {
         if self.percent { self.rows.next(&self.regs, m, cx) } else { self.input.next(m, cx) }
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.left == 0 && !self.in_ties {
             return Ok(false);
@@ -333,6 +340,7 @@ impl<S: RowSource> ForUpdate<S> {
         Ok(ForUpdate { input, regs, tables, objects, wait, rows: Store::default() })
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let wait = match self.wait {
             LockWait::Forever => txn::LockWait::Forever,
@@ -395,6 +403,7 @@ impl Elements {
         Ok(())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine) -> Result<bool> {
         let Some(element) = self.collection.as_ref().and_then(|c| c.parts.get(self.at)) else { return Ok(false) };
         self.at += 1;

@@ -188,6 +188,7 @@ impl<S: RowSource> Connect<S> {
         }
     }
 
+    #[inline(never)]
     pub fn open(&mut self) {
         self.stack.clear();
         self.deep.clear();
@@ -196,7 +197,7 @@ impl<S: RowSource> Connect<S> {
         self.given = 0;
     }
 
-    #[inline(never)] // `Op::next`, which calls itself, stays a small function
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.simple { self.next_simple(m, cx) } else { self.next_row(m, cx) }
     }
@@ -279,6 +280,7 @@ impl<S: RowSource> Connect<S> {
     }
 
     /// Skips rows that are only counted; returns their number, or 0 at the end.
+    #[inline(never)]
     pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
         // CONNECT_BY_ROOT and paths may raise errors, and an eager search reads the registers: rows cannot be skipped.
         if self.simple || self.eager || !self.roots.is_empty() || !self.paths.is_empty() {

@@ -17,11 +17,13 @@ impl<S: RowSource> Counted<S> {
         Counted { op, place }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.start(m);
         counted(self.place, &mut self.op, m, cx, |op, m, cx| op.open(m, cx))
     }
 
+    #[inline(never)]
     pub fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.start(m);
         counted(self.place, &mut self.op, m, cx, |op, m, cx| op.rewind(m, cx))
@@ -33,10 +35,12 @@ impl<S: RowSource> Counted<S> {
         }
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.call(m, cx, |op, m, cx| op.next(m, cx).map(u64::from)).map(|rows| rows > 0)
     }
 
+    #[inline(never)]
     pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
         self.call(m, cx, |op, m, cx| op.pass(m, cx))
     }

@@ -307,6 +307,7 @@ impl<S: RowSource> Group<S> {
         GroupRow { key, set, values, accs: self.aggs.iter().map(AggCode::start).collect() }
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.done {
             self.run(m, cx)?;

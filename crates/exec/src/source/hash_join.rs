@@ -206,12 +206,14 @@ impl<S: RowSource> HashJoin<S> {
         }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine) {
         (self.state, self.probe_open, self.on_disk, self.probed) = (State::Start, false, None, None);
         self.forget_table(m);
         self.filters.iter().for_each(|filter| m.set_filter(filter.id, None));
     }
 
+    #[inline(never)]
     pub fn rewind(&mut self) {
         if self.state == State::Start {
             return;
@@ -609,6 +611,7 @@ impl<S: RowSource> HashJoin<S> {
         self.on_disk.as_ref().and_then(|parts| parts.part.as_ref()).is_some_and(|part| part.rest.is_some())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         loop {
             match self.state {

@@ -42,6 +42,7 @@ impl<S: RowSource> Loops<S> {
         self.left.rewind(m, cx)
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         loop {
             match self.state {

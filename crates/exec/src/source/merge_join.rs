@@ -338,6 +338,7 @@ impl<S: RowSource> MergeJoin<S> {
         Ok(false)
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         loop {
             match self.state {

@@ -262,7 +262,7 @@ impl Scan {
         Ok(false)
     }
 
-    /// As [`crate::source::Op::pass`].
+    /// As [`RowSource::pass`](super::RowSource::pass).
     pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
         if let Path::Range(r) = &mut self.path
             && self.rows_left

@@ -65,6 +65,7 @@ impl<S: RowSource> Set<S> {
         }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
         self.held.release(m);
         self.at = 0;
@@ -96,6 +97,7 @@ impl<S: RowSource> Set<S> {
         key
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match self.kind {
             SetKind::UnionAll | SetKind::Union => self.next_union(m, cx),

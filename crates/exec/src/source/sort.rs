@@ -139,6 +139,7 @@ impl<S: RowSource> Sort<S> {
         Ok(())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.rows.is_none() {
             self.run(m, cx)?;

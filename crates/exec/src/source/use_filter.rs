@@ -28,6 +28,7 @@ impl<S: RowSource> UseFilter<S> {
         self.input.rewind(m, cx)
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         while self.input.next(m, cx)? {
             if m.filter(self.id).is_none() {

@@ -63,6 +63,7 @@ impl<S: RowSource> Window<S> {
         }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine) {
         self.held.release(m);
         self.rows.clear();
@@ -125,6 +126,7 @@ impl<S: RowSource> Window<S> {
         Ok(())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.done {
             self.run(m, cx)?;
