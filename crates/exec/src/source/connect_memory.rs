@@ -2,8 +2,8 @@
 //!
 //! The [`Memory`] knows the children of each class of parents; parents belong to one class if they are equal in all
 //! columns that the condition reads with PRIOR. It finds children by a probe, or among all rows, which it reads once
-//! into a hash table. If all rows do not fit into memory, they are sorted by the join keys in temporary space and looked
-//! up there.
+//! into a hash table. If all rows do not fit into memory, they are sorted by the join keys in temporary space and
+//! looked up there.
 
 use super::RowSource;
 use super::connect_arena::{Arena, Columns, Found, collect};

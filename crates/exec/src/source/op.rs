@@ -1,10 +1,10 @@
 //! The row sources of a plan as one type.
 //!
-//! [`Op`] is an enum instead of a trait object, so that the hot paths branch and do not call indirectly. Row sources are
-//! generic over the type of their inputs, which is [`Op`] here.
+//! [`Op`] is an enum instead of a trait object, so that the hot paths branch and do not call indirectly. Row sources
+//! are generic over the type of their inputs, which is [`Op`] here.
 //!
-//! [`Op::next`](RowSource::next) calls itself for each row of each input, so it must stay a small function: the functions
-//! of row sources that it calls are `#[inline(never)]`. The same holds for its other functions.
+//! [`Op::next`](RowSource::next) calls itself for each row of each input, so it must stay a small function: the
+//! functions of row sources that it calls are `#[inline(never)]`. The same holds for its other functions.
 
 use super::RowSource;
 use super::basic::{Buffer, Count, Cte, Elements, Fixed, ForUpdate, Limit};
