@@ -355,12 +355,23 @@ impl DataFiles {
     /// ORA-01157 when the file does not exist, ORA-01237 when it cannot grow (the system's words in ORA-27072 below
     /// it); as [`DataFiles::sync_file`]: the other parts of the file are in use.
     pub(crate) fn lay_part(&self, entry: &FileEntry) -> Result<()> {
+        self.lay_part_in(&self.open_for_part(entry)?, entry)
+    }
+
+    /// Opens the file in which a part is going to be laid down.
+    ///
+    /// # Errors
+    /// ORA-01157 when the file does not exist.
+    pub(crate) fn open_for_part(&self, entry: &FileEntry) -> Result<File> {
         let path = self.path(&entry.name);
-        let name = || Ora::with(1110, &[&entry.head(), &path.display()]);
-        let unknown = |_| Ora::with(1157, &[&entry.head()]).because(name());
-        let file = File::open(&path, OpenMode::ReadWrite).map_err(unknown)?;
-        self.fill_file(&file, entry).map_err(|e| self.cannot_extend(entry.head(), &e))?;
-        self.sync_file(entry.head(), &file)
+        let unknown = |_| Ora::with(1157, &[&entry.head()]).because(self.named(entry));
+        File::open(&path, OpenMode::ReadWrite).map_err(unknown)
+    }
+
+    /// As [`DataFiles::lay_part`], in the open file.
+    pub(crate) fn lay_part_in(&self, file: &File, entry: &FileEntry) -> Result<()> {
+        self.fill_file(file, entry).map_err(|e| self.cannot_extend(entry.head(), &e))?;
+        self.sync_file(entry.head(), file)
     }
 
     /// True when a part that cannot be opened is to be laid down again: the file is a copy from before the part was
@@ -792,6 +803,8 @@ impl DataFiles {
         let (files, enqueues) = (Arc::clone(files), *enqueues);
         all.on_death(CleanupOrder::Pins, "control file", move |by, dead| {
             enqueues.release_kind(by, dead, EnqueueType::Cf);
+            // A process that waits to add a part has a bitmap pinned that the rollback may need.
+            enqueues.release_kind(by, dead, EnqueueType::Ts);
             // The dead process still owns the DD enqueue, so no other process has begun to change files.
             if enqueues.owns_any(dead, EnqueueType::Dd, LockMode::Exclusive) {
                 // Other code ends the instance when the control file cannot be read.

@@ -116,6 +116,7 @@ pub const POINTS: &[&str] = &[
     "library-cache-unit",
     "library-cache-run",
     "log_archived",
+    "part-begun",
     "part-closed",
     "part-listed",
     "part-made",
