@@ -670,6 +670,11 @@ impl ControlFile {
         self.tablespace(f.tablespace).is_some_and(|t| t.is_bigfile)
     }
 
+    /// True for a file that is not rolled forward at a start: a temporary one, and one of a read-only tablespace.
+    pub(crate) fn is_kept(&self, f: &FileEntry) -> bool {
+        self.tablespace(f.tablespace).is_some_and(|t| t.is_read_only || t.contents == Contents::Temporary)
+    }
+
     /// The number and the block of a file as users see them: for a later part of a bigfile, the number of the file and
     /// the block's number in it.
     pub fn shown(&self, at: Rdba) -> (u32, u32) {

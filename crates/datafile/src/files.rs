@@ -191,8 +191,10 @@ impl DataFiles {
             let of = control.tablespace(entry.tablespace);
             let is_users =
                 entry.tablespace != tablespace::SYSTEM && of.is_some_and(|t| t.contents == Contents::Permanent);
-            let opened = match files.open_or_remake(&control, entry).and_then(|()| files.require_own_life(entry)) {
-                Err(e) if files.lays_again(&control, entry, &e) => {
+            let is_rolled = !control.is_kept(entry);
+            let opened = files.open_or_remake(&control, entry);
+            let opened = match opened.and_then(|()| files.require_own_life(&control, entry, is_rolled)) {
+                Err(e) if is_rolled && files.lays_again(&control, entry, &e) => {
                     files.lay_part(entry).and_then(|()| files.open_or_remake(&control, entry))
                 }
                 opened => opened,
@@ -375,17 +377,36 @@ impl DataFiles {
     }
 
     /// True when a part that cannot be opened is to be laid down again: the file is a copy from before the part was
-    /// made. Redo from its creation on makes everything in it, and the header of the first part shows that recovery
-    /// begins before that.
+    /// made.
     fn lays_again(&self, control: &ControlFile, entry: &FileEntry, why: &Ora) -> bool {
-        let is_older = |head: &FileEntry| self.closed_checkpoint(head).is_ok_and(|has| has.rba <= entry.created_rba);
-        !entry.is_head() && (why.is(1122) || why.is(1200)) && control.file(entry.first).is_some_and(is_older)
+        (why.is(1122) || why.is(1200)) && self.copied_before(control, entry).is_some()
+    }
+
+    /// The checkpoint of the first part, if the recovery of the file begins before this later part was made: redo from
+    /// its creation on makes everything in the part. `None` for a first part, and for a file of another incarnation,
+    /// which is not recovered.
+    fn copied_before(&self, control: &ControlFile, entry: &FileEntry) -> Option<u64> {
+        let has = self.closed_checkpoint(control.file(entry.first)?).ok()?;
+        let is_own = has.rba == 0 || has.incarnation == control.incarnation.number;
+        (is_own && has.rba <= entry.created_rba).then_some(has.rba)
     }
 
     /// Checks that the place of a later part does not have an earlier part with the same number: that was removed, and
     /// the file is a copy from before. The header of a part has no checkpoint, or one behind its creation.
-    fn require_own_life(&self, entry: &FileEntry) -> Result<()> {
-        let is_earlier = !entry.is_head() && (1..entry.created_rba).contains(&self.closed_checkpoint(entry)?.rba);
+    ///
+    /// The header of an earlier part may have no checkpoint either. A copy with such a header, from before the last
+    /// checkpoint, counts as one with an earlier part if the file is going to be rolled forward (`is_rolled`). Where it
+    /// has the present part after all, laying the part down again does no harm: its recovery begins at its creation in
+    /// any case.
+    fn require_own_life(&self, control: &ControlFile, entry: &FileEntry, is_rolled: bool) -> Result<()> {
+        if entry.is_head() {
+            return Ok(());
+        }
+        let is_older = |first: u64| is_rolled && first < control.checkpoint.rba;
+        let is_earlier = match self.closed_checkpoint(entry)?.rba {
+            0 => self.copied_before(control, entry).is_some_and(is_older),
+            has => has < entry.created_rba,
+        };
         if is_earlier { Err(Ora::with(1122, &[&entry.head()]).because(self.named(entry))) } else { Ok(()) }
     }
 
@@ -396,7 +417,7 @@ impl DataFiles {
     /// ORA-01157, ORA-01237.
     pub fn lay_lost_parts(&self, control: &ControlFile, head: u32) -> Result<()> {
         for part in control.parts_of(head).into_iter().filter(|f| !f.is_head()) {
-            if let Err(e) = self.open_file(part).and_then(|_| self.require_own_life(part))
+            if let Err(e) = self.open_file(part).and_then(|_| self.require_own_life(control, part, true))
                 && self.lays_again(control, part, &e)
             {
                 self.lay_part(part)?;
