@@ -477,6 +477,27 @@ impl DataFiles {
         self.repeat_control()
     }
 
+    /// Creates a lost file with all its parts, empty, and lists it under the name `name`. If the control file cannot be
+    /// changed, there is no file: it would prevent the next try.
+    ///
+    /// # Errors
+    /// As [`DataFiles::make_again`] and [`DataFiles::rename_file`].
+    pub fn replace_lost(&self, p: &Process, enqueues: &Enqueues, head: u32, name: &str) -> Result<()> {
+        let control = self.control()?;
+        let former = control.file(head).ok_or_else(|| Ora::with(1157, &[&head]))?;
+        self.make_again(&control.parts_of(head), name)?;
+        faults::point("file-made-again");
+        if former.name == name {
+            return Ok(());
+        }
+        self.rename_file(p, enqueues, head, name).inspect_err(|_| {
+            // The error may have come when the name was in the control file already.
+            if self.control().is_ok_and(|c| c.file(head).is_none_or(|f| f.name == former.name)) {
+                let _ = os::file::remove(&self.directory().join(name));
+            }
+        })
+    }
+
     /// Prevents changes of blocks of a file until [`DataFiles::refresh`].
     pub fn fence_writes(&self, number: u32) {
         self.table.fence(number, false);

@@ -386,6 +386,32 @@ fn a_part_that_a_dead_process_has_laid_down_is_laid_down_again() {
     }
 }
 
+/// A lost file is made again under another name, which the control file does not get.
+#[test]
+fn a_lost_file_that_cannot_be_listed_is_not_left_in_the_way_of_the_next_try() {
+    let db = bigfile_database(4 * PART);
+    let p = testing::attach(db.all, "t");
+    let one = segment(&db, &p, 10);
+    while extend(&db, &p, one).is_ok() {}
+    let files = db.cache.files();
+    files.take_offline(&p, &db.enqueues, USERS_FILE).unwrap();
+    let make = || files.replace_lost(&p, &db.enqueues, USERS_FILE, "again.dbf");
+    // The new control file cannot be written.
+    let (spare, away) = (db.directory.join("control.new"), db.directory.join("away"));
+    std::fs::rename(&spare, &away).unwrap();
+    std::fs::create_dir(&spare).unwrap();
+    assert!(make().unwrap_err().is(200));
+    std::fs::remove_dir(&spare).unwrap();
+    std::fs::rename(&away, &spare).unwrap();
+    let names = || -> HashSet<String> {
+        let control = files.control().unwrap();
+        control.parts_of(USERS_FILE).iter().map(|f| f.name.clone()).collect()
+    };
+    assert_eq!(names(), HashSet::from(["users01.dbf".to_owned()]));
+    make().unwrap();
+    assert_eq!(names(), HashSet::from(["again.dbf".to_owned()]), "one name for all parts");
+}
+
 #[test]
 fn a_temporary_bigfile_grows_and_its_extents_are_of_one_part() {
     let db = bigfile_database(3 * PART);

@@ -91,6 +91,7 @@ pub const POINTS: &[&str] = &[
     "file-discarded",
     "file-fenced",
     "file-made",
+    "file-made-again",
     "file-marked-offline",
     "file-marked-online",
     "file-recovered",
