@@ -93,7 +93,7 @@ impl Writer {
         let written = self.write_direct(direct, values, defaults, (first, binds), &mut row, m, cx);
         self.row = row;
         match written {
-            true => self.batch.push(&self.row, &self.indexes).map(|()| true),
+            true => self.push_row(m, cx).map(|()| true),
             false => Ok(false),
         }
     }

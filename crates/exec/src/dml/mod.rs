@@ -89,7 +89,7 @@ pub struct Writer {
     key: Vec<u8>,
     batch: Batch,
     later: Later,
-    /// The memory of noted changes and of found rows.
+    /// The memory of noted changes, of rows to be inserted, and of found rows.
     held: Held,
     /// The columns of all indexes, in ascending order, and for each index the positions of its columns among them.
     key_columns: Vec<u16>,
@@ -309,6 +309,14 @@ impl Writer {
     /// error of an earlier row comes first.
     pub fn insert_later(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.make_row(m, cx)?;
+        self.push_row(m, cx)
+    }
+
+    /// Adds the row to the batch. The batch is charged first: after an error the row is not in it.
+    fn push_row(&mut self, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        if self.batch.has_grown() {
+            self.charge(0, m, cx)?;
+        }
         self.batch.push(&self.row, &self.indexes)
     }
 
@@ -640,12 +648,12 @@ impl Writer {
         self.change_found(&[], deleting, seen, cx)
     }
 
-    /// Charges the memory of the noted changes, and `more` bytes.
+    /// Charges the memory of the noted changes and of the rows to be inserted, and `more` bytes.
     ///
     /// # Errors
     /// ORA-04030.
     pub fn charge(&mut self, more: usize, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
-        self.held.raise_to(self.later.bytes() + more, m, cx)
+        self.held.raise_to(self.later.bytes() + self.batch.bytes() + more, m, cx)
     }
 
     /// Makes the noted changes; `arena` has the bytes of spliced rows. False when a row has changed since the snapshot.
