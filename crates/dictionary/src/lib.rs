@@ -44,6 +44,7 @@ mod tally;
 pub mod validity;
 mod verifier;
 mod version;
+mod words;
 
 pub use base::{Base, FIRST_USER_OBJECT};
 pub use cached::caches_of;
