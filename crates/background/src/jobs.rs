@@ -15,9 +15,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Idle time after which a slave ends.
 const IDLE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Failures after which a job is broken.
-const FAILURES_MAX: u32 = 16;
-
 /// The jobs that may start now, oldest date first.
 const DUE_JOBS: &str = "select job from sys.job$ where next_date <= sysdate and (flag is null or bitand(flag, 1) = 0) order by next_date, job";
 
@@ -102,7 +99,7 @@ fn next_job(instance: &Instance, session: &mut Session, n: u32) -> Option<u64> {
     }
 }
 
-/// Runs one job and updates its row in `sys.job$` (invariant 4).
+/// Runs one job and updates its row in `sys.job$` (invariants 4 and 5).
 fn run_job(instance: &'static Instance, session: &mut Session, n: u32, job: u64) -> Result<()> {
     match session.run_job(job as i64)? {
         JobOutcome::Done | JobOutcome::NotDue => Ok(()),
@@ -112,33 +109,10 @@ fn run_job(instance: &'static Instance, session: &mut Session, n: u32, job: u64)
                 let next = Session::slave(instance, &format!("J{n:03}"))?;
                 std::mem::replace(session, next).end();
             }
-            note_failure(session, job)?;
+            session.note_job_failure(job as i64)?;
             Err(e)
         }
     }
-}
-
-/// Counts a failure and sets the time of the next attempt: after 1, 2, 4, … minutes; after 16 failures the job is
-/// broken (invariant 5).
-fn note_failure(session: &mut Session, job: u64) -> Result<()> {
-    let rows = session.recursive_query("select nvl(failures, 0) from sys.job$ where job = :1", &[job_value(job)])?;
-    let Some(row) = rows.first() else { return Ok(()) };
-    let failures = number(&row[0])? as u32 + 1;
-    let minutes = 1i64 << (failures - 1).min(15);
-    session.recursive_query(
-        "update sys.job$ set failures = :1, this_date = null, next_date = sysdate + :2 / 1440, \
-         flag = case when :3 >= :4 then 1 else nvl(flag, 0) end where job = :5",
-        &[int(failures.into()), int(minutes), int(failures.into()), int(FAILURES_MAX.into()), job_value(job)],
-    )?;
-    session.commit()
-}
-
-fn int(n: i64) -> Value {
-    Value::Number(types::Number::from_i64(n))
-}
-
-fn job_value(job: u64) -> Value {
-    int(job as i64)
 }
 
 fn number(v: &Value) -> Result<u64> {

@@ -17,6 +17,7 @@ mod error;
 mod files;
 mod geometry;
 mod logs;
+mod names;
 mod space;
 mod stamp;
 mod table;
@@ -29,23 +30,6 @@ pub use double_write::{COVER_MAX, Cover, Restored};
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
 pub use geometry::{blocks_min as part_blocks_min, part_sizes};
 pub use logs::LogsOf;
+pub use names::{CONTROL_COPY, CONTROL_FILE, DOUBLE_WRITE_FILE, tablespace};
 pub use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
 pub use space::{NewFile, require_name};
-
-/// Name of the control file in the database directory.
-pub const CONTROL_FILE: &str = "control";
-/// Name of the second copy of the control file.
-pub const CONTROL_COPY: &str = "control02";
-/// Name of the double-write area's file in the database directory.
-pub const DOUBLE_WRITE_FILE: &str = "double_write";
-/// Tablespace numbers of a new database.
-pub mod tablespace {
-    /// Dictionary.
-    pub const SYSTEM: u32 = 0;
-    /// Undo segments.
-    pub const UNDO: u32 = 1;
-    /// Users' segments.
-    pub const USERS: u32 = 2;
-    /// Temporary segments.
-    pub const TEMP: u32 = 3;
-}

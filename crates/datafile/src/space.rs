@@ -8,7 +8,7 @@ use crate::control::{BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, T
 use crate::error::io_error;
 use crate::files::too_many_files;
 use crate::{DataFiles, TablespaceSpec, geometry};
-use enqueue::Enqueues;
+use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use os::file::sync_directory;
 use process::Process;
 use types::{Facility, Ora, Rdba, Result, Scn};
@@ -87,30 +87,7 @@ impl DataFiles {
             }
         }
         made.iter_mut().for_each(|entry| (entry.created_rba, entry.created_scn) = created);
-        faults::point("file-made");
-        let listed = sync_directory(self.directory())
-            .map_err(|e| Ora::new(1119).because(io_error(27040, "file create error, unable to create file", &e)))
-            .and_then(|()| {
-                self.change_control(p, enqueues, &mut |c| {
-                    if c.tablespace(tablespace.number).is_none() {
-                        c.tablespaces.push(tablespace.clone());
-                    }
-                    // All their redo is behind the last checkpoint: recovery skips earlier redo for their numbers.
-                    for entry in &mut made {
-                        entry.created_rba = entry.created_rba.max(c.checkpoint.rba);
-                    }
-                    // The numbers of parts are settled here: other bigfiles grow at any time.
-                    if made.iter().any(|entry| c.file(entry.file).is_some()) {
-                        return Err(too_many_files());
-                    }
-                    for (head, sizes) in made.clone().iter().zip(&sizes) {
-                        self.lay_parts(c, &mut made, head, sizes)?;
-                    }
-                    c.files.extend(made.iter().cloned());
-                    Ok(())
-                })
-            });
-        if let Err(e) = listed {
+        if let Err(e) = self.lay_and_list(p, enqueues, tablespace, &mut made, &sizes) {
             self.remove(&made);
             return Err(e);
         }
@@ -184,9 +161,57 @@ impl DataFiles {
         Ora::with(1119, &[&self.directory().join(&new.name).display()]).because(why)
     }
 
-    /// Lays down the later parts of a new bigfile with these sizes.
+    /// Lays down the later parts of new bigfiles, with these sizes, and lists the new files in the control file.
+    ///
+    /// Other bigfiles get parts at any time. A part is laid down with a free number before the control file is held. If
+    /// the number is taken by then, the part gets another number and is laid down again.
+    fn lay_and_list(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        tablespace: &TablespaceEntry,
+        made: &mut Vec<FileEntry>,
+        sizes: &[Vec<u32>],
+    ) -> Result<()> {
+        let heads = made.clone();
+        loop {
+            let control = self.control()?;
+            made.retain(|f| f.is_head() || control.file(f.file).is_none());
+            for (head, sizes) in heads.iter().zip(sizes) {
+                self.lay_parts(&control, made, head, sizes)?;
+            }
+            faults::point("file-made");
+            sync_directory(self.directory())
+                .map_err(|e| Ora::new(1119).because(io_error(27040, "file create error, unable to create file", &e)))?;
+            let is_listed = self.change_control(p, enqueues, &mut |c| {
+                if heads.iter().any(|entry| c.file(entry.file).is_some()) {
+                    return Err(too_many_files());
+                }
+                if made.iter().any(|entry| c.file(entry.file).is_some()) {
+                    return Ok(false);
+                }
+                if c.tablespace(tablespace.number).is_none() {
+                    c.tablespaces.push(tablespace.clone());
+                }
+                // All their redo is behind the last checkpoint: recovery skips earlier redo for their numbers.
+                for entry in made.iter_mut() {
+                    entry.created_rba = entry.created_rba.max(c.checkpoint.rba);
+                }
+                c.files.extend(made.iter().cloned());
+                Ok(true)
+            })?;
+            if is_listed {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lays down the later parts of a new bigfile with these sizes, except those that are among `made`.
     fn lay_parts(&self, c: &ControlFile, made: &mut Vec<FileEntry>, head: &FileEntry, sizes: &[u32]) -> Result<()> {
         for (part, blocks) in (1..).zip(sizes) {
+            if made.iter().any(|f| (f.head(), f.part) == (head.file, part)) {
+                continue;
+            }
             let most = self.file_blocks_max(true);
             let file = c.free_number(made, true).ok_or_else(|| no_number(head.file, most))?;
             let (blocks_max, step) = (0, 0);
@@ -204,44 +229,102 @@ impl DataFiles {
     }
 
     /// Adds a part behind part `after`, the last one, of the bigfile `head`: the smallest part, empty, in the file and
-    /// in the control file. Does nothing when another process has added it meanwhile. Redo before `created` does not
-    /// belong to it. The caller keeps other processes from making the file smaller.
+    /// in the control file. Does nothing when another process has added it meanwhile. `created` tells the redo address
+    /// and the SCN of this moment: redo before them does not belong to the part; it must neither wait nor generate
+    /// redo. The caller keeps other processes from making the file smaller.
     ///
-    /// The part is written under the enqueue CF, which settles its number. It joins a backup in progress.
+    /// The part is laid down under the enqueue TS of the file, and listed under the enqueue CF (R16). It joins a backup
+    /// in progress.
     ///
-    /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
+    /// Waits: `enq: TS - contention`; as [`DataFiles::change_control`]. Latches: none on entry or return.
     ///
     /// # Errors
     /// ORA-01237 when the file cannot grow or no file number is left; those of [`DataFiles::change_control`].
-    pub fn add_part(&self, p: &Process, head: u32, after: u32, created: (u64, Scn)) -> Result<()> {
-        self.change_own_control(p, &mut |c| {
-            let first = c.file(head).cloned().ok_or_else(|| Ora::with(1157, &[&head]))?;
-            let last = c.parts_of(head).last().map_or(0, |f| f.part);
-            if last != after {
-                return Ok(());
+    pub fn add_part(&self, p: &Process, head: u32, after: u32, created: &dyn Fn() -> (u64, Scn)) -> Result<()> {
+        let first = self.control()?.file(head).cloned().ok_or_else(|| Ora::with(1157, &[&head]))?;
+        self.alone_in(p, self.enqueues(), &[first], &mut || {
+            while let Some((first, entry)) = self.lay_next(head, after)? {
+                faults::point("part-made");
+                if self.list_part(p, &first, entry, created)? {
+                    break;
+                }
             }
-            let most = self.file_blocks_max(true);
-            let entry = FileEntry {
-                file: c.free_number(&[], true).ok_or_else(|| no_number(head, most))?,
-                blocks: geometry::blocks_min(self.block_size()),
-                blocks_max: 0,
-                step: 0,
-                part: last + 1,
-                first: head,
-                created_rba: created.0.max(c.checkpoint.rba),
-                created_scn: created.1,
-                ..first
-            };
-            self.lay_part(&entry)?;
-            faults::point("part-made");
-            if let Some(b) = c.backups.iter().find(|b| b.file == head).copied() {
-                c.backups.push(BackupEntry { file: entry.file, ..b });
-            }
-            c.files.push(entry);
             Ok(())
         })?;
         faults::point("part-listed");
         self.repeat_control()
+    }
+
+    /// Lays down a part behind part `after`, unless that is no longer the last one. Returns the entries of the file and
+    /// of the part, which has a free number.
+    fn lay_next(&self, head: u32, after: u32) -> Result<Option<(FileEntry, FileEntry)>> {
+        loop {
+            let control = self.control()?;
+            let first = control.file(head).ok_or_else(|| Ora::with(1157, &[&head]))?;
+            if control.parts_of(head).last().map_or(0, |f| f.part) != after {
+                return Ok(None);
+            }
+            let most = self.file_blocks_max(true);
+            let entry = FileEntry {
+                file: control.free_number(&[], true).ok_or_else(|| no_number(head, most))?,
+                blocks: geometry::blocks_min(self.block_size()),
+                blocks_max: 0,
+                step: 0,
+                part: after + 1,
+                first: head,
+                ..first.clone()
+            };
+            let file = self.open_for_part(&entry)?;
+            // The name led to this file all the time between the two looks.
+            if self.control()?.file(head) == Some(first) {
+                faults::point("part-begun");
+                self.lay_part_in(&file, &entry)?;
+                return Ok(Some((first.clone(), entry)));
+            }
+        }
+    }
+
+    /// Lists a part that was laid down for the file of the entry `first`. False when the file has changed since, or the
+    /// number of the part is taken.
+    fn list_part(
+        &self,
+        p: &Process,
+        first: &FileEntry,
+        mut entry: FileEntry,
+        created: &dyn Fn() -> (u64, Scn),
+    ) -> Result<bool> {
+        self.change_own_control(p, &mut |c| {
+            let is_last = c.parts_of(first.file).last().is_some_and(|f| f.part + 1 == entry.part);
+            if c.file(first.file) != Some(first) || !is_last || c.file(entry.file).is_some() {
+                return Ok(false);
+            }
+            // An earlier part with the number may have come and gone since this one was laid down.
+            let (rba, scn) = created();
+            (entry.created_rba, entry.created_scn) = (rba.max(c.checkpoint.rba), scn);
+            if let Some(b) = c.backups.iter().find(|b| b.file == first.file).copied() {
+                c.backups.push(BackupEntry { file: entry.file, ..b });
+            }
+            c.files.push(entry.clone());
+            Ok(true)
+        })
+    }
+
+    /// Calls `f` while no other process adds parts to these files. A database without an instance has one process,
+    /// which needs no lock.
+    fn alone_in<R>(
+        &self,
+        p: &Process,
+        enqueues: Option<&Enqueues>,
+        heads: &[FileEntry],
+        f: &mut dyn FnMut() -> Result<R>,
+    ) -> Result<R> {
+        let Some((first, rest)) = heads.split_first() else { return f() };
+        let Some(all) = enqueues else { return f() };
+        let (tablespace, file) = (first.tablespace.into(), Rdba::new(first.file, 0).0.into());
+        let lock = all.get(p, EnqueueType::Ts, tablespace, file, LockMode::Exclusive, Timeout::Never)?;
+        let done = self.alone_in(p, enqueues, rest, f);
+        all.release(p, lock);
+        done
     }
 
     /// Removes the last part of a bigfile from the control file, and the operating system's file ends where the part
@@ -291,10 +374,16 @@ impl DataFiles {
         dropped_rba: u64,
     ) -> Result<()> {
         let mut unlist = |c: &mut ControlFile| Ok(unlist(c, numbers, dropped_rba));
-        let gone = self.change_control_then(p, Some(enqueues), &mut unlist, &mut |gone| {
-            faults::point("file-unlisted");
-            gone.iter().for_each(|f| self.table.forget(f.file));
-            Ok(())
+        let control = self.control()?;
+        let heads: Vec<FileEntry> = control.heads().filter(|f| numbers.contains(&f.file)).cloned().collect();
+        let heads: Vec<FileEntry> = heads.into_iter().filter(|f| control.is_bigfile(f)).collect();
+        // The file may be overwritten by another one from here on: no process may still lay down a part in it.
+        let gone = self.alone_in(p, Some(enqueues), &heads, &mut || {
+            self.change_control_then(p, Some(enqueues), &mut unlist, &mut |gone| {
+                faults::point("file-unlisted");
+                gone.iter().for_each(|f| self.table.forget(f.file));
+                Ok(())
+            })
         })?;
         if delete {
             self.remove(&gone);
@@ -386,6 +475,27 @@ impl DataFiles {
             Ok(())
         })?;
         self.repeat_control()
+    }
+
+    /// Creates a lost file with all its parts, empty, and lists it under the name `name`. If the control file cannot be
+    /// changed, there is no file: it would prevent the next try.
+    ///
+    /// # Errors
+    /// As [`DataFiles::make_again`] and [`DataFiles::rename_file`].
+    pub fn replace_lost(&self, p: &Process, enqueues: &Enqueues, head: u32, name: &str) -> Result<()> {
+        let control = self.control()?;
+        let former = control.file(head).ok_or_else(|| Ora::with(1157, &[&head]))?;
+        self.make_again(&control.parts_of(head), name)?;
+        faults::point("file-made-again");
+        if former.name == name {
+            return Ok(());
+        }
+        self.rename_file(p, enqueues, head, name).inspect_err(|_| {
+            // The error may have come when the name was in the control file already.
+            if self.control().is_ok_and(|c| c.file(head).is_none_or(|f| f.name == former.name)) {
+                let _ = os::file::remove(&self.directory().join(name));
+            }
+        })
     }
 
     /// Prevents changes of blocks of a file until [`DataFiles::refresh`].

@@ -54,12 +54,14 @@ impl DataFiles {
     }
 
     /// Writes the control file's checkpoint into the headers of a tablespace that was offline or read-only and becomes
-    /// usable again. Its files kept an old checkpoint, and nothing was changed in them meanwhile.
+    /// usable again. Its files kept an old checkpoint, and nothing was changed in them meanwhile. A file or part that
+    /// was made behind the checkpoint gets the next one, as in [`DataFiles::stamp`].
     ///
     /// # Errors
     /// Those of opening the files; as [`DataFiles::stamp`].
     pub(crate) fn stamp_returning(&self, control: &ControlFile, tablespace: u32) -> Result<()> {
-        let returning = control.files.iter().filter(|f| f.tablespace == tablespace && !f.is_offline);
+        let is_due = |f: &&FileEntry| !f.is_offline && f.created_rba <= control.checkpoint.rba;
+        let returning = control.files.iter().filter(|f| f.tablespace == tablespace).filter(is_due);
         returning.into_iter().try_for_each(|f| self.stamp_closed(control, f, &control.checkpoint))
     }
 

@@ -182,6 +182,71 @@ fn a_copy_with_an_earlier_part_of_the_same_number_gets_the_part_again() {
     }
 }
 
+/// A database whose file 3 is a bigfile of two parts, the second with number 1023 and without a checkpoint.
+fn bigfile_of_two() -> (Directory, DataFiles, ControlFile) {
+    let d = Directory::new();
+    let mut spec = CreateDatabase::usual("ORCL", 7, 2048);
+    spec.part_blocks = datafile::PartBlocks(512);
+    let files = DataFiles::create(&d.0, &spec).unwrap();
+    let mut control = files.control().unwrap();
+    control.tablespaces[2].is_bigfile = true;
+    control.incarnation.number = 1;
+    let head = control.file(3).unwrap().clone();
+    control.files.push(datafile::FileEntry { file: 1023, part: 1, first: 3, blocks_max: 0, step: 0, ..head });
+    control.write(&d.0).unwrap();
+    files.refresh().unwrap();
+    files.make_listed(control.file(1023).unwrap()).unwrap();
+    (d, files, control)
+}
+
+/// The number of the part, its place and its header are the same in an earlier part that was removed, and that had no
+/// checkpoint when the file was copied.
+#[test]
+fn a_copy_with_an_earlier_part_without_a_checkpoint_gets_the_part_again() {
+    let at = |rba| datafile::CheckpointEntry { rba, scn: Scn(rba), time_s: 9 };
+    // The checkpoints in the header of the first part and in the control file; whether the tablespace is read-only.
+    for (first, last, is_read_only, is_laid) in [
+        (1000, 6000, false, true),
+        // A crash behind the creation of the part, of a file that was not copied back.
+        (6000, 6000, false, false),
+        (4000, 4000, false, false),
+        // Nothing is rolled forward.
+        (1000, 6000, true, false),
+    ] {
+        let (d, files, mut control) = bigfile_of_two();
+        files.stamp_file(3, 1, &at(first)).unwrap();
+        let used = Rdba::new(1023, 2);
+        files.write_block(used, a_block(2048, used).bytes()).unwrap();
+        control.files.iter_mut().filter(|f| f.file == 1023).for_each(|f| f.created_rba = 5000);
+        control.tablespaces[2].is_read_only = is_read_only;
+        control.checkpoint = at(last);
+        control.write(&d.0).unwrap();
+        let (again, _) = DataFiles::open(&d.0).unwrap();
+        assert_eq!(again.missing(), []);
+        let mut image = Image::new(2048);
+        again.read_block(used, image.bytes_mut()).unwrap();
+        let is_empty = image.view().kind() == Some(BlockKind::FileBitmap);
+        assert_eq!(is_empty, is_laid, "first {first}, last {last}, read-only {is_read_only}");
+    }
+}
+
+#[test]
+fn nothing_is_written_to_a_copy_of_another_incarnation() {
+    let (d, files, mut control) = bigfile_of_two();
+    let at = |rba| datafile::CheckpointEntry { rba, scn: Scn(rba), time_s: 9 };
+    files.stamp_file(3, 1, &at(1000)).unwrap();
+    control.incarnation.number = 2;
+    control.checkpoint = at(6000);
+    control.files.iter_mut().filter(|f| f.file == 1023).for_each(|f| f.created_rba = 5000);
+    control.write(&d.0).unwrap();
+    let path = d.0.join("users01.dbf");
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(512 * 2048).unwrap();
+    let (again, control) = DataFiles::open(&d.0).unwrap();
+    assert_eq!(again.missing(), [3, 1023]);
+    again.lay_lost_parts(&control, 3).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 512 * 2048);
+}
+
 #[test]
 fn a_lost_file_is_made_again_with_all_its_parts_or_not_at_all() {
     let d = Directory::new();

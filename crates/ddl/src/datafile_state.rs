@@ -129,10 +129,8 @@ pub fn recreate(work: &mut Work<'_>, file: &FileEntry, new: Option<&FileSpec>) -
     let name = new.and_then(|spec| spec.name.clone());
     let entry = FileEntry { name: name.unwrap_or_else(|| file.name.clone()), ..file.clone() };
     require_unused(work, &entry)?;
-    let control = work.control()?;
     let parts = work.host.parts();
-    files(&parts).make_again(&control.parts_of(entry.file), &entry.name)?;
-    set_name(work, &entry)
+    files(&parts).replace_lost(parts.p, parts.dict.shared().enqueues(), entry.file, &entry.name)
 }
 
 /// RENAME FILE: the file was moved, or its copy is elsewhere.
@@ -155,7 +153,7 @@ pub fn rename(work: &mut Work<'_>, file: &FileEntry, to: &str) -> Result<()> {
         let moved = FileEntry { name: entry.name.clone(), ..part.clone() };
         files(&parts).closed_checkpoint(&moved).map_err(renamed)?;
     }
-    set_name(work, &entry)
+    files(&parts).rename_file(parts.p, parts.dict.shared().enqueues(), entry.file, &entry.name)
 }
 
 /// ORA-01537 when another file of the database has that name, ORA-02236 for a name that the control file cannot have.
@@ -166,9 +164,4 @@ fn require_unused(work: &mut Work<'_>, entry: &FileEntry) -> Result<()> {
     let path = |f: &FileEntry| files(&parts).directory().join(&f.name);
     let other = control.heads().any(|f| f.file != entry.file && path(f) == path(entry));
     if other { Err(Ora::with(1537, &[&path(entry).display()])) } else { Ok(()) }
-}
-
-fn set_name(work: &mut Work<'_>, entry: &FileEntry) -> Result<()> {
-    let parts = work.host.parts();
-    files(&parts).rename_file(parts.p, parts.dict.shared().enqueues(), entry.file, &entry.name)
 }

@@ -62,6 +62,7 @@ pub fn enforces(table: &TableDef, object: ObjectId) -> bool {
 
 pub fn view(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.change().delete_by(Base::View, by(self::view::OBJ, object))?;
+    work.change().delete_by(Base::Word, by(word::OBJ, object))?;
     work.change().delete_by(Base::Error, by(error::OBJ, object))?;
     work.change().delete_by(Base::Col, by(col::OBJ, object))?;
     work.change().delete_by(Base::Com, by(com::OBJ, object))?;

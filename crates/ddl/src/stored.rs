@@ -2,7 +2,7 @@
 
 use crate::host::Outcome;
 use crate::work::{Target, Work, by};
-use dictionary::base::{Base, dir, error, obj, objauth, source, trigger};
+use dictionary::base::{Base, dir, error, obj, objauth, source, trigger, word};
 use dictionary::rows::{Row, blank, flag, int, text};
 use dictionary::*;
 use sql::ast::{CreateDirectory, CreateStored, DropObject, StoredKind};
@@ -78,6 +78,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         .map(|(i, line)| vec![int(object.0), int(i as i64 + 1), text(line)])
         .collect();
     work.change().insert_many(Base::Source, &rows)?;
+    work.change().replace_words(object, &source)?;
     let flags = flags_of(&source);
     work.update_object(object, &mut |row| row[obj::FLAGS] = int(flags))?;
     store_errors(work, object, &errors)?;
@@ -209,6 +210,7 @@ pub fn remove_unit(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.claim_unit(object)?;
     crate::virtual_column::disable_indexes(work, object)?;
     work.change().delete_by(Base::Source, by(source::OBJ, object))?;
+    work.change().delete_by(Base::Word, by(word::OBJ, object))?;
     work.change().delete_by(Base::Error, by(error::OBJ, object))?;
     work.change().delete_by(Base::Trigger, by(trigger::OBJ, object))?;
     work.delete_object(object)

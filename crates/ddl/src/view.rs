@@ -74,6 +74,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
     row[view::TEXTLENGTH] = int(query.len() as i64);
     row[view::TEXT] = text(query.as_str());
     work.change().insert(Base::View, &row)?;
+    work.change().replace_words(object, query)?;
     crate::stored::store_errors(work, object, &errors)?;
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })
 }

@@ -717,11 +717,19 @@ fn every_catalog_view_parses() {
     assert!(catalog_views().len() > 60);
 }
 
+/// The texts of the source files in a folder and below it.
+fn sources(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("sources").map(|entry| entry.expect("a file").path());
+    let texts = |path: std::path::PathBuf| match path.is_dir() {
+        true => sources(&path),
+        false => vec![std::fs::read_to_string(path).expect("a source")],
+    };
+    entries.flat_map(texts).collect()
+}
+
 #[test]
 fn every_error_has_a_text() {
-    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for file in std::fs::read_dir(dir).expect("sources") {
-        let text = std::fs::read_to_string(file.expect("a file").path()).expect("a source");
+    for text in sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
         for part in text.split("Ora::new(").chain(text.split("Ora::with(")).skip(1) {
             let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
             if let Ok(code) = digits.parse::<u32>() {

@@ -197,6 +197,8 @@ base_tables! {
     }
     /// Source of stored units, one row per line.
     Source "SOURCE$" 95 source { OBJ "OBJ#" N, LINE N, SOURCE V(4000) }
+    /// The words of the texts of units and views that may be names of objects (`words`), in upper case.
+    Word "WORD$" 237 word { OBJ "OBJ#" N, WORD V(128) }
     /// Compilation errors.
     Error "ERROR$" 96 error {
         OBJ "OBJ#" N, SEQUENCE "SEQUENCE#" N, LINE N, POSITION "POSITION#" N, TEXT V(4000), ATTRIBUTE "PROPERTY" N,
@@ -700,6 +702,8 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("I_TAB_STATS1", 479, Base::TabStats, &["NAME"]),
     index("I_TAB3", 480, Base::Tab, &["FLAGS"]),
     index("I_IND3", 481, Base::Ind, &["FLAGS"]),
+    index("I_WORD1", 482, Base::Word, &["OBJ#"]),
+    index("I_WORD2", 483, Base::Word, &["WORD"]),
 ];
 
 /// The positions of the columns of each of [`BASE_INDEXES`].

@@ -95,6 +95,46 @@ impl DictionaryShared {
     }
 }
 
+impl DictionaryShared {
+    /// Adds WORD$ with the words of all texts to a database of a build without it. Run at a start, when no other process
+    /// reads the dictionary; a start that dies before the commit leaves segments that nothing leads to.
+    ///
+    /// # Errors
+    /// Those of reading and writing.
+    pub fn add_words(&self, p: &Process, now: Date) -> Result<()> {
+        if !self.header(Base::Word).is_none() {
+            return Ok(());
+        }
+        let (object, scn) = (Base::Word.table().object, || self.txns().current_scn());
+        let header = self.txns().space().create_segment(p, SYSTEM_TABLESPACE, SegmentKind::Table, object, &scn)?;
+        self.set_header(Base::Word, header);
+        let mut txn = Txn::new();
+        for n in Base::Word.indexes() {
+            let segment = self.trees.create_in(p, &mut txn, SYSTEM_TABLESPACE, BASE_INDEXES[*n].object)?;
+            self.open_tree(p, *n, segment)?;
+        }
+        let mut change = Change::new(self, p, &mut txn);
+        let filled = fill_added(&mut change, Base::Word, now).and_then(|()| change.fill_words());
+        match filled {
+            Ok(()) => Change::new(self, p, &mut txn).commit(&NoHook).map(drop),
+            Err(e) => self.txns().rollback(p, &mut txn).and(Err(e)),
+        }
+    }
+}
+
+/// The rows of a base table, and of its indexes, that was made behind the others.
+fn fill_added(change: &mut Change<'_>, base: Base, now: Date) -> Result<()> {
+    let (table, shared) = (base.table(), change.shared());
+    let mut rows = vec![bootstrap_row(table.object, table.name, shared.header(base))];
+    for n in base.indexes() {
+        let index = &BASE_INDEXES[*n];
+        rows.push(bootstrap_row(index.object, index.name, shared.tree(*n).segment));
+    }
+    change.insert_many(Base::Bootstrap, &rows)?;
+    change.insert(Base::Obj, &object_row(table.object, table.name, ObjectKind::Table, now))?;
+    fill_indexes(change, base.indexes().iter().copied(), now)
+}
+
 fn bootstrap_row(object: ObjectId, name: &str, header: Rdba) -> Row {
     vec![int(object.0), int(header.file()), int(header.block()), text(name)]
 }
@@ -106,7 +146,7 @@ fn fill(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     change.insert(Base::Dual, &[text("X")])?;
     fill_bootstrap(change)?;
     fill_objects(change, new)?;
-    fill_indexes(change, new)?;
+    fill_indexes(change, 0..BASE_INDEXES.len(), new.now)?;
     fill_users(change, new)?;
     fill_profiles(change)?;
     fill_audit(change, new)?;
@@ -171,12 +211,14 @@ fn fill_objects(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     change.insert_many(Base::Obj, &rows)
 }
 
-fn fill_indexes(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
+/// Inserts the rows of the indexes with these positions in [`BASE_INDEXES`].
+fn fill_indexes(change: &mut Change<'_>, which: impl Iterator<Item = usize>, now: Date) -> Result<()> {
     let (mut objects, mut indexes, mut columns) = (Vec::new(), Vec::new(), Vec::new());
-    for (n, index) in BASE_INDEXES.iter().enumerate() {
+    for n in which {
+        let index = &BASE_INDEXES[n];
         let header = change.shared().tree(n).segment;
         let table = index.table.table();
-        let mut row = object_row(index.object, index.name, ObjectKind::Index, new.now);
+        let mut row = object_row(index.object, index.name, ObjectKind::Index, now);
         row[obj::DATAOBJ] = int(index.object.0);
         objects.push(row);
         let mut row = blank(Base::Ind);

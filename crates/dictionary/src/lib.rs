@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+mod audit_views;
 pub mod base;
 mod cached;
 mod catalog;
@@ -13,6 +14,7 @@ mod create;
 mod defs;
 mod dropped;
 mod empty_views;
+mod family_views;
 mod fixed;
 mod handle;
 mod hist_views;
@@ -34,6 +36,7 @@ mod scn_times;
 mod sequences;
 mod shape;
 mod shared;
+mod single_views;
 mod space_views;
 pub mod statistics;
 pub mod statistics_request;
@@ -44,6 +47,7 @@ mod tally;
 pub mod validity;
 mod verifier;
 mod version;
+mod words;
 
 pub use base::{Base, FIRST_USER_OBJECT};
 pub use cached::caches_of;

@@ -77,7 +77,8 @@ impl DictionaryShared {
     /// Reads the places of the base tables and the numbers in use. The first file of SYSTEM has number 1.
     ///
     /// # Errors
-    /// ORA-00704 when the database has no dictionary or lacks a base table; those of reading.
+    /// ORA-00704 when the database has no dictionary or lacks a base table, except one that
+    /// [`DictionaryShared::add_words`] adds; those of reading.
     pub fn open(&self, p: &Process) -> Result<()> {
         self.set_header(Base::Bootstrap, self.bootstrap_header());
         let failed = |e: Ora| Ora::new(704).because(e);
@@ -98,8 +99,11 @@ impl DictionaryShared {
                 self.open_tree(p, n, *header).map_err(failed)?;
             }
         }
-        let no_table = Base::ALL.iter().find(|base| self.header(**base).is_none()).map(|base| base.table().name);
-        let no_tree = (0..BASE_INDEXES.len()).find(|n| self.tree(*n).root.is_none()).map(|n| BASE_INDEXES[n].name);
+        let is_due = |base: Base| base != Base::Word || !self.header(base).is_none();
+        let no_table = Base::ALL.iter().filter(|base| is_due(**base)).find(|base| self.header(**base).is_none());
+        let no_table = no_table.map(|base| base.table().name);
+        let trees = (0..BASE_INDEXES.len()).filter(|n| is_due(BASE_INDEXES[*n].table));
+        let no_tree = trees.into_iter().find(|n| self.tree(*n).root.is_none()).map(|n| BASE_INDEXES[n].name);
         if let Some(missing) = no_table.or(no_tree) {
             return Err(failed(Ora::internal(format_args!("[no {missing}]"))));
         }

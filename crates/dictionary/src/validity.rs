@@ -1,18 +1,19 @@
 //! STATUS of units and views: the objects that a change may invalidate, and the results of compiling them again.
 //!
-//! The dictionary keeps no rows of dependencies. The candidates of a change are the valid units and views whose text
-//! refers by name to a changed object or to another candidate. These are more than Oracle's dependents; DDL compiles
-//! the candidates after its commit, and those without errors become valid again (D13).
+//! The dictionary keeps no rows of dependencies, but rows of words (`words`). The candidates of a change are the valid
+//! units and views whose text refers by name to a changed object or to another candidate. These are more than Oracle's
+//! dependents; DDL compiles the candidates after its commit, and those without errors become valid again (D13).
 
-use crate::base::{Base, error, obj, source, syn, view};
+use crate::base::{Base, error, obj, source, syn, view, word};
 use crate::change::{By, Change};
 use crate::image::Image;
 use crate::rows::{Row, as_i64, as_text, as_u32, blank, int, text};
 use crate::shared::DictionaryShared;
+use crate::words::{is_part, noted};
 use crate::{ObjectDef, ObjectKind, UserId};
 use process::Process;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use txn::{CommitHook, Txn};
 use types::{ObjectId, Result, Value};
@@ -46,7 +47,6 @@ pub type Verdicts = Rc<RefCell<Vec<Verdict>>>;
 
 /// True when a text contains one of the names as a word.
 fn mentions(text: &str, names: &[String]) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#');
     let (plain, odd): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| {
         let mut parts = name.chars();
         name.is_ascii() && parts.all(is_part)
@@ -73,10 +73,8 @@ impl Image {
             return Vec::new();
         }
         let own: HashSet<ObjectId> = changed.iter().chain(grown).copied().collect();
-        let candidates = self.objects_of_kinds(WITH_TEXT).into_iter();
-        let candidates = candidates.filter(|def| def.valid && !own.contains(&def.object));
-        let mut left: Vec<(ObjectDef, String)> = candidates.map(|def| (def.clone(), self.text_of(&def))).collect();
         let (mut found, mut synonyms) = (Vec::new(), HashSet::new());
+        let mut texts = Texts::default();
         while !to_all.is_empty() || !to_units.is_empty() {
             let mut follow = |to: &[Reference]| {
                 let named = to.iter().flat_map(|to| self.synonyms_of(to));
@@ -85,20 +83,35 @@ impl Image {
             };
             let mut next = follow(&to_all);
             let next_to_units = follow(&to_units);
-            left.retain(|(def, text)| {
+            for def in self.with_words_of(to_all.iter().chain(&to_units), WITH_TEXT) {
+                if !def.valid || own.contains(&def.object) || found.contains(&def.object) {
+                    continue;
+                }
+                let text = texts.of(self, &def);
                 let refers = |to: &[Reference]| to.iter().any(|to| to.is_in(text, def.owner_id));
-                let is_hurt = refers(&to_all) || (def.kind != ObjectKind::View && refers(&to_units));
-                if is_hurt {
+                if refers(&to_all) || (def.kind != ObjectKind::View && refers(&to_units)) {
                     found.push(def.object);
                     if names_something(def.kind) {
-                        next.push(self.reference(def));
+                        next.push(self.reference(&def));
                     }
                 }
-                !is_hurt
-            });
+            }
             (to_all, to_units) = (next, next_to_units);
         }
         found
+    }
+
+    /// The objects of these kinds whose text has the name of one of the references as a word, by their numbers; all of
+    /// these kinds if there is a name that no row of WORD$ has.
+    fn with_words_of<'r>(&self, to: impl Iterator<Item = &'r Reference>, kinds: &[ObjectKind]) -> Vec<ObjectDef> {
+        let mut objects = BTreeSet::new();
+        for reference in to {
+            let Some(name) = noted(&reference.names[0]) else { return self.objects_of_kinds(kinds) };
+            let rows = self.find_rows(Base::Word, &[word::WORD], &[text(name)]);
+            objects.extend(rows.iter().map(|row| as_u32(&row[word::OBJ])));
+        }
+        let defs = objects.into_iter().filter_map(|object| self.object(ObjectId(object)));
+        defs.filter(|def| kinds.contains(&def.kind)).cloned().collect()
     }
 
     fn reference(&self, def: &ObjectDef) -> Reference {
@@ -131,26 +144,36 @@ impl Image {
     /// The functions, procedures and packages whose text refers to an object or to a synonym for it, directly or by
     /// other units. Package bodies are not included.
     pub fn units_naming(&self, object: ObjectId) -> Vec<ObjectId> {
-        use ObjectKind::{Function, Package, Procedure};
-        let units = self.objects_of_kinds(&[Procedure, Function, Package]).into_iter();
-        let units = units.filter(|unit| unit.object != object);
-        let mut left: Vec<(ObjectDef, String)> = units.map(|unit| (unit.clone(), self.text_of(&unit))).collect();
+        const UNITS: &[ObjectKind] = &[ObjectKind::Procedure, ObjectKind::Function, ObjectKind::Package];
+        let mut texts = Texts::default();
         let (mut found, mut at) = (vec![object], 0);
         while let Some(def) = found.get(at).and_then(|object| self.object(*object)) {
             let to = self.reference(def);
             let synonyms = self.synonyms_of(&to);
             let to: Vec<Reference> = synonyms.iter().map(|synonym| self.reference(synonym)).chain([to]).collect();
-            left.retain(|(unit, text)| {
-                let refers = to.iter().any(|to| to.is_in(text, unit.owner_id));
-                if refers {
+            for unit in self.with_words_of(to.iter(), UNITS) {
+                if found.contains(&unit.object) {
+                    continue;
+                }
+                let text = texts.of(self, &unit);
+                if to.iter().any(|to| to.is_in(text, unit.owner_id)) {
                     found.push(unit.object);
                 }
-                !refers
-            });
+            }
             at += 1;
         }
         found.remove(0);
         found
+    }
+}
+
+/// Texts that were read.
+#[derive(Default)]
+struct Texts(HashMap<ObjectId, String>);
+
+impl Texts {
+    fn of(&mut self, image: &Image, def: &ObjectDef) -> &str {
+        self.0.entry(def.object).or_insert_with(|| image.text_of(def))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Aggregate functions: one accumulator a group and function.
 
-use crate::code::{Builder, Code};
+use crate::builder::Builder;
+use crate::code::Code;
 use crate::ctx::ExecCtx;
 use crate::hash::{KeySet, push_part};
 use crate::machine::Machine;
-use crate::source::sort::Keys;
+use crate::source::sort_keys::Keys;
 use plan::{Agg, AggKind, Reg};
 use std::cmp::Ordering;
 use types::sorting::sort_checked;

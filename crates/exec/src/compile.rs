@@ -1,7 +1,8 @@
 //! From the tree of a statement to its plan: the rights that resolve its names, and whether other sessions may use the
 //! plan.
 
-use crate::ctx::{ExecCtx, HostFunctions};
+use crate::ctx::ExecCtx;
+use crate::host_functions::HostFunctions;
 use plan::names::{Lookup, Notes, Noting, NotingFunctions};
 use plan::{BindType, Plan};
 use sql::ast::Statement;

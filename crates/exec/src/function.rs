@@ -1,9 +1,10 @@
 //! Calls of the `functions` crate.
 
 use crate::code::Code;
-use crate::ctx::{ExecCtx, Host, SessionState};
+use crate::ctx::{ExecCtx, Host};
 use crate::machine::Machine;
-use crate::source::copy;
+use crate::machine::copy;
+use crate::session_state::SessionState;
 use functions::{Clock, FnCtx, SessionInfo, TextMax};
 use plan::{Func, Reg};
 use types::{Ora, Result, Timestamp, Value};

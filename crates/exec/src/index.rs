@@ -1,6 +1,6 @@
 //! Indexes as the executor uses them: key bytes in, rowids out.
 
-use crate::code::Builder;
+use crate::builder::Builder;
 use crate::constraints;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;

@@ -9,47 +9,52 @@ mod adaptive;
 mod aggregate;
 mod batch;
 mod block;
+mod builder;
 mod code;
+mod compare;
 mod compile;
 pub mod constraints;
+mod convert;
 mod ctx;
 mod cursor;
 mod dml;
+mod eval;
+mod feedback;
 mod flashback;
 mod function;
 mod hash;
+mod host_functions;
 mod index;
 mod join;
 pub mod lobs;
 mod machine;
 mod measure;
 pub mod objects;
+mod options;
 pub mod parallel;
+mod restart;
 mod sampling;
 mod scroll;
 mod sequence;
+mod session_state;
+mod shared;
 pub mod shared_plan;
 mod source;
 mod spill;
 mod statistics;
-mod sub;
+mod subqueries;
 mod table;
 pub mod temporary;
 pub mod work_area;
 
 pub use block::{BlockCode, BlockCursor, Trust, UnfitCode};
-pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Rights, Row, SessionState, Shared};
+pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Rights, Row};
 pub use cursor::{Cursor, Described, StatementKind, TakeStored, read_text, updatable_columns};
 pub use flashback::scn_of_number;
+pub use options::Options;
 pub use plan::rows as plan_rows;
 pub use plan::{BindType, Column, Functions, HostFunction, NESTED_CURSOR, NoVariables, TextOwner, Variables, is_alike};
 pub use scroll::Scroll;
+pub use session_state::SessionState;
+pub use shared::Shared;
 pub use statistics::{Figures, Timing, digest};
-
-/// Internal error by which a row source asks for a restart of the statement with a new snapshot; the cursor handles it.
-const RESTART: u32 = 8177;
-
-/// A row has changed since the statement's snapshot.
-fn restart() -> types::Ora {
-    types::Ora::new(RESTART)
-}

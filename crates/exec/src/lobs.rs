@@ -1,6 +1,6 @@
 //! LOBs of rows, accessed through locators (E32).
 
-use crate::code::Builder;
+use crate::builder::Builder;
 use crate::ctx::ExecCtx;
 use crate::cursor::Cursor;
 use crate::table::{At, Storage};
@@ -97,6 +97,6 @@ pub fn is_locked(row: &LobRow, cx: &mut ExecCtx<'_>) -> Result<bool> {
 
 fn storage_of(table: &TableDef, cx: &mut ExecCtx<'_>) -> Result<Storage> {
     let mut regs = Vec::new();
-    let builder = Builder::new(&mut regs, 0, crate::ctx::Caller::default(), cx);
+    let builder = Builder::new(&mut regs, 0, crate::session_state::Caller::default(), cx);
     Storage::of(table, &builder)
 }

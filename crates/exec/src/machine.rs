@@ -1,14 +1,14 @@
 //! The state of one cursor's execution: registers, subqueries, the snapshot, the memory it uses.
 
+use crate::code::Code;
+use crate::compare::Truth;
 use crate::ctx::ExecCtx;
 use crate::join::bloom::Bloom;
 use crate::measure::Run;
-use crate::source::Op;
-use crate::spill::TempFile;
 use crate::spill::pool::Pool;
-use crate::sub::SubState;
+use crate::spill::{TempFile, rows};
 use parallel::Team;
-use plan::Reg;
+use plan::{CmpOp, Compare, Reg};
 use process::Process;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,19 +27,57 @@ pub enum CteRows {
 
 /// A WITH query: run when it is first read, once an execution.
 pub struct CteState {
-    pub op: Op,
-    pub out: Vec<crate::code::Code>,
+    pub query: Box<dyn WithQuery>,
     pub rows: Option<Rc<CteRows>>,
+}
+
+/// A WITH query as its readers see it. The row sources that run it stand above the machine.
+pub trait WithQuery {
+    /// Runs the query.
+    ///
+    /// # Errors
+    /// Those of its row sources; ORA-01652 without temporary space.
+    fn read(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<CteRows>;
+}
+
+/// A subquery as expressions see it. The row sources that run it stand above the machine.
+///
+/// # Errors
+/// Those of its row sources; ORA-01427 for a second row where one is wanted.
+pub trait Subquery {
+    /// The value of the only row; NULL if there is none.
+    fn scalar(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value>;
+
+    fn exists(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool>;
+
+    /// The columns of the only row; NULLs if there is none.
+    fn row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>>;
+
+    /// `(values) = (subquery)` with the only row; UNKNOWN if there is none.
+    fn equals(&mut self, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth>;
+
+    /// `(values) IN (subquery)`: whether the values equal a row; UNKNOWN if NULLs leave it open.
+    fn contains(&mut self, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>)
+    -> Result<Truth>;
+
+    /// `value op ANY | ALL (subquery)`; the third part of `comparison` stands for ALL.
+    fn quantified(
+        &mut self,
+        comparison: (CmpOp, Compare, bool),
+        value: Reg,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Truth>;
 }
 
 /// Registers and other state of an execution. Lives as long as its cursor; re-execution keeps its buffers.
 pub struct Machine {
     pub regs: Vec<Value>,
-    pub subs: Vec<Option<Box<SubState>>>,
+    pub subs: Vec<Option<Box<dyn Subquery>>>,
     pub ctes: Vec<Option<Box<CteState>>>,
     pub snapshot: Option<Snapshot>,
     /// AS OF clauses: the expression, and its snapshot in this execution.
-    pub moments: Vec<(Option<crate::code::Code>, Option<Snapshot>)>,
+    pub moments: Vec<(Option<Code>, Option<Snapshot>)>,
     /// Counts executions: values cached in an earlier execution are stale.
     pub execution: u64,
     /// Values of the statement's sequences for the current row.
@@ -235,7 +273,7 @@ impl Machine {
     /// # Errors
     /// ORA-00600 for a record of other values.
     pub fn decode(&mut self, regs: &[Reg], record: &mut &[u8]) -> Result<()> {
-        regs.iter().try_for_each(|&r| crate::spill::rows::decode(record, &mut self.regs[r as usize]))
+        regs.iter().try_for_each(|&r| rows::decode(record, &mut self.regs[r as usize]))
     }
 
     /// Bytes of all work areas.
@@ -328,6 +366,13 @@ impl Held {
             m.release(self.bytes);
         }
         *self = Held { bytes: 0, execution: m.execution };
+    }
+}
+
+/// Copies one register to another, reusing the target's buffer.
+pub fn copy(from: Reg, to: Reg, m: &mut Machine) {
+    if let Ok([from, to]) = m.regs.get_disjoint_mut([from as usize, to as usize]) {
+        to.set(from);
     }
 }
 

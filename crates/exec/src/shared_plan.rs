@@ -18,7 +18,8 @@
 //! A session may also take a plan that was made for another user, schema or rights, if its own names and privileges
 //! give the same answers. This is verified at every parse; the note in the library cache does not cover it.
 
-use crate::ctx::{ExecCtx, HostFunctions, Rights};
+use crate::ctx::{ExecCtx, Rights};
+use crate::host_functions::HostFunctions;
 use dictionary::{Catalog, States};
 use plan::names::{Difference, Lookup};
 use plan::{BindType, Column, Plan, PlanBody};

@@ -1,6 +1,6 @@
 //! Tables as the executor accesses them: a heap, a hash cluster or an index-organised table behind one interface.
 
-use crate::code::Builder;
+use crate::builder::Builder;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use btree::{Inserted, RowAction, RowTable};

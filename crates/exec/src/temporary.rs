@@ -13,7 +13,7 @@
 //! From its first change until its rows are gone, a session holds the TO enqueue of the table in share mode: the
 //! definition of a table does not change while a session has rows in it (ORA-14452).
 
-use crate::ctx::{SessionState, Shared};
+use crate::shared::Shared;
 use buffer_cache::GetKind;
 use dictionary::{IndexDef, TableDef, TemporaryKind};
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
@@ -368,11 +368,4 @@ pub fn among(
         }
     }
     Ok(found)
-}
-
-impl SessionState {
-    /// Drops the session's segments of temporary tables.
-    pub fn end_temporaries(&self, p: &Process, shared: &Shared) {
-        self.temporaries.end_session(p, shared);
-    }
 }

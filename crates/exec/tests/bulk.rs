@@ -201,3 +201,24 @@ fn the_rows_found_are_charged_while_they_are_changed() {
     }
     s.run("commit").unwrap();
 }
+
+#[test]
+fn the_rows_of_a_batch_are_charged_until_they_are_inserted() {
+    let (instance, names) = (Instance::new(), Rc::new(Names::default()));
+    let mut s = Session::new(&instance, &names);
+    s.run("create table c (id number, txt varchar2(4000))").unwrap();
+    s.run("create table d (id number, txt varchar2(4000))").unwrap();
+    s.run("create table e (id number)").unwrap();
+    s.run("insert into c select level, rpad('x', 3900, 'y') from dual connect by level <= 1500").unwrap();
+    s.run("commit").unwrap();
+    let fill = "insert into d select id, txt from c";
+    s.state.options.work_area_limit_bytes = 1 << 20;
+    assert!(s.run(fill).unwrap_err().is(4030));
+    assert_eq!(s.run("select count(*) from d").unwrap(), s.run("select 0 from dual").unwrap());
+    // Short rows need less.
+    assert_eq!(s.run_with("insert into e select id from c", &[]).unwrap().1, 1500);
+    // Three batches, of which only one is in memory.
+    s.state.options.work_area_limit_bytes = 3 << 20;
+    assert_eq!(s.run_with(fill, &[]).unwrap().1, 1500);
+    s.run("commit").unwrap();
+}

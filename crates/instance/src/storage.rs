@@ -7,7 +7,7 @@ use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use cluster::Clusters;
 use datafile::{ControlFile, CreateDatabase, DataFiles, LogsOf, PartBlocks};
-use dictionary::{DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictionary};
+use dictionary::{Base, DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictionary};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
 use latch::Generation;
@@ -60,7 +60,7 @@ impl Database {
             let mut spec = CreateDatabase::usual(&name, os::clock::wall_ns(), init.number(Param::DbBlockSize) as usize);
             limit_files(&mut spec, init);
             crate::undo_tablespace::name(&mut spec, init)?;
-            spec.dictionary = dictionary::base::Base::shape();
+            spec.dictionary = Base::shape();
             spec.part_blocks = PartBlocks(init.number(Param::BigfilePartBlocks) as u32);
             let names = making_names(&spec, init);
             startup::refuse_without_control(dir, &names)?;
@@ -75,7 +75,9 @@ impl Database {
             return Ok(Database { files, standing, is_new: true, undo_tablespace: None });
         }
         let (control, was_cut) = ControlFile::read_both(dir)?;
-        control.require_dictionary(dictionary::base::Base::shape())?;
+        if control.dictionary != Base::shape_without_words() {
+            control.require_dictionary(Base::shape())?;
+        }
         if was_cut {
             control.write(dir)?;
             tell(Told::Alert(
@@ -111,7 +113,7 @@ impl Database {
     pub fn look_at(dir: &Path, init: &mut InitParams) -> Result<Database> {
         startup::name_control_files(dir, init)?;
         let (files, control) = DataFiles::open_read_only(dir)?;
-        control.require_dictionary(dictionary::base::Base::shape())?;
+        control.require_dictionary(Base::shape())?;
         init.derive(Param::DbBlockSize, files.block_size());
         init.derive_names(&control.name);
         if !control.clean {
@@ -249,7 +251,6 @@ pub struct Storage {
 /// The dictionary of a new database: no user has a password, so the first logon is `/ as sysdba`.
 fn new_dictionary(database: &Database) -> Result<NewDictionary> {
     let control = database.files.control()?;
-    let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
     Ok(NewDictionary {
         name: control.name.clone(),
         tablespaces: control.tablespaces.iter().map(|t| (t.number, t.name.clone(), t.contents as u32)).collect(),
@@ -258,8 +259,14 @@ fn new_dictionary(database: &Database) -> Result<NewDictionary> {
         block_size_bytes: control.block_size as u32,
         system: None,
         sys: None,
-        now: Date::from_unix(utc + i64::from(os::clock::utc_offset_seconds(utc)))?,
+        now: now()?,
     })
+}
+
+/// The time of the machine, in its zone.
+fn now() -> Result<Date> {
+    let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
+    Date::from_unix(utc + i64::from(os::clock::utc_offset_seconds(utc)))
 }
 
 impl StorageLayout {
@@ -415,6 +422,11 @@ impl Storage {
             startup::end_making(database.files.directory());
         } else {
             self.dictionary.open(p)?;
+            self.dictionary.add_words(p, now()?)?;
+            self.cache.files().change_control(p, self.enqueues, &mut |c| {
+                c.dictionary = Base::shape();
+                Ok(())
+            })?;
             self.dictionary.load_moments(p)?;
         }
         note_start(self.txns, retention_s);

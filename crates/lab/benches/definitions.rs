@@ -5,7 +5,8 @@
 //! One session creates tables with a primary key and a NOT NULL column, a tenth of them at a time; after the first and
 //! after the last tenth the same things are measured: a logon to the first row, the private memory of a fresh session's
 //! server process and of one that has used 300 tables (without the SGA), a statement alone and a statement behind
-//! another session's DDL. `LATCHWORK_EXE` names another program than the release build.
+//! another session's DDL. Then the session creates packages (`--packages 2000`), which name none of the tables, and DDL
+//! is measured before and after. `LATCHWORK_EXE` names another program than the release build.
 
 mod common;
 
@@ -66,6 +67,41 @@ fn measure(instance: &Ephemeral, dba: &mut Client, tables: u32) {
     );
 }
 
+/// DDL on objects that units could name.
+fn measure_ddl(dba: &mut Client, packages: u32) {
+    let view = median_ms(21, |n| {
+        run(dba, &format!("create or replace view ddl_view as select id from t1 where id > {n}"));
+    });
+    let column = median_ms(21, |n| run(dba, &format!("alter table t2 add c{packages}_{n} number")));
+    let table = median_ms(21, |n| {
+        run(dba, &format!("create table ddl_table{n} (n number)"));
+        run(dba, &format!("drop table ddl_table{n} purge"));
+    });
+    println!(
+        "{packages:>7} packages: CREATE OR REPLACE VIEW {view:.2} ms, ALTER TABLE ADD {column:.2} ms, CREATE and DROP \
+         TABLE {table:.2} ms"
+    );
+}
+
+/// Creates a package of 60 lines with a body; returns milliseconds for each package.
+fn create_packages(dba: &mut Client, packages: u32) -> f64 {
+    let began = Instant::now();
+    for n in 1..=packages {
+        let heads: String =
+            (0..10).map(|i| format!("  function rate_{n}_{i}(amount number) return number;\n")).collect();
+        run(dba, &format!("create package rates{n} as\n{heads}end;"));
+        let function = |i| {
+            format!(
+                "  function rate_{n}_{i}(amount number) return number as\n    part_{n}_{i} number := amount;\n  begin\n    \
+                 return part_{n}_{i} * {i};\n  end;\n"
+            )
+        };
+        let functions: String = (0..10).map(function).collect();
+        run(dba, &format!("create package body rates{n} as\n{functions}end;"));
+    }
+    began.elapsed().as_secs_f64() * 1e3 / f64::from(packages.max(1))
+}
+
 fn main() {
     // `cargo test --benches` runs a short form.
     let is_test = std::env::args().any(|a| a == "--test");
@@ -80,4 +116,9 @@ fn main() {
             measure(&instance, &mut dba, (part + 1) * tenth);
         }
     }
+    let packages = argument("--packages", if is_test { 5.0 } else { 2000.0 }) as u32;
+    measure_ddl(&mut dba, 0);
+    let ms = create_packages(&mut dba, packages);
+    println!("{packages:>7} packages: {ms:.2} ms per package with its body");
+    measure_ddl(&mut dba, packages);
 }

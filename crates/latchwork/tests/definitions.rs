@@ -92,6 +92,52 @@ fn definitions_are_those_of_now_with_a_row_cache_that_has_room_for_few() {
     }
 }
 
+/// By logical reads: those of a statement that changes a view, with few and with many units of which one names the view.
+#[test]
+fn ddl_does_not_read_the_texts_of_units_that_name_other_objects() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table t (n number)");
+    run(&mut c, "create view v as select n from t");
+    run(
+        &mut c,
+        "create function names_it return number as x number; begin select max(n) into x from v; return x; end;",
+    );
+    let create = |c: &mut Client, from: u32, to: u32| {
+        for n in from..to {
+            let lines = (0..30).map(|i| format!("  v{n}_{i} number := {i};\n")).collect::<String>();
+            run(c, &format!("create package p{n} as\n{lines}end;"));
+        }
+    };
+    let reads = |c: &mut Client| -> u64 {
+        let sql = "select value from v$mystat m, v$statname n \
+                   where m.statistic# = n.statistic# and n.name = 'session logical reads'";
+        one(c, sql).parse().expect("a number")
+    };
+    let cost = |c: &mut Client, n: u32| {
+        run(c, &format!("create or replace view v as select n from t where n > {n}"));
+        let before = reads(c);
+        run(c, &format!("create or replace view v as select n from t where n > {n} + 1"));
+        reads(c) - before
+    };
+    create(&mut c, 0, 20);
+    let few = cost(&mut c, 1);
+    create(&mut c, 20, 220);
+    let many = cost(&mut c, 2);
+    assert!(many < few + 100, "{few} logical reads with 20 packages, {many} with 220");
+    let status = |c: &mut Client| one(c, "select status from user_objects where object_name = 'NAMES_IT'");
+    assert_eq!(status(&mut c), "VALID");
+    run(&mut c, "create or replace view v as select n m from t");
+    assert_eq!(status(&mut c), "INVALID");
+    run(&mut c, "drop function names_it");
+    assert_eq!(one(&mut c, "select count(*) from sys.word$ where word = 'NAMES_IT'"), "0");
+    // A text that is replaced keeps the words that it still has.
+    run(&mut c, "create or replace package p1 as w number; v1_7 number; end;");
+    let words = "select listagg(w.word, ' ') within group (order by w.word) from sys.word$ w, user_objects o \
+                 where o.object_id = w.obj# and o.object_name = 'P1'";
+    assert_eq!(one(&mut c, words), "P1 V1_7 W");
+}
+
 #[test]
 fn a_session_that_is_killed_in_ddl_leaves_definitions_that_all_agree_about() {
     let instance = start(&[]);

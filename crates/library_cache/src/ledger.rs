@@ -76,14 +76,18 @@ impl LedgerEntry {
         self.version.store(version, Ordering::Relaxed);
         // The odd version is visible before any of the changes.
         fence(Ordering::Release);
+        faults::point("library-cache-ledger-moving");
         for (n, figure) in self.figures.iter().enumerate() {
             let moved = figure.load(Ordering::Relaxed);
             figure.store(0, Ordering::Relaxed);
+            faults::point("library-cache-ledger-figure");
             if let Some(child) = child {
                 child.add_word(n, moved);
             }
         }
+        faults::point("library-cache-ledger-moved");
         self.life.store(next.life, Ordering::Release);
+        faults::point("library-cache-ledger-given");
         self.child.store(u64::from(next.child) + 1, Ordering::Release);
         self.version.store(version + 1, Ordering::Release); // pairs with the Acquire in `read`
     }

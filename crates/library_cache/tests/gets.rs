@@ -628,3 +628,43 @@ fn an_image_that_was_left_out_is_made_again_when_room_has_come() {
         f.cache.assert_invariants().unwrap();
     }
 }
+
+/// A process moves the figures of cursors out of its ledger, and dies at each step of that.
+#[test]
+fn a_process_killed_at_any_step_of_a_move_loses_one_figure_at_most() {
+    const MOST: u64 = 14;
+    let f = fixture(Design::Versioned, 64);
+    let by = testing::attach(f.all, "PMON");
+    let handles: Vec<Handle> = (0..MOST as u32).map(|n| f.parse(&by, n, &env(1)).0).collect();
+    let ten = Delta { executions: 10, fetches: 10, rows_processed: 10, buffer_gets: 10, ..Delta::default() };
+    let figures = || -> Vec<[u64; 4]> {
+        let of = |n| f.cache.statement(digest(n)).unwrap().children[0].figures;
+        let all = (0..MOST as u32).map(of);
+        all.map(|d| [d.executions, d.fetches, d.rows_processed, d.buffer_gets]).collect()
+    };
+    let before = std::cell::RefCell::new(figures());
+    // A ledger has eight entries: the last additions move older ones.
+    let body = |p: &Process, arm: &dyn Fn()| {
+        let add = |some: &[Handle]| some.iter().for_each(|handle| assert!(f.cache.add(p, *handle, &ten)));
+        add(&handles[..8]);
+        arm();
+        add(&handles[8..]);
+    };
+    let check = || {
+        let now = figures();
+        let mut lost = 0;
+        for (n, (was, is)) in before.borrow().iter().zip(&now).enumerate() {
+            for (was, is) in was.iter().zip(is) {
+                assert!(*is <= was + 10, "cursor {n}: {was} became {is}");
+                // The last additions may not have come.
+                let least = if n < 8 { was + 10 } else { *was };
+                lost += u32::from(*is < least);
+            }
+        }
+        assert!(lost <= 1, "{lost} figures are lost");
+        before.replace(now);
+    };
+    let killed = testing::kill_at_every_step(&by, "library-cache-ledger-*", || (), body, check);
+    assert!(killed > 6 * 11, "{killed}");
+    f.cache.assert_invariants().unwrap();
+}

@@ -1,8 +1,8 @@
 //! The world of a real session: SQL by the executor, names by the dictionary, all other services by the session.
 
-use crate::world::{
-    ColumnInfo, Described, DynamicKind, JobChange, JobRequest, Owner, ResultCacheRequest, StoredUnit, World,
-};
+use crate::code::Owner;
+use crate::requests::{JobChange, JobRequest, ResultCacheRequest};
+use crate::world::{ColumnInfo, Described, DynamicKind, StoredUnit, World};
 use dictionary::{ProcedureDef, Resolved};
 use exec::{Cursor, ExecCtx, HostFunction};
 use functions::{FnCache, FnCtx, FnDef};

@@ -5,28 +5,34 @@
 //! outside the language is called through [`World`].
 #![forbid(unsafe_code)]
 
+mod code;
 mod compile;
 pub mod datum;
+mod errors;
 mod exceptions;
 mod instance;
 mod intmap;
 mod machine;
 mod op;
 pub mod packages;
+mod requests;
 mod resultkey;
 mod session;
 mod standard;
+mod state;
 mod ty;
 mod world;
 
-pub use compile::{BindUse, HostTypes};
+pub use code::{BindUse, Block, HostTypes, Owner};
 pub use datum::Datum;
+pub use errors::CompileError;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use op::SqlColumns;
-pub use session::{Block, CompileError, Function, Plsql};
-pub use ty::HostType;
-pub use world::{
-    AuditRequest, ColumnInfo, ConnectionPoolRequest, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest,
-    Owner, RepositoryRequest, ResultCacheRequest, SessionlessRequest, SharedPoolRequest, StoredUnit, UnitImage, World,
-    XaRequest,
+pub use requests::{
+    AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
+    ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
 };
+pub use session::Function;
+pub use state::Plsql;
+pub use ty::HostType;
+pub use world::{ColumnInfo, Described, DynamicKind, StoredUnit, UnitImage, World};

@@ -4,14 +4,20 @@
 //! instance's implementation is [`crate::ExecWorld`]; tests have a small one. It is a type parameter instead of a trait
 //! object, so that a cursor loop pays no indirect call per row.
 
+use crate::code::{Block, Owner};
+use crate::datum::Datum;
+use crate::errors::CompileError;
 use crate::op::SqlColumns;
-use crate::session::Block;
+use crate::requests::{
+    AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
+    ResultCacheRequest, SessionlessRequest, SharedPoolRequest, XaRequest,
+};
 use dictionary::Access;
 use plan::Variables;
 use plan::names::Lookup;
 use std::cell::RefCell;
 use std::rc::Rc;
-use types::{DataType, Date, Nls, ObjectId, Ora, Result, Timestamp, Value};
+use types::{DataType, Nls, ObjectId, Ora, Result, Timestamp, Value};
 
 /// A column of a table or of a query.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,14 +35,6 @@ pub struct StoredUnit {
     pub kind: sql::plsql::ast::UnitKind,
     /// From the word PROCEDURE, FUNCTION, PACKAGE or TYPE on.
     pub source: String,
-}
-
-/// The owner of a unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
-    pub name: Rc<str>,
-    /// [`World::owner_number`].
-    pub number: u32,
 }
 
 /// The description of a statement that was compiled but not run.
@@ -70,72 +68,6 @@ pub enum DynamicKind {
     Block,
     /// DDL, ALTER SESSION, SET ROLE and the like: run by [`World::execute_other`].
     Other,
-}
-
-/// A job of DBMS_JOB.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JobRequest {
-    pub what: String,
-    /// `None`: at once.
-    pub next_date: Option<Date>,
-    pub interval: Option<String>,
-    pub instance: i64,
-}
-
-/// The changes of a job by DBMS_JOB; `None` leaves a value unchanged.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct JobChange {
-    pub what: Option<String>,
-    pub next_date: Option<Date>,
-    /// `Some(None)` runs it once.
-    pub interval: Option<Option<String>>,
-    pub broken: Option<bool>,
-}
-
-/// A request of DBMS_AUDIT_MGMT; trails by the number of their type.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum AuditRequest {
-    /// Deletes the rows older than the last archive timestamp, or all.
-    Clean {
-        trail: i64,
-        only_archived: bool,
-    },
-    SetLast {
-        trail: i64,
-        at: Option<types::Timestamp>,
-    },
-    ClearLast {
-        trail: i64,
-    },
-}
-
-/// A request of DBMS_SHARED_POOL. Cursors are named by their full hash of 32 digits, or as `address,hash_value`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SharedPoolRequest {
-    MarkHot(String),
-    UnmarkHot(String),
-    Keep(String, bool),
-    Purge(String),
-}
-
-/// A request of DBMS_RESULT_CACHE.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ResultCacheRequest {
-    /// ENABLED, DISABLED, BYPASS or SYNC, as a text.
-    Status,
-    /// Removes everything; returns TRUE on success.
-    Flush,
-    Bypass(bool),
-    /// Returns the number of invalidated results.
-    Invalidate {
-        owner: String,
-        name: String,
-    },
-    InvalidateObject(i64),
-    /// Returns the report as text: lines joined by line feeds.
-    MemoryReport {
-        detailed: bool,
-    },
 }
 
 /// The services of the instance. Names are passed in upper case unless they were quoted.
@@ -261,7 +193,7 @@ pub trait World {
     }
 
     /// Reports the result of compiling a stored unit; for a package, separately for specification and body.
-    fn unit_compiled(&mut self, unit: &StoredUnit, errors: &[crate::CompileError]) {
+    fn unit_compiled(&mut self, unit: &StoredUnit, errors: &[CompileError]) {
         let _ = (unit, errors);
     }
 
@@ -273,7 +205,7 @@ pub trait World {
     }
 
     /// Whether an error is temporary: the unit may compile without it the next time.
-    fn passes(&self, error: &crate::CompileError) -> bool {
+    fn passes(&self, error: &CompileError) -> bool {
         let _ = error;
         false
     }
@@ -375,7 +307,7 @@ pub trait World {
         None
     }
     /// The client's open cursor that a bind of SQL has as that number.
-    fn bound_cursor(&self, _number: &Value) -> Option<crate::Datum> {
+    fn bound_cursor(&self, _number: &Value) -> Option<Datum> {
         None
     }
     /// The number of columns of an open query.
@@ -469,7 +401,7 @@ pub trait World {
     fn shared_pool(&mut self, _request: &SharedPoolRequest) -> Result<()> {
         Err(Ora::unsupported())
     }
-    /// DBMS_XPLAN.DISPLAY: like [`Services::display_cursor`], for a plan in a plan table.
+    /// DBMS_XPLAN.DISPLAY: like [`crate::Services::display_cursor`], for a plan in a plan table.
     fn display_plan(&mut self, _table: &str, _statement_id: Option<&str>, _format: &str) -> Result<Value> {
         Err(Ora::unsupported())
     }
@@ -543,116 +475,16 @@ pub trait World {
     }
 }
 
-/// A call of DBMS_TRANSACTION for a sessionless transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionlessRequest<'a> {
-    /// Begins or resumes one; returns its identifier.
-    Start {
-        /// Empty to make a new one.
-        id: &'a [u8],
-        kind: i64,
-        timeout_s: i64,
-        flag: i64,
-    },
-    Suspend,
-    /// The identifier of the session's present one.
-    Id,
-}
-
-/// A call of DBMS_XA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum XaRequest {
-    Start {
-        flags: i64,
-    },
-    End {
-        flags: i64,
-    },
-    Prepare,
-    Commit {
-        one_phase: bool,
-    },
-    Rollback,
-    Forget,
-    /// Seconds.
-    SetTimeout(i64),
-    /// The number of the last error.
-    LastError,
-}
-
-/// A call of DBMS_WORKLOAD_REPOSITORY.
-#[derive(Clone, Debug)]
-pub enum RepositoryRequest {
-    /// MODIFY_SNAPSHOT_SETTINGS: minutes, and the number of top statements.
-    Settings {
-        retention: Option<i64>,
-        interval: Option<i64>,
-        top: Option<i64>,
-    },
-    DropSnapshots {
-        low: i64,
-        high: i64,
-    },
-    /// Returns the baseline's number.
-    CreateBaseline {
-        begin: i64,
-        end: i64,
-        name: String,
-    },
-    /// `cascade`: including its snapshots.
-    DropBaseline {
-        name: String,
-        cascade: bool,
-    },
-    /// AWR_REPORT_TEXT and AWR_REPORT_HTML.
-    Report {
-        begin: i64,
-        end: i64,
-        html: bool,
-    },
-    /// ASH_REPORT_TEXT and ASH_REPORT_HTML: the period, and patterns of the selection; 1 for samples of memory only, 2
-    /// for those of disk.
-    Ash {
-        begin: Value,
-        end: Value,
-        sid: Option<i64>,
-        sql_id: Option<String>,
-        wait_class: Option<String>,
-        module: Option<String>,
-        action: Option<String>,
-        client: Option<String>,
-        source: i64,
-        html: bool,
-    },
-    /// AWR_DIFF_REPORT_TEXT and AWR_DIFF_REPORT_HTML: both periods, begin and end.
-    Compare {
-        first: (i64, i64),
-        second: (i64, i64),
-        html: bool,
-    },
-}
-
-/// A call of DBMS_CONNECTION_POOL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionPoolRequest<'a> {
-    Start,
-    Stop,
-    /// CONFIGURE_POOL: MINSIZE, MAXSIZE, INCRSIZE, SESSION_CACHED_CURSORS, INACTIVITY_TIMEOUT, MAX_THINK_TIME,
-    /// MAX_USE_SESSION, MAX_LIFETIME_SESSION and MAX_TXN_THINK_TIME.
-    Configure([Option<i64>; 9]),
-    /// ALTER_PARAM.
-    Alter {
-        name: &'a str,
-        value: &'a str,
-    },
-    RestoreDefaults,
-}
-
-/// A call of DBMS_FLASHBACK.
-#[derive(Clone, Debug)]
-pub enum FlashbackRequest {
-    CurrentScn,
-    /// Queries read as of an SCN, or of a time.
-    Enable(Value),
-    Disable,
+/// Runs `f` with the names and privileges of a unit's owner, with which every unit is compiled.
+pub fn as_owner<W: World, R>(w: &mut W, owner: &str, f: impl FnOnce(&mut W) -> R) -> R {
+    if owner.is_empty() {
+        return f(w);
+    }
+    let owner = Owner { name: owner.into(), number: w.owner_number(owner) };
+    let entered = w.enter(&owner);
+    let r = f(w);
+    if entered {
+        w.leave();
+    }
+    r
 }

@@ -304,7 +304,11 @@ fn without_parts_from(control: &mut ControlFile, file: u32) -> Vec<u32> {
 /// parts that were replaced.
 fn add_made(control: &mut ControlFile, now: &ControlFile) -> Vec<u32> {
     let created = |c: &ControlFile, file: u32| c.file(file).map(|f| f.created_rba);
-    let is_made = |c: &ControlFile, f: &FileEntry| c.file(f.file).is_none();
+    // A part may have the number of one that was removed.
+    let is_made = |c: &ControlFile, f: &FileEntry| match c.file(f.file) {
+        Some(then) => !f.is_head() && then.created_rba != f.created_rba,
+        None => true,
+    };
     // A part belongs to the file of the backup with the number of its first part, unless that is another file now.
     let is_same_file = |c: &ControlFile, f: &FileEntry| created(c, f.head()) == created(now, f.head());
     let mut made: Vec<FileEntry> = now.files.iter().filter(|f| is_made(control, f)).cloned().collect();
@@ -312,8 +316,8 @@ fn add_made(control: &mut ControlFile, now: &ControlFile) -> Vec<u32> {
     made.sort_by_key(|f| f.part);
     let mut replaced = Vec::new();
     for f in made {
-        let is_place = |k: &&FileEntry| (k.head(), k.part) == (f.head(), f.part);
-        if let Some(old) = control.files.iter().find(is_place).map(|k| k.file) {
+        let is_gone = |k: &&FileEntry| k.file == f.file || (k.head(), k.part) == (f.head(), f.part);
+        while let Some(old) = control.files.iter().find(is_gone).map(|k| k.file) {
             replaced.extend(without_parts_from(control, old));
         }
         control.files.push(f);
@@ -403,6 +407,16 @@ mod tests {
         let now = control(&[(2, 0), (1023, 1), (1020, 2), (1019, 3)]);
         assert_eq!(add_made(&mut then, &now), []);
         assert_eq!(numbers(&then), [2, 1023, 1020, 1019]);
+    }
+
+    #[test]
+    fn a_part_with_the_number_of_one_that_was_removed_during_a_backup_has_no_copy() {
+        let mut then = control(&[(2, 0), (1023, 1), (1022, 2)]);
+        let mut now = then.clone();
+        now.files[1].created_rba = 5000;
+        now.files.truncate(2);
+        assert_eq!(add_made(&mut then, &now), [1023, 1022]);
+        assert_eq!((numbers(&then), then.files[1].created_rba), (vec![2, 1023], 5000));
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::key::copy_hash;
 use crate::layout::*;
 use crate::{Cache, Design, Key, RowCache};
 
-/// Objects examined to find a victim.
+/// Objects examined to find a victim: those that the hand passes, and those that are not in use.
+const PASSED_MAX: u64 = 4096;
 const VICTIMS_MAX: u64 = 256;
 
 /// The kind of object that is inserted.
@@ -100,6 +101,7 @@ impl RowCache {
         // The object is not reachable before it is linked, so its words need no undo.
         object.hash.store(hash, Ordering::Relaxed);
         object.stamp.store(stamp, Ordering::Relaxed);
+        object.take_mark();
         object.fill(key.bytes, value.map_or(&[], RowValue::bytes));
         let state = State {
             is_ready: value.is_some(),
@@ -206,27 +208,54 @@ impl RowCache {
         }
     }
 
-    /// Evicts the next object that is not in use; false when none was found. Latches: none held on entry or return.
+    /// Evicts the next object that was not read since the last pass of the hand (R9). If all that the hand passes were
+    /// read, the first of them goes. False when no object can go. Latches: none held on entry or return.
     pub(crate) fn evict(&self, p: &Process) -> bool {
         let count = self.objects.len() as u64;
-        for _ in 0..VICTIMS_MAX.min(count) {
+        let (mut tries, mut spared) = (0, None);
+        for _ in 0..PASSED_MAX.min(count) {
             let id = self.control.hand.fetch_add(1, Ordering::Relaxed) % count;
+            let Some((life, cache)) = self.candidate(id) else { continue };
             let object = &self.objects[id as usize];
-            let life = object.life.read_begin();
-            let state = State::unpack(object.state.load(Ordering::Relaxed));
-            let Some(cache) = Cache::from_index(state.cache.into()) else { continue };
-            if LifeWord::mark_of(life) != LifeWord::LINKED || !state.is_ready {
+            // A row that is out of date has no second chance.
+            let is_current = object.stamp.load(Ordering::Relaxed) == self.state(cache);
+            if object.take_mark() && is_current {
+                spared = spared.or(Some(id));
                 continue;
             }
-            let section = p.lock(self.latch(cache), Where::KqrFree, cache.id().into());
-            let is_same = object.life.now() == life;
-            let state = State::unpack(object.state.load(Ordering::Relaxed));
-            if is_same && state.is_ready && state.cache == cache as u8 && object.pins.load(Ordering::Relaxed) == 0 {
-                self.retire(p, &section, id);
+            if self.evict_one(p, id, life, cache) {
                 return true;
             }
+            tries += 1;
+            if tries == VICTIMS_MAX {
+                break;
+            }
         }
-        false
+        let spared = spared.and_then(|id| self.candidate(id).map(|(life, cache)| (id, life, cache)));
+        spared.is_some_and(|(id, life, cache)| self.evict_one(p, id, life, cache))
+    }
+
+    /// The life and the cache of an object that may be evicted.
+    fn candidate(&self, id: u64) -> Option<(u64, Cache)> {
+        let object = &self.objects[id as usize];
+        let life = object.life.read_begin();
+        let state = State::unpack(object.state.load(Ordering::Relaxed));
+        let cache = Cache::from_index(state.cache.into())?;
+        (LifeWord::mark_of(life) == LifeWord::LINKED && state.is_ready).then_some((life, cache))
+    }
+
+    /// Evicts an object if it is still in this life, and not pinned.
+    fn evict_one(&self, p: &Process, id: u64, life: u64, cache: Cache) -> bool {
+        let object = &self.objects[id as usize];
+        let section = p.lock(self.latch(cache), Where::KqrFree, cache.id().into());
+        let is_same = object.life.now() == life;
+        let state = State::unpack(object.state.load(Ordering::Relaxed));
+        let can_go =
+            is_same && state.is_ready && state.cache == cache as u8 && object.pins.load(Ordering::Relaxed) == 0;
+        if can_go {
+            self.retire(p, &section, id);
+        }
+        can_go
     }
 
     pub(crate) fn cache_of(&self, id: u64) -> Option<Cache> {

@@ -90,6 +90,7 @@ impl RowCache {
                         }
                         object.copy_value(&found, value);
                         if object.life.read_check(life) {
+                            object.mark_used();
                             p.latches().count_read(LatchName::RowCacheObjects, missed);
                             return Seen::Usable;
                         }
@@ -123,6 +124,7 @@ impl RowCache {
         section.set(&line.pinned, id + 1);
         section.set(&object.pins, object.pins.load(Ordering::Relaxed) + 1);
         drop(section);
+        object.mark_used();
         {
             let _section = p.imitated_get(latch, Where::KqrGetParent, why);
             object.copy_value(&found, value);
@@ -158,6 +160,7 @@ impl RowCache {
         let object = &self.objects[id as usize];
         let _held = p.mutex(&object.mutex, MutexKind::RowCache, Where::KqrMutexReget, why);
         drop(chain);
+        object.mark_used();
         object.copy_value(&found, value);
         (Seen::Usable, sleeps(&bucket.mutex) + sleeps(&object.mutex) >= self.hot_copy_sleep_limit)
     }

@@ -105,6 +105,34 @@ fn a_versioned_hit_counts_one_get_and_writes_nothing_shared() {
     assert_eq!(f.all.latch_counts(LatchName::RowCacheObjects).gets - all, 70);
 }
 
+/// A few rows are read again and again, while many others are read once each.
+#[test]
+fn rows_that_are_used_again_and_again_stay_while_many_others_pass() {
+    for design in DESIGNS {
+        let f = fixture(config(design, 64));
+        let p = testing::attach(f.all, "test");
+        let mut out = RowValue::new();
+        let hot: Vec<[u8; 2]> = (0..32).map(|n| [b'h', n]).collect();
+        let mut missed = 0;
+        for cold in 0..2000u32 {
+            for key in &hot {
+                missed += u32::from(!f.access(&p, key, Some(key), &mut out));
+            }
+            assert!(!f.access(&p, &cold.to_le_bytes(), Some(b"cold"), &mut out));
+        }
+        assert_eq!(missed, 32, "{design:?}: each is loaded once");
+        // Rows that are not used any more make room for others.
+        let other: Vec<[u8; 2]> = (0..48).map(|n| [b'o', n]).collect();
+        let mut read_all =
+            || -> u32 { other.iter().map(|key| u32::from(!f.access(&p, key, Some(key), &mut out))).sum() };
+        (0..5).for_each(|_| {
+            read_all();
+        });
+        assert_eq!(read_all(), 0, "{design:?}");
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
 #[test]
 fn every_session_group_has_its_own_copy_and_a_change_makes_all_stale() {
     let f = fixture(Config { hot_copy_sleep_limit: 0, ..config(Design::HotCopies, 256) });

@@ -77,6 +77,15 @@ impl Session {
         outcome
     }
 
+    /// Counts a failure of a job of the queue, sets the time of the next attempt, and commits.
+    ///
+    /// # Errors
+    /// Errors of the statements.
+    pub fn note_job_failure(&mut self, job: i64) -> Result<()> {
+        self.recursive_query(jobs::NOTE_FAILURE, &jobs::failure_values(job, true))?;
+        self.commit()
+    }
+
     fn run_locked_job(&mut self, number: i64) -> Result<JobOutcome> {
         let due = "update sys.job$ set this_date = sysdate, sid = :1 where job = :2 and next_date <= sysdate \
                    and bitand(nvl(flag, 0), 1) = 0";

@@ -143,14 +143,38 @@ pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     Ok(())
 }
 
-/// DBMS_JOB.RUN: runs the job now, in the caller's session, and commits.
+/// Failures after which a job is broken.
+const FAILURES_MAX: i64 = 16;
+
+/// Counts a failure of a job. Its values: [`failure_values`].
+pub const NOTE_FAILURE: &str = "update sys.job$ set failures = nvl(failures, 0) + 1, this_date = null, \
+     next_date = case when :1 = 1 then sysdate + power(2, least(nvl(failures, 0), 15)) / 1440 else next_date end, \
+     flag = case when nvl(failures, 0) + 1 >= :2 then 1 else nvl(flag, 0) end where job = :3";
+
+/// With `is_delayed` the next attempt comes 1, 2, 4, … minutes later, by the number of failures.
+pub fn failure_values(job: i64, is_delayed: bool) -> [Value; 3] {
+    [number(is_delayed.into()), number(FAILURES_MAX), number(job)]
+}
+
+/// DBMS_JOB.RUN: runs the job now, in the caller's session, broken or not. Commits before the job and after it: a
+/// failure is rolled back to the first commit, and is counted. The date of the next run stays as it is then.
 ///
 /// # Errors
 /// ORA-23421; ORA-12011, followed by the job's own error.
 pub fn run_now(w: &mut World<'_>, job: i64) -> Result<()> {
     let found = own_job(w, job)?;
-    execute(w, &found).map_err(|e| Ora::with(12011, &[&1]).because(e))?;
-    w.commit()
+    w.commit()?;
+    let failed = match execute(w, &found).and_then(|()| w.commit()) {
+        Ok(()) => return Ok(()),
+        Err(e) => e,
+    };
+    // A killed session executes nothing more.
+    if !failed.is(28) {
+        w.rollback()?;
+        recursive(w.core, &mut w.cx, NOTE_FAILURE, &failure_values(job, false))?;
+        w.commit()?;
+    }
+    Err(Ora::with(12011, &[&1]).because(failed))
 }
 
 /// The block around the text of a job, which may use JOB, NEXT_DATE and BROKEN.

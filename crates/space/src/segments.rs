@@ -385,8 +385,8 @@ impl Space {
     /// Adds an empty part behind part `last` of a bigfile.
     fn add_part(&self, p: &Process, head: u32, last: u32) -> Result<()> {
         // Redo of an earlier part with the same number is before the present end of the redo on disk.
-        let created = (self.cache.redo_on_disk(), self.cache.redo().newest_scn());
-        self.cache.files().add_part(p, head, last, created)
+        let created = || (self.cache.redo_on_disk(), self.cache.redo().newest_scn());
+        self.cache.files().add_part(p, head, last, &created)
     }
 
     fn grow_part(

@@ -304,7 +304,7 @@ impl TempSpace {
             if !control.is_bigfile(head) || !is_full || !has_room {
                 return Ok(None);
             }
-            files.add_part(p, head.file, part, (0, Scn(0)))?;
+            files.add_part(p, head.file, part, &|| (0, Scn(0)))?;
         }
     }
 
@@ -349,7 +349,7 @@ impl TempSpace {
         }
         for (n, blocks) in sizes.into_iter().enumerate() {
             while n >= listed()?.len() {
-                files.add_part(p, head, n as u32 - 1, (0, Scn(0)))?;
+                files.add_part(p, head, n as u32 - 1, &|| (0, Scn(0)))?;
             }
             files.extend(listed()?[n], blocks)?;
         }

@@ -204,48 +204,16 @@ fn a_part_is_not_made_again_before_the_old_one_is_cut_off() {
     db.space.drop_segment(&p, last, &scn).unwrap();
     change_control(&db, |c| c.archivelog = true);
     assert_eq!(parts(&db, USERS_FILE), [3, 1023, 1022, 1021]);
-    let (stop, deaths) = (db.directory.join(faults::STOP_FILE), db.directory.join(faults::DEATHS_FILE));
-    std::fs::write(&stop, "").unwrap();
-    let parent = os::process::own_id();
-    let child = match os::process::fork().unwrap() {
-        Fork::Parent(child) => child,
-        Fork::Child => {
-            assert!(os::process::die_with_parent(parent, os::signal::SIGKILL));
-            let run = std::panic::AssertUnwindSafe(|| {
-                let p = testing::attach(db.all, "remover");
-                faults::arm_points("part-unlisted:1:stop", &db.directory).unwrap();
-                db.space.resize_file(&p, USERS_FILE, u64::from(3 * PART), &scn).unwrap();
-            });
-            os::process::exit_now(i32::from(std::panic::catch_unwind(run).is_err()))
-        }
-    };
-    let wait_until = |done: &dyn Fn() -> bool| {
-        for _ in 0..1000 {
-            if done() {
-                return true;
-            }
-            os::clock::sleep(Duration::from_millis(10));
-        }
-        false
-    };
-    assert!(wait_until(&|| deaths.exists()), "the process removes a part");
+    let child = Stopped::at(&db, "part-unlisted", |p| {
+        db.space.resize_file(p, USERS_FILE, u64::from(3 * PART), &scn).unwrap();
+    });
     let last = std::thread::scope(|s| {
         let grower = s.spawn(|| {
             let p = testing::attach(db.all, "g");
             segment(&db, &p, 9)
         });
-        for _ in 0..30 {
-            if grower.is_finished() {
-                break;
-            }
-            os::clock::sleep(Duration::from_millis(10));
-        }
-        // It may still be about to stop.
-        assert!(wait_until(&|| {
-            os::process::kill(child, os::signal::SIGCONT).unwrap();
-            deaths.exists() && grower.is_finished()
-        }));
-        assert_eq!(os::process::wait(child), Some(Ended::Exited(0)));
+        let _ = is_done_meanwhile(&grower);
+        child.go_on();
         grower.join().unwrap()
     });
     let numbers = parts(&db, USERS_FILE);
@@ -253,6 +221,195 @@ fn a_part_is_not_made_again_before_the_old_one_is_cut_off() {
     let blocks = db.space.file_blocks(&p, last.file()).unwrap();
     assert!(file_len(&db, "users01.dbf") >= u64::from(3 * PART + blocks), "the file has the blocks of its last part");
     db.cache.assert_invariants().unwrap();
+}
+
+/// A process that has stopped at a named point.
+struct Stopped<'a> {
+    pid: i32,
+    db: &'a Db,
+}
+
+impl Stopped<'_> {
+    /// Starts a process that does `work`, and waits until it stops at the point.
+    fn at<'a>(db: &'a Db, point: &str, work: impl FnOnce(&Process)) -> Stopped<'a> {
+        std::fs::write(db.directory.join(faults::STOP_FILE), "").unwrap();
+        let parent = os::process::own_id();
+        let pid = match os::process::fork().unwrap() {
+            Fork::Parent(pid) => pid,
+            Fork::Child => {
+                assert!(os::process::die_with_parent(parent, os::signal::SIGKILL));
+                let run = std::panic::AssertUnwindSafe(|| {
+                    let p = testing::attach(db.all, "stopped");
+                    faults::arm_points(&format!("{point}:1:stop"), &db.directory).unwrap();
+                    work(&p);
+                });
+                os::process::exit_now(i32::from(std::panic::catch_unwind(run).is_err()))
+            }
+        };
+        let stopped = Stopped { pid, db };
+        assert!(eventually(&|| stopped.has_stopped()), "the process comes to {point}");
+        stopped
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.db.directory.join(faults::DEATHS_FILE).exists()
+    }
+
+    /// Lets the process go on to its end.
+    fn go_on(self) {
+        std::thread::scope(|s| {
+            let waiter = s.spawn(|| os::process::wait(self.pid));
+            let has_ended = eventually(&|| {
+                // It may still be about to stop.
+                let _ = os::process::kill(self.pid, os::signal::SIGCONT);
+                waiter.is_finished()
+            });
+            if !has_ended {
+                os::process::kill(self.pid, os::signal::SIGKILL).unwrap();
+            }
+            assert_eq!(waiter.join().unwrap(), Some(Ended::Exited(0)));
+        });
+    }
+
+    /// Kills the process and cleans up after it.
+    fn die(self, by: &Process) {
+        let owner = self.db.all.owner_by_os_pid(self.pid).unwrap();
+        os::process::kill(self.pid, os::signal::SIGKILL).unwrap();
+        assert_eq!(os::process::wait(self.pid), Some(Ended::Killed(os::signal::SIGKILL)));
+        assert!(self.db.all.cleanup(by, owner).is_some());
+    }
+}
+
+fn eventually(done: &dyn Fn() -> bool) -> bool {
+    for _ in 0..1000 {
+        if done() {
+            return true;
+        }
+        os::clock::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+/// Gives a thread some time; whether it has ended by then.
+fn is_done_meanwhile<T>(thread: &std::thread::ScopedJoinHandle<'_, T>) -> bool {
+    for _ in 0..30 {
+        if thread.is_finished() {
+            return true;
+        }
+        os::clock::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+fn take_until_a_part_is_added(db: &Db, p: &Process) -> Vec<Extent> {
+    let before = parts(db, TEMP_FILE).len();
+    let mut taken = Vec::new();
+    while parts(db, TEMP_FILE).len() == before {
+        taken.push(db.space.temp().take(p, tablespace::TEMP).unwrap());
+    }
+    taken
+}
+
+/// A process stops when it has laid down a part, before the part is listed. Meanwhile the control file can be changed,
+/// and another bigfile gets a part with the same number.
+#[test]
+fn the_control_file_is_free_while_a_part_is_laid_down() {
+    let db = bigfile_database(4 * PART);
+    let p = testing::attach(db.all, "t");
+    let child = Stopped::at(&db, "part-made", |p| {
+        let one = segment(&db, p, 10);
+        while parts(&db, USERS_FILE).len() == 1 {
+            extend(&db, p, one).unwrap();
+        }
+    });
+    std::thread::scope(|s| {
+        let other = s.spawn(|| {
+            let p = testing::attach(db.all, "other");
+            let change = |c: &mut datafile::ControlFile| {
+                c.clean = false;
+                Ok(())
+            };
+            db.cache.files().change_control(&p, &db.enqueues, &mut { change }).unwrap();
+            take_until_a_part_is_added(&db, &p);
+        });
+        let is_free = eventually(&|| other.is_finished());
+        child.go_on();
+        assert!(is_free, "other processes wait for the control file");
+    });
+    assert_eq!((parts(&db, TEMP_FILE), parts(&db, USERS_FILE)), (vec![4, 1023], vec![3, 1022]));
+    let one = segment(&db, &p, 11);
+    while extend(&db, &p, one).is_ok() {}
+    check_extents(&db.space.extents(&p, one).unwrap());
+    db.cache.flush(&p).unwrap();
+    let (fresh, _) = DataFiles::open(&db.directory).unwrap();
+    assert_eq!(fresh.missing(), []);
+    db.cache.assert_invariants().unwrap();
+}
+
+/// Two processes add a part to the same file: the second one must not lay it down while the first one may use it.
+#[test]
+fn one_process_at_a_time_lays_down_the_parts_of_a_file() {
+    let db = bigfile_database(4 * PART);
+    let child = Stopped::at(&db, "part-begun", |p| {
+        take_until_a_part_is_added(&db, p);
+    });
+    std::thread::scope(|s| {
+        let other = s.spawn(|| {
+            let p = testing::attach(db.all, "other");
+            take_until_a_part_is_added(&db, &p)
+        });
+        let is_alone = !is_done_meanwhile(&other);
+        child.go_on();
+        assert!(is_alone, "the other process waits");
+        check_extents(&other.join().unwrap());
+    });
+    assert!(parts(&db, TEMP_FILE).len() >= 2);
+}
+
+/// A process dies when it has laid down a part. The next process that needs one lays it down again.
+#[test]
+fn a_part_that_a_dead_process_has_laid_down_is_laid_down_again() {
+    for point in ["part-begun", "part-made"] {
+        let db = bigfile_database(4 * PART);
+        let p = testing::attach(db.all, "t");
+        let child = Stopped::at(&db, point, |p| {
+            let one = segment(&db, p, 10);
+            while extend(&db, p, one).is_ok() {}
+        });
+        child.die(&p);
+        assert_eq!(parts(&db, USERS_FILE), [3]);
+        let one = segment(&db, &p, 11);
+        while extend(&db, &p, one).is_ok() {}
+        assert_eq!(parts(&db, USERS_FILE), [3, 1023, 1022, 1021]);
+        check_extents(&db.space.extents(&p, one).unwrap());
+        db.cache.assert_invariants().unwrap();
+    }
+}
+
+/// A lost file is made again under another name, which the control file does not get.
+#[test]
+fn a_lost_file_that_cannot_be_listed_is_not_left_in_the_way_of_the_next_try() {
+    let db = bigfile_database(4 * PART);
+    let p = testing::attach(db.all, "t");
+    let one = segment(&db, &p, 10);
+    while extend(&db, &p, one).is_ok() {}
+    let files = db.cache.files();
+    files.take_offline(&p, &db.enqueues, USERS_FILE).unwrap();
+    let make = || files.replace_lost(&p, &db.enqueues, USERS_FILE, "again.dbf");
+    // The new control file cannot be written.
+    let (spare, away) = (db.directory.join("control.new"), db.directory.join("away"));
+    std::fs::rename(&spare, &away).unwrap();
+    std::fs::create_dir(&spare).unwrap();
+    assert!(make().unwrap_err().is(200));
+    std::fs::remove_dir(&spare).unwrap();
+    std::fs::rename(&away, &spare).unwrap();
+    let names = || -> HashSet<String> {
+        let control = files.control().unwrap();
+        control.parts_of(USERS_FILE).iter().map(|f| f.name.clone()).collect()
+    };
+    assert_eq!(names(), HashSet::from(["users01.dbf".to_owned()]));
+    make().unwrap();
+    assert_eq!(names(), HashSet::from(["again.dbf".to_owned()]), "one name for all parts");
 }
 
 #[test]

@@ -190,7 +190,7 @@ events! {
     EnqHwContention | "enq: HW - contention" | Configuration | "name|mode" | "table space #" | "block" | name_only;
     EnqStContention | "enq: ST - contention" | Configuration | "name|mode" | "0" | "0" | name_only;
     EnqToContention | "enq: TO - contention" | Other | "name|mode" | "object #" | "1";
-    EnqTsContention | "enq: TS - contention" | Other | "name|mode" | "tablespace ID" | "dba" | name_only;
+    EnqTsContention | "enq: TS - contention" | Other | "name|mode" | "tablespace ID" | "dba";
     EnqUsContention | "enq: US - contention" | Other | "name|mode" | "undo segment #" | "0" | name_only;
     EnqCiContention | "enq: CI - contention" | Other | "name|mode" | "opcode" | "type";
     EnqCfContention | "enq: CF - contention" | Other | "name|mode" | "0" | "operation";

@@ -741,6 +741,16 @@ pub fn bytes_of(column: &Column) -> usize {
     }
 }
 
+pub fn trim(bytes: &[u8]) -> &[u8] {
+    let len = bytes.iter().rposition(|c| *c != b' ').map_or(0, |at| at + 1);
+    &bytes[..len]
+}
+
+/// The error of a batch whose evaluation failed although no single row does.
+pub fn unexplained() -> Ora {
+    Ora::internal("evaluation over a batch failed, but no row fails")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

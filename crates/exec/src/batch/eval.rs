@@ -4,16 +4,16 @@
 //! batch form, or if the values have a type that the batch form does not take. `None` means that the evaluation of some
 //! row failed; which one is unknown, so the caller evaluates the rows one by one.
 
-use super::column::{Column, Data, Nulls, padded_order};
-use super::kernels::SameText;
-use super::kernels::{self, Numbers, Pattern, Rows};
-use super::{Batch, Failing, reads};
+use super::column::{Column, Data, Nulls, padded_order, trim};
+use super::kernels::{self, Numbers, Pattern, Rows, SameText};
+use super::node::{Batch, Failing};
+use super::reads;
 use crate::code::{Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use plan::{ArithOp, CmpOp, Compare, Reg};
 use std::collections::HashSet;
-use types::{Ora, Result, Value};
+use types::{Result, Value};
 
 /// A value for each row of a batch.
 pub struct Expression {
@@ -597,11 +597,6 @@ impl Condition {
     }
 }
 
-pub fn trim(bytes: &[u8]) -> &[u8] {
-    let len = bytes.iter().rposition(|c| *c != b' ').map_or(0, |at| at + 1);
-    &bytes[..len]
-}
-
 fn leave_nulls_out(rows: &mut Vec<u32>, nulls: &Nulls) {
     if nulls.any() {
         rows.retain(|row| !nulls.is(*row as usize));
@@ -762,9 +757,4 @@ pub fn select_all(
         cond.select(input, Rows::Some(&before), selected, m, cx)?;
     }
     Some(())
-}
-
-/// The error of a batch whose evaluation failed although no single row does.
-pub fn unexplained() -> Ora {
-    Ora::internal("evaluation over a batch failed, but no row fails")
 }

@@ -8,172 +8,35 @@
 //! A build side that does not fit into memory goes to the join with registers, which partitions and spills: it reads
 //! first the rows already read, then the rest of the input.
 
-use super::column::{Column, Data, NO_ROW, bytes_of_rows, longest};
-use super::eval::{self, Input};
+use super::basic::Project;
+use super::column::{Column, NO_ROW, bytes_of_rows, longest, unexplained};
+use super::eval::Expression;
+use super::eval::{Condition, Input, select_all};
+use super::join_keys::{KeyColumns, KeyScratch};
+use super::kernels;
 use super::keys::{COLUMNS_MAX, KeyTable};
-use super::{
-    ARENA_MAX, BYTES_MAX, Batch, Condition, Failing, FromRows, Node, Project, ROWS_MAX, Rows, Wanted, kernels,
-};
-use crate::code::{Builder, Code, Cond};
+use super::node::{ARENA_MAX, BYTES_MAX, Batch, Failing, Node, ROWS_MAX};
+use super::resumed::Resumed;
+use super::rows::{FromRows, Rows};
+use super::wanted::BuildInput;
+use super::wanted::Wanted;
+use crate::builder::Builder;
+use crate::code::{Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::join::bloom::Maker;
-use crate::join::keys::{Keys, Match, RowKey};
+use crate::join::how::{How, OnMatch};
+use crate::join::keys::Keys;
 use crate::machine::{Held, Machine};
-use crate::source::Op;
-use crate::source::hash_join::{self, HashJoin, How, OnMatch};
+use crate::source::hash_join::{self, HashJoin};
 use crate::work_area::Way;
 use plan::{BuiltFilter, Expr, JoinKey, JoinKind, KeyNulls, Reg, Side, Source};
 use std::rc::Rc;
-use types::{Ora, Result, Value};
+use types::{Ora, Result};
 
 /// Pairs of a probe row that are checked first, where one match decides.
 const FIRST_PAIRS: usize = 16;
 /// End of the chain of a key.
 const END: u32 = u32::MAX;
-
-/// Join keys in a batch: their columns, and which of them are compared without trailing blanks.
-#[derive(Clone)]
-pub struct KeyColumns {
-    slots: Vec<usize>,
-    padded: Vec<bool>,
-}
-
-/// Buffers of [`KeyColumns::key`].
-#[derive(Default)]
-pub struct KeyScratch {
-    pub key: RowKey,
-    values: Vec<Value>,
-    words: Vec<i64>,
-}
-
-impl KeyColumns {
-    /// The keys; `None` unless each is a column.
-    pub fn new(keys: &[(Code, bool)], regs: &[Reg]) -> Option<KeyColumns> {
-        let slot = |code: &Code| match code {
-            Code::Reg(r) => regs.iter().position(|reg| reg == r),
-            _ => None,
-        };
-        let slots = keys.iter().map(|(code, _)| slot(code)).collect::<Option<Vec<_>>>()?;
-        Some(KeyColumns { slots, padded: keys.iter().map(|(_, padded)| *padded).collect() })
-    }
-
-    pub fn slots(&self) -> &[usize] {
-        &self.slots
-    }
-
-    /// The keys as registers, and whether each is padded.
-    fn codes(&self, regs: &[Reg]) -> impl Iterator<Item = (Code, bool)> {
-        self.slots.iter().zip(&self.padded).map(|(slot, padded)| (Code::Reg(regs[*slot]), *padded))
-    }
-
-    fn only(&self, which: &[usize]) -> KeyColumns {
-        let pick = |n: &usize| (self.slots[*n], self.padded[*n]);
-        let (slots, padded) = which.iter().map(pick).unzip();
-        KeyColumns { slots, padded }
-    }
-
-    /// The key of a row in the form that filters use; false if a part is NULL.
-    ///
-    /// # Errors
-    /// ORA-00600 for bytes that cannot be of their type.
-    #[inline]
-    pub fn key(&self, columns: &[Column], row: usize, arena: &[u8], scratch: &mut KeyScratch) -> Result<bool> {
-        scratch.words.clear();
-        for slot in &self.slots {
-            let column = &columns[*slot];
-            if column.is_null(row) {
-                return Ok(false);
-            }
-            if let Data::Fixed(v, 0) = &column.data {
-                scratch.words.push(v[row]);
-            }
-        }
-        if scratch.words.len() == self.slots.len() {
-            scratch.key.set_words(scratch.words.iter().copied());
-            return Ok(true);
-        }
-        scratch.values.resize(self.slots.len(), Value::Null);
-        for (slot, value) in self.slots.iter().zip(&mut scratch.values) {
-            columns[*slot].put(row, arena, value)?;
-        }
-        scratch.key.set_values(scratch.values.iter().zip(self.padded.iter().copied()));
-        Ok(true)
-    }
-}
-
-/// Use of a Bloom filter of a join above: drops rows without a match there.
-pub struct UseFilter {
-    pub id: usize,
-    pub keys: KeyColumns,
-    scratch: KeyScratch,
-}
-
-impl UseFilter {
-    /// The filter over rows of these registers; `None` if a key is not a column.
-    pub fn build(id: usize, keys: &[plan::Key], regs: &[Reg], b: &mut Builder<'_>) -> Option<UseFilter> {
-        let keys: Vec<(Code, bool)> = keys.iter().map(|key| (b.code(&key.value), key.padded)).collect();
-        Some(UseFilter { id, keys: KeyColumns::new(&keys, regs)?, scratch: KeyScratch::default() })
-    }
-
-    /// Drops the rows from `selected` whose keys are not in the filter.
-    ///
-    /// # Errors
-    /// ORA-00600 for bytes that cannot be of their type.
-    pub fn select(&mut self, columns: &[Column], arena: &[u8], selected: &mut Vec<u32>, m: &Machine) -> Result<()> {
-        let Some(bloom) = m.filter(self.id) else { return Ok(()) };
-        let mut kept = 0;
-        for n in 0..selected.len() {
-            let row = selected[n];
-            let whole = self.keys.key(columns, row as usize, arena, &mut self.scratch)?;
-            let passes = whole && bloom.may_have(&self.scratch.key, Match::Whole);
-            selected[kept] = row;
-            kept += usize::from(passes);
-        }
-        selected.truncate(kept);
-        Ok(())
-    }
-}
-
-/// Applies the filter of a join above to the rows of a source other than a scan.
-pub struct Filtered {
-    input: Box<dyn Node>,
-    filter: UseFilter,
-    selected: Vec<u32>,
-}
-
-impl Filtered {
-    pub fn new(input: Box<dyn Node>, filter: UseFilter) -> Filtered {
-        Filtered { input, filter, selected: Vec::new() }
-    }
-}
-
-impl Node for Filtered {
-    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.input.open(m, cx)
-    }
-
-    fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.input.rewind(m, cx)
-    }
-
-    fn regs(&self) -> &[Reg] {
-        self.input.regs()
-    }
-
-    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        while self.input.next_batch(out, m, cx)? {
-            self.selected.clear();
-            self.selected.extend(0..out.len as u32);
-            self.filter.select(&out.columns, &out.arena, &mut self.selected, m)?;
-            out.keep(&self.selected);
-            if out.len > 0 {
-                return Ok(true);
-            }
-            cx.check_cancel()?;
-        }
-        Ok(false)
-    }
-}
 
 /// One side of a join.
 struct JoinSide {
@@ -263,7 +126,7 @@ struct Residual {
 pub struct Join {
     /// `None` once the join continues with registers.
     sides: Option<Box<(JoinSide, JoinSide)>>,
-    rows: Option<Box<FromRows>>,
+    rows: Option<Box<FromRows<HashJoin<Rows>>>>,
     how: How,
     kind: JoinKind,
     side: Side,
@@ -300,6 +163,7 @@ impl Join {
     ///
     /// # Errors
     /// Those of building row sources.
+    #[expect(clippy::too_many_arguments, reason = "the parts of the plan's row source")]
     pub fn build(
         p: &Parts<'_>,
         kind: JoinKind,
@@ -307,6 +171,7 @@ impl Join {
         residual: &[Expr],
         filters: &[BuiltFilter],
         wanted: &Wanted,
+        input: BuildInput,
         b: &mut Builder<'_>,
     ) -> Result<Option<Join>> {
         let is_known = !matches!(kind, JoinKind::Single | JoinKind::AntiNullAware);
@@ -321,8 +186,10 @@ impl Join {
         };
         let left_codes = codes(keys.iter().map(|key| (&key.left, key.padded)).collect(), b);
         let right_codes = codes(keys.iter().map(|key| (&key.right, key.padded)).collect(), b);
-        let Some(left) = JoinSide::build(p.left, left_codes, p.left_regs, &wanted, b)? else { return Ok(None) };
-        let Some(right) = JoinSide::build(p.right, right_codes, p.right_regs, &wanted, b)? else { return Ok(None) };
+        let Some(left) = JoinSide::build(p.left, left_codes, p.left_regs, &wanted, input, b)? else { return Ok(None) };
+        let Some(right) = JoinSide::build(p.right, right_codes, p.right_regs, &wanted, input, b)? else {
+            return Ok(None);
+        };
         let (build, probe) = match p.side {
             Side::Left => (left, right),
             Side::Right => (right, left),
@@ -385,7 +252,7 @@ impl Join {
     fn build_table(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let limit = cx.session.options.spill_bytes;
         let mut makers: Vec<Maker> = self.filters.iter().map(|_| Maker::new(limit / 4)).collect();
-        let mut sides = self.sides.take().ok_or_else(eval::unexplained)?;
+        let mut sides = self.sides.take().ok_or_else(unexplained)?;
         let fits = self.read_build(&mut sides.0, &mut makers, m, cx);
         self.sides = Some(sides);
         if !fits? {
@@ -480,7 +347,7 @@ impl Join {
 
     /// Continues with registers, starting with the rows of the build side in memory.
     fn go_on_with_rows(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        let (build, probe) = *self.sides.take().ok_or_else(eval::unexplained)?;
+        let (build, probe) = *self.sides.take().ok_or_else(unexplained)?;
         let bare = self.is_bare();
         // Chains and keys are freed now, the rows once they have been read.
         let held = self.built.row_bytes();
@@ -499,12 +366,11 @@ impl Join {
             hash_join::Filter { id: filter.id, keys: (!filter.is_key).then(|| Keys::plain(keys())) }
         });
         let filters = filters.collect();
-        let op = |node: Box<dyn Node>| Op::Batch(Box::new(Rows::new(node)));
         let nulls = &self.nulls;
         let input = |node: Box<dyn Node>, keys: KeyColumns, regs: Vec<Reg>| {
             let parts = keys.codes(node.regs()).zip(nulls).map(|((code, padded), nulls)| (code, padded, *nulls));
             let keys = Keys::of_parts(parts.collect());
-            hash_join::Input { op: op(node), keys, regs }
+            hash_join::Input { op: Rows::new(node), keys, regs }
         };
         let build = input(Box::new(first), build.keys, build.regs);
         let probe = input(probe.node, probe.keys, probe.regs);
@@ -514,7 +380,7 @@ impl Join {
         };
         let residual = std::mem::take(&mut self.row_residual);
         let join = HashJoin::new(left, right, self.kind, self.side, residual, filters);
-        let mut rows = FromRows::new(Op::Hash(Box::new(join)), self.regs.clone());
+        let mut rows = FromRows::new(join, self.regs.clone());
         rows.open(m, cx)?;
         self.rows = Some(Box::new(rows));
         Ok(())
@@ -522,7 +388,7 @@ impl Join {
 
     /// Looks up the keys of the next probe batch. False at the end.
     fn next_probe(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let (_, probe) = &mut **self.sides.as_mut().ok_or_else(eval::unexplained)?;
+        let (_, probe) = &mut **self.sides.as_mut().ok_or_else(unexplained)?;
         let Probed { batch, first, found, row, chain, longest: most } = &mut self.probed;
         if !probe.node.next_batch(batch, m, cx)? {
             batch.clear();
@@ -605,7 +471,7 @@ impl Join {
         }
         let mut selected = Vec::new();
         let mut input = Input { len: batch.len, columns: &batch.columns, arena: &mut batch.arena };
-        if eval::select_all(&residual.conds, &mut input, &mut selected, m, cx).is_some() {
+        if select_all(&residual.conds, &mut input, &mut selected, m, cx).is_some() {
             let mut n = 0;
             selected.iter().for_each(|row| {
                 self.pairs[n] = self.pairs[*row as usize];
@@ -764,10 +630,11 @@ impl JoinSide {
         codes: Vec<(Code, bool)>,
         regs: &[Reg],
         wanted: &Wanted,
+        input: BuildInput,
         b: &mut Builder<'_>,
     ) -> Result<Option<JoinSide>> {
         let regs = wanted.of(regs);
-        let mut node = super::build_any(s, &wanted.and(codes.iter().map(|(code, _)| code)), b)?;
+        let mut node = input(s, &wanted.and(codes.iter().map(|(code, _)| code)), b)?;
         let mut all = node.regs().to_vec();
         let several = codes.len() > 1;
         let (mut exprs, mut keys) = (Vec::new(), Vec::with_capacity(codes.len()));
@@ -777,7 +644,7 @@ impl JoinSide {
                 // After a NULL part, later parts must not be evaluated.
                 _ if several => return Ok(None),
                 _ => {
-                    let Some(e) = super::Expression::new(code, &all) else { return Ok(None) };
+                    let Some(e) = Expression::new(code, &all) else { return Ok(None) };
                     let reg = b.reg();
                     exprs.push((e, reg));
                     keys.push((Code::Reg(reg), padded));
@@ -794,48 +661,6 @@ impl JoinSide {
         let mut stored = wanted.clone();
         stored.extend(keys.slots.iter().filter(|slot| !wanted.contains(slot)));
         Ok(Some(JoinSide { node, keys, wanted, regs, stored }))
-    }
-}
-
-/// A key column, or a copy without trailing blanks.
-enum Key {
-    Slot(usize),
-    Trimmed(Column),
-}
-
-impl Key {
-    fn column<'c>(&'c self, batch: &'c Batch) -> &'c Column {
-        match self {
-            Key::Slot(slot) => &batch.columns[*slot],
-            Key::Trimmed(column) => column,
-        }
-    }
-}
-
-impl KeyColumns {
-    fn trimmed(&self, batch: &Batch) -> Vec<Key> {
-        let key = |(slot, padded): (&usize, &bool)| {
-            let column = &batch.columns[*slot];
-            match (&column.data, padded) {
-                (Data::Text(spans), true) => {
-                    let mut spans = spans.clone();
-                    for span in &mut spans {
-                        span.len = eval::trim(span.of(&batch.arena)).len() as u32;
-                    }
-                    Key::Trimmed(Column { data: Data::Text(spans), nulls: column.nulls.clone() })
-                }
-                (Data::Values(values), true) => {
-                    // A text of blanks only becomes an empty text, not NULL.
-                    let trim = |v: &Value| match v {
-                        Value::Text(s) => Value::Text(s.trim_end_matches(' ').to_string()),
-                        v => v.clone(),
-                    };
-                    Key::Trimmed(Column::new(Data::Values(values.iter().map(trim).collect())))
-                }
-                _ => Key::Slot(*slot),
-            }
-        };
-        self.slots.iter().zip(&self.padded).map(key).collect()
     }
 }
 
@@ -907,7 +732,7 @@ impl Node for Join {
                         self.state = State::Done;
                         continue;
                     }
-                    let (_, probe) = &mut **self.sides.as_mut().ok_or_else(eval::unexplained)?;
+                    let (_, probe) = &mut **self.sides.as_mut().ok_or_else(unexplained)?;
                     if self.probe_open {
                         probe.node.rewind(m, cx)?;
                     } else {
@@ -942,7 +767,7 @@ impl Node for Join {
                     self.state = State::Unmatched(*last as usize + 1);
                     out.len = rows.len();
                     if self.how.on_match == OnMatch::Pair {
-                        let (_, probe) = &**self.sides.as_ref().ok_or_else(eval::unexplained)?;
+                        let (_, probe) = &**self.sides.as_ref().ok_or_else(unexplained)?;
                         out.columns.extend(probe.wanted.iter().map(|_| kernels::all_null(rows.len())));
                     }
                     self.add_build(&rows, out);
@@ -951,60 +776,5 @@ impl Node for Join {
                 State::Done => return Ok(false),
             }
         }
-    }
-}
-
-/// The build rows already read, followed by the rest of the source. Opened again, it is the source alone.
-struct Resumed {
-    node: Box<dyn Node>,
-    stored: Option<(Batch, Vec<Reg>)>,
-    /// Charged bytes of the stored rows.
-    held: usize,
-    at: usize,
-    /// The next `open` continues at the present position.
-    resumes: bool,
-    regs: Vec<Reg>,
-}
-
-impl Resumed {
-    fn forget_stored(&mut self, m: &mut Machine) {
-        self.stored = None;
-        m.release(std::mem::take(&mut self.held));
-    }
-}
-
-impl Node for Resumed {
-    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        if std::mem::take(&mut self.resumes) {
-            return Ok(());
-        }
-        self.forget_stored(m);
-        self.node.open(m, cx)
-    }
-
-    fn regs(&self) -> &[Reg] {
-        &self.regs
-    }
-
-    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        if let Some((stored, regs)) = &self.stored {
-            let end = (self.at + ROWS_MAX).min(stored.len);
-            if self.at < end {
-                let rows: Vec<u32> = (self.at as u32..end as u32).collect();
-                out.clear();
-                out.len = rows.len();
-                for reg in &self.regs {
-                    // A column that was not kept is never read.
-                    out.columns.push(match regs.iter().position(|r| r == reg) {
-                        Some(n) => stored.columns[n].pick(&rows, &stored.arena, &mut out.arena),
-                        None => kernels::all_null(rows.len()),
-                    });
-                }
-                self.at = end;
-                return Ok(true);
-            }
-            self.forget_stored(m);
-        }
-        self.node.next_batch(out, m, cx)
     }
 }

@@ -1,5 +1,6 @@
 //! Loops over columns.
 
+use super::column::trim;
 use super::column::{Column, Data, Nulls, POWERS, Span, WIDE_LIMIT, parts_of};
 use plan::{ArithOp, CmpOp};
 use std::cmp::Ordering;
@@ -248,7 +249,7 @@ pub struct SameText<'t> {
 
 impl<'t> SameText<'t> {
     pub fn new(text: &'t [u8], padded: bool) -> SameText<'t> {
-        let text = if padded { super::eval::trim(text) } else { text };
+        let text = if padded { trim(text) } else { text };
         let n = text.len().min(8);
         let mut first = [0; 8];
         first[..n].copy_from_slice(&text[..n]);

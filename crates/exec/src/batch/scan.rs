@@ -5,10 +5,10 @@
 //! are dropped before the next stage. Columns that no stage reads are decoded for the rows that pass all stages.
 
 use super::column::{Column, NULL, Span, decode};
-use super::eval::{self, Input};
-use super::join::UseFilter;
-use super::{ARENA_MAX, BYTES_MAX, Batch, Condition, Failing, KeptRow, Node, ROWS_MAX};
-use crate::code::Builder;
+use super::eval::{self, Condition, Input};
+use super::node::{ARENA_MAX, BYTES_MAX, Batch, Failing, KeptRow, Node, ROWS_MAX};
+use super::use_filter::UseFilter;
+use crate::builder::Builder;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::scan;

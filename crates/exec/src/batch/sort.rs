@@ -4,11 +4,12 @@
 //! and of the row: the word alone decides most comparisons. A top-N sort drops a row once N rows before it are known.
 
 use super::column::{Column, bytes_of, gather};
-use super::{Batch, Expression, Node, ROWS_MAX};
-use crate::code::Builder;
+use super::eval::Expression;
+use super::node::{Batch, Node, ROWS_MAX};
+use crate::builder::Builder;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
-use crate::source::Stop;
+use crate::source::stop::Stop;
 use crate::spill::rows;
 use crate::spill::sorter::Sorter;
 use crate::work_area::Way;

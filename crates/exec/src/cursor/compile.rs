@@ -1,29 +1,23 @@
 //! Making cursors: parsing, planning, sharing, and building row sources.
 
-use super::{Body, Cached, Cursor, Described, Fetches, State, StatementKind, settings_of};
+use super::build::{Built, Watch, build, cached_of, columns_of, kind_of};
+use super::state::{Body, Cursor, Fetches, State, StatementKind, settings_of};
 use crate::adaptive::{self, Adaptive, Shape};
-use crate::code::{Builder, Code};
 use crate::compile::{may_share, plan_of};
-use crate::ctx::{Caller, ExecCtx, HostFunctions, Rights};
-use crate::dml::{Dml, TableLocks};
-use crate::machine::{CteState, Machine};
-use crate::measure::Counting;
-use crate::objects;
+use crate::ctx::{ExecCtx, Rights};
+use crate::dml::TableLocks;
+use crate::feedback::is_monitored;
+use crate::machine::Machine;
 use crate::shared_plan::{self, Found, FoundPlan, Head, Names, Outside, Unfit, Whose};
 use crate::source::Op;
 use crate::statistics::Place;
-use crate::sub::SubState;
-use crate::temporary;
-use dictionary::States;
+use crate::{objects, temporary};
 use library_cache::{Content, Mismatch, Sharing};
-use plan::names::{Lookup, Notes, Noting, NotingFunctions};
-use plan::{BindType, Column, Plan, PlanBody};
+use plan::{BindType, Plan};
 use process::Process;
-use result_cache::ResultBuffer;
 use sql::ast::Statement;
-use std::cell::RefCell;
 use std::rc::Rc;
-use types::{DataType, Ora, Result, Value};
+use types::{Result, Value};
 use wait::Stat;
 
 /// Parses the text of a statement: the first part of a parse call, which is charged for the time. A text with an error
@@ -49,14 +43,14 @@ pub(super) type Alter<'a> = &'a dyn Fn(&mut Plan);
 #[derive(Clone, Copy, Default)]
 pub(super) struct How<'a> {
     /// A statement of the executor itself, with the rights of SYS.
-    internal: bool,
-    alter: Option<Alter<'a>>,
+    pub(super) internal: bool,
+    pub(super) alter: Option<Alter<'a>>,
     /// Values of all binds, if known.
-    values: Option<&'a [Value]>,
+    pub(super) values: Option<&'a [Value]>,
     /// Whether the plan replaces one made without values.
-    is_first: bool,
+    pub(super) is_first: bool,
     /// Whether the values need a child of their own.
-    aware: bool,
+    pub(super) aware: bool,
 }
 
 /// The purpose that a shared cursor is looked for.
@@ -80,54 +74,6 @@ pub(super) fn read(text: &str, (statement, by_place): Parsed) -> Result<Parsed> 
     Ok((Some(statement), by_place))
 }
 
-pub(super) fn described(plan: Plan) -> Described {
-    let (kind, columns) = (kind_of(&plan), columns_of(&plan));
-    let Plan { binds, dependencies, units, .. } = plan;
-    Described { kind, columns, binds, dependencies, units }
-}
-
-pub(super) fn kind_of(plan: &Plan) -> StatementKind {
-    match &plan.body {
-        PlanBody::Query(_) => StatementKind::Select,
-        PlanBody::Insert(_) | PlanBody::InsertAll(_) => StatementKind::Insert,
-        PlanBody::Update(_) => StatementKind::Update,
-        PlanBody::Delete(_) => StatementKind::Delete,
-        PlanBody::Merge(_) => StatementKind::Merge,
-    }
-}
-
-pub(super) fn columns_of(plan: &Plan) -> Vec<Column> {
-    let returned = |r: &[(plan::Expr, Column)]| r.iter().map(|(_, c)| c.clone()).collect();
-    match &plan.body {
-        PlanBody::Query(q) => q.columns.clone(),
-        PlanBody::Insert(i) => returned(&i.returning),
-        PlanBody::Update(u) => returned(&u.returning),
-        PlanBody::Delete(d) => returned(&d.returning),
-        PlanBody::InsertAll(_) | PlanBody::Merge(_) => Vec::new(),
-    }
-}
-
-/// The changes that each column of a user's view allows; empty for another kind of object, or if the view cannot be
-/// compiled.
-///
-/// # Errors
-/// Those of the dictionary.
-pub fn updatable_columns(
-    cx: &mut ExecCtx<'_>,
-    owner: dictionary::UserId,
-    view: &str,
-) -> Result<Vec<plan::UpdatableColumn>> {
-    let catalog = cx.host.catalog()?;
-    let names = catalog.as_owner(owner)?;
-    let functions = HostFunctions::new(cx);
-    match names.relation(None, view)? {
-        Some(dictionary::Resolved::View(view)) if !view.catalog && view.owner_id == owner => {
-            Ok(plan::updatable_columns(&view, &*names, &functions))
-        }
-        _ => Ok(Vec::new()),
-    }
-}
-
 /// Whether the statistics of one of these tables differ between two states of the dictionary.
 fn statistics_differ(
     before: &dyn dictionary::Catalog,
@@ -148,115 +94,13 @@ fn statistics_differ(
 /// The tree of a statement, and whether its binds are named by place.
 pub(super) type Parsed = (Option<Rc<Statement>>, bool);
 
-/// Row sources and registers of a plan, the first register of its binds, and the expected rows of its scans.
-pub(super) type Built = (Body, Machine, u32, Option<Vec<adaptive::Expected>>);
-
 /// A plan with its row sources.
 pub(super) struct Made {
-    plan: Plan,
-    names: Names,
-    epoch: u64,
-    built: Built,
-    sharing: Sharing,
-}
-
-/// The reasons to count the rows of scans.
-#[derive(Clone, Copy)]
-pub(super) struct Watch {
-    sharing: Sharing,
-    /// The first execution is compared with the estimates.
-    monitor: bool,
-}
-
-/// Restrictions on the functions that a statement calls.
-pub(super) fn caller_of(body: &PlanBody) -> Caller {
-    let changes = match body {
-        PlanBody::Query(_) => Vec::new(),
-        // The row of a VALUES clause is evaluated before the table is changed.
-        PlanBody::Insert(i) if matches!(i.source, plan::InsertSource::Values(_)) => Vec::new(),
-        PlanBody::Insert(i) => vec![i.target.table.object],
-        PlanBody::InsertAll(i) => i.branches.iter().map(|b| b.insert.target.table.object).collect(),
-        PlanBody::Update(u) => vec![u.target.table.object],
-        PlanBody::Delete(d) => vec![d.target.table.object],
-        PlanBody::Merge(m) => vec![m.target.table.object],
-    };
-    Caller { is_query: matches!(body, PlanBody::Query(_)), changes }
-}
-
-/// Turns a plan into row sources and registers: the plan's registers, then those of the binds, then those of
-/// expressions. Scans count their rows if the executions of the query are watched.
-pub(super) fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<Built> {
-    let first_bind = plan.regs;
-    let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
-    let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
-    (b.bind_count, b.subs) = (plan.binds.len() as u32, &plan.subs);
-    b.watches = (watch.sharing != Sharing::Plain || watch.monitor) && matches!(plan.body, PlanBody::Query(_));
-    b.counting = (plan.counts_operations || cx.session.options.counts_operations).then(|| Counting::of(plan));
-    let body = match &plan.body {
-        PlanBody::Query(q) => {
-            let (op, out) = (Op::build(&q.source, &mut b)?, b.codes(&q.out));
-            let moves = !plan.locks_rows && moves(&op, &out);
-            let stored = if moves { stored(&op, &out) } else { Vec::new() };
-            Body::Query { op, out, moves, stored }
-        }
-        other => Body::Dml(Dml::build(other, &mut b)?),
-    };
-    let moments = b.codes(&plan.moments);
-    let mut subs = Vec::with_capacity(plan.subs.len());
-    for s in &plan.subs {
-        let op = Op::build(&s.source, &mut b)?;
-        subs.push(Some(Box::new(SubState::new(op, b.codes(&s.out), s))));
-    }
-    let mut ctes = Vec::with_capacity(plan.ctes.len());
-    for c in &plan.ctes {
-        ctes.push(Some(Box::new(CteState { op: Op::build(&c.source, &mut b)?, out: b.codes(&c.out), rows: None })));
-    }
-    let watched = b.watched;
-    let run = b.counting.take().map(|counting| Box::new(counting.run));
-    let mut m = Machine::new(regs, plan.sequences.len());
-    m.watched.resize_with(watched.len(), Default::default);
-    m.run = run;
-    m.subs = subs;
-    m.ctes = ctes;
-    m.moments = moments.into_iter().map(|code| (Some(code), None)).collect();
-    Ok((body, m, first_bind, watch.monitor.then_some(watched)))
-}
-
-/// Whether the columns of the result are columns of one scanned table, each once. The scan then overwrites them for
-/// each row, and no other code reads them.
-pub(super) fn moves(op: &Op, out: &[Code]) -> bool {
-    let Op::Scan(scan) = op else { return false };
-    let regs: Option<Vec<_>> = out.iter().map(|code| if let Code::Reg(r) = code { Some(*r) } else { None }).collect();
-    let Some(mut regs) = regs else { return false };
-    regs.sort_unstable();
-    regs.windows(2).all(|pair| pair[0] != pair[1]) && regs.iter().all(|r| scan.column_of(*r).is_some())
-}
-
-/// The columns behind the values of [`moves`], if their bytes can be returned without decoding.
-pub(super) fn stored(op: &Op, out: &[Code]) -> Vec<(u16, DataType)> {
-    let Op::Scan(scan) = op else { return Vec::new() };
-    let column = |code: &Code| if let Code::Reg(r) = code { scan.column_of(*r) } else { None };
-    let columns: Option<Vec<_>> = out.iter().map(column).collect();
-    columns.filter(|_| scan.gives_bytes()).unwrap_or_default()
-}
-
-pub(super) fn cached_of(plan: &Plan, digest: library_cache::Digest, cx: &ExecCtx<'_>) -> Option<Box<Cached>> {
-    let depends = plan.cacheable.clone()?;
-    let mut prefix = digest.0.to_vec();
-    prefix.extend_from_slice(&cx.session.user_id.to_le_bytes());
-    prefix.extend_from_slice(&cx.session.parsing_user.to_le_bytes());
-    prefix.extend_from_slice(cx.session.schema.as_bytes());
-    prefix.push(0);
-    Some(Box::new(Cached {
-        depends,
-        hinted: plan.result_cache && !plan.no_result_cache,
-        refused: plan.no_result_cache,
-        key: Vec::with_capacity(prefix.len() + 64),
-        prefix,
-        buffer: ResultBuffer::new(),
-        build: None,
-        row: Vec::new(),
-    }))
+    pub(super) plan: Plan,
+    pub(super) names: Names,
+    pub(super) epoch: u64,
+    pub(super) built: Built,
+    pub(super) sharing: Sharing,
 }
 
 impl Cursor {
@@ -492,81 +336,6 @@ impl Cursor {
         Cursor::make(cx, text, (Some(statement), false), &[], how, Place::default())
     }
 
-    /// Compiles a statement only to describe it.
-    pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
-        let statement = sql::parse_statement(text)?;
-        Cursor::describe_parsed(cx, &statement, (sql::bind_names(text), binds))
-    }
-
-    /// As [`Cursor::describe`], for a parsed statement, such as a query inside DDL.
-    ///
-    /// # Errors
-    /// Those of compiling the statement.
-    pub fn describe_parsed(
-        cx: &mut ExecCtx<'_>,
-        statement: &Statement,
-        names: (Vec<String>, &[BindType]),
-    ) -> Result<Described> {
-        cx.p.count(Stat::ParseCountDescribe, 1);
-        let catalog = cx.host.catalog()?;
-        let scn = cx.session.flashback;
-        let functions = HostFunctions::new(cx);
-        plan::describe(statement, &*catalog, &functions, &plan::NoVariables, names, scn).map(described)
-    }
-
-    /// As [`Cursor::describe`], for a static statement of PL/SQL: a name that is not a column may be one of
-    /// `variables`. `functions` and `variables` have their own access to the call in progress.
-    ///
-    /// # Errors
-    /// Those of compiling the statement, and of `variables`.
-    pub fn describe_static(
-        host: &dyn crate::Host,
-        (text, binds): (&str, &[BindType]),
-        scn: Option<types::Scn>,
-        states: &RefCell<States>,
-        functions: &dyn plan::Functions,
-        variables: &dyn plan::Variables,
-    ) -> Result<(Described, Vec<Lookup>)> {
-        let statement = sql::parse_statement(text)?;
-        let catalog = host.catalog()?;
-        let binds = (sql::bind_names(text), binds);
-        let notes = Notes::new(states);
-        let plan = {
-            let names = Noting::new(&*catalog, &notes);
-            let functions = NotingFunctions { functions, notes: &notes };
-            plan::describe(&statement, &names, &functions, variables, binds, scn)?
-        };
-        Ok((described(plan), notes.into_lookups()))
-    }
-
-    /// Whether the results of a query depend on the session's time zone or date formats.
-    ///
-    /// # Errors
-    /// Those of compiling the statement.
-    pub fn depends_on_settings(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<bool> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0.depends_on_settings())
-    }
-
-    /// The plan as text.
-    pub fn explain(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<String> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0.to_string())
-    }
-
-    /// The plan as the rows of PLAN_TABLE.
-    ///
-    /// # Errors
-    /// Those of compiling the statement.
-    pub fn plan_rows(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Vec<plan::rows::PlanRow>> {
-        let plan = plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0;
-        let names = cx.host.catalog()?;
-        for (object, owner) in &plan.below_views {
-            if !names.allowed(*object, *owner, dictionary::ObjectPrivilege::Read)? {
-                return Err(Ora::new(1039));
-            }
-        }
-        Ok(plan.rows())
-    }
-
     /// Compiles a statement: a hard parse, unless it belongs to the executor itself.
     pub(super) fn make(
         cx: &mut ExecCtx<'_>,
@@ -601,7 +370,7 @@ impl Cursor {
                 faults::point("cursor-planned");
             }
             let shape = Shape::of(&plan, values, aware, cx);
-            let watch = Watch { sharing: shape.sharing, monitor: !internal && adaptive::is_monitored(&plan, cx) };
+            let watch = Watch { sharing: shape.sharing, monitor: !internal && is_monitored(&plan, cx) };
             match build(&plan, watch, cx) {
                 // A segment was replaced or dropped during the compilation, since nothing is locked yet: try again.
                 Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
@@ -731,7 +500,7 @@ impl Cursor {
     }
 
     /// Stores what the executions of a plan need, with its row sources.
-    fn take_plan(&mut self, cx: &ExecCtx<'_>, plan: &Plan, built: Built, sharing: Sharing) -> Result<()> {
+    pub(super) fn take_plan(&mut self, cx: &ExecCtx<'_>, plan: &Plan, built: Built, sharing: Sharing) -> Result<()> {
         let catalog = cx.host.catalog()?;
         let table_by_id = |object| catalog.table_by_id(object);
         self.temporary = temporary::among(&self.dependencies, &table_by_id)?;
@@ -748,104 +517,5 @@ impl Cursor {
         self.has_sequences = !plan.sequences.is_empty();
         (self.locks_rows, self.lock_rowid) = (plan.locks_rows, plan.lock_rowid);
         Ok(())
-    }
-
-    /// Called before the first execution of a cursor made from an image: decodes the plan and builds its row sources.
-    ///
-    /// # Errors
-    /// ORA-08103 if a segment was replaced; those of compiling the statement.
-    #[cold]
-    pub(super) fn make_plan(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
-        let Some(later) = &self.later else { return Ok(()) };
-        let catalog = cx.host.catalog()?;
-        if catalog.epoch() != self.epoch {
-            // The epoch has moved since the cursor was found to be current.
-            return Err(Ora::new(8103));
-        }
-        match later.plan(&*catalog) {
-            Some(plan) => {
-                let sharing = self.key.sharing(cx);
-                let built = build(&plan, Watch { sharing, monitor: false }, cx)?;
-                self.take_plan(cx, &plan, built, sharing)?;
-                self.later = None;
-                Ok(())
-            }
-            // An object is gone, although no look-up gave another answer.
-            None => {
-                self.key.finished(cx);
-                let place = self.key.again(cx);
-                let parsed = (self.statement.clone(), self.by_place);
-                let clock = cx.p.begin_parse();
-                cx.p.parse_is_hard();
-                let made = Cursor::make(cx, &self.text, parsed, &self.bind_types, How::default(), place);
-                cx.p.end_parse(&clock, made.is_err());
-                self.replace(&mut made?);
-                Ok(())
-            }
-        }
-    }
-
-    /// Compiles the statement again, because the dictionary, the settings or the types of the binds have changed.
-    /// Counts as a parse, without a parse call.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.key.finished(cx);
-        let parsed = (self.statement.clone(), self.by_place);
-        let mut new = if self.internal {
-            let how = How { internal: true, ..How::default() };
-            Cursor::make(cx, &self.text, parsed, &self.bind_types, how, Place::default())?
-        } else {
-            Cursor::parse(cx, &self.text, parsed, &self.bind_types, Use::Any)?
-        };
-        self.replace(&mut new);
-        self.make_plan(cx)
-    }
-
-    /// Replaces the cursor by another one for the same statement; the bind values stay.
-    pub(super) fn replace(&mut self, new: &mut Cursor) {
-        new.values = std::mem::take(&mut self.values);
-        new.values.resize(new.binds.len(), Value::Null);
-        new.continues = self.continues;
-        std::mem::swap(self, new);
-    }
-
-    /// Called before an execution of a cursor whose plan depends on bind values: takes the plan for these values.
-    ///
-    /// # Errors
-    /// Those of compiling the statement.
-    #[cold]
-    pub(super) fn adapt(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
-        if self.adaptive.as_ref().is_some_and(|adaptive| !adaptive.is_peeked) && self.key.is_loaded_again(cx) {
-            // Another session has executed the shared cursor first.
-            self.renew(cx)?;
-        }
-        let Some(adaptive) = &self.adaptive else { return Ok(()) };
-        if self.internal || self.text.is_empty() {
-            return Ok(());
-        }
-        let parsed = (self.statement.clone(), self.by_place);
-        let mut new = if !adaptive.is_peeked {
-            self.key.finished(cx);
-            let how = How { values: Some(&self.values), is_first: true, ..How::default() };
-            let place = self.key.again(cx);
-            // This is part of the parse that made the plan without values.
-            cx.p.parse_is_hard();
-            let clock = cx.p.begin_parse();
-            let made = Cursor::make(cx, &self.text, parsed, &self.bind_types, how, place);
-            cx.p.end_parse(&clock, made.is_err());
-            made?
-        } else {
-            let selectivities = || adaptive.selectivities(&self.values);
-            if self.key.fits(selectivities, cx) {
-                return Ok(());
-            }
-            let selectivities = selectivities();
-            self.key.finished(cx);
-            let of = Use::Values(&self.values, selectivities.as_ref());
-            Cursor::parse(cx, &self.text, parsed, &self.bind_types, of)?
-        };
-        self.replace(&mut new);
-        self.make_plan(cx)
     }
 }

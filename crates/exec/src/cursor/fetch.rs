@@ -1,18 +1,19 @@
 //! Opening and fetching the rows of a query, from its row sources or from the result cache.
 
-use super::{
-    Body, Cursor, Fetches, RESTARTS_MOST, ROWS_A_FETCH, State, TakeStored, may_change, may_restart, snapshot_for,
-    still_planned,
-};
-use crate::adaptive;
+use super::checks::{RESTARTS_MOST, may_change, may_restart, snapshot_for, still_planned};
+use super::state::{Body, Cursor, Fetches, State, TakeStored};
 use crate::code::Code;
 use crate::ctx::ExecCtx;
+use crate::feedback::{Expected, corrections};
 use crate::measure;
-use crate::source::Op;
+use crate::source::{Op, RowSource};
 use plan::Column;
 use result_cache::{Description, Key, Namespace, Opened};
 use types::row::{RowReader, RowWriter};
 use types::{DataType, Ora, Result, Value, codec};
+
+/// Rows of a fetch by the server itself.
+const ROWS_A_FETCH: u64 = 100;
 
 impl Cursor {
     /// Begins and counts a FETCH of PL/SQL.
@@ -35,8 +36,8 @@ impl Cursor {
     /// Compares the first execution of a query with the estimates. If they were far off, the statement is compiled
     /// again before the next execution.
     #[cold]
-    pub(super) fn compare(&mut self, expected: &[adaptive::Expected], complete: bool, cx: &ExecCtx<'_>) {
-        let found = if complete { adaptive::corrections(expected, &self.m.watched) } else { Vec::new() };
+    pub(super) fn compare(&mut self, expected: &[Expected], complete: bool, cx: &ExecCtx<'_>) {
+        let found = if complete { corrections(expected, &self.m.watched) } else { Vec::new() };
         if !found.is_empty() {
             self.retype |= self.key.correct(&found, cx);
         }
@@ -92,7 +93,7 @@ impl Cursor {
             if let Some(start) = &start {
                 cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, start)?;
             }
-            if !e.is(crate::RESTART) {
+            if !e.is(crate::restart::RESTART) {
                 return Err(e);
             }
             cx.shared.txns.release(cx.p, &snapshot);

@@ -16,6 +16,10 @@ use types::{Ora, Result, Rowid};
 /// leaf.
 const ROWS_MOST: usize = 16384;
 const BYTES_MOST: usize = 2 << 20;
+/// The same for its keys, which may be longer than the rows: an index may have any expressions.
+const KEY_BYTES_MOST: usize = 16 << 20;
+/// Growth of a batch between two charges.
+const CHARGE_STEP: usize = 64 << 10;
 
 /// Rows to be inserted, with their index keys. Keeps its memory.
 #[derive(Default)]
@@ -28,11 +32,14 @@ pub struct Batch {
     /// The row inserted last.
     last: Option<Rowid>,
     entries: btree::Batch,
+    /// The bytes at the last charge.
+    charged: usize,
 }
 
 impl Batch {
     /// Forgets all rows.
     pub fn clear(&mut self) {
+        self.charged = 0;
         self.rows.clear();
         self.ends.clear();
         self.rowids.clear();
@@ -72,7 +79,27 @@ impl Batch {
     }
 
     pub fn is_full(&self) -> bool {
-        self.ends.len() >= ROWS_MOST || self.rows.len() >= BYTES_MOST
+        self.ends.len() >= ROWS_MOST || self.rows.len() >= BYTES_MOST || self.key_bytes() >= KEY_BYTES_MOST
+    }
+
+    fn key_bytes(&self) -> usize {
+        self.keys.iter().map(|(keys, _)| keys.len()).sum()
+    }
+
+    /// Bytes of memory that the rows and their keys take.
+    pub fn bytes(&self) -> usize {
+        let ends = self.ends.len() * (1 + self.keys.len()) * size_of::<u32>();
+        self.rows.len() + self.key_bytes() + ends + self.entries.bytes()
+    }
+
+    /// Whether the memory of the batch is to be charged again.
+    pub fn has_grown(&mut self) -> bool {
+        let bytes = self.bytes();
+        let has_grown = bytes >= self.charged + CHARGE_STEP;
+        if has_grown {
+            self.charged = bytes;
+        }
+        has_grown
     }
 
     /// Inserts all rows and clears the batch. `refused` receives the number and the error of each row that could not be

@@ -5,11 +5,11 @@
 //! without CHECK constraints and virtual columns is written in one pass. On any error the pass leaves nothing behind,
 //! and the usual way computes the row again and raises the right error (E13).
 
-use super::Writer;
+use super::writer::Writer;
 use crate::code::Code;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
-use crate::source::copy;
+use crate::machine::copy;
 use plan::Reg;
 use types::row::RowWriter;
 use types::{Result, Value};
@@ -93,7 +93,7 @@ impl Writer {
         let written = self.write_direct(direct, values, defaults, (first, binds), &mut row, m, cx);
         self.row = row;
         match written {
-            true => self.batch.push(&self.row, &self.indexes).map(|()| true),
+            true => self.push_row(m, cx).map(|()| true),
             false => Ok(false),
         }
     }

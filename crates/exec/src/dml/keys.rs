@@ -6,10 +6,9 @@
 //! the foreign key, the parent's statement holds the child table in mode S, so that there are no open changes, and
 //! queries it with a current snapshot.
 
-use crate::code::Builder;
+use crate::builder::Builder;
 use crate::constraints::{self, Side};
 use crate::ctx::ExecCtx;
-use crate::cursor::Cursor;
 use crate::index::Index;
 use crate::machine::Machine;
 use btree::KeyState;
@@ -175,23 +174,30 @@ pub struct Child {
     watch: Watch,
 }
 
-/// A statement of the database's own, compiled when it is first needed.
-struct Inner {
-    sql: String,
-    cursor: Option<Box<Cursor>>,
+/// A statement of the executor's own, compiled when it is first needed. `Cursor` stands above and compiles it.
+pub struct Inner {
+    pub sql: String,
+    pub statement: Option<Box<dyn InnerStatement>>,
+}
+
+/// A compiled statement of the executor's own.
+pub trait InnerStatement {
+    /// Runs the statement with these binds.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    fn run(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()>;
+
+    /// Whether the query finds a row with these binds.
+    ///
+    /// # Errors
+    /// Those of the query.
+    fn finds(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool>;
 }
 
 impl Inner {
     fn new(sql: String) -> Inner {
-        Inner { sql, cursor: None }
-    }
-
-    fn cursor(&mut self, cx: &mut ExecCtx<'_>) -> Result<&mut Cursor> {
-        let cursor = match self.cursor.take() {
-            Some(c) => c,
-            None => Box::new(Cursor::internal(cx, &self.sql)?),
-        };
-        Ok(self.cursor.insert(cursor))
+        Inner { sql, statement: None }
     }
 }
 
@@ -279,11 +285,7 @@ impl Child {
             (Some(_), true) => self.refused(values, cx),
             (None, true) if self.finds(values, cx)? => self.refused(values, cx),
             (None, true) => Ok(()),
-            (_, false) => {
-                let cursor = self.action.cursor(cx)?;
-                cursor.bind(values)?;
-                cursor.execute(cx)
-            }
+            (_, false) => self.action.statement(cx)?.run(values, cx),
         }
     }
 
@@ -311,13 +313,7 @@ impl Child {
 
     /// Whether the query finds a row.
     fn finds(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let cursor = self.look.cursor(cx)?;
-        cursor.bind(values)?;
-        cursor.execute(cx)?;
-        let mut row = Vec::new();
-        let found = cursor.fetch(cx, &mut row);
-        cursor.close(cx);
-        found
+        self.look.statement(cx)?.finds(values, cx)
     }
 }
 

@@ -3,7 +3,7 @@
 //! A key sets four bits of one word chosen by its hash, so a look-up is one load. With at least 16 bits a key, about
 //! one in a hundred absent keys passes. If all keys are words, their range is kept as well.
 
-use super::keys::{Match, RowKey};
+use super::row_key::{Match, RowKey};
 
 /// Words of the smallest filter.
 const WORDS_MIN: usize = 64;
@@ -110,7 +110,7 @@ impl Bloom {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::mix;
+    use super::super::row_key::mix;
     use super::*;
 
     fn key(n: i64) -> RowKey {

@@ -5,7 +5,7 @@
 //! the address of the first row of a key; probing is linear, and half of the places are free. Rows with equal keys are
 //! chained in order of arrival. The layout is DuckDB's.
 
-use super::keys::RowKey;
+use super::row_key::RowKey;
 use types::{Ora, Result};
 
 /// Address of a row: number of its chunk, and its offset there in the lower bits.
@@ -299,7 +299,7 @@ pub fn take_key(record: &mut &[u8], key: &mut RowKey) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::{hash_bytes, mix};
+    use super::super::row_key::{hash_bytes, mix};
     use super::*;
     use std::collections::BTreeMap;
     use testing::Random;

@@ -1,13 +1,19 @@
 //! The smaller row sources: fixed tables, buffers, ROWNUM, row limits, FOR UPDATE.
 
-use super::{Op, Stop};
-use crate::code::{Builder, Code, Cond, all_true};
+use super::RowSource;
+use super::sort_keys::Keys;
+use super::stop::Stop;
+use crate::builder::Builder;
+use crate::code::{Code, Cond};
 use crate::ctx::{ExecCtx, FixedScan, Row};
+use crate::eval::all_true;
 use crate::machine::{CteRows, Machine};
-use crate::spill::Reader;
+use crate::restart::restart;
 use crate::spill::store::Store;
+use crate::spill::{Reader, rows};
+use crate::subqueries::cte_rows;
 use crate::table::{Address, Storage};
-use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey, Source};
+use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey};
 use std::rc::Rc;
 use std::sync::Arc;
 use txn::Snapshot;
@@ -27,12 +33,14 @@ impl Fixed {
         Fixed { handle, columns, filter, scan: None, row: Row::new() }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let table = cx.host.fixed_table(self.handle);
         self.scan = Some(table.open(cx)?);
         Ok(())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Some(scan) = &mut self.scan else { return Ok(false) };
         while scan.next(cx, &mut self.row)? {
@@ -51,15 +59,15 @@ impl Fixed {
 }
 
 /// Rows that are read once and then replayed.
-pub struct Buffer {
-    input: Op,
+pub struct Buffer<S> {
+    input: S,
     regs: Vec<Reg>,
     rows: Store,
     is_filled: bool,
 }
 
-impl Buffer {
-    pub fn new(input: Op, regs: Vec<Reg>) -> Buffer {
+impl<S: RowSource> Buffer<S> {
+    pub fn new(input: S, regs: Vec<Reg>) -> Buffer<S> {
         Buffer { input, regs, rows: Store::default(), is_filled: false }
     }
 
@@ -72,6 +80,7 @@ impl Buffer {
         self.rows.rewind();
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.is_filled {
             self.input.open(m, cx)?;
@@ -107,9 +116,10 @@ impl Cte {
         self.reader = Reader::default();
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.rows.is_none() {
-            self.rows = Some(crate::sub::cte_rows(self.id, m, cx)?);
+            self.rows = Some(cte_rows(self.id, m, cx)?);
         }
         let rows = self.rows.as_ref().expect("just read");
         match &**rows {
@@ -126,7 +136,7 @@ impl Cte {
                 }
                 let (mut record, mut column, mut value) = (&self.record[..], 0, Value::Null);
                 while !record.is_empty() {
-                    crate::spill::rows::decode(&mut record, &mut value)?;
+                    rows::decode(&mut record, &mut value)?;
                     for &(_, reg) in self.columns.iter().filter(|(c, _)| *c == column) {
                         m.regs[reg as usize].set(&value);
                     }
@@ -139,8 +149,8 @@ impl Cte {
 }
 
 /// ROWNUM.
-pub struct Count {
-    input: Op,
+pub struct Count<S> {
+    input: S,
     reg: Option<Reg>,
     stop: Option<Stop>,
     conds: Vec<Cond>,
@@ -148,8 +158,8 @@ pub struct Count {
     most: u64,
 }
 
-impl Count {
-    pub fn new(input: Op, reg: Option<Reg>, stop: Option<Stop>, conds: Vec<Cond>) -> Count {
+impl<S: RowSource> Count<S> {
+    pub fn new(input: S, reg: Option<Reg>, stop: Option<Stop>, conds: Vec<Cond>) -> Count<S> {
         Count { input, reg, stop, conds, given: 0, most: u64::MAX }
     }
 
@@ -162,6 +172,7 @@ impl Count {
         if self.most > 0 { self.input.open(m, cx) } else { Ok(()) }
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.given >= self.most {
             return Ok(false);
@@ -181,12 +192,12 @@ impl Count {
 }
 
 /// OFFSET and FETCH FIRST.
-pub struct Limit {
-    input: Op,
+pub struct Limit<S> {
+    input: S,
     offset: Option<Code>,
     count: Option<Code>,
     percent: bool,
-    ties: super::sort::Keys,
+    ties: Keys,
     /// The rows for PERCENT, which needs their number first.
     regs: Vec<Reg>,
     rows: Store,
@@ -195,30 +206,31 @@ pub struct Limit {
     in_ties: bool,
 }
 
-impl Limit {
+impl<S: RowSource> Limit<S> {
     pub fn build(
-        input: &Source,
+        input: S,
+        regs: Vec<Reg>,
         offset: Option<&Expr>,
         count: Option<&Expr>,
         percent: bool,
         ties: &[SortKey],
         b: &mut Builder<'_>,
-    ) -> Result<Limit> {
-        let regs = plan::produced(input);
-        Ok(Limit {
-            input: Op::build(input, b)?,
+    ) -> Limit<S> {
+        Limit {
+            input,
             offset: offset.map(|e| b.code(e)),
             count: count.map(|e| b.code(e)),
             percent,
-            ties: super::sort::Keys::build(ties, b),
+            ties: Keys::build(ties, b),
             regs,
             rows: Store::default(),
             left: 0,
             last_key: Vec::new(),
             in_ties: false,
-        })
+        }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.input.open(m, cx)?;
         self.rows.clear(m);
@@ -255,6 +267,7 @@ impl Limit {
         if self.percent { self.rows.next(&self.regs, m, cx) } else { self.input.next(m, cx) }
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.left == 0 && !self.in_ties {
             return Ok(false);
@@ -305,8 +318,8 @@ fn whole(code: &Option<Code>, absent: u64, m: &mut Machine, cx: &mut ExecCtx<'_>
 }
 
 /// SELECT … FOR UPDATE: all rows are found and locked before the first one is returned (E6).
-pub struct ForUpdate {
-    input: Op,
+pub struct ForUpdate<S> {
+    input: S,
     regs: Vec<Reg>,
     tables: Vec<(Storage, Reg)>,
     objects: Vec<ObjectId>,
@@ -314,14 +327,20 @@ pub struct ForUpdate {
     rows: Store,
 }
 
-impl ForUpdate {
-    pub fn build(input: &Source, tables: &[LockTarget], wait: LockWait, b: &mut Builder<'_>) -> Result<ForUpdate> {
-        let regs = plan::produced(input);
+impl<S: RowSource> ForUpdate<S> {
+    pub fn build(
+        input: S,
+        regs: Vec<Reg>,
+        tables: &[LockTarget],
+        wait: LockWait,
+        b: &mut Builder<'_>,
+    ) -> Result<ForUpdate<S>> {
         let objects = tables.iter().map(|t| t.table.object).collect();
         let tables = tables.iter().map(|t| Ok((Storage::of(&t.table, b)?, t.rowid))).collect::<Result<_>>()?;
-        Ok(ForUpdate { input: Op::build(input, b)?, regs, tables, objects, wait, rows: Store::default() })
+        Ok(ForUpdate { input, regs, tables, objects, wait, rows: Store::default() })
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let wait = match self.wait {
             LockWait::Forever => txn::LockWait::Forever,
@@ -346,7 +365,7 @@ impl ForUpdate {
                 match storage.lock_row(cx, at.at(), &snapshot, wait)? {
                     heap::RowOutcome::Done => {}
                     heap::RowOutcome::Skipped => continue 'rows,
-                    heap::RowOutcome::Changed => return Err(crate::restart()),
+                    heap::RowOutcome::Changed => return Err(restart()),
                 }
             }
             self.rows.push(&self.regs, m, cx)?;
@@ -384,6 +403,7 @@ impl Elements {
         Ok(())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine) -> Result<bool> {
         let Some(element) = self.collection.as_ref().and_then(|c| c.parts.get(self.at)) else { return Ok(false) };
         self.at += 1;

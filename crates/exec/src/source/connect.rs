@@ -7,7 +7,7 @@
 //! The old algorithm (`_old_connect_by_enabled`) runs the child row source for every row it returns: one probe a node,
 //! each with its logical reads. Its rows live as long as they are on the stack. The new algorithm keeps the children it
 //! has found: those of equal parents are looked up once, by a probe or among all rows, which are read once
-//! ([`super::connect_rows`]). When they outgrow the memory, it continues like the old algorithm; rows that were read
+//! ([`super::connect_memory`]). When they outgrow the memory, it continues like the old algorithm; rows that were read
 //! once are then looked up in temporary space.
 //!
 //! Rows of a level that do not fit into memory are written and read back one at a time: the roots, and in the old
@@ -15,16 +15,18 @@
 //!
 //! The row generator (no PRIOR, over DUAL) needs no stack.
 
-use super::connect_rows::{Arena, Memory};
-use super::sort::Keys;
-use super::{Op, assign, copy};
-use crate::code::{Builder, Code};
+use super::RowSource;
+use super::connect_arena::{Arena, Columns, Found, collect};
+use super::connect_memory::Memory;
+use super::sort_keys::Keys;
+use crate::builder::Builder;
+use crate::code::Code;
 use crate::ctx::ExecCtx;
-use crate::machine::Machine;
+use crate::eval::assign;
+use crate::machine::{Machine, copy};
 use crate::spill::lookup::Found as Place;
 use crate::spill::rows;
 use crate::spill::sorter::Sorter;
-use crate::work_area::SORTED_MORE;
 use plan::{ConnectBy, Reg};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -34,8 +36,6 @@ use types::{Number, Ora, Result, Value};
 const DEEP: usize = 64;
 /// Most rows skipped by one call of [`Connect::pass`].
 const PASSED_MOST: u64 = 256;
-/// A level smaller than this part of the work area stays in memory.
-const SMALL_LEVEL: usize = 16;
 /// Rows between two checks for cancellation.
 const CANCEL_ROWS: u64 = 256;
 
@@ -88,14 +88,6 @@ struct Pending {
     paths: Option<Rc<[String]>>,
 }
 
-/// Children that were found: a range of rows or of links.
-#[derive(Clone, Copy, Debug)]
-pub struct Found {
-    pub first: u32,
-    pub end: u32,
-    pub linked: bool,
-}
-
 impl Found {
     fn lie(self) -> Lie {
         if self.linked { Lie::Links } else { Lie::Rows }
@@ -131,10 +123,10 @@ struct Search {
     rest: Option<Box<Sorter>>,
 }
 
-pub struct Connect {
-    start: Op,
-    child: Op,
-    memory: Option<Box<Memory>>,
+pub struct Connect<S> {
+    start: S,
+    child: S,
+    memory: Option<Box<Memory<S>>>,
     /// Whether the memory is used in this execution.
     remembers: bool,
     pub(super) columns: Columns,
@@ -161,46 +153,17 @@ pub struct Connect {
     given: u64,
 }
 
-/// The registers of a row and of its parent.
-pub struct Columns {
-    pub row: Vec<Reg>,
-    /// Each PRIOR register, its source register, and the column's position in a row; `None` for LEVEL and other values
-    /// that are only in a register.
-    pub prior: Vec<(Reg, Reg, Option<u32>)>,
-    /// Positions of the columns that detect a loop.
-    pub cycle: Option<Vec<u32>>,
-}
-
-impl Columns {
-    fn of(c: &ConnectBy) -> Columns {
-        let place = |r: &Reg| c.row.binary_search(r).ok().map(|at| at as u32);
-        Columns {
-            row: c.row.clone(),
-            prior: c.prior.iter().map(|(from, to)| (*from, *to, place(from))).collect(),
-            cycle: c.cycle.as_ref().map(|columns| columns.iter().filter_map(place).collect()),
-        }
-    }
-
-    /// Puts a row of the arena into the PRIOR registers.
-    pub fn set_prior(&self, row: &[Value], m: &mut Machine) {
-        for (_, to, at) in &self.prior {
-            if let Some(at) = at {
-                m.regs[*to as usize].set(&row[*at as usize]);
-            }
-        }
-    }
-}
-
-impl Connect {
-    pub fn build(c: &ConnectBy, b: &mut Builder<'_>) -> Result<Connect> {
+impl<S: RowSource> Connect<S> {
+    /// `children`: the row source of the memory.
+    pub fn build(c: &ConnectBy, start: S, child: S, children: Option<S>, b: &mut Builder<'_>) -> Connect<S> {
         let plain = plan::is_dual(&c.start) && plan::is_dual(&c.child);
         let simple = plain && c.generator && c.paths.is_empty() && c.is_leaf.is_none();
         let columns = Columns::of(c);
         let moving = columns.prior.iter().any(|(_, _, at)| at.is_none());
-        let memory = c.memory.as_ref().map(|memory| Memory::build(memory, &columns, b)).transpose()?;
-        Ok(Connect {
-            start: Op::build(&c.start, b)?,
-            child: Op::build(&c.child, b)?,
+        let memory = c.memory.as_ref().zip(children).map(|(memory, source)| Memory::build(memory, source, &columns, b));
+        Connect {
+            start,
+            child,
             memory: memory.map(Box::new),
             remembers: false,
             arena: Arena::new(columns.row.len()),
@@ -222,9 +185,10 @@ impl Connect {
             pending: None,
             started: false,
             given: 0,
-        })
+        }
     }
 
+    #[inline(never)]
     pub fn open(&mut self) {
         self.stack.clear();
         self.deep.clear();
@@ -233,7 +197,7 @@ impl Connect {
         self.given = 0;
     }
 
-    #[inline(never)] // `Op::next`, which calls itself, stays a small function
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.simple { self.next_simple(m, cx) } else { self.next_row(m, cx) }
     }
@@ -316,6 +280,7 @@ impl Connect {
     }
 
     /// Skips rows that are only counted; returns their number, or 0 at the end.
+    #[inline(never)]
     pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
         // CONNECT_BY_ROOT and paths may raise errors, and an eager search reads the registers: rows cannot be skipped.
         if self.simple || self.eager || !self.roots.is_empty() || !self.paths.is_empty() {
@@ -659,67 +624,4 @@ impl Connect {
             }
         }
     }
-}
-
-/// Adds the rows from `next` to the arena in sibling order, except those that `wanted` rejects. If they make the arena
-/// larger than `limit` bytes, all of them go to temporary space; a small level stays in memory, because a deep
-/// hierarchy has many of them.
-#[allow(clippy::too_many_arguments)] // The parts of a borrowed [`Connect`], and a row source.
-pub fn collect(
-    next: &mut dyn FnMut(&mut Machine, &mut ExecCtx<'_>) -> Result<bool>,
-    arena: &mut Arena,
-    columns: &Columns,
-    siblings: &Keys,
-    limit: usize,
-    wanted: &mut dyn FnMut(&Arena, u32) -> bool,
-    m: &mut Machine,
-    cx: &mut ExecCtx<'_>,
-) -> Result<(Found, Option<Box<Sorter>>)> {
-    let (first, before) = (arena.len(), arena.bytes());
-    let mut keys: Vec<(Vec<u8>, u32)> = Vec::new();
-    let (mut key, mut key_bytes, mut sorter) = (Vec::new(), 0, None::<Sorter>);
-    while next(m, cx)? {
-        let row = arena.push(&columns.row, m, cx)?;
-        if !wanted(arena, row) {
-            arena.pop();
-            continue;
-        }
-        key.clear();
-        siblings.encode(m, cx, &mut key)?;
-        if let Some(sorter) = &mut sorter {
-            put_off(arena, row, &key, sorter, cx)?;
-            arena.pop();
-            continue;
-        }
-        if !siblings.is_empty() {
-            key_bytes += key.len() + size_of::<(Vec<u8>, u32)>();
-            keys.push((std::mem::take(&mut key), row));
-        }
-        let all = arena.bytes() + key_bytes;
-        if all > limit && all - before > limit / SMALL_LEVEL {
-            let sorter = sorter.insert(Sorter::new(&m.temporary));
-            let mut ordered = keys.drain(..);
-            for row in first..arena.len() {
-                let key = ordered.next().map_or(Vec::new(), |(key, _)| key);
-                put_off(arena, row, &key, sorter, cx)?;
-            }
-            arena.forget_rows(first);
-        }
-    }
-    if let Some(mut sorter) = sorter {
-        sorter.finish(cx)?;
-        let (way, written) = sorter.way();
-        cx.shared.areas.note(cx, written + sorter.pushed() * SORTED_MORE, sorter.passes().max(1), || (way, written));
-        return Ok((Found { first, end: first, linked: false }, Some(Box::new(sorter))));
-    }
-    if siblings.is_empty() {
-        return Ok((Found { first, end: arena.len(), linked: false }, None));
-    }
-    Ok((arena.link_sorted(keys), None))
-}
-
-fn put_off(arena: &Arena, row: u32, key: &[u8], sorter: &mut Sorter, cx: &ExecCtx<'_>) -> Result<()> {
-    let mut record = Vec::new();
-    rows::encode(arena.row(row), &mut record);
-    sorter.push(key, &record, cx.session.options.spill_bytes, cx)
 }

@@ -3,19 +3,21 @@
 //! Groups are found by a hash of their key and returned in key order, so that subtotals follow their details, as with
 //! Oracle's SORT GROUP BY ROLLUP.
 
-use super::Op;
+use super::RowSource;
 use super::fold::Fold;
-use super::sort::encode_part;
+use super::sort_keys::encode_part;
 use crate::aggregate::{Acc, AggCode};
-use crate::code::{Builder, Code};
+use crate::builder::Builder;
+use crate::code::Code;
 use crate::ctx::ExecCtx;
 use crate::hash::KeyMap;
 use crate::machine::{Held, Machine};
-use crate::spill::partition::{Division, LEVELS_MAX, level_of};
+use crate::spill::limits::LEVELS_MAX;
+use crate::spill::partition::{Division, level_of};
 use crate::spill::sorter::Sorter;
 use crate::spill::{Reader, rows};
 use crate::work_area::Way;
-use plan::{Agg, AggKind, Expr, Reg, Source};
+use plan::{Agg, AggKind, Expr, Reg};
 use types::sorting::sort_checked;
 use types::{Number, Result, Value};
 
@@ -34,8 +36,8 @@ struct GroupRow {
     accs: Vec<Acc>,
 }
 
-pub struct Group {
-    input: Op,
+pub struct Group<S> {
+    input: S,
     keys: Vec<(Code, Reg)>,
     sets: Vec<Vec<usize>>,
     aggs: Vec<AggCode>,
@@ -55,24 +57,23 @@ pub struct Group {
     fold: Option<Fold>,
 }
 
-impl Group {
+impl<S: RowSource> Group<S> {
     pub fn build(
-        input: &Source,
+        mut input: S,
+        regs: Vec<Reg>,
         keys: &[(Expr, Reg)],
         sets: &[Vec<usize>],
         aggs: &[Agg],
         scalar: bool,
         b: &mut Builder<'_>,
-    ) -> Result<Group> {
-        let op = Op::build(input, b)?;
+    ) -> Group<S> {
         let aggs: Vec<AggCode> = aggs.iter().map(|a| AggCode::build(a, b)).collect();
-        let fold = match &op {
-            Op::Scan(scan) if scalar => Fold::build(scan, &aggs, false),
-            Op::Watched(watched) if scalar => Fold::build(&watched.scan, &aggs, true),
+        let fold = match input.as_scan() {
+            Some((scan, watch)) if scalar => Fold::build(scan, &aggs, watch.is_some()),
             _ => None,
         };
-        Ok(Group {
-            input: op,
+        Group {
+            input,
             keys: keys.iter().map(|(e, r)| (b.code(e), *r)).collect(),
             sets: sets.to_vec(),
             aggs,
@@ -82,10 +83,10 @@ impl Group {
             at: 0,
             done: false,
             key_regs: Vec::new(),
-            regs: plan::produced(input),
+            regs,
             held: Held::default(),
             on_disk: None,
-        })
+        }
     }
 
     pub fn open(&mut self, m: &mut Machine) {
@@ -110,15 +111,15 @@ impl Group {
 
     fn run_scalar(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut accs: Vec<Acc> = self.aggs.iter().map(AggCode::start).collect();
-        let folded = match (&mut self.fold, &mut self.input) {
-            (Some(fold), Op::Scan(scan)) => fold.run(scan, &self.aggs, &mut accs, m, cx)?,
-            (Some(fold), Op::Watched(watched)) => {
+        let folded = match (&mut self.fold, self.input.as_scan()) {
+            (Some(fold), Some((scan, None))) => fold.run(scan, &self.aggs, &mut accs, m, cx)?,
+            (Some(fold), Some((scan, Some(watch)))) => {
                 // An additional accumulator counts the rows that pass.
                 accs.extend(self.aggs.first().map(AggCode::start));
-                let folded = fold.run(&mut watched.scan, &self.aggs, &mut accs, m, cx)?;
+                let folded = fold.run(scan, &self.aggs, &mut accs, m, cx)?;
                 accs.truncate(self.aggs.len());
                 if folded {
-                    let count = &mut m.watched[watched.at];
+                    let count = &mut m.watched[watch];
                     (count.rows, count.ends) = (count.rows + fold.rows(), count.ends + 1);
                 }
                 folded
@@ -306,6 +307,7 @@ impl Group {
         GroupRow { key, set, values, accs: self.aggs.iter().map(AggCode::start).collect() }
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.done {
             self.run(m, cx)?;

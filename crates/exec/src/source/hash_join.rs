@@ -14,14 +14,19 @@
 //! columns of NOT IN are found by key. Rows with a NULL, and all rows for a probe row with a NULL, are compared one by
 //! one, among the rows with equal other keys if there are any.
 
-use super::Op;
-use crate::code::{Builder, Cond, all_true};
+use super::RowSource;
+use crate::builder::Builder;
+use crate::code::Cond;
 use crate::ctx::ExecCtx;
+use crate::eval::all_true;
 use crate::join::bloom::{Bloom, Maker};
-use crate::join::keys::{Keys, Match, RowKey, hash_bytes, may_equal, split};
+use crate::join::how::{How, OnMatch};
+use crate::join::keys::Keys;
+use crate::join::row_key::{Match, RowKey, hash_bytes, may_equal, split};
 use crate::join::table::{ROW_MORE, Row, Table, hash_of, push_key, take_key};
 use crate::machine::{Held, Machine};
-use crate::spill::partition::{Division, LEVELS_MAX, level_of};
+use crate::spill::limits::LEVELS_MAX;
+use crate::spill::partition::{Division, level_of};
 use crate::spill::{Reader, TempFile, rows};
 use crate::work_area::Way;
 use plan::{BuiltFilter, JoinKey, JoinKind, Reg, Side};
@@ -29,63 +34,10 @@ use std::rc::Rc;
 use types::{Ora, Result};
 
 /// One side of a join.
-pub struct Input {
-    pub op: Op,
+pub struct Input<S> {
+    pub op: S,
     pub keys: Keys,
     pub regs: Vec<Reg>,
-}
-
-/// The effect of a match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnMatch {
-    /// Both rows are returned.
-    Pair,
-    /// The probe row is returned once.
-    TakeProbe,
-    /// The probe row is dropped.
-    DropProbe,
-    /// The row of the table is returned once.
-    TakeBuild,
-    /// The row of the table is dropped.
-    DropBuild,
-}
-
-/// The treatment of rows with and without a match.
-#[derive(Clone, Copy, Debug)]
-pub struct How {
-    pub on_match: OnMatch,
-    /// Whether a probe row without a match is returned.
-    pub keep_probe: bool,
-    /// Whether rows of the table without a match are returned at the end.
-    pub keep_build: bool,
-    /// Whether rows of the table are marked when they match.
-    pub marks: bool,
-    /// Whether a second match is an error (ORA-01427).
-    single: bool,
-    aware: bool,
-}
-
-impl How {
-    pub fn of(kind: JoinKind, build: Side) -> How {
-        let left_built = build == Side::Left;
-        let on_match = match kind {
-            JoinKind::Inner | JoinKind::Left | JoinKind::Full | JoinKind::Single => OnMatch::Pair,
-            JoinKind::Semi if left_built => OnMatch::TakeBuild,
-            JoinKind::Semi => OnMatch::TakeProbe,
-            JoinKind::Anti | JoinKind::AntiNullAware if left_built => OnMatch::DropBuild,
-            JoinKind::Anti | JoinKind::AntiNullAware => OnMatch::DropProbe,
-        };
-        let keeps_left = !matches!(kind, JoinKind::Inner | JoinKind::Semi);
-        let full = kind == JoinKind::Full;
-        How {
-            on_match,
-            keep_probe: full || keeps_left && !left_built,
-            keep_build: full || keeps_left && left_built,
-            marks: full || left_built && kind != JoinKind::Inner,
-            single: kind == JoinKind::Single,
-            aware: kind == JoinKind::AntiNullAware,
-        }
-    }
 }
 
 /// The next step of the join.
@@ -108,9 +60,9 @@ enum State {
 /// Pairs of rows between two checks for cancellation.
 const CANCEL_COMPARED: u32 = 1024;
 
-pub struct HashJoin {
-    build: Input,
-    probe: Input,
+pub struct HashJoin<S> {
+    build: Input<S>,
+    probe: Input<S>,
     how: How,
     residual: Vec<Cond>,
     filters: Vec<Filter>,
@@ -222,15 +174,15 @@ impl Part {
 const LINKED: u8 = 0;
 const LOOSE: u8 = 1;
 
-impl HashJoin {
+impl<S: RowSource> HashJoin<S> {
     pub fn new(
-        left: Input,
-        right: Input,
+        left: Input<S>,
+        right: Input<S>,
         kind: JoinKind,
         side: Side,
         residual: Vec<Cond>,
         filters: Vec<Filter>,
-    ) -> HashJoin {
+    ) -> HashJoin<S> {
         let (build, probe) = match side {
             Side::Left => (left, right),
             Side::Right => (right, left),
@@ -254,12 +206,14 @@ impl HashJoin {
         }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine) {
         (self.state, self.probe_open, self.on_disk, self.probed) = (State::Start, false, None, None);
         self.forget_table(m);
         self.filters.iter().for_each(|filter| m.set_filter(filter.id, None));
     }
 
+    #[inline(never)]
     pub fn rewind(&mut self) {
         if self.state == State::Start {
             return;
@@ -657,6 +611,7 @@ impl HashJoin {
         self.on_disk.as_ref().and_then(|parts| parts.part.as_ref()).is_some_and(|part| part.rest.is_some())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         loop {
             match self.state {
@@ -842,7 +797,7 @@ fn part_hash(aware: bool, key: &RowKey) -> u64 {
 /// A key for a row that matches nothing, to spread such rows over the partitions.
 fn loose(key: &mut RowKey, number: u64) {
     key.is_word = true;
-    key.hash = crate::join::keys::mix(number ^ 1 << 63);
+    key.hash = crate::join::row_key::mix(number ^ 1 << 63);
     key.bytes.clear();
 }
 
@@ -855,5 +810,21 @@ impl Probed {
             self.bytes += record.len() as u64 + 16;
         }
         self.rows += 1;
+    }
+}
+
+impl<S: RowSource> RowSource for HashJoin<S> {
+    fn open(&mut self, m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.open(m);
+        Ok(())
+    }
+
+    fn rewind(&mut self, _m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.rewind();
+        Ok(())
+    }
+
+    fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.next(m, cx)
     }
 }

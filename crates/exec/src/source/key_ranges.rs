@@ -1,7 +1,8 @@
 //! Values that index keys are compared with, and scans of several ranges: IN lists, and skip scans over leading columns
 //! without a condition.
 
-use crate::code::{Builder, Code};
+use crate::builder::Builder;
+use crate::code::Code;
 use crate::ctx::ExecCtx;
 use crate::index::{Index, push_value};
 use crate::machine::Machine;

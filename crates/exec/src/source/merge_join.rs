@@ -6,18 +6,20 @@
 //! scan begins at the first row that matched the previous left row, as long as the left values rise, and ends at the
 //! first row after the ranges. Without keys, all right rows have one key.
 
-use super::Op;
-use super::sort::encode_part;
-use crate::code::{Builder, Code, Cond, all_true};
+use super::RowSource;
+use super::sort_keys::encode_part;
+use crate::builder::Builder;
+use crate::code::{Code, Cond};
 use crate::ctx::ExecCtx;
+use crate::eval::all_true;
 use crate::machine::Machine;
 use crate::spill::{Reader, Start, TempFile, rows};
 use plan::{CmpOp, JoinKey, JoinKind, KeyNulls, Reg};
 use types::{Ora, Result};
 
-pub struct MergeJoin {
-    left: Op,
-    right: Op,
+pub struct MergeJoin<S> {
+    left: S,
+    right: S,
     kind: JoinKind,
     left_keys: Vec<Code>,
     right_keys: Vec<Code>,
@@ -148,20 +150,20 @@ impl Group {
     }
 }
 
-impl MergeJoin {
+impl<S: RowSource> MergeJoin<S> {
     /// # Errors
     /// ORA-00600 for a kind or keys that cannot be merge joined.
     #[expect(clippy::too_many_arguments, reason = "the parts of the plan's row source")]
     pub fn new(
-        left: Op,
-        right: Op,
+        left: S,
+        right: S,
         kind: JoinKind,
         keys: &[JoinKey],
         ranges: Vec<Range>,
         residual: Vec<Cond>,
         right_regs: &[Reg],
         b: &mut Builder<'_>,
-    ) -> Result<MergeJoin> {
+    ) -> Result<MergeJoin<S>> {
         let fits = matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
         let is_range = |range: &Range| !matches!(range.op, CmpOp::Eq | CmpOp::Ne);
         if !fits || !ranges.iter().all(is_range) || keys.iter().any(|key| key.padded || key.nulls != KeyNulls::Never) {
@@ -336,6 +338,7 @@ impl MergeJoin {
         Ok(false)
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         loop {
             match self.state {

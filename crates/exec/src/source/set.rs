@@ -4,21 +4,22 @@
 //! not fit, both inputs are sorted by key in temporary space; what is known of a key is written with those of the
 //! second input.
 
-use super::{Op, assign};
-use crate::code::{Builder, Code};
+use super::RowSource;
+use crate::code::Code;
 use crate::ctx::ExecCtx;
+use crate::eval::assign;
 use crate::hash::{KeyMap, push_part};
 use crate::machine::{Held, Machine};
 use crate::spill::rows::{self, put_part, take_part};
 use crate::spill::sorter::Sorter;
 use crate::spill::unique::Unique;
 use crate::work_area::Way;
-use plan::{Expr, Reg, SetKind, Source};
+use plan::{Reg, SetKind};
 use types::{Ora, Result};
 
-pub struct Set {
+pub struct Set<S> {
     kind: SetKind,
-    inputs: Vec<(Op, Vec<Code>)>,
+    inputs: Vec<(S, Vec<Code>)>,
     out: Vec<Reg>,
     /// The input being read, and whether it is open.
     at: usize,
@@ -48,10 +49,9 @@ struct Sorted {
 const FIRST: u8 = 1;
 const SECOND: u8 = 0;
 
-impl Set {
-    pub fn build(kind: SetKind, inputs: &[(Source, Vec<Expr>)], out: &[Reg], b: &mut Builder<'_>) -> Result<Set> {
-        let inputs = inputs.iter().map(|(s, e)| Ok((Op::build(s, b)?, b.codes(e)))).collect::<Result<_>>()?;
-        Ok(Set {
+impl<S: RowSource> Set<S> {
+    pub fn new(kind: SetKind, inputs: Vec<(S, Vec<Code>)>, out: &[Reg]) -> Set<S> {
+        Set {
             kind,
             inputs,
             out: out.to_vec(),
@@ -62,9 +62,10 @@ impl Set {
             held: Held::default(),
             sorted: None,
             noted: false,
-        })
+        }
     }
 
+    #[inline(never)]
     pub fn open(&mut self, m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
         self.held.release(m);
         self.at = 0;
@@ -96,6 +97,7 @@ impl Set {
         key
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match self.kind {
             SetKind::UnionAll | SetKind::Union => self.next_union(m, cx),

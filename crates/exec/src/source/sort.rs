@@ -1,64 +1,24 @@
 //! ORDER BY and DISTINCT.
 
-use super::{Op, Stop};
-use crate::code::{Builder, Code};
+use super::RowSource;
+use super::sort_keys::Keys;
+use super::stop::Stop;
 use crate::ctx::ExecCtx;
 use crate::machine::{Held, Machine, Saved};
 use crate::spill::rows;
 use crate::spill::sorter::Sorter;
 use crate::spill::unique::Unique;
 use crate::work_area::{Way, bytes_written};
-use plan::{Reg, SortKey};
+use plan::Reg;
 use std::cmp::Ordering;
 use types::Result;
 use types::sorting::sort_checked;
 use wait::Stat;
 
-/// Sort keys that encode to bytes ordered by `memcmp`.
-pub struct Keys(Vec<(Code, bool, bool)>);
-
-impl Keys {
-    pub fn build(keys: &[SortKey], b: &mut Builder<'_>) -> Keys {
-        Keys(keys.iter().map(|k| (b.code(&k.expr), k.desc, k.nulls_first)).collect())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The expressions of the keys.
-    pub fn codes(&self) -> impl Iterator<Item = &Code> {
-        self.0.iter().map(|(code, ..)| code)
-    }
-
-    /// Appends the key of the current row.
-    pub fn encode(&self, m: &mut Machine, cx: &mut ExecCtx<'_>, out: &mut Vec<u8>) -> Result<()> {
-        for (code, desc, nulls_first) in &self.0 {
-            let r = code.eval(m, cx)?;
-            encode_part(m, r, *desc, *nulls_first, out);
-        }
-        Ok(())
-    }
-}
-
-/// Appends one part of a sort key: a byte that orders NULL, then the value.
-pub fn encode_part(m: &mut Machine, r: Reg, desc: bool, nulls_first: bool, out: &mut Vec<u8>) {
-    if m.value(r).is_null() {
-        out.push(if nulls_first { 0 } else { 2 });
-        return;
-    }
-    out.push(1);
-    let mut stored = std::mem::take(&mut m.scratch);
-    stored.clear();
-    types::codec::encode_instant(m.value(r), &mut stored);
-    types::codec::push_key_part(Some(&stored), desc, out);
-    m.scratch = stored;
-}
-
 /// Sorts all rows of its input; with a stop key it keeps the first ones only. Rows that do not fit into memory are
 /// sorted in temporary space.
-pub struct Sort {
-    input: Op,
+pub struct Sort<S> {
+    input: S,
     keys: Keys,
     regs: Vec<Reg>,
     top: Option<Stop>,
@@ -75,8 +35,8 @@ fn by_key(a: &(Box<[u8]>, Saved), b: &(Box<[u8]>, Saved)) -> Ordering {
     a.0.cmp(&b.0)
 }
 
-impl Sort {
-    pub fn new(input: Op, keys: Keys, regs: Vec<Reg>, top: Option<Stop>) -> Sort {
+impl<S: RowSource> Sort<S> {
+    pub fn new(input: S, keys: Keys, regs: Vec<Reg>, top: Option<Stop>) -> Sort<S> {
         Sort {
             input,
             keys,
@@ -179,6 +139,7 @@ impl Sort {
         Ok(())
     }
 
+    #[inline(never)]
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if self.rows.is_none() {
             self.run(m, cx)?;
@@ -204,15 +165,15 @@ impl Sort {
 }
 
 /// Returns each distinct row once.
-pub struct Distinct {
-    input: Op,
+pub struct Distinct<S> {
+    input: S,
     regs: Vec<Reg>,
     unique: Unique,
     ended: bool,
 }
 
-impl Distinct {
-    pub fn new(input: Op, regs: Vec<Reg>) -> Distinct {
+impl<S: RowSource> Distinct<S> {
+    pub fn new(input: S, regs: Vec<Reg>) -> Distinct<S> {
         Distinct { input, regs, unique: Unique::default(), ended: false }
     }
 

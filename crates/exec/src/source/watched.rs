@@ -1,7 +1,7 @@
 //! Scans whose rows are counted, in cursors whose executions are watched. Other cursors have no such row source.
 
 use super::scan::Scan;
-use crate::code::Builder;
+use crate::builder::Builder;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use types::Result;

@@ -1,16 +1,12 @@
 //! Rows partitioned by a hash of their key, each partition in a temporary file.
 
 use super::TempFile;
+use super::limits::{LEVELS_MAX, PARTS};
 use super::pool::Pool;
 use crate::ctx::ExecCtx;
 use crate::hash::KeyHasher;
 use std::hash::Hasher;
 use types::Result;
-
-/// Partitions of one division.
-pub const PARTS: usize = 16;
-/// Most nested divisions: beyond this, the rows of a partition are too alike for another division to help.
-pub const LEVELS_MAX: u32 = 6;
 
 /// A partition with fewer rows is not divided again, however little memory there is.
 const ROWS_MIN: u64 = 64;

@@ -1,13 +1,14 @@
 //! The temporary extents of a cursor, given out in chunks, because a sorted run or a partition is often smaller than an
 //! extent.
 
-use super::CHUNK_BLOCKS;
 use block::Extent;
 use process::Process;
 use space::{TEMP_EXTENT_BLOCKS, TempSpace};
 use std::sync::{Arc, Mutex, OnceLock};
 use types::{Ora, Rdba, Result};
 
+/// Blocks of a chunk, the unit of reads and writes.
+pub(super) const CHUNK_BLOCKS: usize = 8;
 const CHUNKS: u32 = TEMP_EXTENT_BLOCKS / CHUNK_BLOCKS as u32;
 const _: () =
     assert!(CHUNKS < u32::BITS && (TEMP_EXTENT_BLOCKS as usize).is_multiple_of(CHUNK_BLOCKS), "a bit a chunk");

@@ -3,6 +3,7 @@
 //! Records with equal keys keep their order: runs are written in the order of the input, each is sorted stably, and the
 //! merge prefers the earlier run.
 
+use super::limits::FAN_IN;
 use super::pool::Pool;
 use super::rows::{put_part, take_part};
 use super::{Reader, TempFile};
@@ -13,9 +14,6 @@ use std::collections::BinaryHeap;
 use types::Result;
 use types::sorting::sort_checked;
 use wait::Stat;
-
-/// Runs merged at once: each needs a chunk of memory.
-pub const FAN_IN: usize = 64;
 
 /// A key and its record.
 type Keyed = (Box<[u8]>, Box<[u8]>);

@@ -3,7 +3,8 @@
 //! The keys seen are kept in memory. When they do not fit, rows with other keys are partitioned; after the end of the
 //! input each partition is an input of its own.
 
-use super::partition::{Division, LEVELS_MAX, level_of};
+use super::limits::LEVELS_MAX;
+use super::partition::{Division, level_of};
 use super::{Reader, TempFile, rows};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeySet, push_part};

@@ -5,6 +5,7 @@ mod bigfile;
 mod common;
 mod crash;
 mod datafile;
+mod dictionary;
 mod file_io;
 mod files;
 mod media;

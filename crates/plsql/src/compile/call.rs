@@ -1,8 +1,9 @@
 //! Calls: overloads, named arguments, defaults, OUT parameters.
 
+use super::assign::{direct, host_fits};
+use super::compiler::{CResult, Compiler, Val};
 use super::name::TargetRef;
 use super::scope::*;
-use super::{CResult, Compiler, Val};
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
@@ -86,7 +87,7 @@ impl<W: World> Compiler<'_, W> {
         let TargetRef::Path(path) = target else { return None };
         let wanted = sub.parameters.first()?.ty.scalar()?;
         let is_same = path.ty.scalar().is_some_and(|s| s.ty == wanted.ty && !s.not_null);
-        if is_lobs && is_same { super::expr::direct(path) } else { None }
+        if is_lobs && is_same { direct(path) } else { None }
     }
 
     fn window_start(&self) -> u32 {
@@ -228,7 +229,7 @@ fn fit(from: &Ty, to: &Ty) -> Option<u32> {
     match (from, to) {
         (Ty::Null, _) => Some(1),
         (Ty::Record(a), Ty::Record(b)) => (Rc::ptr_eq(a, b) || a.row || b.row).then_some(0),
-        (Ty::Coll(a), Ty::Coll(b)) if a.is_host || b.is_host => super::expr::host_fits(a, b).then_some(0),
+        (Ty::Coll(a), Ty::Coll(b)) if a.is_host || b.is_host => host_fits(a, b).then_some(0),
         (Ty::Coll(a), Ty::Coll(b)) => Rc::ptr_eq(&a.info, &b.info).then_some(0),
         (Ty::Cursor, Ty::Cursor) => Some(0),
         (Ty::Scalar(a), Ty::Scalar(b)) => {

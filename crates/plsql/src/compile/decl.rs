@@ -1,7 +1,8 @@
 //! Declarations.
 
+use super::compiler::{CResult, Compiler, FnState};
 use super::scope::*;
-use super::{CResult, Compiler, FnState};
+use super::sqlgen::locks_rows;
 use crate::datum::{CollInfo, CollKind, Datum};
 use crate::op::*;
 use crate::ty::*;
@@ -588,7 +589,7 @@ impl<W: World> Compiler<'_, W> {
             },
             (None, None) => return Err(self.pls(341, &[&c.name.name], c.name.pos)),
         };
-        let locks = c.query.as_ref().is_none_or(|q| super::sqlgen::locks_rows(&q.text));
+        let locks = c.query.as_ref().is_none_or(|q| locks_rows(&q.text));
         let symbol = CursorSym { name: c.name.name.clone(), parameters, row, locks, loc, open };
         self.declare(&c.name, Symbol::Cursor(Rc::new(symbol)))
     }
@@ -827,14 +828,9 @@ impl<W: World> Compiler<'_, W> {
         missing.sort();
         for name in missing {
             let error = self.pls(328, &[&name], body.pos);
-            self.problems.push(super::Problem { pos: body.pos, text: error.headline() });
+            self.problems.push(super::compiler::Problem { pos: body.pos, text: error.headline() });
         }
     }
-}
-
-/// A record type with the columns of a table or query.
-pub(super) fn row_type(columns: &[ColumnInfo]) -> RecordTy {
-    RecordTy::new(true, columns.iter().map(|c| (c.name.clone(), Ty::of(c.ty), None)))
 }
 
 pub(super) fn dotted(path: &[Ident]) -> String {

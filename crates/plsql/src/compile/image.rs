@@ -18,11 +18,12 @@
 //! The image does not contain the source of a unit. Open cursors, links to other units and all other data of a session
 //! begin empty.
 
-use super::ask::{Question, handles};
-use super::unit::{BindUse, Compiled, HostTypes, Rights, Units};
+use super::question::{Question, handles};
+use super::units::Units;
+use crate::code::{BindUse, Compiled, HostTypes, Owner, Rights};
 use crate::op::{Op, Pool, Proc};
 use crate::ty::HostType;
-use crate::world::{Owner, StoredUnit, World};
+use crate::world::{StoredUnit, World};
 use exec::{Trust, UnfitCode};
 use std::any::Any;
 use std::cell::{Cell, RefCell};

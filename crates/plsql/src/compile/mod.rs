@@ -1,377 +1,45 @@
 //! The compiler from the tree to bytecode.
 //!
 //! The compiler makes one pass over the tree: a name must be declared before it is used, so types, slots and
-//! subprograms are known at their use. Each subprogram is compiled into its own [`FnState`]; scopes are shared, and a
-//! variable of an enclosing subprogram is reached through its frame. A statement with an error is noted and skipped, so
-//! that one run finds the errors of the whole unit.
+//! subprograms are known at their use. Each subprogram is compiled into its own [`compiler::FnState`]; scopes are
+//! shared, and a variable of an enclosing subprogram is reached through its frame. A statement with an error is noted
+//! and skipped, so that one run finds the errors of the whole unit.
+//!
+//! The modules, lowest layer first; each imports only modules above it in the table:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `scope`, `shape` | symbols; hashes of the interfaces made of them |
+//! | `question`, `units` | a question with its answer; the session's compiled units and interfaces |
+//! | `ask` | the compiler's questions |
+//! | `compiler` | the state of the compilation of one unit, and the writing of code |
+//! | `sqlgen`, `name`, `operators`, `assign`, `functions`, `expr`, `call` | names, expressions and calls |
+//! | `decl`, `forall`, `sql_stmt`, `stmt` | declarations and statements |
+//! | `unit` | whole units and blocks |
+//! | `image` | the image of a compiled unit |
+//! | `store` | units by name: their interfaces, their code |
 
 mod ask;
+mod assign;
 mod call;
+mod compiler;
 mod decl;
 mod expr;
+mod forall;
+mod functions;
 mod image;
 mod name;
+mod operators;
+mod question;
 mod scope;
 mod shape;
+mod sql_stmt;
 mod sqlgen;
 mod stmt;
+mod store;
 mod unit;
+mod units;
 
-pub use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
-pub use unit::{BindUse, Compiled, HostTypes, Link, Rights, Units, as_owner, compile_unit};
-
-use crate::op::*;
-use crate::session::CompileError;
-use crate::ty::*;
-use crate::world::World;
-use scope::{Loc, Scope};
-use sql::plsql::ast::{AuthId, Pos};
-use sql::plsql::line_column;
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-use types::{Facility, ObjectId, Ora, Value};
-
-pub(crate) type CResult<T> = Result<T, Ora>;
-
-/// An operand with its type.
-#[derive(Clone, Debug)]
-pub struct Val {
-    pub o: Opd,
-    pub ty: Ty,
-}
-
-/// An error of the unit, and the line about the statement skipped because of it.
-struct Problem {
-    pos: Pos,
-    text: String,
-}
-
-/// A loop being compiled.
-struct LoopCtx {
-    label: Option<String>,
-    /// Jumps to patch to the loop's end and to its next iteration.
-    exits: Vec<usize>,
-    continues: Vec<usize>,
-    handlers: u32,
-    /// The cursor to close when the loop is left early.
-    cursor: Option<Opd>,
-}
-
-struct GotoLabel {
-    name: String,
-    at: Label,
-    block: usize,
-    handlers: u32,
-}
-
-struct GotoJump {
-    name: String,
-    op: usize,
-    blocks: Vec<usize>,
-    handlers: u32,
-    pos: Pos,
-}
-
-/// The subprogram being compiled.
-struct FnState {
-    name: String,
-    level: u32,
-    ops: Vec<Op>,
-    lines: Vec<u32>,
-    guards: Vec<Guard>,
-    next: u32,
-    high: u32,
-    counters: u32,
-    counters_high: u32,
-    loops: Vec<LoopCtx>,
-    handlers: u32,
-    /// `None` in a procedure or block.
-    returns: Option<Ty>,
-    function: bool,
-    labels: Vec<GotoLabel>,
-    gotos: Vec<GotoJump>,
-    blocks: Vec<usize>,
-    block_count: usize,
-    autonomous: bool,
-    /// Cursors may be left open in its slots.
-    cursors: bool,
-    /// Whether declared variables belong to the package's state.
-    package: bool,
-    result_cache: Option<Box<ResultCacheDef>>,
-}
-
-impl FnState {
-    fn new(name: &str, level: u32) -> FnState {
-        FnState {
-            name: name.to_string(),
-            level,
-            ops: Vec::new(),
-            lines: Vec::new(),
-            guards: Vec::new(),
-            next: 1,
-            high: 1,
-            counters: 0,
-            counters_high: 0,
-            loops: Vec::new(),
-            handlers: 0,
-            returns: None,
-            function: false,
-            labels: Vec::new(),
-            gotos: Vec::new(),
-            blocks: Vec::new(),
-            block_count: 0,
-            autonomous: false,
-            cursors: false,
-            package: false,
-            result_cache: None,
-        }
-    }
-}
-
-/// The compiler of one unit.
-pub struct Compiler<'a, W: World> {
-    /// Shared: while the SQL compiler works on a static statement, it calls the world for functions and this compiler
-    /// for variables.
-    w: &'a RefCell<&'a mut W>,
-    units: &'a Units,
-    text: &'a str,
-    owner: String,
-    /// The unit's name; empty for an anonymous block.
-    unit: String,
-    authid: AuthId,
-    pool: Pool,
-    consts: HashMap<String, u32>,
-    procs: Vec<Option<Rc<Proc>>>,
-    scopes: Vec<Scope>,
-    f: FnState,
-    line: u32,
-    lines: Vec<u32>,
-    problems: Vec<Problem>,
-    /// Host binds of an anonymous block.
-    binds: sql::Names,
-    /// Their types, if known.
-    bind_types: HashMap<String, Ty>,
-    package_slots: u32,
-    /// [`Compiled::layout`] and [`Compiled::shown`].
-    layout: u64,
-    shown: u64,
-    /// The package has other state than constants with values known at compile time.
-    has_state: bool,
-    exception_count: u64,
-    /// The objects that the unit's static statements read.
-    depends: Vec<ObjectId>,
-    /// Units whose functions they call.
-    calls: Vec<(String, String)>,
-    /// The number of compiled statements and expressions.
-    compiled: u32,
-    /// The chosen overloads of calls, by the address of the arguments and the position of the name in the text.
-    chosen: HashMap<(usize, Pos), Rc<SubSym>>,
-}
-
-/// Largest number of statements and expressions in one unit.
-const COMPILED_MAX: u32 = 2_000_000;
-
-impl<'a, W: World> Compiler<'a, W> {
-    fn new(w: &'a RefCell<&'a mut W>, units: &'a Units, owner: &str, unit: &str, text: &'a str) -> Compiler<'a, W> {
-        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i as u32 + 1)).collect();
-        Compiler {
-            w,
-            units,
-            text,
-            owner: owner.to_string(),
-            unit: unit.to_string(),
-            authid: AuthId::default(),
-            pool: Pool::default(),
-            consts: HashMap::new(),
-            chosen: HashMap::new(),
-            procs: Vec::new(),
-            scopes: vec![Scope::default()],
-            f: FnState::new(unit, 0),
-            line: 1,
-            lines,
-            problems: Vec::new(),
-            binds: sql::Names::default(),
-            bind_types: HashMap::new(),
-            package_slots: 0,
-            layout: 0,
-            shown: 0,
-            has_state: false,
-            exception_count: 0,
-            depends: Vec::new(),
-            calls: Vec::new(),
-            compiled: 0,
-        }
-    }
-
-    /// Asks the world a question that the unit depends on.
-    fn ask<R>(&self, f: impl FnOnce(&Units, &mut W) -> R) -> R {
-        f(self.units, &mut **self.w.borrow_mut())
-    }
-
-    // ---- errors
-
-    fn note(&mut self, error: Ora, statement: Pos, what: &str) {
-        let pos = error.position().unwrap_or(statement);
-        let text = match error.facility() {
-            Facility::Ora => format!("PL/SQL: {}", error.headline()),
-            _ => error.headline(),
-        };
-        self.problems.push(Problem { pos, text });
-        // A declaration is skipped from the error on; a statement from its start.
-        let statement = if what == "Item" { pos } else { statement };
-        self.problems.push(Problem { pos: statement, text: format!("PL/SQL: {what} ignored") });
-    }
-
-    fn errors(&self) -> Vec<CompileError> {
-        self.problems
-            .iter()
-            .map(|p| {
-                let (line, column) = line_column(self.text, p.pos);
-                CompileError { line, column, text: p.text.clone() }
-            })
-            .collect()
-    }
-
-    // ---- code
-
-    fn set_pos(&mut self, pos: Pos) {
-        self.line = self.lines.partition_point(|start| *start <= pos) as u32;
-    }
-
-    fn emit(&mut self, op: Op) -> usize {
-        self.f.ops.push(op);
-        self.f.lines.push(self.line);
-        self.f.ops.len() - 1
-    }
-
-    fn here(&self) -> Label {
-        self.f.ops.len() as Label
-    }
-
-    /// Patches the jump at `at` to the next instruction.
-    fn patch(&mut self, at: usize) {
-        let here = self.here();
-        self.patch_to(at, here);
-    }
-
-    fn patch_to(&mut self, at: usize, label: Label) {
-        match &mut self.f.ops[at] {
-            Op::Jump { to }
-            | Op::Loop { to }
-            | Op::JumpIfTrue { to, .. }
-            | Op::JumpUnlessTrue { to, .. }
-            | Op::JumpIfFalse { to, .. }
-            | Op::JumpIfNull { to, .. }
-            | Op::CmpJump { to, .. } => *to = label,
-            Op::ForNext { out, .. } | Op::FetchLoop { out, .. } => *out = label,
-            Op::Fetch { none, .. } => *none = label,
-            Op::ResultCacheGet { hit, .. } => *hit = label,
-            other => unreachable!("no jump: {other:?}"),
-        }
-    }
-
-    fn slots(&mut self, n: u32) -> u32 {
-        let first = self.f.next;
-        self.f.next += n;
-        self.f.high = self.f.high.max(self.f.next);
-        first
-    }
-
-    fn temp(&mut self) -> Opd {
-        Opd::local(self.slots(1))
-    }
-
-    /// Allocates a slot that no statement compiled so far uses, so that it keeps its content until the statement runs
-    /// again.
-    fn lasting_temp(&mut self) -> Opd {
-        self.f.next = self.f.high;
-        self.temp()
-    }
-
-    fn constant(&mut self, value: Value) -> Opd {
-        let key = format!("{value:?}");
-        if let Some(i) = self.consts.get(&key) {
-            return Opd::constant(*i);
-        }
-        let i = self.pool.consts.len() as u32;
-        self.pool.consts.push(value);
-        self.consts.insert(key, i);
-        Opd::constant(i)
-    }
-
-    fn null(&mut self) -> Opd {
-        self.constant(Value::Null)
-    }
-
-    fn template(&mut self, datum: crate::Datum) -> u32 {
-        self.pool.templates.push(datum);
-        self.pool.templates.len() as u32 - 1
-    }
-
-    fn target(&mut self, s: &ScalarTy) -> u32 {
-        let target = Target::from(s);
-        if let Some(i) = self.pool.targets.iter().position(|t| *t == target) {
-            return i as u32;
-        }
-        self.pool.targets.push(target);
-        self.pool.targets.len() as u32 - 1
-    }
-
-    fn external(&mut self, external: External) -> u32 {
-        if let Some(i) = self.pool.externals.iter().position(|e| *e == external) {
-            return i as u32;
-        }
-        self.pool.externals.push(external);
-        self.pool.externals.len() as u32 - 1
-    }
-
-    fn bind_index(&mut self, name: &str) -> u32 {
-        self.binds.number(name) as u32
-    }
-
-    /// The type of a host bind.
-    fn bind_ty(&self, bind: u32) -> Ty {
-        self.bind_types.get(&self.binds.all()[bind as usize]).cloned().unwrap_or(Ty::of(types::DataType::Null))
-    }
-
-    /// The operand of a slot of the current or an enclosing subprogram.
-    fn frame_opd(&self, level: u32, slot: u32) -> Opd {
-        if level == self.f.level { Opd::local(slot) } else { Opd::up(self.f.level - level, slot) }
-    }
-
-    /// Finishes the subprogram being compiled and returns to `outer`.
-    fn finish(&mut self, outer: FnState, parameters: u32) -> Proc {
-        let f = std::mem::replace(&mut self.f, outer);
-        Proc {
-            name: f.name,
-            ops: f.ops,
-            lines: f.lines,
-            guards: f.guards,
-            slots: f.high,
-            counters: f.counters_high,
-            parameters,
-            cursors: f.cursors,
-            autonomous: f.autonomous,
-            result_cache: f.result_cache,
-        }
-    }
-
-    fn pls(&self, code: u32, args: &[&dyn std::fmt::Display], pos: Pos) -> Ora {
-        Ora::pls(code, args).at(pos)
-    }
-
-    /// PLS-00123 when the nesting of statements and expressions has used half of the stack, or when there are too many
-    /// of them. A call of an overloaded name compiles its arguments a second time, to learn their types.
-    fn check_nesting(&mut self, pos: Pos) -> CResult<()> {
-        self.compiled += 1;
-        if self.compiled > COMPILED_MAX || os::stack::is_short() {
-            return Err(self.pls(123, &[&"nesting too deep"], pos));
-        }
-        Ok(())
-    }
-
-    fn loc_of(&self, slot: u32) -> Loc {
-        Loc::Frame { level: self.f.level, slot }
-    }
-}
+pub(crate) use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
+pub(crate) use unit::compile_unit;
+pub(crate) use units::Units;

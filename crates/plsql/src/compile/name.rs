@@ -1,7 +1,7 @@
 //! Resolution of names: scopes first, then STANDARD, then the schema's units, then the built-in packages.
 
+use super::compiler::{CResult, Compiler, Val};
 use super::scope::*;
-use super::{CResult, Compiler, Val};
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::ty::*;

@@ -2,6 +2,7 @@
 
 use crate::op::{ExceptionDef, External};
 use crate::ty::{RecordTy, Ty};
+use crate::world::ColumnInfo;
 use sql::plsql::ast::{Expr, Mode};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -110,4 +111,9 @@ pub enum Interface {
 #[derive(Debug)]
 pub struct PackageSym {
     pub symbols: HashMap<String, Symbol>,
+}
+
+/// A record type with the columns of a table or query.
+pub(super) fn row_type(columns: &[ColumnInfo]) -> RecordTy {
+    RecordTy::new(true, columns.iter().map(|c| (c.name.clone(), Ty::of(c.ty), None)))
 }

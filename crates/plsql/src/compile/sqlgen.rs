@@ -4,7 +4,8 @@
 //! the statement once and asks this module for each name that is no column. Each answered name becomes a bind, and the
 //! executed text is written with binds in these places. The rule of name capture is the SQL compiler's own.
 
-use super::{CResult, Compiler, Val};
+use super::compiler::{CResult, Compiler, Val};
+use super::scope::{Symbol, row_type};
 use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, Described, World};
@@ -151,8 +152,8 @@ impl<W: World> Compiler<'_, W> {
     fn positioned(&mut self, q: &SqlText, base: u32, variables: &mut Vec<Variable>) -> CResult<Option<SqlText>> {
         let Some((cursor, span)) = &q.current_of else { return Ok(None) };
         match self.lookup(&cursor.name) {
-            Some(super::Symbol::Cursor(c)) if c.locks => {}
-            Some(super::Symbol::Cursor(_)) => return Err(self.pls(404, &[&cursor.name], cursor.pos)),
+            Some(Symbol::Cursor(c)) if c.locks => {}
+            Some(Symbol::Cursor(_)) => return Err(self.pls(404, &[&cursor.name], cursor.pos)),
             _ => return Err(self.pls(413, &[], cursor.pos)),
         }
         let kind = ExprKind::Name(Name { first: cursor.clone(), parts: Vec::new() });
@@ -258,8 +259,8 @@ impl<W: World> Compiler<'_, W> {
         let symbol = self.lookup(&first.name);
         match (asked, &symbol) {
             // A number or a text has no elements, so the name is that of a function.
-            (Asked::BeforeFunctions { call: true }, Some(super::Symbol::Var(v))) if !matches!(v.ty, Ty::Scalar(_)) => {}
-            (Asked::BeforeFunctions { call: false }, Some(super::Symbol::Var(_))) => {}
+            (Asked::BeforeFunctions { call: true }, Some(Symbol::Var(v))) if !matches!(v.ty, Ty::Scalar(_)) => {}
+            (Asked::BeforeFunctions { call: false }, Some(Symbol::Var(_))) => {}
             (Asked::BeforeFunctions { .. }, _) => return Ok(None),
             (Asked::Last, _) => {}
         }
@@ -269,7 +270,7 @@ impl<W: World> Compiler<'_, W> {
         }
         let Ok((mut e, end)) = sql::plsql::parse_name_at(text, start) else { return Ok(None) };
         shift(&mut e, base);
-        if let Some(super::Symbol::Subs(_)) = symbol {
+        if let Some(Symbol::Subs(_)) = symbol {
             return Err(self.pls(231, &[&first.name], base + start));
         }
         let val = match self.expr(&e, None) {
@@ -356,7 +357,7 @@ impl<W: World> Compiler<'_, W> {
         self.pool.sql.push(sql);
         let index = self.pool.sql.len() as u32 - 1;
         let columns = [ColumnInfo { name: "NEXTVAL".into(), ty: DataType::NUMBER, nullable: true }];
-        let row_ty = super::decl::row_type(&columns);
+        let row_ty = row_type(&columns);
         let row = self.temp();
         let template = self.template(crate::Datum::Rec(std::rc::Rc::new(row_ty.initial())));
         self.emit(Op::Init { d: row, template });

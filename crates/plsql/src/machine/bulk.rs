@@ -1,10 +1,12 @@
 //! BULK COLLECT.
 
-use super::{Machine, Run, scalar};
-use crate::compile::Compiled;
+use super::fault::Run;
+use super::frames::Machine;
+use super::scalar;
+use crate::code::Compiled;
 use crate::datum::{Coll, Datum, Rec};
 use crate::op::BulkTarget;
-use crate::session::Plsql;
+use crate::state::Plsql;
 use crate::world::World;
 use std::rc::Rc;
 use types::{Ora, Result, Value};

@@ -5,8 +5,9 @@
 //! from the collections. Any irregularity (a missing element, a value that does not fit) stops this before anything is
 //! done, and the ordinary execution of the iteration reports it.
 
-use super::{Counter, Machine, Run, val};
-use crate::compile::Compiled;
+use super::fault::Run;
+use super::frames::{Counter, Machine, Waiting, val};
+use crate::code::Compiled;
 use crate::datum::{Coll, Datum};
 use crate::op::{Gather, GatherFrom};
 use crate::world::World;
@@ -40,7 +41,7 @@ impl Machine {
     ) -> Run<()> {
         let gather = &unit.pool.gathers[gather as usize];
         let at = counters + gather.counter as usize;
-        let waits = |x: &super::Waiting| x.sql == gather.sql && !x.enough && Rc::ptr_eq(&x.unit, unit);
+        let waits = |x: &Waiting| x.sql == gather.sql && !x.enough && Rc::ptr_eq(&x.unit, unit);
         if self.forall.in_vain == TRIES || !self.forall.waiting.as_ref().is_some_and(waits) {
             return Ok(());
         }

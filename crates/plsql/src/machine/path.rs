@@ -1,10 +1,12 @@
 //! Elements and fields: reading, writing, collection methods.
 
-use super::{Machine, Run, scalar, val};
-use crate::compile::Compiled;
+use super::fault::Run;
+use super::frames::{Machine, owned, up_base, val};
+use super::scalar;
+use crate::code::Compiled;
 use crate::datum::{Coll, Datum, Key};
 use crate::op::*;
-use crate::session::Plsql;
+use crate::state::Plsql;
 use crate::world::World;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -99,7 +101,7 @@ impl Machine {
             Root::Slot(o) => {
                 let at = match o.place() {
                     Place::Local(slot) => base + slot as usize,
-                    Place::Up(levels, slot) => super::up_base(&self.frames, levels) + slot as usize,
+                    Place::Up(levels, slot) => up_base(&self.frames, levels) + slot as usize,
                     _ => return Err(Ora::internal("path in a constant").into()),
                 };
                 f(&mut self.stack[at])
@@ -116,7 +118,7 @@ impl Machine {
         let Root::Slot(o) = path.root else { return None };
         match o.place() {
             Place::Local(slot) => Some(base + slot as usize),
-            Place::Up(levels, slot) => Some(super::up_base(&self.frames, levels) + slot as usize),
+            Place::Up(levels, slot) => Some(up_base(&self.frames, levels) + slot as usize),
             _ => None,
         }
     }
@@ -165,7 +167,7 @@ impl Machine {
             Place::Const(_) | Place::Field(..) => true,
             Place::Local(slot) => matches!(self.stack[base + slot as usize], Datum::Val(_)),
             Place::Up(levels, slot) => {
-                matches!(self.stack[super::up_base(&self.frames, levels) + slot as usize], Datum::Val(_))
+                matches!(self.stack[up_base(&self.frames, levels) + slot as usize], Datum::Val(_))
             }
         };
         if !is_value || !matches!(self.stack[at], Datum::Coll(Some(_))) {
@@ -181,7 +183,7 @@ impl Machine {
                 true
             }
             (Ok(Datum::Rec(r)), Some(n)) => {
-                super::owned(r).scalars[n as usize].set(value);
+                owned(r).scalars[n as usize].set(value);
                 true
             }
             _ => false,

@@ -4,7 +4,7 @@
 //! of its locator ([`World::write_lob`]), or the temporary LOB itself; the locator has the new content afterwards. A
 //! text or bytes in a variable of a LOB type is a temporary LOB made by the assignment.
 
-use super::natives::Args;
+use super::args::Args;
 use crate::machine::{Run, scalar};
 use crate::world::World;
 use std::sync::Arc;

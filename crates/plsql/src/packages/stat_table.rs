@@ -7,7 +7,8 @@
 //! kind, N10 and N11 the endpoint's number and value, N12 its repeat count, R3 its bytes). Exported statistics are read
 //! from the views and written with the caller's privileges.
 
-use super::stats::{plain, quoted, rows};
+use super::args::unquote;
+use super::queries::{quoted, rows};
 use crate::world::World;
 use dictionary::statistics::Endpoints;
 use dictionary::statistics_request::{Imported, ImportedIndex, TableNamed};
@@ -42,7 +43,7 @@ pub(super) enum Part<'a> {
 
 impl StatTable {
     pub fn new(owner: String, table: &str, id: Option<String>) -> StatTable {
-        StatTable { owner, table: plain(table), id }
+        StatTable { owner, table: unquote(table), id }
     }
 
     fn name(&self) -> String {
@@ -81,7 +82,7 @@ impl StatTable {
         let (kind, end) = match (temporary, tablespace) {
             (true, _) => ("global temporary table", " on commit preserve rows".to_owned()),
             (false, None) => ("table", String::new()),
-            (false, Some(name)) => ("table", format!(" tablespace \"{}\"", plain(&name))),
+            (false, Some(name)) => ("table", format!(" tablespace \"{}\"", unquote(&name))),
         };
         w.execute_other(&format!("create {kind} {} ({COLUMNS}){end}", self.name()))
     }

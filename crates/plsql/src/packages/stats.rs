@@ -3,7 +3,8 @@
 //! The package reads its arguments, looks up tables if a call is for several, and sends a request to the host for each
 //! ([`dictionary::statistics_request`]).
 
-use super::natives::Args;
+use super::args::{Args, unquote};
+use super::queries::{quoted, rows};
 use super::stat_rec;
 use super::stat_table::{Part, StatTable};
 use crate::datum::Datum;
@@ -131,22 +132,17 @@ pub(super) fn is_native(native: u32) -> bool {
     (native as usize) < NATIVES.len()
 }
 
-/// The dictionary form of a name written by a caller.
-pub(super) fn plain(name: &str) -> String {
-    super::natives::unquote(name)
-}
-
 fn owner<W: World>(w: &W, a: &Args<'_>) -> String {
-    a.optional_text(0).map_or_else(|| w.schema(), |owner| plain(&owner))
+    a.optional_text(0).map_or_else(|| w.schema(), |owner| unquote(&owner))
 }
 
 fn table<W: World>(w: &W, a: &Args<'_>) -> TableNamed {
-    TableNamed { owner: owner(w, a), table: plain(a.text(1)) }
+    TableNamed { owner: owner(w, a), table: unquote(a.text(1)) }
 }
 
 /// STATTAB, STATID and STATOWN at these indexes; the default owner is the schema of the exported object.
 fn stat_table<W: World>(w: &W, a: &Args<'_>, [table, id, owned]: [usize; 3]) -> StatTable {
-    let owner = a.optional_text(owned).map_or_else(|| owner(w, a), |owner| plain(&owner));
+    let owner = a.optional_text(owned).map_or_else(|| owner(w, a), |owner| unquote(&owner));
     StatTable::new(owner, a.text(table), a.optional_text(id))
 }
 
@@ -187,22 +183,6 @@ fn chosen(options: &str) -> Result<&'static str, Ora> {
         "GATHER AUTO" => Ok("(s.last_analyzed is null or s.stale_stats = 'YES')"),
         other => Err(Ora::user(20001, format!("Invalid value for options: {other}"))),
     }
-}
-
-pub(super) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
-/// The rows of a query.
-pub(super) fn rows<W: World>(w: &mut W, query: &str) -> Result<Vec<Vec<Value>>, Ora> {
-    let mut cursor = w.open_cursor(query, &[], false)?;
-    w.execute(&mut cursor)?;
-    let (mut rows, mut row) = (Vec::new(), Vec::new());
-    while w.fetch(&mut cursor, &mut row)? {
-        rows.push(row.clone());
-    }
-    w.end_fetch(&mut cursor);
-    Ok(rows)
 }
 
 /// Tables that the session may analyze, of the owner or of all users except SYS, that meet a condition.
@@ -388,7 +368,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         }
         Native::GatherIndex => {
             refuse(a, &[2, 4])?;
-            let (owner, index) = (owner(w, a), plain(a.text(1)));
+            let (owner, index) = (owner(w, a), unquote(a.text(1)));
             Request::GatherIndex { owner, index, percent: double(a, 3), force: a.flag(11) }
         }
         Native::GatherSchema => {
@@ -446,11 +426,11 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         Native::DeleteColumn => {
             refuse(a, &[3, 4])?;
             let histogram_only = a.text(10).eq_ignore_ascii_case("HISTOGRAM");
-            Request::DeleteColumn { table: table(w, a), column: plain(a.text(2)), histogram_only, force: a.flag(9) }
+            Request::DeleteColumn { table: table(w, a), column: unquote(a.text(2)), histogram_only, force: a.flag(9) }
         }
         Native::DeleteIndex => {
             refuse(a, &[2, 3])?;
-            Request::DeleteIndex { owner: owner(w, a), index: plain(a.text(1)), force: a.flag(9) }
+            Request::DeleteIndex { owner: owner(w, a), index: unquote(a.text(1)), force: a.flag(9) }
         }
         Native::DeleteSchema | Native::DeleteDatabase => {
             let schema = subprogram == Native::DeleteSchema;
@@ -479,12 +459,12 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
                 average_bytes: double(a, 10),
                 histogram: stat_rec::figures(a.datum(9))?,
             };
-            Request::SetColumn { table: table(w, a), column: plain(a.text(2)), figures, force: a.flag(14) }
+            Request::SetColumn { table: table(w, a), column: unquote(a.text(2)), figures, force: a.flag(14) }
         }
         Native::SetIndex => {
             refuse(a, &[2, 3])?;
             let figures = std::array::from_fn(|at| double(a, 5 + at));
-            Request::SetIndex { owner: owner(w, a), index: plain(a.text(1)), figures, force: a.flag(18) }
+            Request::SetIndex { owner: owner(w, a), index: unquote(a.text(1)), figures, force: a.flag(18) }
         }
         Native::GetTable => {
             refuse(a, &[2, 3])?;
@@ -500,7 +480,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         }
         Native::GetColumn => {
             refuse(a, &[3, 4])?;
-            let (named, column) = (table(w, a), plain(a.text(2)));
+            let (named, column) = (table(w, a), unquote(a.text(2)));
             let query = format!(
                 "select num_distinct, density, num_nulls, avg_col_len from sys.all_tab_col_statistics where owner = {} \
                  and table_name = {} and column_name = {}",
@@ -515,7 +495,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         }
         Native::GetIndex => {
             refuse(a, &[2, 3])?;
-            let (owner, index) = (owner(w, a), plain(a.text(1)));
+            let (owner, index) = (owner(w, a), unquote(a.text(1)));
             let query = format!(
                 "select num_rows, leaf_blocks, distinct_keys, avg_leaf_blocks_per_key, avg_data_blocks_per_key, \
                  clustering_factor, blevel from sys.all_ind_statistics where owner = {} and index_name = {} \
@@ -571,14 +551,14 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         Native::ExportColumn => {
             refuse(a, &[3])?;
             let (to, table) = (stat_table(w, a, [4, 5, 6]), table(w, a));
-            to.export(w, &table, Part::Column(&plain(a.text(2))))?;
+            to.export(w, &table, Part::Column(&unquote(a.text(2))))?;
             w.commit()?;
             return Ok(Value::Null);
         }
         Native::ExportIndex => {
             refuse(a, &[2])?;
             let to = stat_table(w, a, [3, 4, 5]);
-            to.export_index(w, &owner(w, a), &plain(a.text(1)))?;
+            to.export_index(w, &owner(w, a), &unquote(a.text(1)))?;
             w.commit()?;
             return Ok(Value::Null);
         }
@@ -600,12 +580,12 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         Native::ImportColumn => {
             refuse(a, &[3])?;
             let (from, table) = (stat_table(w, a, [4, 5, 6]), table(w, a));
-            let imported = from.read(w, &table, Part::Column(&plain(a.text(2))))?;
+            let imported = from.read(w, &table, Part::Column(&unquote(a.text(2))))?;
             Request::Import { table, imported, force: a.flag(8) }
         }
         Native::ImportIndex => {
             refuse(a, &[2])?;
-            let (from, owner, index) = (stat_table(w, a, [3, 4, 5]), owner(w, a), plain(a.text(1)));
+            let (from, owner, index) = (stat_table(w, a, [3, 4, 5]), owner(w, a), unquote(a.text(1)));
             let Some(found) = from.read_index(w, &owner, &index)? else { return Ok(Value::Null) };
             Request::SetIndex { owner, index, figures: found.figures, force: a.flag(7) }
         }
@@ -650,8 +630,8 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             Request::SetPreference { table: None, name: a.text(0).to_uppercase(), value: a.optional_text(1) }
         }
         Native::GetPreference => {
-            let owner = a.optional_text(1).map_or_else(|| w.schema(), |owner| plain(&owner));
-            let table = a.optional_text(2).map(|table| TableNamed { owner, table: plain(&table) });
+            let owner = a.optional_text(1).map_or_else(|| w.schema(), |owner| unquote(&owner));
+            let table = a.optional_text(2).map(|table| TableNamed { owner, table: unquote(&table) });
             Request::Preference { table, name: a.text(0).to_uppercase() }
         }
         Native::ReportColumnUses => return Ok(report_column_uses(w, a)?),

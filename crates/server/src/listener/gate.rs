@@ -8,24 +8,15 @@
 //! process. For an encrypted connection it forks a copy of itself instead, which is a child of the supervisor, keeps
 //! that connection alone and becomes its server process: so the keys of TLS need not be passed on.
 
-use super::connect::Wished;
-use super::connect::{self, Answer};
-use super::logon;
-use super::pool_client::Pooled;
+use super::bounds::{Address, Lately, Rate, minute};
+use super::connect;
+use super::pending::{Pending, Phase, Step, Wrong};
 use super::proved::Proved;
-use super::sockets::{Listener, ListeningSocket, Native};
+use super::sockets::{ADDRESSES_MAX, Listener, ListeningSocket};
 use super::tls::Transport;
 use crate::alert::AlertLog;
 use crate::spare::Inbox;
 use instance::Instance;
-use net::local::{WireError, WireResult};
-use net::oracle::auth::Logon;
-use net::oracle::call::{self, Request};
-use net::oracle::field::Reader;
-use net::oracle::handshake::{self, Client};
-use net::oracle::native::{self, Agreement, Offer};
-use net::oracle::o5logon::Challenge;
-use net::oracle::tns::{self, Connect, NativeServices, Packet, PacketBuffer, kind};
 use os::epoll::Epoll;
 use os::process::Fork;
 use os::signal::{self, SignalFd};
@@ -33,18 +24,11 @@ use params::Param;
 use rustls::ServerConfig;
 use session::Doorkeeper;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use types::{Ora, Result};
-
-/// Largest number of bytes of a message before the client is known.
-const MESSAGE_MAX: usize = 48 << 10;
-
-/// Largest number of packets of a message before the client is known: the check whether a message is complete takes
-/// longer the more has arrived.
-const PACKETS_MAX: u32 = 128;
 
 /// Bytes that all connections together may hold.
 const HELD_MAX: usize = 32 << 20;
@@ -59,11 +43,6 @@ const CLOSING_LIMIT: Duration = Duration::from_millis(200);
 /// Descriptors kept free for files and for connections that are handed over.
 const DESCRIPTORS_KEPT: u64 = 64;
 
-/// Refusals of passwords are answered together at the end of an interval. The interval grows with the number of
-/// refusals in this minute or the previous one: from that many refusals on, that long.
-const INTERVALS: [(u64, Duration); 3] =
-    [(0, Duration::from_millis(50)), (200, Duration::from_millis(250)), (2000, Duration::from_secs(1))];
-
 /// Largest number of refusals that wait; the last one ends the interval.
 const REFUSALS_MAX: usize = 4096;
 
@@ -73,163 +52,13 @@ const TELL_EVERY: Duration = Duration::from_secs(60);
 /// Interval of the checks whether wrong passwords that wait for the archiver can be written.
 const HELD_LOOK: Duration = Duration::from_secs(1);
 
+/// The system's errors when the process, or the system, has no descriptor left.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
 /// Tokens that stand for no connection; the first ones are those of the listening addresses.
 const SIGNALS: u64 = u64::MAX;
-const FIRST_CONNECTION: u64 = super::sockets::ADDRESSES_MAX as u64;
-
-/// A connection that has not proved a password.
-struct Pending {
-    stream: Transport,
-    from: Address,
-    peer: SocketAddr,
-    is_encrypted: bool,
-    /// The requested service; empty for a SID.
-    service: String,
-    /// The pool attributes of the connect data, if a pooled server was requested.
-    pooled: Option<Wished>,
-    accepted: Instant,
-    phase: Phase,
-    packets: PacketBuffer,
-    /// The longest packet; 0 until the connection is accepted.
-    sdu: u32,
-    message: Vec<u8>,
-    /// Packets of the message.
-    parts: u32,
-    /// Bytes of memory counted for the connection.
-    held: usize,
-    /// The number of wrong passwords.
-    failures: u64,
-    native: Arc<Native>,
-    /// The position on native services sent to the client, until they are agreed on.
-    native_services: NativeServices,
-    /// The client was told that the ends of responses are marked.
-    reads_ends: bool,
-}
-
-/// The message that is expected.
-enum Phase {
-    Connect,
-    ConnectData(Box<Connect>, Vec<u8>),
-    Protocol,
-    /// The client's part of the key exchange.
-    NativeKey(Box<Agreement>),
-    DataTypes,
-    LogonOne(Client),
-    LogonTwo(Client, Box<Named>),
-    /// The proof has arrived, and its check takes long.
-    Slow(Client, Box<Named>, Box<Logon>),
-    /// The password was wrong; the client is told at the end of the interval.
-    Wrong(Client),
-    /// The client reads its refusal.
-    Closing,
-}
-
-/// A client that has named a user.
-struct Named {
-    first: Logon,
-    verifier: dictionary::Verifier,
-    challenge: Challenge,
-    made_ns: u64,
-}
-
-/// The next step for a connection.
-enum Step {
-    /// Waits for more bytes.
-    Wait,
-    /// Ends the connection.
-    Drop,
-    /// Closes the connection after the client has read the last message.
-    Close,
-    Slow,
-    /// The password was wrong.
-    Wrong(Box<Wrong>),
-    Proved(Box<Proved>),
-}
-
-/// A wrong password, or the right one of a locked account, that is not answered yet. It is counted even if its
-/// connection has ended by then.
-struct Wrong {
-    who: net::local::Logon,
-    sequence: u8,
-    /// The password is right, and the account is locked.
-    is_right: bool,
-    /// The answer, once the failure is counted.
-    refusal: Option<Ora>,
-}
-
-/// The numbers of recently refused passwords, by minute.
-#[derive(Debug, Default)]
-struct Lately {
-    minute: u64,
-    now: u64,
-    before: u64,
-}
-
-/// The rate of an address: a second's worth of connections at once, then one in turn.
-#[derive(Debug)]
-struct Rate {
-    /// Connections per second; 0 for no limit.
-    a_second: u32,
-    left: f64,
-    at: Instant,
-    paused_until: Option<Instant>,
-}
-
-impl Rate {
-    fn new(a_second: u32) -> Rate {
-        Rate { a_second, left: a_second.into(), at: Instant::now(), paused_until: None }
-    }
-
-    /// Whether one more connection may be accepted now; otherwise a pause begins.
-    fn take(&mut self, now: Instant) -> bool {
-        if self.a_second == 0 {
-            return true;
-        }
-        let most = f64::from(self.a_second);
-        let came = now.saturating_duration_since(self.at).as_secs_f64() * most;
-        (self.left, self.at) = ((self.left + came).min(most), now);
-        let is_there = self.left >= 1.0;
-        match is_there {
-            true => self.left -= 1.0,
-            false => self.paused_until = Some(now + Duration::from_secs_f64((1.0 - self.left) / most)),
-        }
-        is_there
-    }
-
-    /// Returns a unit that was not used.
-    fn give_back(&mut self) {
-        self.left += 1.0;
-    }
-}
-
-impl Lately {
-    /// Adds refusals of a minute, and returns the length of the next interval.
-    fn add(&mut self, minute: u64, refusals: u64) -> Duration {
-        if minute != self.minute {
-            self.before = if minute == self.minute + 1 { self.now } else { 0 };
-            (self.minute, self.now) = (minute, 0);
-        }
-        self.now += refusals;
-        let all = self.now.max(self.before);
-        INTERVALS.iter().rev().find(|(from, _)| all >= *from).map_or(INTERVALS[0].1, |(_, interval)| *interval)
-    }
-}
-
-/// The origin by which connections are counted: an IPv4 address, or a network of 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Address {
-    V4(u32),
-    V6(u64),
-}
-
-impl Address {
-    fn of(socket: &SocketAddr) -> Address {
-        match socket.ip().to_canonical() {
-            IpAddr::V4(ip) => Address::V4(ip.to_bits()),
-            IpAddr::V6(ip) => Address::V6((ip.to_bits() >> 64) as u64),
-        }
-    }
-}
+const FIRST_CONNECTION: u64 = ADDRESSES_MAX as u64;
 
 struct Gate<'a> {
     instance: &'static Instance,
@@ -403,8 +232,6 @@ impl Gate<'_> {
 
     fn admit(&mut self, stream: TcpStream, config: Option<Arc<ServerConfig>>, peer: SocketAddr) {
         let (from, is_encrypted) = (Address::of(&peer), config.is_some());
-        let native = Arc::clone(&self.listener.native);
-        let native_services = native.services(is_encrypted);
         while self.by_address.get(&from).is_some_and(|of| of.len() >= self.max_per_address) {
             let Some(&oldest) = self.by_address.get(&from).and_then(BTreeSet::first) else { break };
             self.push_out(oldest);
@@ -421,27 +248,8 @@ impl Gate<'_> {
         }
         self.next += 1;
         self.by_address.entry(from).or_default().insert(token);
-        let held = stream.held();
-        self.held += held;
-        let pending = Pending {
-            stream,
-            from,
-            peer,
-            is_encrypted,
-            service: String::new(),
-            pooled: None,
-            accepted: Instant::now(),
-            phase: Phase::Connect,
-            packets: PacketBuffer::new(),
-            sdu: 0,
-            message: Vec::new(),
-            parts: 0,
-            held,
-            failures: 0,
-            native,
-            native_services,
-            reads_ends: false,
-        };
+        let pending = Pending::new(stream, peer, is_encrypted, Arc::clone(&self.listener.native));
+        self.held += pending.held;
         self.pending.insert(token, pending);
     }
 
@@ -530,10 +338,7 @@ impl Gate<'_> {
             Step::Drop => drop(self.forget(token)),
             Step::Close => {
                 if let Some(pending) = self.pending.get_mut(&token) {
-                    pending.stream.end();
-                    pending.phase = Phase::Closing;
-                    pending.packets = PacketBuffer::new();
-                    pending.message = Vec::new();
+                    pending.close();
                     self.closing.push_back((Instant::now() + CLOSING_LIMIT, token));
                 }
             }
@@ -651,343 +456,5 @@ impl Gate<'_> {
                 Some(proved)
             }
         }
-    }
-}
-
-fn minute() -> u64 {
-    os::clock::wall_ns() / 60_000_000_000
-}
-
-const EMFILE: i32 = 24;
-const ENFILE: i32 = 23;
-
-impl Pending {
-    /// Reads the complete packets.
-    fn advance(&mut self, instance: &'static Instance, keeper: &Doorkeeper) -> Step {
-        loop {
-            let packet = match self.packets.next_packet() {
-                Ok(Some(packet)) => packet,
-                Ok(None) => return Step::Wait,
-                Err(_) => return Step::Drop,
-            };
-            let step = match &mut self.phase {
-                Phase::Connect => match connect_packet(&packet) {
-                    Some((connect, Some(data))) => self.connect(&connect, &data, instance),
-                    Some((connect, None)) => {
-                        self.phase = Phase::ConnectData(Box::new(connect), Vec::new());
-                        Step::Wait
-                    }
-                    None => Step::Drop,
-                },
-                Phase::ConnectData(connect, data) => match more_data(&packet, connect.data_len, data) {
-                    Ok(true) => {
-                        let (connect, data) = (connect.clone(), std::mem::take(data));
-                        self.connect(&connect, &data, instance)
-                    }
-                    Ok(false) => Step::Wait,
-                    Err(_) => Step::Drop,
-                },
-                Phase::Slow(..) | Phase::Wrong(_) | Phase::Closing => Step::Drop,
-                _ => match packet.data() {
-                    Ok((flags, bytes)) if packet.kind == kind::DATA && flags & tns::END_OF_FILE == 0 => {
-                        if self.message.len() + bytes.len() > MESSAGE_MAX || self.parts >= PACKETS_MAX {
-                            let message = std::mem::take(&mut self.message);
-                            return self.not_understood(&message);
-                        }
-                        self.message.extend_from_slice(bytes);
-                        self.parts += 1;
-                        // Packets after the client's part of a key are sealed with that key.
-                        let waits = self.packets.has_packet() && !matches!(self.phase, Phase::NativeKey(_));
-                        if waits { Step::Wait } else { self.message(keeper) }
-                    }
-                    _ => Step::Drop,
-                },
-            };
-            if !matches!(step, Step::Wait) {
-                return step;
-            }
-        }
-    }
-
-    /// Sends all of `out`. Messages before the proof fit into any socket's buffer, so a client without room for them is
-    /// dropped.
-    fn send(&mut self, out: &[u8]) -> bool {
-        self.stream.write(out).is_ok_and(|n| n == out.len()) && !self.stream.has_unsent()
-    }
-
-    fn send_message(&mut self, message: &[u8]) -> bool {
-        let mut out = Vec::with_capacity(message.len() + 64);
-        self.packets.write_data(&mut out, message, self.sdu);
-        self.send(&out)
-    }
-
-    fn send_then(&mut self, message: &[u8], next: Phase) -> Step {
-        self.phase = next;
-        if self.send_message(message) { Step::Wait } else { Step::Drop }
-    }
-
-    fn say_last(&mut self, out: &[u8]) -> Step {
-        if self.send(out) { Step::Close } else { Step::Drop }
-    }
-
-    fn connect(&mut self, connect: &Connect, data: &[u8], instance: &Instance) -> Step {
-        match connect::answer(connect, data, instance, self.native_services, self.is_encrypted) {
-            Answer::Accept(out, sdu, service, pooled) => {
-                self.sdu = sdu;
-                self.service = service;
-                self.pooled = pooled;
-                self.packets.accept(sdu);
-                self.reads_ends = connect.reads_ends;
-                self.phase = Phase::Protocol;
-                if self.send(&out) { Step::Wait } else { Step::Drop }
-            }
-            Answer::Last(out) => self.say_last(&out),
-            Answer::Nothing => Step::Drop,
-        }
-    }
-
-    /// Reads the message if it is complete.
-    fn message(&mut self, keeper: &Doorkeeper) -> Step {
-        let message = std::mem::take(&mut self.message);
-        let phase = std::mem::replace(&mut self.phase, Phase::Closing);
-        let read = self.read_message(phase, &message, keeper);
-        match read {
-            Ok(step) => {
-                self.parts = 0;
-                step
-            }
-            Err((WireError::Truncated, phase)) => {
-                self.phase = phase;
-                self.message = message;
-                Step::Wait
-            }
-            Err((_, phase)) => {
-                self.phase = phase;
-                self.not_understood(&message)
-            }
-        }
-    }
-
-    /// Ends a connection with an invalid or too long message. A client in its logon gets an error.
-    fn not_understood(&mut self, message: &[u8]) -> Step {
-        match self.phase {
-            Phase::LogonOne(_) | Phase::LogonTwo(..) => {
-                self.refuse(&Ora::new(3106), message.get(2).copied().unwrap_or_default())
-            }
-            _ => Step::Drop,
-        }
-    }
-
-    fn read_message(
-        &mut self,
-        phase: Phase,
-        message: &[u8],
-        keeper: &Doorkeeper,
-    ) -> std::result::Result<Step, (WireError, Phase)> {
-        match phase {
-            Phase::Protocol if message.starts_with(&native::MAGIC) => match Offer::read(message) {
-                Ok(offer) => Ok(self.agree(&offer)),
-                Err(e) => Err((e, phase)),
-            },
-            Phase::NativeKey(agreement) => match agreement.seal(message) {
-                Ok(seal) => {
-                    self.packets.seal(seal);
-                    self.phase = Phase::Protocol;
-                    Ok(Step::Wait)
-                }
-                Err(e) => Err((e, Phase::NativeKey(agreement))),
-            },
-            // A required service was not agreed on.
-            Phase::Protocol if self.native_services == NativeServices::Required => Ok(Step::Drop),
-            Phase::Protocol => match whole(message, logon::read_protocol) {
-                Ok(_) => {
-                    let mut out = Vec::new();
-                    handshake::write_protocol_reply(&mut out, instance::BANNER);
-                    Ok(self.send_then(&out, Phase::DataTypes))
-                }
-                Err(e) => Err((e, phase)),
-            },
-            Phase::DataTypes => match whole(message, logon::read_data_types) {
-                Ok(mut client) => {
-                    client.reads_ends &= self.reads_ends;
-                    let mut out = Vec::new();
-                    handshake::write_data_types_reply(&mut out, client, 0);
-                    let step = self.send_then(&out, Phase::LogonOne(client));
-                    if client.reads_ends {
-                        self.packets.end_responses();
-                    }
-                    Ok(step)
-                }
-                Err(e) => Err((e, phase)),
-            },
-            Phase::LogonOne(client) => match whole(message, |r| call::read(r, client)) {
-                Ok((_, call)) => match call.request {
-                    Request::LogonOne(first) => Ok(self.challenge(client, *first, keeper)),
-                    _ => Ok(Step::Drop),
-                },
-                Err(e) => Err((e, phase)),
-            },
-            Phase::LogonTwo(client, named) => match whole(message, |r| call::read(r, client)) {
-                Ok((_, call)) => match call.request {
-                    Request::LogonTwo(second) => {
-                        let is_slow = named.challenge.is_slow(second.pairs.get("AUTH_PBKDF2_SPEEDY_KEY"));
-                        self.phase = Phase::Slow(client, named, second);
-                        Ok(if is_slow { Step::Slow } else { self.look_at_proof() })
-                    }
-                    _ => Ok(Step::Drop),
-                },
-                Err(e) => Err((e, Phase::LogonTwo(client, named))),
-            },
-            phase => Err((WireError::BadValue, phase)),
-        }
-    }
-
-    /// Answers a client's offer of native encryption and checksums.
-    fn agree(&mut self, offer: &Offer) -> Step {
-        if self.native_services == NativeServices::Off {
-            return Step::Drop;
-        }
-        self.native_services = NativeServices::Off;
-        let (Ok(pair), Ok(vector)) = (self.native.pair(), os::random::bytes()) else { return Step::Drop };
-        let mut out = Vec::new();
-        let Native { encryption, checksum, .. } = &*self.native;
-        match Agreement::answer(offer, encryption, checksum, &pair, vector, &mut out) {
-            Ok(Some(agreement)) => self.send_then(&out, Phase::NativeKey(Box::new(agreement))),
-            Ok(None) => self.send_then(&out, Phase::Protocol),
-            Err(_) if self.send_message(&out) => Step::Close,
-            Err(_) => Step::Drop,
-        }
-    }
-
-    /// Answers the name of a user with a challenge.
-    fn challenge(&mut self, client: Client, first: Logon, keeper: &Doorkeeper) -> Step {
-        let (user, _) = session::split_name(&first.user);
-        if user.is_empty() {
-            return self.refuse(&Ora::new(1017), first.sequence);
-        }
-        let began = os::clock::now_ns();
-        let verifier = match keeper.verifier(user) {
-            Ok(verifier) => verifier,
-            Err(e) => return self.refuse(&e, first.sequence),
-        };
-        let random = match os::random::bytes() {
-            Ok(random) => random,
-            Err(e) => return self.refuse(&Ora::internal(e), first.sequence),
-        };
-        let Some(stored) = verifier.stored() else { return self.refuse(&Ora::new(1017), first.sequence) };
-        let challenge = Challenge::new(stored.clone(), &random);
-        let out = logon::challenge_message(&challenge, first.sequence);
-        let made_ns = os::clock::now_ns() - began;
-        let named = Box::new(Named { first, verifier, challenge, made_ns });
-        self.send_then(&out, Phase::LogonTwo(client, named))
-    }
-
-    /// Checks the proof of the password.
-    fn look_at_proof(&mut self) -> Step {
-        let phase = std::mem::replace(&mut self.phase, Phase::Closing);
-        let Phase::Slow(client, named, second) = phase else { return Step::Drop };
-        let began = os::clock::now_ns();
-        let Named { first, verifier, challenge, made_ns } = *named;
-        let key = match logon::prove(&challenge, &second) {
-            Ok(key) => key.filter(|_| second.user == first.user),
-            Err(e) => return self.refuse(&e, second.sequence),
-        };
-        let who = logon::who(&first, &second);
-        let pooled = match self.pooled.take().map(|wished| Pooled::of(&wished, &second)).transpose() {
-            Ok(pooled) => pooled,
-            Err(e) if key.is_some() => return self.refuse(&e, second.sequence),
-            Err(_) => None,
-        };
-        let Some(key) = key else {
-            self.phase = Phase::Wrong(client);
-            return Step::Wrong(Box::new(Wrong { who, sequence: second.sequence, is_right: false, refusal: None }));
-        };
-        let proof_ns = made_ns + (os::clock::now_ns() - began);
-        let caller = session::Caller {
-            service: std::mem::take(&mut self.service),
-            address: self.peer.ip().to_canonical().to_string(),
-            port: self.peer.port(),
-            is_encrypted: self.is_encrypted,
-            native: self.packets.strength(),
-            is_pooled: pooled.is_some(),
-            ..logon::caller(&second)
-        };
-        let mut proved = Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns);
-        proved.pooled = pooled;
-        Step::Proved(Box::new(proved.called(caller)))
-    }
-
-    /// Answers a wrong password. The client may try again until it has failed `most` times.
-    fn refuse_password(&mut self, e: &Ora, sequence: u8, most: u64) -> Step {
-        self.failures += 1;
-        match std::mem::replace(&mut self.phase, Phase::Closing) {
-            Phase::Wrong(client) if self.failures < most => {
-                self.send_then(&logon::refusal_message(e, sequence), Phase::LogonOne(client))
-            }
-            _ => self.refuse(e, sequence),
-        }
-    }
-
-    fn refuse(&mut self, e: &Ora, sequence: u8) -> Step {
-        let message = logon::refusal_message(e, sequence);
-        if self.send_message(&message) { Step::Close } else { Step::Drop }
-    }
-
-    /// Frees unused memory. Returns the memory still used.
-    fn shrink(&mut self) -> usize {
-        self.packets.shrink();
-        let named = match &self.phase {
-            Phase::ConnectData(_, data) => data.capacity(),
-            Phase::NativeKey(agreement) => agreement.held(),
-            Phase::LogonTwo(_, named) => size_of::<Named>() + named.first.pairs.held(),
-            Phase::Slow(_, named, second) => size_of::<Named>() + named.first.pairs.held() + second.pairs.held(),
-            _ => 0,
-        };
-        size_of::<Pending>() + self.stream.held() + self.packets.held() + self.message.capacity() + named
-    }
-}
-
-/// Reads a message that must end with its last field.
-fn whole<T>(message: &[u8], read: impl FnOnce(&mut Reader<'_>) -> WireResult<T>) -> WireResult<T> {
-    let mut r = Reader::new(message);
-    let value = read(&mut r)?;
-    r.finish()?;
-    Ok(value)
-}
-
-/// The contents of a CONNECT packet, with its data unless they follow.
-fn connect_packet(packet: &Packet<'_>) -> Option<(Connect, Option<Vec<u8>>)> {
-    if packet.kind != kind::CONNECT {
-        return None;
-    }
-    let mut connect = Connect::decode(packet.body).ok()?;
-    let data = connect.data.take();
-    Some((connect, data))
-}
-
-/// Adds a packet of connect data; returns whether the data are complete.
-fn more_data(packet: &Packet<'_>, len: usize, data: &mut Vec<u8>) -> WireResult<bool> {
-    // After two bytes of flags.
-    let part = packet.body.get(2..).filter(|part| packet.kind == kind::DATA && !part.is_empty());
-    data.extend_from_slice(part.ok_or(WireError::Truncated)?);
-    if data.len() > len { Err(WireError::LengthOutOfBounds) } else { Ok(data.len() == len) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_admits_a_seconds_worth_and_then_one_in_turn() {
-        let mut rate = Rate::new(10);
-        let began = rate.at;
-        let at = |millis| began + Duration::from_millis(millis);
-        assert_eq!((0..20).filter(|_| rate.take(at(0))).count(), 10);
-        assert_eq!(rate.paused_until, Some(at(100)));
-        assert!(!rate.take(at(50)) && rate.take(at(101)) && !rate.take(at(102)));
-        rate.give_back();
-        assert!(rate.take(at(103)));
-        assert_eq!((0..100).filter(|_| rate.take(at(60_000))).count(), 10, "nothing is saved for later");
-        assert!((0..1000).all(|_| Rate::new(0).take(began)));
     }
 }

@@ -24,12 +24,14 @@
 //! | | [`array`], [`execute`] | executions and fetches |
 //! | | [`requests`] | the call of each request, and its answer |
 //! | | [`pipeline`] | calls that do not wait for answers |
-//! | processes | [`serve`] | a server process of the network |
+//! | processes | [`bounds`], [`pending`] | rates and delays of the listener process; a connection before the proof |
+//! | | [`serve`] | a server process of the network |
 //! | | [`pooled`] | a session of the connection pool between clients |
 //! | | [`gate`] | the listener process: everything before the proof, for all connections at once |
 
 mod answering;
 mod array;
+mod bounds;
 mod calls;
 mod connect;
 mod control;
@@ -44,6 +46,7 @@ mod line;
 mod lobs;
 mod locators;
 mod logon;
+mod pending;
 mod pipeline;
 mod pool_client;
 mod pooled;

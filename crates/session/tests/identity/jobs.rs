@@ -30,6 +30,32 @@ fn the_interval_of_a_job_is_an_expression_of_its_owners() {
 }
 
 #[test]
+fn a_run_by_hand_counts_its_failures_and_forgets_them_at_its_success() {
+    let mut db = Db::new();
+    db.users(&["u"]);
+    let state = "select failures || broken || round(next_date - sysdate) from user_jobs";
+    db.play(&format!(
+        "sys> grant create table, create job to u => ok
+         u> create table log (n number) => ok
+         u> declare j number; begin dbms_job.submit(j, 'insert into log values (1); raise no_data_found;', sysdate + 9, 'sysdate + 3'); commit; end; => ok
+         u> insert into log values (7) => ok
+         u> begin dbms_job.run(1); end; => ORA-12011 & ORA-01403
+         u> {state} => 1N9
+         u> begin dbms_job.run(1); exception when others then null; end; => ok
+         u> rollback => ok
+         u> {state} => 2N9
+         u> select n from log => 7
+         u> begin for i in 3 .. 15 loop begin dbms_job.run(1); exception when others then null; end; end loop; end; => ok
+         u> {state} => 15N9
+         u> begin dbms_job.run(1); end; => ORA-12011
+         u> {state} => 16Y9
+         u> begin dbms_job.what(1, 'insert into log values (2);'); commit; dbms_job.run(1); end; => ok
+         u> {state} => 0N3
+         u> select n from log => 7; 2",
+    ));
+}
+
+#[test]
 fn a_job_runs_with_the_language_settings_of_its_submission() {
     let mut db = Db::new();
     db.users(&["u"]);

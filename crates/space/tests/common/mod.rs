@@ -3,6 +3,7 @@
 
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
 use datafile::{CreateDatabase, DataFiles, TablespaceSpec};
+use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use process::Processes;
 use redo::{ApplyTable, NoRedo, RedoSink};
 use space::{Space, SpaceLayout};
@@ -14,6 +15,7 @@ use types::Scn;
 pub struct Db {
     pub all: &'static Processes,
     pub cache: Arc<BufferCache>,
+    pub enqueues: Enqueues,
     pub space: Space,
     pub directory: Folder,
 }
@@ -54,17 +56,21 @@ pub fn database_with_redo(
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     config.design = design;
     config.working_sets = 1 + buffers % 2;
-    let (all, (cache, space)) =
-        testing::instance(24, |b| (CacheLayout::reserve(b, &config), SpaceLayout::reserve_with(b, 24, stretches)));
+    let (all, (cache, space, enqueues)) = testing::instance(24, |b| {
+        let enqueues = EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(24));
+        (CacheLayout::reserve(b, &config), SpaceLayout::reserve_with(b, 24, stretches), enqueues)
+    });
+    let (files, enqueues) = (Arc::new(files), Enqueues::create(all, &enqueues));
+    DataFiles::register_with(&files, all, &enqueues);
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
     Space::register_apply(&mut table);
-    let cache = BufferCache::create(all.sga(), &cache, &config, Arc::new(files), table, redo);
+    let cache = BufferCache::create(all.sga(), &cache, &config, files, table, redo);
     let cache = Arc::new(cache);
     cache.register_with(all);
     let space = Space::create(all.sga(), &space, &cache);
     space.register_with(all);
-    Db { all, cache, space, directory }
+    Db { all, cache, enqueues, space, directory }
 }
 
 pub fn database(design: ChainDesign, buffers: usize) -> Db {

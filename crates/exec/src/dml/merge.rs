@@ -1,0 +1,144 @@
+//! MERGE: updates, deletions and insertions by the rows of a join.
+
+use super::row::{DmlRun, Set, build_sets, changed_row, fill, new_row};
+use super::writer::Writer;
+use crate::builder::Builder;
+use crate::code::{Code, Cond};
+use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use crate::source::{Op, RowSource};
+use crate::table::Address;
+use plan::{MergePlan, Reg};
+use std::collections::HashSet;
+use txn::Snapshot;
+use types::{Ora, Result};
+
+pub struct Merge {
+    pub(super) writer: Writer,
+    source: Op,
+    rowid: Reg,
+    old: Vec<Reg>,
+    update: Option<MergeUpdate>,
+    insert: Option<MergeInsert>,
+}
+
+struct MergeUpdate {
+    sets: Vec<Set>,
+    columns: Vec<u16>,
+    filter: Option<Cond>,
+    delete: Option<Cond>,
+}
+
+struct MergeInsert {
+    values: Vec<(u16, Code)>,
+    defaults: Vec<(u16, Code, bool)>,
+    nulls: Vec<u16>,
+    filter: Option<Cond>,
+}
+
+impl Merge {
+    pub fn build(x: &MergePlan, b: &mut Builder<'_>) -> Result<Merge> {
+        let update = match &x.update {
+            None => None,
+            Some(u) => {
+                let (sets, columns) = build_sets(&u.sets, b);
+                let filter = u.filter.as_ref().map(|e| b.cond(e));
+                Some(MergeUpdate { sets, columns, filter, delete: u.delete.as_ref().map(|e| b.cond(e)) })
+            }
+        };
+        let insert = x.insert.as_ref().map(|i| {
+            let width = x.target.table.columns.len();
+            let (defaults, nulls) = fill(&i.columns, &i.defaults, width, &x.target.table, b);
+            MergeInsert {
+                values: i.columns.iter().copied().zip(b.codes(&i.values)).collect(),
+                defaults,
+                nulls,
+                filter: i.filter.as_ref().map(|e| b.cond(e)),
+            }
+        });
+        let (columns, deletes) = match &update {
+            Some(u) => (u.columns.as_slice(), u.delete.is_some()),
+            None => (&[][..], false),
+        };
+        Ok(Merge {
+            writer: Writer::build(&x.target, None, b)?.with_patience(columns, deletes),
+            source: Op::build(&x.source, b)?,
+            rowid: x.rowid,
+            old: x.old.clone(),
+            update,
+            insert,
+        })
+    }
+}
+
+impl Merge {
+    pub fn run(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.writer.begin();
+        let seen: Snapshot = *m.snapshot();
+        let mut touched: HashSet<Address> = HashSet::new();
+        self.source.open(m, cx)?;
+        while self.source.next(m, cx)? {
+            match Address::of(m.value(self.rowid)) {
+                Some(row) => {
+                    if !self.matched(row, &seen, &mut touched, run, m, cx)? {
+                        run.restart = true;
+                        return Ok(());
+                    }
+                }
+                None => self.not_matched(run, m, cx)?,
+            }
+            cx.check_cancel()?;
+        }
+        self.writer.finish(cx)
+    }
+
+    /// False when the row has changed since the snapshot.
+    fn matched(
+        &mut self,
+        row: Address,
+        seen: &Snapshot,
+        touched: &mut HashSet<Address>,
+        run: &mut DmlRun,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let Some(u) = &self.update else { return Ok(true) };
+        if let Some(filter) = &u.filter
+            && filter.test(m, cx)? != Some(true)
+        {
+            return Ok(true);
+        }
+        if !touched.insert(row.clone()) {
+            return Err(Ora::new(30926)); // a source row matches twice
+        }
+        changed_row(&self.writer, &self.old, &u.sets, m, cx)?;
+        // DELETE WHERE sees the updated row; if it holds, the update itself is omitted.
+        let delete = match &u.delete {
+            Some(cond) => cond.test(m, cx)? == Some(true),
+            None => false,
+        };
+        let done = if delete {
+            self.writer.delete(row.at(), &self.old, seen, m, cx)?
+        } else {
+            self.writer.update(row.at(), &self.old, &u.columns, seen, m, cx)?.is_some()
+        };
+        if done {
+            run.changed(&row);
+        }
+        Ok(done)
+    }
+
+    fn not_matched(&mut self, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Some(i) = &self.insert else { return Ok(()) };
+        if let Some(filter) = &i.filter
+            && filter.test(m, cx)? != Some(true)
+        {
+            return Ok(());
+        }
+        m.sequence_values.fill(None);
+        new_row(&self.writer, &i.values, &i.defaults, &i.nulls, m, cx)?;
+        let at = self.writer.insert(m, cx)?;
+        run.changed(&at);
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! Assignment: conversions, and the places of values.
+
+use super::compiler::{CResult, Compiler, Val};
+use super::name::{PathB, TargetRef};
+use crate::datum::CollKind;
+use crate::op::*;
+use crate::ty::*;
+use crate::world::World;
+use sql::plsql::ast::{Expr, Pos};
+use types::DataType;
+
+impl<W: World> Compiler<'_, W> {
+    /// Computes an expression into a slot of type `ty` that is not visible if the computation fails.
+    pub(super) fn assign_expr(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
+        let saved = self.f.next;
+        let v = self.expr(e, takes_all(ty).then_some(d))?;
+        self.convert_into(d, ty, v, e.pos)?;
+        self.f.next = saved;
+        Ok(())
+    }
+
+    /// Like [`Self::assign_expr`], into a variable, which keeps its value if the conversion fails: a value that needs a
+    /// conversion is computed in another slot.
+    pub(super) fn assign_variable(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
+        let (ops, saved) = (self.f.ops.len(), self.f.next);
+        let mut v = self.expr(e, takes_all(ty).then_some(d))?;
+        let fits = match (ty, &v.ty) {
+            (Ty::Scalar(to), Ty::Scalar(from)) => fits_without_check(&from.ty, to),
+            _ => true,
+        };
+        if v.o == d && !fits && self.f.ops.len() > ops {
+            self.f.ops.truncate(ops);
+            self.f.lines.truncate(ops);
+            self.f.next = saved;
+            v = self.expr(e, None)?;
+        }
+        self.convert_into(d, ty, v, e.pos)?;
+        self.f.next = saved;
+        Ok(())
+    }
+
+    /// Puts a value into a slot of type `ty`, with conversion and checks.
+    pub(super) fn convert_into(&mut self, d: Opd, ty: &Ty, v: Val, pos: Pos) -> CResult<()> {
+        let v = if ty.class() == Class::Text { self.shown(v) } else { v };
+        match (ty, &v.ty) {
+            (Ty::Scalar(to), Ty::Scalar(from)) => {
+                let is_same_object = matches!(to.ty, DataType::Named(_)) && from.ty == to.ty;
+                if !is_same_object && !assignable(class(&from.ty), class(&to.ty)) {
+                    return Err(self.pls(382, &[], pos));
+                }
+                if fits_without_check(&from.ty, to) || (to.ty == DataType::Null) {
+                    self.copy(d, v.o);
+                } else {
+                    let target = self.target(to);
+                    self.emit(Op::Coerce { d, s: v.o, ty: target });
+                }
+            }
+            (Ty::Scalar(to), Ty::Null) => {
+                if to.not_null {
+                    let target = self.target(to);
+                    self.emit(Op::Coerce { d, s: v.o, ty: target });
+                } else {
+                    self.copy(d, v.o);
+                }
+            }
+            (Ty::Null, _) => self.copy(d, v.o),
+            (Ty::Record(to), Ty::Record(from)) => {
+                if std::rc::Rc::ptr_eq(to, from) {
+                    self.copy(d, v.o);
+                } else if (to.row || from.row) && to.fields.len() == from.fields.len() {
+                    self.copy_fields(d, to, v.o, from, pos)?;
+                } else {
+                    return Err(self.pls(382, &[], pos));
+                }
+            }
+            (Ty::Coll(to), Ty::Coll(from)) if to.is_host || from.is_host => {
+                let Some(element) = to.element.scalar().filter(|_| host_fits(to, from)) else {
+                    return Err(self.pls(418, &[], pos));
+                };
+                let (ty, coll) = (self.target(element), self.coll_info(to));
+                self.emit(Op::Recollect { d, s: v.o, coll, ty });
+            }
+            (Ty::Coll(to), Ty::Coll(from)) => {
+                if !std::rc::Rc::ptr_eq(&to.info, &from.info) {
+                    return Err(self.pls(382, &[], pos));
+                }
+                self.copy(d, v.o);
+            }
+            (Ty::Record(_) | Ty::Coll(_) | Ty::Cursor, Ty::Null) => {
+                let template = match ty {
+                    Ty::Coll(_) | Ty::Record(_) | Ty::Cursor => ty.initial(),
+                    _ => unreachable!("matched above"),
+                };
+                let template = self.template(template);
+                self.emit(Op::Init { d, template });
+            }
+            // A value of a collection type, returned by SQL.
+            (Ty::Coll(to), Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. })) if to.id == Some(*id) => {
+                let coll = self.coll_info(to);
+                self.emit(Op::CollOf { d, s: v.o, coll });
+            }
+            (Ty::Cursor, Ty::Cursor) => self.copy(d, v.o),
+            (Ty::Cursor, Ty::Scalar(s)) if matches!(s.ty, DataType::Null | DataType::Cursor) => {
+                self.emit(Op::CursorOf { d, s: v.o });
+            }
+            (Ty::Scalar(s), Ty::Cursor) if s.ty == DataType::Null => self.copy(d, v.o),
+            _ => return Err(self.pls(382, &[], pos)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn copy(&mut self, d: Opd, s: Opd) {
+        if d != s {
+            self.emit(Op::Move { d, s });
+        }
+    }
+
+    pub(super) fn copy_fields(&mut self, d: Opd, to: &RecordTy, s: Opd, from: &RecordTy, pos: Pos) -> CResult<()> {
+        // Uses a temporary record, so that a failing field leaves the target unchanged.
+        let whole = self.temp();
+        let template = self.template(Ty::Null.initial());
+        let _ = template;
+        let initial = self.template(crate::Datum::Rec(std::rc::Rc::new(to.initial())));
+        self.emit(Op::Init { d: whole, template: initial });
+        for (t, f) in to.fields.iter().zip(&from.fields) {
+            let saved = self.f.next;
+            let source = PathB {
+                root: Root::Slot(s),
+                steps: vec![step(f)],
+                ty: f.ty.clone(),
+                access: super::scope::Access::Free,
+                name: f.name.clone(),
+            };
+            let v = self.path_value(&source, None);
+            let place = PathB { root: Root::Slot(whole), steps: vec![step(t)], ty: t.ty.clone(), ..source };
+            self.store(&TargetRef::Path(place), v, pos)?;
+            self.f.next = saved;
+        }
+        self.copy(d, whole);
+        Ok(())
+    }
+
+    /// Assigns a value to a variable, field, element or bind.
+    pub(super) fn store(&mut self, target: &TargetRef, v: Val, pos: Pos) -> CResult<()> {
+        match target {
+            TargetRef::Bind(bind, ty) => {
+                let s = if ty.data_type() == Some(DataType::Null) {
+                    v.o
+                } else {
+                    let t = self.temp();
+                    self.convert_into(t, ty, v, pos)?;
+                    t
+                };
+                self.emit(Op::BindSet { bind: *bind, s });
+                Ok(())
+            }
+            TargetRef::Path(p) => {
+                if let Some(d) = direct(p) {
+                    return self.convert_into(d, &p.ty, v, pos);
+                }
+                let exact = match (&p.ty, &v.ty) {
+                    (Ty::Scalar(to), Ty::Scalar(from)) => fits_without_check(&from.ty, to),
+                    (Ty::Scalar(to), Ty::Null) => !to.not_null,
+                    _ => false,
+                };
+                let s = if exact {
+                    v.o
+                } else {
+                    let t = self.temp();
+                    self.convert_into(t, &p.ty, v, pos)?;
+                    t
+                };
+                if let (Root::Package { external, slot }, []) = (p.root, p.steps.as_slice()) {
+                    self.emit(Op::PackageSet { external, slot, s });
+                } else {
+                    let path = self.path(p.root, p.steps.clone());
+                    self.emit(Op::SetPath { path, s });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The present value of a target.
+    pub(super) fn target_value(&mut self, target: &TargetRef) -> Val {
+        match target {
+            TargetRef::Path(p) => self.path_value(p, None),
+            TargetRef::Bind(bind, ty) => {
+                let d = self.temp();
+                self.emit(Op::BindGet { d, bind: *bind });
+                Val { o: d, ty: ty.clone() }
+            }
+        }
+    }
+}
+
+/// Whether a client's table and a PL/SQL table have elements of one family.
+pub(super) fn host_fits(a: &CollTy, b: &CollTy) -> bool {
+    let is_table = |c: &CollTy| c.info.kind == CollKind::ByInteger;
+    is_table(a) && is_table(b) && a.element.class() == b.element.class() && a.element.scalar().is_some()
+}
+
+fn step(f: &FieldTy) -> Step {
+    match f.at {
+        FieldAt::Scalar(n) => Step::Scalar(n),
+        FieldAt::Nested(n) => Step::Nested(n),
+    }
+}
+
+/// The operand of a path that is a variable or a scalar field of a local record.
+pub(super) fn direct(p: &PathB) -> Option<Opd> {
+    match (p.root, p.steps.as_slice()) {
+        (Root::Slot(o), []) => Some(o),
+        (Root::Slot(o), [Step::Scalar(field)]) => match o.place() {
+            Place::Local(slot) => Opd::field(slot, *field),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a slot of that type accepts every value of its type, so that a value can be computed in place.
+fn takes_all(ty: &Ty) -> bool {
+    matches!(ty, Ty::Scalar(s) if *s == ScalarTy { ty: unconstrained(s.ty), not_null: false, range: None })
+}

@@ -1,0 +1,342 @@
+//! Functions for calls from SQL.
+
+use crate::compile::{Interface, PackageSym, SubSym, SubTarget, Symbol};
+use crate::datum::Datum;
+use crate::packages;
+use crate::state::Plsql;
+use crate::ty::{HostType, Ty};
+use crate::world::World;
+use sql::plsql::ast::Mode;
+use std::rc::Rc;
+use types::{DataType, Facility, ObjectId, Ora, Result, TypeDef, TypeId, TypeShape, Value};
+
+/// A stored or packaged function for calls from SQL.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    pub owner: String,
+    pub package: Option<String>,
+    pub name: String,
+    /// Valid until the session ends.
+    pub handle: u64,
+    pub arg_types: Vec<DataType>,
+    pub arg_names: Vec<String>,
+    /// For each parameter, whether it has a default.
+    pub has_default: Vec<bool>,
+    pub ty: DataType,
+    pub deterministic: bool,
+    /// It has invoker's rights.
+    pub invokers: bool,
+}
+
+impl<C: 'static> Plsql<C> {
+    /// Resolves `[owner.][package.]name` for SQL; `None` when there is no such function with that number of arguments.
+    /// Of several overloads the one whose parameters fit the arguments' types best.
+    pub fn function<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        path: &[String],
+        args: &[DataType],
+    ) -> Result<Option<Function>> {
+        self.validate(w);
+        let schema = w.schema();
+        let mut tries: Vec<(Option<&str>, &str, Option<&str>)> = Vec::new();
+        match path {
+            [name] => tries.push((None, name, None)),
+            [a, b] => {
+                tries.push((None, a, Some(b)));
+                tries.push((Some(a), b, None));
+            }
+            [owner, package, name] => tries.push((Some(owner), package, Some(name))),
+            _ => {}
+        }
+        for (owner, unit, member) in tries {
+            let interface = self.units.interface(w, owner, unit, &schema).map_err(|e| match e.facility() {
+                Facility::Pls if e.code() == 904 => Ora::new(1031),
+                Facility::Pls if e.code() == 905 => {
+                    let shown = owner.unwrap_or(&schema);
+                    Ora::with(6575, &[&format_args!("{shown}.{unit}")])
+                }
+                _ => e,
+            })?;
+            let found = match interface {
+                Some(Interface::Subprogram(s)) if member.is_none() => Some(vec![s]),
+                Some(Interface::Package(p)) => member.and_then(|m| functions_of(&p, m)),
+                Some(Interface::Type(ty)) if member.is_none() => match (ty.named(), ty.data_type()) {
+                    (Some((_, id)), _) | (None, Some(DataType::Named(id))) => return self.constructor(id, args.len()),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some(list) = found else { continue };
+            let fits = |s: &&Rc<SubSym>| {
+                s.returns.is_some()
+                    && (s.required()..=s.parameters.len()).contains(&args.len())
+                    && s.parameters.iter().all(|p| p.mode == Mode::In && is_of_sql(&p.ty))
+                    && s.parameters.iter().zip(args).all(|(p, arg)| match (arg, p.ty.named()) {
+                        (DataType::Null, _) => true,
+                        (arg, Some((_, id))) => *arg == DataType::Named(id),
+                        (arg, None) => is_cursor(&p.ty) == (*arg == DataType::Cursor),
+                    })
+            };
+            // The first one with the best fit.
+            let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else { continue };
+            return Ok(Some(self.describe_function(s, &schema)));
+        }
+        Ok(None)
+    }
+
+    /// The constructor of a collection type, for SQL.
+    fn constructor(&self, id: TypeId, elements: usize) -> Result<Option<Function>> {
+        let Some(def) = self.units.type_def(id) else { return Ok(None) };
+        if let TypeShape::Object(attributes) = &def.shape {
+            return Ok(Some(Function {
+                owner: def.owner.clone(),
+                package: None,
+                name: def.name.clone(),
+                handle: plan::CONSTRUCTOR,
+                arg_types: attributes.iter().map(|a| a.ty).collect(),
+                arg_names: attributes.iter().map(|a| a.name.clone()).collect(),
+                has_default: vec![false; attributes.len()],
+                ty: DataType::Named(id),
+                deterministic: true,
+                invokers: false,
+            }));
+        }
+        let Some(element) = def.element() else { return Ok(None) };
+        if matches!(def.shape, TypeShape::Varray { limit, .. } if elements > limit as usize) {
+            return Err(Ora::new(22909));
+        }
+        Ok(Some(Function {
+            owner: if def.owner.is_empty() { "SYS".to_string() } else { def.owner.clone() },
+            package: None,
+            name: def.name.clone(),
+            handle: plan::CONSTRUCTOR,
+            arg_types: vec![element; elements],
+            arg_names: Vec::new(),
+            has_default: vec![false; elements],
+            ty: DataType::Named(id),
+            deterministic: true,
+            invokers: false,
+        }))
+    }
+
+    /// The definition of a type that a function or constructor has returned.
+    pub fn type_def(&self, id: TypeId) -> Option<Rc<TypeDef>> {
+        self.units.type_def(id)
+    }
+
+    /// Like [`Plsql::type_def`]; loads a type that the session has not named yet.
+    ///
+    /// # Errors
+    /// PLS-00904 for a type that is visible but not executable.
+    pub fn load_type<W: World<Cursor = C>>(&self, w: &mut W, id: TypeId) -> Result<Option<Rc<TypeDef>>> {
+        self.units.loaded_type(w, id, "SYS")
+    }
+
+    fn describe_function(&self, s: &Rc<SubSym>, schema: &str) -> Function {
+        let (owner, package) = match &s.target {
+            SubTarget::External(e) => {
+                (e.owner.clone(), (e.name != s.name || e.owner.is_empty()).then(|| e.name.clone()))
+            }
+            SubTarget::Local { .. } => (schema.to_string(), None),
+        };
+        let mut functions = self.functions.borrow_mut();
+        let handle = match functions.iter().position(|f| Rc::ptr_eq(f, s)) {
+            Some(i) => i,
+            None => {
+                functions.push(s.clone());
+                functions.len() - 1
+            }
+        };
+        let data_type = |ty: &Ty| match ty.data_type() {
+            None if is_cursor(ty) => DataType::Cursor,
+            None if ty.named().is_some() => ty.named().map_or(DataType::Null, |(_, id)| DataType::Named(id)),
+            Some(DataType::PlsInteger) => DataType::NUMBER,
+            other => other.unwrap_or(DataType::Null),
+        };
+        Function {
+            owner: if owner.is_empty() { "SYS".to_string() } else { owner },
+            package,
+            name: s.name.clone(),
+            handle: handle as u64,
+            arg_types: s.parameters.iter().map(|p| data_type(&p.ty)).collect(),
+            arg_names: s.parameters.iter().map(|p| p.name.clone()).collect(),
+            has_default: s.parameters.iter().map(|p| p.default.is_some()).collect(),
+            ty: s.returns.as_ref().map_or(DataType::Null, |ty| match data_type(ty) {
+                // VARCHAR2 without a length in a function's signature is up to 4000 bytes in SQL.
+                DataType::Varchar2 { len: 0, unit } => DataType::Varchar2 { len: 4000, unit },
+                other => other,
+            }),
+            deterministic: s.deterministic,
+            invokers: s.invokers,
+        }
+    }
+
+    /// The objects that a function of [`Plsql::function`] reads, directly and through its calls; `None` when that is
+    /// unknown.
+    pub fn reads<W: World<Cursor = C>>(&self, w: &mut W, f: &Function) -> Option<Vec<ObjectId>> {
+        let unit = f.package.as_deref().unwrap_or(&f.name);
+        if f.owner == "SYS" && packages::is_built_in(unit) {
+            return Some(Vec::new());
+        }
+        if self.units.is_compiling(&f.owner, unit) {
+            return None;
+        }
+        let unit = self.units.compiled(w, &f.owner, unit).ok()?;
+        self.units.reads(w, &unit)
+    }
+
+    /// Calls a function returned by [`Plsql::function`].
+    ///
+    /// # Errors
+    /// The error that the function raised, with ORA-06512 lines.
+    pub fn call<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        handle: u64,
+        args: &[Value],
+        omitted: &[usize],
+    ) -> Result<Value> {
+        // A position in the function's own text has no meaning in the calling statement.
+        self.call_function(w, handle, args, omitted).map_err(Ora::without_position)
+    }
+
+    fn call_function<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        handle: u64,
+        args: &[Value],
+        omitted: &[usize],
+    ) -> Result<Value> {
+        let sub = self.functions.borrow().get(handle as usize).cloned();
+        let Some(sub) = sub else { return Err(Ora::new(6508)) };
+        let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
+        let mut given: Vec<Datum> = Vec::with_capacity(args.len());
+        for (at, value) in args.iter().enumerate() {
+            let ty = sub.parameters.get(at).map(|p| &p.ty);
+            if let Some((collection, _)) = ty.and_then(|ty| ty.named()) {
+                given.push(collection.of_value(value));
+                continue;
+            }
+            given.push(match ty.is_some_and(is_cursor) {
+                true => match w.take_nested(value) {
+                    Some(cursor) => self.adopt_cursor(w, cursor, 0, None),
+                    None => w.bound_cursor(value).unwrap_or(Datum::Cur(None)),
+                },
+                false => Datum::Val(value.clone()),
+            });
+        }
+        if e.owner.is_empty() {
+            // DBMS_LOB handles its trailing defaults itself.
+            if !omitted.is_empty() || given.len() < sub.parameters.len() && e.name != "DBMS_LOB" {
+                return self.call_with_defaults(w, &sub, given, omitted);
+            }
+            let native = packages::native(&e.name, &e.subprogram, e.overload).ok_or_else(|| Ora::new(6508))?;
+            let result = self.on_machine(|m| packages::run(native, self, w, m, &mut given))?;
+            return match result.map_err(|f| f.ora)? {
+                Datum::Val(mut v) => {
+                    v.make_content();
+                    Ok(v)
+                }
+                _ => Err(Ora::new(902)),
+            };
+        }
+        if given.len() < sub.parameters.len() || !omitted.is_empty() {
+            return self.call_with_defaults(w, &sub, given, omitted);
+        }
+        let unit = self.unit_to_run(w, &e.owner, &e.name)?;
+        let Some(proc) = unit.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
+            return Err(Ora::new(6508));
+        };
+        if unit.package_slots > 0 {
+            self.package_state(w, &unit)?;
+        }
+        let result = self.on_machine(|m| m.call(self, w, unit, proc, given))?;
+        let returned = match result.map_err(|f| f.ora) {
+            Ok((given, _)) => result_of(&sub, given),
+            Err(e) => Err(e),
+        };
+        self.close_left(w);
+        returned
+    }
+
+    /// Calls a function with defaults: PL/SQL evaluates them, so a block calls the function with the given arguments.
+    fn call_with_defaults<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        sub: &SubSym,
+        given: Vec<Datum>,
+        omitted: &[usize],
+    ) -> Result<Value> {
+        let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
+        let owner = if e.owner.is_empty() { "SYS" } else { &e.owner };
+        let member = if e.name == e.subprogram { String::new() } else { format!(".\"{}\"", e.subprogram) };
+        let places = (0..given.len()).filter(|at| !omitted.contains(at));
+        let first = omitted.first().copied().unwrap_or(given.len());
+        let bind = |at: usize| match sub.parameters.get(at) {
+            // After a gap arguments are passed by name.
+            Some(parameter) if at > first => format!("\"{}\" => :A{at}", parameter.name),
+            _ => format!(":A{at}"),
+        };
+        let binds: Vec<String> = places.map(bind).collect();
+        let call = format!("begin :R := \"{owner}\".\"{}\"{member}({}); end;", e.name, binds.join(", "));
+        // The types of its own parameters select the chosen overload.
+        let named = |(at, ty): (usize, &Ty)| {
+            let data_type = if is_cursor(ty) { DataType::Cursor } else { ty.data_type()? };
+            Some((format!("A{at}"), HostType { data_type, is_table: false }))
+        };
+        let types = sub.parameters.iter().map(|p| &p.ty).take(given.len()).enumerate().filter_map(named).collect();
+        let block = self.compile_block_with(w, &call, &types)?;
+        let mut binds = vec![Datum::default(); block.binds().len()];
+        for (name, place) in block.binds().iter().zip(&mut binds) {
+            if let Some(i) = name.strip_prefix('A').and_then(|n| n.parse::<usize>().ok()) {
+                *place = given[i].clone();
+            }
+        }
+        self.run_block(w, &block, &mut binds)?;
+        let at = block.binds().iter().position(|b| b == "R").unwrap_or(0);
+        result_of(sub, std::mem::take(&mut binds[at]))
+    }
+}
+
+/// Whether SQL has values of the type.
+fn is_of_sql(ty: &Ty) -> bool {
+    ty.scalar().is_some() || is_cursor(ty) || ty.named().is_some()
+}
+
+/// The value of a function's result for SQL.
+fn result_of(sub: &SubSym, result: Datum) -> Result<Value> {
+    let collection = sub.returns.as_ref().and_then(|ty| ty.named());
+    match (result, collection) {
+        (Datum::Val(mut v), _) => {
+            v.make_content();
+            Ok(v)
+        }
+        (result, Some((ty, _))) => ty.to_value(&result).ok_or_else(|| Ora::new(902)),
+        (_, None) => Err(Ora::new(902)),
+    }
+}
+
+fn is_cursor(ty: &Ty) -> bool {
+    matches!(ty, Ty::Cursor)
+}
+
+/// The distance between the types of arguments and those of a function's parameters.
+fn distance(s: &SubSym, args: &[DataType]) -> u32 {
+    let of = |ty: Option<DataType>, arg: &DataType| match ty {
+        _ if *arg == DataType::Null => 0,
+        None => 4,
+        Some(ty) if ty.is_text() && arg.is_text() || std::mem::discriminant(&ty) == std::mem::discriminant(arg) => 0,
+        Some(ty) if ty.is_numeric() && arg.is_numeric() || ty.is_datetime() && arg.is_datetime() => 1,
+        Some(ty) if ty.is_text() || arg.is_text() => 2,
+        Some(_) => 4,
+    };
+    s.parameters.iter().zip(args).map(|(p, arg)| of(p.ty.data_type(), arg)).sum()
+}
+
+fn functions_of(p: &PackageSym, name: &str) -> Option<Vec<Rc<SubSym>>> {
+    match p.symbols.get(name) {
+        Some(Symbol::Subs(list)) => Some(list.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,168 @@
+//! The state of PL/SQL for a session.
+//!
+//! The machine reaches package state, open cursors and the other units of its session through [`Plsql`]; the methods
+//! that compile or run something for it are above the machine, in [`crate::session`].
+
+use crate::code::Compiled;
+use crate::compile::{SubSym, Units};
+use crate::datum::Datum;
+use crate::machine::{Cursors, Machine};
+use crate::packages::output::Output;
+use crate::packages::random::Random;
+use crate::world::World;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use types::{Ora, Result};
+
+/// Largest depth of SQL calling PL/SQL that runs SQL, and so on: beyond it ORA-00036.
+const LEVELS_MAX: u32 = 50;
+
+/// The state of PL/SQL for a session: compiled units, package state, open static cursors, DBMS_OUTPUT, the random
+/// generator.
+///
+/// One per server process. All methods take `&self`: PL/SQL calls SQL, which calls PL/SQL functions.
+pub struct Plsql<C> {
+    pub(crate) units: Units,
+    machines: RefCell<Vec<Machine>>,
+    pub(crate) packages: RefCell<Vec<PackageState>>,
+    pub(crate) package_index: RefCell<HashMap<(String, String), usize>>,
+    output: RefCell<Output>,
+    random: RefCell<Random>,
+    pub(crate) functions: RefCell<Vec<Rc<SubSym>>>,
+    args: RefCell<Vec<Vec<Datum>>>,
+    level: Cell<u32>,
+    pub(crate) cursors: Cursors<C>,
+    /// Implicit results of the client's call.
+    pub(crate) results: RefCell<Vec<Datum>>,
+    pub(crate) takes_results: Cell<bool>,
+    /// The number of the call in progress, from 1.
+    pub(crate) call: Cell<u64>,
+}
+
+/// The variables of a package.
+pub(crate) struct PackageState {
+    /// The source that they belong to; a changed package loses its state.
+    pub(crate) source: String,
+    pub(crate) defined: [u64; 2],
+    /// The hash of the layout of the slots, which changes with types that the package names, even if its source does
+    /// not.
+    pub(crate) layout: u64,
+    pub(crate) slots: Vec<Datum>,
+    /// The package has state that could be lost.
+    pub(crate) has_state: bool,
+    pub(crate) ready: bool,
+    /// This session has compiled the package again itself: it gets no error about the lost state.
+    pub(crate) renewed: bool,
+}
+
+impl<C: 'static> Plsql<C> {
+    /// `seed` initializes DBMS_RANDOM.
+    pub fn new(seed: u64) -> Plsql<C> {
+        Plsql {
+            units: Units::default(),
+            machines: RefCell::default(),
+            packages: RefCell::default(),
+            package_index: RefCell::default(),
+            output: RefCell::default(),
+            random: RefCell::new(Random::new(seed)),
+            functions: RefCell::default(),
+            args: RefCell::default(),
+            level: Cell::new(0),
+            cursors: Cursors::default(),
+            results: RefCell::default(),
+            takes_results: Cell::new(true),
+            call: Cell::new(1),
+        }
+    }
+
+    pub(crate) fn validate<W: World<Cursor = C>>(&self, w: &mut W) {
+        let epoch = w.epoch();
+        self.units.validate(epoch);
+    }
+
+    /// Notes the end of the session's call, and with it the runs of all units.
+    pub fn end_call(&self) {
+        self.call.set(self.call.get() + 1);
+    }
+
+    /// Whether the world knows that the present call runs a unit. Built-in packages are not reported.
+    pub(crate) fn is_running(&self, unit: &Compiled) -> bool {
+        unit.runs_in.get() == self.call.get() || unit.owner.is_empty()
+    }
+
+    /// Runs `f` on a machine of the session's pool.
+    pub(crate) fn on_machine<R>(&self, f: impl FnOnce(&mut Machine) -> R) -> Result<R> {
+        if self.level.get() >= LEVELS_MAX {
+            return Err(Ora::with(36, &[&LEVELS_MAX]));
+        }
+        if os::stack::is_short() {
+            return Err(Ora::with(4030, &[&"64", &"koh-kghu call ", &"pl/sql stack"]));
+        }
+        self.level.set(self.level.get() + 1);
+        let mut m = self.machines.borrow_mut().pop().unwrap_or_default();
+        m.forget_implicit();
+        let r = f(&mut m);
+        self.machines.borrow_mut().push(m);
+        self.level.set(self.level.get() - 1);
+        Ok(r)
+    }
+
+    /// Takes up to `max` finished lines of DBMS_OUTPUT.
+    pub fn take_output(&self, max: usize) -> Vec<String> {
+        let mut output = self.output.borrow_mut();
+        (0..max).map_while(|_| output.take()).collect()
+    }
+
+    /// DBMS_OUTPUT.ENABLE with a limit in bytes (`None`: unlimited) or DISABLE.
+    pub fn set_output(&self, enabled: bool, limit: Option<usize>) {
+        self.output.borrow_mut().set(enabled, limit);
+    }
+
+    /// Closes every open cursor and drops package state: DBMS_SESSION.RESET_PACKAGE and the end of a session.
+    pub fn reset(&self) {
+        self.reset_packages();
+        self.units.forget();
+        self.output.borrow_mut().set(false, None);
+    }
+
+    pub(crate) fn reset_packages(&self) {
+        // States in use keep their index; their contents are initialised again at the next use.
+        for state in self.packages.borrow_mut().iter_mut() {
+            state.ready = false;
+        }
+    }
+
+    /// Notes the end of a client's call: units with errors are compiled again at their next use.
+    pub fn forget_failures(&self) {
+        self.units.forget_failures();
+    }
+
+    pub(crate) fn with_random<R>(&self, f: impl FnOnce(&mut Random) -> R) -> R {
+        f(&mut self.random.borrow_mut())
+    }
+
+    pub(crate) fn with_output<R>(&self, f: impl FnOnce(&mut Output) -> R) -> R {
+        f(&mut self.output.borrow_mut())
+    }
+
+    pub(crate) fn take_args(&self) -> Vec<Datum> {
+        self.args.borrow_mut().pop().unwrap_or_default()
+    }
+
+    pub(crate) fn give_args(&self, args: Vec<Datum>) {
+        self.args.borrow_mut().push(args);
+    }
+
+    pub(crate) fn package_get(&self, state: usize, slot: u32) -> Datum {
+        self.packages.borrow()[state].slots[slot as usize].clone()
+    }
+
+    pub(crate) fn package_set(&self, state: usize, slot: u32, value: Datum) {
+        self.packages.borrow_mut()[state].slots[slot as usize] = value;
+    }
+
+    pub(crate) fn package_with<R>(&self, state: usize, slot: u32, f: impl FnOnce(&mut Datum) -> R) -> R {
+        f(&mut self.packages.borrow_mut()[state].slots[slot as usize])
+    }
+}
