@@ -196,8 +196,8 @@ impl<'a> ChangeGroup<'a> {
         }
     }
 
-    /// As [`ChangeGroup::current`], but `None` when the block is not in the cache, is pinned by another group, or lies in
-    /// a file that cannot be changed.
+    /// As [`ChangeGroup::current`], but `None` when the block is not in the cache, is pinned by another group, or lies
+    /// in a file that cannot be changed.
     ///
     /// # Errors
     /// As [`BufferCache::read`].

@@ -96,8 +96,8 @@ impl DictionaryShared {
 }
 
 impl DictionaryShared {
-    /// Adds WORD$ with the words of all texts to a database of a build without it. Run at a start, when no other process
-    /// reads the dictionary; a start that dies before the commit leaves segments that nothing leads to.
+    /// Adds WORD$ with the words of all texts to a database of a build without it. Run at a start, when no other
+    /// process reads the dictionary; a start that dies before the commit leaves segments that nothing leads to.
     ///
     /// # Errors
     /// Those of reading and writing.

@@ -27,7 +27,8 @@ pub(crate) const TALLY_ENTRIES: usize = 2048;
 pub(crate) const MONITORING_ENTRY_WORDS: usize = 5;
 /// Words of an entry of [`crate::column_use`]: the column, and two 32-bit counts in each of the other words.
 pub(crate) const COLUMN_USE_ENTRY_WORDS: usize = 4;
-/// Words of a cached sequence: object number, next number (low and high half), numbers left, increment (low and high half).
+/// Words of a cached sequence: object number, next number (low and high half), numbers left, increment (low and high
+/// half).
 pub(crate) const SEQUENCE_ENTRY_WORDS: usize = 6;
 
 /// The size of the shared part.

@@ -29,6 +29,7 @@ impl<'a> Differences<'a> {
     /// are equal.
     #[inline]
     pub(crate) fn at(offset: usize, old: &'a [u8], new: &'a [u8]) -> Differences<'a> {
+        debug_assert!(old.is_empty() || old != new, "equal bytes have no difference, and the row would not be locked");
         Differences { offset, old, new, at: 0, is_first: true }
     }
 

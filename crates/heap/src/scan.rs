@@ -210,9 +210,10 @@ impl Scan {
         Ok(true)
     }
 
-    /// Appends the rows of the next block to `arena` and calls `f` with the position, length and directory entry of each;
-    /// false at the end. [`Scan::block`] is the block. The row area of the block is copied once, as it is, so row headers and deleted rows lie between the rows. A
-    /// scan uses either this function or [`Scan::next`]: rows of a block that `next` has not returned yet are skipped.
+    /// Appends the rows of the next block to `arena` and calls `f` with the position, length and directory entry of
+    /// each; false at the end. [`Scan::block`] is the block. The row area of the block is copied once, as it is, so row
+    /// headers and deleted rows lie between the rows. A scan uses either this function or [`Scan::next`]: rows of a
+    /// block that `next` has not returned yet are skipped.
     ///
     /// Statistics and errors as [`Scan::next`]; an error of `f` ends the scan.
     pub fn append_block(

@@ -75,9 +75,7 @@ impl Database {
             return Ok(Database { files, standing, is_new: true, undo_tablespace: None });
         }
         let (control, was_cut) = ControlFile::read_both(dir)?;
-        if control.dictionary != Base::shape_without_words() {
-            control.require_dictionary(Base::shape())?;
-        }
+        require_dictionary(&control)?;
         if was_cut {
             control.write(dir)?;
             tell(Told::Alert(
@@ -113,7 +111,7 @@ impl Database {
     pub fn look_at(dir: &Path, init: &mut InitParams) -> Result<Database> {
         startup::name_control_files(dir, init)?;
         let (files, control) = DataFiles::open_read_only(dir)?;
-        control.require_dictionary(Base::shape())?;
+        require_dictionary(&control)?;
         init.derive(Param::DbBlockSize, files.block_size());
         init.derive_names(&control.name);
         if !control.clean {
@@ -261,6 +259,14 @@ fn new_dictionary(database: &Database) -> Result<NewDictionary> {
         sys: None,
         now: now()?,
     })
+}
+
+/// Refuses a dictionary of another build, except one that only lacks WORD$: a start adds it, and no reader needs it.
+fn require_dictionary(control: &ControlFile) -> Result<()> {
+    if control.dictionary == Base::shape_without_words() {
+        return Ok(());
+    }
+    control.require_dictionary(Base::shape())
 }
 
 /// The time of the machine, in its zone.

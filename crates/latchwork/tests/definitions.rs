@@ -92,7 +92,8 @@ fn definitions_are_those_of_now_with_a_row_cache_that_has_room_for_few() {
     }
 }
 
-/// By logical reads: those of a statement that changes a view, with few and with many units of which one names the view.
+/// By logical reads: those of a statement that changes a view, with few and with many units of which one names the
+/// view.
 #[test]
 fn ddl_does_not_read_the_texts_of_units_that_name_other_objects() {
     let instance = start(&[]);

@@ -129,6 +129,48 @@ fn every_crate_has_a_readme() {
     assert!(missing.is_empty(), "no README.md in {missing:?}");
 }
 
+/// Files below `folder` whose name has this ending, without those that git ignores.
+fn files_in(folder: &Path, ending: &str, to: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        if path.is_dir() && name != "target" && !name.to_string_lossy().starts_with('.') {
+            files_in(&path, ending, to);
+        } else if name.to_string_lossy().ends_with(ending) {
+            to.push(path);
+        }
+    }
+}
+
+/// rustfmt bounds the lines of code. A row of a table and an address cannot be divided.
+#[test]
+fn comments_and_documents_end_by_column_120() {
+    const COLUMNS: usize = 120;
+    let (mut sources, mut pages, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    files_in(&root().join("crates"), ".rs", &mut sources);
+    for folder in ["crates", "docs"] {
+        files_in(&root().join(folder), ".md", &mut pages);
+    }
+    pages.extend(["README.md", "COMPAT.md", "CHANGELOG.md", "SECURITY.md"].map(|page| root().join(page)));
+    assert!(sources.len() > 500 && pages.len() > 60, "{} sources, {} pages", sources.len(), pages.len());
+    for path in sources.iter().chain(&pages) {
+        let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let (is_page, mut is_example) = (path.extension().is_some_and(|e| e == "md"), false);
+        for (line, n) in text.lines().zip(1..) {
+            is_example ^= is_page && line.trim_start().starts_with("```");
+            let words = match line.trim_start().strip_prefix("//") {
+                Some(comment) => comment.trim_start_matches(['/', '!', ' ']),
+                None if is_page && !is_example => line.trim_start(),
+                None => continue,
+            };
+            let may_be_long = words.starts_with('|') || words.contains("://");
+            if !may_be_long && line.chars().count() > COLUMNS {
+                faults.push(format!("{}:{n}", path.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "longer than {COLUMNS} columns:\n{}", faults.join("\n"));
+}
+
 #[test]
 fn an_upward_or_rightward_edge_is_a_fault() {
     let places = places("| row | crates |\n|---|---|\n| top | `c` |\n| low | `a` · `b` |\n");

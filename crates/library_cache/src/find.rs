@@ -7,8 +7,8 @@
 //! | mutex (11.1 and later) | 4 mutexes: 2 `Library Cache` (bucket, handle), `Cursor Parent`, `hash table` | the same |
 //! | versioned (Latchwork) | 1 versioned get of a child of `library cache`, in the process's own line | none |
 //!
-//! The four designs read the same chains; the modules that change the chains (`load`, `evict`) are common to all. A cursor that a
-//! session holds open, or keeps for `session_cached_cursors`, is executed without a parse.
+//! The four designs read the same chains; the modules that change the chains (`load`, `evict`) are common to all. A
+//! cursor that a session holds open, or keeps for `session_cached_cursors`, is executed without a parse.
 
 use std::sync::atomic::Ordering;
 

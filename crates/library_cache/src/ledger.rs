@@ -1,9 +1,9 @@
 //! The figures that each process has counted for the cursors it uses, in memory of its own.
 //!
 //! Sessions that execute one cursor all day would otherwise write the same lines at the end of each call. A process has
-//! [`LEDGER_ENTRIES`] entries, which no other process writes; an entry holds the figures of one child. A process that needs an
-//! entry for another child moves the figures of the oldest entry to its child and uses the entry again. Views add the
-//! entries of all processes to the figures of the children.
+//! [`LEDGER_ENTRIES`] entries, which no other process writes; an entry holds the figures of one child. A process that
+//! needs an entry for another child moves the figures of the oldest entry to its child and uses the entry again. Views
+//! add the entries of all processes to the figures of the children.
 //!
 //! | step of a move | version | a process that dies here |
 //! |---|---|---|

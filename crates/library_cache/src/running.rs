@@ -151,8 +151,9 @@ impl LibraryCache {
     }
 
     /// Claims a unit for a statement that defines it, until [`Self::end_claims`]: no other process begins to run the
-    /// unit. False while another process runs it. A statement with [`crate::layout::CLAIMED_MOST`] claims makes no more and waits for
-    /// no calls that run further units: such calls find out about the change when they next check the unit.
+    /// unit. False while another process runs it. A statement with [`crate::layout::CLAIMED_MOST`] claims makes no more
+    /// and waits for no calls that run further units: such calls find out about the change when they next check the
+    /// unit.
     ///
     /// Latches: `shared pool`.
     pub fn claim_unit(&self, p: &Process, unit: u32) -> bool {

@@ -16,6 +16,8 @@ use crate::{Cache, Design, Key, RowCache};
 /// Objects examined to find a victim: those that the hand passes, and those that are not in use.
 const PASSED_MAX: u64 = 4096;
 const VICTIMS_MAX: u64 = 256;
+/// Rows that were read and are tried where no other can go.
+const SPARED_MAX: usize = 8;
 
 /// The kind of object that is inserted.
 #[derive(Clone, Copy)]
@@ -209,10 +211,10 @@ impl RowCache {
     }
 
     /// Evicts the next object that was not read since the last pass of the hand (R9). If all that the hand passes were
-    /// read, the first of them goes. False when no object can go. Latches: none held on entry or return.
+    /// read, one of the first of them goes. False when no object can go. Latches: none held on entry or return.
     pub(crate) fn evict(&self, p: &Process) -> bool {
         let count = self.objects.len() as u64;
-        let (mut tries, mut spared) = (0, None);
+        let (mut tries, mut spared, mut kept) = (0, [0; SPARED_MAX], 0);
         for _ in 0..PASSED_MAX.min(count) {
             let id = self.control.hand.fetch_add(1, Ordering::Relaxed) % count;
             let Some((life, cache)) = self.candidate(id) else { continue };
@@ -220,7 +222,10 @@ impl RowCache {
             // A row that is out of date has no second chance.
             let is_current = object.stamp.load(Ordering::Relaxed) == self.state(cache);
             if object.take_mark() && is_current {
-                spared = spared.or(Some(id));
+                if let Some(place) = spared.get_mut(kept) {
+                    *place = id;
+                    kept += 1;
+                }
                 continue;
             }
             if self.evict_one(p, id, life, cache) {
@@ -231,8 +236,8 @@ impl RowCache {
                 break;
             }
         }
-        let spared = spared.and_then(|id| self.candidate(id).map(|(life, cache)| (id, life, cache)));
-        spared.is_some_and(|(id, life, cache)| self.evict_one(p, id, life, cache))
+        let mut spared = spared[..kept].iter();
+        spared.any(|id| self.candidate(*id).is_some_and(|(life, cache)| self.evict_one(p, *id, life, cache)))
     }
 
     /// The life and the cache of an object that may be evicted.

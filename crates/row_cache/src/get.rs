@@ -41,8 +41,8 @@ const WALK_MAX: usize = 128;
 impl RowCache {
     /// Looks up a row and copies its value.
     ///
-    /// Latches: none held on entry or return; gets by design as in the module's table, plus those of [`crate::Load`] for a
-    /// miss. Waits: `row cache lock` while another session loads the row, for seconds at most; `latch: row cache
+    /// Latches: none held on entry or return; gets by design as in the module's table, plus those of [`crate::Load`]
+    /// for a miss. Waits: `row cache lock` while another session loads the row, for seconds at most; `latch: row cache
     /// objects` and `row cache mutex` as the design has it. Statistics: GETS and GETMISSES of `v$rowcache`, in the
     /// process's own line.
     #[inline]

@@ -92,7 +92,7 @@ fn a_hit_of_the_mutex_designs_makes_two_gets_hot_or_not() {
 }
 
 #[test]
-fn a_versioned_hit_counts_one_get_and_writes_nothing_shared() {
+fn a_versioned_hit_counts_one_get_and_takes_no_latch() {
     let f = fixture(config(Design::Versioned, 256));
     let p = testing::attach(f.all, "test");
     let mut out = RowValue::new();

@@ -117,8 +117,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// The requirements for a transaction's first undo block, which is then taken in the group of the first change. `None`
-    /// for a change whose undo might not fit into the block beside the record of the slot's previous owner.
+    /// The requirements for a transaction's first undo block, which is then taken in the group of the first change.
+    /// `None` for a change whose undo might not fit into the block beside the record of the slot's previous owner.
     pub(crate) fn first_block_for(&self, records: usize, bytes: usize) -> Option<BlockWanted> {
         let (most, first) = (record_bytes_max(self.block_size()), SLOT_BEFORE + RECORD_ENTRY);
         let fits = bytes + records * RECORD_ENTRY + first <= most && records < usize::from(RECORDS_MAX);

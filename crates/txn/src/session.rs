@@ -12,8 +12,8 @@ types::numbered! {
         /// Each statement sees the commits before its own beginning.
         #[default]
         ReadCommitted = 0,
-        /// All statements see the commits before the transaction's beginning, and a row that was changed since cannot be
-        /// changed: ORA-08177.
+        /// All statements see the commits before the transaction's beginning, and a row that was changed since cannot
+        /// be changed: ORA-08177.
         Serializable = 1,
         /// All statements see the commits before the transaction's beginning, and nothing can be changed: ORA-01456.
         ReadOnly = 2,

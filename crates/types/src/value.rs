@@ -1,10 +1,10 @@
 //! Values of all types, and their order.
 //!
-//! A value with parts and a LOB locator are shared, so that a register holds and copies them as cheaply as a number. They
-//! contain values, so their types stand here too. The value of a LOB column is the text or the bytes, and SQL expressions
-//! work with these. A locator is made where a LOB leaves a query, and by DBMS_LOB: it has the content at that time, and
-//! the place that a change goes to. The content is shared and copied on write, so a locator read before a change keeps its
-//! old content.
+//! A value with parts and a LOB locator are shared, so that a register holds and copies them as cheaply as a number.
+//! They contain values, so their types stand here too. The value of a LOB column is the text or the bytes, and SQL
+//! expressions work with these. A locator is made where a LOB leaves a query, and by DBMS_LOB: it has the content at
+//! that time, and the place that a change goes to. The content is shared and copied on write, so a locator read before
+//! a change keeps its old content.
 
 use crate::datatype::{DataType, Zone};
 use crate::date::Date;

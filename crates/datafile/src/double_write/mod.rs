@@ -27,8 +27,8 @@
 //!
 //! Rejected: whole blocks in the redo ([decision 46](../../../../docs/decisions/0046-a-double-write-area.md)).
 //!
-//! The modules `heads` and `ring` are below [`crate::files`], whose syncs free the ring; `cover` and `restore` are above
-//! it.
+//! The modules `heads` and `ring` are below [`crate::files`], whose syncs free the ring; `cover` and `restore` are
+//! above it.
 
 mod cover;
 mod heads;

@@ -502,8 +502,8 @@ impl Scan {
         out.len = self.selected.len();
     }
 
-    /// Decodes the columns that the first `stages` stages have not read; with `all`, also those that nobody reads. Gives
-    /// the places of the rows.
+    /// Decodes the columns that the first `stages` stages have not read; with `all`, also those that nobody reads.
+    /// Gives the places of the rows.
     fn finish(&mut self, out: &mut Batch, stages: usize, all: bool) -> Result<()> {
         self.places.walk_to(&self.columns, self.columns.len(), &out.arena)?;
         for (n, (_, ty)) in self.columns.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The saved history: one sample in ten goes into `wrh$_active_session_history`, with every snapshot, and in between
-//! when the ring is getting full. A row belongs to the next snapshot; `dba_hist_active_sess_history` shows it after that
-//! snapshot. A save holds the lock of the snapshots and adds the samples that are newer than the newest saved one, so
-//! no sample is saved twice.
+//! when the ring is getting full. A row belongs to the next snapshot; `dba_hist_active_sess_history` shows it after
+//! that snapshot. A save holds the lock of the snapshots and adds the samples that are newer than the newest saved one,
+//! so no sample is saved twice.
 
 use crate::recorder::{Recorder, lock};
 use dictionary::rows::int;
