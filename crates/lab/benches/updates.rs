@@ -2,13 +2,14 @@
 //! commit durable on the same disk.
 //!
 //!     cargo build --release && cargo bench -p lab --features peers --bench updates
-//!         [-- --percent 0,10,25 --sessions 4 --rows 10000 --seconds 10 --rounds 3 --dir DIR]
+//!         [-- --percent 0,10,25 --change one|all|length --sessions 4 --rows 10000 --seconds 10 --rounds 3 --dir DIR]
 //!
 //! Each session has a table of its own: a number and 19 texts of 128 characters a row, one row a block, in random
 //! order, with an index of the number. An execution chooses 63 neighbouring numbers. It either counts their rows or
-//! changes two texts of each, and a change is committed and waits for its sync. The loop runs in the engine's own
-//! language: PL/SQL with `COMMIT WRITE WAIT`, PL/pgSQL with `synchronous_commit` on. Both keep 1 GB of buffers, so all
-//! blocks are cached; PostgreSQL has `max_wal_size` 4 GB, Latchwork the logs of a lasting database as they come.
+//! changes two texts of each, and a change is committed and waits for its sync. `--change` tells how: `one` character
+//! of each text, `all` (the default), or all and the `length`, too. The loop runs in the engine's own language: PL/SQL
+//! with `COMMIT WRITE WAIT`, PL/pgSQL with `synchronous_commit` on. Both keep 1 GB of buffers, so all blocks are
+//! cached; PostgreSQL has `max_wal_size` 4 GB, Latchwork the logs of a lasting database as they come.
 //!
 //! Rounds are interleaved: every engine runs one mix before any engine runs the next. Printed are medians of executions
 //! a second by the clock, bytes of redo (or WAL) a changed row and a second, and the ratio of the executions. A run
@@ -42,6 +43,27 @@ struct Size {
     sessions: u64,
     rows: u64,
     seconds: f64,
+    change: TextChange,
+}
+
+/// The changes of a text.
+#[derive(Clone, Copy)]
+enum TextChange {
+    One,
+    All,
+    Length,
+}
+
+impl TextChange {
+    /// The new text of execution number `n`, as an expression of PL/SQL and of PL/pgSQL.
+    fn text(self, n: &str) -> String {
+        let first = format!("chr(65 + mod({n}, 26))");
+        match self {
+            TextChange::One => format!("rpad({first}, 128, 'AAAAAAAABBBBBBBB')"),
+            TextChange::All => format!("rpad({first}, 128, {first})"),
+            TextChange::Length => format!("rpad({first}, 100 + mod({n}, 29), {first})"),
+        }
+    }
 }
 
 /// The columns behind the number, as a list made by `f`.
@@ -56,7 +78,7 @@ begin
   while dbms_utility.get_time < l_end loop
     l_low := trunc(dbms_random.value(0, :row_count - 64));
     if dbms_random.value(0, 100) < :percent then
-      l_text := rpad(chr(65 + mod(l_executions, 26)), 128, 'AAAAAAAABBBBBBBB');
+      l_text := TEXT;
       update TABLE set c2 = l_text, c20 = l_text where custid > l_low and custid < l_low + 64;
       l_changed := l_changed + sql%rowcount;
       commit write wait;
@@ -125,7 +147,9 @@ impl Latchwork {
                 bind("executions", 0.0),
                 bind("changed", 0.0),
             ];
-            let ended = session.execute(&READER.replace("TABLE", &format!("cf{n}")), &binds).expect("works");
+            let text = size.change.text("l_executions");
+            let reader = READER.replace("TABLE", &format!("cf{n}")).replace("TEXT", &text);
+            let ended = session.execute(&reader, &binds).expect("works");
             let out = |at: u16| ended.done.out.iter().find(|(n, _)| *n == at).map_or(0.0, |(_, v)| number(v));
             let mut sum = sum.lock().unwrap();
             sum.executions += out(3);
@@ -182,7 +206,7 @@ fn postgres(folder: PathBuf, size: Size) -> Option<Postgres> {
                while clock_timestamp() < e loop
                  k := trunc(random() * ({rows} - 64));
                  if random() * 100 < percent then
-                   t := rpad(chr(65 + (executions % 26)::int), 128, 'AAAAAAAABBBBBBBB');
+                   t := {text};
                    update cf{n} set c2 = t, c20 = t where custid > k and custid < k + 64;
                    get diagnostics n = row_count;
                    changed := changed + n;
@@ -193,7 +217,8 @@ fn postgres(folder: PathBuf, size: Size) -> Option<Postgres> {
                  executions := executions + 1;
                end loop;
              end $$",
-            rows = size.rows
+            rows = size.rows,
+            text = size.change.text("executions::int")
         ));
     }
     server.psql("checkpoint");
@@ -226,6 +251,12 @@ fn main() {
         sessions: argument("--sessions", 4.0) as u64,
         rows: argument("--rows", 10_000.0) as u64,
         seconds: argument("--seconds", 10.0),
+        change: match text_argument("--change").as_deref() {
+            Some("one") => TextChange::One,
+            Some("length") => TextChange::Length,
+            None | Some("all") => TextChange::All,
+            Some(other) => panic!("--change {other}: one, all or length"),
+        },
     };
     let rounds = argument("--rounds", 3.0) as usize;
     let percents = text_argument("--percent").unwrap_or_else(|| "0,10,25".to_string());
