@@ -695,7 +695,10 @@ impl Heap {
             let mut undo_bytes = 256;
             next = loop {
                 match self.txns.retrying(p, &mut || self.delete_piece(p, t, table, at, undo_bytes))? {
-                    (Step::Done, next) => break next,
+                    (Step::Done, next) => {
+                        self.note_room(p, table, at.rdba)?;
+                        break next;
+                    }
                     (Step::MoreUndo(bytes), _) => undo_bytes = bytes,
                     (Step::WaitItl(holder), _) => self.txns.wait_for_itl(p, table.data_object, holder)?,
                     _ => return Err(Ora::internal(format_args!("no piece of a row at {}.{}", at.rdba, at.slot))),

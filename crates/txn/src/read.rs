@@ -21,9 +21,9 @@ use wait::Stat;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Visible,
-    /// Uncommitted, or own but after the start of the statement.
+    /// Uncommitted, or own and still uncommitted but after the start of the statement.
     Uncommitted,
-    /// Committed after the snapshot.
+    /// Committed after the snapshot; of the own transaction, the changes after the start of the statement.
     Newer(Scn),
     /// Committed at an unknown SCN, perhaps after the snapshot.
     Unknown,
@@ -71,7 +71,14 @@ impl Transactions {
         if s.xid == Some(itl.xid) {
             return match s.own {
                 Some(own) if !is_newer(itl.uba, own) => Verdict::Visible,
-                _ => Verdict::Uncommitted,
+                // It may have ended since: a cursor is fetched behind the COMMIT. Its place among the commits then
+                // decides when its changes are undone, since a later transaction may have changed the same rows.
+                _ => match self.fate_of(itl) {
+                    Fate::Active => Verdict::Uncommitted,
+                    Fate::Unsettled => Verdict::Unsettled,
+                    Fate::Committed(scn) => Verdict::Newer(scn),
+                    Fate::Before(_) => Verdict::Unknown,
+                },
             };
         }
         match self.fate_of(itl) {

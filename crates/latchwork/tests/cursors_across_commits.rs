@@ -1,0 +1,94 @@
+//! Cursors that are opened in a transaction and fetched behind its COMMIT: they see what the transaction had changed
+//! when they were opened, whatever it and later ones change. And the room of pieces that updates leave behind.
+
+mod support;
+
+use support::{connect, one, run, start};
+
+/// Kinds of tables with rows 1 to 10 whose `a` is 1000.
+const TABLES: [(&str, &str); 5] = [
+    ("one_entry", "create table one_entry (id number, a number, v varchar2(100)) initrans 1"),
+    ("entries", "create table entries (id number, a number, v varchar2(100)) initrans 3"),
+    (
+        "indexed",
+        "create table indexed (id number primary key, a number, v varchar2(100), constraint u unique (a, id)) initrans 3",
+    ),
+    ("iot", "create table iot (id number primary key, a number, v varchar2(100)) organization index"),
+    ("clustered", "create table clustered (id number, a number, v varchar2(100)) cluster h (id)"),
+];
+
+#[test]
+fn a_cursor_fetched_behind_commits_sees_its_transaction_as_it_was_opened() {
+    let instance = start(&[]);
+    let c = &mut connect(&instance);
+    run(c, "create cluster h (id number) single table hashkeys 10 size 400");
+    run(c, "create table seen (a number, v varchar2(100))");
+    for (table, create) in TABLES {
+        run(c, create);
+        run(c, &format!("insert into {table} select level, 1000, rpad('a', 60, 'a') from dual connect by level <= 10"));
+        run(c, "commit");
+        let values = "select listagg(a || substr(v, 1, 1) || length(v), ' ') within group (order by a, v) from seen";
+        // Values of one length and of other lengths, by a later transaction that has committed and by one that has not.
+        for (then, text, end) in [("2345", "rpad('c', 60, 'c')", "commit;"), ("7", "'q'", "commit;"), ("7", "'q'", "")]
+        {
+            run(c, "delete seen");
+            run(c, "commit");
+            run(
+                c,
+                &format!(
+                    "declare
+                       c sys_refcursor; type numbers is table of number; type texts is table of varchar2(100);
+                       l_a numbers; l_v texts;
+                     begin
+                       update {table} set a = 1000, v = rpad('a', 60, 'a');
+                       commit;
+                       update {table} set a = 1001, v = 'b' || substr(v, 2) where id <= 5;
+                       open c for select a, v from {table};
+                       update {table} set a = 1234, v = {text};
+                       commit;
+                       update {table} set a = {then}, v = {text};
+                       {end}
+                       fetch c bulk collect into l_a, l_v;
+                       close c;
+                       forall i in 1 .. l_a.count insert into seen values (l_a(i), l_v(i));
+                       commit;
+                     end;"
+                ),
+            );
+            let want = ["1000a60"; 5].iter().chain(&["1001b60"; 5]).copied().collect::<Vec<_>>().join(" ");
+            assert_eq!(one(c, values), want, "{table}, then {then} {end}");
+        }
+    }
+}
+
+#[test]
+fn updates_of_rows_of_several_pieces_use_the_room_of_the_pieces_they_leave() {
+    let instance = start(&[]);
+    let c = &mut connect(&instance);
+    run(c, "create table t (id number primary key, a varchar2(4000), b varchar2(4000), c varchar2(400))");
+    run(
+        c,
+        "insert into t select level, rpad('a', 4000, 'a'), rpad('b', 4000, 'b'), rpad('c', 300, 'c') \
+         from dual connect by level <= 20",
+    );
+    run(c, "commit");
+    let update = "begin
+        for k in 1 .. 20 loop
+          for i in 1 .. 20 loop
+            update t set c = rpad('d', 300, chr(65 + k)) where id = i;
+            commit;
+          end loop;
+        end loop;
+      end;";
+    let blocks = |c: &mut client::Client| -> u64 {
+        one(c, "select to_char(blocks) from user_segments where segment_name = 'T'").parse().expect("a number")
+    };
+    run(c, update);
+    let before = blocks(c);
+    for _ in 0..3 {
+        run(c, update);
+    }
+    let after = blocks(c);
+    assert!(after <= before + 16, "{before} blocks, and {after} after 1,200 further updates");
+    assert_eq!(one(c, "select to_char(count(*)) from t where c like 'dU%' and a like 'aaa%' and b like 'bbb%'"), "20");
+}
