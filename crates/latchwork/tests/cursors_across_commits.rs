@@ -1,9 +1,12 @@
 //! Cursors that are opened in a transaction and fetched behind its COMMIT: they see what the transaction had changed
-//! when they were opened, whatever it and later ones change. And the room of pieces that updates leave behind.
+//! when they were opened, whatever it and later ones change. Rows of a cursor FOR UPDATE. And the room of pieces that
+//! updates leave behind.
 
 mod support;
 
+use client::Bind;
 use support::{connect, one, run, start};
+use types::{DataType, Number, Value};
 
 /// Kinds of tables with rows 1 to 10 whose `a` is 1000.
 const TABLES: [(&str, &str); 5] = [
@@ -91,4 +94,26 @@ fn updates_of_rows_of_several_pieces_use_the_room_of_the_pieces_they_leave() {
     let after = blocks(c);
     assert!(after <= before + 16, "{before} blocks, and {after} after 1,200 further updates");
     assert_eq!(one(c, "select to_char(count(*)) from t where c like 'dU%' and a like 'aaa%' and b like 'bbb%'"), "20");
+}
+
+#[test]
+fn binds_of_the_caller_may_stand_before_where_current_of() {
+    let instance = start(&[]);
+    let c = &mut connect(&instance);
+    run(c, "create table t (id number, a number, b varchar2(9))");
+    run(c, "insert into t select level, 0, 'x' from dual connect by level <= 3");
+    let binds = [
+        Bind::named("i", DataType::NUMBER, Value::Number(Number::from(7))),
+        Bind::named("v", DataType::TEXT, Value::text("y".to_string())),
+    ];
+    c.execute(
+        "declare
+           cursor c is select id from t where id > 1 for update;
+         begin
+           for x in c loop update t set a = :i + x.id, b = :v where current of c; end loop;
+         end;",
+        &binds,
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(one(c, "select listagg(a || b, ' ') within group (order by id) from t"), "0x 9y 10y");
 }

@@ -116,6 +116,8 @@ impl<W: World> Compiler<'_, W> {
         // The targets of INTO are removed from the statement.
         let targets: Vec<(u32, u32)> = removed.iter().copied().chain(outs.map(|(_, span)| span)).collect();
         self.host_binds_in(q_text, base, &targets, &mut variables)?;
+        // The row of WHERE CURRENT OF is noted first and stands behind the binds of SET.
+        variables.sort_by_key(|v| v.start);
         if q.kind == SqlKind::LockTable {
             let statement = self.keep(q_text, &removed, outs, &[], Described::default())?;
             self.pool.sql[statement.index as usize].other = true;
