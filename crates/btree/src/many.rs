@@ -33,10 +33,6 @@ pub struct Batch {
     keys_mixed: bool,
 }
 
-/// A batch with more entries than the first number usually gets as many as the second.
-const ENTRIES_FEW: usize = 2048;
-const ENTRIES_MANY: usize = 128 << 10;
-
 /// Bytes of a key that are kept in its [`Place`].
 const LEAD: usize = 16;
 
@@ -90,9 +86,6 @@ impl Batch {
 
     /// Adds the entry of a row: key bytes as [`Btree::insert`] takes them.
     pub fn push(&mut self, key: &[u8], row: Rowid) {
-        if self.entries.len() == self.entries.capacity() && (ENTRIES_FEW..ENTRIES_MANY).contains(&self.entries.len()) {
-            self.reserve_for_many();
-        }
         let (begin, locator) = (self.bytes.len(), locator_of(row.rdba, row.slot));
         self.rows_mixed |= self.bytes.last_chunk::<ROWID>().is_some_and(|last| *last >= locator);
         self.bytes.extend_from_slice(key);
@@ -104,16 +97,6 @@ impl Batch {
             last.lead >= place.lead && !same()
         });
         self.entries.push(place);
-    }
-
-    /// Takes the address space of many entries at once. Their pages come as they are used, and no entry is copied each
-    /// time the memory grows.
-    #[cold]
-    fn reserve_for_many(&mut self) {
-        self.entries.reserve_exact(ENTRIES_MANY - self.entries.len());
-        let used = self.bytes.len() / self.entries.len().max(1);
-        let bytes = (used * ENTRIES_MANY).min(ENTRIES_MANY * size_of::<Place>());
-        self.bytes.reserve(bytes.saturating_sub(self.bytes.len()));
     }
 
     /// True when the entries were pushed in ascending order.

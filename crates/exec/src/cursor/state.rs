@@ -1,4 +1,4 @@
-//! What a cursor is made of.
+//! The parts of a cursor.
 
 use crate::adaptive::Adaptive;
 use crate::code::Code;

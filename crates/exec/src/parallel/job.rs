@@ -1,4 +1,4 @@
-//! What a coordinator sends to each of its servers.
+//! The job that a coordinator sends to each of its servers.
 
 use crate::measure;
 use crate::options::Options;

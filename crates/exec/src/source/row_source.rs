@@ -1,4 +1,4 @@
-//! What every row source does.
+//! The interface of all row sources.
 
 use super::scan::Scan;
 use crate::ctx::ExecCtx;
