@@ -1,16 +1,82 @@
 //! The places at which two versions of a row differ.
 
-/// Equal bytes between two differences that are worth a head of their own in a SPLICE_RUN: its redo and its undo each
-/// have one of three to nine bytes.
+use crate::ops::RunEnd;
+use types::row::{Column, RowReader};
+
+/// Equal bytes between two differences that are worth a head of their own in a run of splices: its redo and its undo
+/// each have one of three to nine bytes.
 const GAP_BYTES: usize = 12;
 
-/// The differences of two bodies from left to right: offset, old bytes, new bytes. They do not overlap, and there is
-/// at least one: that of equal bodies is empty.
+/// The differences of two bodies from left to right: offset in the old body, old bytes, new bytes. They do not overlap,
+/// and there is at least one: that of equal bodies is empty.
 ///
-/// Bodies of one length are compared byte by byte, and no difference changes the length. Bodies of two lengths have
-/// one difference: all bytes between what they have in common at their beginnings and at their ends.
+/// Bodies of one length are compared byte by byte, and no difference changes the length. Bodies of two lengths are
+/// compared column by column. Bodies that are no rows (`types::row`) have differences, too; they may be larger than
+/// necessary.
 #[derive(Debug, Clone)]
-pub(crate) struct Differences<'a> {
+pub(crate) enum Differences<'a> {
+    /// Of bytes of one length, or one difference of bytes of two lengths.
+    Bytes(Bytes<'a>),
+    /// Of rows of two lengths.
+    Columns(Columns<'a>),
+}
+
+/// Offset in the old body, old bytes, new bytes.
+type Difference<'a> = (usize, &'a [u8], &'a [u8]);
+
+impl<'a> Differences<'a> {
+    pub(crate) fn new(old: &'a [u8], new: &'a [u8]) -> Differences<'a> {
+        match (old.len() != new.len()).then(|| Columns::new(old, new)).flatten() {
+            Some(columns) => Differences::Columns(columns),
+            None => Differences::Bytes(Bytes::trimmed(0, old, new)),
+        }
+    }
+
+    /// The differences where `old`, from `offset` of a body on, becomes `new`. Neither their first nor their last bytes
+    /// are equal.
+    #[inline]
+    pub(crate) fn at(offset: usize, old: &'a [u8], new: &'a [u8]) -> Differences<'a> {
+        Differences::Bytes(Bytes::new(offset, old, new))
+    }
+
+    /// Appends the differences of a row, which lies in entry `slot`, to a run of splices and to the run that undoes it.
+    /// `locks`: the lock byte after and before. True when a difference changes the length and is not the row's only
+    /// one: the run then needs the operation [`crate::ops::SPLICES`].
+    #[inline]
+    pub(crate) fn write(
+        self,
+        slot: u16,
+        locks: (u8, u8),
+        (redo_end, redo): (&mut RunEnd, &mut Vec<u8>),
+        (undo_end, undo): (&mut RunEnd, &mut Vec<u8>),
+    ) -> bool {
+        let (mut gone_before, mut come_before, mut count, mut keeps_length) = (0, 0, 0, true);
+        for (from, gone, come) in self {
+            redo_end.splice(redo, (slot, locks.0), from, gone.len(), come);
+            undo_end.splice(undo, (slot, locks.1), from + come_before - gone_before, come.len(), gone);
+            (gone_before, come_before) = (gone_before + gone.len(), come_before + come.len());
+            count += 1;
+            keeps_length &= gone.len() == come.len();
+        }
+        count > 1 && !keeps_length
+    }
+}
+
+impl<'a> Iterator for Differences<'a> {
+    type Item = Difference<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Differences::Bytes(bytes) => bytes.next(),
+            Differences::Columns(columns) => columns.next(),
+        }
+    }
+}
+
+/// As [`Differences`], byte by byte. Bytes of two lengths have one difference.
+#[derive(Debug, Clone)]
+pub(crate) struct Bytes<'a> {
     /// Offset of the compared bytes in the body.
     offset: usize,
     old: &'a [u8],
@@ -19,18 +85,17 @@ pub(crate) struct Differences<'a> {
     is_first: bool,
 }
 
-impl<'a> Differences<'a> {
-    pub(crate) fn new(old: &'a [u8], new: &'a [u8]) -> Differences<'a> {
-        let (begin, end) = in_common(old, new);
-        Differences::at(begin, &old[begin..old.len() - end], &new[begin..new.len() - end])
+impl<'a> Bytes<'a> {
+    #[inline]
+    fn new(offset: usize, old: &'a [u8], new: &'a [u8]) -> Bytes<'a> {
+        debug_assert!(old.is_empty() || old != new, "equal bytes have no difference, and the row would not be locked");
+        Bytes { offset, old, new, at: 0, is_first: true }
     }
 
-    /// The differences where `old`, from `offset` of a body on, becomes `new`. Neither their first nor their last bytes
-    /// are equal.
-    #[inline]
-    pub(crate) fn at(offset: usize, old: &'a [u8], new: &'a [u8]) -> Differences<'a> {
-        debug_assert!(old.is_empty() || old != new, "equal bytes have no difference, and the row would not be locked");
-        Differences { offset, old, new, at: 0, is_first: true }
+    /// As [`Bytes::new`], without the bytes in common at the beginning and at the end.
+    fn trimmed(offset: usize, old: &'a [u8], new: &'a [u8]) -> Bytes<'a> {
+        let (begin, end) = in_common(old, new);
+        Bytes::new(offset + begin, &old[begin..old.len() - end], &new[begin..new.len() - end])
     }
 
     /// Offset behind the difference that begins at `from`, in bodies of one length.
@@ -52,8 +117,8 @@ impl<'a> Differences<'a> {
     }
 }
 
-impl<'a> Iterator for Differences<'a> {
-    type Item = (usize, &'a [u8], &'a [u8]);
+impl<'a> Iterator for Bytes<'a> {
+    type Item = Difference<'a>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -67,6 +132,107 @@ impl<'a> Iterator for Differences<'a> {
         }
         self.at = self.end_of(from);
         Some((self.offset + from, &old[from..self.at], &new[from..self.at]))
+    }
+}
+
+/// As [`Differences`], of rows of two lengths: each column is compared with the column of the same number, first the
+/// bytes of its length, then its value.
+#[derive(Debug, Clone)]
+pub(crate) struct Columns<'a> {
+    old: &'a [u8],
+    new: &'a [u8],
+    readers: (RowReader<'a>, RowReader<'a>),
+    /// Columns not read yet that both rows have.
+    left: usize,
+    /// Ends of the parts compared so far, in both bodies, and of the value that is compared next.
+    at: (usize, usize),
+    value: Option<(usize, usize)>,
+    is_over: bool,
+    /// The differences of the part that is being compared.
+    part: Bytes<'a>,
+    /// A difference that the next one may join, and how much further its bytes lie in the new body.
+    kept: Option<Difference<'a>>,
+    shift: isize,
+}
+
+impl<'a> Columns<'a> {
+    /// `None` where a body has no head.
+    fn new(old: &'a [u8], new: &'a [u8]) -> Option<Columns<'a>> {
+        let readers = (RowReader::new(old)?, RowReader::new(new)?);
+        let left = readers.0.count().min(readers.1.count());
+        let heads = (old.len() - readers.0.rest().len(), new.len() - readers.1.rest().len());
+        let part = Bytes { offset: 0, old: &[], new: &[], at: 0, is_first: false };
+        let value = Some(heads);
+        Some(Columns { old, new, readers, left, at: (0, 0), value, is_over: false, part, kept: None, shift: 0 })
+    }
+
+    /// Ends of the next part: the bytes of a length or a value. The last part is what follows the columns that both rows
+    /// have.
+    fn end_of_part(&mut self) -> (usize, usize) {
+        if let Some(value) = self.value.take() {
+            return value;
+        }
+        let columns = match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                self.readers.0.next_column().zip(self.readers.1.next_column())
+            }
+            None => None,
+        };
+        let Some((old, new)) = columns else {
+            self.is_over = true;
+            return (self.old.len(), self.new.len());
+        };
+        let ends = (self.old.len() - self.readers.0.rest().len(), self.new.len() - self.readers.1.rest().len());
+        self.value = Some(ends);
+        let len = |column: Column<'_>| column.bytes().map_or(0, <[u8]>::len);
+        (ends.0 - len(old), ends.1 - len(new))
+    }
+
+    /// The next difference of a part.
+    fn of_part(&mut self) -> Option<Difference<'a>> {
+        loop {
+            if let Some(found) = self.part.next() {
+                return Some(found);
+            }
+            if self.is_over {
+                return None;
+            }
+            let (from, end) = (self.at, self.end_of_part());
+            self.at = end;
+            let (old, new) = (&self.old[from.0..end.0], &self.new[from.1..end.1]);
+            if old != new {
+                self.part = Bytes::trimmed(from.0, old, new);
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Columns<'a> {
+    type Item = Difference<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let found = self.of_part();
+            let Some((from, gone, come)) = self.kept else {
+                found?;
+                self.kept = found;
+                continue;
+            };
+            match found {
+                Some((at, more_gone, more_come)) if at - (from + gone.len()) < GAP_BYTES => {
+                    let same = at - (from + gone.len());
+                    let begin = from.wrapping_add_signed(self.shift);
+                    let come = begin..begin + come.len() + same + more_come.len();
+                    self.kept = Some((from, &self.old[from..at + more_gone.len()], &self.new[come]));
+                }
+                _ => {
+                    self.shift += come.len() as isize - gone.len() as isize;
+                    self.kept = found;
+                    return Some((from, gone, come));
+                }
+            }
+        }
     }
 }
 
@@ -96,7 +262,9 @@ fn in_common(a: &[u8], b: &[u8]) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::{Differences, GAP_BYTES};
+    use crate::ops::RunEnd;
     use testing::Random;
+    use types::row::RowWriter;
 
     /// `old` with its differences put in.
     fn changed(old: &[u8], new: &[u8]) -> (usize, Vec<u8>) {
@@ -104,7 +272,7 @@ mod tests {
         let all: Vec<_> = Differences::new(old, new).collect();
         for (from, gone, come) in &all {
             assert!(*from >= at, "differences overlap");
-            assert!(gone.len() == come.len() || all.len() == 1);
+            assert!(gone.len() == come.len() || old.len() != new.len());
             assert_eq!(&old[*from..from + gone.len()], *gone);
             at = from + gone.len();
             count += 1;
@@ -131,6 +299,68 @@ mod tests {
             Differences::new(&old, &old).map(|(_, gone, come)| (gone.len(), come.len())).collect::<Vec<_>>(),
             [(0, 0)]
         );
+    }
+
+    /// A row of text columns; `None` is NULL.
+    fn row(columns: &[Option<Vec<u8>>]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut writer = RowWriter::new(&mut out, columns.len());
+        for column in columns {
+            match column {
+                Some(text) => writer.bytes(text),
+                None => writer.null(),
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn columns_whose_length_changes_are_differences_without_the_columns_between_them() {
+        let between = vec![b'x'; 2000];
+        let (old, new) = ([b"first", b"last."], [b"FIRST AND MORE".as_slice(), b"LAST"]);
+        let columns = |ends: [&[u8]; 2]| row(&[Some(ends[0].to_vec()), Some(between.clone()), Some(ends[1].to_vec())]);
+        let (old, new) = (columns(old.map(|text| text.as_slice())), columns(new));
+        let all: Vec<_> = Differences::new(&old, &new).map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
+        assert_eq!(all, [(1, 6, 15), (1 + 6 + 2003, 6, 5)]);
+        // A text that is made longer at its end: its length and what is new.
+        let text = |len| row(&[Some(vec![b'a'; len]), Some(vec![b'b'; 100])]);
+        let (old, new) = (text(100), text(103));
+        let all: Vec<_> = Differences::new(&old, &new).map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
+        assert_eq!(all, [(1, 1, 1), (102, 0, 3)]);
+    }
+
+    #[test]
+    fn differences_of_rows_make_the_new_row_of_the_old_one_and_undo_makes_the_old_one() {
+        let mut random = Random::new(33);
+        for n in 0..6000 {
+            let mut text = || (0..random.below(40)).map(|_| b'a' + (n % 3) as u8).collect::<Vec<_>>();
+            let old: Vec<_> = (0..8).map(|_| Some(text())).collect();
+            let (mut new, mut fresh) = (old.clone(), [text(), text(), text()]);
+            for text in &mut fresh {
+                let at = random.below(9) as usize;
+                let text = (random.below(5) > 0).then(|| std::mem::take(text));
+                if at < new.len() { new[at] = text } else { new.push(text) }
+            }
+            if random.below(5) == 0 {
+                new.truncate(random.below(8) as usize);
+            }
+            let (mut old, mut new) = (row(&old), row(&new));
+            // Damaged rows have differences, too.
+            if random.below(6) == 0 {
+                let at = random.below(old.len() as u64) as usize;
+                old[at] = random.below(256) as u8;
+                new.truncate(1 + random.below(new.len() as u64) as usize);
+            }
+            if old == new {
+                continue;
+            }
+            let (mut redo, mut undo) = (Vec::new(), Vec::new());
+            let (mut redo_end, mut undo_end) = (RunEnd::begin(1, &mut redo), RunEnd::begin(0, &mut undo));
+            Differences::new(&old, &new).write(0, (1, 0), (&mut redo_end, &mut redo), (&mut undo_end, &mut undo));
+            assert_eq!(changed(&old, &new).1, new);
+            assert_eq!(crate::ops::spliced(&redo, &old), new);
+            assert_eq!(crate::ops::spliced(&undo, &new), old);
+        }
     }
 
     #[test]

@@ -640,11 +640,10 @@ impl Heap {
             let (mut redo, mut undo) = (Vec::with_capacity(undo_bytes), Vec::with_capacity(undo_bytes));
             let before = if row.lock == itl { itl } else { 0 };
             let (mut redo_end, mut undo_end) = (RunEnd::begin(itl, &mut redo), RunEnd::begin(before, &mut undo));
-            for (from, gone, come) in changes {
-                redo_end.splice(&mut redo, (slot, itl), from, gone.len(), come);
-                undo_end.splice(&mut undo, (slot, before), from, come.len(), gone);
-            }
-            c.change(b, itl, object, rows.layer, (ops::SPLICE_RUN, &redo), (ops::SPLICE_RUN, &undo))?;
+            let is_new =
+                changes.write(slot, (itl, before), (&mut redo_end, &mut redo), (&mut undo_end, &mut undo));
+            let op = if is_new { ops::SPLICES } else { ops::SPLICE_RUN };
+            c.change(b, itl, object, rows.layer, (op, &redo), (op, &undo))?;
             c.commit()?;
             return Ok(Step::Done);
         }

@@ -131,6 +131,9 @@ impl Changes {
     }
 }
 
+/// Bytes of a splice that changes the length of its row from which on it is compared with the row column by column.
+const SPLICE_BY_COLUMN_BYTES: usize = 64;
+
 /// Directory entries seen so far, to detect one that comes twice.
 struct Met([u64; Met::WORDS]);
 
@@ -266,6 +269,7 @@ impl Heap {
         let mut undo = Vec::with_capacity(undo_bytes);
         let (mut redo_end, mut undo_end) = (RunEnd::begin(itl, &mut redo), RunEnd::begin(0, &mut undo));
         let (mut n, mut met, mut free_lock) = (0, Met([0; Met::WORDS]), itl);
+        let (mut splices, mut whole) = (ops::SPLICE_RUN, Vec::new());
         for One { rowid, new, .. } in &changes.all[these] {
             let Some(row) = directory.row(rowid.slot.into()) else { break };
             // Neighbours usually have the same lock, or none.
@@ -289,8 +293,17 @@ impl Heap {
                 }
                 New::Row(new) if !deletes => Differences::new(old, padded(part(&changes.bytes, new), &mut small)),
                 New::Spliced { from, cut, bytes, seen } if !deletes && seen.len() == row.len => {
-                    let from = *from as usize;
-                    Differences::at(from, &old[from..from + *cut as usize], part(&changes.bytes, bytes))
+                    let (from, bytes) = (*from as usize, part(&changes.bytes, bytes));
+                    let end = from + *cut as usize;
+                    if bytes.len() != end - from && bytes.len().max(end - from) >= SPLICE_BY_COLUMN_BYTES {
+                        whole.clear();
+                        whole.extend_from_slice(&old[..from]);
+                        whole.extend_from_slice(bytes);
+                        whole.extend_from_slice(&old[end..]);
+                        Differences::new(old, &whole)
+                    } else {
+                        Differences::at(from, &old[from..end], bytes)
+                    }
                 }
                 _ => break,
             };
@@ -307,9 +320,9 @@ impl Heap {
                 break;
             }
             left -= more;
-            for (from, gone, come) in differences {
-                redo_end.splice(&mut redo, (rowid.slot, itl), from, gone.len(), come);
-                undo_end.splice(&mut undo, (rowid.slot, before), from, come.len(), gone);
+            let (redo, undo) = ((&mut redo_end, &mut redo), (&mut undo_end, &mut undo));
+            if differences.write(rowid.slot, (itl, before), redo, undo) {
+                splices = ops::SPLICES;
             }
             n += 1;
         }
@@ -319,8 +332,7 @@ impl Heap {
             return Ok(0);
         }
         if n > 0 {
-            let (op, undo_op) =
-                if deletes { (ops::DELETE_EACH, ops::PUT_RUN) } else { (ops::SPLICE_RUN, ops::SPLICE_RUN) };
+            let (op, undo_op) = if deletes { (ops::DELETE_EACH, ops::PUT_RUN) } else { (splices, splices) };
             c.change(b, itl, table.object, Layer::Heap, (op, &redo), (undo_op, &undo))?;
             c.commit()?;
         }

@@ -13,6 +13,7 @@
 //! | SPLICE_RUN | lock, then rows as [`RunEnd::splice`] writes them | as SPLICE_EACH, in fewer bytes |
 //! | REMOVE_RANGES | (first, last slot) … | empties directory entries |
 //! | PUT_RUN | lock, then rows as [`RunEnd::put`] writes them | as PUT_EACH for whole rows, in fewer bytes |
+//! | SPLICES | as SPLICE_RUN | as SPLICE_RUN; a row that comes several times may change its length |
 //!
 //! A row that is replaced by a shorter one, or deleted, leaves its bytes as credit of the locking transaction, so that
 //! nobody else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until
@@ -46,6 +47,7 @@ pub const DELETE_EACH: u8 = 8;
 pub const SPLICE_RUN: u8 = 9;
 pub const PUT_RUN: u8 = 10;
 pub const REMOVE_RANGES: u8 = 11;
+pub const SPLICES: u8 = 12;
 
 /// Bytes of a row in a block besides its body.
 pub const ROW_OVERHEAD: usize = block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES;
@@ -99,7 +101,7 @@ const EACH_HEAD: usize = 8;
 /// Bytes before the new bytes of a row in a SPLICE_EACH.
 const SPLICE_HEAD: usize = 9;
 
-/// Most bytes before the new bytes of a row in a SPLICE_RUN.
+/// Most bytes before the new bytes of a row in a SPLICE_RUN or SPLICES.
 pub const SPLICE_RUN_HEAD: usize = 11;
 /// Most bytes before the body of a row in a PUT_RUN.
 pub const PUT_RUN_HEAD: usize = 7;
@@ -134,8 +136,9 @@ impl RunEnd {
         by
     }
 
-    /// Appends a row to a SPLICE_RUN: `bytes` replace `cut` bytes of the row's body, from offset `from` on (H11). A row
-    /// may come several times in succession when no splice changes its length.
+    /// Appends a row to a SPLICE_RUN or SPLICES: `bytes` replace `cut` bytes of the row's body, from offset `from` on
+    /// (H11). A row may come several times in succession, from left to right; the offsets are those of its body before
+    /// the first. Where one of these changes the length, the operation is SPLICES, which older programs refuse.
     ///
     /// The head is: distance of the directory entry u8, from u8, cut and length of the bytes 4 bits each. Where this
     /// does not suffice: 255, entry u16, from u16, cut u16, length u16. A change of the lock byte comes before: 254,
@@ -238,7 +241,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The rows of a SPLICE_RUN.
+/// The rows of a SPLICE_RUN or SPLICES.
 #[inline]
 fn splice_run(data: &[u8]) -> impl Iterator<Item = Splice<'_>> {
     let mut run = Run::new(data);
@@ -270,7 +273,7 @@ fn put_run(data: &[u8]) -> impl Iterator<Item = WholeRow<'_>> {
     })
 }
 
-/// A row of a SPLICE_EACH or SPLICE_RUN.
+/// A row of a SPLICE_EACH, SPLICE_RUN or SPLICES.
 struct Splice<'a> {
     slot: u16,
     from: usize,
@@ -302,7 +305,7 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         PUT_MANY => apply_put_many(&mut d, data),
         PUT_EACH => apply_put_each(&mut d, data),
         SPLICE_EACH => apply_splices(&mut d, &|| splices(data)),
-        SPLICE_RUN => apply_splices(&mut d, &|| splice_run(data)),
+        SPLICE_RUN | SPLICES => apply_splices(&mut d, &|| splice_run(data)),
         PUT_RUN => apply_put_run(&mut d, data),
         REMOVE_RANGES => ranges(data).flatten().try_for_each(|slot| remove(&mut d, slot)),
         DELETE_EACH => apply_delete_each(&mut d, data),
@@ -322,7 +325,7 @@ pub fn slots(op: u8, data: &[u8], f: &mut dyn FnMut(u16, bool)) -> bool {
         REMOVE_MANY => data.chunks_exact(2).filter_map(of).for_each(|slot| f(slot, true)),
         PUT_EACH => each(data, EACH_HEAD, 4).filter_map(|(head, _)| of(head)).for_each(|slot| f(slot, true)),
         SPLICE_EACH => splices(data).for_each(|s| f(s.slot, true)),
-        SPLICE_RUN => splice_run(data).for_each(|s| f(s.slot, true)),
+        SPLICE_RUN | SPLICES => splice_run(data).for_each(|s| f(s.slot, true)),
         PUT_RUN => put_run(data).for_each(|row| f(row.slot, true)),
         REMOVE_RANGES => ranges(data).flatten().take(SLOTS_MAX).for_each(|slot| f(slot, true)),
         _ => return false,
@@ -338,7 +341,7 @@ pub fn touches(op: u8, data: &[u8], slot: u16) -> bool {
         REMOVE_MANY => data.chunks_exact(2).any(|s| s == bytes),
         PUT_EACH => each(data, EACH_HEAD, 4).any(|(head, _)| head[..2] == bytes),
         SPLICE_EACH => splices(data).any(|s| s.slot == slot),
-        SPLICE_RUN => splice_run(data).any(|s| s.slot == slot),
+        SPLICE_RUN | SPLICES => splice_run(data).any(|s| s.slot == slot),
         PUT_RUN => put_run(data).any(|row| row.slot == slot),
         REMOVE_RANGES => ranges(data).any(|range| range.contains(&slot)),
         // PUT_MANY and DELETE_EACH occur only in forward changes.
@@ -435,15 +438,22 @@ fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
 ) -> std::result::Result<(), Refused> {
     let mut free = d.read().free_bytes();
     let directory = d.read().directory_reader();
-    let mut keeps_lengths = true;
+    let (mut keeps_lengths, mut row_bytes) = (true, RowBytes::default());
     for s in rows() {
         let row = directory.row(s.slot.into()).ok_or(Refused::NoSuch)?;
-        if s.from + s.cut > row.len {
+        if !row_bytes.is_of(s.slot) {
+            free = row_bytes.free_after(free)?;
+            row_bytes = RowBytes { slot: Some(s.slot), ..RowBytes::default() };
+        }
+        if s.from < row_bytes.end || s.from + s.cut > row.len {
             return Err(Refused::NoSuch);
         }
         keeps_lengths &= s.cut == s.bytes.len();
-        free = (free + s.cut).checked_sub(s.bytes.len()).ok_or(Refused::Full)?;
+        row_bytes.end = s.from + s.cut;
+        row_bytes.gone += s.cut;
+        row_bytes.come += s.bytes.len();
     }
+    row_bytes.free_after(free)?;
     let (mut moves, mut body) = (Moves::default(), Vec::new());
     if keeps_lengths {
         let mut patches = d.patches();
@@ -459,23 +469,68 @@ fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
         }
         return moves.finish(d);
     }
-    for s in rows() {
-        if s.cut == s.bytes.len() {
+    let mut rows = rows().peekable();
+    while let Some(mut s) = rows.next() {
+        if s.cut == s.bytes.len() && rows.peek().is_none_or(|next| next.slot != s.slot) {
             let old = d.patches().patch(s.slot, s.from, s.bytes, s.lock).ok_or(Refused::NoSuch)?;
             moves.add(d, old, s.lock, 0)?;
             continue;
         }
         let row = d.read().row(s.slot.into()).ok_or(Refused::NoSuch)?;
-        body.clear();
+        let (slot, lock) = (s.slot, s.lock);
         let view = d.read().view;
-        view.append_to(row.at, s.from, &mut body);
-        body.extend_from_slice(s.bytes);
-        let behind = s.from + s.cut;
-        view.append_to(row.at + behind, row.len.saturating_sub(behind), &mut body);
-        d.replace(s.slot, row.flags, s.lock, row.extra, &body)?;
-        moves.add(d, row.lock, s.lock, row.len.saturating_sub(body.len()))?;
+        body.clear();
+        let mut at = 0;
+        loop {
+            view.append_to(row.at + at, s.from - at, &mut body);
+            body.extend_from_slice(s.bytes);
+            at = s.from + s.cut;
+            match rows.next_if(|next| next.slot == slot) {
+                Some(next) => s = next,
+                None => break,
+            }
+        }
+        view.append_to(row.at + at, row.len - at, &mut body);
+        d.replace(slot, row.flags, lock, row.extra, &body)?;
+        moves.add(d, row.lock, lock, row.len.saturating_sub(body.len()))?;
     }
     moves.finish(d)
+}
+
+/// The splices of one row so far.
+#[derive(Default)]
+struct RowBytes {
+    slot: Option<u16>,
+    /// Offset behind the last splice.
+    end: usize,
+    gone: usize,
+    come: usize,
+}
+
+impl RowBytes {
+    #[inline]
+    fn is_of(&self, slot: u16) -> bool {
+        self.slot == Some(slot)
+    }
+
+    /// The free bytes of the block after the splices, when it has `free` before.
+    #[inline]
+    fn free_after(&self, free: usize) -> std::result::Result<usize, Refused> {
+        (free + self.gone).checked_sub(self.come).ok_or(Refused::Full)
+    }
+}
+
+/// The body that a run of splices of one row makes of `old`.
+#[cfg(test)]
+pub(crate) fn spliced(data: &[u8], old: &[u8]) -> Vec<u8> {
+    let (mut body, mut at) = (Vec::new(), 0);
+    for s in splice_run(data) {
+        body.extend_from_slice(&old[at..s.from]);
+        body.extend_from_slice(s.bytes);
+        at = s.from + s.cut;
+    }
+    body.extend_from_slice(&old[at..]);
+    body
 }
 
 fn apply_delete_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {

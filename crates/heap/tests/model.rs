@@ -4,7 +4,7 @@
 mod common;
 
 use buffer_cache::ChainDesign;
-use common::{Db, Shape, database, row};
+use common::{Db, Shape, database, row_in_parts as row};
 use heap::{HeapTable, RowOutcome};
 use process::Process;
 use std::collections::BTreeMap;
