@@ -320,12 +320,14 @@ mod tests {
         let (old, new) = ([b"first", b"last."], [b"FIRST AND MORE".as_slice(), b"LAST"]);
         let columns = |ends: [&[u8]; 2]| row(&[Some(ends[0].to_vec()), Some(between.clone()), Some(ends[1].to_vec())]);
         let (old, new) = (columns(old.map(|text| text.as_slice())), columns(new));
-        let all: Vec<_> = Differences::new(&old, &new).map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
+        let all: Vec<_> =
+            Differences::new(&old, &new).map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
         assert_eq!(all, [(1, 6, 15), (1 + 6 + 2003, 6, 5)]);
         // A text that is made longer at its end: its length and what is new.
         let text = |len| row(&[Some(vec![b'a'; len]), Some(vec![b'b'; 100])]);
         let (old, new) = (text(100), text(103));
-        let all: Vec<_> = Differences::new(&old, &new).map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
+        let all: Vec<_> =
+            Differences::new(&old, &new).map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
         assert_eq!(all, [(1, 1, 1), (102, 0, 3)]);
     }
 

@@ -48,6 +48,8 @@ pub enum RowAction<'a> {
 /// The result of one attempt at a row.
 enum Step {
     Done,
+    /// As [`Step::Done`], and the block has so much room now that inserts may use it.
+    DoneWithRoom,
     Changed,
     /// Another transaction has locked the row.
     Wait(Xid),
@@ -465,10 +467,10 @@ impl Heap {
         })
     }
 
-    /// Marks a block as having room in the space map once two fifths of it are free.
+    /// Marks a block as having room in the space map once there is [`room_from`].
     pub(crate) fn note_room(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
         let (free, len) = self.cache().read(p, at, GetKind::Current, &mut |v| (Data::new(*v).free_bytes(), v.len()))?;
-        if free >= len * 2 / 5 { self.mark(p, table, at, BlockState::Room) } else { Ok(()) }
+        if free >= room_from(len) { self.mark(p, table, at, BlockState::Room) } else { Ok(()) }
     }
 
     /// Makes one change to a row of a heap or cluster.
@@ -499,6 +501,13 @@ impl Heap {
                     }
                     return Ok(RowOutcome::Done);
                 }
+                Step::DoneWithRoom => {
+                    if let Some(first) = old_pieces {
+                        self.delete_pieces(p, t, rows.table, first)?;
+                    }
+                    self.note_room(p, rows.table, rowid.rdba)?;
+                    return Ok(RowOutcome::Done);
+                }
                 Step::Changed => return Ok(RowOutcome::Changed),
                 Step::MoreUndo(bytes) => a.undo_bytes = bytes,
                 Step::Wait(_) if wait == LockWait::SkipLocked => return Ok(RowOutcome::Skipped),
@@ -524,6 +533,9 @@ impl Heap {
                 }
                 Step::Tail(first) => {
                     self.delete_pieces(p, t, rows.table, first)?;
+                    if rows.layer == Layer::Heap {
+                        self.note_room(p, rows.table, rowid.rdba)?;
+                    }
                     return Ok(RowOutcome::Done);
                 }
                 Step::Move(pieces) => {
@@ -629,6 +641,13 @@ impl Heap {
                 body
             }
         };
+        let done = match rows.layer == Layer::Heap
+            && matches!(action, RowAction::Update(_))
+            && gets_room(&c.data(b), row.len.saturating_sub(body.len()))
+        {
+            true => Step::DoneWithRoom,
+            false => Step::Done,
+        };
         if rows.layer == Layer::Heap && row.flags == flags::WHOLE && new_flags == flags::WHOLE {
             // Bytes of the row that do not change are neither in the redo nor in the undo.
             let old = &c.view(b)[row.at..row.at + row.len];
@@ -640,12 +659,11 @@ impl Heap {
             let (mut redo, mut undo) = (Vec::with_capacity(undo_bytes), Vec::with_capacity(undo_bytes));
             let before = if row.lock == itl { itl } else { 0 };
             let (mut redo_end, mut undo_end) = (RunEnd::begin(itl, &mut redo), RunEnd::begin(before, &mut undo));
-            let is_new =
-                changes.write(slot, (itl, before), (&mut redo_end, &mut redo), (&mut undo_end, &mut undo));
+            let is_new = changes.write(slot, (itl, before), (&mut redo_end, &mut redo), (&mut undo_end, &mut undo));
             let op = if is_new { ops::SPLICES } else { ops::SPLICE_RUN };
             c.change(b, itl, object, rows.layer, (op, &redo), (op, &undo))?;
             c.commit()?;
-            return Ok(Step::Done);
+            return Ok(done);
         }
         let mut undo = Vec::with_capacity(row.len + 8);
         let undo_op = ops::undo_of(&c.data(b), slot, itl, &mut undo);
@@ -658,7 +676,7 @@ impl Heap {
         c.commit()?;
         Ok(match tail {
             Some(tail) if a.moved_to.is_none() => Step::Tail(tail),
-            _ => Step::Done,
+            _ => done,
         })
     }
 
@@ -765,6 +783,17 @@ impl<'a> Rows<'a> {
         let by_bytes = self.ends[self.from..].partition_point(|end| *end as usize - begin <= block_size);
         by_bytes.min(block_size / (BODY_BYTES_MIN + data::ROW_HEADER_BYTES))
     }
+}
+
+/// Free bytes from which on inserts use a block of `block_bytes` again: two fifths.
+fn room_from(block_bytes: usize) -> usize {
+    block_bytes * 2 / 5
+}
+
+/// Whether a change that frees `freed` bytes of a block gives it [`room_from`].
+pub(crate) fn gets_room(d: &Data<'_>, freed: usize) -> bool {
+    let (free, from) = (d.free_bytes(), room_from(d.view.len()));
+    free < from && free + freed >= from
 }
 
 fn heap_rows(table: &HeapTable) -> RowSegment<'_> {

@@ -5,7 +5,7 @@
 //! the path that waits, compares and moves.
 
 use crate::differences::Differences;
-use crate::dml::{BODY_BYTES_MIN, padded, piece_max};
+use crate::dml::{BODY_BYTES_MIN, gets_room, padded, piece_max};
 use crate::ops::{self, RunEnd, flags};
 use crate::{Heap, HeapTable, RowOutcome};
 use block::{BlockKind, BlockView, Data};
@@ -131,6 +131,15 @@ impl Changes {
     }
 }
 
+/// Changes of a block made by one group.
+#[derive(Default)]
+struct Run {
+    /// Their number; 0 when the first one has to be made singly.
+    done: usize,
+    /// Inserts may use the block now.
+    gives_room: bool,
+}
+
 /// Bytes of a splice that changes the length of its row from which on it is compared with the row column by column.
 const SPLICE_BY_COLUMN_BYTES: usize = 64;
 
@@ -174,12 +183,12 @@ impl Heap {
         while i < changes.len() {
             let in_block = changes.in_block(i);
             let first = &changes.all[i];
-            let done = match in_block > 1 && first.rowid.obj == table.data_object {
+            let Run { done, gives_room } = match in_block > 1 && first.rowid.obj == table.data_object {
                 true => self.txns.retrying(p, &mut || self.change_run(p, t, table, changes, i..i + in_block, seen))?,
-                false => 0,
+                false => Run::default(),
             };
             if done > 0 {
-                if changes.all[i..i + done].iter().any(|one| matches!(one.new, New::Deleted)) {
+                if gives_room {
                     self.note_room(p, table, first.rowid.rdba)?;
                 }
                 i += done;
@@ -236,7 +245,7 @@ impl Heap {
         })
     }
 
-    /// Makes as many of these changes, all in one block, as one group can; returns how many.
+    /// Makes as many of these changes, all in one block, as one group can.
     fn change_run(
         &self,
         p: &Process,
@@ -245,26 +254,26 @@ impl Heap {
         changes: &Changes,
         these: Range<usize>,
         seen: &Snapshot,
-    ) -> Result<usize> {
+    ) -> Result<Run> {
         let at = changes.all[these.start].rowid.rdba;
         let undo_bytes = self.undo_bytes(p, t, changes, these.clone())?;
         if undo_bytes == 0 {
-            return Ok(0);
+            return Ok(Run::default());
         }
         let mut c = self.txns.change(p, t, 1, undo_bytes)?;
         let b = c.current(at)?;
         let view = c.data(b).view;
         let ours = view.kind() == Some(BlockKind::Heap) && view.obj() == table.data_object;
         if !ours || self.txns.changed_since(&view, seen) {
-            return Ok(0);
+            return Ok(Run::default());
         }
         faults::point("heap-block-looked-at");
-        let ItlGet::Got(itl) = c.itl(b)? else { return Ok(0) };
+        let ItlGet::Got(itl) = c.itl(b)? else { return Ok(Run::default()) };
         let d = c.data(b);
         let deletes = matches!(changes.all[these.start].new, New::Deleted);
         let (image, directory) = (c.view(b), d.directory_reader());
         let longest = piece_max(self.cache().block_size(), table.initrans);
-        let mut left = d.usable_bytes(itl);
+        let (mut left, mut freed) = (d.usable_bytes(itl), 0);
         let mut redo = Vec::with_capacity(if deletes { 1 + 2 * these.len() } else { 2 * undo_bytes });
         let mut undo = Vec::with_capacity(undo_bytes);
         let (mut redo_end, mut undo_end) = (RunEnd::begin(itl, &mut redo), RunEnd::begin(0, &mut undo));
@@ -320,6 +329,7 @@ impl Heap {
                 break;
             }
             left -= more;
+            freed += gone as isize - come as isize;
             let (redo, undo) = ((&mut redo_end, &mut redo), (&mut undo_end, &mut undo));
             if differences.write(rowid.slot, (itl, before), redo, undo) {
                 splices = ops::SPLICES;
@@ -329,13 +339,14 @@ impl Heap {
         // A transaction that held a lock at the first look may have committed before the locks were looked at: its rows
         // have no holder then, and other bytes than the snapshot saw (H10).
         if n > 0 && self.txns.changed_since(&c.data(b).view, seen) {
-            return Ok(0);
+            return Ok(Run::default());
         }
+        let gives_room = n > 0 && (deletes || freed > 0 && gets_room(&c.data(b), freed as usize));
         if n > 0 {
             let (op, undo_op) = if deletes { (ops::DELETE_EACH, ops::PUT_RUN) } else { (splices, splices) };
             c.change(b, itl, table.object, Layer::Heap, (op, &redo), (undo_op, &undo))?;
             c.commit()?;
         }
-        Ok(n)
+        Ok(Run { done: n, gives_room })
     }
 }

@@ -97,6 +97,34 @@ fn updates_of_rows_of_several_pieces_use_the_room_of_the_pieces_they_leave() {
 }
 
 #[test]
+fn inserts_use_the_room_of_rows_that_updates_made_shorter() {
+    let instance = start(&[]);
+    let c = &mut connect(&instance);
+    let updates = [
+        // Row by row, and many rows of a block at once.
+        "begin for i in 1 .. 360 loop update t set a = 'x' where id = i; end loop; end;",
+        "update t set a = 'x'",
+    ];
+    for update in updates {
+        run(c, "create table t (id number primary key, a varchar2(1200)) pctfree 0");
+        run(c, "insert into t select level, rpad('a', 1200, 'a') from dual connect by level <= 360");
+        run(c, "commit");
+        run(c, update);
+        run(c, "commit");
+        let blocks = |c: &mut client::Client| -> u64 {
+            one(c, "select to_char(blocks) from user_segments where segment_name = 'T'").parse().expect("a number")
+        };
+        let before = blocks(c);
+        run(c, "insert into t select 360 + level, rpad('b', 500, 'b') from dual connect by level <= 700");
+        run(c, "commit");
+        let after = blocks(c);
+        assert!(after <= before + 16, "{update}: {before} blocks, and {after} with rows for which there was room");
+        assert_eq!(one(c, "select to_char(count(*)) from t"), "1060");
+        run(c, "drop table t purge");
+    }
+}
+
+#[test]
 fn binds_of_the_caller_may_stand_before_where_current_of() {
     let instance = start(&[]);
     let c = &mut connect(&instance);
