@@ -1,6 +1,6 @@
 //! The places at which two versions of a row differ.
 
-use crate::ops::RunEnd;
+use crate::ops::{RunEnd, SPLICE_RUN_HEAD};
 use types::row::{Column, RowReader};
 
 /// Equal bytes between two differences that are worth a head of their own in a run of splices: its redo and its undo
@@ -39,6 +39,15 @@ impl<'a> Differences<'a> {
         Differences::Bytes(Bytes::new(offset, old, new))
     }
 
+    /// What the differences take together.
+    #[inline]
+    pub(crate) fn sizes(&self) -> Sizes {
+        match self {
+            Differences::Bytes(bytes) => Sizes::of(bytes.clone()),
+            Differences::Columns(columns) => Sizes::of(columns.clone()),
+        }
+    }
+
     /// Appends the differences of a row, which lies in entry `slot`, to a run of splices and to the run that undoes it.
     /// `locks`: the lock byte after and before. True when a difference changes the length and is not the row's only
     /// one: the run then needs the operation [`crate::ops::SPLICES`].
@@ -47,30 +56,50 @@ impl<'a> Differences<'a> {
         self,
         slot: u16,
         locks: (u8, u8),
-        (redo_end, redo): (&mut RunEnd, &mut Vec<u8>),
-        (undo_end, undo): (&mut RunEnd, &mut Vec<u8>),
+        (redo_end, redo): Splices<'_>,
+        (undo_end, undo): Splices<'_>,
     ) -> bool {
-        let (mut gone_before, mut come_before, mut count, mut keeps_length) = (0, 0, 0, true);
-        for (from, gone, come) in self {
+        let columns = match self {
+            Differences::Bytes(bytes) => {
+                for (from, gone, come) in bytes {
+                    redo_end.splice(redo, (slot, locks.0), from, gone.len(), come);
+                    undo_end.splice(undo, (slot, locks.1), from, come.len(), gone);
+                }
+                return false;
+            }
+            Differences::Columns(columns) => columns,
+        };
+        let (mut count, mut shift) = (0, 0);
+        for (from, gone, come) in columns {
             redo_end.splice(redo, (slot, locks.0), from, gone.len(), come);
-            undo_end.splice(undo, (slot, locks.1), from + come_before - gone_before, come.len(), gone);
-            (gone_before, come_before) = (gone_before + gone.len(), come_before + come.len());
+            undo_end.splice(undo, (slot, locks.1), from.wrapping_add_signed(shift), come.len(), gone);
+            shift += come.len() as isize - gone.len() as isize;
             count += 1;
-            keeps_length &= gone.len() == come.len();
         }
-        count > 1 && !keeps_length
+        count > 1
     }
 }
 
-impl<'a> Iterator for Differences<'a> {
-    type Item = Difference<'a>;
+/// A run of splices and its last row.
+type Splices<'r> = (&'r mut RunEnd, &'r mut Vec<u8>);
 
+/// Bytes of all differences of a row.
+#[derive(Default)]
+pub(crate) struct Sizes {
+    pub gone: usize,
+    pub come: usize,
+    /// In the run that undoes them, at most.
+    pub undo: usize,
+}
+
+impl Sizes {
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Differences::Bytes(bytes) => bytes.next(),
-            Differences::Columns(columns) => columns.next(),
-        }
+    fn of<'a>(all: impl Iterator<Item = Difference<'a>>) -> Sizes {
+        all.fold(Sizes::default(), |sum, (_, gone, come)| Sizes {
+            gone: sum.gone + gone.len(),
+            come: sum.come + come.len(),
+            undo: sum.undo + SPLICE_RUN_HEAD + gone.len(),
+        })
     }
 }
 
@@ -266,10 +295,17 @@ mod tests {
     use testing::Random;
     use types::row::RowWriter;
 
+    fn all<'a>(old: &'a [u8], new: &'a [u8]) -> Vec<super::Difference<'a>> {
+        match Differences::new(old, new) {
+            Differences::Bytes(bytes) => bytes.collect(),
+            Differences::Columns(columns) => columns.collect(),
+        }
+    }
+
     /// `old` with its differences put in.
     fn changed(old: &[u8], new: &[u8]) -> (usize, Vec<u8>) {
         let (mut body, mut at, mut count) = (old.to_vec(), 0, 0);
-        let all: Vec<_> = Differences::new(old, new).collect();
+        let all = all(old, new);
         for (from, gone, come) in &all {
             assert!(*from >= at, "differences overlap");
             assert!(gone.len() == come.len() || old.len() != new.len());
@@ -289,14 +325,14 @@ mod tests {
         let mut new = old.clone();
         new[7] ^= 1;
         new[1990] ^= 1;
-        let all: Vec<_> = Differences::new(&old, &new).map(|(from, gone, _)| (from, gone.len())).collect();
-        assert_eq!(all, [(7, 1), (1990, 1)]);
+        let found: Vec<_> = all(&old, &new).into_iter().map(|(from, gone, _)| (from, gone.len())).collect();
+        assert_eq!(found, [(7, 1), (1990, 1)]);
         // Differences that lie close together are one.
         new[7 + GAP_BYTES] ^= 1;
-        let all: Vec<_> = Differences::new(&old, &new).map(|(from, gone, _)| (from, gone.len())).collect();
-        assert_eq!(all, [(7, GAP_BYTES + 1), (1990, 1)]);
+        let found: Vec<_> = all(&old, &new).into_iter().map(|(from, gone, _)| (from, gone.len())).collect();
+        assert_eq!(found, [(7, GAP_BYTES + 1), (1990, 1)]);
         assert_eq!(
-            Differences::new(&old, &old).map(|(_, gone, come)| (gone.len(), come.len())).collect::<Vec<_>>(),
+            all(&old, &old).into_iter().map(|(_, gone, come)| (gone.len(), come.len())).collect::<Vec<_>>(),
             [(0, 0)]
         );
     }
@@ -320,15 +356,15 @@ mod tests {
         let (old, new) = ([b"first", b"last."], [b"FIRST AND MORE".as_slice(), b"LAST"]);
         let columns = |ends: [&[u8]; 2]| row(&[Some(ends[0].to_vec()), Some(between.clone()), Some(ends[1].to_vec())]);
         let (old, new) = (columns(old.map(|text| text.as_slice())), columns(new));
-        let all: Vec<_> =
-            Differences::new(&old, &new).map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
-        assert_eq!(all, [(1, 6, 15), (1 + 6 + 2003, 6, 5)]);
+        let found: Vec<_> =
+            all(&old, &new).into_iter().map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
+        assert_eq!(found, [(1, 6, 15), (1 + 6 + 2003, 6, 5)]);
         // A text that is made longer at its end: its length and what is new.
         let text = |len| row(&[Some(vec![b'a'; len]), Some(vec![b'b'; 100])]);
         let (old, new) = (text(100), text(103));
-        let all: Vec<_> =
-            Differences::new(&old, &new).map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
-        assert_eq!(all, [(1, 1, 1), (102, 0, 3)]);
+        let found: Vec<_> =
+            all(&old, &new).into_iter().map(|(from, gone, come)| (from, gone.len(), come.len())).collect();
+        assert_eq!(found, [(1, 1, 1), (102, 0, 3)]);
     }
 
     #[test]

@@ -652,7 +652,7 @@ impl Heap {
             // Bytes of the row that do not change are neither in the redo nor in the undo.
             let old = &c.view(b)[row.at..row.at + row.len];
             let changes = Differences::new(old, body);
-            let undo_bytes = 1 + changes.clone().map(|(_, gone, _)| ops::SPLICE_RUN_HEAD + gone.len()).sum::<usize>();
+            let undo_bytes = 1 + changes.sizes().undo;
             if undo_bytes > a.undo_bytes {
                 return Ok(Step::MoreUndo(undo_bytes));
             }

@@ -4,7 +4,7 @@
 //! room for the new bytes, are changed by one group with one undo record (H10). Every other row is changed singly, by
 //! the path that waits, compares and moves.
 
-use crate::differences::Differences;
+use crate::differences::{Differences, Sizes};
 use crate::dml::{BODY_BYTES_MIN, gets_room, padded, piece_max};
 use crate::ops::{self, RunEnd, flags};
 use crate::{Heap, HeapTable, RowOutcome};
@@ -316,9 +316,7 @@ impl Heap {
                 }
                 _ => break,
             };
-            let (gone, come, undo_needed) = differences.clone().fold((0, 0, 0), |(gone, come, undo), (_, g, c)| {
-                (gone + g.len(), come + c.len(), undo + ops::SPLICE_RUN_HEAD + g.len())
-            });
+            let Sizes { gone, come, undo: undo_needed } = differences.sizes();
             let more = come.saturating_sub(gone);
             let is_too_long = more > 0 && row.len + more > longest;
             if is_too_long || more > left || undo.len() + undo_needed > undo_bytes {

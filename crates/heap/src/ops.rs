@@ -305,7 +305,8 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         PUT_MANY => apply_put_many(&mut d, data),
         PUT_EACH => apply_put_each(&mut d, data),
         SPLICE_EACH => apply_splices(&mut d, &|| splices(data)),
-        SPLICE_RUN | SPLICES => apply_splices(&mut d, &|| splice_run(data)),
+        SPLICE_RUN => apply_splices(&mut d, &|| splice_run(data)),
+        SPLICES => apply_splices_by_row(&mut d, data),
         PUT_RUN => apply_put_run(&mut d, data),
         REMOVE_RANGES => ranges(data).flatten().try_for_each(|slot| remove(&mut d, slot)),
         DELETE_EACH => apply_delete_each(&mut d, data),
@@ -438,22 +439,15 @@ fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
 ) -> std::result::Result<(), Refused> {
     let mut free = d.read().free_bytes();
     let directory = d.read().directory_reader();
-    let (mut keeps_lengths, mut row_bytes) = (true, RowBytes::default());
+    let mut keeps_lengths = true;
     for s in rows() {
         let row = directory.row(s.slot.into()).ok_or(Refused::NoSuch)?;
-        if !row_bytes.is_of(s.slot) {
-            free = row_bytes.free_after(free)?;
-            row_bytes = RowBytes { slot: Some(s.slot), ..RowBytes::default() };
-        }
-        if s.from < row_bytes.end || s.from + s.cut > row.len {
+        if s.from + s.cut > row.len {
             return Err(Refused::NoSuch);
         }
         keeps_lengths &= s.cut == s.bytes.len();
-        row_bytes.end = s.from + s.cut;
-        row_bytes.gone += s.cut;
-        row_bytes.come += s.bytes.len();
+        free = (free + s.cut).checked_sub(s.bytes.len()).ok_or(Refused::Full)?;
     }
-    row_bytes.free_after(free)?;
     let (mut moves, mut body) = (Moves::default(), Vec::new());
     if keeps_lengths {
         let mut patches = d.patches();
@@ -469,15 +463,49 @@ fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
         }
         return moves.finish(d);
     }
-    let mut rows = rows().peekable();
-    while let Some(mut s) = rows.next() {
-        if s.cut == s.bytes.len() && rows.peek().is_none_or(|next| next.slot != s.slot) {
+    for s in rows() {
+        if s.cut == s.bytes.len() {
             let old = d.patches().patch(s.slot, s.from, s.bytes, s.lock).ok_or(Refused::NoSuch)?;
             moves.add(d, old, s.lock, 0)?;
             continue;
         }
         let row = d.read().row(s.slot.into()).ok_or(Refused::NoSuch)?;
-        let (slot, lock) = (s.slot, s.lock);
+        body.clear();
+        let view = d.read().view;
+        view.append_to(row.at, s.from, &mut body);
+        body.extend_from_slice(s.bytes);
+        let behind = s.from + s.cut;
+        view.append_to(row.at + behind, row.len.saturating_sub(behind), &mut body);
+        d.replace(s.slot, row.flags, s.lock, row.extra, &body)?;
+        moves.add(d, row.lock, s.lock, row.len.saturating_sub(body.len()))?;
+    }
+    moves.finish(d)
+}
+
+/// As [`apply_splices`], for rows that several splices make longer or shorter: each row is changed once.
+fn apply_splices_by_row(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
+    let mut free = d.read().free_bytes();
+    let mut all = splice_run(data).peekable();
+    while let Some(mut s) = all.next() {
+        let row = d.read().row(s.slot.into()).ok_or(Refused::NoSuch)?;
+        let (mut end, mut more) = (0, 0);
+        loop {
+            if s.from < end || s.from + s.cut > row.len {
+                return Err(Refused::NoSuch);
+            }
+            end = s.from + s.cut;
+            more += s.bytes.len() as isize - s.cut as isize;
+            match all.next_if(|next| next.slot == s.slot) {
+                Some(next) => s = next,
+                None => break,
+            }
+        }
+        free = free.checked_add_signed(-more).ok_or(Refused::Full)?;
+    }
+    let (mut moves, mut body) = (Moves::default(), Vec::new());
+    let mut all = splice_run(data).peekable();
+    while let Some(mut s) = all.next() {
+        let row = d.read().row(s.slot.into()).ok_or(Refused::NoSuch)?;
         let view = d.read().view;
         body.clear();
         let mut at = 0;
@@ -485,39 +513,16 @@ fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
             view.append_to(row.at + at, s.from - at, &mut body);
             body.extend_from_slice(s.bytes);
             at = s.from + s.cut;
-            match rows.next_if(|next| next.slot == slot) {
+            match all.next_if(|next| next.slot == s.slot) {
                 Some(next) => s = next,
                 None => break,
             }
         }
         view.append_to(row.at + at, row.len - at, &mut body);
-        d.replace(slot, row.flags, lock, row.extra, &body)?;
-        moves.add(d, row.lock, lock, row.len.saturating_sub(body.len()))?;
+        d.replace(s.slot, row.flags, s.lock, row.extra, &body)?;
+        moves.add(d, row.lock, s.lock, row.len.saturating_sub(body.len()))?;
     }
     moves.finish(d)
-}
-
-/// The splices of one row so far.
-#[derive(Default)]
-struct RowBytes {
-    slot: Option<u16>,
-    /// Offset behind the last splice.
-    end: usize,
-    gone: usize,
-    come: usize,
-}
-
-impl RowBytes {
-    #[inline]
-    fn is_of(&self, slot: u16) -> bool {
-        self.slot == Some(slot)
-    }
-
-    /// The free bytes of the block after the splices, when it has `free` before.
-    #[inline]
-    fn free_after(&self, free: usize) -> std::result::Result<usize, Refused> {
-        (free + self.gone).checked_sub(self.come).ok_or(Refused::Full)
-    }
 }
 
 /// The body that a run of splices of one row makes of `old`.
