@@ -2,20 +2,26 @@
 //! of another session's DDL.
 //!
 //!     cargo build --release && cargo bench -p lab --bench sessions
-//!         [-- --sessions 1,2,8,64,500,1000 --tables 10000 --seconds 4 --rounds 3 --param NAME=VALUE,NAME=VALUE]
+//!         [-- --sessions 1,2,8,64,500,1000 --tables 10000 --seconds 4 --rounds 3 --pauses 250,50,20 --pairs 9
+//!         --param NAME=VALUE,NAME=VALUE]
 //!
 //! All sessions run the same PL/SQL loop at once: three look-ups by primary key in a shared table of 10,000 rows and,
 //! every tenth time, an update of a row of its own with a commit. A round takes every number of sessions once; the
 //! table gives medians of the rounds. The percentages are of the largest throughput of the table.
 //!
 //! Before the loops the dictionary gets `--tables` tables. Private memory is that of a session's server process without
-//! the SGA. The last line compares the throughput of eight sessions alone and beside a session that creates and drops
-//! tables, in turn (ABBA). `LATCHWORK_EXE` names another program than the release build.
+//! the SGA. The last lines compare the throughput of eight sessions alone and beside a session that creates and drops
+//! a table and pauses for one of `--pauses` milliseconds, in turn (ABBA): the median of `--pairs` pairs with its 95 %
+//! interval, and the processor time of the session with the DDL, which is a loss even where nobody waits for it.
+//! `--sessions 0` leaves the first part out. `LATCHWORK_EXE` names another program than the release build.
 
 mod common;
 
 use client::{Bind, Client, Ephemeral, EphemeralOptions};
-use common::{argument, connect, latchwork_program, median, private_kb, run, text_argument, together};
+use common::{
+    argument, connect, cpu_seconds, interval, latchwork_program, median, private_kb, run, server_pid, text_argument,
+    together,
+};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -75,11 +81,20 @@ fn sample(instance: &Ephemeral, sessions: usize, seconds: f64) -> Sample {
     Sample { throughput, connect_ms, private_kb: median(&mut memory) }
 }
 
-/// The throughput of eight sessions beside a session that creates and drops tables, by that of the eight alone: the
-/// median of pairs, each in the order ABBA.
-fn beside_ddl(instance: &Ephemeral, seconds: f64, pairs: usize) -> (f64, f64) {
+/// The effect of DDL at one rate.
+struct Beside {
+    /// The throughput of eight sessions beside the DDL by that of the eight alone: median, and its interval.
+    ratio: f64,
+    interval: (f64, f64),
+    /// DDL statements a second, and the part of all processors that their session took.
+    statements: f64,
+    processors: f64,
+}
+
+/// Pairs in the order ABBA; the session with the DDL pauses for `pause_ms` after a CREATE and a DROP.
+fn beside_ddl(instance: &Ephemeral, seconds: f64, pairs: usize, pause_ms: u64) -> Beside {
     let mut all: Vec<Client> = (0..8).map(|_| connect(instance)).collect();
-    let (mut ratios, mut statements, mut time) = (Vec::new(), 0.0, 0.0);
+    let (mut ratios, mut statements, mut cpu, mut time) = (Vec::new(), 0.0, 0.0, 0.0);
     for _ in 0..pairs {
         let (mut alone, mut beside) = (0.0, 0.0);
         for with_ddl in [false, true, true, false] {
@@ -91,25 +106,29 @@ fn beside_ddl(instance: &Ephemeral, seconds: f64, pairs: usize) -> (f64, f64) {
             std::thread::scope(|scope| {
                 let ddl = scope.spawn(|| {
                     let mut session = connect(instance);
-                    let mut n = 0.0;
+                    let server = server_pid(&mut session);
+                    let (before, mut n) = (cpu_seconds(server), 0.0);
                     while !stop.load(Ordering::Relaxed) {
                         run(&mut session, "create table passing (n number primary key)");
                         run(&mut session, "drop table passing");
                         n += 2.0;
-                        // A tenth of the time, so that the loss of processor time to the DDL itself stays small.
-                        std::thread::sleep(std::time::Duration::from_millis(50));
+                        std::thread::sleep(std::time::Duration::from_millis(pause_ms));
                     }
-                    n
+                    (n, cpu_seconds(server) - before)
                 });
                 beside += throughput(&mut all, seconds);
                 stop.store(true, Ordering::Relaxed);
-                statements += ddl.join().expect("no panic");
+                let (n, used) = ddl.join().expect("no panic");
+                statements += n;
+                cpu += used;
                 time += seconds;
             });
         }
         ratios.push(beside / alone);
     }
-    (median(&mut ratios), statements / time)
+    let (ratio, least, most) = interval(&mut ratios);
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get()) as f64;
+    Beside { ratio, interval: (least, most), statements: statements / time, processors: cpu / time / processors }
 }
 
 fn main() {
@@ -155,19 +174,21 @@ fn main() {
 
     let mut found: Vec<Vec<Sample>> = list.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
-        for (n, sessions) in list.iter().enumerate() {
+        for (n, sessions) in list.iter().enumerate().filter(|(_, sessions)| **sessions > 0) {
             found[n].push(sample(&instance, *sessions, seconds));
         }
     }
     println!("{tables} tables, {} processors", std::thread::available_parallelism().map_or(1, |n| n.get()));
-    println!(
-        "{:>9} {:>16} {:>10} {:>18} {:>20}",
-        "sessions", "executions a s", "% of peak", "ms a connection", "private kB a session"
-    );
+    if found.iter().any(|samples| !samples.is_empty()) {
+        println!(
+            "{:>9} {:>16} {:>10} {:>18} {:>20}",
+            "sessions", "executions a s", "% of peak", "ms a connection", "private kB a session"
+        );
+    }
     let of =
         |samples: &[Sample], figure: fn(&Sample) -> f64| median(&mut samples.iter().map(figure).collect::<Vec<_>>());
-    let peak = found.iter().map(|s| of(s, |s| s.throughput)).fold(0.0, f64::max);
-    for (sessions, samples) in list.iter().zip(&found) {
+    let peak = found.iter().filter(|s| !s.is_empty()).map(|s| of(s, |s| s.throughput)).fold(0.0, f64::max);
+    for (sessions, samples) in list.iter().zip(&found).filter(|(_, samples)| !samples.is_empty()) {
         let through = of(samples, |s| s.throughput);
         println!(
             "{sessions:>9} {through:>16.0} {:>10.1} {:>18.2} {:>20.0}",
@@ -176,6 +197,17 @@ fn main() {
             of(samples, |s| s.private_kb)
         );
     }
-    let (ratio, ddl) = beside_ddl(&instance, seconds.min(2.0), if is_test { 1 } else { 9 });
-    println!("eight sessions beside {ddl:.0} DDL statements a second: {:.1} % of the throughput alone", ratio * 100.0);
+    let pauses = text_argument("--pauses").unwrap_or_else(|| if is_test { "20" } else { "250,50,20" }.into());
+    let pairs = argument("--pairs", if is_test { 1.0 } else { 9.0 }) as usize;
+    for pause in pauses.split(',').map(|n| n.parse().expect("a pause in milliseconds")) {
+        let Beside { ratio, interval, statements, processors } = beside_ddl(&instance, seconds.min(2.0), pairs, pause);
+        println!(
+            "eight sessions beside {statements:.0} DDL statements a second: {:.1} % of the throughput alone \
+             ({:.1} to {:.1}), {:.1} % of the processors for the DDL",
+            ratio * 100.0,
+            interval.0 * 100.0,
+            interval.1 * 100.0,
+            processors * 100.0
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The instance of this workspace: a database in a folder, sessions through its socket.
 
 use crate::common::{cpu_seconds, latchwork_program, together};
-use crate::{Change, Query, Recovered, Sample, Size, Target, Way};
+use crate::{Change, Crash, Query, Recovered, Sample, Size, Target, Way};
 use client::{ArrayOptions, Bind, Client, Credentials};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -118,13 +118,13 @@ impl Latchwork {
     }
 
     pub fn change(&self, change: Change, size: Size) -> Option<Sample> {
-        self.bulk(Target::Indexed, Way::Select, size);
+        self.bulk(change.target(), Way::Select, size);
         self.timed(size.rows as f64, &[change.sql(), "commit"])
     }
 
     /// Fills the log after a checkpoint, kills every process of the instance, and times the start. The figure is the
     /// amount of redo that the start reports as read.
-    pub fn recovery(&self, size: Size) -> Option<Recovered> {
+    pub fn recovery(&self, crash: Crash, size: Size) -> Option<Recovered> {
         let written = || self.number("select value from v$sysstat where name = 'redo size'");
         let goal = size.megabytes * 1_000_000;
         self.run("alter system checkpoint");
@@ -135,6 +135,7 @@ impl Latchwork {
         }
         self.session.borrow_mut().take();
         kill_instance(&self.dir);
+        crash.happens(&self.dir);
         let began = Instant::now();
         self.start_instance();
         let found = self.number("select count(*) from bulk_indexed");

@@ -31,6 +31,7 @@ use postgres::PostgresEngine;
 use report::Report;
 use sqlite::Sqlite;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The amount of work.
 #[derive(Clone, Copy)]
@@ -48,6 +49,46 @@ pub struct Sample {
     pub units: f64,
     pub seconds: f64,
     pub cpu: Option<f64>,
+}
+
+/// The end from which an engine recovers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crash {
+    /// Its processes are killed. What they wrote through the operating system's cache is still there: all of SQLite's
+    /// log, nothing of Latchwork's.
+    Kill,
+    /// As after a loss of power: nothing of its files is cached.
+    Power,
+}
+
+impl Crash {
+    const ALL: [Crash; 2] = [Crash::Kill, Crash::Power];
+
+    fn what(self) -> &'static str {
+        match self {
+            Crash::Kill => "recovery after a kill",
+            Crash::Power => "recovery, nothing cached",
+        }
+    }
+
+    /// Called between the end of an engine and its start: `folder` has its files.
+    pub fn happens(self, folder: &Path) {
+        if self == Crash::Kill {
+            return;
+        }
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                self.happens(&path);
+            } else if path.is_file() {
+                // Only pages that are on the device leave the cache.
+                std::fs::File::open(&path).and_then(|file| file.sync_all()).expect("syncs");
+                let from = format!("if={}", path.display());
+                let done = Command::new("dd").args([&from, "iflag=nocache", "count=0"]).stderr(Stdio::null()).status();
+                assert!(done.is_ok_and(|status| status.success()), "dd drops {} from the cache", path.display());
+            }
+        }
+    }
 }
 
 /// A start after a kill: the amount written since the last checkpoint, and the time until the first answer.
@@ -162,18 +203,28 @@ impl Query {
 pub enum Change {
     Update,
     UpdateIndexed,
+    /// Of a table without indexes.
+    DeletePlain,
     Delete,
+    /// As [`Change::Delete`]; PostgreSQL, which leaves the entries of the indexes to VACUUM, does this, too.
+    DeleteVacuum,
 }
 
 impl Change {
-    pub const ALL: [Change; 3] = [Change::Update, Change::UpdateIndexed, Change::Delete];
+    pub const ALL: [Change; 5] =
+        [Change::Update, Change::UpdateIndexed, Change::DeletePlain, Change::Delete, Change::DeleteVacuum];
 
-    /// The statement, over the table `bulk_indexed`.
+    pub fn target(self) -> Target {
+        if self == Change::DeletePlain { Target::Plain } else { Target::Indexed }
+    }
+
+    /// The statement, over the table of [`Change::target`].
     pub fn sql(self) -> &'static str {
         match self {
             Change::Update => "update bulk_indexed set amount = amount + 1",
             Change::UpdateIndexed => "update bulk_indexed set grp = grp + 1",
-            Change::Delete => "delete from bulk_indexed",
+            Change::DeletePlain => "delete from bulk_plain",
+            Change::Delete | Change::DeleteVacuum => "delete from bulk_indexed",
         }
     }
 
@@ -181,7 +232,9 @@ impl Change {
         match self {
             Change::Update => "update of every row",
             Change::UpdateIndexed => "update of an indexed column",
+            Change::DeletePlain => "delete of every row, no index",
             Change::Delete => "delete of every row",
+            Change::DeleteVacuum => "delete, with PostgreSQL's VACUUM",
         }
     }
 }
@@ -261,17 +314,19 @@ fn changes(r: &mut Report, e: &Engines, size: Size) {
 /// One recovery, two figures. The same work writes more log in one engine than in another, so megabytes a second
 /// measure how fast a log is read, and rows a second how soon the work is available again.
 fn recovery(r: &mut Report, e: &Engines, size: Size) {
-    let mut note = |engine: &str, done: Option<Recovered>| {
-        let Some(done) = done else { return };
-        let sample = |units: f64| Some(Sample { units, seconds: done.seconds, cpu: None });
-        r.measure("recovery, megabytes of redo", engine, || sample(done.megabytes));
-        r.measure("recovery, rows changed", engine, || sample(done.rows as f64));
-    };
-    note("Latchwork", e.latchwork.recovery(size));
-    if let Some(pg) = &e.postgres {
-        note("PostgreSQL", pg.recovery(size));
+    for crash in Crash::ALL {
+        let mut note = |engine: &str, done: Option<Recovered>| {
+            let Some(done) = done else { return };
+            let sample = |units: f64| Some(Sample { units, seconds: done.seconds, cpu: None });
+            r.measure(&format!("{}, megabytes of redo", crash.what()), engine, || sample(done.megabytes));
+            r.measure(&format!("{}, rows changed", crash.what()), engine, || sample(done.rows as f64));
+        };
+        note("Latchwork", e.latchwork.recovery(crash, size));
+        if let Some(pg) = &e.postgres {
+            note("PostgreSQL", pg.recovery(crash, size));
+        }
+        note("SQLite", e.sqlite.recovery(crash, size));
     }
-    note("SQLite", e.sqlite.recovery(size));
 }
 
 struct Engines {

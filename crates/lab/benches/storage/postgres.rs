@@ -2,7 +2,7 @@
 
 use crate::common::cpu_seconds;
 use crate::peer::Postgres;
-use crate::{Change, Query, Recovered, Sample, Size, Target, Way};
+use crate::{Change, Crash, Query, Recovered, Sample, Size, Target, Way};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -176,12 +176,18 @@ impl PostgresEngine {
     }
 
     pub fn change(&self, change: Change, size: Size) -> Option<Sample> {
-        self.bulk(Target::Indexed, Way::Select, size);
-        self.timed(size.rows as f64, change.sql())
+        self.bulk(change.target(), Way::Select, size);
+        let delete = self.timed(size.rows as f64, change.sql())?;
+        if change != Change::DeleteVacuum {
+            return Some(delete);
+        }
+        let vacuum = self.timed(0.0, "vacuum bulk_indexed")?;
+        let cpu = delete.cpu.zip(vacuum.cpu).map(|(delete, vacuum)| delete + vacuum);
+        Some(Sample { seconds: delete.seconds + vacuum.seconds, cpu, ..delete })
     }
 
     /// Fills the log after a checkpoint, kills the server, and times its start.
-    pub fn recovery(&self, size: Size) -> Option<Recovered> {
+    pub fn recovery(&self, crash: Crash, size: Size) -> Option<Recovered> {
         self.run("checkpoint");
         let at = self.run("select pg_current_wal_lsn()");
         let written = || self.run(&format!("select pg_wal_lsn_diff(pg_current_wal_lsn(), '{at}')::bigint"));
@@ -194,6 +200,7 @@ impl PostgresEngine {
         }
         self.session.borrow_mut().take();
         self.server.kill();
+        crash.happens(self.server.folder());
         let began = Instant::now();
         assert!(self.server.run_server(), "the server starts again");
         let found = self.run("select count(*) from bulk_indexed");

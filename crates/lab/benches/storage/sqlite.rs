@@ -1,7 +1,7 @@
 //! SQLite inside the client's process: WAL mode, `synchronous=FULL`, a connection for each thread.
 
 use crate::common::{cpu_seconds, together};
-use crate::{Change, Query, Recovered, Sample, Size, Target};
+use crate::{Change, Crash, Query, Recovered, Sample, Size, Target};
 use rusqlite::{Connection, params};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -95,16 +95,17 @@ impl Sqlite {
     }
 
     pub fn change(&self, change: Change, size: Size) -> Option<Sample> {
-        self.bulk(Target::Indexed, size);
+        self.bulk(change.target(), size);
         // A DELETE without WHERE empties the table without visiting its rows, which the other engines cannot do.
-        let sql = if change == Change::Delete { "delete from bulk_indexed where id > 0" } else { change.sql() };
+        let visits = if change.sql().starts_with("delete") { " where id > 0" } else { "" };
+        let sql = &format!("{}{visits}", change.sql());
         self.timed(size.rows as f64, |database| {
             database.execute(sql, []).expect("changes");
         })
     }
 
     /// Fills the log, leaves it as a killed process would, and times opening the database and moving the log into it.
-    pub fn recovery(&self, size: Size) -> Option<Recovered> {
+    pub fn recovery(&self, crash: Crash, size: Size) -> Option<Recovered> {
         let copy = self.file.with_file_name("killed");
         let wal = |of: &Path| PathBuf::from(format!("{}-wal", of.display()));
         let (bytes, rows) = {
@@ -123,6 +124,7 @@ impl Sqlite {
             batch("pragma wal_autocheckpoint = 1000; pragma wal_checkpoint(truncate)");
             (bytes, rows)
         };
+        crash.happens(copy.parent().expect("a folder"));
         let began = Instant::now();
         let database = Connection::open(&copy).expect("opens");
         database.execute_batch("pragma synchronous = full; pragma wal_checkpoint(truncate)").expect("a checkpoint");
