@@ -1,4 +1,4 @@
-//! Trace files and the alert log: the deadlocks of a session, and the dumps of ORADEBUG.
+//! Trace files and the alert log: the deadlocks and internal errors of a session, and the dumps of ORADEBUG.
 //!
 //! The graph of a deadlock goes to the session's trace file in the database directory, a note about it to the alert
 //! log. Each text is one `write` on a file opened for appending, so the texts of several processes do not mix
@@ -11,6 +11,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use types::Ora;
 
 fn append(path: &Path, text: &str) {
     if let Ok(mut file) = OpenOptions::new().create(true).append(true).mode(0o600).open(path) {
@@ -53,6 +54,38 @@ pub fn deadlocks(a: &dyn Administrator) {
         let note = format!("{time}\nORA-00060: Deadlock detected. More info in file {}.\n", file.display());
         append(&a.instance().dir().join("alert.log"), &note);
     }
+}
+
+/// Writes an internal error, with its arguments, the session and the current statement, to the session's trace file,
+/// and a note about it to the alert log.
+pub fn incident(a: &dyn Administrator, error: &Ora, more: &str) {
+    let (time, file, sid) = (time(), file(a), a.process().number());
+    let slot = a.process().session();
+    let library = &a.instance().caches().library;
+    let (now, before) = library.session_cursors(sid);
+    let statement = now.or(before).map(|cursor| cursor.digest);
+    let sql_id = statement.map(|digest| digest.sql_id()).unwrap_or_default();
+    let text = statement.and_then(|digest| library.statement(digest)).map(|found| found.text);
+    let trace = format!(
+        "*** {time}\n*** SESSION ID:({sid}.{}) {time}\n*** CLIENT ID:({}) {time}\n*** MODULE NAME:({}) {time}\n\
+         *** ACTION NAME:({}) {time}\n\n{error}\n\n\
+         ----- Current SQL Statement for this session (sql_id={sql_id}) -----\n{}\n\n",
+        slot.serial(),
+        slot.client_identifier.get(),
+        slot.module.get(),
+        slot.action.get(),
+        text.as_deref().unwrap_or_default(),
+    );
+    append(&file, &trace);
+    let one_line = |text: String| text.replace(['\n', '\r'], " ");
+    let note = format!(
+        "{time}\nErrors in file {} (session {sid},{}, user {}, sql_id {sql_id}):\n{}\n{more}",
+        file.display(),
+        slot.serial(),
+        one_line(slot.username.get()),
+        one_line(error.headline()),
+    );
+    append(&a.instance().dir().join("alert.log"), &note);
 }
 
 /// The text of a graph in the form of Oracle's trace files: a line for each resource, with its blocker and its waiter.

@@ -334,3 +334,89 @@ fn damaged_files_are_answered_with_errors() {
     assert!(seen.damaged > 0 && seen.errors > 0, "the damage is noticed: {seen:?}");
     assert!(failures.is_empty(), "{} of {cases} cases:\n{}", failures.len(), failures.join("\n\n"));
 }
+
+/// Makes the one value `from` of the data files invalid as text, and corrects the checksum of its block.
+fn spoil(dir: &Path, from: &[u8]) {
+    let mut found = 0;
+    for file in files(dir).into_iter().filter(|p| p.extension().is_some_and(|e| e == "dbf")) {
+        let mut bytes = std::fs::read(&file).unwrap();
+        let places: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(from)).collect();
+        for at in &places {
+            bytes[*at] = 0xff;
+            block::seal(&mut bytes[at / BLOCK * BLOCK..(at / BLOCK + 1) * BLOCK]);
+        }
+        if !places.is_empty() {
+            std::fs::write(&file, &bytes).unwrap();
+        }
+        found += places.len();
+    }
+    assert!(found > 0, "the value is in a data file");
+}
+
+#[test]
+fn an_internal_error_is_handled_by_others_and_written_to_the_alert_log() {
+    let mut place = place();
+    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    let mut c = place.connect().unwrap();
+    for sql in [
+        "create table sick (id number, t varchar2(40))",
+        "insert into sick values (1, 'well')",
+        "insert into sick values (2, 'ill, and not to be read')",
+        "create table result (n number, text varchar2(400))",
+        "commit",
+    ] {
+        c.execute(sql, &[]).unwrap();
+    }
+    drop(c);
+    place.stop().unwrap();
+    spoil(place.dir(), b"ill, and not to be read");
+    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    let alert = |place: &Place| std::fs::read_to_string(place.dir().join("alert.log")).unwrap();
+    let internal = "ORA-00600: internal error code, arguments: [";
+    let told = |place: &Place| alert(place).matches(internal).count();
+    assert_eq!(told(&place), 0);
+
+    // A query that fails. The session lives on.
+    let mut c = place.connect().unwrap();
+    let query = "select max(upper(t)) from sick";
+    let failed = rows(&mut c, query).unwrap_err();
+    assert!(matches!(&failed, ClientError::Server(f) if f.code == 600 && !f.fatal), "{failed}");
+    assert_eq!(told(&place), 1, "{}", alert(&place));
+    let text = alert(&place);
+    let trace = text.lines().find_map(|l| l.strip_prefix("Errors in file ")?.split(" (session ").next()).unwrap();
+    let trace = std::fs::read_to_string(trace).unwrap();
+    assert!(trace.contains(internal) && trace.contains("SESSION ID:(") && trace.contains(query), "{trace}");
+
+    // A handler catches it, a second raise of the same error is not written again.
+    c.execute(
+        "declare v varchar2(100); c number; e varchar2(400); begin \
+         begin select max(upper(t)) into v from sick; \
+         exception when others then c := sqlcode; e := sqlerrm; insert into result values (c, e); raise; end; \
+         exception when others then c := sqlcode; insert into result values (c, 'outer'); end;",
+        &[],
+    )
+    .unwrap();
+    let caught = rows(&mut c, "select n, text from result").unwrap();
+    assert!(caught.len() == 2 && caught.iter().all(|r| format!("{:?}", r[0]).contains("-600")), "{caught:?}");
+    assert!(format!("{:?}", caught[0][1]).contains(internal), "{caught:?}");
+    assert_eq!(told(&place), 2);
+
+    // An exception of the user with that number is no internal error.
+    c.execute(
+        "declare e exception; pragma exception_init(e, -600); begin raise e; exception when e then null; end;",
+        &[],
+    )
+    .unwrap();
+    assert_eq!(told(&place), 2);
+
+    // A loop over the damaged row does not fill the disk.
+    c.execute(
+        "declare v varchar2(100); begin for i in 1 .. 100 loop \
+         begin select max(upper(t)) into v from sick; exception when others then null; end; end loop; end;",
+        &[],
+    )
+    .unwrap();
+    assert_eq!(told(&place), 5);
+    drop(c);
+    place.stop().unwrap();
+}

@@ -40,6 +40,8 @@ pub trait Services {
     }
     /// CPU time of the process in hundredths of a second.
     fn cpu_hsecs(&self) -> i64;
+    /// Reports an internal error.
+    fn incident(&self, _error: &Ora) {}
     fn job_submit(&self, _cx: &mut ExecCtx<'_>, _job: &JobRequest) -> Result<i64> {
         Err(Ora::unsupported())
     }
@@ -483,6 +485,9 @@ impl World for ExecWorld<'_, '_> {
     }
     fn job_change(&mut self, job: i64, change: &JobChange) -> Result<()> {
         self.services.job_change(self.cx, job, change)
+    }
+    fn incident(&mut self, error: &Ora) {
+        self.services.incident(error);
     }
     fn job_remove(&mut self, job: i64) -> Result<()> {
         self.services.job_remove(self.cx, job)

@@ -1,5 +1,6 @@
 //! Answers of calls.
 
+use crate::core::Core;
 use crate::flow::{Flow, failure_of};
 use crate::open::Outcome;
 use exec::ExecCtx;
@@ -7,15 +8,18 @@ use net::StatementKind;
 use net::local::{Done, Failure, Reply, write_frame};
 use types::Result;
 
-/// Ends a call: writes a frame with its outcome or its error.
-pub(crate) fn finish(result: Result<Done>, kind: StatementKind, out: &mut Vec<u8>) -> Flow {
-    let e = match result {
+/// Ends a call: writes a frame with its outcome or its error. An internal error is reported.
+pub(crate) fn finish(core: &Core, result: Result<Done>, kind: StatementKind, out: &mut Vec<u8>) -> Flow {
+    let mut e = match result {
         Ok(done) => {
             write_frame(out, |o| Reply::Done(Box::new(done)).encode(o));
             return Flow::Continue;
         }
         Err(e) => e,
     };
+    if e.begin_incident() {
+        core.report_incident(&e);
+    }
     let fatal = e.is(28) || e.is(603);
     let failure = Failure { fatal, ..failure_of(&e, kind) };
     write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));

@@ -38,6 +38,7 @@ const ERRORS: usize = 1000;
 
 /// The state of an array's execution.
 struct Progress<'a> {
+    core: &'a Core,
     array: &'a Array,
     kind: StatementKind,
     executed: Executed,
@@ -56,10 +57,13 @@ impl Progress<'_> {
     }
 
     /// Records the error of the next execution, or returns the error if it ends the array.
-    fn failed(&mut self, e: Ora) -> Result<()> {
+    fn failed(&mut self, mut e: Ora) -> Result<()> {
         let is_full = self.errors.len() == ARRAY_ROWS_MAX;
         if !self.array.batch_errors || is_full || e.ends_call() {
             return Err(e);
+        }
+        if e.begin_incident() {
+            self.core.report_incident(&e);
         }
         self.errors.push((self.executed.executions, failure_of(&e, self.kind)));
         self.did(0);
@@ -95,13 +99,13 @@ impl Calls {
     ) -> Flow {
         let kind = StatementKind::UNKNOWN;
         self.last_row = None;
-        let mut progress = Progress { array, kind, executed: Executed::default(), errors: Vec::new(), out };
+        let mut progress = Progress { core, array, kind, executed: Executed::default(), errors: Vec::new(), out };
         let result = self.try_array(core, cx, rows, &mut progress);
         self.held.end_call();
         let kind = progress.kind;
         self.end_execute(core, array.want_output, progress.out);
         progress.tell();
-        finish(result, kind, out)
+        finish(core, result, kind, out)
     }
 
     fn try_array(

@@ -21,6 +21,7 @@ use plsql::Plsql;
 use process::Process;
 use result_cache::Build;
 use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -88,6 +89,8 @@ pub struct Core {
     guid_seed: u64,
     /// The number of deadlocks that this session has found and traced.
     pub deadlocks: Cell<u64>,
+    /// When the current hour of reported internal errors began, in monotonic nanoseconds, and how many it has had.
+    incidents: Cell<(u64, u32)>,
     /// Calls of [`Core::is_check_due`].
     checks: Cell<u32>,
     /// Cursors of blocks.
@@ -133,6 +136,11 @@ pub struct Core {
 
 /// The number of tables that are remembered as unchanged.
 const UNCHANGED_MAX: usize = 8;
+
+/// Internal errors that a session writes in an hour; Oracle's flood control keeps as many incidents.
+const INCIDENTS_MAX: u32 = 5;
+
+const HOUR_NS: u64 = 3_600_000_000_000;
 
 /// One in so many calls of [`Core::is_check_due`] returns true.
 const CHECK_EVERY: u32 = 4096;
@@ -202,6 +210,7 @@ impl Core {
             guid: Cell::new(0),
             guid_seed: seed,
             deadlocks: Cell::new(0),
+            incidents: Cell::new((0, 0)),
             checks: Cell::new(0),
             blocks: RefCell::default(),
             client_cursors: Cell::default(),
@@ -216,6 +225,23 @@ impl Core {
         let n = self.checks.get().wrapping_add(1);
         self.checks.set(n);
         n.is_multiple_of(CHECK_EVERY)
+    }
+
+    /// Writes an internal error to the session's trace file and the alert log. Of many in an hour, which a loop over a
+    /// damaged block makes, only the first few are written.
+    pub fn report_incident(&self, error: &Ora) {
+        let now = os::clock::now_ns();
+        let (mut began, mut count) = self.incidents.get();
+        if count == 0 || now - began > HOUR_NS {
+            (began, count) = (now, 0);
+        }
+        self.incidents.set((began, count.saturating_add(1)));
+        let more = "Further internal errors of this session are not written for an hour.\n";
+        match (count + 1).cmp(&INCIDENTS_MAX) {
+            Ordering::Less => admin::trace::incident(self, error, ""),
+            Ordering::Equal => admin::trace::incident(self, error, more),
+            Ordering::Greater => {}
+        }
     }
 
     /// Advances the clock of kept cursors and blocks.

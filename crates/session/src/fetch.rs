@@ -175,7 +175,7 @@ impl Calls {
     pub fn fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32, rows: u32, out: &mut Vec<u8>) -> Flow {
         let result = self.fetch_some(core, cx, cursor, rows.max(1), out);
         self.show_counts(core);
-        finish(result, StatementKind::SELECT, out)
+        finish(core, result, StatementKind::SELECT, out)
     }
 
     /// Sends rows of an open query from row `to` on, in the order of the query.
@@ -195,7 +195,7 @@ impl Calls {
             self.close(core, cx, cursor);
         }
         self.show_counts(core);
-        finish(result, StatementKind::SELECT, out)
+        finish(core, result, StatementKind::SELECT, out)
     }
 
     fn scroll_some(
@@ -271,6 +271,6 @@ impl Calls {
     ) -> Flow {
         let result = self.fetch_rows(core, cx, (cursor, rows.max(1)), Some(sink), out);
         self.show_counts(core);
-        finish(result, StatementKind::SELECT, out)
+        finish(core, result, StatementKind::SELECT, out)
     }
 }

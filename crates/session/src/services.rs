@@ -505,6 +505,10 @@ impl plsql::World for World<'_> {
         jobs::remove(self, job)
     }
 
+    fn incident(&mut self, error: &Ora) {
+        self.core.report_incident(error);
+    }
+
     fn job_run(&mut self, job: i64) -> Result<()> {
         jobs::run_now(self, job)
     }

@@ -381,7 +381,12 @@ impl Session {
         self.begin_call();
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
-        let rows = calls.run(core, &mut cx, text);
+        let rows = calls.run(core, &mut cx, text).map_err(|mut e| {
+            if e.begin_incident() {
+                core.report_incident(&e);
+            }
+            e
+        });
         core.end_running();
         core.store_verdicts(&mut cx);
         cx.session.figures.flush(&core.p, core.shared.library);

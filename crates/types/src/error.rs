@@ -19,6 +19,8 @@ struct Inner {
     position: Option<u32>,
     context: Vec<Ora>,
     full: Option<FullSegment>,
+    /// [`Ora::begin_incident`] has returned true.
+    is_reported: bool,
 }
 
 /// A segment that cannot grow, whose name is added by [`Ora::name_segment`].
@@ -75,6 +77,7 @@ impl Ora {
             position: None,
             context: Vec::new(),
             full: None,
+            is_reported: false,
         }))
     }
 
@@ -194,11 +197,19 @@ impl Ora {
         [28, 1013, 4030, 4036].iter().any(|code| self.is(*code))
     }
 
-    /// Whether the call must end, regardless of handlers and remaining rows: the session was killed or interrupted,
-    /// must release memory, or has used up a limit of its profile; or the error is not caused by a statement.
+    /// Whether the call must end, regardless of handlers and remaining rows: the session was killed, interrupted or
+    /// lost, must release memory, or has used up a limit of its profile. ORA-00600 is not among these errors: it
+    /// concerns one statement, and `WHEN OTHERS` handles it, as in Oracle.
     #[must_use]
     pub fn ends_call(&self) -> bool {
-        [28, 600, 603, 1012, 1013, 2392, 2393, 2394, 2395, 3106, 4036].iter().any(|code| self.is(*code))
+        [28, 603, 1012, 1013, 2392, 2393, 2394, 2395, 3106, 4036].iter().any(|code| self.is(*code))
+    }
+
+    /// Whether this is an internal error that nobody has reported yet; a second call for the error or a copy of it
+    /// returns false. ORA-00600 without arguments was raised by a user's RAISE and is not an internal error.
+    pub fn begin_incident(&mut self) -> bool {
+        let is_internal = self.is(600) && !self.0.message.contains("arguments: []");
+        is_internal && !std::mem::replace(&mut self.0.is_reported, true)
     }
 
     /// Returns PL/SQL's SQLCODE: the negative number, but 100 for ORA-01403 and 1 for a user-defined exception.
@@ -318,6 +329,16 @@ mod tests {
         };
         let lines = ["ORA-20011: outer", &at("S.B", 4), "ORA-20010: deep", &at("S.A", 1), &at("S.B", 3), &at("", 1)];
         assert_eq!(e.to_string(), lines.join("\n"));
+    }
+
+    #[test]
+    fn an_internal_error_is_one_incident() {
+        let mut e = Ora::internal("broken");
+        assert!(e.begin_incident());
+        let mut outer = e.clone().at_line("", 1);
+        assert!(!e.begin_incident() && !outer.begin_incident());
+        assert!(!Ora::new(600).begin_incident(), "raised by a user");
+        assert!(!Ora::new(1578).begin_incident());
     }
 
     #[test]

@@ -90,6 +90,10 @@ impl Machine {
     #[cold]
     pub(super) fn unwind<W: World>(&mut self, w: &mut W, mut fault: Fault, floor: usize) -> Run<()> {
         let mut first = true;
+        // A handler may hide the error, so it is reported here.
+        if fault.ora.begin_incident() {
+            w.incident(&fault.ora);
+        }
         // No handler stops the fault of a killed or interrupted session (invariant 9).
         let deadly = fault.ora.ends_call();
         while self.frames.len() > floor {

@@ -45,11 +45,15 @@ impl Machine {
         let Some(mut cursor) = kept else { return Err(Ora::internal("a statement that waits is gone").into()) };
         let forall = &mut self.forall;
         let mut end = None;
-        let result = w.execute_waiting(&mut cursor, &mut |n, e| {
+        let mut internal = Vec::new();
+        let result = w.execute_waiting(&mut cursor, &mut |n, mut e| {
             let iteration = x.first + n;
             if !x.save || e.ends_call() {
                 end = Some(iteration);
                 return Err(e);
+            }
+            if e.begin_incident() {
+                internal.push(e.clone());
             }
             forall.errors.push((iteration as i64 + 1, e.code()));
             if let Some(count) = forall.counts.get_mut(iteration) {
@@ -57,6 +61,7 @@ impl Machine {
             }
             Ok(())
         });
+        internal.iter().for_each(|e| w.incident(e));
         self.finish(w, &x.unit, x.sql, cursor);
         if result.is_err() {
             self.forall.counts.truncate(end.unwrap_or(x.first));
