@@ -1,7 +1,7 @@
 //! Scans of index-organised tables: rows in the order of their keys, as of a snapshot.
 
 use crate::row::{HEAD, Head};
-use crate::rows::{Current, rows_purged};
+use crate::rows::Current;
 use crate::{Btree, Index, RangeScan};
 use process::Process;
 use std::ops::Bound;
@@ -57,7 +57,7 @@ impl RowScan {
             let more = self.range.fill(trees, p)?;
             // Rows of this snapshot may have been purged from a leaf read so far (R13).
             if self.range.purged() > snapshot.scn {
-                return Err(rows_purged());
+                return Err(trees.transactions().rows_too_old());
             }
             let Some(entry) = more.then(|| self.range.take()) else { return Ok(None) };
             let damaged = || Ora::internal("an entry of an index-organised table is not a row");

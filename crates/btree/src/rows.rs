@@ -15,7 +15,7 @@ use block::BlockView;
 use buffer_cache::{BlockRef, GetKind};
 use process::Process;
 use redo::Layer;
-use txn::{Change, LockWait, Maker, RowWait, Sight, Snapshot, Txn, version_too_old};
+use txn::{Change, LockWait, Maker, RowWait, Sight, Snapshot, Txn};
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Uba, Xid};
 use wait::Stat;
 
@@ -70,11 +70,6 @@ pub(crate) struct Current<'a> {
     pub row: Vec<u8>,
     /// Between the older version and this one the row was changed or deleted, not only locked.
     pub touched: bool,
-}
-
-/// ORA-01555: rows that the snapshot may need were purged from their leaf.
-pub(crate) fn rows_purged() -> Ora {
-    Ora::with(1555, &[&"", &""])
 }
 
 impl Btree {
@@ -337,7 +332,7 @@ impl Btree {
                         None => false,
                     };
                     // The row may have been purged, also before this read began (R13).
-                    return if !there && purged > s.scn { Err(rows_purged()) } else { Ok(there) };
+                    return if !there && purged > s.scn { Err(self.txns.rows_too_old()) } else { Ok(there) };
                 }
                 Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
                 Step::Lost => at = index.root,
@@ -411,6 +406,7 @@ impl Btree {
         let mut bytes = Vec::new();
         loop {
             let head = version.head;
+            let too_old = || self.txns.version_too_old(p, head.maker(), head.uba);
             let sight = match self.txns.sight(head.maker(), head.uba, s) {
                 Sight::Unknown => self.txns.sight_by_undo(p, head.maker(), head.uba, s)?,
                 known => known,
@@ -421,16 +417,16 @@ impl Btree {
                     self.txns.let_settle(p)?;
                     continue;
                 }
-                Sight::Unknown => return Err(version_too_old(head.uba)),
+                Sight::Unknown => return Err(too_old()),
                 Sight::Invisible => {}
             }
             let rec = self.txns.undo_of_version(p, head.maker(), head.uba, &mut bytes)?;
             if rec.layer != Layer::Index {
-                return Err(version_too_old(head.uba));
+                return Err(too_old());
             }
-            let before = Before::read(rec.op, rec.data).map_err(|_| version_too_old(head.uba))?;
+            let before = Before::read(rec.op, rec.data).map_err(|_| too_old())?;
             if before.key != version.key {
-                return Err(version_too_old(head.uba));
+                return Err(too_old());
             }
             let Some((older, patch)) = before.version else {
                 version.touched = true;
@@ -438,7 +434,7 @@ impl Btree {
             };
             let same = older.is_deleted() == head.is_deleted() && patch.is_identity(version.row.len());
             version.touched |= !same;
-            version.row = patch.apply(&version.row).ok_or_else(|| version_too_old(head.uba))?;
+            version.row = patch.apply(&version.row).ok_or_else(|| too_old())?;
             version.head = older;
         }
     }

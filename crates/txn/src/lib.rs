@@ -61,4 +61,4 @@ pub use transactions::{LockWait, TransactionRow, Transactions, TxnConfig, TxnLay
 pub use undo::{Rollback, UndoRecord};
 pub use undo_intervals::{UndoInterval, UndoIntervals};
 pub use undo_tablespace::{UndoRounds, UndoSegment};
-pub use versions::{Maker, Sight, version_too_old};
+pub use versions::{Maker, Sight};

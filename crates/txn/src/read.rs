@@ -463,8 +463,17 @@ impl Transactions {
 
 impl Transactions {
     pub(crate) fn snapshot_too_old(&self, xid: Xid) -> Ora {
+        self.too_old_in(Some(xid.usn))
+    }
+
+    /// Counts ORA-01555 and makes the error, with the number and the name of the undo segment if it is known.
+    #[cold]
+    pub(crate) fn too_old_in(&self, usn: Option<u16>) -> Ora {
         self.times().count(crate::scn_time::UndoEvent::TooOld);
-        Ora::with(1555, &[&xid.usn, &segment_name(xid.usn)])
+        match usn {
+            Some(usn) => Ora::with(1555, &[&usn, &segment_name(usn)]),
+            None => Ora::with(1555, &[&"", &""]),
+        }
     }
 }
 

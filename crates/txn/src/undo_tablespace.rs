@@ -451,6 +451,11 @@ impl Transactions {
         }
     }
 
+    /// Whether unexpired undo of the tablespace in use is kept at any price.
+    pub fn is_retention_guaranteed(&self) -> bool {
+        self.table().group(self.table().current_group()).is_some_and(|g| g.guarantees)
+    }
+
     /// The undo segments of all tablespaces.
     pub fn undo_segments(&self) -> Vec<UndoSegment> {
         let table = *self.table();

@@ -119,10 +119,9 @@ impl Transactions {
         uba: Uba,
         bytes: &'b mut Vec<u8>,
     ) -> Result<UndoRecord<'b>> {
-        if uba.is_none() {
-            return Err(version_too_old(uba));
+        if uba.is_none() || self.copy_undo(p, uba, bytes)?.is_none() {
+            return Err(self.version_too_old(p, maker, uba));
         }
-        self.copy_undo(p, uba, bytes)?.ok_or_else(|| version_too_old(uba))?;
         let rec = decode_record(uba, bytes)?;
         let same = match maker {
             Maker::Transaction(xid) => rec.xid == xid,
@@ -134,10 +133,29 @@ impl Transactions {
             Maker::Before(_) => !self.is_active(rec.xid),
         };
         if !same {
-            return Err(version_too_old(uba));
+            return Err(self.version_too_old(p, maker, uba));
         }
         p.count(wait::Stat::DataBlocksConsistentReadsUndoRecordsApplied, 1);
         Ok(rec)
+    }
+
+    /// ORA-01555 for a version of a row whose undo is gone. It names the undo segment of the transaction that made the
+    /// version or, where the version has only the commit SCN, the segment that has overwritten the undo record.
+    #[cold]
+    pub fn version_too_old(&self, p: &Process, maker: Maker, uba: Uba) -> Ora {
+        let usn = match maker {
+            Maker::Transaction(xid) => Some(xid.usn),
+            _ if uba.is_none() => None,
+            _ => self.read_undo(p, uba.rdba, &mut |view| undo_usn(view)).ok().flatten().flatten(),
+        };
+        self.too_old_in(usn)
+    }
+
+    /// ORA-01555 for deleted rows that were purged: no undo segment is too small. Oracle leaves number and name empty
+    /// where a LOB's old version is gone, which is not in an undo segment either.
+    #[cold]
+    pub fn rows_too_old(&self) -> Ora {
+        self.too_old_in(None)
     }
 
     /// Waits a moment for a transaction in state COMMITTING.
@@ -149,7 +167,7 @@ impl Transactions {
     }
 }
 
-/// ORA-01555 for a version whose undo is gone.
-pub fn version_too_old(uba: Uba) -> Ora {
-    Ora::with(1555, &[&"", &format_args!("at {}", uba.rdba)])
+/// The undo segment that uses an undo block, or used it last.
+fn undo_usn(view: &block::BlockView<'_>) -> Option<u16> {
+    (view.kind() == Some(block::BlockKind::Undo)).then(|| block::undo::UndoView::new(*view).xid().usn)
 }

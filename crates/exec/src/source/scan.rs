@@ -287,7 +287,7 @@ impl Scan {
                 if let Storage::Index(t) = &self.storage
                     && !t.rows.tree.notes_purges
                 {
-                    return Err(Ora::with(1555, &[&"", &""]));
+                    return Err(cx.shared.txns.rows_too_old());
                 }
                 s
             }

@@ -1,5 +1,7 @@
 //! Undo tablespaces are created, switched and dropped while transactions and queries need them.
 
+use client::Client;
+
 use crate::common::{code, number, rows, run, start, sysdba, try_rows};
 
 const STATES: &str = "select r.tablespace_name, r.status, count(*) from dba_rollback_segs r group by r.tablespace_name, r.status \
@@ -185,6 +187,51 @@ fn a_guarantee_keeps_undo_that_has_not_expired() {
     }
     let gone = try_rows(&mut s, &past);
     assert!(gone.as_ref().is_err_and(|e| e.code() == 1555), "{gone:?}");
+}
+
+/// Deleted rows of an index-organised table are purged for rows that need their room. Where retention is guaranteed
+/// they stay for flashback queries. The error for a purged row names no undo segment, that for overwritten undo does.
+#[test]
+fn a_guarantee_keeps_deleted_rows_of_an_index_organised_table() {
+    let instance = start(&[("undo_retention", "86400")]);
+    let mut s = sysdba(&instance);
+    let too_old = |s: &mut Client| number(s, "select sum(ssolderrcnt) from v$undostat");
+    for (table, retention, kept) in [("q1", "guarantee", true), ("q2", "noguarantee", false)] {
+        run(&mut s, &[&format!("alter tablespace undo retention {retention}")]);
+        run(&mut s, &[&format!("create table {table} (id number primary key, v varchar2(90)) organization index")]);
+        let fill = |n: u32| {
+            format!("insert into {table} select level * 10 + {n}, rpad('x', 80, 'x') from dual connect by level <= 400")
+        };
+        run(&mut s, &[&fill(0), "commit"]);
+        let scn = number(&mut s, "select current_scn from v$database");
+        run(&mut s, &[&format!("delete from {table} where mod(id, 40) > 0"), "commit"]);
+        run(&mut s, &[&fill(1), &fill(2), &fill(3), "commit"]);
+        let errors = too_old(&mut s);
+        let past = try_rows(&mut s, &format!("select count(*) from {table} as of scn {scn}"));
+        if kept {
+            assert_eq!(past.expect("the past is kept"), ["400"]);
+            continue;
+        }
+        let told = past.expect_err("the past is gone").to_string();
+        let text = "ORA-01555: snapshot too old: rollback segment number  with name \"\" too small";
+        assert!(told.contains(text), "{told}");
+        assert_eq!(too_old(&mut s), errors + 1);
+    }
+    run(&mut s, &["create table o (id number primary key, v varchar2(90)) organization index"]);
+    run(&mut s, &["insert into o select level, 'x' from dual connect by level <= 100", "commit"]);
+    let scn = number(&mut s, "select current_scn from v$database");
+    run(&mut s, &["create undo tablespace u2 datafile 'u2.dbf' size 2m", "alter system set undo_tablespace = u2"]);
+    run(&mut s, &["update o set v = 'y'", "commit", "create table t (n number, v varchar2(2000))"]);
+    run(&mut s, &["insert into t select level, rpad('x', 1500) from dual connect by level <= 200", "commit"]);
+    for round in 0..20u8 {
+        let letter = char::from(b'a' + round);
+        run(&mut s, &[&format!("update t set v = rpad('{letter}', 1500, '{letter}')"), "commit"]);
+    }
+    let told = try_rows(&mut s, &format!("select count(*) from o as of scn {scn} where v = 'x'"));
+    let told = told.expect_err("the undo is overwritten").to_string();
+    let named = told.split("rollback segment number ").nth(1).and_then(|rest| rest.split_once(" with name \"_SYSSMU"));
+    let (number, rest) = named.unwrap_or_else(|| panic!("{told}"));
+    assert!(number.parse::<u16>().is_ok() && rest.starts_with(&format!("{number}$\" too small")), "{told}");
 }
 
 /// Transactions of many sessions while the undo tablespace is switched under them and the old ones are dropped: nothing
