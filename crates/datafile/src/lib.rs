@@ -21,6 +21,7 @@ mod names;
 mod space;
 mod stamp;
 mod table;
+mod unfinished;
 
 pub use asynchronous::AsyncWriter;
 pub use control::{
@@ -33,3 +34,4 @@ pub use logs::LogsOf;
 pub use names::{CONTROL_COPY, CONTROL_FILE, DOUBLE_WRITE_FILE, tablespace};
 pub use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
 pub use space::{NewFile, require_name};
+pub use unfinished::Unfinished;

@@ -460,3 +460,41 @@ fn one_file_of_several_costs_what_is_in_it() {
     drop(c);
     db.verify();
 }
+
+/// CREATE DATAFILE that dies: whatever file it leaves, the next try makes it.
+#[test]
+fn a_lost_file_whose_making_again_died_can_be_made_again() {
+    let (db, c) = far("making-again");
+    drop(c);
+    db.stop();
+    lose(&db, "far.dbf");
+    let (same, other) =
+        ("alter database create datafile 'far.dbf'", "alter database create datafile 'far.dbf' as 'new.dbf'");
+    for (plan, sql, file) in [
+        ("file-noted:1", other, "new.dbf"),
+        ("file-allocated:1", other, "new.dbf"),
+        ("file-made-again:1", other, "new.dbf"),
+        ("file-allocated:1", same, "far.dbf"),
+        ("file-made-again:1:child", other, "new.dbf"),
+    ] {
+        let (code, text) =
+            db.program(&["start", "--param", "_disk_sync=false", "--param", &format!("_crash_point={plan}")]);
+        assert_eq!(code, 0, "{text}");
+        let mut c = db.connect();
+        run(&mut c, &[OFFLINE]);
+        let e = c.execute(sql, &[]).expect_err(plan);
+        assert!(e.is_fatal() || e.code() == 3113, "{plan}: {e}");
+        if !plan.ends_with("child") {
+            eventually("the instance is gone", || db.program(&["status"]).0 == 3);
+            db.start();
+            assert!(!db.path().join(file).exists(), "{plan}: {sql}");
+            db.stop();
+        }
+    }
+    std::fs::write(db.path().join("crash_calm"), "").unwrap();
+    let mut c = db.connect();
+    run(&mut c, &[other, "alter database recover datafile 'new.dbf'", "alter database datafile 'new.dbf' online"]);
+    assert_eq!(number(&mut c, COUNT), 1000);
+    drop(c);
+    db.verify();
+}
