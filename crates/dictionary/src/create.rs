@@ -105,6 +105,7 @@ impl DictionaryShared {
         if !self.header(Base::Word).is_none() {
             return Ok(());
         }
+        faults::point("words-missing");
         let (object, scn) = (Base::Word.table().object, || self.txns().current_scn());
         let header = self.txns().space().create_segment(p, SYSTEM_TABLESPACE, SegmentKind::Table, object, &scn)?;
         self.set_header(Base::Word, header);
@@ -113,12 +114,16 @@ impl DictionaryShared {
             let segment = self.trees.create_in(p, &mut txn, SYSTEM_TABLESPACE, BASE_INDEXES[*n].object)?;
             self.open_tree(p, *n, segment)?;
         }
+        faults::point("words-segments-made");
         let mut change = Change::new(self, p, &mut txn);
         let filled = fill_added(&mut change, Base::Word, now).and_then(|()| change.fill_words());
-        match filled {
+        faults::point("words-filled");
+        let added = match filled {
             Ok(()) => Change::new(self, p, &mut txn).commit(&NoHook).map(drop),
             Err(e) => self.txns().rollback(p, &mut txn).and(Err(e)),
-        }
+        };
+        faults::point("words-committed");
+        added
     }
 }
 

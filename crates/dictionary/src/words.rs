@@ -77,6 +77,7 @@ impl Change<'_> {
         for (object, words) in words {
             let rows: Vec<_> = words.into_iter().map(|word| vec![int(object), text(word)]).collect();
             self.insert_many(Base::Word, &rows)?;
+            faults::point("words-one-text");
         }
         Ok(())
     }

@@ -181,6 +181,11 @@ pub const POINTS: &[&str] = &[
     "undo-segment-unnamed",
     "undo-switched",
     "undo-tablespace-loaded",
+    "words-committed",
+    "words-filled",
+    "words-missing",
+    "words-one-text",
+    "words-segments-made",
 ];
 
 /// The parameters of a run.
