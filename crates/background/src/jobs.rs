@@ -1,7 +1,7 @@
 //! The job queue: CJQ0 finds due jobs and assigns them to slaves; a slave runs one job at a time.
 //!
 //! The row of a job is in `sys.job$`. CJQ0 reads the table when it is posted (a commit that changed the table posts
-//! it), when the next job falls due, and every second. The slave that runs a job holds its JQ enqueue, so
+//! it), when the next job falls due, and every second. The session that runs a job holds its JQ enqueue, so
 //! `dbms_job.run` in a session and a slave exclude each other (invariant 3).
 
 use instance::{Assigned, Assignment, Instance, Phase};
@@ -52,7 +52,8 @@ fn assign_due(instance: &Instance, session: &mut Session, fork_wanted: &dyn Fn()
     }
     for row in session.recursive_query(DUE_JOBS, &[])? {
         let job = number(&row[0])?;
-        if instance.state().has_job(job) {
+        // A slave would find the enqueue of a job that DBMS_JOB.RUN runs taken, and the job still due.
+        if instance.state().has_job(job) || session.job_runs(job as i64) {
             continue;
         }
         match instance.state().assign(job, limit) {

@@ -64,17 +64,23 @@ impl Session {
     /// # Errors
     /// Errors from reading the job's row; errors of the job itself are in the outcome.
     pub fn run_job(&mut self, job: i64) -> Result<JobOutcome> {
-        use enqueue::{EnqueueType, LockMode, Timeout};
-        let (core, p) = (&self.core, &self.core.p);
-        let kind = EnqueueType::Jq;
-        let Ok(lock) = core.shared.enqueues.get(p, kind, 0, job as u64, LockMode::Exclusive, Timeout::NoWait) else {
-            return Ok(JobOutcome::NotDue);
-        };
+        let Some(lock) = jobs::lock(&self.core, job) else { return Ok(JobOutcome::NotDue) };
         let outcome = self.run_locked_job(job);
         self.core.job.set(0);
         self.core.p.session().job.store(0, Ordering::Relaxed);
-        self.core.shared.enqueues.release(&self.core.p, lock);
+        jobs::unlock(&self.core, lock);
         outcome
+    }
+
+    /// Whether a session runs the job.
+    pub fn job_runs(&self, job: i64) -> bool {
+        match jobs::lock(&self.core, job) {
+            Some(lock) => {
+                jobs::unlock(&self.core, lock);
+                false
+            }
+            None => true,
+        }
     }
 
     /// Counts a failure of a job of the queue, sets the time of the next attempt, and commits.

@@ -85,6 +85,8 @@ pub struct Core {
     pub last_cursor: Cell<Option<(library_cache::Digest, u64)>>,
     /// The job that runs in this session; 0 for none.
     pub job: Cell<u64>,
+    /// The jobs whose enqueues the session holds: one that runs, and those that it runs by DBMS_JOB.RUN.
+    pub(crate) jobs: RefCell<Vec<i64>>,
     guid: Cell<u64>,
     guid_seed: u64,
     /// The number of deadlocks that this session has found and traced.
@@ -207,6 +209,7 @@ impl Core {
             functions: FunctionCache::default(),
             last_cursor: Cell::new(None),
             job: Cell::new(0),
+            jobs: RefCell::default(),
             guid: Cell::new(0),
             guid_seed: seed,
             deadlocks: Cell::new(0),

@@ -9,10 +9,11 @@ use crate::core::Core;
 use crate::recursive::{recursive, value_of};
 use crate::world::{World, number};
 use dictionary::SystemPrivilege;
+use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use exec::ExecCtx;
 use net::StatementKind;
 use plsql::{Datum, JobChange, JobRequest, World as _};
-use types::{Ora, Result, Value};
+use types::{Facility, Ora, Result, Value};
 
 /// A job: its row in `sys.job$`.
 pub struct Job {
@@ -156,14 +157,48 @@ pub fn failure_values(job: i64, is_delayed: bool) -> [Value; 3] {
     [number(is_delayed.into()), number(FAILURES_MAX), number(job)]
 }
 
+/// Gets the JQ enqueue of a job, which the session that runs the job holds until [`unlock`]; `None` when another session
+/// has it, or this one in an outer call.
+pub fn lock(core: &Core, job: i64) -> Option<LockId> {
+    // A process that owns an enqueue gets it again.
+    if core.jobs.borrow().contains(&job) {
+        return None;
+    }
+    let (enqueues, kind) = (core.shared.enqueues, EnqueueType::Jq);
+    let lock = enqueues.get(&core.p, kind, 0, job as u64, LockMode::Exclusive, Timeout::NoWait).ok()?;
+    core.jobs.borrow_mut().push(job);
+    Some(lock)
+}
+
+/// Releases the enqueue of the job that was locked last.
+pub fn unlock(core: &Core, lock: LockId) {
+    core.jobs.borrow_mut().pop();
+    core.shared.enqueues.release(&core.p, lock);
+}
+
 /// DBMS_JOB.RUN: runs the job now, in the caller's session, broken or not. Commits before the job and after it: a
 /// failure is rolled back to the first commit, and is counted. The date of the next run stays as it is then.
 ///
+/// Oracle's documentation says that a job runs in one session at a time, and not what RUN does about a running job.
+/// Waiting was rejected: a job that runs itself would wait for itself.
+///
 /// # Errors
-/// ORA-23421; ORA-12011, followed by the job's own error.
+/// ORA-23421; ORA-12011, followed by the job's own error, or by ORA-27478 for a job that is running.
 pub fn run_now(w: &mut World<'_>, job: i64) -> Result<()> {
     let found = own_job(w, job)?;
     w.commit()?;
+    let Some(lock) = lock(w.core, job) else {
+        let text = format!("job \"{}\".\"DBMS_JOB$_{job}\" is running", found.owner);
+        return Err(Ora::with(12011, &[&1]).because(Ora::from_text(Facility::Ora, 27478, text)));
+    };
+    let done = run_locked(w, job);
+    unlock(w.core, lock);
+    done
+}
+
+fn run_locked(w: &mut World<'_>, job: i64) -> Result<()> {
+    // A slave may have run the job since, and deleted it.
+    let found = own_job(w, job)?;
     let failed = match execute(w, &found).and_then(|()| w.commit()) {
         Ok(()) => return Ok(()),
         Err(e) => e,

@@ -99,3 +99,48 @@ fn a_job_is_not_given_a_text_that_does_not_compile() {
     }
     assert_eq!(rows(&mut c, "select what from user_jobs"), ["null;"]);
 }
+
+/// A job runs in one session at a time: DBMS_JOB.RUN, another RUN and the slaves exclude each other.
+#[test]
+fn a_job_that_runs_is_not_run_a_second_time() {
+    let instance = start(&[("job_queue_processes", "2")]);
+    let (mut c, mut other, mut keeper) = (sysdba(&instance), sysdba(&instance), sysdba(&instance));
+    run(&mut c, &["create table gate (n number)", "insert into gate values (0)", "commit"]);
+    run(&mut keeper, &["update gate set n = n"]);
+    let text = "update gate set n = n + 1;";
+    // Due in an hour, and run by a session, which waits at the gate.
+    run(
+        &mut c,
+        &[
+            &format!("declare j number; begin dbms_job.submit(j, '{text}', sysdate + 1/24, 'sysdate + 1'); end;"),
+            "commit",
+        ],
+    );
+    let job = number(&mut c, "select job from user_jobs");
+    let again = format!("begin dbms_job.run({job}); end;");
+    let locked = format!("select count(*) from v$lock where type = 'JQ' and id2 = {job} and lmode = 6");
+    std::thread::scope(|scope| {
+        // A failure of the test ends this session, and with it the wait of the job.
+        let mut keeper = keeper;
+        let first = scope.spawn(|| other.execute(&again, &[]).map(drop));
+        eventually("it runs", || number(&mut c, &locked) == 1);
+        let told = c.execute(&again, &[]).expect_err("it runs already").to_string();
+        assert!(told.contains("ORA-12011: execution of 1 jobs failed"), "{told}");
+        assert!(told.contains(&format!("ORA-27478: job \"SYS\".\"DBMS_JOB$_{job}\" is running")), "{told}");
+        assert_eq!(number(&mut c, "select nvl(failures, 0) from user_jobs"), 0);
+        // The slaves do not run it either, though it is due now.
+        run(&mut c, &[&format!("begin dbms_job.next_date({job}, sysdate); end;"), "commit"]);
+        let looks = "select sum(total_waits) from v$system_event where event = 'jobq coordinator wait'";
+        let before = number(&mut c, looks);
+        eventually("CJQ0 looks twice", || number(&mut c, looks) >= before + 2);
+        run(&mut keeper, &["commit"]);
+        first.join().expect("the session answers").expect("the job is run");
+    });
+    assert_eq!(number(&mut c, "select n from gate"), 1);
+    assert_eq!(number(&mut c, &locked), 0);
+    // A job that runs itself.
+    run(&mut c, &[&format!("begin dbms_job.what({job}, 'dbms_job.run(job);'); end;"), "commit"]);
+    let told = c.execute(&again, &[]).expect_err("it runs itself").to_string();
+    assert!(told.contains("ORA-27478"), "{told}");
+    assert_eq!(number(&mut c, &locked), 0);
+}
