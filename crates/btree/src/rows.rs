@@ -434,7 +434,7 @@ impl Btree {
             };
             let same = older.is_deleted() == head.is_deleted() && patch.is_identity(version.row.len());
             version.touched |= !same;
-            version.row = patch.apply(&version.row).ok_or_else(|| too_old())?;
+            version.row = patch.apply(&version.row).ok_or_else(too_old)?;
             version.head = older;
         }
     }

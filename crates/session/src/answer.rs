@@ -17,9 +17,7 @@ pub(crate) fn finish(core: &Core, result: Result<Done>, kind: StatementKind, out
         }
         Err(e) => e,
     };
-    if e.begin_incident() {
-        core.report_incident(&e);
-    }
+    core.report(&mut e);
     let fatal = e.is(28) || e.is(603);
     let failure = Failure { fatal, ..failure_of(&e, kind) };
     write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));

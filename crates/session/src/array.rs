@@ -62,9 +62,7 @@ impl Progress<'_> {
         if !self.array.batch_errors || is_full || e.ends_call() {
             return Err(e);
         }
-        if e.begin_incident() {
-            self.core.report_incident(&e);
-        }
+        self.core.report(&mut e);
         self.errors.push((self.executed.executions, failure_of(&e, self.kind)));
         self.did(0);
         Ok(())

@@ -230,6 +230,13 @@ impl Core {
         n.is_multiple_of(CHECK_EVERY)
     }
 
+    /// Reports an error that is going to a client, if it is an internal error that was not reported before.
+    pub fn report(&self, error: &mut Ora) {
+        if error.begin_incident() {
+            self.report_incident(error);
+        }
+    }
+
     /// Writes an internal error to the session's trace file and the alert log. Of many in an hour, which a loop over a
     /// damaged block makes, only the first few are written.
     pub fn report_incident(&self, error: &Ora) {

@@ -246,7 +246,8 @@ impl Session {
         let flow = self.call_with(out, |core, cx, _, out| {
             match crate::global::run(core, cx, call) {
                 Ok(done) => answer = Some(done),
-                Err(e) => {
+                Err(mut e) => {
+                    core.report(&mut e);
                     let failure = crate::flow::failure_of(&e, net::StatementKind::UNKNOWN);
                     write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
                 }
@@ -290,9 +291,10 @@ impl Session {
         let flow = self.call_unsynced(out, run);
         self.end_call();
         // A failed read of the dictionary may have led to a wrong decision.
-        if let Err(e) = self.readable()
+        if let Err(mut e) = self.readable()
             && matches!(flow, Flow::Continue)
         {
+            self.core.report(&mut e);
             out.truncate(answer);
             let failure = crate::flow::failure_of(&e, net::StatementKind::UNKNOWN);
             write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
@@ -381,19 +383,16 @@ impl Session {
         self.begin_call();
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
-        let rows = calls.run(core, &mut cx, text).map_err(|mut e| {
-            if e.begin_incident() {
-                core.report_incident(&e);
-            }
-            e
-        });
+        let rows = calls.run(core, &mut cx, text);
         core.end_running();
         core.store_verdicts(&mut cx);
         cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
         self.core.sync_commits()?;
-        self.readable()?;
-        rows
+        self.readable().and(rows).map_err(|mut e| {
+            self.core.report(&mut e);
+            e
+        })
     }
 
     /// Takes the complete lines of DBMS_OUTPUT.
