@@ -157,8 +157,8 @@ pub fn failure_values(job: i64, is_delayed: bool) -> [Value; 3] {
     [number(is_delayed.into()), number(FAILURES_MAX), number(job)]
 }
 
-/// Gets the JQ enqueue of a job, which the session that runs the job holds until [`unlock`]; `None` when another session
-/// has it, or this one in an outer call.
+/// Gets the JQ enqueue of a job, which the session that runs the job holds until [`unlock`]; `None` when another
+/// session has it, or this one in an outer call.
 pub fn lock(core: &Core, job: i64) -> Option<LockId> {
     // A process that owns an enqueue gets it again.
     if core.jobs.borrow().contains(&job) {
