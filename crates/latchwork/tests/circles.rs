@@ -2,14 +2,25 @@
 //!
 //! A file imports another file of its crate when its code names the other's items: by `use`, or by a path in code or in
 //! a macro. A name that a face (`lib.rs`, `mod.rs`) hands on leads to the file that defines it. `mod x;`, `pub use` and
-//! tests are no imports. Methods are not followed: a call of a method does not name the file that has it.
+//! tests are no imports.
+//!
+//! A call of a method does not name the file that has it, so a second table bounds the circles that imports and calls
+//! make together. The types of `self`, of a parameter and of their fields are known, and a call on one of them leads to
+//! the file that adds this method to this type. Any other call is followed by the name of the method alone, and only if the name has one
+//! meaning: one file of the crate defines it, and neither a public type of a crate below nor the standard library does.
+//! An implementation of a trait defines nothing: such a call leads to the file of the trait, which is how lower files
+//! may call upwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Item, UseTree, Visibility};
+use syn::{
+    Attribute, FnArg, GenericArgument, ImplItem, Item, Pat, PathArguments, Signature, TraitItem, Type, TypeImplTrait,
+    TypeParamBound, TypeTraitObject, UseTree, Visibility,
+};
 
 /// The workspace's root folder.
 fn root() -> PathBuf {
@@ -17,6 +28,12 @@ fn root() -> PathBuf {
 }
 
 type ModulePath = Vec<String>;
+
+/// A circle of more files than these is not one thought.
+const MOST_FILES: usize = 3;
+
+/// By file, the files that it leads to, with the names that lead there.
+type Graph = Vec<BTreeMap<usize, BTreeSet<String>>>;
 
 /// A path that `use` brings in: the name it has here, and where it leads. `None` for a name means all names.
 #[derive(Clone, Debug)]
@@ -35,12 +52,34 @@ struct Module {
     imports: Vec<Import>,
     /// Paths in the code, without those of `use`.
     paths: Vec<Vec<String>>,
+    calls: HashSet<Call>,
+}
+
+/// A function of a type, with the name of the type where that is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Function {
+    of: Option<String>,
+    name: String,
+}
+
+/// A call of a function: of a type, then fields from there on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Call {
+    of: Option<String>,
+    fields: Vec<String>,
+    name: String,
 }
 
 #[derive(Debug, Default)]
 struct Source {
     files: Vec<String>,
     modules: HashMap<ModulePath, Module>,
+    /// The files that define functions of types (methods and others): by type and name, and by name alone.
+    methods: HashMap<Function, BTreeSet<usize>>,
+    /// By type and name of a field, the type of the field.
+    fields: HashMap<(String, String), String>,
+    /// Names of those that other crates may call.
+    public_methods: HashSet<String>,
 }
 
 fn is_test(attributes: &[Attribute]) -> bool {
@@ -163,6 +202,88 @@ fn paths_in(tokens: TokenStream, module: &mut Module) {
     }
 }
 
+/// The name of a type, without references, pointers that own, and parameters.
+fn name_of_type(of: &Type) -> Option<String> {
+    match of {
+        Type::Path(path) => {
+            let last = path.path.segments.last()?;
+            match &last.arguments {
+                PathArguments::AngleBracketed(inner)
+                    if last.ident == "Box" || last.ident == "Arc" || last.ident == "Rc" =>
+                {
+                    inner.args.iter().find_map(|inner| match inner {
+                        GenericArgument::Type(inner) => name_of_type(inner),
+                        _ => None,
+                    })
+                }
+                _ => Some(last.ident.to_string()),
+            }
+        }
+        Type::Reference(reference) => name_of_type(&reference.elem),
+        Type::Paren(inner) => name_of_type(&inner.elem),
+        Type::TraitObject(TypeTraitObject { bounds, .. }) | Type::ImplTrait(TypeImplTrait { bounds, .. }) => {
+            bounds.iter().find_map(|bound| match bound {
+                TypeParamBound::Trait(bound) => bound.path.segments.last().map(|last| last.ident.to_string()),
+                _ => None,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The calls in the body of a function, in which `of` is the type of `self`.
+fn calls_of(signature: &Signature, of: Option<&str>, body: TokenStream, to: &mut HashSet<Call>) {
+    let mut types: HashMap<String, String> = HashMap::new();
+    for input in &signature.inputs {
+        if let FnArg::Typed(typed) = input
+            && let Pat::Ident(name) = &*typed.pat
+            && let Some(of) = name_of_type(&typed.ty)
+        {
+            types.insert(name.ident.to_string(), of);
+        }
+    }
+    types.extend(of.into_iter().flat_map(|of| ["self", "Self"].map(|word| (word.to_owned(), of.to_owned()))));
+    calls_in(body, &types, to);
+}
+
+/// The calls in tokens: a name behind a dot or behind a type, before an argument list. `types` has the types of names.
+fn calls_in(tokens: TokenStream, types: &HashMap<String, String>, to: &mut HashSet<Call>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_punct = |at: usize, of: char| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if p.as_char() == of);
+    let word = |at: usize| match tokens.get(at) {
+        Some(TokenTree::Ident(word)) => Some(word.to_string()),
+        _ => None,
+    };
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => calls_in(group.stream(), types, to),
+            TokenTree::Ident(name) if at > 1 => {
+                let is_called =
+                    matches!(tokens.get(at + 1), Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Parenthesis);
+                let name = name.to_string();
+                if is_punct(at - 1, '.') && !is_punct(at - 2, '.') && (is_called || is_punct(at + 1, ':')) {
+                    // From `x.field.name(` back to `x`.
+                    let (mut start, mut fields) = (at - 2, Vec::new());
+                    while start > 1 && is_punct(start - 1, '.') && !is_punct(start - 2, '.') {
+                        fields.extend(word(start));
+                        start -= 2;
+                    }
+                    fields.reverse();
+                    let is_name = start == 0 || !is_punct(start - 1, ':') || !is_punct(start - 2, ':');
+                    let is_chain = fields.len() * 2 == at - 2 - start;
+                    let of = word(start).filter(|_| is_name && is_chain).and_then(|word| types.get(&word).cloned());
+                    to.insert(Call { of, fields, name });
+                } else if is_punct(at - 1, ':') && at > 2 && !name.starts_with(char::is_uppercase) {
+                    let of = word(at - 3).filter(|word| word.starts_with(char::is_uppercase));
+                    let of = of.map(|of| types.get(&of).cloned().unwrap_or(of));
+                    to.extend(of.map(|of| Call { of: Some(of), fields: Vec::new(), name }));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 impl Source {
     /// Reads the crate whose root file this is.
     fn of(root: &Path) -> Source {
@@ -183,8 +304,9 @@ impl Source {
     fn read_items(&mut self, items: Vec<Item>, file: usize, folder: &Path, top: &Path, path: ModulePath) {
         let mut module = Module { file, ..Module::default() };
         let mut inline = Vec::new();
-        for item in items.into_iter().filter(|item| !is_test(attributes(item))) {
+        for mut item in items.into_iter().filter(|item| !is_test(attributes(item))) {
             module.items.extend(name_of(&item));
+            self.read_methods(&mut item, file, &mut module.calls);
             match item {
                 Item::Use(u) => {
                     let hands_on = !matches!(u.vis, Visibility::Inherited);
@@ -204,13 +326,54 @@ impl Source {
                     }
                 }
                 // The name of a macro's rules is no path, and what they put in place is found where they are used.
-                other => paths_in(quote::ToTokens::into_token_stream(other), &mut module),
+                other => paths_in(other.into_token_stream(), &mut module),
             }
         }
         for (items, folder, inner) in inline {
             self.read_items(items, file, &folder, top, inner);
         }
         self.modules.insert(path, module);
+    }
+
+    /// Notes the functions that an item adds to a type, and the calls in it. Takes those of tests out of it.
+    fn read_methods(&mut self, item: &mut Item, file: usize, calls: &mut HashSet<Call>) {
+        let mut define = |of: &Option<String>, name: String, is_public: bool| {
+            for of in [of, &None] {
+                self.methods.entry(Function { of: of.clone(), name: name.clone() }).or_default().insert(file);
+            }
+            self.public_methods.extend(is_public.then_some(name));
+        };
+        match item {
+            Item::Struct(s) => {
+                for (field, at) in s.fields.iter().zip(0..) {
+                    let name = field.ident.as_ref().map_or_else(|| format!("{at}"), ToString::to_string);
+                    let of = name_of_type(&field.ty);
+                    self.fields.extend(of.map(|of| ((s.ident.to_string(), name), of)));
+                }
+            }
+            Item::Impl(i) => {
+                i.items.retain(|item| !matches!(item, ImplItem::Fn(f) if is_test(&f.attrs)));
+                let of = name_of_type(&i.self_ty);
+                for item in &i.items {
+                    let ImplItem::Fn(f) = item else { continue };
+                    if i.trait_.is_none() {
+                        define(&of, f.sig.ident.to_string(), matches!(f.vis, Visibility::Public(_)));
+                    }
+                    calls_of(&f.sig, of.as_deref(), f.block.to_token_stream(), calls);
+                }
+            }
+            Item::Trait(t) => {
+                let of = Some(t.ident.to_string());
+                for item in &t.items {
+                    let TraitItem::Fn(f) = item else { continue };
+                    define(&of, f.sig.ident.to_string(), true);
+                    calls_of(&f.sig, of.as_deref(), f.default.to_token_stream(), calls);
+                }
+            }
+            Item::Fn(f) => calls_of(&f.sig, None, f.block.to_token_stream(), calls),
+            Item::Mod(_) | Item::Use(_) => {}
+            other => calls_in(other.to_token_stream(), &HashMap::new(), calls),
+        }
     }
 
     /// The module that a path begins in, and the rest of the path; `None` for a path that leaves the crate.
@@ -260,8 +423,8 @@ impl Source {
     }
 
     /// By file, the files that it imports, with the imported names.
-    fn graph(&self) -> Vec<BTreeMap<usize, BTreeSet<String>>> {
-        let mut graph = vec![BTreeMap::<usize, BTreeSet<String>>::new(); self.files.len()];
+    fn graph(&self) -> Graph {
+        let mut graph: Graph = vec![BTreeMap::new(); self.files.len()];
         for (at, module) in &self.modules {
             let imports = module.imports.iter().filter(|import| !import.hands_on && import.name.is_some());
             let paths: HashSet<&Vec<String>> = imports.map(|import| &import.path).chain(&module.paths).collect();
@@ -281,9 +444,36 @@ impl Source {
         graph
     }
 
-    /// The circles, each with its files in order.
-    fn circles(&self) -> Vec<Vec<String>> {
-        let graph = self.graph();
+    /// The files that a call may lead to.
+    fn files_of(&self, call: &Call, ambiguous: &dyn Fn(&str) -> bool) -> Option<&BTreeSet<usize>> {
+        let field = |of: String, field: &String| self.fields.get(&(of, field.clone())).cloned();
+        let of = call.of.clone().and_then(|of| call.fields.iter().try_fold(of, field));
+        let function = Function { of, name: call.name.clone() };
+        match &function.of {
+            None => self.methods.get(&function).filter(|_| !ambiguous(&call.name)),
+            // A method of a type of another crate, or one that the type derives.
+            Some(_) => self.methods.get(&function),
+        }
+    }
+
+    /// By file, the files that it imports and those whose methods it calls. A name in `ambiguous` leads nowhere.
+    fn graph_with_calls(&self, ambiguous: &dyn Fn(&str) -> bool) -> Graph {
+        let mut graph = self.graph();
+        for module in self.modules.values() {
+            for call in &module.calls {
+                let files = self.files_of(call, ambiguous);
+                for file in files.filter(|files| files.len() == 1).into_iter().flatten() {
+                    if *file != module.file {
+                        graph[module.file].entry(*file).or_default().insert(format!("{}()", call.name));
+                    }
+                }
+            }
+        }
+        graph
+    }
+
+    /// The circles of a graph, each with its files in order.
+    fn circles(&self, graph: &Graph) -> Vec<Vec<String>> {
         let reach = |from: usize| {
             let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
             while let Some(at) = left.pop() {
@@ -301,14 +491,15 @@ impl Source {
         circles.into_iter().filter(|circle| circle.len() > 1).collect()
     }
 
-    /// The imports between the files of a circle, a line each.
-    fn imports_within(&self, circle: &[String]) -> String {
+    /// The edges of a graph between the files of a circle, a line each.
+    fn edges_within(&self, graph: &Graph, circle: &[String]) -> String {
         let mut lines = Vec::new();
-        for (from, to) in self.graph().into_iter().enumerate() {
+        for (from, to) in graph.iter().enumerate() {
             for (to, names) in to {
-                let (from, to) = (&self.files[from], &self.files[to]);
+                let (from, to) = (&self.files[from], &self.files[*to]);
                 if circle.contains(from) && circle.contains(to) {
-                    lines.push(format!("  {from} -> {to}: {}", names.into_iter().collect::<Vec<_>>().join(", ")));
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    lines.push(format!("  {from} -> {to}: {}", names.join(", ")));
                 }
             }
         }
@@ -328,6 +519,20 @@ fn quoted(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
+/// The sources of all crates, by crate: of a library, of a program, or of both.
+fn sources() -> Vec<(String, Source)> {
+    let crates = std::fs::read_dir(root().join("crates")).expect("crates").flatten();
+    let mut names: Vec<String> = crates.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let mut sources = Vec::new();
+    for name in names {
+        let source = root().join("crates").join(&name).join("src");
+        let files = ["lib.rs", "main.rs"].map(|file| source.join(file));
+        sources.extend(files.iter().filter(|file| file.is_file()).map(|file| (name.clone(), Source::of(file))));
+    }
+    sources
+}
+
 #[test]
 fn circles_of_files_are_those_that_the_architecture_lists() {
     let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page");
@@ -339,42 +544,93 @@ fn circles_of_files_are_those_that_the_architecture_lists() {
         })
         .collect();
     for (name, circle) in &listed {
-        assert!(circle.len() <= 3, "{name}: {circle:?}: a circle of more than three files is not one thought");
+        assert!(circle.len() <= MOST_FILES, "{name}: {circle:?}: a circle of more than three files is not one thought");
     }
     let (mut faults, mut found) = (Vec::new(), BTreeSet::new());
-    let mut crates: Vec<_> = std::fs::read_dir(root().join("crates")).expect("crates").flatten().collect();
-    crates.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in crates {
-        let (name, source) = (entry.file_name().to_string_lossy().into_owned(), entry.path().join("src"));
-        let roots = ["lib.rs", "main.rs"].map(|file| source.join(file)).into_iter().filter(|file| file.is_file());
-        let mut circles: BTreeMap<Vec<String>, String> = BTreeMap::new();
-        for source in roots.map(|root| Source::of(&root)) {
-            circles.extend(source.circles().into_iter().map(|circle| {
-                let imports = source.imports_within(&circle);
-                (circle, imports)
-            }));
+    for (name, source) in &sources() {
+        let graph = source.graph();
+        for circle in source.circles(&graph) {
+            if !listed.contains(&(name.clone(), circle.clone())) {
+                let imports = source.edges_within(&graph, &circle);
+                faults.push(format!("{name}: a circle that is not listed: {circle:?}\n{imports}"));
+            }
+            found.insert((name.clone(), circle));
         }
-        let others = circles.iter().filter(|(circle, _)| !listed.contains(&(name.clone(), circle.to_vec())));
-        faults.extend(
-            others.map(|(circle, imports)| format!("{name}: a circle that is not listed: {circle:?}\n{imports}")),
-        );
-        found.extend(circles.into_keys().map(|circle| (name.clone(), circle)));
     }
     faults.extend(listed.difference(&found).map(|(name, circle)| format!("{name}: no circle any more: {circle:?}")));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Writes the files of a crate and gives its circles.
-fn circles_of(name: &str, files: &[(&str, &str)]) -> Vec<Vec<String>> {
+/// The crates of the workspace that a crate depends on, directly or not.
+fn crates_below<'s>(name: &str, sources: &'s [(String, Source)]) -> HashSet<&'s str> {
+    let (mut found, mut left) = (HashSet::new(), vec![name]);
+    while let Some(name) = left.pop() {
+        let manifest =
+            std::fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).expect("a manifest");
+        let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+        for line in lines.take_while(|line| !line.starts_with('[')) {
+            let dependency = line.split(['.', ' ']).next().unwrap_or_default();
+            let known = sources.iter().map(|(name, _)| name.as_str()).find(|name| *name == dependency);
+            left.extend(known.filter(|name| found.insert(*name)));
+        }
+    }
+    found
+}
+
+/// Names of methods of the standard library that types of this workspace have, too.
+const OF_STD: &[&str] = &[
+    "add", "all", "any", "bytes", "chain", "chunks", "clear", "collect", "concat", "contains", "count", "drop", "end",
+    "expect", "extend", "fill", "filter", "find", "finish", "first", "flush", "fold", "for_each", "get", "insert",
+    "iter", "join", "keys", "kind", "last", "limit", "load", "lock", "new", "next", "open", "or", "parse", "path",
+    "peek", "position", "push", "replace", "set", "skip", "start", "store", "sum", "take", "to_vec", "trim", "update",
+];
+
+#[test]
+fn circles_of_calls_have_the_sizes_that_the_architecture_lists() {
+    let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page");
+    let rows = table(&page, "| crate | files in circles of calls |");
+    let size = |size: &str| size.parse().unwrap_or_else(|e| panic!("{size:?} is no number of files: {e}"));
+    let mut listed: BTreeMap<String, Vec<usize>> =
+        rows.iter().map(|row| (row[0].trim_matches('`').to_owned(), row[1].split(" + ").map(size).collect())).collect();
+    let sources = sources();
+    let mut faults = Vec::new();
+    for (name, source) in &sources {
+        let below = crates_below(name, &sources);
+        let below = sources.iter().filter(|(name, _)| below.contains(name.as_str()));
+        let below: Vec<&HashSet<String>> = below.map(|(_, source)| &source.public_methods).collect();
+        let is_ambiguous = |name: &str| OF_STD.contains(&name) || below.iter().any(|names| names.contains(name));
+        let graph = source.graph_with_calls(&is_ambiguous);
+        let mut circles = source.circles(&graph);
+        circles.retain(|circle| circle.len() > MOST_FILES);
+        circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+        let found: Vec<usize> = circles.iter().map(Vec::len).collect();
+        let listed = listed.remove(name).unwrap_or_default();
+        if found != listed {
+            let edges: Vec<String> = circles.iter().map(|circle| source.edges_within(&graph, circle)).collect();
+            faults.push(format!("{name}: circles of {found:?} files, listed are {listed:?}\n{}", edges.join("\n\n")));
+        }
+    }
+    faults.extend(listed.keys().map(|name| format!("{name} is no crate, or is listed twice")));
+    assert!(faults.is_empty(), "a size in the table may only fall\n{}", faults.join("\n"));
+}
+
+/// Writes the files of a crate and reads them.
+fn source_of(name: &str, files: &[(&str, &str)]) -> Source {
     let folder = std::env::temp_dir().join(format!("lw-circles-{}-{name}", std::process::id()));
     for (file, text) in files {
         let path = folder.join(file);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder is made");
         std::fs::write(path, text).expect("a file is written");
     }
-    let circles = Source::of(&folder.join("lib.rs")).circles();
+    let source = Source::of(&folder.join("lib.rs"));
     std::fs::remove_dir_all(folder).expect("the folder goes");
-    circles
+    source
+}
+
+/// The circles of imports in a crate of these files.
+fn circles_of(name: &str, files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    let source = source_of(name, files);
+    source.circles(&source.graph())
 }
 
 #[test]
@@ -410,4 +666,49 @@ fn faces_tests_fields_and_other_crates_are_no_imports() {
     let parent =
         [("lib.rs", "mod c; pub struct P; fn f() { c::g() }"), ("c.rs", "use super::P; pub fn g() -> P { P }")];
     assert_eq!(circles_of("parent", &parent), [["c.rs", "lib.rs"]]);
+}
+
+/// The circles of imports and calls when `b.rs` has this text, and `a.rs` adds `up` to the type `B`.
+fn circles_with_calls(name: &str, b: &str) -> Vec<Vec<String>> {
+    let a = "use crate::{B, C}; impl B { pub fn up(&self) {} } impl C { fn up(&self) {} fn only(&self) {} }";
+    let files = [("lib.rs", "mod a; mod b; mod c; pub use b::B; pub use c::C;"), ("a.rs", a), ("b.rs", b)];
+    let source = source_of(name, &[&files[..], &[("c.rs", "pub struct C;")]].concat());
+    source.circles(&source.graph_with_calls(&|_| false))
+}
+
+#[test]
+fn calls_of_methods_that_another_file_adds_make_circles() {
+    let want = [["a.rs".to_string(), "b.rs".to_string()]];
+    for (name, b) in [
+        ("self", "pub struct B; impl B { fn f(&self) { self.up(); } }"),
+        ("type-of-self", "pub struct B; impl B { fn f(&self) { Self::up(self); } }"),
+        ("type", "pub struct B; fn f() { B::up(&B); }"),
+        ("parameter", "pub struct B; fn f(b: &mut B) { g(b.up()); }"),
+        ("field", "pub struct B; struct D { b: Box<B> } impl D { fn f(&self) { self.b.up(); } }"),
+        ("one-definer", "pub struct B; fn f() { let c = g(); c.only(); }"),
+        ("macro-call", "pub struct B; fn f(b: &B) { assert!(b.up()); }"),
+    ] {
+        assert_eq!(circles_with_calls(name, b), want, "{name}");
+    }
+}
+
+#[test]
+fn calls_of_fields_of_other_types_and_of_ambiguous_names_make_none() {
+    for (name, b) in [
+        ("no-call", "pub struct B { only: u8 } impl B { fn f(&self) { self.only; } }"),
+        ("other-type", "pub struct B; struct D; impl D { fn f(&self) { self.only(); } }"),
+        ("two-definers", "pub struct B; impl B { fn only(&self) {} } fn f() { let c = g(); c.only(); }"),
+        ("trait", "pub struct B; trait T { fn up(&self); } impl B { fn f(t: &dyn T) { t.up(); } }"),
+        ("in-tests", "pub struct B; impl B { #[cfg(test)] fn f(&self) { self.up(); } }"),
+    ] {
+        assert_eq!(circles_with_calls(name, b), Vec::<Vec<String>>::new(), "{name}");
+    }
+    let files = [
+        ("lib.rs", "mod a; mod b; pub use b::B;"),
+        ("a.rs", "use crate::B; struct C; impl C { fn doubtful(&self, b: B) {} }"),
+        ("b.rs", "pub struct B; fn f() { g().doubtful(); }"),
+    ];
+    let source = source_of("doubtful", &files);
+    assert_eq!(source.circles(&source.graph_with_calls(&|name| name == "doubtful")), Vec::<Vec<String>>::new());
+    assert_eq!(source.circles(&source.graph_with_calls(&|_| false)).len(), 1);
 }
