@@ -43,11 +43,6 @@ impl DataFiles {
         self.table.returns()
     }
 
-    /// ORA-01110 with the file's name, to be added below another error.
-    pub fn named(&self, f: &FileEntry) -> Ora {
-        Ora::with(1110, &[&f.head(), &self.path(&f.name).display()])
-    }
-
     /// Takes a file offline, with all its parts (R14): no block of it is read or changed from now on. Changes already
     /// begun are completed, and the cache keeps its buffers until the caller has discarded them and calls
     /// [`DataFiles::note_stop`].

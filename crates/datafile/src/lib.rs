@@ -18,6 +18,7 @@ mod files;
 mod geometry;
 mod logs;
 mod names;
+mod opening;
 mod space;
 mod stamp;
 mod table;

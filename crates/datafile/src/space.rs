@@ -535,40 +535,6 @@ impl DataFiles {
         faults::point("file-fenced");
     }
 
-    /// Resets the states of all files to those in the control file and lifts fences, at the end of a statement that
-    /// changes files or after the death of its process.
-    ///
-    /// # Errors
-    /// ORA-00205.
-    pub fn refresh(&self) -> Result<()> {
-        self.repeat_control()?;
-        self.table.lift_fences();
-        Ok(())
-    }
-
-    /// Copies the states of all files, backup mode included, from the control file to shared memory.
-    ///
-    /// # Errors
-    /// ORA-00205.
-    pub fn refresh_copies(&self) -> Result<()> {
-        self.repeat_control()
-    }
-
-    /// Copies the control file on disk to the words in shared memory until both agree. Every process changes the
-    /// control file first and calls this afterwards. A change made before the second read is copied here; one made
-    /// later is copied by its own process.
-    pub(crate) fn repeat_control(&self) -> Result<()> {
-        let mut control = self.control()?;
-        loop {
-            self.table.set_all(&control);
-            let now = self.control()?;
-            if now == control {
-                return Ok(());
-            }
-            control = now;
-        }
-    }
-
     /// Checks that the files of a tablespace can be opened, before it comes online.
     ///
     /// # Errors

@@ -9,27 +9,6 @@ use types::{Result, Scn};
 use wait::Event;
 
 impl DataFiles {
-    /// Reads the control file again (R7).
-    ///
-    /// # Errors
-    /// ORA-00205.
-    pub fn control(&self) -> Result<ControlFile> {
-        if let Some(listed) = &self.listed {
-            return Ok(listed.clone());
-        }
-        ControlFile::read_with(&self.directory, &mut |bytes| {
-            // Space is allocated far more often than the control file changes: the same bytes are not checked and
-            // parsed again.
-            let Ok(mut last) = self.last.try_lock() else { return ControlFile::of_bytes(bytes) };
-            if let Some((_, control)) = last.as_ref().filter(|(same, _)| same == bytes) {
-                return Ok(control.clone());
-            }
-            let control = ControlFile::of_bytes(bytes)?;
-            *last = Some((bytes.to_vec(), control.clone()));
-            Ok(control)
-        })
-    }
-
     /// Changes the control file; the only way to do so while several processes run. When `f` fails or changes nothing,
     /// the file stays as it is. `f` must neither wait nor generate redo, because LGWR waits for the control file too.
     ///
@@ -117,5 +96,39 @@ impl DataFiles {
         let mut control = self.control()?;
         (control.clean, control.scn) = (clean, scn);
         control.write_as(&self.directory, self.disk_sync())
+    }
+
+    /// Resets the states of all files to those in the control file and lifts fences, at the end of a statement that
+    /// changes files or after the death of its process.
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub fn refresh(&self) -> Result<()> {
+        self.repeat_control()?;
+        self.table.lift_fences();
+        Ok(())
+    }
+
+    /// Copies the states of all files, backup mode included, from the control file to shared memory.
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub fn refresh_copies(&self) -> Result<()> {
+        self.repeat_control()
+    }
+
+    /// Copies the control file on disk to the words in shared memory until both agree. Every process changes the
+    /// control file first and calls this afterwards. A change made before the second read is copied here; one made
+    /// later is copied by its own process.
+    pub(crate) fn repeat_control(&self) -> Result<()> {
+        let mut control = self.control()?;
+        loop {
+            self.table.set_all(&control);
+            let now = self.control()?;
+            if now == control {
+                return Ok(());
+            }
+            control = now;
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The data files of a database: their states, their settings, and the numbers that users see.
 
-use crate::control::ControlFile;
+use crate::control::{ControlFile, FileEntry};
 use crate::double_write::DoubleWrite;
 use crate::error::io_error;
 use crate::geometry;
@@ -40,7 +40,7 @@ pub struct DataFiles {
 }
 
 impl DataFiles {
-    pub(super) fn over(directory: &Path, control: &ControlFile) -> DataFiles {
+    pub(crate) fn over(directory: &Path, control: &ControlFile) -> DataFiles {
         let table = FileTable::new();
         table.set_all(control);
         DataFiles {
@@ -83,6 +83,32 @@ impl DataFiles {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
+    }
+
+    /// Reads the control file again (R7).
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub fn control(&self) -> Result<ControlFile> {
+        if let Some(listed) = &self.listed {
+            return Ok(listed.clone());
+        }
+        ControlFile::read_with(&self.directory, &mut |bytes| {
+            // Space is allocated far more often than the control file changes: the same bytes are not checked and
+            // parsed again.
+            let Ok(mut last) = self.last.try_lock() else { return ControlFile::of_bytes(bytes) };
+            if let Some((_, control)) = last.as_ref().filter(|(same, _)| same == bytes) {
+                return Ok(control.clone());
+            }
+            let control = ControlFile::of_bytes(bytes)?;
+            *last = Some((bytes.to_vec(), control.clone()));
+            Ok(control)
+        })
+    }
+
+    /// ORA-01110 with the file's name, to be added below another error.
+    pub fn named(&self, f: &FileEntry) -> Ora {
+        Ora::with(1110, &[&f.head(), &self.path(&f.name).display()])
     }
 
     /// ORA-00376 with the file's name, or ORA-01157 for a file that was missing when the database was opened.
