@@ -2,6 +2,7 @@
 
 use crate::code::{Code, Cond};
 use crate::compare::encode_comparable;
+use crate::inner_statement::{CompileInner, compiles_nothing};
 use crate::measure::Counting;
 use crate::session_state::Caller;
 use functions::TextMax;
@@ -40,6 +41,8 @@ pub struct Builder<'b> {
     pub subs: &'b [plan::SubPlan],
     /// The blocks that the driving scan of a parallel part reads; `None`: all.
     pub granules: Option<Rc<dyn heap::Granules>>,
+    /// Compiles the statements of foreign keys.
+    pub compile_inner: CompileInner,
 }
 
 impl<'b> Builder<'b> {
@@ -63,6 +66,7 @@ impl<'b> Builder<'b> {
             bind_count: 0,
             subs: &[],
             granules: None,
+            compile_inner: compiles_nothing,
         }
     }
 }

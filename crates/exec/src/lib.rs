@@ -25,6 +25,7 @@ mod function;
 mod hash;
 mod host_functions;
 mod index;
+mod inner_statement;
 mod join;
 pub mod lobs;
 mod machine;

@@ -3,7 +3,7 @@
 use super::noting::{CHILD, HEAD, KEY, PARENT, ROW};
 use crate::builder::Builder;
 use crate::ctx::ExecCtx;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, compile_inner};
 use crate::dml::keys::{Child, Parent};
 use crate::index::Index;
 use crate::session_state::Caller;
@@ -159,7 +159,9 @@ impl Checker {
 /// Runs `f` with a builder for code that reads no registers of a statement.
 fn with_builder<R>(cx: &ExecCtx<'_>, f: impl FnOnce(&mut Builder<'_>) -> Result<R>) -> Result<R> {
     let mut regs = Vec::new();
-    f(&mut Builder::new(&mut regs, 0, Caller::default(), cx))
+    let mut b = Builder::new(&mut regs, 0, Caller::default(), cx);
+    b.compile_inner = compile_inner;
+    f(&mut b)
 }
 
 fn values(row: &[u8], types: &[DataType]) -> Result<Vec<Value>> {

@@ -6,6 +6,7 @@ use crate::code::Code;
 use crate::ctx::ExecCtx;
 use crate::dml::Dml;
 use crate::feedback::Expected;
+use crate::inner_statement::CompileInner;
 use crate::machine::{CteState, Machine, Subquery};
 use crate::measure::Counting;
 use crate::session_state::Caller;
@@ -72,10 +73,11 @@ pub(super) fn caller_of(body: &PlanBody) -> Caller {
 
 /// Turns a plan into row sources and registers: the plan's registers, then those of the binds, then those of
 /// expressions. Scans count their rows if the executions of the query are watched.
-pub(super) fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<Built> {
+pub(super) fn build(plan: &Plan, watch: Watch, compile_inner: CompileInner, cx: &ExecCtx<'_>) -> Result<Built> {
     let first_bind = plan.regs;
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
     let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
+    b.compile_inner = compile_inner;
     (b.bind_count, b.subs) = (plan.binds.len() as u32, &plan.subs);
     b.watches = (watch.sharing != Sharing::Plain || watch.monitor) && matches!(plan.body, PlanBody::Query(_));
     b.counting = (plan.counts_operations || cx.session.options.counts_operations).then(|| Counting::of(plan));

@@ -7,6 +7,7 @@ use crate::compile::{may_share, plan_of};
 use crate::ctx::{ExecCtx, Rights};
 use crate::dml::TableLocks;
 use crate::feedback::is_monitored;
+use crate::inner_statement::InnerStatement;
 use crate::machine::Machine;
 use crate::shared_plan::{self, Found, FoundPlan, Head, Names, Outside, Unfit, Whose};
 use crate::source::Op;
@@ -304,7 +305,7 @@ impl Cursor {
             }
         };
         let sharing = place.sharing(cx);
-        match build(&plan, Watch { sharing, monitor: false }, cx) {
+        match build(&plan, Watch { sharing, monitor: false }, compile_inner, cx) {
             // A segment was replaced meanwhile: compile with its present definition.
             Err(e) if e.is(8103) && !cx.host.is_current(found.epoch) => {
                 cx.p.parse_is_hard();
@@ -371,7 +372,7 @@ impl Cursor {
             }
             let shape = Shape::of(&plan, values, aware, cx);
             let watch = Watch { sharing: shape.sharing, monitor: !internal && is_monitored(&plan, cx) };
-            match build(&plan, watch, cx) {
+            match build(&plan, watch, compile_inner, cx) {
                 // A segment was replaced or dropped during the compilation, since nothing is locked yet: try again.
                 Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
                 built => break (names, (plan, lookups), shape, built?),
@@ -518,4 +519,9 @@ impl Cursor {
         (self.locks_rows, self.lock_rowid) = (plan.locks_rows, plan.lock_rowid);
         Ok(())
     }
+}
+
+/// Compiles a statement of foreign keys.
+pub(crate) fn compile_inner(cx: &mut ExecCtx<'_>, text: &str) -> Result<Box<dyn InnerStatement>> {
+    Ok(Box::new(Cursor::internal(cx, text)?))
 }

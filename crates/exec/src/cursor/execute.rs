@@ -185,26 +185,6 @@ impl Cursor {
         Err(Ora::new(8177))
     }
 
-    /// Releases the snapshot.
-    pub(super) fn end(&mut self, cx: &mut ExecCtx<'_>) {
-        self.tell_run(self.rows, cx);
-        if let Some(c) = &mut self.cached
-            && let Some(build) = c.build.take()
-        {
-            cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
-        }
-        self.m.end_teams(cx.p);
-        self.m.temporary.clear(cx.shared.txns.space().temp());
-        if let Some(snapshot) = self.m.take_early_snapshot() {
-            cx.shared.txns.release(cx.p, &snapshot);
-        }
-        if self.state == State::Rows {
-            cx.shared.txns.release(cx.p, self.m.snapshot());
-        }
-        self.key.finished(cx);
-        self.state = State::Closed;
-    }
-
     /// Ends the execution. The cursor can be executed again.
     pub fn close(&mut self, cx: &mut ExecCtx<'_>) {
         match self.state {

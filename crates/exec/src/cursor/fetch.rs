@@ -333,6 +333,26 @@ impl Cursor {
         self.state = State::Done;
     }
 
+    /// Ends an execution: releases the snapshot.
+    pub(super) fn end(&mut self, cx: &mut ExecCtx<'_>) {
+        self.tell_run(self.rows, cx);
+        if let Some(c) = &mut self.cached
+            && let Some(build) = c.build.take()
+        {
+            cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
+        }
+        self.m.end_teams(cx.p);
+        self.m.temporary.clear(cx.shared.txns.space().temp());
+        if let Some(snapshot) = self.m.take_early_snapshot() {
+            cx.shared.txns.release(cx.p, &snapshot);
+        }
+        if self.state == State::Rows {
+            cx.shared.txns.release(cx.p, self.m.snapshot());
+        }
+        self.key.finished(cx);
+        self.state = State::Closed;
+    }
+
     /// Adds the figures of an execution's operations to the shared cursor. `rows`: rows of the statement.
     pub(super) fn tell_run(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
         if let Some(run) = &mut self.m.run

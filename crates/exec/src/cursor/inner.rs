@@ -1,20 +1,9 @@
-//! Statements of the executor's own: the actions of foreign keys, and the look for child rows.
+//! A cursor as a statement of the executor's own.
 
 use super::state::Cursor;
 use crate::ctx::ExecCtx;
-use crate::dml::keys::{Inner, InnerStatement};
+use crate::inner_statement::InnerStatement;
 use types::{Result, Value};
-
-impl Inner {
-    /// The statement; compiled if it has not been needed before.
-    pub fn statement(&mut self, cx: &mut ExecCtx<'_>) -> Result<&mut dyn InnerStatement> {
-        let statement: Box<dyn InnerStatement> = match self.statement.take() {
-            Some(statement) => statement,
-            None => Box::new(Cursor::internal(cx, &self.sql)?),
-        };
-        Ok(&mut **self.statement.insert(statement))
-    }
-}
 
 impl InnerStatement for Cursor {
     fn run(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()> {

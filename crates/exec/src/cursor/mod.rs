@@ -27,6 +27,7 @@ mod renew;
 mod state;
 mod waiting;
 
+pub(crate) use compile::compile_inner;
 pub use compile::read_text;
 pub use describe::updatable_columns;
 pub use state::{Cursor, Described, StatementKind, TakeStored};

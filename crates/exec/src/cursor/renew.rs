@@ -1,7 +1,7 @@
 //! Replacing the plan of a cursor: decoded, compiled again, or made for the values of its binds.
 
 use super::build::{Watch, build};
-use super::compile::{How, Use};
+use super::compile::{How, Use, compile_inner};
 use super::state::Cursor;
 use crate::ctx::ExecCtx;
 use crate::statistics::Place;
@@ -23,7 +23,7 @@ impl Cursor {
         match later.plan(&*catalog) {
             Some(plan) => {
                 let sharing = self.key.sharing(cx);
-                let built = build(&plan, Watch { sharing, monitor: false }, cx)?;
+                let built = build(&plan, Watch { sharing, monitor: false }, compile_inner, cx)?;
                 self.take_plan(cx, &plan, built, sharing)?;
                 self.later = None;
                 Ok(())

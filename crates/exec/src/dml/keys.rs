@@ -10,6 +10,7 @@ use crate::builder::Builder;
 use crate::constraints::{self, Side};
 use crate::ctx::ExecCtx;
 use crate::index::Index;
+use crate::inner_statement::Inner;
 use crate::machine::Machine;
 use btree::KeyState;
 use dictionary::{ConstraintKindDef, IndexDef, IndexKey, IndexKind, TableDef};
@@ -174,33 +175,6 @@ pub struct Child {
     watch: Watch,
 }
 
-/// A statement of the executor's own, compiled when it is first needed. `Cursor` stands above and compiles it.
-pub struct Inner {
-    pub sql: String,
-    pub statement: Option<Box<dyn InnerStatement>>,
-}
-
-/// A compiled statement of the executor's own.
-pub trait InnerStatement {
-    /// Runs the statement with these binds.
-    ///
-    /// # Errors
-    /// Those of the statement.
-    fn run(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()>;
-
-    /// Whether the query finds a row with these binds.
-    ///
-    /// # Errors
-    /// Those of the query.
-    fn finds(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool>;
-}
-
-impl Inner {
-    fn new(sql: String) -> Inner {
-        Inner { sql, statement: None }
-    }
-}
-
 /// The index of a child table that begins with the foreign key's columns, in any order.
 pub fn index_on(child: &TableDef, columns: &[u16]) -> Option<Rc<IndexDef>> {
     let leads = |i: &IndexDef| {
@@ -253,8 +227,8 @@ impl Child {
             on_delete: c.on_delete,
             index,
             again,
-            action: Inner::new(child_sql(c, c.on_delete)),
-            look: Inner::new(child_sql(c, OnDelete::Restrict)),
+            action: Inner::new(child_sql(c, c.on_delete), b.compile_inner),
+            look: Inner::new(child_sql(c, OnDelete::Restrict), b.compile_inner),
             watch: c.watch,
         })
     }
