@@ -136,6 +136,11 @@ pub(super) fn up_base(frames: &[Frame], levels: u32) -> usize {
 }
 
 impl Machine {
+    /// Resets SQL% from the previous block.
+    pub(crate) fn forget_implicit(&mut self) {
+        (self.sql_found, self.sql_rows) = (None, 0);
+    }
+
     pub(super) fn put(&mut self, base: usize, d: Opd, v: Datum) {
         match d.place() {
             Place::Local(slot) => self.stack[base + slot as usize] = v,

@@ -107,11 +107,6 @@ impl Machine {
         unit.give_statement(sql, cursor);
     }
 
-    /// Resets SQL% from the previous block.
-    pub(crate) fn forget_implicit(&mut self) {
-        (self.sql_found, self.sql_rows) = (None, 0);
-    }
-
     pub(super) fn implicit(&mut self, rows: u64) {
         self.sql_found = Some(rows > 0);
         self.sql_rows = rows;
