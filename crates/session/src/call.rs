@@ -21,7 +21,6 @@ use plsql::Datum;
 use sql::ast::Statement;
 use std::rc::Rc;
 use types::{DataType, Ora, Result, Value};
-use wait::Stat;
 
 impl Calls {
     /// Runs a statement and answers with its rows or its outcome.
@@ -255,17 +254,6 @@ impl Calls {
         self.run_opened(core, cx, open, (&e.binds, &e.tables), kind)
     }
 
-    /// The last row that the statement executed last has changed; `None` for a statement that changed no row.
-    pub fn last_row(&self) -> Option<types::Rowid> {
-        self.last_row
-    }
-
-    /// The directions of the binds of the block that ran last, by their places in the call. They follow from the
-    /// block's code, not from the client's declarations.
-    pub fn directions(&self) -> &[Direction] {
-        &self.directions
-    }
-
     fn note_directions(&mut self, block: &plsql::Block, binds: &[Bind]) {
         self.directions.clear();
         self.directions.resize(binds.len(), Direction::In);
@@ -418,36 +406,6 @@ impl Calls {
         columns
     }
 
-    /// Closes a cursor; does nothing if it is not open.
-    pub fn close(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32) {
-        if let Some(open) = self.open.remove(&cursor) {
-            let (statement, identity) = (open.statement, open.identity);
-            match open.source {
-                Source::Own(mut own) if statement.is_some() => {
-                    own.close(cx);
-                    self.held.put_back(core, cx, *own, identity, statement);
-                }
-                source => self.close_source(core, cx, source),
-            }
-            core.bound_cursors.borrow_mut().retain(|(number, _)| *number != cursor);
-            self.nested.retain(|(_, number)| *number != cursor);
-            self.close_nested(core, cx, cursor);
-            self.show_counts(core);
-        }
-    }
-
-    /// Closes all open, waiting and kept cursors.
-    pub fn close_all(&mut self, core: &Core, cx: &mut ExecCtx<'_>) {
-        for (_, open) in std::mem::take(&mut self.open) {
-            self.close_source(core, cx, open.source);
-        }
-        self.nested.clear();
-        self.held = crate::held::Held::default();
-        core.bound_cursors.borrow_mut().clear();
-        core.close_nested(cx);
-        core.close_kept();
-    }
-
     /// Runs one statement without binds and returns all its rows.
     ///
     /// # Errors
@@ -471,19 +429,6 @@ impl Calls {
             }
         }
         Ok(all)
-    }
-
-    /// Sets `opened cursors current` and `session cursor cache count`.
-    pub(crate) fn show_counts(&mut self, core: &Core) {
-        core.trim_kept();
-        core.client_cursors.set(self.open.len() - self.shared);
-        self.count_open(core, 0);
-    }
-
-    /// Sets `opened cursors current` to the number of open cursors and `more`.
-    pub(crate) fn count_open(&self, core: &Core, more: usize) {
-        let open = self.open.len() - self.shared + core.plsql.cursors_open() + more;
-        core.p.stats().set(Stat::OpenedCursorsCurrent, open as u64);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::identity::Identity;
+use crate::units::sort_errors;
 use crate::world::World;
 use ddl::{Described, Host, Outcome, Parts, SessionNames, Storage};
 use dictionary::statistics_request::StatisticsRequest;
@@ -29,13 +30,13 @@ pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failur
 pub fn statistics(core: &Core, cx: &mut ExecCtx<'_>, request: &StatisticsRequest) -> Result<Value> {
     if request.only_asks() {
         let hook = core.instance.on_commit();
-        let mut session = Session { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
+        let mut session = DdlHost { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
         return ddl::statistics_request(&mut session, request);
     }
     defining(core, cx, &mut |cx| {
         end_transaction(core, cx)?;
         let hook = core.instance.on_commit();
-        let mut session = Session { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
+        let mut session = DdlHost { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
         ddl::statistics_request(&mut session, request).map_err(|e| exec::Host::name_segment(core, e))
     })
 }
@@ -77,7 +78,7 @@ fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure
         core.commit(cx)?;
     }
     let hook = core.instance.on_commit();
-    let mut session = Session { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
+    let mut session = DdlHost { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
     let commits = core.p.stats().get(wait::Stat::UserCommits);
     let outcome = ddl::execute(&mut session, ddl).map_err(|e| exec::Host::name_segment(core, e));
     // The statement counts as one commit, whatever the number of its transactions.
@@ -103,7 +104,7 @@ fn outcome_warning(outcome: Outcome) -> Option<Failure> {
 }
 
 /// The session as DDL sees it.
-struct Session<'a> {
+struct DdlHost<'a> {
     core: &'a Core,
     cx: ExecCtx<'a>,
     dict: Dictionary,
@@ -114,7 +115,7 @@ fn numbers_of(objects: &[ObjectId]) -> Vec<u32> {
     objects.iter().map(|object| object.0).collect()
 }
 
-impl Session<'_> {
+impl DdlHost<'_> {
     /// Seconds over which cursors with changed statistics become invalid.
     fn period_s(&self) -> u64 {
         self.core.params.borrow().number(params::Param::OptimizerInvalidationPeriod).max(0) as u64
@@ -157,7 +158,7 @@ impl Session<'_> {
     }
 }
 
-impl Host for Session<'_> {
+impl Host for DdlHost<'_> {
     fn parts(&mut self) -> Parts<'_> {
         Parts {
             p: &self.core.p,
@@ -354,7 +355,7 @@ impl Host for Session<'_> {
     }
 }
 
-impl Session<'_> {
+impl DdlHost<'_> {
     /// Inserts the rows of CREATE GLOBAL TEMPORARY TABLE … AS SELECT, which belong to this session. Drops the table
     /// again if that fails.
     fn insert_temporary(&mut self, name: &sql::ast::Name, query: &Query) -> Result<()> {
@@ -409,11 +410,6 @@ pub(crate) fn compile(core: &Core, cx: &mut ExecCtx<'_>, object: ObjectId) -> Op
     let mut world = World { cx: cx.reborrow(), core };
     let body = matches!(def.kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
     core.plsql.compiles(&mut world, &owner, &def.name, body)
-}
-
-/// Sorts errors for USER_ERRORS by their places; at one place "ignored" comes before its reason.
-pub(crate) fn sort_errors(errors: &mut [plsql::CompileError]) {
-    errors.sort_by_key(|e| (e.line, e.column, !e.text.ends_with("ignored")));
 }
 
 fn described(c: &exec::Column) -> Described {

@@ -15,6 +15,7 @@ mod branch;
 mod by_name;
 mod call;
 mod caller;
+mod closing;
 mod commit_write;
 mod composite_text;
 mod connection_pool;

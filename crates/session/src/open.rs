@@ -62,6 +62,19 @@ pub struct Calls {
     pub(crate) held: Held,
 }
 
+impl Calls {
+    /// The last row that the statement executed last has changed; `None` for a statement that changed no row.
+    pub fn last_row(&self) -> Option<types::Rowid> {
+        self.last_row
+    }
+
+    /// The directions of the binds of the block that ran last, by their places in the call. They follow from the
+    /// block's code, not from the client's declarations.
+    pub fn directions(&self) -> &[Direction] {
+        &self.directions
+    }
+}
+
 /// The outcome of a call.
 pub(crate) struct Outcome {
     pub(crate) kind: StatementKind,

@@ -98,14 +98,6 @@ impl Session {
         state.set_cancel_key(self.slot(), self.cancel_key);
     }
 
-    /// Checks that every read of the dictionary has succeeded since the last check.
-    ///
-    /// # Errors
-    /// The first error of reading: decisions made since may be wrong.
-    pub(crate) fn readable(&self) -> Result<()> {
-        self.core.dict.borrow().take_fault().map_or(Ok(()), Err)
-    }
-
     /// Finds a user by the name typed at a logon.
     ///
     /// # Errors
@@ -349,16 +341,6 @@ impl Session {
             database: params.get(params::Param::DbName),
             banner: instance::BANNER.into(),
             warning: self.warning.as_ref().map(Ora::to_string).unwrap_or_default(),
-        }
-    }
-
-    /// P1 of the waits for a client: the kind of its connection, as the letters of `TCP`, `tcps` or `beq`.
-    pub(crate) fn driver_id(&self) -> u64 {
-        let slot = self.core.p.session();
-        match (slot.port.load(Ordering::Relaxed), slot.speaks_tls()) {
-            (0, _) => 0x6265_7100,
-            (_, false) => 0x5443_5000,
-            _ => 0x7463_7073,
         }
     }
 }

@@ -36,46 +36,12 @@ impl Calls {
         }
     }
 
-    /// Closes the nested cursors of a query that is closed before its last row.
-    pub(crate) fn close_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, parent: u32) {
-        let mut at = 0;
-        while let Some((of, number)) = self.nested.get(at).copied() {
-            if of != parent {
-                at += 1;
-                continue;
-            }
-            self.nested.swap_remove(at);
-            self.close(core, cx, number);
-        }
-    }
-
-    /// Closes a nested cursor after its last row, because clients close nested cursors only with the outer query. The
-    /// cursors in its own rows stay open, as nested cursors of the outer query.
-    pub(crate) fn end_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: u32) {
-        let parent = self.nested.iter().find(|(_, other)| *other == number).map_or(0, |(parent, _)| *parent);
-        self.nested.retain(|(_, other)| *other != number);
-        self.nested.iter_mut().filter(|(of, _)| *of == number).for_each(|(of, _)| *of = parent);
-        if let Some(open) = self.open.remove(&number) {
-            self.close_source(core, cx, open.source);
-        }
-    }
-
     /// An unused cursor number.
     pub(crate) fn next_number(&mut self) -> u32 {
         loop {
             self.next = (self.next + 1) % NESTED_FIRST;
             if self.next != 0 && !self.open.contains_key(&self.next) {
                 return self.next;
-            }
-        }
-    }
-
-    pub(crate) fn close_source(&mut self, core: &Core, cx: &mut ExecCtx<'_>, source: Source) {
-        match source {
-            Source::Own(mut cursor) => cursor.close(cx),
-            Source::Shared(cursor) => {
-                self.shared -= 1;
-                core.plsql.close_cursor(&mut World { cx: cx.reborrow(), core }, &cursor);
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::sink::RowSink;
 use exec::{ExecCtx, SessionState};
 use net::local::{Array, Execute, Failure, Reply, Request, write_frame};
 use process::{Process, SessionStatus, WaitGuard};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use types::{Nls, Ora, Result, Value};
 use wait::{Event, Stat};
@@ -116,6 +117,16 @@ impl Session {
     /// Begins the wait for the rest of a message; `bytes` of it have arrived.
     pub fn wait_for_rest(&self, bytes: u64) -> WaitGuard<'_> {
         self.core.p.wait(Event::SqlNetMoreDataFromClient, self.driver_id(), bytes, 0)
+    }
+
+    /// P1 of the waits for a client: the kind of its connection, as the letters of `TCP`, `tcps` or `beq`.
+    pub(crate) fn driver_id(&self) -> u64 {
+        let slot = self.core.p.session();
+        match (slot.port.load(Ordering::Relaxed), slot.speaks_tls()) {
+            (0, _) => 0x6265_7100,
+            (_, false) => 0x5443_5000,
+            _ => 0x7463_7073,
+        }
     }
 
     /// Counts bytes received from the client.
@@ -341,6 +352,14 @@ impl Session {
             admin::trace::deadlocks(core);
         }
         flow
+    }
+
+    /// Checks that every read of the dictionary has succeeded since the last check.
+    ///
+    /// # Errors
+    /// The first error of reading: decisions made since may be wrong.
+    pub(crate) fn readable(&self) -> Result<()> {
+        self.core.dict.borrow().take_fault().map_or(Ok(()), Err)
     }
 
     pub(crate) fn begin_call(&mut self) {

@@ -1,11 +1,12 @@
 //! Stored units for PL/SQL: their sources, images, notes and results of compiling.
 
+use crate::core::Core;
 use crate::world::World;
-use dictionary::{Catalog, ObjectKind, UnitKind};
+use dictionary::{Catalog, ErrorLine, ObjectKind, UnitKind, Verdict};
 use plsql::StoredUnit;
 use sql::plsql::ast::UnitKind as UnitKindOfText;
 use std::rc::Rc;
-use types::Result;
+use types::{ObjectId, Result};
 
 /// The units with that name, with their sources.
 pub fn stored(world: &mut World<'_>, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>> {
@@ -111,7 +112,21 @@ pub fn compiled(world: &mut World<'_>, unit: &StoredUnit, errors: &[plsql::Compi
     if says_nothing {
         return;
     }
-    world.core.note_verdict(stored.object, names.image().epoch(), errors);
+    note_verdict(world.core, stored.object, names.image().epoch(), errors);
+}
+
+/// Notes the result of compiling a unit, for [`Core::store_verdicts`].
+fn note_verdict(core: &Core, object: ObjectId, epoch: u64, errors: &[plsql::CompileError]) {
+    let mut errors = errors.to_vec();
+    sort_errors(&mut errors);
+    let line = |e: plsql::CompileError| ErrorLine { line: e.line, column: e.column, text: e.text };
+    let errors = errors.into_iter().map(line).collect();
+    core.dict.borrow().verdicts().borrow_mut().push(Verdict { object, epoch, errors });
+}
+
+/// Sorts errors for USER_ERRORS by their places; at one place "ignored" comes before its reason.
+pub(crate) fn sort_errors(errors: &mut [plsql::CompileError]) {
+    errors.sort_by_key(|e| (e.line, e.column, !e.text.ends_with("ignored")));
 }
 
 /// The times at which the parts of a unit were defined.

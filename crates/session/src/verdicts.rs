@@ -2,26 +2,16 @@
 
 use crate::core::Core;
 use crate::ddl_call;
-use dictionary::{ErrorLine, Verdict};
+use dictionary::Verdict;
 use enqueue::{EnqueueType, LockMode, Timeout};
 use exec::ExecCtx;
 use std::time::Duration;
 use txn::Txn;
-use types::ObjectId;
 
 /// The longest wait for another session's DDL at the end of a call.
 const VERDICTS_WAIT: Duration = Duration::from_secs(10);
 
 impl Core {
-    /// Notes the result of compiling a unit, for [`Self::store_verdicts`].
-    pub(crate) fn note_verdict(&self, object: ObjectId, epoch: u64, errors: &[plsql::CompileError]) {
-        let mut errors = errors.to_vec();
-        crate::ddl_call::sort_errors(&mut errors);
-        let line = |e: plsql::CompileError| ErrorLine { line: e.line, column: e.column, text: e.text };
-        let errors = errors.into_iter().map(line).collect();
-        self.dict.borrow().verdicts().borrow_mut().push(Verdict { object, epoch, errors });
-    }
-
     /// Stores the results of compiling invalid units and views (STATUS and USER_ERRORS), in a separate transaction.
     /// Units whose results are of an older epoch, before another session's DDL, are compiled again. The results are
     /// lost when the DD enqueue is not free in time; the next compilation gives them again.
