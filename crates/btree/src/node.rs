@@ -12,8 +12,8 @@
 //! A locator says where the row is: block u32 and slot u16, most significant first, or, in an index on an
 //! index-organised table, the row's primary key. An entry sorts by its key and then its locator. Keys are
 //! self-delimiting (no key is the beginning of another), so comparing the two as one string of bytes is the same, and
-//! that string is called the *sort key* here. The leaves of an index-organised table hold the rows themselves: their
-//! sort key is the primary key alone.
+//! that string is called the *sort key* here (R1). The leaves of an index-organised table hold the rows themselves:
+//! their sort key is the primary key alone.
 //!
 //! The *purge SCN* of a leaf of an index-organised table is the highest commit SCN of a deletion whose row was purged
 //! from the leaf's range. As of an older SCN the leaf may lack rows; as of the purge SCN and later it has all of them
@@ -21,7 +21,7 @@
 //!
 //! A block that was merged into its right sibling keeps its content until it is reused: no entries and an empty high
 //! key, so a reader that still has its address goes on to the right. The low key of a reused block shows such a reader
-//! that the wanted key is not there, and the descent starts again at the root.
+//! that the wanted key is not there, and the descent starts again at the root (R2).
 
 use block::data::SLOT_BYTES;
 use block::{BlockKind, BlockView, Data, RowAt};

@@ -69,8 +69,8 @@ impl Btree {
         })
     }
 
-    /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need, and the padding of rows
-    /// whose transactions have ended; true when there was something. Raises the leaf's purge SCN to cover the rows
+    /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need (R4), and the padding of
+    /// rows whose transactions have ended; true when there was something. Raises the leaf's purge SCN to cover the rows
     /// taken out. Where the retention of undo is guaranteed, rows of expired deletions are taken out and no others.
     pub(crate) fn purge_leaf(&self, g: &mut ChangeGroup, b: BlockRef, which: Purge) -> Result<bool> {
         if Leaf::new(g.view(b)).is_all_live() {

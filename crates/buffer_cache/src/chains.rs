@@ -68,7 +68,8 @@ impl BufferCache {
         p.latches().count_read(LatchName::CacheBuffersChains, missed);
     }
 
-    /// Finds a block's buffer without a latch. `None` may also mean that the chain changed during the walk.
+    /// Finds a block's buffer without a latch. `None` may also mean that the chain changed during the walk. The caller
+    /// reads the buffer under a check of its version, or pins it (R1).
     #[inline]
     pub(crate) fn find(&self, at: Rdba) -> Option<usize> {
         let mut link = self.chains[self.chain(at)].load(Ordering::Relaxed);
@@ -253,7 +254,7 @@ impl BufferCache {
         Ok(())
     }
 
-    /// Sleeps until the buffer's state changes or some milliseconds have passed.
+    /// Sleeps until the buffer's state changes or some milliseconds have passed. Latches: none held (R2).
     pub(crate) fn sleep_on(&self, p: &Process, h: &BufferHeader, event: Event, unless: impl Fn() -> bool) {
         let (at, class, began) = (h.block(), self.class_number(h), os::clock::now_ns());
         let (file, block) = self.files.shown(at);

@@ -79,7 +79,7 @@ impl BufferCache {
     /// Opens a change group.
     ///
     /// # Panics
-    /// When the process has one open already.
+    /// When the process has one open already (R10).
     pub fn group<'a>(&'a self, p: &'a Process) -> ChangeGroup<'a> {
         let area = self.area(p);
         assert_eq!(area.group.load(Ordering::Relaxed), GROUP_IDLE, "a process has one change group at a time");

@@ -343,7 +343,7 @@ impl BufferCache {
         Ok(())
     }
 
-    /// Reads neighbouring blocks from their file into `bytes`, unchecked.
+    /// Reads neighbouring blocks from their file into `bytes`, unchecked. Latches: none held, only pins (R2).
     fn read_file(&self, p: &Process, at: Rdba, event: Event, bytes: &mut [u8]) -> Result<()> {
         let blocks = (bytes.len() / self.block_size) as u64;
         let began = os::clock::now_ns();

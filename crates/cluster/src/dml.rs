@@ -33,6 +33,7 @@ impl Clusters {
         let forward;
         let mut padded = [0; 6];
         let (piece, body): (u8, &[u8]) = if row.len() > longest {
+            // All pieces but the head lie in heap blocks (C3).
             forward = self.heap.insert_chain(p, t, &table, row, 0)?.to_bytes();
             (flags::HEAD, &forward)
         } else if row.len() < padded.len() {
@@ -81,7 +82,7 @@ impl Clusters {
     }
 
     /// Appends a new block to an overflow chain, unless another process has done so meanwhile. Returns the block behind
-    /// `at`.
+    /// `at`. No block leaves a chain, so a row's head stays reachable from its home block (C2).
     fn add_overflow(&self, p: &Process, cluster: &HashCluster, at: Rdba) -> Result<Rdba> {
         let cache = self.txns.cache();
         let behind = cache.read(p, at, GetKind::Current, &mut |v| block::Data::new(*v).next())?;

@@ -54,7 +54,7 @@ fn is_prime(n: u32) -> bool {
     n >= 2 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
 }
 
-/// Hash of a cluster key's column bytes. It is part of the format on disk.
+/// Hash of a cluster key's column bytes. It is part of the format on disk (C5).
 #[inline]
 pub fn hash(key: &[u8]) -> u64 {
     let mut h = 0x9E37_79B9_7F4A_7C15 ^ (key.len() as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);

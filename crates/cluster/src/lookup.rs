@@ -81,7 +81,7 @@ impl Clusters {
     ///
     /// Latches: none on entry or return; one get of `cache buffers chains` a block in the historical designs.
     /// Statistics: `consistent gets - examination`, one a block: the home block, and its overflow blocks if it has any.
-    /// Nothing is allocated once the buffers of `rows` have grown, unless a CR image is needed.
+    /// Nothing is allocated once the buffers of `rows` have grown, unless a CR image is needed (C4).
     /// # Errors
     /// ORA-08103 when the cluster was dropped, ORA-01555.
     #[inline]

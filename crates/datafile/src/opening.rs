@@ -94,7 +94,7 @@ impl DataFiles {
     }
 
     /// True when a part that cannot be opened is to be laid down again: the file is a copy from before the part was
-    /// made.
+    /// made (R17).
     fn lays_again(&self, control: &ControlFile, entry: &FileEntry, why: &Ora) -> bool {
         (why.is(1122) || why.is(1200)) && self.copied_before(control, entry).is_some()
     }

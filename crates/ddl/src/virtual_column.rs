@@ -55,7 +55,7 @@ pub fn check_keys(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Re
 }
 
 /// Disables the indexes whose keys call a unit or a synonym that is dropped or replaced, or a unit whose text names it:
-/// the function may return other values than their entries from now on.
+/// the function may return other values than their entries from now on (L14).
 pub fn disable_indexes(work: &mut Work<'_>, changed: ObjectId) -> Result<()> {
     let image = work.image.clone();
     let calling = calling_indexes(&image)?;

@@ -145,7 +145,7 @@ fn may_reuse(c: &Change<'_>, d: &data::Data<'_>) -> bool {
 }
 
 /// True when no open transaction but this one holds the lock of a deleted piece, so no rollback of another transaction
-/// can restore it.
+/// can restore it (H5).
 fn may_take(c: &Change<'_>, b: BlockRef, itl: u8, lock: u8) -> bool {
     lock == itl || c.itl_holder(b, lock).is_none()
 }
@@ -549,7 +549,7 @@ impl Heap {
         }
     }
 
-    /// One attempt, in one change group.
+    /// One attempt, in one change group. Other pieces of the row are changed by groups of their own (H7).
     fn attempt(
         &self,
         p: &Process,

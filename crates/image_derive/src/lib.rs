@@ -21,6 +21,7 @@ pub fn derive_image(input: TokenStream) -> TokenStream {
     }
 }
 
+/// The code that implements the trait, or the reason why the definition is refused (D2).
 fn implementation(input: TokenStream) -> Result<String, String> {
     let mut tokens = input.into_iter().peekable();
     let is_struct = loop {

@@ -141,6 +141,94 @@ fn files_in(folder: &Path, ending: &str, to: &mut Vec<PathBuf>) {
     }
 }
 
+/// A numbered rule of a README: a letter and a number, as `R13`.
+type Rule = (char, u32);
+
+/// The rule that a text begins with, and the text behind it.
+fn rule_at(text: &str) -> Option<(Rule, &str)> {
+    let letter = text.chars().next().filter(char::is_ascii_uppercase)?;
+    let digits = text[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - 1);
+    let rest = &text[1 + digits..];
+    let is_whole = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
+    let number = text[1..=digits].parse().ok().filter(|_| (1..=2).contains(&digits))?;
+    (is_whole || rest.starts_with(". ") || rest == ".").then_some(((letter, number), rest))
+}
+
+/// The rules that a README states, a list item each.
+fn rules_of(page: &str) -> Vec<Rule> {
+    let items = page.lines().filter_map(|line| line.strip_prefix("- "));
+    let rules = items.filter_map(|item| rule_at(item.trim_start_matches("**")));
+    rules.filter(|(_, rest)| rest.starts_with([' ', '*'])).map(|(rule, _)| rule).collect()
+}
+
+/// The rules with one of these letters that a comment cites. `R1 to R3` cites three.
+fn cited_in(comment: &str, letters: &HashSet<char>) -> Vec<Rule> {
+    let (mut cited, mut begin): (Vec<Rule>, Option<Rule>) = (Vec::new(), None);
+    let mut last = None;
+    for word in comment.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '`' | ':'))) {
+        match rule_at(word).map(|(rule, _)| rule).filter(|(letter, _)| letters.contains(letter)) {
+            Some(rule) => {
+                let from = begin.take().filter(|from: &Rule| from.0 == rule.0).map_or(rule.1, |from| from.1 + 1);
+                cited.extend((from..=rule.1).map(|number| (rule.0, number)));
+                last = Some(rule);
+            }
+            None if word == "to" => begin = last.take(),
+            None if word.is_empty() => {}
+            None => (begin, last) = (None, None),
+        }
+    }
+    cited
+}
+
+/// A rule that no code cites may have been given up without notice. Rules with a number alone, which comments cite as
+/// "(invariant 3)", are looked up only from the citation.
+#[test]
+fn comments_cite_the_rules_of_their_crate_and_every_rule_with_a_letter_is_cited() {
+    let mut faults = Vec::new();
+    for folder in std::fs::read_dir(root().join("crates")).expect("crates").flatten().map(|entry| entry.path()) {
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        let page = std::fs::read_to_string(folder.join("README.md")).expect("a README");
+        let rules = rules_of(&page);
+        let in_order = |pair: &[Rule]| pair[0].0 != pair[1].0 || pair[0].1 + 1 == pair[1].1;
+        faults.extend((!rules.windows(2).all(in_order)).then(|| format!("{name}: rules are not in order")));
+        let letters: HashSet<char> = rules.iter().map(|(letter, _)| *letter).collect();
+        let numbers = page.lines().filter_map(|line| line.split_once(". ")?.0.parse::<u32>().ok());
+        let numbers: HashSet<u32> = numbers.collect();
+        let (mut sources, mut cited) = (Vec::new(), HashSet::new());
+        files_in(&folder.join("src"), ".rs", &mut sources);
+        for path in sources {
+            let text = std::fs::read_to_string(&path).expect("a source file");
+            for (line, n) in text.lines().zip(1..) {
+                let Some((_, comment)) = line.split_once("//") else { continue };
+                for rule in cited_in(comment, &letters) {
+                    let is_there = rules.contains(&rule);
+                    faults.extend((!is_there).then(|| format!("{}:{n}: no rule {}{}", path.display(), rule.0, rule.1)));
+                    cited.insert(rule);
+                }
+                let cites = comment.split("invariant ").skip(1).filter_map(|rest| {
+                    rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse::<u32>().ok()
+                });
+                let missing = cites.filter(|number| !numbers.contains(number));
+                faults.extend(missing.map(|number| format!("{}:{n}: no invariant {number}", path.display())));
+            }
+        }
+        let uncited = rules.iter().filter(|rule| !cited.contains(*rule));
+        faults.extend(uncited.map(|(letter, number)| format!("{name}: no comment cites {letter}{number}")));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn rules_and_their_citations_are_recognised() {
+    let page = "# x\n- **R1** One.\n- R2  Two.\n- Read it.\n- R3D is a word.\n1. A number.\n";
+    assert_eq!(rules_of(page), [('R', 1), ('R', 2)]);
+    let letters = HashSet::from(['R']);
+    assert_eq!(cited_in(" as stated (R1, R3); see R5.", &letters), [('R', 1), ('R', 3), ('R', 5)]);
+    assert_eq!(cited_in(" the chains (R1 to R3)", &letters), [('R', 1), ('R', 2), ('R', 3)]);
+    assert_eq!(cited_in(" from R2 back to the root, R4", &letters), [('R', 2), ('R', 4)]);
+    assert_eq!(cited_in(" `R2` of T4, XR5, R6x, R123", &letters), []);
+}
+
 /// rustfmt bounds the lines of code. A row of a table and an address cannot be divided.
 #[test]
 fn comments_and_documents_end_by_column_120() {

@@ -391,6 +391,7 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Applies records in their order, each as a whole (R1).
     fn batch(&mut self, batch: &Batch) -> Result<()> {
         batch.records().try_for_each(|(start, record)| self.record(start, &record))?;
         self.pool.write_early()

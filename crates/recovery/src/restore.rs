@@ -123,7 +123,7 @@ fn require_copies(control: &ControlFile, manifest: &Manifest, from: &Path) -> Re
 ///
 /// # Errors
 /// ORA-01157 when a file number was used twice since the backup, or dropped files were forgotten, so that the redo of
-/// two files cannot be told apart.
+/// two files cannot be told apart (R17).
 fn settle_files(
     control: &mut ControlFile,
     last: Option<&ControlFile>,
@@ -375,7 +375,7 @@ fn forward(
         return Err(Ora::with(1194, &[&first]).because(Ora::from_text(Facility::Ora, 1152, text)));
     }
     // To the end of the redo, a file missing from the last control file was dropped; to an earlier moment it is unknown
-    // whether the file existed.
+    // whether the file existed (R16).
     let was_dropped = knows_last && it.until == Until::End;
     let unknown = out.unknown_files.iter().find(|n| is_unknown(control, **n, begin));
     if let (Some(unknown), false) = (unknown, was_dropped) {

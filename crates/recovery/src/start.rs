@@ -80,7 +80,8 @@ pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Stand
     Ok((!idle).then_some(standing))
 }
 
-/// The start of the redo that a file needs: one without a checkpoint needs all redo since it was made.
+/// The start of the redo that a file needs, by its header's checkpoint (R10): one without a checkpoint needs all redo
+/// since it was made. The header of a copy made in backup mode has the checkpoint of the backup's begin (R11).
 pub(crate) fn begin_of(f: &FileEntry, header_rba: u64) -> Rba {
     match header_rba {
         0 => Rba(f.created_rba).max(FIRST_RBA),
@@ -88,6 +89,7 @@ pub(crate) fn begin_of(f: &FileEntry, header_rba: u64) -> Rba {
     }
 }
 
+/// Whether redo of the file is applied at a start (R5).
 fn takes_part(control: &ControlFile, f: &FileEntry) -> bool {
     let stays = |t: &datafile::TablespaceEntry| t.is_offline || t.contents == Contents::Temporary;
     !f.is_offline && !control.tablespace(f.tablespace).is_some_and(stays)
@@ -108,6 +110,7 @@ pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Pro
     let restored = it.files.restore_torn(control, it.files.disk_sync() && !it.stops_at_damage)?;
     let (mut reader, current) = open_logs(it, standing)?;
     if it.files.disk_sync() {
+        // Before the first block is written (R9).
         reader.sync()?;
         // Without syncs the redo is still in the page cache, and direct reads would first have to write it.
         reader.look_ahead();

@@ -338,7 +338,7 @@ impl ResultCache {
         }
     }
 
-    /// The object of `key`. The caller holds the latch.
+    /// The object of `key`. The caller holds the latch, and pins an object that it keeps longer (R2).
     pub(crate) fn search(&self, key: Key<'_>) -> Option<u64> {
         let mut link = self.bucket(key.hash).load(Ordering::Relaxed);
         while let Some(id) = link.checked_sub(1) {

@@ -65,7 +65,8 @@ impl RowCache {
         })
     }
 
-    /// Searches a chain that cannot change: the caller holds the child latch or the bucket's mutex.
+    /// Searches a chain that cannot change: the caller holds the child latch or the bucket's mutex. At most one object
+    /// of the chain matches (R2).
     pub(crate) fn search(&self, cache: Cache, hash: u64, key: &[u8], copy: u8) -> Option<(u64, State)> {
         let mut link = self.bucket(cache, hash).head.load(Ordering::Relaxed);
         while let Some(id) = link.checked_sub(1) {

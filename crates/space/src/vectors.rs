@@ -23,6 +23,7 @@ pub(crate) const EXTENT_CLASS: u8 = 17;
 pub(crate) const ROOM_LIST: u8 = 18;
 pub(crate) const FORMAT_MAP: u8 = 19;
 
+/// Applies a vector, from its bytes and the block alone (S2).
 pub(crate) fn apply_space(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
     let mut f = Fields::new(data);
     let done = match code {

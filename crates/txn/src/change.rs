@@ -137,6 +137,7 @@ impl<'a> Change<'a> {
             return Ok(ItlGet::Got(n));
         }
         let count = d.itls();
+        // Paid from bytes beyond all credits, since a rollback does not give the entry back (T13).
         if count < usize::from(self.txns.itl_max()) && d.usable_bytes(0) >= data::ITL_BYTES {
             let n = count as u8 + 1;
             self.apply(b, Layer::Transaction, op::ITL_ADD, &[n])?;

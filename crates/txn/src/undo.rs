@@ -339,7 +339,7 @@ pub fn apply_itl(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         }
         op::ITL_TAKE => {
             if need()?.locks > 0 {
-                // The transaction that locked these rows has ended, and the entry gets another owner.
+                // The transaction that locked these rows has ended, and the entry gets another owner (T3).
                 d.clear_locks(n);
             }
             Itl { xid: f.xid()?, ..Itl::default() }

@@ -32,6 +32,7 @@ const CACHE_BYTES: &str = "64M";
 pub fn verify(dir: &Path, progress: &mut dyn FnMut(&Progress)) -> Result<Report> {
     let (files, control) = DataFiles::open_read_only(dir)?;
     control.require_dictionary(dictionary::base::Base::shape())?;
+    // Before recovery the blocks on disk are of different moments (R2).
     if !control.clean {
         return Err(types::Ora::with(1113, &[&1]));
     }

@@ -223,6 +223,7 @@ impl ControlFile {
         Some(())
     }
 
+    /// Whether all numbers are in the ranges that code relies on (R4).
     fn is_sound(&self) -> bool {
         if self.part_blocks.0 > Rdba::MAX_BLOCK + 1
             || block::is_block_size(self.block_size) && self.part_blocks.0 < geometry::blocks_min(self.block_size)

@@ -71,7 +71,7 @@ impl DataFiles {
         Ora::with(1237, &[&self.shown_file(number)]).because(io_error(27072, "File I/O error", e))
     }
 
-    /// The byte of the operating system's file at which a part begins.
+    /// The byte of the operating system's file at which a part begins (R12).
     pub(crate) fn begin_of(&self, part: u32) -> u64 {
         u64::from(part) * u64::from(self.part_blocks) * self.block_size as u64
     }

@@ -62,7 +62,7 @@ impl DataFiles {
         }
         if self.bypasses_cache.load(Ordering::Relaxed) {
             // Where the file system does not support it all processes use the page cache. After any other error this
-            // process alone would use it.
+            // process alone would use it (R11).
             file.bypass_cache(self.block_size).map_err(|e| {
                 Ora::with(1157, &[&shown]).because(name()).because(io_error(27041, "unable to open file", &e))
             })?;

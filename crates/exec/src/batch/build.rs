@@ -16,7 +16,7 @@ use plan::{Reg, Source};
 use types::Result;
 
 /// The row source as a source of batches, with at least the registers of `wanted`. `None` if it returns few rows, or
-/// evaluates an expression without a batch form.
+/// evaluates an expression without a batch form (E23).
 ///
 /// # Errors
 /// Those of building row sources.

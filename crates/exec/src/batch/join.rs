@@ -6,7 +6,7 @@
 //! join with registers ([`How`]). NOT IN with NULLs, and joins with at most one match, always use registers.
 //!
 //! A build side that does not fit into memory goes to the join with registers, which partitions and spills: it reads
-//! first the rows already read, then the rest of the input.
+//! first the rows already read, then the rest of the input (E24).
 
 use super::basic::Project;
 use super::column::{Column, NO_ROW, bytes_of_rows, longest, unexplained};
