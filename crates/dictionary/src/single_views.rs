@@ -1,5 +1,62 @@
 //! Catalog views without a family.
 
+/// The select of grants on objects as a whole: its first columns, and a condition.
+macro_rules! table_grants {
+    ($columns:literal) => {
+        concat!(
+            "select ",
+            $columns,
+            ", m.name privilege, decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name \
+                type from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
+                where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# and \
+                m.privilege = a.privilege# and t.type# = o.type# and a.col# is null"
+        )
+    };
+    ($columns:literal, $filter:literal) => {
+        concat!(table_grants!($columns), " and ", $filter)
+    };
+}
+
+/// As `table_grants`, of grants on columns.
+macro_rules! column_grants {
+    ($columns:literal) => {
+        concat!(
+            "select ",
+            $columns,
+            ", m.name privilege, decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common from objauth$ a, obj$ o, \
+                col$ c, user$ u, user$ e, user$ r, table_privilege_map m where o.obj# = a.obj# and c.obj# = a.obj# \
+                and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# and \
+                m.privilege = a.privilege#"
+        )
+    };
+    ($columns:literal, $filter:literal) => {
+        concat!(column_grants!($columns), " and ", $filter)
+    };
+}
+
+/// The select of jobs, with a WHERE clause.
+macro_rules! jobs {
+    ($($filter:literal)?) => {
+        concat!("select j.job job, j.lowner log_user, j.powner priv_user, j.cowner schema_user, j.last_date last_date, \
+                to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, \
+                'HH24:MI:SS') this_sec, j.next_date next_date, to_char(j.next_date, 'HH24:MI:SS') next_sec, j.total \
+                total_time, decode(bitand(j.flag, 1), 1, 'Y', 'N') broken, nvl(j.interval#, 'null') interval, \
+                j.failures failures, j.what what, j.nlsenv nls_env, cast(null as raw(32)) misc_env, nvl(j.field1, 0) \
+                instance from job$ j", $($filter)?)
+    };
+}
+
+/// The select of all tables, which here are relational.
+macro_rules! all_tables {
+    ($tables:literal) => {
+        concat!(
+            "select t.*, cast(null as varchar2(16)) object_id_type, cast(null as varchar2(128)) table_type_owner, \
+                cast(null as varchar2(128)) table_type from ",
+            $tables
+        )
+    };
+}
+
 /// Views without a family.
 pub(crate) const SINGLE: &[(&str, &str)] = &[
     (
@@ -85,118 +142,73 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
             default_role, 'NO' os_granted, 'NO' common from sysauth$ a, user$ u, user$ r \
             where u.user# = a.grantee# and r.user# = a.privilege# and a.grantee# in (uid, 1)",
     ),
-    (
-        "DBA_TAB_PRIVS",
-        "select e.name grantee, u.name owner, o.name table_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
-            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
-            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
-            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null",
-    ),
+    ("DBA_TAB_PRIVS", table_grants!("e.name grantee, u.name owner, o.name table_name, r.name grantor")),
     (
         "ALL_TAB_PRIVS",
-        "select r.name grantor, e.name grantee, u.name table_schema, o.name table_name, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
-            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
-            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
-            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null \
-            and (uid in (a.grantor#, a.grantee#, o.owner#, 0) or a.grantee# = 1)",
+        table_grants!(
+            "r.name grantor, e.name grantee, u.name table_schema, o.name table_name",
+            "(uid in (a.grantor#, a.grantee#, o.owner#, 0) or a.grantee# = 1)"
+        ),
     ),
     (
         "USER_TAB_PRIVS",
-        "select e.name grantee, u.name owner, o.name table_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
-            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
-            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
-            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and uid in (a.grantor#, a.grantee#, o.owner#)",
+        table_grants!(
+            "e.name grantee, u.name owner, o.name table_name, r.name grantor",
+            "uid in (a.grantor#, a.grantee#, o.owner#)"
+        ),
     ),
-    (
-        "USER_TAB_PRIVS_MADE",
-        "select e.name grantee, o.name table_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
-            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
-            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
-            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and o.owner# = uid",
-    ),
-    (
-        "USER_TAB_PRIVS_RECD",
-        "select u.name owner, o.name table_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
-            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
-            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
-            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and a.grantee# = uid",
-    ),
+    ("USER_TAB_PRIVS_MADE", table_grants!("e.name grantee, o.name table_name, r.name grantor", "o.owner# = uid")),
+    ("USER_TAB_PRIVS_RECD", table_grants!("u.name owner, o.name table_name, r.name grantor", "a.grantee# = uid")),
     (
         "ALL_TAB_PRIVS_MADE",
-        "select e.name grantee, u.name owner, o.name table_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
-            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
-            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
-            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and uid in (o.owner#, a.grantor#)",
+        table_grants!(
+            "e.name grantee, u.name owner, o.name table_name, r.name grantor",
+            "uid in (o.owner#, a.grantor#)"
+        ),
     ),
     (
         "ALL_TAB_PRIVS_RECD",
-        "select e.name grantee, u.name owner, o.name table_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' hierarchy, 'NO' common, t.name type \
-            from objauth$ a, obj$ o, user$ u, user$ e, user$ r, table_privilege_map m, object_type_map t \
-            where o.obj# = a.obj# and u.user# = o.owner# and e.user# = a.grantee# and r.user# = a.grantor# \
-            and m.privilege = a.privilege# and t.type# = o.type# and a.col# is null and a.grantee# in (uid, 1)",
+        table_grants!("e.name grantee, u.name owner, o.name table_name, r.name grantor", "a.grantee# in (uid, 1)"),
     ),
     (
         "DBA_COL_PRIVS",
-        "select e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
-            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
-            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
-            and r.user# = a.grantor# and m.privilege = a.privilege#",
+        column_grants!("e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor"),
     ),
     (
         "USER_COL_PRIVS",
-        "select e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
-            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
-            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
-            and r.user# = a.grantor# and m.privilege = a.privilege# and uid in (a.grantor#, a.grantee#, o.owner#)",
+        column_grants!(
+            "e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor",
+            "uid in (a.grantor#, a.grantee#, o.owner#)"
+        ),
     ),
     (
         "ALL_COL_PRIVS",
-        "select r.name grantor, e.name grantee, u.name table_schema, o.name table_name, c.name column_name, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
-            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
-            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
-            and r.user# = a.grantor# and m.privilege = a.privilege# and (uid in (a.grantor#, a.grantee#, o.owner#, 0) or a.grantee# = 1)",
+        column_grants!(
+            "r.name grantor, e.name grantee, u.name table_schema, o.name table_name, c.name column_name",
+            "(uid in (a.grantor#, a.grantee#, o.owner#, 0) or a.grantee# = 1)"
+        ),
     ),
     (
         "USER_COL_PRIVS_MADE",
-        "select e.name grantee, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
-            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
-            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
-            and r.user# = a.grantor# and m.privilege = a.privilege# and o.owner# = uid",
+        column_grants!("e.name grantee, o.name table_name, c.name column_name, r.name grantor", "o.owner# = uid"),
     ),
     (
         "ALL_COL_PRIVS_MADE",
-        "select e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
-            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
-            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
-            and r.user# = a.grantor# and m.privilege = a.privilege# and uid in (o.owner#, a.grantor#)",
+        column_grants!(
+            "e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor",
+            "uid in (o.owner#, a.grantor#)"
+        ),
     ),
     (
         "USER_COL_PRIVS_RECD",
-        "select u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
-            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
-            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
-            and r.user# = a.grantor# and m.privilege = a.privilege# and a.grantee# = uid",
+        column_grants!("u.name owner, o.name table_name, c.name column_name, r.name grantor", "a.grantee# = uid"),
     ),
     (
         "ALL_COL_PRIVS_RECD",
-        "select e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor, m.name privilege, \
-            decode(a.option$, 1, 'YES', 'NO') grantable, 'NO' common \
-            from objauth$ a, obj$ o, col$ c, user$ u, user$ e, user$ r, table_privilege_map m \
-            where o.obj# = a.obj# and c.obj# = a.obj# and c.col# = a.col# and u.user# = o.owner# and e.user# = a.grantee# \
-            and r.user# = a.grantor# and m.privilege = a.privilege# and a.grantee# in (uid, 1)",
+        column_grants!(
+            "e.name grantee, u.name owner, o.name table_name, c.name column_name, r.name grantor",
+            "a.grantee# in (uid, 1)"
+        ),
     ),
     (
         "ROLE_TAB_PRIVS",
@@ -282,22 +294,8 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
             union all select cast('Result Cache' as varchar2(64)) parameter, cast('TRUE' as varchar2(64)) value, 0 con_id from dual \
             union all select cast('Unified Auditing' as varchar2(64)) parameter, cast('FALSE' as varchar2(64)) value, 0 con_id from dual",
     ),
-    (
-        "DBA_JOBS",
-        "select j.job job, j.lowner log_user, j.powner priv_user, j.cowner schema_user, j.last_date last_date, \
-            to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, \
-            j.next_date next_date, to_char(j.next_date, 'HH24:MI:SS') next_sec, j.total total_time, \
-            decode(bitand(j.flag, 1), 1, 'Y', 'N') broken, nvl(j.interval#, 'null') interval, j.failures failures, j.what what, \
-            j.nlsenv nls_env, cast(null as raw(32)) misc_env, nvl(j.field1, 0) instance from job$ j",
-    ),
-    (
-        "USER_JOBS",
-        "select j.job job, j.lowner log_user, j.powner priv_user, j.cowner schema_user, j.last_date last_date, \
-            to_char(j.last_date, 'HH24:MI:SS') last_sec, j.this_date this_date, to_char(j.this_date, 'HH24:MI:SS') this_sec, \
-            j.next_date next_date, to_char(j.next_date, 'HH24:MI:SS') next_sec, j.total total_time, \
-            decode(bitand(j.flag, 1), 1, 'Y', 'N') broken, nvl(j.interval#, 'null') interval, j.failures failures, j.what what, \
-            j.nlsenv nls_env, cast(null as raw(32)) misc_env, nvl(j.field1, 0) instance from job$ j where j.powner = (select u.name from user$ u where u.user# = uid)",
-    ),
+    ("DBA_JOBS", jobs!()),
+    ("USER_JOBS", jobs!(" where j.powner = (select u.name from user$ u where u.user# = uid)")),
     (
         "DBA_JOBS_RUNNING",
         // A job that was removed while it runs is still shown as running.
@@ -322,21 +320,9 @@ pub(crate) const SINGLE: &[(&str, &str)] = &[
             or exists (select null from sysauth$ a where a.privilege# in (-177, -178) and (a.grantee# in (uid, 1) \
             or a.grantee# in (select e.user# from user$ e where e.type# = 0 and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE'))))",
     ),
-    (
-        "ALL_ALL_TABLES",
-        "select t.*, cast(null as varchar2(16)) object_id_type, cast(null as varchar2(128)) table_type_owner, \
-        cast(null as varchar2(128)) table_type from all_tables t",
-    ),
-    (
-        "DBA_ALL_TABLES",
-        "select t.*, cast(null as varchar2(16)) object_id_type, cast(null as varchar2(128)) table_type_owner, \
-        cast(null as varchar2(128)) table_type from dba_tables t",
-    ),
-    (
-        "USER_ALL_TABLES",
-        "select t.*, cast(null as varchar2(16)) object_id_type, cast(null as varchar2(128)) table_type_owner, \
-        cast(null as varchar2(128)) table_type from user_tables t",
-    ),
+    ("ALL_ALL_TABLES", all_tables!("all_tables t")),
+    ("DBA_ALL_TABLES", all_tables!("dba_tables t")),
+    ("USER_ALL_TABLES", all_tables!("user_tables t")),
     (
         "DICTIONARY",
         "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4",
