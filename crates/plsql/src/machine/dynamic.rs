@@ -196,13 +196,7 @@ impl Machine {
                 self.implicit(0);
                 return Ok(());
             }
-            let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
-            let mut second = std::mem::take(&mut self.row);
-            let result = one_row(w, cursor, &mut values, &mut second);
-            self.row = second;
-            if let Some(rec) = self.record(base, row) {
-                rec.scalars = values;
-            }
+            let result = self.with_fields(base, row, |m, values| one_row(w, cursor, values, &mut m.row));
             self.implicit(u64::from(result.is_ok()));
             return Ok(result?);
         }
@@ -211,11 +205,7 @@ impl Machine {
             return Err(Ora::new(1007).into());
         }
         if d.returning > 0 && n == 1 {
-            let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
-            w.fetch(cursor, &mut values)?;
-            if let Some(rec) = self.record(base, row) {
-                rec.scalars = values;
-            }
+            self.with_fields(base, row, |_, values| w.fetch(cursor, values))?;
         }
         let outs: Vec<Opd> = d.using.iter().filter(|u| u.2).map(|u| u.0).collect();
         if !outs.is_empty() && n == 1 {

@@ -65,8 +65,7 @@ impl Machine {
         self.finish(w, &x.unit, x.sql, cursor);
         if result.is_err() {
             self.forall.counts.truncate(end.unwrap_or(x.first));
-            self.sql_found = Some(false);
-            self.sql_rows = 0;
+            self.implicit(0);
         }
         Ok(result?)
     }
@@ -74,8 +73,7 @@ impl Machine {
     /// Ends a FORALL. ORA-24381 after failed iterations that were noted.
     pub(super) fn forall_end(&mut self) -> Run<()> {
         self.forall.active = false;
-        self.sql_rows = self.forall.counts.iter().sum();
-        self.sql_found = Some(self.sql_rows > 0);
+        self.implicit(self.forall.counts.iter().sum());
         if !self.forall.errors.is_empty() {
             self.forall.errors.sort_unstable();
             return Err(Ora::new(24381).into());

@@ -32,18 +32,47 @@ fn columns_differ(unit: &Compiled) -> Ora {
     Ora::with(4068, &[&"", &"", &""]).because(Ora::with(4065, &[&what]))
 }
 
+/// Runs `f` with the names and privileges of the unit. Names in static SQL belong to the unit, whatever CURRENT_SCHEMA
+/// it has set; in an invoker's rights unit they belong to the caller.
+#[inline]
+fn for_unit<W: World, R>(w: &mut W, unit: &Compiled, f: impl FnOnce(&mut W) -> R) -> R {
+    let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
+    let result = f(w);
+    if entered {
+        w.leave();
+    }
+    result
+}
+
 impl Machine {
+    /// Gives a cursor the present values of its binds.
+    #[inline]
+    fn bind<W: World>(&self, w: &mut W, unit: &Compiled, base: usize, sql: u32, cursor: &mut W::Cursor) -> Result<()> {
+        let mut binds = unit.pool.sql[sql as usize].binds.iter().enumerate();
+        binds.try_for_each(|(i, o)| w.bind(cursor, i, val(&self.stack, &self.frames, unit, base, *o)))
+    }
+
+    /// Runs `f` with the values of a record's fields, or with none if the slot holds no record.
+    #[inline]
+    pub(super) fn with_fields<R>(
+        &mut self,
+        base: usize,
+        row: Opd,
+        f: impl FnOnce(&mut Machine, &mut Vec<Value>) -> R,
+    ) -> R {
+        let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
+        let result = f(self, &mut values);
+        if let Some(rec) = self.record(base, row) {
+            rec.scalars = values;
+        }
+        result
+    }
+
     /// The cursor of a statement for which a variable is opened, executed with the present values of its binds.
     fn start_variable<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
         let def = &unit.pool.sql[sql as usize];
-        let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
-        let cursor = w.parse_cursor(&def.text, &def.bind_types, true);
-        if entered {
-            w.leave();
-        }
-        let mut cursor = cursor?;
-        let mut binds = def.binds.iter().enumerate();
-        let bound = binds.try_for_each(|(i, o)| w.bind(&mut cursor, i, val(&self.stack, &self.frames, unit, base, *o)));
+        let mut cursor = for_unit(w, unit, |w| w.parse_cursor(&def.text, &def.bind_types, true))?;
+        let bound = self.bind(w, unit, base, sql, &mut cursor);
         if let Err(e) = bound.and_then(|()| w.execute(&mut cursor)) {
             w.close_cursor(cursor);
             return Err(e.into());
@@ -58,23 +87,14 @@ impl Machine {
     /// The cursor of the statement with the present values of its binds.
     pub(super) fn bound<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
         let def = &unit.pool.sql[sql as usize];
-        // Names in static SQL belong to the unit, whatever CURRENT_SCHEMA it has set; in an invoker's rights unit they
-        // belong to the caller.
-        let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
-        let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok()).filter(|c| w.is_own(c));
-        let cursor = match kept {
-            Some(c) => Ok(c),
-            None => w.open_cursor(&def.text, &def.bind_types, true).map(Box::new),
-        };
-        if entered {
-            w.leave();
-        }
-        let mut cursor = cursor?;
+        let mut cursor = for_unit(w, unit, |w| {
+            let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok()).filter(|c| w.is_own(c));
+            kept.map_or_else(|| w.open_cursor(&def.text, &def.bind_types, true).map(Box::new), Ok)
+        })?;
         if self.is_in_forall() {
             w.continues(&mut cursor, !self.forall.counts.is_empty());
         }
-        let mut binds = def.binds.iter().enumerate();
-        match binds.try_for_each(|(i, o)| w.bind(&mut cursor, i, val(&self.stack, &self.frames, unit, base, *o))) {
+        match self.bind(w, unit, base, sql, &mut cursor) {
             Ok(()) => Ok(cursor),
             Err(e) => {
                 unit.give_statement(sql, cursor);
@@ -95,8 +115,7 @@ impl Machine {
             Ok(n) => Ok((cursor, n)),
             Err(e) => {
                 unit.give_statement(sql, cursor);
-                self.sql_found = Some(false);
-                self.sql_rows = 0;
+                self.implicit(0);
                 Err(e.into())
             }
         }
@@ -107,6 +126,7 @@ impl Machine {
         unit.give_statement(sql, cursor);
     }
 
+    /// Sets SQL% after a statement.
     pub(super) fn implicit(&mut self, rows: u64) {
         self.sql_found = Some(rows > 0);
         self.sql_rows = rows;
@@ -123,11 +143,7 @@ impl Machine {
     ) -> Run<()> {
         let def = &unit.pool.sql[sql as usize];
         if def.other {
-            let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
-            let result = w.execute_other(&def.text);
-            if entered {
-                w.leave();
-            }
+            let result = for_unit(w, unit, |w| w.execute_other(&def.text));
             self.implicit(0);
             return Ok(result?);
         }
@@ -136,14 +152,8 @@ impl Machine {
         if unit.pool.sql[sql as usize].returning > 0 {
             if n > 1 {
                 result = Err(Ora::new(1422));
-            } else if n == 1
-                && let Some(rec) = self.record(base, row)
-            {
-                let mut values = std::mem::take(&mut rec.scalars);
-                result = w.fetch(&mut cursor, &mut values).map(|_| ());
-                if let Some(rec) = self.record(base, row) {
-                    rec.scalars = values;
-                }
+            } else if n == 1 && self.record(base, row).is_some() {
+                result = self.with_fields(base, row, |_, values| w.fetch(&mut cursor, values).map(|_| ()));
             }
         }
         self.finish(w, unit, sql, cursor);
@@ -161,11 +171,7 @@ impl Machine {
         row: Opd,
     ) -> Run<()> {
         let (mut cursor, _) = self.start(w, unit, base, sql)?;
-        let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
-        let result = one_row(w, &mut cursor, &mut values, &mut self.row);
-        if let Some(rec) = self.record(base, row) {
-            rec.scalars = values;
-        }
+        let result = self.with_fields(base, row, |m, values| one_row(w, &mut cursor, values, &mut m.row));
         self.finish(w, unit, sql, cursor);
         self.implicit(match &result {
             Ok(()) => 1,
@@ -308,21 +314,19 @@ impl Machine {
         width: u32,
     ) -> Run<bool> {
         let Datum::Cur(Some(c)) = self.datum(unit, base, cursor) else { return Err(Ora::new(1001).into()) };
-        let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
-        let result = with::<W::Cursor, _>(&c, |o| {
-            if o.open && o.column_count(w) != width as usize {
-                return Err(Ora::new(6504).into());
-            }
-            o.begin_fetch(w);
-            let found = o.fetch(w, &mut values);
-            o.pause(w, true);
-            Ok(found?)
-        });
-        values.resize(width as usize, Value::Null);
-        if let Some(rec) = self.record(base, row) {
-            rec.scalars = values;
-        }
-        result
+        self.with_fields(base, row, |_, values| {
+            let result = with::<W::Cursor, _>(&c, |o| {
+                if o.open && o.column_count(w) != width as usize {
+                    return Err(Ora::new(6504).into());
+                }
+                o.begin_fetch(w);
+                let found = o.fetch(w, values);
+                o.pause(w, true);
+                Ok(found?)
+            });
+            values.resize(width as usize, Value::Null);
+            result
+        })
     }
 
     #[allow(clippy::too_many_arguments)]
