@@ -9,36 +9,9 @@ use crate::client::{Mode, Noted};
 use crate::domain::MUTEX_HISTORY;
 use crate::latch::add;
 use crate::word::MutexWord;
-use crate::{Client, Where};
-
-/// The kind of object that a mutex belongs to: MUTEX_TYPE, and the events of its waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MutexKind {
-    /// The parent of cursors.
-    CursorParent,
-    /// A cursor being executed.
-    CursorPin,
-    /// The hash table of a parent's children.
-    HashTable,
-    /// A library cache object or bucket.
-    LibraryCache,
-    /// A row cache object or bucket.
-    RowCache,
-}
+use crate::{Client, MutexKind, Where};
 
 impl MutexKind {
-    /// The column MUTEX_TYPE.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CursorParent => "Cursor Parent",
-            Self::CursorPin => "Cursor Pin",
-            Self::HashTable => "hash table",
-            Self::LibraryCache => "Library Cache",
-            Self::RowCache => "Row Cache",
-        }
-    }
-
     /// P1, P2 and P3 of a wait.
     fn parameters(self, at: Where, idn: u64, value: u64, sleeps: u64) -> [u64; 3] {
         match self {

@@ -1,6 +1,35 @@
 //! The list of places that get latches and mutexes: `x$ksllw`, the WHERE of `v$latch_misses` and `v$latchholder`.
 
-use crate::{LatchName, MutexKind};
+use crate::LatchName;
+
+/// The kind of object that a mutex belongs to: MUTEX_TYPE, and the events of its waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MutexKind {
+    /// The parent of cursors.
+    CursorParent,
+    /// A cursor being executed.
+    CursorPin,
+    /// The hash table of a parent's children.
+    HashTable,
+    /// A library cache object or bucket.
+    LibraryCache,
+    /// A row cache object or bucket.
+    RowCache,
+}
+
+impl MutexKind {
+    /// The column MUTEX_TYPE.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CursorParent => "Cursor Parent",
+            Self::CursorPin => "Cursor Pin",
+            Self::HashTable => "hash table",
+            Self::LibraryCache => "Library Cache",
+            Self::RowCache => "Row Cache",
+        }
+    }
+}
 
 /// The latch or mutex that a place gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 //! explains the difference between the published figures of 11.1 and 11.2. The shared one still writes the latch word
 //! twice in an access; the versioned one writes nothing shared.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use enqueue::{EnqueueError, EnqueueType, Enqueues, LockMode, Timeout};
@@ -23,18 +23,8 @@ use types::{ObjectId, Result, Scn};
 use crate::build::Build;
 use crate::key::Key;
 use crate::layout::*;
+use crate::memory::Description;
 use crate::{Design, ResultCache, Statistic};
-
-/// The description of the statement that a result is built for.
-#[derive(Clone, Copy)]
-pub struct Description<'a> {
-    /// The text of the statement or function; the first 128 bytes are kept.
-    pub name: &'a str,
-    pub namespace: Namespace,
-    /// The user number of the creator.
-    pub creator: u32,
-    pub column_count: u32,
-}
 
 /// The rows of a result, copied into the reader's own memory. Kept and used again by later executions.
 #[derive(Default)]
@@ -411,11 +401,6 @@ impl ResultCache {
         section.set(pins, pins.load(Ordering::Relaxed).checked_sub(1).expect("a pinned object has a pin"));
         section.set(&self.line(p).pinned, 0);
         drop(self.free_if_retired(&mut section, id));
-    }
-
-    /// The bucket of a hash value.
-    pub(crate) fn bucket(&self, hash: u64) -> &AtomicU64 {
-        &self.buckets[(hash & (self.buckets.len() as u64 - 1)) as usize]
     }
 }
 

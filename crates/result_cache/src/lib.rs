@@ -20,12 +20,13 @@ use process::{Process, Processes};
 use sga::{SgaBuilder, SgaSlice};
 
 pub use build::Build;
-pub use cache::{Description, Opened, ResultBuffer};
+pub use cache::{Opened, ResultBuffer};
 pub use key::Key;
 pub use layout::{
     BLOCK_SIZE_BYTES, BLOCKS_PER_CHUNK, DEPENDENCIES_MAX, KEY_BYTES_MAX, Kind, Namespace, RcBlock, RcControl,
     RcProcess, Statistic, Status,
 };
+pub use memory::Description;
 pub use view::{DependencyRow, MemoryRow, ObjectRow};
 
 types::numbered! {

@@ -12,13 +12,23 @@ use latch::word::LifeWord;
 use process::{Process, Section};
 use types::{ObjectId, Scn};
 
-use crate::cache::Description;
 use crate::key::Key;
 use crate::layout::*;
 use crate::{ResultCache, Statistic};
 
 /// Evictable objects that the hand compares before it takes one.
 const VICTIMS_COMPARED: usize = 8;
+
+/// The description of the statement that a result is built for.
+#[derive(Clone, Copy)]
+pub struct Description<'a> {
+    /// The text of the statement or function; the first 128 bytes are kept.
+    pub name: &'a str,
+    pub namespace: Namespace,
+    /// The user number of the creator.
+    pub creator: u32,
+    pub column_count: u32,
+}
 
 /// A section that has freed blocks, or may have. The blocks must not be allocated and written before that is final,
 /// since until then the death of the process restores the object that they belonged to. Dropping this value makes all
@@ -32,6 +42,11 @@ impl Drop for Freed<'_, '_> {
 }
 
 impl ResultCache {
+    /// The bucket of a hash value.
+    pub(crate) fn bucket(&self, hash: u64) -> &AtomicU64 {
+        &self.buckets[(hash & (self.buckets.len() as u64 - 1)) as usize]
+    }
+
     /// Takes a free block, opens the next chunk, or evicts. `None` when every object is pinned or being built.
     ///
     /// After an eviction the earlier changes of the section are final. The words of the block except its link may be

@@ -26,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use latch::Where;
-use process::Process;
+use process::{CleanupOrder, Process, Processes};
 
 use crate::layout::{BUCKETS_MAX, PENDING, RowProcess};
 use crate::{Cache, Key, RowCache, add};
@@ -188,6 +188,12 @@ impl RowCache {
             add(&figures.flushes, 1);
         }
         line.keyed.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+
+    /// Registers the clean-up that PMON runs after the transactions of dead processes have ended: until then a commit
+    /// that was interrupted by a death keeps its caches closed.
+    pub fn register_with(&'static self, all: &Processes) {
+        all.on_death(CleanupOrder::Enqueues, "row cache", move |p, dead| self.cleanup(p, dead));
     }
 
     /// Treats a commit that its process died in as one that happened, and takes back its pending counts.

@@ -19,7 +19,7 @@ mod view;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use latch::{Generation, Latch, LatchName};
-use process::{CleanupOrder, LatchSet, Process, Processes};
+use process::{LatchSet, Process, Processes};
 use sga::{SgaBuilder, SgaSlice};
 
 pub use caches::{Cache, Rank};
@@ -130,12 +130,6 @@ impl RowCache {
             hot_copy_sleep_limit: config.hot_copy_sleep_limit,
             hot_copies: config.hot_copies.max(1),
         }
-    }
-
-    /// Registers the clean-up that PMON runs after the transactions of dead processes have ended: until then a commit
-    /// that was interrupted by a death keeps its caches closed.
-    pub fn register_with(&'static self, all: &Processes) {
-        all.on_death(CleanupOrder::Enqueues, "row cache", move |p, dead| self.cleanup(p, dead));
     }
 
     /// The design in force.
