@@ -153,4 +153,8 @@ impl BufferCache {
     pub(crate) fn post_writer(&self, p: &Process, set: Option<usize>) -> bool {
         self.post_writer.get().is_some_and(|post| post(p, set))
     }
+
+    pub(crate) fn area(&self, p: &Process) -> &'static ProcessArea {
+        &self.areas[slot_of(p)]
+    }
 }

@@ -13,6 +13,7 @@ mod apply;
 mod area;
 mod cache;
 mod chains;
+mod claim;
 mod cleanup;
 mod config;
 mod counts;

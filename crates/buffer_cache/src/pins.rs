@@ -7,8 +7,7 @@
 //! checks the version afterwards in any design (R5). An exclusive pin is the right to publish a new version, or to fill
 //! a claimed buffer.
 
-use crate::area::{PIN_SHARED, ProcessArea, buffer_of};
-use crate::cache::slot_of;
+use crate::area::{PIN_SHARED, buffer_of};
 use crate::header::*;
 use crate::{BufferCache, GROUP_BLOCKS_MAX};
 use latch::Where;
@@ -17,10 +16,6 @@ use std::sync::atomic::Ordering;
 use types::Rdba;
 
 impl BufferCache {
-    pub(crate) fn area(&self, p: &Process) -> &'static ProcessArea {
-        &self.areas[slot_of(p)]
-    }
-
     /// An unused entry for a shared pin or a claim.
     pub(crate) fn free_entry(&self, p: &Process) -> usize {
         let area = self.area(p);
