@@ -29,11 +29,6 @@ impl RedoLog {
         self.archive_place.get().map_or_else(ArchivePlace::default, |find| find())
     }
 
-    /// True in ARCHIVELOG mode.
-    pub fn is_archivelog(&self) -> bool {
-        self.tail.archivelog.load(Ordering::Acquire) != 0
-    }
-
     /// Changes between ARCHIVELOG and NOARCHIVELOG mode.
     ///
     /// # Errors
@@ -181,7 +176,7 @@ impl RedoLog {
     }
 
     /// Archives everything up to a sequence, waiting for another process that is archiving.
-    fn archive_up_to(&self, p: &Process, sequence: u32) -> Result<()> {
+    pub(crate) fn archive_up_to(&self, p: &Process, sequence: u32) -> Result<()> {
         loop {
             self.archive_all(p)?;
             let left = self.unarchived().map(|n| self.groups.at(n).sequence.load(Ordering::Relaxed));
@@ -193,19 +188,6 @@ impl RedoLog {
             os::clock::sleep(std::time::Duration::from_millis(2));
             p.help_the_dead();
         }
-    }
-
-    /// Ends the current log and archives it and all earlier ones. Returns its sequence.
-    ///
-    /// # Errors
-    /// ORA-00258 in NOARCHIVELOG mode, ORA-00257; as [`RedoLog::switch`].
-    pub fn archive_current(&self, p: &Process) -> Result<u32> {
-        if !self.is_archivelog() {
-            return Err(Ora::new(258));
-        }
-        let sequence = self.switch(p)?;
-        self.archive_up_to(p, sequence)?;
-        Ok(sequence)
     }
 }
 

@@ -13,17 +13,14 @@
 
 use crate::control::{
     CheckpointEntry, FIRST_RBA, IncarnationEntry, LOGGED_MAX, LOGS_MAX, LogControl, LogGroupEntry, LoggedEntry,
-    RBA_LIMIT,
 };
 use crate::file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, LogHeader, io_error, name, now_s, room_of};
 use crate::group::{Group, LogFile};
-use crate::log::Line;
+use crate::log::{FOR_A_LOG, LOOK_AGAIN, Line};
 use crate::{Rba, RedoLog};
-use os::blocks::BlockFile;
 use os::file::{File, OpenMode};
-use process::Process;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use process::{Process, Section};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Ora, Result, Scn};
 use wait::{Event, Stat};
@@ -181,34 +178,6 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Loads the entries from the control file. The log is closed.
-    pub(crate) fn load(&self, control: &LogControl) {
-        for (n, g) in self.groups.shared.iter().enumerate() {
-            let entry = control.logs.get(n).cloned().unwrap_or_default();
-            let next = control.logs.iter().filter(|l| l.sequence > entry.sequence).min_by_key(|l| l.sequence);
-            // The end of the newest log is not known yet.
-            let end = next.map_or(RBA_LIMIT, |l| l.start);
-            let words = [
-                (&g.sequence, u64::from(entry.sequence)),
-                (&g.start, entry.start),
-                (&g.end, end),
-                (&g.bytes, entry.bytes),
-                (&g.archived, entry.archived.into()),
-                (&g.first_scn, entry.first_scn.0),
-                (&g.first_time, entry.first_time_s.into()),
-                (&g.number, entry.group.into()),
-            ];
-            words.iter().for_each(|(word, value)| word.store(*value, Ordering::Release));
-        }
-        let t = self.tail;
-        t.archivelog.store(control.archivelog.into(), Ordering::Relaxed);
-        t.incarnation.store(control.incarnation.number.into(), Ordering::Relaxed);
-        t.checkpoint_scn.store(control.checkpoint.scn.0, Ordering::Relaxed);
-        t.checkpoint_time.store(control.checkpoint.time_s.into(), Ordering::Relaxed);
-        t.checkpoint.store(control.checkpoint.rba, Ordering::Release);
-        t.base_scn.store(control.checkpoint.scn.0.max(control.scn.0), Ordering::Relaxed);
-    }
-
     /// Sets the end of the redo, as the last shutdown or a recovery found it, and the highest SCN in it. From now on
     /// blocks may be written and checkpoints made; [`RedoLog::open`] admits records. Called by one process, before any
     /// other works.
@@ -252,11 +221,6 @@ impl RedoLog {
         Ok(())
     }
 
-    /// True while records are accepted.
-    pub fn is_open(&self) -> bool {
-        self.head.open.load(Ordering::Acquire) != 0
-    }
-
     /// Of the logs that `of` allows and that may be reused, the one unused for longest; otherwise the event to wait
     /// for.
     fn reusable(&self, of: impl Fn(usize) -> bool) -> std::result::Result<usize, Event> {
@@ -284,32 +248,61 @@ impl RedoLog {
         self.reusable(|n| n != giving)
     }
 
-    pub(crate) fn log_path(&self, number: u64) -> Result<PathBuf> {
-        let control = self.control.read()?;
-        let entry = control.logs.iter().find(|l| u64::from(l.group) == number);
-        let name = entry.map(|l| l.name.clone()).ok_or_else(|| Ora::with(313, &[&number, &1]))?;
-        Ok(self.control.directory().join(name))
+    /// Lets another group take over at `head`, or returns the event to wait for. The latch is held by `s`.
+    pub(crate) fn take_next_group(&self, s: &Section, giving: usize, head: u64) -> std::result::Result<(), Event> {
+        if giving as u64 != self.tail.writing.load(Ordering::Acquire) {
+            return Err(Event::LogFileSwitchCompletion);
+        }
+        let next = self.next_group(giving)?;
+        let (old, new) = (self.groups.at(giving), self.groups.at(next));
+        s.set(&old.end, head);
+        s.set(&new.fresh, (new.sequence.load(Ordering::Relaxed) == 0).into());
+        s.set(&new.sequence, old.sequence.load(Ordering::Relaxed) + 1);
+        s.set(&new.start, head);
+        s.set(&new.end, 0);
+        s.set(&new.archived, 0);
+        s.set(&self.head.giving, next as u64);
+        Ok(())
     }
 
-    /// The open file of a group.
-    pub(crate) fn log_file(&self, n: usize) -> Result<Arc<LogFile>> {
-        let g = self.groups.at(n);
-        let generation = g.generation.load(Ordering::Acquire);
-        let mut open = self.groups.open.lock().expect("no panic under this lock");
-        if let Some((of, file)) = &open[n]
-            && *of == generation
-        {
-            return Ok(Arc::clone(file));
+    /// Waits for a log file. When no background process exists for it, this process archives or makes the checkpoint
+    /// itself. Archiving may take long: PMON, which rolls back for dead processes, does not wait for it but tries again
+    /// later.
+    ///
+    /// # Errors
+    /// The log has failed; ORA-00028 or ORA-01013 after a wait in which nothing happened; ORA-00257 for PMON.
+    pub(crate) fn wait_for_log(&self, p: &Process, why: Event) -> Result<()> {
+        p.count(Stat::RedoLogSpaceRequests, 1);
+        let started = os::clock::now_ns();
+        let (line, seen) = (self.use_line(p), p.posts());
+        self.wait_in_line(p, line, FOR_A_LOG);
+        let done = match why {
+            Event::LogFileSwitchCompletion => self.force_quietly(p, self.head()),
+            Event::LogFileSwitchCheckpointIncomplete => self.ask_for_checkpoint(p),
+            _ => self.ask_for_archiving(p),
+        };
+        let (mut posted, mut never) = (true, Ok(()));
+        // A failure here is not final: the step is tried again, by any process that can.
+        if !matches!(done, Ok(false)) {
+            if why == Event::LogFileSwitchArchivingNeeded && self.is_pmon(p) {
+                never = Err(Ora::new(257));
+            } else {
+                let _w = p.wait(why, 0, 0, 0);
+                posted = p.sleep(seen, Some(LOOK_AGAIN));
+            }
         }
-        let number = g.number.load(Ordering::Relaxed);
-        let path = self.log_path(number)?;
-        let failed = |e: os::OsError| Ora::with(313, &[&number, &1]).because(name(&path)).because(io_error(&e));
-        let file = File::open(&path, OpenMode::ReadWrite).map_err(failed)?;
-        // Without waiting for the disk, writes through the page cache are faster.
-        let blocks = BlockFile::open(&path, self.control.disk_sync()).map_err(failed)?;
-        let log = Arc::new(LogFile { file, blocks });
-        open[n] = Some((generation, Arc::clone(&log)));
-        Ok(log)
+        line.waiting_for.store(0, Ordering::SeqCst);
+        p.count(Stat::RedoLogSpaceWaitTime, (os::clock::now_ns() - started) / 1000);
+        p.help_the_dead();
+        never?;
+        if !posted {
+            p.check_cancel()?;
+        }
+        self.check_failed()
+    }
+
+    fn is_pmon(&self, p: &Process) -> bool {
+        self.tail.pmon.load(Ordering::Relaxed) == u64::from(p.number())
     }
 
     /// Opens the log that has taken over, when all of the previous one is on disk. The process is the writer and may
@@ -333,21 +326,6 @@ impl RedoLog {
         self.post_background(&self.tail.arch);
         self.post_log_waiters();
         Ok(())
-    }
-
-    /// The entry of the complete sequence in a group; its end is known.
-    pub(crate) fn logged_entry(&self, n: usize) -> LoggedEntry {
-        let g = self.groups.at(n);
-        let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
-        LoggedEntry {
-            sequence: word(&g.sequence) as u32,
-            incarnation: word(&self.tail.incarnation) as u32,
-            start: word(&g.start),
-            end: word(&g.end),
-            first_scn: Scn(word(&g.first_scn)),
-            first_time_s: word(&g.first_time) as u32,
-            ..LoggedEntry::default()
-        }
     }
 
     /// The header of a group's file with the given reach.
@@ -433,13 +411,6 @@ impl RedoLog {
         })
     }
 
-    pub(crate) fn post_background(&self, number: &AtomicU64) {
-        let number = number.load(Ordering::Acquire);
-        if number != 0 {
-            self.all.post(number as u32);
-        }
-    }
-
     /// Ends the current log and begins the next. Returns the sequence that was ended.
     ///
     /// Waits: `log file switch …`. Latches: none on entry or return.
@@ -464,6 +435,19 @@ impl RedoLog {
             self.wait_for_log(p, Event::LogFileSwitchCompletion)?;
         }
         Ok(sequence as u32)
+    }
+
+    /// Ends the current log and archives it and all earlier ones. Returns its sequence.
+    ///
+    /// # Errors
+    /// ORA-00258 in NOARCHIVELOG mode, ORA-00257; as [`RedoLog::switch`].
+    pub fn archive_current(&self, p: &Process) -> Result<u32> {
+        if !self.is_archivelog() {
+            return Err(Ora::new(258));
+        }
+        let sequence = self.switch(p)?;
+        self.archive_up_to(p, sequence)?;
+        Ok(sequence)
     }
 
     /// The sequence whose file is written.

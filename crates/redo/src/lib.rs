@@ -10,6 +10,7 @@
 mod ahead;
 mod archive;
 mod archive_place;
+mod buffer;
 mod control;
 mod fields;
 mod file;

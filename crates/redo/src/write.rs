@@ -178,15 +178,6 @@ impl RedoLog {
         }
     }
 
-    /// Wakes the processes that wait for a log file.
-    pub(crate) fn post_log_waiters(&self) {
-        for (number, line) in bits_of(&self.asleep.bits).flat_map(|bit| self.lines_of(bit, Asleep::BITS)) {
-            if line.waiting_for.load(Ordering::SeqCst) == FOR_A_LOG {
-                self.all.post(number);
-            }
-        }
-    }
-
     /// Wakes LGWR unless it was posted already.
     pub(crate) fn post_lgwr(&self) {
         let lgwr = self.lgwr();
