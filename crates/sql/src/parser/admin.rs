@@ -271,4 +271,24 @@ impl Parser<'_> {
             }
         }
     }
+
+    /// `NONE`, `ALL [EXCEPT list]` or a list of roles, with passwords in SET ROLE.
+    pub(super) fn roles(&mut self, passwords: bool) -> Result<SetRole> {
+        let list = |p: &mut Self, passwords: bool| {
+            p.comma_list(|p| {
+                // CONNECT and RESOURCE are also keywords.
+                let name = p.any_word(1935)?;
+                let identified = passwords && p.eat_words(&["IDENTIFIED", "BY"]);
+                let password = if identified { Some(p.password()?) } else { None };
+                Ok(RoleName { name, password })
+            })
+        };
+        Ok(if self.eat_word("NONE") {
+            SetRole::None
+        } else if self.eat_word("ALL") {
+            SetRole::AllExcept(if self.eat_word("EXCEPT") { list(self, false)? } else { Vec::new() })
+        } else {
+            SetRole::Roles(list(self, passwords)?)
+        })
+    }
 }

@@ -351,18 +351,6 @@ impl Parser<'_> {
         Ok(Some(Authentication::Password(self.password()?)))
     }
 
-    /// A password keeps its case, quoted or not.
-    pub(super) fn password(&mut self) -> Result<String> {
-        let token = self.token();
-        match token.kind {
-            TokenKind::Word | TokenKind::QuotedIdent => {
-                self.bump();
-                Ok(self.source(token).trim_matches('"').to_owned())
-            }
-            _ => self.fail(988),
-        }
-    }
-
     pub(super) fn user_options(&mut self) -> Result<UserOptions> {
         let mut options = UserOptions::default();
         loop {

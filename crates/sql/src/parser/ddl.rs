@@ -1,4 +1,4 @@
-//! DDL: dispatch on the first word, DROP, TRUNCATE, RENAME, and clauses shared by CREATE and ALTER.
+//! Clauses shared by CREATE and ALTER.
 
 use super::Parser;
 use crate::ast::*;
@@ -14,28 +14,6 @@ pub(super) struct ConstraintTail {
 }
 
 impl Parser<'_> {
-    /// Parses a DDL statement that begins with `word`.
-    pub(super) fn ddl(&mut self, word: &str) -> Result<Ddl> {
-        let pos = self.pos();
-        self.bump();
-        match word {
-            "CREATE" => self.create(pos),
-            "DROP" => self.drop_object(pos),
-            "TRUNCATE" => self.truncate(pos),
-            "RENAME" => {
-                let from = self.ident(903)?;
-                self.expect_word("TO", 946)?;
-                Ok(Ddl::Rename { from, to: self.ident(903)?, pos })
-            }
-            "COMMENT" => self.comment_on(pos),
-            "GRANT" => self.grant(pos),
-            "REVOKE" => self.revoke(pos),
-            "ANALYZE" => self.analyze(pos),
-            "PURGE" => self.purge(),
-            other => self.audit(other == "NOAUDIT", pos),
-        }
-    }
-
     pub(super) fn stored_kind(&mut self) -> Option<StoredKind> {
         const KINDS: &[(&str, StoredKind)] = &[
             ("PROCEDURE", StoredKind::Procedure),
@@ -51,97 +29,6 @@ impl Parser<'_> {
             StoredKind::Type if self.eat_word("BODY") => StoredKind::TypeBody,
             kind => kind,
         })
-    }
-
-    fn drop_object(&mut self, pos: Pos) -> Result<Ddl> {
-        const KINDS: &[(&[&str], DropKind, u32)] = &[
-            (&["TABLE"], DropKind::Table, 903),
-            (&["CLUSTER"], DropKind::Cluster, 943),
-            (&["INDEX"], DropKind::Index, 953),
-            (&["VIEW"], DropKind::View, 999),
-            (&["MATERIALIZED", "VIEW"], DropKind::MaterializedView, 999),
-            (&["SEQUENCE"], DropKind::Sequence, 2277),
-            (&["PUBLIC", "SYNONYM"], DropKind::PublicSynonym, 995),
-            (&["SYNONYM"], DropKind::Synonym, 995),
-            (&["USER"], DropKind::User, 1935),
-            (&["ROLE"], DropKind::Role, 1935),
-            (&["TABLESPACE"], DropKind::Tablespace, 2216),
-            (&["DIRECTORY"], DropKind::Directory, 22929),
-            (&["DATABASE", "LINK"], DropKind::DatabaseLink, 1729),
-            (&["PUBLIC", "DATABASE", "LINK"], DropKind::DatabaseLink, 1729),
-            (&["PROFILE"], DropKind::Profile, 2377),
-            (&["AUDIT", "POLICY"], DropKind::AuditPolicy, 46357),
-            (&["EDITION"], DropKind::Edition, 38804),
-        ];
-        if self.at_rollback_segment() {
-            return Err(Ora::new(30019).at(pos.0));
-        }
-        let found = KINDS.iter().find(|(words, _, _)| self.at_words(words));
-        let (kind, code) = match found {
-            Some((words, kind, code)) => {
-                self.at += words.len();
-                (*kind, *code)
-            }
-            None => match self.stored_kind() {
-                Some(kind) => (DropKind::Stored(kind), 4050),
-                None => return self.fail(950),
-            },
-        };
-        let name = if kind == DropKind::Profile && self.at_word("DEFAULT") {
-            let word = self.any_word(code)?;
-            Name { pos: word.pos, parts: vec![word], link: None }
-        } else {
-            self.name(code)?
-        };
-        let mut drop = DropObject {
-            kind,
-            name,
-            cascade: false,
-            purge: false,
-            including: false,
-            and_files: false,
-            force: false,
-            pos,
-        };
-        loop {
-            match () {
-                () if self.eat_words(&["CASCADE", "CONSTRAINTS"]) => drop.cascade = true,
-                () if self.eat_words(&["CASCADE", "CONSTRAINT"]) => drop.cascade = true,
-                () if self.eat_word("CASCADE") => drop.cascade = true,
-                () if self.eat_word("PURGE") => drop.purge = true,
-                () if self.eat_word("FORCE") => drop.force = true,
-                () if self.eat_words(&["INCLUDING", "TABLES"]) => drop.including = true,
-                () if self.eat_words(&["INCLUDING", "CONTENTS"]) => drop.including = true,
-                () if self.eat_words(&["AND", "DATAFILES"]) => drop.and_files = true,
-                () if self.eat_words(&["KEEP", "DATAFILES"]) => {}
-                () if self.eat_word("ONLINE") => {}
-                () => return Ok(Ddl::Drop(drop)),
-            }
-        }
-    }
-
-    fn truncate(&mut self, pos: Pos) -> Result<Ddl> {
-        let cluster = match self.eat_any(&["TABLE", "CLUSTER"]) {
-            Some(i) => i == 1,
-            None => return self.fail(3290),
-        };
-        let name = self.name(903)?;
-        let mut truncate = Truncate { cluster, name, reuse_storage: false, cascade: false, pos };
-        loop {
-            if let Some(i) = self.eat_any(&["DROP", "REUSE"]) {
-                truncate.reuse_storage = i == 1;
-                self.eat_word("ALL");
-                self.expect_word("STORAGE", 3291)?;
-            } else if self.eat_word("CASCADE") {
-                truncate.cascade = true;
-            } else if self.at_any(&["PRESERVE", "PURGE"]) && self.word_ahead(1, "MATERIALIZED") {
-                self.raw_item()?;
-            } else if self.at(TokenKind::End) {
-                return Ok(Ddl::Truncate(truncate));
-            } else {
-                return self.fail(3291);
-            }
-        }
     }
 
     /// Reads one physical attribute into `options`; false if there is none.

@@ -267,24 +267,6 @@ impl Parser<'_> {
         Ok(Statement::Call(Box::new(CallStatement { name, args, into, pos })))
     }
 
-    pub(super) fn explain_plan(&mut self) -> Result<Statement> {
-        let pos = self.pos();
-        self.bump();
-        self.expect_word("PLAN", 905)?;
-        let (mut statement_id, mut into) = (None, None);
-        if self.eat_word("SET") {
-            self.expect_word("STATEMENT_ID", 905)?;
-            self.expect(TokenKind::Eq, 927)?;
-            statement_id = Some(self.string(1780)?);
-        }
-        if self.eat_word("INTO") {
-            into = Some(self.name(903)?);
-        }
-        self.expect_word("FOR", 905)?;
-        let statement = self.nested(Self::statement)?;
-        Ok(Statement::ExplainPlan(Box::new(ExplainPlan { statement_id, into, statement, pos })))
-    }
-
     pub(super) fn transaction_control(&mut self) -> Result<Statement> {
         let pos = self.pos();
         let word = self.word().unwrap_or_default();
@@ -384,25 +366,5 @@ impl Parser<'_> {
 
     fn set_role(&mut self) -> Result<Statement> {
         self.roles(true).map(Statement::SetRole)
-    }
-
-    /// `NONE`, `ALL [EXCEPT list]` or a list of roles, with passwords in SET ROLE.
-    pub(super) fn roles(&mut self, passwords: bool) -> Result<SetRole> {
-        let list = |p: &mut Self, passwords: bool| {
-            p.comma_list(|p| {
-                // CONNECT and RESOURCE are also keywords.
-                let name = p.any_word(1935)?;
-                let identified = passwords && p.eat_words(&["IDENTIFIED", "BY"]);
-                let password = if identified { Some(p.password()?) } else { None };
-                Ok(RoleName { name, password })
-            })
-        };
-        Ok(if self.eat_word("NONE") {
-            SetRole::None
-        } else if self.eat_word("ALL") {
-            SetRole::AllExcept(if self.eat_word("EXCEPT") { list(self, false)? } else { Vec::new() })
-        } else {
-            SetRole::Roles(list(self, passwords)?)
-        })
     }
 }

@@ -3,6 +3,7 @@
 //! SQL distinguishes values and conditions, but `(` may begin either of them, a row, or a subquery. One precedence
 //! climber therefore parses both, and [`Parser::value`] and [`Parser::condition`] check afterwards which one it was.
 
+use super::binds::bind_name;
 use super::{CHAIN_MAX, Parser, balanced};
 use crate::ast::*;
 use crate::keywords::{is_pseudo_column, is_reserved};
@@ -660,13 +661,4 @@ impl Parser<'_> {
 
 fn one_or_row(mut list: Vec<Expr>, pos: Pos) -> Expr {
     if list.len() == 1 { list.remove(0) } else { Expr::new(ExprKind::Row(list), pos) }
-}
-
-/// The name of a bind as written (`:x`, `: "x"`), in upper case unless quoted.
-pub(crate) fn bind_name(source: &str) -> String {
-    let name = source[1..].trim_start();
-    match name.strip_prefix('"') {
-        Some(quoted) => quoted.trim_end_matches('"').to_owned(),
-        None => name.to_uppercase(),
-    }
 }

@@ -7,6 +7,7 @@
 mod admin;
 mod alter;
 mod audit;
+mod binds;
 mod create;
 mod ddl;
 mod dml;
@@ -16,17 +17,23 @@ mod names;
 mod placeholders;
 mod predicate;
 mod query;
+mod statement;
 mod table_ref;
 mod tablespace;
 mod types;
 
+pub use binds::{bind_names, bind_places, is_place, name_of_place};
 pub use names::Names;
 pub use placeholders::{Outline, Placeholder, outline};
+pub use statement::{
+    parse_condition, parse_data_type, parse_expression, parse_query, parse_statement, parse_statement_by_place,
+};
 
-use crate::ast::{DataTypeName, Expr, Hints, Ident, Name, Pos, Query, Statement};
+use crate::ast::{Hints, Ident, Name, Pos};
 use crate::keywords::is_reserved;
 use crate::lexer::{HintSpan, IDENT_LENGTH_MAX, Lexed, Token, TokenKind, lex, string_contents};
 use ::types::{Ora, Result};
+use binds::Places;
 
 /// Deepest nesting of parentheses, subqueries, calls and CASE, which count two or three levels each. A small stack ends
 /// it earlier.
@@ -383,6 +390,18 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A password keeps its case, quoted or not.
+    pub(super) fn password(&mut self) -> Result<String> {
+        let token = self.token();
+        match token.kind {
+            TokenKind::Word | TokenKind::QuotedIdent => {
+                self.bump();
+                Ok(self.source(token).trim_matches('"').to_owned())
+            }
+            _ => self.fail(988),
+        }
+    }
+
     /// A whole number of at most 32 bits.
     pub(crate) fn integer(&mut self, code: u32) -> Result<u32> {
         let here = self.pos();
@@ -483,176 +502,5 @@ impl<'a> Parser<'a> {
     /// Fails unless all tokens have been taken.
     pub(crate) fn expect_end(&self, code: u32) -> Result<()> {
         if self.at(TokenKind::End) { Ok(()) } else { self.fail(code) }
-    }
-
-    fn statement(&mut self) -> Result<Statement> {
-        let pos = self.pos();
-        if self.at(TokenKind::LeftParen) {
-            return Ok(Statement::Query(Box::new(self.query()?)));
-        }
-        if self.at(TokenKind::LabelStart) {
-            return Ok(Statement::Block { pos });
-        }
-        let Some(word) = self.word() else {
-            return self.fail(900);
-        };
-        match word.as_str() {
-            "SELECT" | "WITH" => Ok(Statement::Query(Box::new(self.query()?))),
-            "BEGIN" | "DECLARE" => Ok(Statement::Block { pos }),
-            "EXPLAIN" => self.explain_plan(),
-            "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "SET" | "LOCK" => self.transaction_control(),
-            "CREATE" | "DROP" | "TRUNCATE" | "RENAME" | "COMMENT" | "GRANT" | "REVOKE" | "ANALYZE" | "PURGE"
-            | "AUDIT" | "NOAUDIT" => Ok(Statement::Ddl(Box::new(self.ddl(&word)?))),
-            "ALTER" => self.alter(),
-            _ => self.dml(&word),
-        }
-    }
-}
-
-/// Parses all of `text` with `rule`; `code` is the error for remaining tokens.
-fn parse_all<'a, T>(text: &'a str, code: u32, rule: impl FnOnce(&mut Parser<'a>) -> Result<T>) -> Result<T> {
-    if u32::try_from(text.len()).is_err() {
-        return Err(Ora::with(4030, &[&text.len(), &"parse heap", &"statement text"]));
-    }
-    let mut parser = Parser::new(text);
-    let tree = rule(&mut parser)?;
-    parser.expect_end(code)?;
-    Ok(tree)
-}
-
-/// Parses one SQL statement, without a terminator.
-///
-/// An anonymous PL/SQL block is recognised by its first word and not parsed further: the whole text is the block.
-///
-/// # Errors
-/// Syntax errors with Oracle's numbers, at the byte offset where Oracle reports them (Q2).
-pub fn parse_statement(text: &str) -> Result<Statement> {
-    statement_of(text, false)
-}
-
-/// As [`parse_statement`], with binds identified by position, as in dynamic SQL of PL/SQL: each occurrence of a name is
-/// a separate bind, named as by [`bind_places`].
-pub fn parse_statement_by_place(text: &str) -> Result<Statement> {
-    statement_of(text, true)
-}
-
-fn statement_of(text: &str, binds_by_place: bool) -> Result<Statement> {
-    parse_all(text, 933, |p| {
-        p.places = binds_by_place.then(|| Places::of(text, &p.tokens));
-        let statement = p.statement()?;
-        if matches!(statement, Statement::Block { .. } | Statement::Ddl(_)) {
-            p.skip_source(&statement);
-        }
-        Ok(statement)
-    })
-}
-
-/// The names of a statement's bind variables, in the order of their first occurrence: those that take values, without
-/// targets of INTO and indicators.
-pub fn bind_names(text: &str) -> Vec<String> {
-    // Most texts have no binds.
-    if !text.contains([':', '?']) {
-        return Vec::new();
-    }
-    let mut names = Names::default();
-    for (_, name) in giving_binds(text) {
-        names.number(&name);
-    }
-    names.into_all()
-}
-
-/// A name for each bind position in the text, in order: at its first occurrence the bind's name, at later ones a unique
-/// name that no bind can have.
-pub fn bind_places(text: &str) -> Vec<String> {
-    let places = Places::of(text, &lex(text).tokens);
-    giving_binds(text).into_iter().map(|(start, name)| places.name(start, name)).collect()
-}
-
-/// Positions of repeated names of binds.
-struct Places(Vec<u32>);
-
-impl Places {
-    fn of(text: &str, tokens: &[Token]) -> Places {
-        let mut names = Names::default();
-        let binds = tokens.iter().filter(|t| t.kind == TokenKind::Bind);
-        let is_again = |t: &&Token| !names.add(&expr::bind_name(&text[t.start as usize..t.end as usize]));
-        Places(binds.filter(is_again).map(|t| t.start).collect())
-    }
-
-    /// The name of the bind that begins at `start`, with binds identified by position.
-    fn name(&self, start: u32, name: String) -> String {
-        if self.0.binary_search(&start).is_ok() { named_place(&name, start) } else { name }
-    }
-}
-
-/// The name of a repeated bind at a position; it contains a colon, so no bind has it.
-fn named_place(name: &str, start: u32) -> String {
-    format!("{name}:{start}")
-}
-
-/// The bind's name for a name of [`bind_places`].
-pub fn name_of_place(place: &str) -> &str {
-    place.split_once(':').map_or(place, |(name, _)| name)
-}
-
-/// Whether a name of [`bind_places`] is that of a repeated bind.
-pub fn is_place(name: &str) -> bool {
-    name.contains(':')
-}
-
-/// The bind variables that take values, with their byte offsets.
-fn giving_binds(text: &str) -> Vec<(u32, String)> {
-    let mut binds = Vec::new();
-    // `into`: between INTO and the end of its targets. `behind_bind`: another bind directly after one is its indicator.
-    let (mut into, mut behind_bind) = (false, false);
-    for token in lex(text).tokens {
-        let source = &text[token.start as usize..token.end as usize];
-        let is_word = |word: &str| token.kind == TokenKind::Word && source.eq_ignore_ascii_case(word);
-        if token.kind == TokenKind::Bind {
-            let name = expr::bind_name(source);
-            if !into && !behind_bind {
-                binds.push((token.start, name));
-            }
-            behind_bind = !behind_bind;
-        } else if !(behind_bind && is_word("INDICATOR")) {
-            behind_bind = false;
-            into = is_word("INTO") || into && token.kind == TokenKind::Comma;
-        }
-    }
-    binds
-}
-
-/// Parses a single query, such as the text of a view in the dictionary.
-pub fn parse_query(text: &str) -> Result<Query> {
-    parse_all(text, 933, Parser::query)
-}
-
-/// Parses a single value expression, such as a column's DEFAULT in the dictionary.
-pub fn parse_expression(text: &str) -> Result<Expr> {
-    parse_all(text, 933, Parser::value)
-}
-
-/// Parses a single condition, such as a CHECK constraint in the dictionary.
-pub fn parse_condition(text: &str) -> Result<Expr> {
-    parse_all(text, 933, Parser::condition)
-}
-
-/// Parses a single data type.
-pub fn parse_data_type(text: &str) -> Result<DataTypeName> {
-    parse_all(text, 902, Parser::data_type)
-}
-
-impl Parser<'_> {
-    /// Skips PL/SQL source: goes to the end after a block or the CREATE of a stored unit.
-    fn skip_source(&mut self, statement: &Statement) {
-        use crate::ast::Ddl;
-        let is_source = match statement {
-            Statement::Block { .. } => true,
-            Statement::Ddl(ddl) => matches!(**ddl, Ddl::CreateStored(_)),
-            _ => false,
-        };
-        if is_source {
-            self.at = self.tokens.len() - 1;
-        }
     }
 }

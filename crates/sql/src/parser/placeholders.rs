@@ -1,6 +1,6 @@
 //! The kind of a statement and the positions of its bind variables, for drivers that have the text alone.
 
-use super::expr::bind_name;
+use super::binds::{bind_name, named_place};
 use crate::lexer::{TokenKind, lex};
 
 /// A bind variable at one position.
@@ -47,7 +47,7 @@ pub fn outline(text: &str) -> Outline {
             let stands_before = !seen.add(&name);
             let is_target = into && !outline.is_block;
             if !behind_bind && (!outline.is_block || given.add(&name)) {
-                let place = if stands_before { super::named_place(&name, token.start) } else { name.clone() };
+                let place = if stands_before { named_place(&name, token.start) } else { name.clone() };
                 outline.placeholders.push(Placeholder { name, place, is_target });
             }
             behind_bind = !behind_bind;

@@ -6,17 +6,19 @@
 
 mod decl;
 mod expr;
+mod reserved;
 mod sqltext;
 mod stmt;
 #[cfg(test)]
 mod tests;
+mod type_names;
 mod unit;
 
 use super::ast::*;
 use crate::lexer::{Lexed, Token, TokenKind, lex, string_contents};
 use types::Ora;
 
-pub use expr::is_reserved;
+pub use reserved::is_reserved;
 pub use unit::{parse_block, parse_create_header, parse_expression, parse_name_at, parse_unit};
 
 type PResult<T> = Result<T, Ora>;
@@ -319,7 +321,7 @@ impl<'a> Parser<'a> {
 
     /// A name that is not reserved.
     fn ident(&mut self) -> PResult<Ident> {
-        let reserved = self.unquoted_word().is_some_and(|w| expr::is_reserved(&w));
+        let reserved = self.unquoted_word().is_some_and(|w| is_reserved(&w));
         if reserved || !self.at_name() {
             return Err(self.unexpected(&["<an identifier>", "<a double-quoted delimited-identifier>"]));
         }

@@ -75,4 +75,16 @@ impl Parser<'_> {
     fn at_into(&self) -> bool {
         self.at_word("INTO") || (self.at_word("BULK") && self.word_at(1, "COLLECT"))
     }
+
+    /// `[BULK COLLECT] INTO a, b`
+    pub(super) fn into_clause(&mut self) -> PResult<Into> {
+        let pos = self.pos();
+        let bulk = self.eat_word("BULK");
+        if bulk {
+            self.expect_word("COLLECT")?;
+        }
+        self.expect_word_or("INTO", &["into", "bulk"])?;
+        let targets = self.comma_list(|p| p.target())?;
+        Ok(Into { bulk, targets, pos })
+    }
 }

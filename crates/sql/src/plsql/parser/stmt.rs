@@ -1,5 +1,6 @@
 //! Statements and blocks.
 
+use super::reserved::is_reserved;
 use super::{PResult, Parser, STATEMENT_START};
 use crate::plsql::ast::*;
 
@@ -156,7 +157,7 @@ impl Parser<'_> {
     }
 
     fn assignment_or_call(&mut self) -> PResult<StatementKind> {
-        let reserved = self.unquoted_word().is_some_and(|w| super::expr::is_reserved(&w));
+        let reserved = self.unquoted_word().is_some_and(|w| is_reserved(&w));
         if (!self.at_name() && !self.at_bind()) || reserved {
             return Err(self.unexpected(STATEMENT_START));
         }
@@ -359,18 +360,6 @@ impl Parser<'_> {
         let into = self.into_clause()?;
         let limit = if self.eat_word("LIMIT") { Some(self.expr()?) } else { None };
         Ok(StatementKind::Fetch { cursor, into, limit })
-    }
-
-    /// `[BULK COLLECT] INTO a, b`
-    pub(super) fn into_clause(&mut self) -> PResult<Into> {
-        let pos = self.pos();
-        let bulk = self.eat_word("BULK");
-        if bulk {
-            self.expect_word("COLLECT")?;
-        }
-        self.expect_word_or("INTO", &["into", "bulk"])?;
-        let targets = self.comma_list(|p| p.target())?;
-        Ok(Into { bulk, targets, pos })
     }
 
     fn execute_immediate(&mut self) -> PResult<StatementKind> {
