@@ -1,8 +1,8 @@
 //! Heap tables of Latchwork.
 //!
 //! Rows are `types::row` bytes, and opaque here. A row keeps its rowid for life (H1): the piece its rowid names, the
-//! head, stays where it is. A row that outgrows its block leaves the head behind as a forwarding piece, and a row larger
-//! than a block is a chain of pieces, each naming the next.
+//! head, stays where it is. A row that outgrows its block leaves the head behind as a forwarding piece, and a row
+//! larger than a block is a chain of pieces, each naming the next.
 //!
 //! | piece | flags | body |
 //! |---|---|---|

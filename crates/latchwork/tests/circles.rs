@@ -6,10 +6,10 @@
 //!
 //! A call of a method does not name the file that has it, so a second table bounds the circles that imports and calls
 //! make together. The types of `self`, of a parameter and of their fields are known, and a call on one of them leads to
-//! the file that adds this method to this type. Any other call is followed by the name of the method alone, and only if the name has one
-//! meaning: one file of the crate defines it, and neither a public type of a crate below nor the standard library does.
-//! An implementation of a trait defines nothing: such a call leads to the file of the trait, which is how lower files
-//! may call upwards.
+//! the file that adds this method to this type. Any other call is followed by the name of the method alone, and only if
+//! the name has one meaning: one file of the crate defines it, and neither a public type of a crate below nor the
+//! standard library does. An implementation of a trait defines nothing: such a call leads to the file of the trait,
+//! which is how lower files may call upwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
