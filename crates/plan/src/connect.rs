@@ -12,6 +12,7 @@ use crate::logical::{ConnectPlan, ConnectRel, JoinSet, Rel};
 use crate::scope::*;
 use crate::typing::*;
 use sql::ast;
+use std::collections::{BTreeSet, HashMap};
 use types::{Ora, Result};
 
 /// The conditions of a hierarchical block.
@@ -288,5 +289,18 @@ impl Compiler<'_> {
         let plain = !row.has_subquery() && !parent.has_subquery();
         (plain && self.follows_from_rows(row, scope, columns) && self.follows_from_rows(parent, scope, columns))
             .then(|| ((**row).clone(), (**parent).clone()))
+    }
+
+    /// Whether a condition reads more than one part of a set.
+    fn spans_parts(&self, set: &JoinSet, cond: &Expr) -> bool {
+        let mut owner = HashMap::new();
+        for (i, part) in set.parts.iter().enumerate() {
+            self.part_regs(&part.kind, &mut |r| {
+                owner.insert(r, i);
+            });
+        }
+        let mut read: BTreeSet<usize> = BTreeSet::new();
+        self.expr_regs(cond, &mut |r| read.extend(owner.get(&r)));
+        read.len() > 1
     }
 }

@@ -4,8 +4,8 @@
 //! rows of the table: CHECK conditions, unique keys and foreign keys, over the registers of the new row.
 
 use crate::block_names::{BlockId, ItemId};
-use crate::from::{item_column, table_item};
 use crate::ir::*;
+use crate::items::{item_column, table_item};
 use crate::logical::{JoinSet, Link, Part, PartKind, Rel};
 use crate::query::conjunction;
 use crate::refusals::{invalid_identifier, unsupported};
@@ -100,25 +100,6 @@ impl Compiler<'_> {
         Ok(table)
     }
 
-    /// ORA-01031 unless the session has the privilege on the object, or on each of the columns.
-    pub fn check_change(
-        &self,
-        names: &dyn dictionary::Catalog,
-        (object, owner): (ObjectId, dictionary::UserId),
-        privilege: ObjectPrivilege,
-        columns: &[usize],
-        pos: u32,
-    ) -> Result<()> {
-        let mut allowed = names.allowed(object, owner, privilege)?;
-        if !allowed && !columns.is_empty() {
-            allowed = true;
-            for column in columns {
-                allowed = allowed && names.allowed_column(object, owner, privilege, *column)?;
-            }
-        }
-        if allowed { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
-    }
-
     /// Whether the session may read the rows that a DML statement names; otherwise the statement may not name their
     /// columns.
     fn is_readable(&self, t: &ast::TableRef) -> Result<bool> {
@@ -154,25 +135,6 @@ impl Compiler<'_> {
         }
         self.depend(table.object);
         Ok(table)
-    }
-
-    /// Pushes a block with one item, whose columns are the registers `regs`.
-    pub fn push_row_block(
-        &mut self,
-        table: &Rc<TableDef>,
-        alias: &str,
-        regs: &[Reg],
-        rowid: Option<Reg>,
-        clause: Clause,
-    ) {
-        let mut item = table_item(alias.to_owned(), Some(table.owner.clone()), table.clone());
-        for (c, &r) in item.columns.iter_mut().zip(regs) {
-            c.value = Some(Expr::new(Node::Reg(r), c.ty));
-        }
-        item.rowid = rowid;
-        self.blocks.push(Block::new(true));
-        self.block().clause = clause;
-        self.add_item(item);
     }
 
     fn new_regs(&mut self, n: usize) -> Vec<Reg> {

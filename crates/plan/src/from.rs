@@ -5,6 +5,7 @@
 
 use crate::block_names::ItemId;
 use crate::ir::*;
+use crate::items::{item_column, table_item};
 use crate::logical::{JoinSet, Link, Part, PartKind};
 use crate::query::Compiled;
 use crate::refusals::unsupported;
@@ -143,7 +144,7 @@ impl Compiler<'_> {
                 set.parts.extend(kept.parts);
                 set.conds.extend(kept.conds);
                 set.hints.extend(kept.hints);
-                set.parts.push(optional_part(optional, on));
+                set.parts.push(Part::optional(optional, on));
                 Ok(())
             }
             ast::JoinKind::Full => {
@@ -173,7 +174,7 @@ impl Compiler<'_> {
                     self.table_ref(right, &mut right_set, false)?;
                 }
                 if kind == ast::JoinKind::OuterApply {
-                    set.parts.push(optional_part(right_set, Vec::new()));
+                    set.parts.push(Part::optional(right_set, Vec::new()));
                 } else {
                     set.parts.extend(right_set.parts);
                     set.conds.extend(right_set.conds);
@@ -267,15 +268,6 @@ impl Compiler<'_> {
         compare(CmpOp::Eq, a, b, pos)
     }
 
-    pub fn add_item(&mut self, item: Item) -> ItemId {
-        let id = self.items.len();
-        self.items.push(item);
-        let block = self.block().query_block;
-        self.query_blocks.note_item(id, block);
-        self.block().items.push(id);
-        id
-    }
-
     fn table(&mut self, t: &ast::TableName, set: &mut JoinSet, merge: bool, pos: u32) -> Result<()> {
         let ast::TableName { name: full, alias, partition, sample, as_of, versions, pivot } = t;
         if let Some(pivot) = pivot {
@@ -359,11 +351,6 @@ impl Compiler<'_> {
             self.check_privilege(object, owner, ObjectPrivilege::Flashback, pos)?;
         }
         Ok(())
-    }
-
-    /// Checks (ORA-01031) that the session has a privilege on the object.
-    pub fn check_privilege(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege, pos: u32) -> Result<()> {
-        if self.catalog().allowed(object, owner, privilege)? { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
     }
 
     /// Adds a table. `optional`: an outer join may replace its row by NULLs.
@@ -507,22 +494,6 @@ impl Compiler<'_> {
             e if is_fault(&e) => has_errors(view).at(pos),
             e => e.at(pos),
         })
-    }
-
-    /// Compiles an expression of a table (virtual column, default, condition) with its owner's names and privileges, as
-    /// for a view.
-    pub fn as_owner_of<R>(&mut self, table: &TableDef, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        self.catalogs.push(self.base.as_owner(table.owner_id)?);
-        self.text_owners.push(crate::services::TextOwner {
-            owner: table.owner_id,
-            bequeaths: false,
-            view: false,
-            catalog: false,
-        });
-        let result = f(self);
-        self.text_owners.pop();
-        self.catalogs.pop();
-        result
     }
 
     fn dual(&mut self, alias: String, set: &mut JoinSet) {
@@ -689,48 +660,6 @@ impl Compiler<'_> {
             _ => false,
         })
     }
-
-    pub fn item_owns(&self, id: ItemId, reg: Reg) -> bool {
-        let item = &self.items[id];
-        item.rowid == Some(reg)
-            || self.pseudos.get(&id).is_some_and(|list| list.iter().any(|(_, r)| *r == reg))
-            || item.columns.iter().any(|c| matches!(&c.value, Some(Expr { node: Node::Reg(r), .. }) if *r == reg))
-    }
-}
-
-pub fn optional_part(mut optional: JoinSet, on: Vec<Expr>) -> Part {
-    if optional.parts.len() == 1 && optional.conds.is_empty() && matches!(optional.parts[0].link, Link::Inner) {
-        let part = optional.parts.pop().expect("one part");
-        return Part { kind: part.kind, link: Link::Left(on), rewritten: false };
-    }
-    Part { kind: PartKind::Set(optional), link: Link::Left(on), rewritten: false }
-}
-
-pub fn item_column(name: &str, ty: types::DataType, nullable: bool) -> ItemColumn {
-    ItemColumn {
-        name: name.to_owned(),
-        ty,
-        nullable,
-        value: None,
-        hidden: false,
-        invisible: false,
-        dropped: false,
-        joined_by: None,
-        joined: None,
-    }
-}
-
-pub fn table_item(alias: String, schema: Option<String>, table: std::rc::Rc<dictionary::TableDef>) -> Item {
-    let columns = table
-        .columns
-        .iter()
-        .map(|c| ItemColumn {
-            invisible: c.invisible,
-            dropped: c.hidden,
-            ..item_column(&c.name, c.data_type, c.nullable)
-        })
-        .collect();
-    Item { alias, schema, kind: ItemKind::Table(table), columns, rowid: None }
 }
 
 fn split_and<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {

@@ -124,6 +124,15 @@ pub enum Link {
 }
 
 impl Part {
+    /// The optional side of an outer join on these conditions.
+    pub fn optional(mut set: JoinSet, on: Vec<Expr>) -> Part {
+        if set.parts.len() == 1 && set.conds.is_empty() && matches!(set.parts[0].link, Link::Inner) {
+            let part = set.parts.pop().expect("one part");
+            return Part { kind: part.kind, link: Link::Left(on), rewritten: false };
+        }
+        Part { kind: PartKind::Set(set), link: Link::Left(on), rewritten: false }
+    }
+
     pub fn inner(kind: PartKind) -> Part {
         Part { kind, link: Link::Inner, rewritten: false }
     }

@@ -646,12 +646,6 @@ impl Compiler<'_> {
         (Rel::Project { input: Box::new(input), exprs, view }, regs, result)
     }
 
-    pub fn reads_reg(&self, e: &Expr, reg: Reg) -> bool {
-        let mut found = false;
-        self.expr_regs(e, &mut |r| found |= r == reg);
-        found
-    }
-
     /// Compiles a subquery of an expression.
     pub fn subquery(&mut self, q: &ast::Query, used: SubUse) -> Result<(SubId, Vec<Column>)> {
         let unstable = self.unstable;

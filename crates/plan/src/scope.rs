@@ -591,6 +591,36 @@ impl Compiler<'_> {
         });
     }
 
+    /// Whether `e` reads a register.
+    pub fn reads_reg(&self, e: &Expr, reg: Reg) -> bool {
+        let mut found = false;
+        self.expr_regs(e, &mut |r| found |= r == reg);
+        found
+    }
+
+    /// Whether a register holds a column, the rowid or a pseudocolumn of an item.
+    pub fn item_owns(&self, id: ItemId, reg: Reg) -> bool {
+        let item = &self.items[id];
+        item.rowid == Some(reg)
+            || self.pseudos.get(&id).is_some_and(|list| list.iter().any(|(_, r)| *r == reg))
+            || item.columns.iter().any(|c| matches!(&c.value, Some(Expr { node: Node::Reg(r), .. }) if *r == reg))
+    }
+
+    /// Whether a column is computed from others of its row.
+    pub fn is_virtual(&self, id: ItemId, column: usize) -> bool {
+        matches!(&self.items[id].kind, ItemKind::Table(t) if t.columns[column].virtual_text.is_some())
+    }
+
+    /// The columns of an item that have registers.
+    pub fn read_columns(&self, id: ItemId) -> ColumnMap {
+        let columns = self.items[id].columns.iter().enumerate().filter(|(i, _)| !self.is_virtual(id, *i));
+        let read = columns.filter_map(|(i, c)| match &c.value {
+            Some(Expr { node: Node::Reg(r), .. }) => Some((i as u16, *r)),
+            _ => None,
+        });
+        read.collect()
+    }
+
     /// Position at which register `reg` was last named in the current block.
     pub fn place_of(&mut self, reg: Reg) -> Option<u32> {
         self.block().places.iter().rev().find(|(r, _)| *r == reg).map(|(_, pos)| *pos)

@@ -6,10 +6,10 @@
 //! the table.
 
 use super::access::{Choice, Wishes, covers_column, has_every_row};
-use super::{Planned, cost};
+use super::cost;
+use super::planned::{Planned, produced};
 use crate::block_names::ItemId;
 use crate::ir::*;
-use crate::produced;
 use crate::rewrite::rejects;
 use crate::scope::Compiler;
 use dictionary::{IndexDef, IndexKind, Organization, TableDef};

@@ -9,7 +9,7 @@
 //! The coordinator alone evaluates everything that depends on the process: stored or non-deterministic functions,
 //! sequences, ROWNUM, analytic functions, WITH queries, fixed and temporary tables, flashback.
 
-use super::produced;
+use super::planned::produced;
 use crate::ir::*;
 use crate::physical::degree::{Because, DEFAULT_DEGREE, Parallel, ParallelQuery, Wish};
 use crate::scope::Compiler;

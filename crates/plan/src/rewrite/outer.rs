@@ -29,7 +29,7 @@ impl Compiler<'_> {
             let (left, right, on) = *full;
             let (kept, optional) = if is_left { (left, right) } else { (right, left) };
             let JoinSet { mut parts, conds, hints, block: _ } = kept;
-            parts.push(crate::from::optional_part(optional, on));
+            parts.push(Part::optional(optional, on));
             set.parts.splice(at..=at, parts);
             set.conds.extend(conds);
             set.hints.extend(hints);

@@ -276,7 +276,7 @@ impl Compiler<'_> {
             .map(|(n, e)| {
                 let value = Some(Expr::new(Node::Reg(self.new_reg()), e.ty));
                 let name = format!("$nso_col_{n}");
-                crate::scope::ItemColumn { value, ..crate::from::item_column(&name, e.ty, true) }
+                crate::scope::ItemColumn { value, ..crate::items::item_column(&name, e.ty, true) }
             })
             .collect();
         let alias = format!("{prefix}_{}", self.made_views);

@@ -19,20 +19,6 @@ impl Compiler<'_> {
         }
     }
 
-    pub(in crate::physical) fn is_virtual(&self, id: ItemId, column: usize) -> bool {
-        matches!(&self.items[id].kind, ItemKind::Table(t) if t.columns[column].virtual_text.is_some())
-    }
-
-    /// The columns of an item that have registers.
-    pub(super) fn read_columns(&self, id: ItemId) -> ColumnMap {
-        let columns = self.items[id].columns.iter().enumerate().filter(|(i, _)| !self.is_virtual(id, *i));
-        let read = columns.filter_map(|(i, c)| match &c.value {
-            Some(Expr { node: Node::Reg(r), .. }) => Some((i as u16, *r)),
-            _ => None,
-        });
-        read.collect()
-    }
-
     /// The row source of one item, with the conditions that can be checked on it.
     pub(super) fn plan_leaf(&mut self, id: ItemId, conds: Vec<Expr>, hints: &[ast::Hint]) -> Result<Planned> {
         let alias = self.items[id].alias.clone();
@@ -168,16 +154,5 @@ impl Compiler<'_> {
         let inputs = planned?.into_iter().map(|p| (p.source, regs.iter().map(value).collect())).collect();
         let source = Source::Set { kind: SetKind::UnionAll, inputs, out: regs, rows: single.rows };
         Ok(Some(Planned::new(source, single.rows, cost)))
-    }
-
-    /// Whether a condition reads more than one part of a set.
-    pub fn spans_parts(&self, set: &JoinSet, cond: &Expr) -> bool {
-        let mut owner = HashMap::new();
-        for (i, part) in set.parts.iter().enumerate() {
-            self.part_regs(&part.kind, &mut |r| {
-                owner.insert(r, i);
-            });
-        }
-        self.mask_of(cond, &owner).count_ones() > 1
     }
 }

@@ -28,7 +28,8 @@ mod search;
 mod sources;
 
 use super::access::{Choice, covers};
-use super::{Planned, cost, filter, produced};
+use super::cost;
+use super::planned::{Planned, filter, produced};
 use crate::ir::*;
 use crate::logical::*;
 use crate::scope::*;
