@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -519,8 +520,13 @@ fn quoted(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The sources of all crates, by crate: of a library, of a program, or of both.
-fn sources() -> Vec<(String, Source)> {
+/// The sources of all crates, by crate: of a library, of a program, or of both. The tests of this file share them.
+fn sources() -> &'static [(String, Source)] {
+    static SOURCES: OnceLock<Vec<(String, Source)>> = OnceLock::new();
+    SOURCES.get_or_init(read_sources)
+}
+
+fn read_sources() -> Vec<(String, Source)> {
     let crates = std::fs::read_dir(root().join("crates")).expect("crates").flatten();
     let mut names: Vec<String> = crates.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -547,7 +553,7 @@ fn circles_of_files_are_those_that_the_architecture_lists() {
         assert!(circle.len() <= MOST_FILES, "{name}: {circle:?}: a circle of more than three files is not one thought");
     }
     let (mut faults, mut found) = (Vec::new(), BTreeSet::new());
-    for (name, source) in &sources() {
+    for (name, source) in sources() {
         let graph = source.graph();
         for circle in source.circles(&graph) {
             if !listed.contains(&(name.clone(), circle.clone())) {
@@ -594,8 +600,8 @@ fn circles_of_calls_have_the_sizes_that_the_architecture_lists() {
         rows.iter().map(|row| (row[0].trim_matches('`').to_owned(), row[1].split(" + ").map(size).collect())).collect();
     let sources = sources();
     let mut faults = Vec::new();
-    for (name, source) in &sources {
-        let below = crates_below(name, &sources);
+    for (name, source) in sources {
+        let below = crates_below(name, sources);
         let below = sources.iter().filter(|(name, _)| below.contains(name.as_str()));
         let below: Vec<&HashSet<String>> = below.map(|(_, source)| &source.public_methods).collect();
         let is_ambiguous = |name: &str| OF_STD.contains(&name) || below.iter().any(|names| names.contains(name));
