@@ -195,8 +195,7 @@ impl<'a> Columns<'a> {
         Some(Columns { old, new, readers, left, at: (0, 0), value, is_over: false, part, kept: None, shift: 0 })
     }
 
-    /// Ends of the next part: the bytes of a length or a value. The last part is what follows the columns that both rows
-    /// have.
+    /// Ends of the next part: the bytes of a length or a value. The last part is what follows the columns of both rows.
     fn end_of_part(&mut self) -> (usize, usize) {
         if let Some(value) = self.value.take() {
             return value;
