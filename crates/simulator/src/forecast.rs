@@ -1,0 +1,494 @@
+//! Forecasts: cells with bands, comparisons of designs, and refusals.
+//!
+//! A band comes from draws. Each draw has its own blocks of calls, its own machine within the errors of calibration, and
+//! its own residual of what the model leaves out. Draw by draw, all designs and all cells share these: differences of
+//! two designs are differences of pairs. A residual has one normal number for a draw, so what the model misses in both
+//! designs alike cancels.
+
+use std::fmt;
+
+use crate::design::Design;
+use crate::engine::{Bound, Cell, MOVES_A_GET};
+use crate::error::Error;
+use crate::figures::Figures;
+use crate::laws::{Usl, mean_value_analysis, middle};
+use crate::machine::{Distance, Machine};
+use crate::random::{Draws, Stream, exp, ln};
+use crate::sweep::{Shard, in_parallel};
+use crate::trace::Header;
+use crate::workload::Workload;
+
+/// The fewest blocks of calls.
+pub const BLOCKS_LEAST: usize = 200;
+/// Above this share of a gap in line moves a queue is no model without a measured hand-over curve.
+const CHI_MOST: f64 = 0.15;
+/// So many errors of a bin replace the residual that a forecast starts with.
+const SEEN_LEAST: usize = 3;
+/// A band whose ends differ by more is no answer.
+const APART_MOST: f64 = 1.5;
+/// More sleepers than this need measured timers and wake-ups.
+const ASLEEP_MOST: f64 = 0.05;
+
+/// A named choice of designs, one for each latch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The name in tables.
+    pub name: String,
+    /// The designs.
+    pub designs: Vec<Design>,
+}
+
+/// An error of an earlier forecast that was held against truth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Processors over those of the recording.
+    pub ratio: f64,
+    /// Its [`chi`].
+    pub chi: f64,
+    /// |ln(forecast/truth)|.
+    pub error: f64,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The workload.
+    pub workload: &'a Workload,
+    /// The facts about its recording.
+    pub header: &'a Header,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The designs to compare; the first is the base of comparisons.
+    pub choices: Vec<Choice>,
+    /// Processors of the cells.
+    pub cpus: Vec<u32>,
+    /// Sessions of the cells.
+    pub sessions: Vec<u32>,
+    /// The seed.
+    pub seed: u64,
+    /// Draws of the band.
+    pub draws: u32,
+    /// Calls of a session in the window of a cell, and in that of a draw.
+    pub calls: u64,
+    /// Calls of a session in the window of a draw.
+    pub draw_calls: u64,
+    /// Time of a control call without the latch by sessions, over that of one session. With it the machine's turbo and
+    /// threads of a core are left out: the control has them.
+    pub control: Vec<(u32, f64)>,
+    /// Errors of earlier forecasts.
+    pub seen: Vec<Seen>,
+    /// Threads to run on. Figures do not depend on it.
+    pub threads: usize,
+    /// The cells of this share only.
+    pub shard: Shard,
+}
+
+/// An interval of 95 %, and the figure of the plain simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// Lower end.
+    pub low: f64,
+    /// The figure.
+    pub middle: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Why a forecast is refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// Line moves take too much of a gap for a machine without a hand-over curve.
+    NoCurve {
+        /// (N - 1) m t / gap.
+        chi: f64,
+        /// The curve.
+        curve: &'static str,
+        /// Spinners that may occur.
+        needed: u32,
+        /// Spinners that the curve reaches.
+        known: u32,
+    },
+    /// The bounds of the hand-over differ too much.
+    BoundsApart(f64),
+    /// The band is wider than an answer.
+    BandApart(f64),
+    /// The machine file has no transfer time for a distance in use.
+    NoDistance(Distance),
+    /// Sessions outnumber processors, or sleep, and the scheduler was not measured.
+    NoScheduler {
+        /// Share of the time asleep.
+        asleep: f64,
+    },
+    /// Too few blocks of calls.
+    FewBlocks(usize),
+    /// The recording has no processor time of a call at one session.
+    NoOneSessionRate,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCurve { chi, curve, needed, known } => write!(
+                f,
+                "line moves take {:.0} % of a gap; above {:.0} % the hand-over curve '{curve}' must be measured up to \
+                 {needed} spinners, and the machine file has it up to {known}",
+                chi * 100.0,
+                CHI_MOST * 100.0
+            ),
+            Self::BoundsApart(ratio) => {
+                write!(
+                    f,
+                    "the bounds of the hand-over differ by a factor of {ratio:.2}; at most {APART_MOST} is an answer"
+                )
+            }
+            Self::BandApart(ratio) => {
+                write!(f, "the ends of the band differ by a factor of {ratio:.2}; at most {APART_MOST} is an answer")
+            }
+            Self::NoDistance(distance) => {
+                write!(f, "the machine file has no transfer time for the distance '{}'", distance.name())
+            }
+            Self::NoScheduler { asleep } => write!(
+                f,
+                "sessions outnumber processors or sleep for {:.0} % of the time, and the machine file has no measured \
+                 slice, wake-up and timers",
+                asleep * 100.0
+            ),
+            Self::FewBlocks(n) => write!(f, "the recording has {n} blocks of calls; {BLOCKS_LEAST} are needed"),
+            Self::NoOneSessionRate => {
+                f.write_str("the recording has no processor time of a call at one session (call_ns)")
+            }
+        }
+    }
+}
+
+/// The forecast of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    /// The name of the choice.
+    pub choice: String,
+    /// Processors.
+    pub cpus: u32,
+    /// Sessions.
+    pub sessions: u32,
+    /// Figures with the lower bound of the hand-over, or with its curve.
+    pub figures: Figures,
+    /// Figures with the upper bound, where the curve does not reach.
+    pub upper: Option<Figures>,
+    /// Calls a second.
+    pub rate: Band,
+    /// Rate over that of one session times the sessions, in percent.
+    pub percent_linear: f64,
+    /// The rate of the closed queue by mean value analysis, with the control's slowdown.
+    pub queue: f64,
+    /// The rate of the Universal Scalability Law, fitted to what was counted or else to the simulated cells.
+    pub usl: Option<f64>,
+    /// Share of a gap in line moves.
+    pub chi: f64,
+    /// Standard deviation of ln X that is assumed for what the model leaves out.
+    pub residual: f64,
+    /// ln X by draw, for comparisons.
+    pub draws: Vec<f64>,
+    /// The reasons for which this is no answer.
+    pub refusals: Vec<Refusal>,
+}
+
+/// The difference of two choices in a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The choice.
+    pub choice: String,
+    /// The base.
+    pub base: String,
+    /// Processors.
+    pub cpus: u32,
+    /// Sessions.
+    pub sessions: u32,
+    /// Rate of the choice over that of the base.
+    pub ratio: Band,
+    /// False when the band holds one, or when either forecast is refused: it cannot be said which is faster.
+    pub says: bool,
+}
+
+/// (N - 1) m t / gap: the share of a session's gap that the line moves of all others take, for the latch where it is
+/// largest. A versioned read moves no line.
+#[must_use]
+pub fn chi(workload: &Workload, machine: &Machine, designs: &[Design], cpus: u32, sessions: u32) -> f64 {
+    let (means, t) = (workload.means(), machine.mean_transfer_ns(cpus));
+    let others = f64::from(sessions.min(cpus)) - 1.0;
+    let of = |(latch, design): (&crate::workload::LatchMeans, &Design)| {
+        let gets = match design {
+            Design::Versioned { .. } => latch.writes,
+            Design::HotCopies { copies, .. } => latch.writes + (latch.gets - latch.writes) / f64::from(*copies),
+            _ => latch.gets,
+        };
+        let gap = (means.call_ns() - latch.hold_ns).max(1e-3);
+        others * MOVES_A_GET * t * gets / gap
+    };
+    means.latches.iter().zip(designs).map(of).fold(0.0, f64::max)
+}
+
+/// The bin of a forecast, by which residuals are known: processors over those of the recording, and chi.
+fn bin(ratio: f64, chi: f64) -> (usize, usize) {
+    let of = |x: f64, limits: [f64; 3]| limits.iter().filter(|limit| x > **limit).count();
+    (of(ratio, [1.0, 4.0, 16.0]), of(chi, [0.05, 0.10, 0.15]))
+}
+
+impl Question<'_> {
+    /// Forecasts all cells of the shard: choices, processors, sessions, in this order.
+    ///
+    /// # Errors
+    /// A cell that cannot be simulated: more processors than the machine has, no session.
+    pub fn answer(&self) -> Result<Vec<Forecast>, Error> {
+        let mut cells = Vec::new();
+        for choice in &self.choices {
+            for cpus in &self.cpus {
+                cells.extend(self.sessions.iter().map(|sessions| (choice, *cpus, *sessions)));
+            }
+        }
+        if cells.is_empty() {
+            return Err(Error::new("no cell is asked for: designs, processors and sessions must be given"));
+        }
+        let plain = self.plain_machine();
+        let mine: Vec<usize> = (0..cells.len()).filter(|index| self.shard.has(*index)).collect();
+        let mut out = Vec::with_capacity(mine.len());
+        for index in mine {
+            let (choice, cpus, sessions) = cells[index];
+            out.push(self.forecast(&plain, choice, cpus, sessions)?);
+        }
+        self.fit(&plain, &mut out)?;
+        Ok(out)
+    }
+
+    /// The differences to the first choice, for cells that are all in `forecasts`.
+    #[must_use]
+    pub fn compare(&self, forecasts: &[Forecast]) -> Vec<Comparison> {
+        let Some(base) = self.choices.first() else { return Vec::new() };
+        let mut out = Vec::new();
+        for f in forecasts.iter().filter(|f| f.choice != base.name) {
+            let is_base = |b: &&Forecast| (&b.choice, b.cpus, b.sessions) == (&base.name, f.cpus, f.sessions);
+            let Some(b) = forecasts.iter().find(is_base) else { continue };
+            let mut ratios: Vec<f64> = f.draws.iter().zip(&b.draws).map(|(x, y)| x - y).collect();
+            let (low, high) = middle(&mut ratios, 0.95);
+            let is_answer = f.refusals.is_empty() && b.refusals.is_empty();
+            out.push(Comparison {
+                choice: f.choice.clone(),
+                base: base.name.clone(),
+                cpus: f.cpus,
+                sessions: f.sessions,
+                ratio: Band { low: exp(low), middle: f.rate.middle / b.rate.middle, high: exp(high) },
+                says: is_answer && (low > 0.0 || high < 0.0),
+            });
+        }
+        out
+    }
+
+    /// With a control, threads of a core and turbo are in the control.
+    fn plain_machine(&self) -> Machine {
+        let mut machine = self.machine.clone();
+        if !self.control.is_empty() {
+            machine.smt_throughput = (1..=machine.threads).map(f64::from).collect();
+            machine.turbo = vec![1.0];
+        }
+        machine
+    }
+
+    /// The control at a number of sessions, between its points by lines.
+    fn slowdown(&self, sessions: u32) -> f64 {
+        let mut points = self.control.clone();
+        points.sort_by_key(|p| p.0);
+        match points.iter().position(|p| p.0 >= sessions) {
+            _ if points.is_empty() => 1.0,
+            Some(0) => points[0].1,
+            None => points[points.len() - 1].1,
+            Some(at) => {
+                let ((n0, s0), (n1, s1)) = (points[at - 1], points[at]);
+                s0 + (s1 - s0) * f64::from(sessions - n0) / f64::from(n1 - n0)
+            }
+        }
+    }
+
+    fn cell<'c>(&'c self, machine: &'c Machine, choice: &'c Choice, cpus: u32, sessions: u32) -> Cell<'c> {
+        Cell {
+            machine,
+            workload: self.workload,
+            designs: &choice.designs,
+            cpus,
+            sessions,
+            seed: self.seed,
+            calls: self.calls,
+            slowdown: self.slowdown(sessions),
+            bound: Bound::Lower,
+        }
+    }
+
+    fn forecast(&self, machine: &Machine, choice: &Choice, cpus: u32, sessions: u32) -> Result<Forecast, Error> {
+        let cell = self.cell(machine, choice, cpus, sessions);
+        let figures = cell.run()?;
+        let upper = match figures.handovers_beyond {
+            0 => None,
+            _ => Some(Cell { bound: Bound::Upper, ..cell }.run()?),
+        };
+        let rate = upper.as_ref().map_or(figures.rate(), |upper| (upper.rate() * figures.rate()).sqrt());
+        let one = self.cell(machine, choice, cpus, 1).run()?.rate();
+        let chi = chi(self.workload, machine, &choice.designs, cpus, sessions);
+        let means = self.workload.means();
+        let slowdown = self.slowdown(sessions);
+        let holds: Vec<f64> = means.latches.iter().map(|latch| latch.hold_ns * slowdown).collect();
+        let queue = mean_value_analysis(sessions, means.gap_ns * slowdown, &holds);
+        let mut out = Forecast {
+            choice: choice.name.clone(),
+            cpus,
+            sessions,
+            rate: Band { low: f64::NAN, middle: rate, high: f64::NAN },
+            percent_linear: rate / (one * f64::from(sessions)) * 100.0,
+            queue,
+            usl: None,
+            chi,
+            residual: self.residual(cpus, chi),
+            draws: Vec::new(),
+            refusals: self.refusals(choice, cpus, sessions, chi, &figures, upper.as_ref()),
+            figures,
+            upper,
+        };
+        if out.refusals.is_empty() {
+            self.draw(&cell, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// The standard deviation of ln X for what the model leaves out: a start by chi, until enough forecasts of the bin
+    /// were held against truth; never below the worst error seen in the bin.
+    fn residual(&self, cpus: u32, chi: f64) -> f64 {
+        let start = match chi {
+            _ if chi < 0.05 => 0.02,
+            _ if chi < 0.10 => 0.05,
+            _ => 0.3,
+        };
+        let ratio = f64::from(cpus) / self.recorded_cpus();
+        let same_bin = self.seen.iter().filter(|seen| bin(seen.ratio, seen.chi) == bin(ratio, chi));
+        let worst = same_bin.clone().fold(0.0, |worst: f64, seen| worst.max(seen.error));
+        let least = if same_bin.count() >= SEEN_LEAST { 0.02 } else { start };
+        worst.max(least)
+    }
+
+    fn recorded_cpus(&self) -> f64 {
+        let counted = self.header.counted.iter().map(|c| c.sessions).max().unwrap_or(1);
+        f64::from(counted.max(self.header.sessions).max(1))
+    }
+
+    /// The reasons that are known before the band is drawn.
+    fn refusals(
+        &self,
+        choice: &Choice,
+        cpus: u32,
+        sessions: u32,
+        chi: f64,
+        figures: &Figures,
+        upper: Option<&Figures>,
+    ) -> Vec<Refusal> {
+        let mut out = Vec::new();
+        if self.header.call_ns.is_none() {
+            out.push(Refusal::NoOneSessionRate);
+        }
+        if let Some(n) = self.workload.blocks().filter(|n| *n < BLOCKS_LEAST) {
+            out.push(Refusal::FewBlocks(n));
+        }
+        let unknown =
+            self.machine.distances(sessions.min(cpus)).into_iter().filter(|d| self.machine.transfer(*d).is_none());
+        out.extend(unknown.map(Refusal::NoDistance));
+        let needed = sessions.min(cpus) - 1;
+        if chi > CHI_MOST {
+            let reach = |curve: &str| self.machine.handover_ns.get(curve).map_or(0, |all| all.len().saturating_sub(1));
+            let curves = choice.designs.iter().map(|design| (design.curve(), reach(design.curve()) as u32));
+            if let Some((curve, known)) = curves.filter(|(_, known)| *known < needed).min_by_key(|c| c.1) {
+                out.push(Refusal::NoCurve { chi, curve, needed, known });
+            }
+        }
+        let asleep = figures.asleep_share().max(upper.map_or(0.0, Figures::asleep_share));
+        if (sessions > cpus || asleep > ASLEEP_MOST) && !self.machine.scheduler.is_calibrated() {
+            out.push(Refusal::NoScheduler { asleep });
+        }
+        let apart = upper.map_or(1.0, |upper| figures.rate() / upper.rate().max(1e-300));
+        if apart.max(1.0 / apart) > APART_MOST {
+            out.push(Refusal::BoundsApart(apart.max(1.0 / apart)));
+        }
+        out
+    }
+
+    /// The band.
+    fn draw(&self, cell: &Cell<'_>, out: &mut Forecast) -> Result<(), Error> {
+        let draws = Draws::new(self.seed);
+        let one = |n: usize| -> Result<f64, Error> {
+            // Where the curve does not reach, every other draw has the upper bound.
+            let bound = if out.upper.is_some() && n % 2 == 1 { Bound::Upper } else { Bound::Lower };
+            let machine = shaken(cell.machine, draws, n as u32);
+            let workload = self.workload.resampled(self.seed, n as u64);
+            let seed = draws.bits(n as u32, Stream::Start, 1);
+            let drawn = Cell { machine: &machine, workload: &workload, seed, calls: self.draw_calls, bound, ..*cell };
+            let rate = drawn.run()?.rate().max(1e-300);
+            Ok(ln(rate) + out.residual * draws.normal(n as u32, Stream::Residual, 0))
+        };
+        let all: Result<Vec<f64>, Error> = in_parallel(self.draws as usize, self.threads, one).into_iter().collect();
+        out.draws = all?;
+        let of = |odd: usize| out.draws.iter().skip(odd).step_by(2).copied().collect::<Vec<f64>>();
+        let (low, high) = match out.upper {
+            None => middle(&mut out.draws.clone(), 0.95),
+            // From the lowest of the upper bound of the hand-over to the highest of its lower bound.
+            Some(_) => (middle(&mut of(1), 0.95).0, middle(&mut of(0), 0.95).1),
+        };
+        (out.rate.low, out.rate.high) = (exp(low).min(out.rate.middle), exp(high).max(out.rate.middle));
+        let apart = out.rate.high / out.rate.low;
+        if apart > APART_MOST {
+            out.refusals.push(Refusal::BandApart(apart));
+        }
+        Ok(())
+    }
+
+    /// Puts the Universal Scalability Law beside the forecasts.
+    fn fit(&self, machine: &Machine, out: &mut [Forecast]) -> Result<(), Error> {
+        let counted: Vec<(f64, f64)> = self.header.counted.iter().map(|c| (f64::from(c.sessions), c.rate)).collect();
+        let recorded: Vec<Design> = self.header.latches.iter().map(|latch| latch.design).collect();
+        for choice in &self.choices {
+            for cpus in &self.cpus {
+                let is_in = |f: &Forecast| f.choice == choice.name && f.cpus == *cpus;
+                if !out.iter().any(is_in) {
+                    continue;
+                }
+                let law = match Usl::fit(&counted).filter(|_| choice.designs == recorded) {
+                    Some(law) => Some(law),
+                    None => {
+                        let mut points = Vec::new();
+                        for sessions in self.sessions.iter().filter(|n| *n <= cpus) {
+                            let cell = self.cell(machine, choice, *cpus, *sessions);
+                            points.push((f64::from(*sessions), cell.run()?.rate()));
+                        }
+                        Usl::fit(&points)
+                    }
+                };
+                out.iter_mut().filter(|f| is_in(f)).for_each(|f| {
+                    f.usl = law.map(|law| law.rate(f64::from(f.sessions)));
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The machine of a draw: transfers, hand-overs and times of the scheduler within their errors.
+fn shaken(machine: &Machine, draws: Draws, n: u32) -> Machine {
+    let factor = |at: u64, spread: f64| exp(spread * draws.normal(n, Stream::Machine, at));
+    let (line, handover, time) = (factor(0, machine.spread), factor(1, machine.spread), factor(2, 0.1));
+    let mut out = machine.clone();
+    out.own_ns *= line;
+    out.transfer_ns.iter_mut().flatten().for_each(|t| *t *= line);
+    out.handover_ns.values_mut().flatten().for_each(|t| *t *= handover);
+    let s = &mut out.scheduler;
+    [&mut s.slice_us, &mut s.wake_idle_us, &mut s.wake_busy_us, &mut s.late_50us_us, &mut s.late_1ms_us]
+        .into_iter()
+        .flatten()
+        .for_each(|t| *t *= time);
+    let gain = factor(3, 0.05);
+    // The first is one thread alone, by which the workload was measured.
+    out.smt_throughput.iter_mut().skip(1).for_each(|t| *t *= gain);
+    out
+}

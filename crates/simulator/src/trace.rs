@@ -1,0 +1,365 @@
+//! Traces: recorded calls with their gets, and the text in which they are kept.
+//!
+//! ```text
+//! latch-trace 1
+//! name result-cache at one session
+//! sessions 1
+//! call_ns 312.4
+//! overhead_ns 22 20
+//! transfer_ns 58
+//! latch 0 exclusive Result Cache: RC Latch
+//! counted 1 3200000 0 0 312.4
+//! counted 2 5900000 0.031 0 340.2
+//! calls 1
+//! gets 1
+//! call 30.1
+//! get 0 r 120 45.2 same
+//! ```
+//!
+//! The lines up to `gets` are the header; each of `call` lines is followed by the gets of the call. `call` has the time
+//! after the last hold of the call. `get` has the latch, `r` or `w`, the time since the hold before it (or since the
+//! begin of the call), the time of the hold, and whether the last holder was the `same` session or an `other` one. Times
+//! are nanoseconds. A hold within a hold cannot be told.
+
+use std::fmt::Write as _;
+
+use crate::design::Design;
+use crate::error::Error;
+use crate::keyed::number;
+use crate::workload::{Get, Recorded, SESSIONS_MAX, Workload, ps};
+
+/// The most calls and gets of a trace.
+pub const CALLS_MAX: usize = 50_000_000;
+/// The most latches.
+pub const LATCHES_MAX: usize = 4_096;
+/// The longest time in nanoseconds: ten seconds. A longer one is no hold or gap, but a lost stamp.
+const TIME_MAX: f64 = 1e10;
+/// Calls that stay together when calls are drawn.
+pub const BLOCK: u32 = 8;
+
+/// A latch of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latch {
+    /// The design with which it was recorded.
+    pub design: Design,
+    /// The name of that design.
+    pub design_name: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// What was counted exactly beside the recording, at some number of sessions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counted {
+    /// Sessions.
+    pub sessions: u32,
+    /// Calls a second of all sessions.
+    pub rate: f64,
+    /// Misses a get.
+    pub miss_rate: f64,
+    /// Sleeps a miss.
+    pub sleep_rate: f64,
+    /// Processor time of a call in nanoseconds.
+    pub cpu_ns: f64,
+}
+
+/// A recorded get.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TracedGet {
+    /// The latch.
+    pub latch: u16,
+    /// True for a change of the protected data.
+    pub write: bool,
+    /// Time before it in nanoseconds.
+    pub gap_ns: f64,
+    /// Time of the hold in nanoseconds.
+    pub hold_ns: f64,
+    /// True when another session was the last holder.
+    pub other: bool,
+}
+
+/// The facts about a recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// Sessions that were recorded.
+    pub sessions: u32,
+    /// Processor time of a call of one session, from exact totals; without it forecasts are refused.
+    pub call_ns: Option<f64>,
+    /// Time that the stamps of a get add to the gap and to the hold.
+    pub overhead_ns: (f64, f64),
+    /// One-way transfer of a line on the recorded machine.
+    pub transfer_ns: Option<f64>,
+    /// The latches.
+    pub latches: Vec<Latch>,
+    /// Exact counts.
+    pub counted: Vec<Counted>,
+}
+
+/// A recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// The facts about it.
+    pub header: Header,
+    /// The gets of all calls.
+    pub gets: Vec<TracedGet>,
+    /// The index of the first get of each call.
+    pub first: Vec<u32>,
+    /// Time after the last hold of each call, in nanoseconds.
+    pub tails_ns: Vec<f64>,
+}
+
+impl Trace {
+    /// Reads the text of a trace.
+    ///
+    /// # Errors
+    /// The line, and what is wrong with it: an unknown word, a time that is none, a latch that is not declared, counts
+    /// that differ from the header's.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+        match lines.next() {
+            Some((line, _)) if line.trim() == "latch-trace 1" => {}
+            Some((line, n)) => return Err(Error::at(n, format!("'{}' is not 'latch-trace 1'", short(line)))),
+            None => return Err(Error::new("the trace is empty")),
+        }
+        let mut trace = Self::default();
+        let (mut calls, mut gets) = (None, None);
+        for (line, n) in lines {
+            let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+            let at = |why: String| Error::at(n, why);
+            match word {
+                "call" if calls.is_none() || gets.is_none() => {
+                    return Err(Error::at(n, "the header has no 'calls' or no 'gets' before the first call"));
+                }
+                "call" => trace.call(time(rest).map_err(at)?).map_err(at)?,
+                "get" => trace.get(rest).map_err(at)?,
+                "calls" => calls = Some(count(rest, CALLS_MAX).map_err(at)?),
+                "gets" => gets = Some(count(rest, CALLS_MAX).map_err(at)?),
+                _ => trace.header.line(word, rest).map_err(at)?,
+            }
+        }
+        trace.check(calls.unwrap_or(0), gets.unwrap_or(0))?;
+        Ok(trace)
+    }
+
+    fn call(&mut self, tail_ns: f64) -> Result<(), String> {
+        if self.tails_ns.len() == CALLS_MAX {
+            return Err(format!("more than {CALLS_MAX} calls"));
+        }
+        self.first.push(self.gets.len() as u32);
+        self.tails_ns.push(tail_ns);
+        Ok(())
+    }
+
+    fn get(&mut self, rest: &str) -> Result<(), String> {
+        if self.tails_ns.is_empty() {
+            return Err("a get before the first call".into());
+        }
+        if self.gets.len() == CALLS_MAX {
+            return Err(format!("more than {CALLS_MAX} gets"));
+        }
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let [latch, mode, gap, hold, last] = words[..] else {
+            return Err("a get is: latch, r or w, gap, hold, same or other".into());
+        };
+        let latch: u16 = latch.parse().map_err(|_| format!("'{}' is no latch number", short(latch)))?;
+        let write = match mode {
+            "r" => false,
+            "w" => true,
+            other => return Err(format!("mode '{}' is neither r nor w", short(other))),
+        };
+        let other = match last {
+            "same" => false,
+            "other" => true,
+            word => return Err(format!("'{}' is neither same nor other", short(word))),
+        };
+        self.gets.push(TracedGet { latch, write, gap_ns: time(gap)?, hold_ns: time(hold)?, other });
+        Ok(())
+    }
+
+    /// Checks what a reader of any form must hold: counts, latches, times.
+    pub(crate) fn check(&self, calls: usize, gets: usize) -> Result<(), Error> {
+        if (calls, gets) != (self.tails_ns.len(), self.gets.len()) {
+            let found = (self.tails_ns.len(), self.gets.len());
+            return Err(Error::new(format!(
+                "the header states {calls} calls and {gets} gets; the trace has {} and {}",
+                found.0, found.1
+            )));
+        }
+        if calls == 0 {
+            return Err(Error::new("the trace has no call"));
+        }
+        if self.header.sessions == 0 {
+            return Err(Error::new("'sessions' is missing in the header"));
+        }
+        let latches = self.header.latches.len();
+        if let Some(get) = self.gets.iter().find(|get| usize::from(get.latch) >= latches) {
+            return Err(Error::new(format!("a get of latch {}; the header declares {latches}", get.latch)));
+        }
+        let bad = |ns: &f64| !(0.0..=TIME_MAX).contains(ns);
+        let mut times = self.gets.iter().flat_map(|get| [get.gap_ns, get.hold_ns]).chain(self.tails_ns.iter().copied());
+        if let Some(ns) = times.find(bad) {
+            return Err(Error::new(format!("a time of {ns} ns; expected 0 to {TIME_MAX}")));
+        }
+        if self.calls().any(|(gets, tail)| tail < 1e-3 && gets.iter().all(|g| g.gap_ns + g.hold_ns < 1e-3)) {
+            return Err(Error::new("a call takes no time"));
+        }
+        Ok(())
+    }
+
+    /// The calls: their gets, and the time after the last hold.
+    pub fn calls(&self) -> impl Iterator<Item = (&[TracedGet], f64)> {
+        let ends = self.first.iter().skip(1).copied().chain([self.gets.len() as u32]);
+        let bounds = self.first.iter().copied().zip(ends).zip(&self.tails_ns);
+        bounds.map(|((from, to), tail)| (&self.gets[from as usize..to as usize], *tail))
+    }
+
+    /// The text of this trace, which [`Trace::parse`] reads back.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = self.header.to_text();
+        let _ = writeln!(out, "calls {}\ngets {}", self.tails_ns.len(), self.gets.len());
+        for (gets, tail) in self.calls() {
+            let _ = writeln!(out, "call {tail}");
+            for get in gets {
+                let mode = if get.write { 'w' } else { 'r' };
+                let last = if get.other { "other" } else { "same" };
+                let _ = writeln!(out, "get {} {mode} {} {} {last}", get.latch, get.gap_ns, get.hold_ns);
+            }
+        }
+        out
+    }
+
+    /// The time by which holds after another session's are longer, by latch: the move of the protected data. `None`
+    /// where the trace has fewer than thirty of either kind.
+    #[must_use]
+    pub fn hold_steps_ns(&self) -> Vec<Option<f64>> {
+        let mut sums = vec![[(0.0, 0u64); 2]; self.header.latches.len()];
+        for get in &self.gets {
+            let sum = &mut sums[usize::from(get.latch)][usize::from(get.other)];
+            (sum.0, sum.1) = (sum.0 + get.hold_ns, sum.1 + 1);
+        }
+        let step = |[same, other]: &[(f64, u64); 2]| {
+            (same.1 >= 30 && other.1 >= 30).then(|| (other.0 / other.1 as f64 - same.0 / same.1 as f64).max(0.0))
+        };
+        sums.iter().map(step).collect()
+    }
+
+    /// The workload: stamps and moves of data are taken out of gaps and holds, and gaps are scaled so that a call takes
+    /// the processor time that exact totals say.
+    ///
+    /// The lines of the data are the fitted move divided by the recorded machine's transfer; one line where either is
+    /// not known.
+    #[must_use]
+    pub fn workload(&self) -> Workload {
+        let steps = self.hold_steps_ns();
+        let lines = steps.iter().map(|step| match (step, self.header.transfer_ns) {
+            (Some(step), Some(t)) if t > 0.0 => (step / t).min(64.0),
+            _ => 1.0,
+        });
+        let (of_gap, of_hold) = self.header.overhead_ns;
+        let mut gets: Vec<Get> = Vec::with_capacity(self.gets.len());
+        for get in &self.gets {
+            let moved = if get.other { steps[usize::from(get.latch)].unwrap_or(0.0) } else { 0.0 };
+            let (gap, hold) = ((get.gap_ns - of_gap).max(0.0), (get.hold_ns - of_hold - moved).max(0.0));
+            gets.push(Get { latch: get.latch, write: get.write, gap_ps: ps(gap), hold_ps: ps(hold) });
+        }
+        let mut tails_ps: Vec<u64> = self.tails_ns.iter().map(|ns| ps(*ns)).collect();
+        if let Some(call_ns) = self.header.call_ns {
+            let gaps = (gets.iter().map(|g| g.gap_ps).sum::<u64>() + tails_ps.iter().sum::<u64>()) as f64;
+            let holds = gets.iter().map(|g| g.hold_ps).sum::<u64>() as f64;
+            let factor = (call_ns * 1e3 * tails_ps.len() as f64 - holds) / gaps.max(1.0);
+            let factor = factor.clamp(0.01, 100.0);
+            gets.iter_mut().for_each(|get| get.gap_ps = (get.gap_ps as f64 * factor) as u64);
+            tails_ps.iter_mut().for_each(|tail| *tail = (*tail as f64 * factor) as u64);
+        }
+        let mut first = self.first.clone();
+        first.push(self.gets.len() as u32);
+        let names = self.header.latches.iter().map(|latch| latch.name.clone()).collect();
+        let calls = Recorded { gets, first, tails_ps, block: BLOCK, blocks: Vec::new() };
+        Workload::recorded(names, lines.collect(), calls)
+    }
+
+    /// The designs with which the latches were recorded.
+    #[must_use]
+    pub fn designs(&self) -> Vec<Design> {
+        self.header.latches.iter().map(|latch| latch.design).collect()
+    }
+}
+
+impl Header {
+    /// Takes one line of the header.
+    pub(crate) fn line(&mut self, word: &str, rest: &str) -> Result<(), String> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        match (word, &words[..]) {
+            ("name", _) => self.name = rest.trim().to_owned(),
+            ("sessions", [n]) => self.sessions = count(n, SESSIONS_MAX as usize)? as u32,
+            ("call_ns", [ns]) => self.call_ns = Some(time(ns)?),
+            ("overhead_ns", [gap, hold]) => self.overhead_ns = (time(gap)?, time(hold)?),
+            ("transfer_ns", [ns]) => self.transfer_ns = Some(time(ns)?),
+            ("latch", [n, design, _, ..]) => self.latch(n, design, rest)?,
+            ("counted", [sessions, figures @ ..]) if figures.len() == 4 => {
+                let figures: Result<Vec<f64>, String> = figures.iter().map(|x| number(x)).collect();
+                let [rate, miss_rate, sleep_rate, cpu_ns] = figures?[..] else { return Err("four figures".into()) };
+                let sessions = count(sessions, SESSIONS_MAX as usize)? as u32;
+                if !(rate > 0.0 && (0.0..=1.0).contains(&miss_rate) && sleep_rate >= 0.0 && cpu_ns >= 0.0) {
+                    return Err("counted: a rate above zero, a share of misses in 0 to 1, no negative figure".into());
+                }
+                self.counted.push(Counted { sessions, rate, miss_rate, sleep_rate, cpu_ns });
+            }
+            _ => return Err(format!("'{}' is not understood here", short(&format!("{word} {rest}")))),
+        }
+        Ok(())
+    }
+
+    fn latch(&mut self, n: &str, design: &str, rest: &str) -> Result<(), String> {
+        if self.latches.len() == LATCHES_MAX {
+            return Err(format!("more than {LATCHES_MAX} latches"));
+        }
+        if n.parse() != Ok(self.latches.len()) {
+            return Err(format!("latch '{}': the next number is {}", short(n), self.latches.len()));
+        }
+        let name = rest.splitn(3, ' ').nth(2).unwrap_or_default().trim().to_owned();
+        let kind = Design::named(design).map_err(|e| e.to_string())?;
+        self.latches.push(Latch { design: kind, design_name: design.to_owned(), name });
+        Ok(())
+    }
+
+    /// The lines of the header, without the counts of calls and gets.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let one_line = |text: &str| text.replace(['\n', '\r'], " ");
+        let mut out = format!("latch-trace 1\nname {}\nsessions {}\n", one_line(&self.name), self.sessions);
+        self.call_ns.iter().for_each(|ns| writeln!(out, "call_ns {ns}").unwrap_or(()));
+        let _ = writeln!(out, "overhead_ns {} {}", self.overhead_ns.0, self.overhead_ns.1);
+        self.transfer_ns.iter().for_each(|ns| writeln!(out, "transfer_ns {ns}").unwrap_or(()));
+        for (n, latch) in self.latches.iter().enumerate() {
+            let _ = writeln!(out, "latch {n} {} {}", latch.design_name, one_line(&latch.name));
+        }
+        for c in &self.counted {
+            let figures = [c.rate, c.miss_rate, c.sleep_rate, c.cpu_ns].map(|x| x.to_string()).join(" ");
+            let _ = writeln!(out, "counted {} {figures}", c.sessions);
+        }
+        out
+    }
+}
+
+fn short(text: &str) -> String {
+    text.trim().chars().take(40).collect()
+}
+
+fn time(text: &str) -> Result<f64, String> {
+    match number(text.trim())? {
+        ns if (0.0..=TIME_MAX).contains(&ns) => Ok(ns),
+        ns => Err(format!("a time of {ns} ns; expected 0 to {TIME_MAX}")),
+    }
+}
+
+fn count(text: &str, most: usize) -> Result<usize, String> {
+    match text.trim().parse::<usize>() {
+        Ok(n) if (1..=most).contains(&n) => Ok(n),
+        Ok(n) => Err(format!("{n} is not in 1 to {most}")),
+        Err(_) => Err(format!("'{}' is no whole number", short(text))),
+    }
+}
