@@ -14,6 +14,7 @@ mod host;
 mod html;
 mod laws;
 mod manifest;
+mod predict;
 mod results;
 mod run;
 mod sections;
@@ -35,6 +36,7 @@ pub use arguments::RunArguments;
 pub use error::LabError;
 pub use export::ExportForm;
 pub use manifest::{Experiment, Manifest};
+pub use predict::{CalibrateArguments, PredictArguments, PredictForm};
 pub use results::{LatchFigures, Results, Row};
 pub use run::{Plan, run};
 pub use stop::Stop;
@@ -63,6 +65,11 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t = ExportForm::Parquet)]
         format: ExportForm,
     },
+    /// Predict a recorded load for other processors, sessions and designs, with an error band
+    #[command(after_help = predict::PREDICT_EXAMPLES)]
+    Predict(Box<PredictArguments>),
+    /// Measure this machine's cache lines, hand-overs and scheduler for `lab predict`; takes some seconds
+    Calibrate(CalibrateArguments),
 }
 
 const RUN_EXAMPLES: &str = "Examples:
@@ -88,6 +95,8 @@ pub fn main(command: &Command) -> u8 {
         Command::Run(arguments) => run_command(arguments),
         Command::Report { place } => report_command(place),
         Command::Export { places, to, format } => export::command(places, to, *format),
+        Command::Predict(arguments) => predict::predict(arguments),
+        Command::Calibrate(arguments) => predict::calibrate(arguments),
     };
     match outcome {
         Ok(()) => 0,

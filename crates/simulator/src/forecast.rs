@@ -1,9 +1,9 @@
 //! Forecasts: cells with bands, comparisons of designs, and refusals.
 //!
-//! A band comes from draws. Each draw has its own blocks of calls, its own machine within the errors of calibration, and
-//! its own residual of what the model leaves out. Draw by draw, all designs and all cells share these: differences of
-//! two designs are differences of pairs. A residual has one normal number for a draw, so what the model misses in both
-//! designs alike cancels.
+//! A band comes from draws. Each draw has its own blocks of calls, its own machine within the errors of calibration,
+//! and its own residual of what the model leaves out. All designs and all cells share these, draw by draw: differences
+//! of two designs are differences of pairs. A residual has one normal number for a draw, so an error that the model
+//! makes in both designs alike cancels.
 
 use std::fmt;
 

@@ -151,8 +151,8 @@ impl Usl {
         law
     }
 
-    /// The interval of the rate at `sessions` from a parametric bootstrap: the points are the fit with errors of its own
-    /// size, fitted again.
+    /// The interval of the rate at `sessions` from a parametric bootstrap: the points are the fit with errors of its
+    /// own size, fitted again.
     #[must_use]
     pub fn interval(&self, points: &[(f64, f64)], sessions: f64, seed: u64, times: u32) -> (f64, f64) {
         let (draws, freedom) = (Draws::new(seed), points.len().saturating_sub(3).max(1));

@@ -16,10 +16,10 @@
 //! get 0 r 120 45.2 same
 //! ```
 //!
-//! The lines up to `gets` are the header; each of `call` lines is followed by the gets of the call. `call` has the time
-//! after the last hold of the call. `get` has the latch, `r` or `w`, the time since the hold before it (or since the
-//! begin of the call), the time of the hold, and whether the last holder was the `same` session or an `other` one. Times
-//! are nanoseconds. A hold within a hold cannot be told.
+//! The lines up to `gets` are the header; each `call` line is followed by the gets of the call. `call` has the time after
+//! the last hold of the call. `get` has the latch, `r` or `w`, the time since the hold before it (or since the begin of
+//! the call), the time of the hold, and whether the last holder was the `same` session or an `other` one. Times are
+//! nanoseconds. The format has no hold within a hold.
 
 use std::fmt::Write as _;
 

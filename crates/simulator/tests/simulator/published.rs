@@ -2,7 +2,7 @@
 //!
 //! Derived from the tables by at most two processes: the time of a call c, the gets of a call, and the hold h from the
 //! misses at two processes. The machine's transfers are from its file. The control is the published column without the
-//! latch, by its own rate of one process. Errors are in the README; a change of the simulator must not make them larger.
+//! latch, by its own rate of one process. The README lists the errors; a change must not make them larger.
 
 use latch_simulator::{Bound, Cell, Closed, Design, Machine, SHIPPED, Time, Workload, closed_queue};
 

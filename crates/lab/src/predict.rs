@@ -1,0 +1,307 @@
+//! `lab predict` and `lab calibrate`: forecasts of a recorded load by the simulator, and the machine files that they need.
+
+use std::path::{Path, PathBuf};
+
+use latch_simulator::calibrate::{Effort, machine as measure};
+use latch_simulator::{Choice, Design, Machine, Question, SHIPPED, Shard, Trace, csv, json, parquet, table};
+
+use crate::LabError;
+use crate::files::write_file;
+
+/// Arguments of `lab predict`.
+#[derive(clap::Args, Debug)]
+pub struct PredictArguments {
+    /// The recording, as text or as Parquet
+    #[arg(long, value_name = "FILE")]
+    trace: PathBuf,
+    /// A machine file, or the name of a machine that ships with Latchwork
+    #[arg(long, value_name = "FILE|NAME")]
+    machine: String,
+    /// Numbers of processors, as 12,24,64 [default: all of the machine]
+    #[arg(long, value_delimiter = ',')]
+    cores: Vec<u32>,
+    /// Numbers of sessions, as 1,2,4,8
+    #[arg(long, value_delimiter = ',', required = true)]
+    sessions: Vec<u32>,
+    /// A design for all latches, or DESIGN@LATCH for the latch of this name; may be repeated. The recorded designs are
+    /// the base of comparisons
+    #[arg(long, value_name = "DESIGN[@LATCH]")]
+    design: Vec<String>,
+    /// Seed of all draws
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Draws of the band
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    draws: u32,
+    /// Calls of a session in a simulated cell; each draw of the band has a tenth of them
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(10..=100_000_000))]
+    calls: u64,
+    /// Only these cells: share i of n
+    #[arg(long, value_name = "i/n", default_value_t = Shard::WHOLE)]
+    shard: Shard,
+    /// Threads to compute with [default: all processors]; figures do not depend on it
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    #[arg(long, value_enum, default_value_t = PredictForm::Table)]
+    format: PredictForm,
+    /// The file to write to instead of the terminal
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// The form of forecasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PredictForm {
+    Table,
+    Csv,
+    /// One object a line
+    Json,
+    Parquet,
+}
+
+/// Arguments of `lab calibrate`.
+#[derive(clap::Args, Debug)]
+pub struct CalibrateArguments {
+    /// Name of the machine
+    #[arg(long, default_value = "this machine")]
+    name: String,
+    /// The file to write to instead of the terminal
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) const PREDICT_EXAMPLES: &str = "Examples:
+  latchwork lab calibrate --out here.toml
+  latchwork lab predict --trace load.trace --machine here.toml --sessions 1,2,4
+  latchwork lab predict --trace load.parquet --machine epyc-7742 --cores 12,64 --sessions 1,12,64 --design versioned
+  latchwork lab predict --trace load.trace --machine here.toml --sessions 1,2,4 \\
+    --design 'mutex-2@row cache objects' --format csv --out part-2.csv --shard 2/8
+
+Designs: latch-8i, exclusive, shared, mutex-0, mutex-1, mutex-2, hot-copies-K, versioned
+Machines: ultrasparc-t2, core-i7-980x, sandy-bridge-e5-2690, broadwell-e5-2680v4, cascade-lake-6242, epyc-7742,
+  epyc-7r13, sparc-t4, power7 (literature: transfers only; they have no hand-over curve)
+
+A refused cell has its reason instead of a band. Trace format, machine files and rules: crates/simulator/README.md";
+
+/// `lab predict`.
+pub(crate) fn predict(arguments: &PredictArguments) -> Result<(), LabError> {
+    let bytes = forecast(arguments)?;
+    match &arguments.out {
+        Some(file) => std::fs::write(file, bytes).map_err(|e| LabError::new(format!("{}: {e}", file.display()))),
+        None if arguments.format == PredictForm::Parquet => {
+            Err(LabError::new("--format parquet needs --out FILE".into()))
+        }
+        None => {
+            print!("{}", String::from_utf8_lossy(&bytes));
+            Ok(())
+        }
+    }
+}
+
+/// `lab calibrate`.
+pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<(), LabError> {
+    let text = measure(&arguments.name, Effort::default()).map_err(wrong)?.to_text();
+    match &arguments.out {
+        Some(file) => write_file(file, &text),
+        None => {
+            print!("{text}");
+            Ok(())
+        }
+    }
+}
+
+fn wrong(e: latch_simulator::Error) -> LabError {
+    LabError::new(e.to_string())
+}
+
+fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
+    let trace = read_trace(&arguments.trace)?;
+    let (machine, workload) = (find_machine(&arguments.machine)?, trace.workload());
+    let question = Question {
+        workload: &workload,
+        header: &trace.header,
+        machine: &machine,
+        choices: choices(&trace, &arguments.design)?,
+        cpus: if arguments.cores.is_empty() { vec![machine.cpus()] } else { arguments.cores.clone() },
+        sessions: arguments.sessions.clone(),
+        seed: arguments.seed,
+        draws: arguments.draws,
+        calls: arguments.calls,
+        draw_calls: arguments.calls / 10,
+        control: Vec::new(),
+        seen: Vec::new(),
+        threads: arguments.threads.map_or_else(os::cpu::count, |n| n as usize),
+        shard: arguments.shard,
+    };
+    let forecasts = question.answer().map_err(wrong)?;
+    Ok(match arguments.format {
+        PredictForm::Table => table(&forecasts, &question.compare(&forecasts)).into_bytes(),
+        PredictForm::Csv => csv(&forecasts).into_bytes(),
+        PredictForm::Json => json(&forecasts).into_bytes(),
+        PredictForm::Parquet => parquet::write_forecasts(&forecasts),
+    })
+}
+
+fn read_trace(file: &Path) -> Result<Trace, LabError> {
+    let bytes = std::fs::read(file).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
+    let trace = match bytes.starts_with(b"PAR1") {
+        true => parquet::read_trace(&bytes),
+        false => Trace::parse(&String::from_utf8_lossy(&bytes)),
+    };
+    trace.map_err(|e| wrong(e.in_file(file.display())))
+}
+
+/// A shipped machine by its name, or a file.
+fn find_machine(name: &str) -> Result<Machine, LabError> {
+    if let Some((_, text)) = SHIPPED.iter().find(|(of, _)| *of == name) {
+        return Machine::parse(text).map_err(wrong);
+    }
+    let text = std::fs::read_to_string(name).map_err(|e| {
+        let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        LabError::new(format!("{name}: {e}; the machines that ship are {}", names.join(", ")))
+    })?;
+    Machine::parse(&text).map_err(|e| wrong(e.in_file(name)))
+}
+
+/// The recorded designs, and those that were asked for.
+fn choices(trace: &Trace, asked: &[String]) -> Result<Vec<Choice>, LabError> {
+    let recorded = trace.designs();
+    let mut choices = vec![Choice { name: "recorded".into(), designs: recorded.clone() }];
+    for text in asked {
+        let (name, latch) = text.split_once('@').map_or((text.as_str(), None), |(name, latch)| (name, Some(latch)));
+        let design = Design::named(name).map_err(wrong)?;
+        let mut designs = recorded.clone();
+        let mut changed = 0;
+        for (of, known) in designs.iter_mut().zip(&trace.header.latches) {
+            if latch.is_none_or(|latch| latch.eq_ignore_ascii_case(&known.name)) {
+                (*of, changed) = (design, changed + 1);
+            }
+        }
+        if changed == 0 {
+            let names: Vec<&str> = trace.header.latches.iter().map(|latch| latch.name.as_str()).collect();
+            return Err(LabError::new(format!("--design {text}: the recording has the latches {}", names.join(", "))));
+        }
+        if choices.iter().any(|choice| choice.name == *text) {
+            return Err(LabError::new(format!("--design {text} is given twice")));
+        }
+        choices.push(Choice { name: text.clone(), designs });
+    }
+    Ok(choices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use std::fmt::Write as _;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        predict: PredictArguments,
+    }
+
+    /// A folder that is removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("latchwork-predict-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+            let path = self.0.join(name);
+            std::fs::write(&path, bytes).unwrap();
+            path.display().to_string()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn text() -> String {
+        let mut text = String::from("latch-trace 1\nname t\nsessions 1\ncall_ns 30000\nlatch 0 exclusive RC Latch\n");
+        text += "latch 1 mutex-2 row cache\ncalls 2000\ngets 4000\n";
+        for n in 0..2_000 {
+            let gap = 1_000 + n * 7_919 % 20_000;
+            write!(text, "call 100\nget 0 r {gap} 50 same\nget 1 w {gap} 60 same\n").unwrap();
+        }
+        text
+    }
+
+    fn answer(arguments: &[&str]) -> Result<Vec<u8>, LabError> {
+        let quick = ["predict", "--draws", "4", "--calls", "2000"];
+        forecast(&Line::parse_from(quick.iter().chain(arguments)).predict)
+    }
+
+    #[test]
+    fn forecasts_come_in_every_form_from_both_forms_of_a_trace() {
+        let folder = Folder::new("forms");
+        let trace = Trace::parse(&text()).unwrap();
+        let (plain, file) = (folder.write("a.trace", text()), folder.write("a.parquet", parquet::write_trace(&trace)));
+        let common = ["--machine", "cascade-lake-6242", "--cores", "4", "--sessions", "1,4", "--design", "versioned"];
+        let of =
+            |trace: &str, form: &str| answer(&[&common[..], &["--trace", trace, "--format", form]].concat()).unwrap();
+        let table = String::from_utf8(of(&plain, "table")).unwrap();
+        assert!(
+            table.contains("recorded") && table.contains("versioned against recorded, 4 cpus, 4 sessions"),
+            "{table}"
+        );
+        assert!(!table.contains("refused"), "{table}");
+        let csv = String::from_utf8(of(&plain, "csv")).unwrap();
+        assert_eq!(csv.lines().count(), 5, "{csv}");
+        assert_eq!(csv, String::from_utf8(of(&file, "csv")).unwrap());
+        for line in String::from_utf8(of(&plain, "json")).unwrap().lines() {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert!(
+                value["calls_per_second"].as_f64().unwrap() > 0.0 && value["refused"].as_array().unwrap().is_empty()
+            );
+        }
+        assert!(parquet::read_table(&of(&plain, "parquet")).is_ok());
+        let share = |shard: &str| {
+            let arguments = [&common[..], &["--trace", &plain, "--format", "csv", "--shard", shard]].concat();
+            String::from_utf8(answer(&arguments).unwrap()).unwrap().lines().count()
+        };
+        assert_eq!((share("1/3"), share("2/3"), share("3/3")), (3, 2, 2), "header and cells");
+    }
+
+    #[test]
+    fn a_design_may_be_for_one_latch() {
+        let trace = Trace::parse(&text()).unwrap();
+        let all = choices(&trace, &["versioned@row CACHE".into(), "shared".into()]).unwrap();
+        assert_eq!(all[0].designs, [Design::EXCLUSIVE, Design::MUTEX]);
+        assert_eq!(all[1].designs, [Design::EXCLUSIVE, Design::VERSIONED]);
+        assert_eq!(all[2].designs, [Design::SHARED, Design::SHARED]);
+        let fails = |designs: &[&str], says: &str| {
+            let designs: Vec<String> = designs.iter().map(|d| (*d).to_owned()).collect();
+            let error = choices(&trace, &designs).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        };
+        fails(&["ticket"], "there is no design 'ticket'");
+        fails(&["shared@x"], "the recording has the latches RC Latch, row cache");
+        fails(&["shared", "shared"], "given twice");
+    }
+
+    #[test]
+    fn files_that_cannot_be_used_are_named() {
+        let folder = Folder::new("files");
+        let (good, bad) = (folder.write("good.trace", text()), folder.write("bad.trace", "latch-trace 1\nx\n"));
+        let bad_machine = folder.write("bad.toml", "name = 3");
+        let fails = |trace: &str, machine: &str, says: &str| {
+            let error = answer(&["--trace", trace, "--machine", machine, "--sessions", "1"]).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        };
+        fails(&bad, "power7", "bad.trace: line 2: 'x' is not understood here");
+        fails("/no/such/file", "power7", "/no/such/file: ");
+        fails(&good, "no-machine", "no-machine: ");
+        fails(&good, "no-machine", "the machines that ship are this-machine, ultrasparc-t2");
+        fails(&good, &bad_machine, "bad.toml: line 1: name: expected a text in quotes");
+        let error = answer(&["--trace", &good, "--machine", "power7", "--sessions", "1", "--cores", "65"]).unwrap_err();
+        assert!(error.to_string().contains("65 processors asked for"), "{error}");
+    }
+}
