@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use latch_simulator::calibrate::{Effort, machine as measure};
-use latch_simulator::{Choice, Design, Machine, Question, SHIPPED, Shard, Trace, csv, json, parquet, table};
+use latch_simulator::checks as told;
+use latch_simulator::{Choice, Design, Machine, Question, SHIPPED, Shard, Trace, check, csv, json, parquet, table};
 
 use crate::LabError;
 use crate::files::write_file;
@@ -17,6 +18,9 @@ pub struct PredictArguments {
     /// A machine file, or the name of a machine that ships with Latchwork
     #[arg(long, value_name = "FILE|NAME")]
     machine: String,
+    /// The machine of the recording: what was counted there is simulated first, and its errors widen the bands
+    #[arg(long, value_name = "FILE|NAME")]
+    recorded_machine: Option<String>,
     /// Numbers of processors, as 12,24,64 [default: all of the machine]
     #[arg(long, value_delimiter = ',')]
     cores: Vec<u32>,
@@ -117,6 +121,11 @@ fn wrong(e: latch_simulator::Error) -> LabError {
 fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
     let trace = read_trace(&arguments.trace)?;
     let (machine, workload) = (find_machine(&arguments.machine)?, trace.workload());
+    let mut checks = Vec::new();
+    if let Some(name) = &arguments.recorded_machine {
+        let recorded = find_machine(name)?;
+        checks = check(&workload, &trace.header, &recorded, arguments.seed, arguments.calls).map_err(wrong)?;
+    }
     let question = Question {
         workload: &workload,
         header: &trace.header,
@@ -129,13 +138,16 @@ fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
         calls: arguments.calls,
         draw_calls: arguments.calls / 10,
         control: Vec::new(),
-        seen: Vec::new(),
+        seen: checks.iter().map(|check| check.seen).collect(),
         threads: arguments.threads.map_or_else(os::cpu::count, |n| n as usize),
         shard: arguments.shard,
     };
     let forecasts = question.answer().map_err(wrong)?;
     Ok(match arguments.format {
-        PredictForm::Table => table(&forecasts, &question.compare(&forecasts)).into_bytes(),
+        PredictForm::Table => {
+            let head = if checks.is_empty() { String::new() } else { told(&checks) + "\n" };
+            (head + &table(&forecasts, &question.compare(&forecasts))).into_bytes()
+        }
         PredictForm::Csv => csv(&forecasts).into_bytes(),
         PredictForm::Json => json(&forecasts).into_bytes(),
         PredictForm::Parquet => parquet::write_forecasts(&forecasts),
@@ -229,7 +241,7 @@ mod tests {
         text += "latch 1 mutex-2 row cache\ncalls 2000\ngets 4000\n";
         for n in 0..2_000 {
             let gap = 1_000 + n * 7_919 % 20_000;
-            write!(text, "call 100\nget 0 r {gap} 50 same\nget 1 w {gap} 60 same\n").unwrap();
+            write!(text, "call 100\nget 0 3 r {gap} 50 same\nget 1 4 w {gap} 60 same\n").unwrap();
         }
         text
     }
@@ -253,6 +265,10 @@ mod tests {
             "{table}"
         );
         assert!(!table.contains("refused"), "{table}");
+        let counted = folder.write("b.trace", text().replace("calls 2000", "counted 2 60000 0.1 0 31000\ncalls 2000"));
+        let arguments = [&common[..], &["--trace", &counted, "--recorded-machine", "cascade-lake-6242"]].concat();
+        let checked = String::from_utf8(answer(&arguments).unwrap()).unwrap();
+        assert!(checked.starts_with("counted sessions") && checked.contains("60000"), "{checked}");
         let csv = String::from_utf8(of(&plain, "csv")).unwrap();
         assert_eq!(csv.lines().count(), 5, "{csv}");
         assert_eq!(csv, String::from_utf8(of(&file, "csv")).unwrap());

@@ -144,6 +144,31 @@ fn what_cannot_be_run_is_said_plainly() {
     assert!(ok && text.contains("result-cache"), "{text}");
 }
 
+#[test]
+fn a_recorded_load_is_predicted_or_refused_with_the_reason() {
+    let folder = Folder::new("predict");
+    let (trace, out) = (folder.0.join("load.trace"), folder.0.join("forecast.csv"));
+    let mut text = String::from("latch-trace 1\nname a test\nsessions 1\ncall_ns 30000\nlatch 0 exclusive RC Latch\n");
+    text += "calls 1600\ngets 1600\n";
+    for n in 0..1_600 {
+        text += &format!("call 100\nget 0 1 r {} 50 same\n", 1_000 + n * 7_919 % 20_000);
+    }
+    std::fs::write(&trace, &text).unwrap();
+    let quick = ["predict", "--calls", "1000", "--draws", "4", "--machine", "cascade-lake-6242"];
+    let quick = [&quick[..], &["--trace", trace.to_str().unwrap()]].concat();
+    let common = [&quick[..], &["--cores", "8", "--sessions", "1,8"]].concat();
+    let (ok, text) = lab(&[&common[..], &["--design", "versioned"]].concat());
+    assert!(ok && text.contains("versioned against recorded, 8 cpus, 8 sessions"), "{text}");
+    let (ok, text) = lab(&[&common[..], &["--format", "csv", "--out", out.to_str().unwrap()]].concat());
+    assert!(ok, "{text}");
+    assert_eq!(read(&folder.0, "forecast.csv").lines().count(), 3);
+    // More sessions than processors need a measured scheduler, which a machine of the literature has not.
+    let (ok, text) = lab(&[&quick[..], &["--cores", "4", "--sessions", "8"]].concat());
+    assert!(ok && text.contains("recorded, 4 cpus, 8 sessions: refused: sessions outnumber processors"), "{text}");
+    let (ok, text) = lab(&["predict", "--help"]);
+    assert!(ok && text.contains("latchwork lab predict --trace load.trace") && text.contains("hot-copies-K"), "{text}");
+}
+
 /// The rows of a small run: variant, sessions, and one latch's gets.
 fn small_run(name: &str, arguments: &[&str]) -> Vec<serde_json::Value> {
     let folder = Folder::new(name);

@@ -1,8 +1,9 @@
 //! Measures the machine that it runs on, by threads that are pinned to processors.
 //!
-//! Needs no privilege and takes a few seconds. A busy machine gives longer times: each figure is the median of several
-//! short runs, so that a run in which a foreign thread interfered is left out. Only as many spinners are measured as
-//! there are other processors; for more, forecasts need a file from a larger machine of the kind.
+//! Needs no privilege and takes a few seconds. Foreign load makes times longer and never shorter: each figure is the
+//! lower quartile of several short runs, so that runs in which a foreign thread interfered are left out. The spread of
+//! the transfers goes into the file, so that forecasts from a busy machine have wide bands. Only as many spinners are
+//! measured as there are other processors; for more, forecasts need a file from a larger machine of the kind.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Barrier;
@@ -50,7 +51,7 @@ pub fn machine(name: &str, effort: Effort) -> Result<Machine, Error> {
             times.extend(ping_pong(a, b, effort)?);
         }
         if !times.is_empty() {
-            let middle = median(&mut times);
+            let middle = lower(&mut times);
             let inner = (times[times.len() * 3 / 4] - times[times.len() / 4]) / 1.35 / middle;
             spreads.push(inner);
             machine.transfer_ns[distance as usize - 1] = Some(middle);
@@ -140,6 +141,12 @@ fn median(times: &mut [f64]) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or(0.0)
 }
 
+/// The lower quartile, for times that foreign load can only make longer.
+fn lower(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 4).copied().unwrap_or(0.0)
+}
+
 fn pin(cpu: usize) -> Result<(), Error> {
     let mut set = CpuSet::new();
     set.set(cpu);
@@ -154,7 +161,7 @@ fn on<T: Send>(cpu: usize, work: impl FnOnce() -> T + Send) -> Result<T, Error> 
     })
 }
 
-/// The median over short runs of the time of one operation.
+/// The lower quartile over short runs of the time of one operation.
 fn each(effort: Effort, mut operation: impl FnMut()) -> f64 {
     const BATCH: u32 = 500;
     let mut times = Vec::new();
@@ -166,7 +173,7 @@ fn each(effort: Effort, mut operation: impl FnMut()) -> f64 {
         }
         times.push(began.elapsed().as_nanos() as f64 / done as f64);
     }
-    median(&mut times)
+    lower(&mut times)
 }
 
 /// An atomic operation on a line that no one else has.
@@ -278,7 +285,7 @@ fn scheduler(cpus: &[usize], effort: Effort) -> Result<Scheduler, Error> {
                 thread::sleep(sleep);
                 began.elapsed().saturating_sub(sleep).as_nanos() as f64 / 1e3
             });
-            median(&mut times.collect::<Vec<_>>())
+            lower(&mut times.collect::<Vec<_>>())
         })
     };
     let (post, wake) = wake(first, last, effort)?;
@@ -314,7 +321,7 @@ fn wake(from: usize, to: usize, effort: Effort) -> Result<(f64, f64), Error> {
                 }
                 waits.push((now() - (posted.load(Ordering::Acquire) & ((1 << 44) - 1))) as f64 / 1e3);
             }
-            pinned.map(|()| median(&mut waits))
+            pinned.map(|()| lower(&mut waits))
         });
         let thread_of_sleeper = sleeper.thread().clone();
         let poster = scope.spawn(move || {
@@ -331,7 +338,7 @@ fn wake(from: usize, to: usize, effort: Effort) -> Result<(f64, f64), Error> {
                 thread_of_sleeper.unpark();
                 posts.push((now() - began) as f64 / 1e3);
             }
-            pinned.map(|()| median(&mut posts))
+            pinned.map(|()| lower(&mut posts))
         });
         let ended = |_| Err(Error::new("a measuring thread ended early"));
         let post = poster.join().unwrap_or_else(ended)?;
@@ -477,7 +484,7 @@ fn handover(kind: Lock, cpus: &[usize], effort: Effort) -> Result<f64, Error> {
         })?;
         times.push(time / lock.gets.load(Ordering::Relaxed).max(1) as f64);
     }
-    Ok((median(&mut times) - alone).max(0.0))
+    Ok((lower(&mut times) - alone).max(0.0))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::laws::{Usl, mean_value_analysis, middle};
 use crate::machine::{Distance, Machine};
 use crate::random::{Draws, Stream, exp, ln};
 use crate::sweep::{Shard, in_parallel};
-use crate::trace::Header;
+use crate::trace::{Counted, Header};
 use crate::workload::Workload;
 
 /// The fewest blocks of calls.
@@ -231,6 +231,48 @@ pub fn chi(workload: &Workload, machine: &Machine, designs: &[Design], cpus: u32
 fn bin(ratio: f64, chi: f64) -> (usize, usize) {
     let of = |x: f64, limits: [f64; 3]| limits.iter().filter(|limit| x > **limit).count();
     (of(ratio, [1.0, 4.0, 16.0]), of(chi, [0.05, 0.10, 0.15]))
+}
+
+/// What was counted at the recording, beside its simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What was counted.
+    pub counted: Counted,
+    /// Its simulation with the lower bound of the hand-over, or with its curve.
+    pub figures: Figures,
+    /// Rate of the simulation; where the curve does not reach, the geometric mean of both bounds.
+    pub rate: f64,
+    /// The error, for [`Question::seen`].
+    pub seen: Seen,
+}
+
+/// Simulates what was counted at the recording, on the machine of the recording and with its designs.
+///
+/// # Errors
+/// The recording has a number of sessions that cannot be simulated.
+pub fn check(
+    workload: &Workload,
+    header: &Header,
+    machine: &Machine,
+    seed: u64,
+    calls: u64,
+) -> Result<Vec<Check>, Error> {
+    let designs: Vec<Design> = header.latches.iter().map(|latch| latch.design).collect();
+    let mut out = Vec::new();
+    for counted in &header.counted {
+        let (cpus, sessions) = (machine.cpus(), counted.sessions);
+        let (slowdown, bound) = (1.0, Bound::Lower);
+        let cell = Cell { machine, workload, designs: &designs, cpus, sessions, seed, calls, slowdown, bound };
+        let figures = cell.run()?;
+        let rate = match figures.handovers_beyond {
+            0 => figures.rate(),
+            _ => (figures.rate() * Cell { bound: Bound::Upper, ..cell }.run()?.rate()).sqrt(),
+        };
+        let error = ln((rate / counted.rate).max(1e-300)).abs();
+        let seen = Seen { ratio: 1.0, chi: chi(workload, machine, &designs, cpus, sessions), error };
+        out.push(Check { counted: *counted, figures, rate, seen });
+    }
+    Ok(out)
 }
 
 impl Question<'_> {

@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | `call` | INT64 | number of the call, from 0, without gaps |
 //! | `latch` | INT64 | number of the latch; null in the last row of a call |
+//! | `place` | INT64 | number of the place in the code; 0 in the last row of a call |
 //! | `write` | INT64 | 1 when the protected data are changed, else 0 |
 //! | `gap_ns` | DOUBLE | time before the get, or after the last hold of the call |
 //! | `hold_ns` | DOUBLE | time of the hold; null in the last row of a call |
@@ -83,12 +84,13 @@ pub struct Table {
 pub fn write_trace(trace: &Trace) -> Vec<u8> {
     let rows = trace.gets.len() + trace.tails_ns.len();
     let int = || Vec::<Option<i64>>::with_capacity(rows);
-    let (mut call, mut latch, mut write, mut other) = (int(), int(), int(), int());
+    let (mut call, mut latch, mut place, mut write, mut other) = (int(), int(), int(), int(), int());
     let (mut gap, mut hold) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     for (n, (gets, tail)) in trace.calls().enumerate() {
         for get in gets {
             call.push(Some(n as i64));
             latch.push(Some(get.latch.into()));
+            place.push(Some(get.place.into()));
             write.push(Some(get.write.into()));
             gap.push(Some(get.gap_ns));
             hold.push(Some(get.hold_ns));
@@ -96,6 +98,7 @@ pub fn write_trace(trace: &Trace) -> Vec<u8> {
         }
         call.push(Some(n as i64));
         latch.push(None);
+        place.push(Some(0));
         write.push(Some(0));
         gap.push(Some(tail));
         hold.push(None);
@@ -104,6 +107,7 @@ pub fn write_trace(trace: &Trace) -> Vec<u8> {
     let columns = [
         ("call", Values::Int(call)),
         ("latch", Values::Int(latch)),
+        ("place", Values::Int(place)),
         ("write", Values::Int(write)),
         ("gap_ns", Values::Real(gap)),
         ("hold_ns", Values::Real(hold)),
@@ -129,8 +133,8 @@ pub fn read_trace(bytes: &[u8]) -> Result<Trace, Error> {
             _ => trace.header.line(word, rest).map_err(|why| Error::at(n, why).in_file("header"))?,
         }
     }
-    let [call, latch, write, other] =
-        [int(&table, "call")?, int(&table, "latch")?, int(&table, "write")?, int(&table, "other")?];
+    let [call, latch, place] = [int(&table, "call")?, int(&table, "latch")?, int(&table, "place")?];
+    let [write, other] = [int(&table, "write")?, int(&table, "other")?];
     let [gap, hold] = [real(&table, "gap_ns")?, real(&table, "hold_ns")?];
     let mut calls = 0;
     let mut first = 0;
@@ -147,6 +151,8 @@ pub fn read_trace(bytes: &[u8]) -> Result<Trace, Error> {
             continue;
         };
         let latch = u16::try_from(number).map_err(|_| at(&format!("latch {number}")))?;
+        let place =
+            place[row].and_then(|n| u16::try_from(n).ok()).ok_or_else(|| at("place is no number of a place"))?;
         let hold_ns = hold[row].ok_or_else(|| at("hold_ns is null"))?;
         let flag = |value: Option<i64>, name: &str| match value {
             Some(0) => Ok(false),
@@ -154,7 +160,7 @@ pub fn read_trace(bytes: &[u8]) -> Result<Trace, Error> {
             _ => Err(at(&format!("{name} is neither 0 nor 1"))),
         };
         let (write, other) = (flag(write[row], "write")?, flag(other[row], "other")?);
-        trace.gets.push(TracedGet { latch, write, gap_ns, hold_ns, other });
+        trace.gets.push(TracedGet { latch, place, write, gap_ns, hold_ns, other });
     }
     if first as usize != trace.gets.len() {
         return Err(Error::new("the last call has no end: its last row needs a null latch"));
@@ -622,6 +628,11 @@ pub fn read_table(file: &[u8]) -> Result<Table, Error> {
     if schema.len() < 2 || schema.len() > COLUMNS_MAX {
         return Err(Error::new(format!("a schema of {} elements", schema.len())));
     }
+    // A value takes a bit at least, so a file cannot ask for more memory than it is worth.
+    if rows.saturating_mul(schema.len() - 1) > file.len().saturating_mul(8) {
+        let columns = schema.len() - 1;
+        return Err(Error::new(format!("{rows} rows of {columns} columns in a file of {} bytes", file.len())));
+    }
     let mut table = Table::default();
     let mut optional = Vec::new();
     for element in &schema[1..] {
@@ -642,9 +653,12 @@ pub fn read_table(file: &[u8]) -> Result<Table, Error> {
                 table.columns.len()
             )));
         }
-        let rows = group.size(3, "rows of a group", ROWS_MAX)?;
+        let group_rows = group.size(3, "rows of a group", rows)?;
+        if table.columns.iter().any(|(_, values)| values.len() + group_rows > rows) {
+            return Err(Error::new(format!("the row groups have more than the {rows} rows that the file states")));
+        }
         for ((chunk, (name, values)), optional) in chunks.iter().zip(&mut table.columns).zip(&optional) {
-            read_chunk(&file[..from], chunk, values, *optional, rows)
+            read_chunk(&file[..from], chunk, values, *optional, group_rows)
                 .map_err(|e| e.in_file(format!("column '{name}'")))?;
         }
     }

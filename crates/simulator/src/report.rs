@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::forecast::{Comparison, Forecast};
+use crate::forecast::{Check, Comparison, Forecast};
 
 /// The figures of a forecast by name, in the order of the columns; not a number where there is none.
 pub(crate) fn figures(f: &Forecast) -> [(&'static str, f64); 16] {
@@ -58,17 +58,7 @@ pub fn table(forecasts: &[Forecast], comparisons: &[Comparison]) -> String {
             format!("{:.1}", f.chi * 100.0),
         ]);
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-    let mut out = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width - cell.chars().count());
-            let _ = if at == 0 { write!(line, "{cell}{pad}") } else { write!(line, "  {pad}{cell}") };
-        }
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
+    let mut out = aligned(&rows);
     for f in forecasts.iter().filter(|f| !f.refusals.is_empty()) {
         let _ = writeln!(out, "{}, {} cpus, {} sessions: refused: {}", f.choice, f.cpus, f.sessions, reasons(f));
     }
@@ -87,6 +77,46 @@ pub fn table(forecasts: &[Forecast], comparisons: &[Comparison]) -> String {
             "{} against {}, {} cpus, {} sessions: {:.3}{band}: {verdict}",
             c.choice, c.base, c.cpus, c.sessions, c.ratio.middle
         );
+    }
+    out
+}
+
+/// What was counted at the recording, and its simulation, as a table for people.
+#[must_use]
+pub fn checks(all: &[Check]) -> String {
+    let head = ["counted sessions", "calls/s", "simulated", "error %", "miss/get %", "simulated", "sleep/miss %"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows[0].extend(["simulated", "CPU ns/call", "simulated"].map(str::to_owned));
+    for check in all {
+        let (counted, figures) = (&check.counted, &check.figures);
+        rows.push(vec![
+            counted.sessions.to_string(),
+            format!("{:.0}", counted.rate),
+            format!("{:.0}", check.rate),
+            format!("{:+.1}", (check.rate / counted.rate - 1.0) * 100.0),
+            format!("{:.2}", counted.miss_rate * 100.0),
+            format!("{:.2}", figures.miss_rate() * 100.0),
+            format!("{:.3}", counted.sleep_rate * 100.0),
+            format!("{:.3}", figures.sleep_rate() * 100.0),
+            format!("{:.1}", counted.cpu_ns),
+            format!("{:.1}", figures.cpu_ns()),
+        ]);
+    }
+    aligned(&rows)
+}
+
+/// Rows of cells in columns: the first to the left, the others to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(width - cell.chars().count());
+            let _ = if at == 0 { write!(line, "{cell}{pad}") } else { write!(line, "  {pad}{cell}") };
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
     }
     out
 }

@@ -13,13 +13,14 @@
 //! calls 1
 //! gets 1
 //! call 30.1
-//! get 0 r 120 45.2 same
+//! get 0 17 r 120 45.2 same
 //! ```
 //!
 //! The lines up to `gets` are the header; each `call` line is followed by the gets of the call. `call` has the time after
-//! the last hold of the call. `get` has the latch, `r` or `w`, the time since the hold before it (or since the begin of
-//! the call), the time of the hold, and whether the last holder was the `same` session or an `other` one. Times are
-//! nanoseconds. The format has no hold within a hold.
+//! the last hold of the call. `get` has the latch, the number of the place in the code, `r` or `w`, the time since
+//! the hold before it (or since the begin of the call), the time of the hold, and whether the last holder was the `same`
+//! session or an `other` one. Times are nanoseconds. A gap ends when the get begins: waits are in no time. The format has
+//! no hold within a hold.
 
 use std::fmt::Write as _;
 
@@ -68,6 +69,8 @@ pub struct Counted {
 pub struct TracedGet {
     /// The latch.
     pub latch: u16,
+    /// The place in the code; the simulator does not use it.
+    pub place: u16,
     /// True for a change of the protected data.
     pub write: bool,
     /// Time before it in nanoseconds.
@@ -160,10 +163,11 @@ impl Trace {
             return Err(format!("more than {CALLS_MAX} gets"));
         }
         let words: Vec<&str> = rest.split_whitespace().collect();
-        let [latch, mode, gap, hold, last] = words[..] else {
-            return Err("a get is: latch, r or w, gap, hold, same or other".into());
+        let [latch, place, mode, gap, hold, last] = words[..] else {
+            return Err("a get is: latch, place, r or w, gap, hold, same or other".into());
         };
         let latch: u16 = latch.parse().map_err(|_| format!("'{}' is no latch number", short(latch)))?;
+        let place: u16 = place.parse().map_err(|_| format!("'{}' is no place number", short(place)))?;
         let write = match mode {
             "r" => false,
             "w" => true,
@@ -174,7 +178,7 @@ impl Trace {
             "other" => true,
             word => return Err(format!("'{}' is neither same nor other", short(word))),
         };
-        self.gets.push(TracedGet { latch, write, gap_ns: time(gap)?, hold_ns: time(hold)?, other });
+        self.gets.push(TracedGet { latch, place, write, gap_ns: time(gap)?, hold_ns: time(hold)?, other });
         Ok(())
     }
 
@@ -225,7 +229,8 @@ impl Trace {
             for get in gets {
                 let mode = if get.write { 'w' } else { 'r' };
                 let last = if get.other { "other" } else { "same" };
-                let _ = writeln!(out, "get {} {mode} {} {} {last}", get.latch, get.gap_ns, get.hold_ns);
+                let (latch, place) = (get.latch, get.place);
+                let _ = writeln!(out, "get {latch} {place} {mode} {} {} {last}", get.gap_ns, get.hold_ns);
             }
         }
         out
@@ -267,8 +272,8 @@ impl Trace {
         }
         let mut tails_ps: Vec<u64> = self.tails_ns.iter().map(|ns| ps(*ns)).collect();
         if let Some(call_ns) = self.header.call_ns {
-            let gaps = (gets.iter().map(|g| g.gap_ps).sum::<u64>() + tails_ps.iter().sum::<u64>()) as f64;
-            let holds = gets.iter().map(|g| g.hold_ps).sum::<u64>() as f64;
+            let gaps: f64 = gets.iter().map(|g| g.gap_ps).chain(tails_ps.iter().copied()).map(|ps| ps as f64).sum();
+            let holds: f64 = gets.iter().map(|g| g.hold_ps as f64).sum();
             let factor = (call_ns * 1e3 * tails_ps.len() as f64 - holds) / gaps.max(1.0);
             let factor = factor.clamp(0.01, 100.0);
             gets.iter_mut().for_each(|get| get.gap_ps = (get.gap_ps as f64 * factor) as u64);

@@ -174,8 +174,8 @@ impl Workload {
                     of.writes += f64::from(u8::from(get.write)) / calls;
                     of.hold_ns += get.hold_ps as f64 / 1e3 / calls;
                 }
-                let gaps: u64 = r.gets.iter().map(|get| get.gap_ps).sum::<u64>() + r.tails_ps.iter().sum::<u64>();
-                Means { gap_ns: gaps as f64 / 1e3 / calls, latches }
+                let gaps = r.gets.iter().map(|get| get.gap_ps).chain(r.tails_ps.iter().copied()).map(|ps| ps as f64);
+                Means { gap_ns: gaps.sum::<f64>() / 1e3 / calls, latches }
             }
         }
     }

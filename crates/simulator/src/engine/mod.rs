@@ -287,7 +287,7 @@ impl<'a> Simulation<'a> {
         let speed = self.speeds[self.busy[self.cpus[session.cpu as usize].core as usize] as usize];
         self.sessions[s as usize].speed = speed;
         let time = if speed == 1.0 { work } else { (work as f64 / speed) as u64 };
-        self.enter(s, phase, self.now + extra + time);
+        self.enter(s, phase, self.now.saturating_add(extra).saturating_add(time));
     }
 
     fn end_call(&mut self, s: u32) {

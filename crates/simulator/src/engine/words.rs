@@ -86,7 +86,7 @@ impl Simulation<'_> {
         let word = &mut self.words[self.sessions[s as usize].word as usize];
         self.sessions[s as usize].place = word.spinners.len() as u32;
         word.spinners.push(s);
-        self.enter(s, Phase::Spin, self.now + left);
+        self.enter(s, Phase::Spin, self.now.saturating_add(left));
     }
 
     pub(super) fn leave_spinners(&mut self, s: u32) {
@@ -394,7 +394,7 @@ impl Simulation<'_> {
             let left = session.spin_left;
             self.sessions[s as usize].missed = true;
             self.words[w].waits_even.push(s);
-            return self.enter(s, Phase::SpinOdd, self.now + left);
+            return self.enter(s, Phase::SpinOdd, self.now.saturating_add(left));
         }
         self.sessions[s as usize].version = self.words[w].version;
         // A line that no one has written since this processor's last read costs nothing.

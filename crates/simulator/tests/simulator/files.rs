@@ -94,7 +94,7 @@ pub fn trace(calls: u32) -> Trace {
             let other = n % 3 == 0;
             let hold_ns = f64::from(110 + n % 5) + if other { 100.0 } else { 0.0 };
             let gap_ns = f64::from(250 + n * 7_919 % 1_501) + 0.5;
-            trace.gets.push(TracedGet { latch, write: n % 10 == 0, gap_ns, hold_ns, other });
+            trace.gets.push(TracedGet { latch, place: 7 + latch, write: n % 10 == 0, gap_ns, hold_ns, other });
         }
     }
     trace
@@ -125,12 +125,13 @@ fn a_malformed_trace_is_refused_with_its_line() {
         (good.replace("latch 1 mutex-2 row cache objects", ""), "a get of latch 1; the header declares 1"),
         (good.replace("latch 1 mutex-2", "latch 1 queue"), "there is no design 'queue'"),
         (good.replace("latch 1 mutex-2", "latch 7 mutex-2"), "the next number is 1"),
-        (good.replace("get 0 w 250.5", "get 0 w -1"), "a time of -1 ns"),
-        (good.replace("get 0 w 250.5", "get 0 w nan"), "'nan' is no number"),
-        (good.replace("get 0 w 250.5", "get 0 w 1e11"), "expected 0 to 10000000000"),
-        (good.replace("get 0 w", "get 0 x"), "mode 'x' is neither r nor w"),
-        (good.replace("get 0 w", "get -1 w"), "'-1' is no latch number"),
-        (good.replace("210 other", "210"), "a get is: latch, r or w, gap, hold, same or other"),
+        (good.replace("get 0 7 w 250.5", "get 0 7 w -1"), "a time of -1 ns"),
+        (good.replace("get 0 7 w 250.5", "get 0 7 w nan"), "'nan' is no number"),
+        (good.replace("get 0 7 w 250.5", "get 0 7 w 1e11"), "expected 0 to 10000000000"),
+        (good.replace("get 0 7 w", "get 0 7 x"), "mode 'x' is neither r nor w"),
+        (good.replace("get 0 7 w", "get 0 x w"), "'x' is no place number"),
+        (good.replace("get 0 7 w", "get -1 7 w"), "'-1' is no latch number"),
+        (good.replace("210 other", "210"), "a get is: latch, place, r or w, gap, hold, same or other"),
         (good.replace("210 other", "210 mine"), "'mine' is neither same nor other"),
         (good.replace("name a test", "nom a test"), "line 2: 'nom a test' is not understood"),
         (good.replace("counted 1 330000", "counted 1 -330000"), "a rate above zero"),
@@ -141,7 +142,7 @@ fn a_malformed_trace_is_refused_with_its_line() {
         let error = Trace::parse(&wrong).unwrap_err().to_string();
         assert!(error.contains(says), "{error}\nis not\n{says}");
     }
-    let idle = "latch-trace 1\nsessions 1\ncalls 1\ngets 1\nlatch 0 exclusive a\ncall 0\nget 0 r 0 0 same\n";
+    let idle = "latch-trace 1\nsessions 1\ncalls 1\ngets 1\nlatch 0 exclusive a\ncall 0\nget 0 0 r 0 0 same\n";
     assert!(Trace::parse(idle).unwrap_err().to_string().contains("a call takes no time"));
 }
 

@@ -4,7 +4,7 @@
 //! misses at two processes. The machine's transfers are from its file. The control is the published column without the
 //! latch, by its own rate of one process. The README lists the errors; a change must not make them larger.
 
-use latch_simulator::{Bound, Cell, Closed, Design, Machine, SHIPPED, Time, Workload, closed_queue};
+use latch_simulator::{Bound, Cell, Closed, Design, Machine, SHIPPED, Time, Usl, Workload, closed_queue};
 
 struct Published {
     machine: &'static str,
@@ -118,4 +118,30 @@ fn the_result_cache_on_ultrasparc_t2_is_within_what_control_times_queue_reaches(
 #[test]
 fn the_result_cache_on_core_i7_is_within_what_control_times_queue_reaches() {
     hold(&I7, &[(2, 2.0), (4, 4.0), (6, 3.5), (8, 2.5), (12, 5.0)]);
+}
+
+/// The row caches' executions in ten minutes, for 1 to 6 sessions.
+const ROW_CACHE_12_1: [f64; 6] = [6_164_161.0, 10_848_660.0, 9_977_224.0, 8_172_259.0, 6_951_871.0, 6_890_154.0];
+const ROW_CACHE_12_2: [f64; 6] = [3_174_194.0, 5_876_575.0, 8_383_434.0, 10_518_830.0, 11_688_284.0, 12_242_878.0];
+
+#[test]
+fn the_universal_scalability_law_fits_the_tables_as_other_fits_do() {
+    let points = |rates: &[f64]| rates.iter().zip(1..).map(|(rate, n)| (f64::from(n), *rate)).collect::<Vec<_>>();
+    let executions = |rates: &[f64]| rates.iter().map(|n| n / 600.0).collect::<Vec<_>>();
+    for (rates, gamma, sigma, kappa, rms) in [
+        (T2.control.to_vec(), 4_471.0, 0.0, 0.000_50, 0.007),
+        (T2.rates.to_vec(), 4_580.0, 0.001_2, 0.000_58, 0.005),
+        (I7.rates[..6].to_vec(), 43_331.0, 0.009_5, 0.001_0, 0.006),
+        (executions(&ROW_CACHE_12_2), 5_218.0, 0.010, 0.016, 0.016),
+    ] {
+        let fit = Usl::fit(&points(&rates)).unwrap();
+        let near = |a: f64, b: f64, within: f64| (a - b).abs() <= within;
+        assert!(near(fit.gamma / gamma, 1.0, 0.002), "{fit:?} {gamma}");
+        assert!(near(fit.sigma, sigma, 0.000_7 + 0.02 * sigma), "{fit:?} {sigma}");
+        assert!(near(fit.kappa, kappa, 0.000_07 + 0.03 * kappa), "{fit:?} {kappa}");
+        assert!(near(fit.rms / rms, 1.0, 0.15), "{fit:?} {rms}");
+    }
+    // No such law describes a rate that falls from two sessions on: 7 % is the least.
+    let collapse = Usl::fit(&points(&executions(&ROW_CACHE_12_1))).unwrap();
+    assert!((0.05..0.08).contains(&collapse.rms), "{collapse:?}");
 }
