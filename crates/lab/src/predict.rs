@@ -1,4 +1,4 @@
-//! `lab predict` and `lab calibrate`: forecasts of a recorded load by the simulator, and the machine files that they need.
+//! `lab predict` and `lab calibrate`: forecasts of a recorded load by the simulator, and the machine files for them.
 
 use std::path::{Path, PathBuf};
 

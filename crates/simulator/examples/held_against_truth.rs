@@ -1,8 +1,8 @@
 //! Measures this machine, runs real threads with a real latch on 1 to all of its processors, and prints their rates
 //! beside those of the simulator: `cargo run --release -p latch-simulator --example held_against_truth`.
 //!
-//! The latch spins without a limit. Gaps are exponential, holds constant; both are loops that were timed alone. The best
-//! of several runs counts, since foreign load can only make a rate lower.
+//! The latch spins without a limit. Gaps are exponential, holds constant; both are loops that were timed alone. The
+//! best of several runs counts, since foreign load can only make a rate lower.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};

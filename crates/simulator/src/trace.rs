@@ -16,11 +16,11 @@
 //! get 0 17 r 120 45.2 same
 //! ```
 //!
-//! The lines up to `gets` are the header; each `call` line is followed by the gets of the call. `call` has the time after
-//! the last hold of the call. `get` has the latch, the number of the place in the code, `r` or `w`, the time since
-//! the hold before it (or since the begin of the call), the time of the hold, and whether the last holder was the `same`
-//! session or an `other` one. Times are nanoseconds. A gap ends when the get begins: waits are in no time. The format has
-//! no hold within a hold.
+//! The lines up to `gets` are the header; each `call` line is followed by the gets of the call. `call` has the time
+//! after the last hold of the call. `get` has the latch, the number of the place in the code, `r` or `w`, the time
+//! since the hold before it (or since the begin of the call), the time of the hold, and whether the last holder was
+//! the `same` session or an `other` one. Times are nanoseconds. A gap ends when the get begins, so waits are not in
+//! the trace. The format has no hold within a hold.
 
 use std::fmt::Write as _;
 

@@ -97,6 +97,7 @@ impl Simulation<'_> {
         match self.cpus[from].queue.pop_front() {
             Some(s) => self.run_on(cpu, s),
             None => {
+                debug_assert!(self.cpus.iter().all(|cpu| cpu.queue.is_empty()), "idle only when no session is ready");
                 let idle = &mut self.cpus[cpu as usize];
                 idle.running = NONE;
                 self.figures.busy_ps += self.now - idle.busy_since;

@@ -140,6 +140,28 @@ fn a_second_thread_of_a_core_slows_the_first_holds_included() {
 }
 
 #[test]
+fn a_thread_goes_on_at_full_speed_while_its_sibling_sleeps() {
+    // Two threads do the work of one, so the core does a call every 10 ms whoever sleeps meanwhile.
+    let mut machine = Machine::ideal(1);
+    (machine.threads, machine.smt_throughput) = (2, vec![1.0, 1.0]);
+    let times = form(Time::Exponential(5e6), Time::Exponential(5e6));
+    let design = Design::Mutex { spins: 255, scheme: Scheme::Fixed { ms: 1 } };
+    let figures = run(&machine, times, design, 2, 2, 5_000);
+    assert!(figures.total().sleeps > 1_000 && near(figures.rate(), 100.0, 0.04), "{}", figures.rate());
+}
+
+#[test]
+fn a_session_that_wakes_up_waits_for_a_slice_and_not_for_a_phase() {
+    // The holder computes for 20 ms in one piece; the other looks at the mutex after each sleep of 1 ms and a slice.
+    let mut machine = plain_machine(1);
+    machine.scheduler.slice_us = Some(1_000.0);
+    let design = Design::Mutex { spins: 255, scheme: Scheme::Fixed { ms: 1 } };
+    let figures = run(&machine, form(Time::Exponential(1e6), Time::Constant(2e7)), design, 1, 2, 100);
+    let total = figures.total();
+    assert!(total.sleeps > 4 * total.misses && total.misses > 50, "{total:?}");
+}
+
+#[test]
 fn sessions_share_processors_by_slices_and_idle_ones_steal() {
     let mut machine = plain_machine(2);
     machine.scheduler.switch_us = 0.0;

@@ -107,12 +107,13 @@ fn a_latch_spins_to_its_limit_and_then_sleeps_until_posted() {
 
 #[test]
 fn a_posted_waiter_that_finds_the_latch_held_sleeps_again_without_a_spin() {
-    // Eight sessions at a short spin: barging arrivals take the latch while the posted one wakes up.
-    let design = Design::Exclusive { spins: 50, sleep: Sleep::Post };
-    let f = run(&plain_machine(8), exponential(2_000.0, 1_000.0), design, 8, 8, 5_000);
+    // Eight sessions at a spin of 1 us: others take the latch while the posted one wakes up.
+    let design = Design::Exclusive { spins: 500, sleep: Sleep::Post };
+    let f = run(&plain_machine(8), exponential(40_000.0, 10_000.0), design, 8, 8, 5_000);
     let total = f.total();
-    let slept = total.misses - total.spin_gets;
-    assert!(total.sleeps > slept, "some sleep more than once: {total:?}");
+    let (slept, spun) = (total.misses - total.spin_gets, f.time_ps[State::Spin as usize] as f64 / 1e6);
+    assert!(total.sleeps as f64 > 1.2 * slept as f64, "many sleep more than once: {total:?}");
+    assert!(spun <= 1.01 * total.misses as f64, "each spins once: {spun} us, {total:?}");
 }
 
 #[test]
