@@ -153,6 +153,15 @@ fn pin(cpu: usize) -> Result<(), Error> {
     sched_setaffinity(None, &set).map_err(|e| Error::new(format!("a thread cannot be pinned to processor {cpu}: {e}")))
 }
 
+/// One turn of a loop that waits for another thread. After many turns the other cannot be running: it gets this
+/// processor's time, so that a measurement on a busy machine ends.
+fn turn(turns: &mut u32) {
+    *turns = turns.wrapping_add(1);
+    if turns.is_multiple_of(1 << 14) {
+        sched_yield();
+    }
+}
+
 /// Runs `work` on a pinned thread of its own, so that the caller's affinity stays.
 fn on<T: Send>(cpu: usize, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     thread::scope(|scope| {
@@ -209,23 +218,28 @@ fn ping_pong(a: usize, b: usize, effort: Effort) -> Result<Vec<f64>, Error> {
         let (word, start) = (AtomicU64::new(0), Barrier::new(2));
         let answer = || {
             // Odd numbers are this thread's.
-            let mut next = 1;
+            let (mut next, mut turns) = (1, 0);
             while word.load(Ordering::Relaxed) != OVER {
+                turn(&mut turns);
                 if word.compare_exchange(next, next + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                     next += 2;
                 }
             }
         };
         let ask = || {
-            let (began, mut next) = (Instant::now(), 0);
+            let (began, mut next, mut turns) = (Instant::now(), 0, 0);
             while began.elapsed() < effort.run || next == 0 {
-                for _ in 0..100 {
-                    while word.compare_exchange(next, next + 1, Ordering::AcqRel, Ordering::Relaxed).is_err() {}
+                for _ in 0..32 {
+                    while word.compare_exchange(next, next + 1, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+                        turn(&mut turns);
+                    }
                     next += 2;
                 }
             }
             let time = began.elapsed().as_nanos() as f64 / next as f64;
-            while word.compare_exchange(next, OVER, Ordering::AcqRel, Ordering::Relaxed).is_err() {}
+            while word.compare_exchange(next, OVER, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+                turn(&mut turns);
+            }
             time
         };
         // Both are pinned before either begins: alone, one would wait for the other forever.
@@ -423,10 +437,11 @@ struct Measured {
 
 impl Measured {
     fn get(&self, kind: Lock) {
-        let mut n = 0u32;
+        let (mut n, mut turns) = (0u32, 0);
         while self.word.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             loop {
                 n += 1;
+                turn(&mut turns);
                 if kind == Lock::Mutex || n.is_multiple_of(4) {
                     spin_loop();
                 }
@@ -458,17 +473,18 @@ fn handover(kind: Lock, cpus: &[usize], effort: Effort) -> Result<f64, Error> {
         let turns = |cpu: usize, is_first: bool| {
             let pinned = pin(cpu);
             start.wait();
-            let (began, mut own) = (Instant::now(), 0u64);
+            let (began, mut own, mut waited) = (Instant::now(), 0u64, 0);
             while !stop.load(Ordering::Relaxed) {
                 lock.get(kind);
                 let mine = lock.gets.load(Ordering::Relaxed);
                 hold();
                 lock.word.store(0, Ordering::Release);
                 own += 1;
-                if is_first && own % 64 == 0 && began.elapsed() > effort.run {
+                if is_first && own % 16 == 0 && began.elapsed() > effort.run {
                     stop.store(true, Ordering::Relaxed);
                 }
                 while cpus.len() > 1 && lock.gets.load(Ordering::Relaxed) == mine && !stop.load(Ordering::Relaxed) {
+                    turn(&mut waited);
                     spin_loop();
                 }
             }

@@ -245,8 +245,8 @@ impl Machine {
     /// # Errors
     /// The line, and what is wrong with it: an unknown key, a value out of bounds, a second value for a key.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        const NS: f64 = 1e7;
-        const US: f64 = 1e7;
+        const NS: f64 = 1e9;
+        const US: f64 = 1e9;
         let mut file = Keyed::parse(text)?;
         let name = file.text("name")?.ok_or_else(|| Error::new("name is missing"))?;
         let source =

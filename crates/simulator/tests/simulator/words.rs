@@ -235,6 +235,8 @@ fn versioned_readers_share_nothing_until_a_writer_comes() {
     let slow = Closed { writes: 0.2, ..exponential(100.0, 2_000.0) };
     let fallen = run(&machine, slow, Design::Versioned { tries: 2, spins: 4_000 }, 8, 8, 5_000);
     assert!(fallen.fallbacks > 100, "{}", fallen.fallbacks);
+    let never = run(&machine, slow, Design::Versioned { tries: 0, spins: 4_000 }, 8, 8, 5_000);
+    assert!(never.fallbacks > fallen.fallbacks && never.repeats == 0, "{} {}", never.fallbacks, never.repeats);
 }
 
 #[test]
