@@ -7,6 +7,7 @@
 //! call_ns 312.4
 //! overhead_ns 22 20
 //! transfer_ns 58
+//! own_ns 5
 //! latch 0 exclusive Result Cache: RC Latch
 //! counted 1 3200000 0 0 312.4
 //! counted 2 5900000 0.031 0 340.2
@@ -94,6 +95,8 @@ pub struct Header {
     pub overhead_ns: (f64, f64),
     /// One-way transfer of a line on the recorded machine.
     pub transfer_ns: Option<f64>,
+    /// An atomic operation on an own line of the recorded machine; the two of each get are taken out of the gaps.
+    pub own_ns: Option<f64>,
     /// The latches.
     pub latches: Vec<Latch>,
     /// Exact counts.
@@ -274,7 +277,10 @@ impl Trace {
         if let Some(call_ns) = self.header.call_ns {
             let gaps: f64 = gets.iter().map(|g| g.gap_ps).chain(tails_ps.iter().copied()).map(|ps| ps as f64).sum();
             let holds: f64 = gets.iter().map(|g| g.hold_ps as f64).sum();
-            let factor = (call_ns * 1e3 * tails_ps.len() as f64 - holds) / gaps.max(1.0);
+            // The simulation adds the operations on the word, which the counted time has already.
+            let atomic = self.gets.iter().filter(|get| self.is_atomic(get)).count() as f64;
+            let words = 2.0 * self.header.own_ns.unwrap_or(0.0) * 1e3 * atomic;
+            let factor = (call_ns * 1e3 * tails_ps.len() as f64 - holds - words) / gaps.max(1.0);
             let factor = factor.clamp(0.01, 100.0);
             gets.iter_mut().for_each(|get| get.gap_ps = (get.gap_ps as f64 * factor) as u64);
             tails_ps.iter_mut().for_each(|tail| *tail = (*tail as f64 * factor) as u64);
@@ -284,6 +290,12 @@ impl Trace {
         let names = self.header.latches.iter().map(|latch| latch.name.clone()).collect();
         let calls = Recorded { gets, first, tails_ps, block: BLOCK, blocks: Vec::new() };
         Workload::recorded(names, lines.collect(), calls)
+    }
+
+    /// Whether the recorded design wrote the word for this get.
+    fn is_atomic(&self, get: &TracedGet) -> bool {
+        let latch = self.header.latches.get(usize::from(get.latch));
+        get.write || latch.is_some_and(|latch| !matches!(latch.design, Design::Versioned { .. }))
     }
 
     /// The designs with which the latches were recorded.
@@ -303,6 +315,7 @@ impl Header {
             ("call_ns", [ns]) => self.call_ns = Some(time(ns)?),
             ("overhead_ns", [gap, hold]) => self.overhead_ns = (time(gap)?, time(hold)?),
             ("transfer_ns", [ns]) => self.transfer_ns = Some(time(ns)?),
+            ("own_ns", [ns]) => self.own_ns = Some(time(ns)?),
             ("latch", [n, design, _, ..]) => self.latch(n, design, rest)?,
             ("counted", [sessions, figures @ ..]) if figures.len() == 4 => {
                 let figures: Result<Vec<f64>, String> = figures.iter().map(|x| number(x)).collect();
@@ -339,6 +352,7 @@ impl Header {
         self.call_ns.iter().for_each(|ns| writeln!(out, "call_ns {ns}").unwrap_or(()));
         let _ = writeln!(out, "overhead_ns {} {}", self.overhead_ns.0, self.overhead_ns.1);
         self.transfer_ns.iter().for_each(|ns| writeln!(out, "transfer_ns {ns}").unwrap_or(()));
+        self.own_ns.iter().for_each(|ns| writeln!(out, "own_ns {ns}").unwrap_or(()));
         for (n, latch) in self.latches.iter().enumerate() {
             let _ = writeln!(out, "latch {n} {} {}", latch.design_name, one_line(&latch.name));
         }

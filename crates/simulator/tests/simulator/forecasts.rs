@@ -220,10 +220,10 @@ fn the_row_cache_of_12_1_is_refused_without_a_curve() {
 fn counted_figures_are_simulated_on_the_recorded_machine() {
     let (mut trace, machine) = (trace(3_000), measured(2));
     let workload = trace.workload();
-    // One session: a call of 3,000 ns, two gets with two own operations of 4 ns.
-    trace.header.counted[0].rate = 1e9 / 3_016.0;
-    let checks = latch_simulator::check(&workload, &trace.header, &machine, 1, 20_000).unwrap();
-    assert!(checks[0].seen.error < 0.005 && checks[0].seen.chi == 0.0, "{:?}", checks[0].seen);
+    // One session takes what was counted: the operations on the words are not in the gaps.
+    trace.header.counted[0].rate = 1e9 / 3_000.0;
+    let checks = latch_simulator::check(&workload, &trace.header, &machine, 1, 200_000).unwrap();
+    assert!(checks[0].seen.error < 0.003 && checks[0].seen.chi == 0.0, "{:?}", checks[0].seen);
     assert_eq!(checks[1].seen.error, (checks[1].rate / 640_000.0).ln().abs().max(checks[1].seen.error));
     assert!(checks[1].figures.miss_rate() > 0.01 && checks[1].rate > 1.8 * checks[0].rate);
     let text = latch_simulator::checks(&checks);
