@@ -22,7 +22,6 @@ mod opening;
 mod space;
 mod stamp;
 mod table;
-mod unfinished;
 
 pub use asynchronous::AsyncWriter;
 pub use control::{
@@ -35,4 +34,3 @@ pub use logs::LogsOf;
 pub use names::{CONTROL_COPY, CONTROL_FILE, DOUBLE_WRITE_FILE, tablespace};
 pub use redo::{CheckpointEntry, IncarnationEntry, LogGroupEntry, LoggedEntry};
 pub use space::{NewFile, require_name};
-pub use unfinished::Unfinished;

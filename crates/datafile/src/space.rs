@@ -2,8 +2,7 @@
 //!
 //! The caller holds the DD enqueue, so only one process at a time is here. A file is complete and on the device before
 //! the control file lists it, and is deleted only after the control file no longer lists it: an interruption leaves at
-//! most a file without references. The next statement that makes files, or the next start, deletes one that was being
-//! made ([`crate::unfinished`](DataFiles::remove_unfinished)).
+//! most a file without references.
 
 use crate::control::{BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, TablespaceEntry};
 use crate::error::io_error;
@@ -76,24 +75,6 @@ impl DataFiles {
         files: &[NewFile],
         created: (u64, Scn),
     ) -> Result<Vec<u32>> {
-        files.iter().try_for_each(|new| require_name(&new.name))?;
-        self.remove_unfinished()?;
-        let is_new = |new: &&NewFile| new.reuse || !os::file::exists(&self.directory().join(&new.name));
-        self.note_making(files.iter().filter(is_new).map(|new| new.name.as_str()))?;
-        let made = self.make_and_list(p, enqueues, tablespace, files, created);
-        faults::point("file-listed");
-        self.end_making();
-        made
-    }
-
-    fn make_and_list(
-        &self,
-        p: &Process,
-        enqueues: &Enqueues,
-        tablespace: &TablespaceEntry,
-        files: &[NewFile],
-        created: (u64, Scn),
-    ) -> Result<Vec<u32>> {
         let control = self.control()?;
         let (mut made, mut sizes): (Vec<FileEntry>, Vec<Vec<u32>>) = Default::default();
         for new in files {
@@ -122,6 +103,7 @@ impl DataFiles {
         tablespace: &TablespaceEntry,
         new: &NewFile,
     ) -> Result<Vec<u32>> {
+        require_name(&new.name)?;
         let path = self.directory().join(&new.name);
         let mut all = control.files.iter().chain(made.iter());
         if all.any(|f| self.directory().join(&f.name) == path) {
@@ -503,24 +485,17 @@ impl DataFiles {
     pub fn replace_lost(&self, p: &Process, enqueues: &Enqueues, head: u32, name: &str) -> Result<()> {
         let control = self.control()?;
         let former = control.file(head).ok_or_else(|| Ora::with(1157, &[&head]))?;
-        require_name(name)?;
-        self.remove_unfinished()?;
-        let path = self.directory().join(name);
-        self.note_making(std::iter::once(name).filter(|_| !os::file::exists(&path)))?;
-        let made = self.make_again(&control.parts_of(head), name).and_then(|()| {
-            faults::point("file-made-again");
-            if former.name == name {
-                return Ok(());
+        self.make_again(&control.parts_of(head), name)?;
+        faults::point("file-made-again");
+        if former.name == name {
+            return Ok(());
+        }
+        self.rename_file(p, enqueues, head, name).inspect_err(|_| {
+            // The error may have come when the name was in the control file already.
+            if self.control().is_ok_and(|c| c.file(head).is_none_or(|f| f.name == former.name)) {
+                let _ = os::file::remove(&self.directory().join(name));
             }
-            self.rename_file(p, enqueues, head, name).inspect_err(|_| {
-                // The error may have come when the name was in the control file already.
-                if self.control().is_ok_and(|c| c.file(head).is_none_or(|f| f.name == former.name)) {
-                    let _ = os::file::remove(&path);
-                }
-            })
-        });
-        self.end_making();
-        made
+        })
     }
 
     /// Prevents changes of blocks of a file until [`DataFiles::refresh`].

@@ -73,7 +73,7 @@ pub use datafile_state::settle_offline;
 pub use host::{Described, Host, Outcome, Parts, SessionNames, Storage};
 pub use online::drop_abandoned;
 pub use statistics::request as statistics_request;
-pub use tablespace::{Finished, file_meant, finish_drops, shown as shown_file};
+pub use tablespace::{file_meant, finish_drops, shown as shown_file};
 
 use sql::ast::Ddl;
 use types::Result;

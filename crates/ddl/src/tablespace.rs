@@ -8,9 +8,7 @@
 use crate::files::{change, drop_files, files, require_unused};
 use crate::host::Host;
 use crate::work::Work;
-use datafile::{
-    Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry, Unfinished, part_blocks_min, part_sizes,
-};
+use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry, part_blocks_min, part_sizes};
 use dictionary::base::{Base, props, ts, tsq, user};
 use dictionary::rows::{as_text, as_u32, int, text};
 use dictionary::*;
@@ -83,8 +81,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         is_read_only: false,
         is_bigfile,
         is_nologging: *nologging,
-        // Until the commit: a file that stayed would prevent the next try.
-        deletes_files: true,
+        deletes_files: false,
         guarantees_retention: retention.is_some_and(|(on, _)| on),
     };
     let specs = file_specs(files, block_size, is_bigfile)?;
@@ -94,7 +91,6 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
     }
     let row = [int(entry.number), text(name.name.as_str()), int(contents as u32), int(block_size as i64), int(1)];
     work.change().insert(Base::Ts, &row)?;
-    work.made_tablespace = Some(entry.clone());
     if *offline {
         take_offline(work, &entry)?;
     }
@@ -178,8 +174,8 @@ fn add_files(work: &mut Work<'_>, tablespace: &TablespaceEntry, specs: &[NewFile
 }
 
 /// Removes tablespaces from the control file that the dictionary does not have, because a statement died half-way;
-/// returns their names. Deletes the files of a tablespace that was dropped with its files, or never committed; others
-/// stay. The caller holds the DD enqueue, or is alone.
+/// returns their names. Deletes the files of a tablespace that was dropped with its files; others stay. The caller
+/// holds the DD enqueue, or is alone.
 fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     let control = work.control()?;
     let rows = work.select(Base::Ts, &|_| true)?;
@@ -209,28 +205,16 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     Ok(removed)
 }
 
-/// What [`finish_drops`] has removed.
-#[derive(Debug, Default)]
-pub struct Finished {
-    /// Tablespaces.
-    pub tablespaces: Vec<String>,
-    /// Files that were being made.
-    pub files: Vec<Unfinished>,
-}
-
-/// Completes statements that died between their changes of the dictionary and of the control file, and removes the
-/// files that such a statement was making. `None`: another session is running DDL, or has died in it and is not cleaned
-/// up yet, so nothing was checked.
+/// Completes statements that died between their changes of the dictionary and of the control file; returns the names of
+/// removed tablespaces. `None`: another session is running DDL, or has died in it and is not cleaned up yet, so nothing
+/// was checked.
 ///
 /// # Errors
 /// Those of the dictionary and of the control file.
-pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Finished>> {
+pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Vec<String>>> {
     Work::run_unlocked(host, &mut |work| {
-        if !work.hold(enqueue::EnqueueType::Dd, 1, enqueue::LockMode::Exclusive)? {
-            return Ok(None);
-        }
-        let tablespaces = forget_strangers(work)?;
-        Ok(Some(Finished { tablespaces, files: files(&work.host.parts()).remove_unfinished()? }))
+        let alone = work.hold(enqueue::EnqueueType::Dd, 1, enqueue::LockMode::Exclusive)?;
+        if alone { forget_strangers(work).map(Some) } else { Ok(None) }
     })
 }
 

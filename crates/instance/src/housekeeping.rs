@@ -46,8 +46,8 @@ impl Housekeeper {
             return told;
         }
         let gone = ddl::finish_drops(&mut Smon::new(instance, p));
-        let files_done = matches!(&gone, Ok(Some(gone)) if gone.tablespaces.is_empty());
-        told.extend(gone.ok().flatten().iter().flat_map(removed));
+        let files_done = matches!(&gone, Ok(Some(gone)) if gone.is_empty());
+        told.extend(gone.ok().flatten().unwrap_or_default().iter().map(|name| files_gone(name)));
         match any_building(instance, p) {
             Ok(false) if files_done => self.quiet = Some(now),
             Ok(true) => {
@@ -81,29 +81,15 @@ fn undo_news(made: Result<u16>, last_error: &mut String) -> Option<String> {
     }
 }
 
-/// The lines for the alert log about tablespaces and files that are in the making or dropped by nobody.
-fn removed(gone: &ddl::Finished) -> Vec<String> {
-    let tablespace = |name: &String| {
-        format!("tablespace {name}, which is being made or dropped by nobody, has left the control file with its files")
-    };
-    let file = |file: &datafile::Unfinished| match file {
-        datafile::Unfinished::Removed(path) => {
-            format!("file {}, left by a statement that did not finish making it, has been deleted", path.display())
-        }
-        datafile::Unfinished::Left(path) => format!(
-            "file {}, which a statement did not finish making, is another file now or cannot be deleted; no tablespace \
-             has it",
-            path.display()
-        ),
-    };
-    gone.tablespaces.iter().map(tablespace).chain(gone.files.iter().map(file)).collect()
+fn files_gone(name: &str) -> String {
+    format!("tablespace {name}, which is being made or dropped by nobody, has left the control file with its files")
 }
 
-/// Removes tablespaces that the dictionary does not know from the control file, and unfinished files, before the first
-/// session. Returns lines for the alert log.
+/// Removes tablespaces that the dictionary does not know from the control file, before the first session. Returns lines
+/// for the alert log.
 pub fn finish_drops(instance: &'static Instance, p: &Rc<Process>) -> Vec<String> {
     match ddl::finish_drops(&mut Smon::new(instance, p)) {
-        Ok(gone) => gone.iter().flat_map(removed).collect(),
+        Ok(gone) => gone.unwrap_or_default().iter().map(|name| files_gone(name)).collect(),
         Err(e) => vec![e.to_string()],
     }
 }

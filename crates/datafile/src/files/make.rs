@@ -180,7 +180,6 @@ impl DataFiles {
     fn fill_file(&self, file: &File, entry: &FileEntry) -> std::result::Result<(), os::OsError> {
         let (size, begin) = (self.block_size as u64, self.begin_of(entry.part));
         file.allocate(begin + u64::from(entry.blocks) * size)?;
-        faults::point("file-allocated");
         let mut image = Image::new(self.block_size);
         for n in 0..Self::bitmap_blocks_of(self.block_size) {
             self.make_bitmap(&mut image, entry.file, n, entry.blocks);

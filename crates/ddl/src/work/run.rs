@@ -141,10 +141,6 @@ impl<'a> Work<'a> {
         if !dropped_segments.is_empty() {
             let _ = parts.dict.shared().finish_drops(parts.p, &dropped_segments);
         }
-        if let Some(made) = self.made_tablespace.take() {
-            // The mark has no effect while the dictionary has the tablespace, so an error is no error of the statement.
-            let _ = files::change(self.host, &made, &mut |t| t.deletes_files = false);
-        }
         match self.files_to_drop.take() {
             Some((files, delete)) => files::drop_files(self.host, &files, delete),
             None => Ok(()),

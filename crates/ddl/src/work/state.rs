@@ -2,7 +2,7 @@
 
 use crate::files;
 use crate::host::{Host, SessionNames};
-use datafile::{ControlFile, TablespaceEntry};
+use datafile::ControlFile;
 use dictionary::base::{Base, props};
 use dictionary::rows::{Row, as_text};
 use dictionary::{By, Change, DroppedSegment, Picture, SessionCatalog, UserId};
@@ -45,8 +45,6 @@ pub struct Work<'a> {
     pub files_made: Vec<u32>,
     /// Files to remove from the database once the statement has committed, and whether to delete them.
     pub files_to_drop: Option<(Vec<u32>, bool)>,
-    /// The tablespace that the statement makes: its files are deleted if the statement dies before its commit.
-    pub made_tablespace: Option<TablespaceEntry>,
     /// The tablespace that is being dropped: its segments go with its files.
     pub dropped_tablespace: Option<u32>,
     /// Objects changed or dropped.
@@ -102,7 +100,6 @@ impl<'a> Work<'a> {
             dropped_segments: Vec::new(),
             files_made: Vec::new(),
             files_to_drop: None,
-            made_tablespace: None,
             dropped_tablespace: None,
             touched: Vec::new(),
             rolled: Vec::new(),
