@@ -220,6 +220,23 @@ impl<'a> Run<'a> {
     }
 
     #[inline]
+    fn splice(&mut self) -> Option<Splice<'a>> {
+        let (from, cut, len) = if self.step()? {
+            (self.word()?, self.word()?, self.word()?)
+        } else {
+            let (from, lens) = (self.byte()?, self.byte()?);
+            (from.into(), usize::from(lens >> 4), usize::from(lens & 15))
+        };
+        Some(Splice { slot: self.slot, from, cut, lock: self.lock, bytes: self.bytes(len)? })
+    }
+
+    #[inline]
+    fn whole_row(&mut self) -> Option<WholeRow<'a>> {
+        let len = if self.step()? { self.word()? } else { self.byte()?.into() };
+        Some(WholeRow { slot: self.slot, lock: self.lock, body: self.bytes(len)? })
+    }
+
+    #[inline]
     fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -241,18 +258,21 @@ impl<'a> Run<'a> {
     }
 }
 
+/// The directory entry of what cannot be read as a row of a change vector: no block has it, so applying it is refused.
+const NO_SLOT: u16 = u16::MAX;
+
 /// The rows of a SPLICE_RUN or SPLICES.
 #[inline]
 fn splice_run(data: &[u8]) -> impl Iterator<Item = Splice<'_>> {
     let mut run = Run::new(data);
     std::iter::from_fn(move || {
-        let (from, cut, len) = if run.step()? {
-            (run.word()?, run.word()?, run.word()?)
-        } else {
-            let (from, lens) = (run.byte()?, run.byte()?);
-            (from.into(), usize::from(lens >> 4), usize::from(lens & 15))
-        };
-        Some(Splice { slot: run.slot, from, cut, lock: run.lock, bytes: run.bytes(len)? })
+        if run.rest.is_empty() {
+            return None;
+        }
+        Some(run.splice().unwrap_or_else(|| {
+            run.rest = &[];
+            Splice { slot: NO_SLOT, from: 0, cut: 0, lock: 0, bytes: &[] }
+        }))
     })
 }
 
@@ -268,8 +288,13 @@ struct WholeRow<'a> {
 fn put_run(data: &[u8]) -> impl Iterator<Item = WholeRow<'_>> {
     let mut run = Run::new(data);
     std::iter::from_fn(move || {
-        let len = if run.step()? { run.word()? } else { run.byte()?.into() };
-        Some(WholeRow { slot: run.slot, lock: run.lock, body: run.bytes(len)? })
+        if run.rest.is_empty() {
+            return None;
+        }
+        Some(run.whole_row().unwrap_or_else(|| {
+            run.rest = &[];
+            WholeRow { slot: NO_SLOT, lock: 0, body: &[] }
+        }))
     })
 }
 
@@ -287,11 +312,18 @@ struct Splice<'a> {
 fn splices(data: &[u8]) -> impl Iterator<Item = Splice<'_>> {
     let mut rest = data;
     std::iter::from_fn(move || {
-        let (&[s0, s1, f0, f1, c0, c1, l0, l1, lock], tail) = rest.split_first_chunk::<SPLICE_HEAD>()?;
-        let word = |low, high| usize::from(u16::from_le_bytes([low, high]));
-        let (bytes, next) = tail.split_at_checked(word(l0, l1))?;
-        rest = next;
-        Some(Splice { slot: word(s0, s1) as u16, from: word(f0, f1), cut: word(c0, c1), lock, bytes })
+        if rest.is_empty() {
+            return None;
+        }
+        let read = || {
+            let (&[s0, s1, f0, f1, c0, c1, l0, l1, lock], tail) = rest.split_first_chunk::<SPLICE_HEAD>()?;
+            let word = |low, high| usize::from(u16::from_le_bytes([low, high]));
+            let (bytes, next) = tail.split_at_checked(word(l0, l1))?;
+            Some((Splice { slot: word(s0, s1) as u16, from: word(f0, f1), cut: word(c0, c1), lock, bytes }, next))
+        };
+        let found = read().unwrap_or((Splice { slot: NO_SLOT, from: 0, cut: 0, lock: 0, bytes: &[] }, &[]));
+        rest = found.1;
+        Some(found.0)
     })
 }
 
@@ -308,9 +340,13 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         SPLICE_RUN => apply_splices(&mut d, &|| splice_run(data)),
         SPLICES => apply_splices_by_row(&mut d, data),
         PUT_RUN => apply_put_run(&mut d, data),
-        REMOVE_RANGES => ranges(data).flatten().try_for_each(|slot| remove(&mut d, slot)),
+        REMOVE_RANGES if data.len().is_multiple_of(4) => {
+            ranges(data).flatten().try_for_each(|slot| remove(&mut d, slot))
+        }
         DELETE_EACH => apply_delete_each(&mut d, data),
-        REMOVE_MANY => data.chunks_exact(2).try_for_each(|s| remove(&mut d, u16::from_le_bytes([s[0], s[1]]))),
+        REMOVE_MANY if data.len().is_multiple_of(2) => {
+            data.chunks_exact(2).try_for_each(|s| remove(&mut d, u16::from_le_bytes([s[0], s[1]])))
+        }
         _ => return Err(Ora::internal(format_args!("heap operation {op}"))),
     };
     done.map_err(|e| Ora::internal(format_args!("heap operation {op}: {e:?}")))
@@ -383,6 +419,9 @@ fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
         rest = next;
     }
     appended.finish();
+    if !rest.is_empty() {
+        return Err(Refused::NoSuch);
+    }
     // The lock count of the entry is set once for all rows.
     match d.read().itl(*lock) {
         Some(mut itl) => {
@@ -401,8 +440,16 @@ const MANY_HEAD: usize = 7;
 fn each(data: &[u8], head: usize, length_at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut rest = data;
     std::iter::from_fn(move || {
-        let (head, tail) = rest.split_at_checked(head)?;
-        let (body, next) = tail.split_at_checked(word_at(head, length_at))?;
+        if rest.is_empty() {
+            return None;
+        }
+        let read = || {
+            let (head, tail) = rest.split_at_checked(head)?;
+            let (body, next) = tail.split_at_checked(word_at(head, length_at))?;
+            Some((head, body, next))
+        };
+        // NO_SLOT.
+        let (head, body, next) = read().unwrap_or((&[0xff; EACH_HEAD], &[], &[]));
         rest = next;
         Some((head, body))
     })
@@ -439,13 +486,17 @@ fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
 ) -> std::result::Result<(), Refused> {
     let mut free = d.read().free_bytes();
     let directory = d.read().directory_reader();
-    let mut keeps_lengths = true;
+    let (mut keeps_lengths, mut before) = (true, None);
     for s in rows() {
         let row = directory.row(s.slot.into()).ok_or(Refused::NoSuch)?;
-        if s.from + s.cut > row.len {
+        let keeps_length = s.cut == s.bytes.len();
+        // A row that comes again keeps its length (H11).
+        let comes_again = before.is_some_and(|(slot, kept)| slot == s.slot && !(kept && keeps_length));
+        if s.from + s.cut > row.len || comes_again {
             return Err(Refused::NoSuch);
         }
-        keeps_lengths &= s.cut == s.bytes.len();
+        before = Some((s.slot, keeps_length));
+        keeps_lengths &= keeps_length;
         free = (free + s.cut).checked_sub(s.bytes.len()).ok_or(Refused::Full)?;
     }
     let (mut moves, mut body) = (Moves::default(), Vec::new());
@@ -486,8 +537,10 @@ fn apply_splices<'s, I: Iterator<Item = Splice<'s>>>(
 fn apply_splices_by_row(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
     let mut free = d.read().free_bytes();
     let mut all = splice_run(data).peekable();
+    let mut slots = Vec::new();
     while let Some(mut s) = all.next() {
         let row = d.read().row(s.slot.into()).ok_or(Refused::NoSuch)?;
+        slots.push(s.slot);
         let (mut end, mut more) = (0, 0);
         loop {
             if s.from < end || s.from + s.cut > row.len {
@@ -501,6 +554,11 @@ fn apply_splices_by_row(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result
             }
         }
         free = free.checked_add_signed(-more).ok_or(Refused::Full)?;
+    }
+    // The lengths are those before the vector, so no row may come in two places of it.
+    slots.sort_unstable();
+    if slots.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(Refused::NoSuch);
     }
     let (mut moves, mut body) = (Moves::default(), Vec::new());
     let mut all = splice_run(data).peekable();
