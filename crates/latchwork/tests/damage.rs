@@ -420,3 +420,70 @@ fn an_internal_error_is_handled_by_others_and_written_to_the_alert_log() {
     drop(c);
     place.stop().unwrap();
 }
+
+/// Spoils the heads of the undo of rows with this old value, in the files of undo, while the instance runs.
+fn spoil_undo(dir: &Path, old: &[u8]) -> usize {
+    use std::os::unix::fs::FileExt;
+    let is_undo = |p: &PathBuf| p.file_name().is_some_and(|name| name.to_string_lossy().starts_with("undo"));
+    let mut found = 0;
+    for path in files(dir).into_iter().filter(is_undo) {
+        let bytes = std::fs::read(&path).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        for at in (0..bytes.len()).filter(|at| bytes[*at..].starts_with(old)) {
+            let begin = at / BLOCK * BLOCK;
+            let mut block = bytes[begin..begin + BLOCK].to_vec();
+            block[at - begin - 3..at - begin].fill(0xff);
+            block::seal(&mut block);
+            file.write_all_at(&block, begin as u64).unwrap();
+            found += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn a_statement_that_cannot_be_rolled_back_ends_its_session_and_no_handler_commits_a_part_of_it() {
+    let mut place = place();
+    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    let (mut c, mut keeper, mut other) = (place.connect().unwrap(), place.connect().unwrap(), place.connect().unwrap());
+    for sql in [
+        "create table t (id number, v varchar2(30), p varchar2(100))",
+        "insert into t select level, 'old' || to_char(level, 'fm0000') || '#', rpad('p', 90, 'p') \
+         from dual connect by level <= 2000",
+        "create table gate (n number)",
+        "insert into gate values (0)",
+        "create table result (n number, text varchar2(400))",
+        "commit",
+        "create function f(i number) return varchar2 as pragma autonomous_transaction; begin \
+         if i = 2000 then update gate set n = n + 1; commit; raise_application_error(-20001, 'no'); end if; \
+         return 'NEW' || to_char(i, 'fm0000') || '$'; end;",
+    ] {
+        c.execute(sql, &[]).unwrap();
+    }
+    // The last row of the statement waits until its undo is on disk, and damaged there.
+    keeper.execute("update gate set n = n", &[]).unwrap();
+    let outcome = std::thread::scope(|scope| {
+        let block = "declare n number; m varchar2(400); begin \
+             begin update t set v = f(id); \
+             exception when others then n := sqlcode; m := sqlerrm; insert into result values (n, m); end; \
+             commit; end;";
+        let running = scope.spawn(|| format!("{:?}", c.execute(block, &[]).map(drop)));
+        let waiters = "select decode(count(*), 0, 'none') from v$lock where type = 'TX' and request > 0";
+        while !running.is_finished() && format!("{:?}", rows(&mut other, waiters).unwrap()).contains("none") {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        assert!(!running.is_finished(), "{}", running.join().unwrap());
+        other.execute("alter system checkpoint", &[]).unwrap();
+        other.execute("alter system flush buffer_cache", &[]).unwrap();
+        assert!(spoil_undo(place.dir(), b"old0100#") > 0, "the undo is in the files");
+        other.execute("alter system flush buffer_cache", &[]).unwrap();
+        keeper.execute("rollback", &[]).unwrap();
+        running.join().unwrap()
+    });
+    assert!(outcome.contains("ORA-00603") && outcome.contains("ORA-20001"), "{outcome}");
+    let handled = format!("{:?}", rows(&mut other, "select n, text from result").unwrap());
+    assert_eq!(handled, "[]", "the handler did not run");
+    // What could not be undone is no committed value: a query undoes it, or says that it cannot.
+    let left = rows(&mut other, "select decode(count(*), 0, 'none') from t where v like 'NEW%'");
+    assert!(left.is_err() || format!("{left:?}").contains("none"), "{left:?}");
+}

@@ -288,6 +288,8 @@ impl Calls {
             Ok(())
         });
         let rolled_back = match &result {
+            // A statement could not be rolled back: the session ends (T20 of txn).
+            Err(e) if e.is(603) => Ok(()),
             Err(_) => core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start),
             Ok(()) => Ok(()),
         };

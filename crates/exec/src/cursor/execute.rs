@@ -173,10 +173,11 @@ impl Cursor {
                 // The statement is atomic (E4).
                 Ok(_) => cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?,
                 Err(e) => {
-                    cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?;
+                    let undone = cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start);
                     if !e.is(crate::restart::RESTART) {
-                        return Err(e);
+                        return undone.map_err(|fatal| fatal.because(e.clone())).and(Err(e));
                     }
+                    undone?;
                 }
             }
             may_restart(self.internal, cx)?;
