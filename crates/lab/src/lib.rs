@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod compare;
 mod counts;
 mod error;
 mod export;
@@ -33,6 +34,7 @@ use crate::files::{results_at, write_file};
 use std::path::{Path, PathBuf};
 
 pub use arguments::RunArguments;
+pub use compare::CompareArguments;
 pub use error::LabError;
 pub use export::ExportForm;
 pub use manifest::{Experiment, Manifest};
@@ -54,6 +56,9 @@ pub enum Command {
         /// Folder of the run, or its results.json
         place: PathBuf,
     },
+    /// Compare two runs, or a run and a baseline, cell by cell; exit code 3 when something is slower
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(CompareArguments),
     /// Write the figures of earlier runs as Parquet, CSV or JSON for other engines
     Export {
         /// Folders of runs, or their results.json
@@ -94,6 +99,7 @@ pub fn main(command: &Command) -> u8 {
         }
         Command::Run(arguments) => run_command(arguments),
         Command::Report { place } => report_command(place),
+        Command::Compare(arguments) => return compare::command(arguments),
         Command::Export { places, to, format } => export::command(places, to, *format),
         Command::Predict(arguments) => predict::predict(arguments),
         Command::Calibrate(arguments) => predict::calibrate(arguments),

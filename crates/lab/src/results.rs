@@ -219,11 +219,7 @@ impl Results {
 
     /// The start of the run: `2026-11-29 19:50 UTC`; empty when the file does not have it.
     pub fn date(&self) -> String {
-        let Some(date) = i64::try_from(self.started).ok().and_then(|s| types::Date::from_unix(s).ok()) else {
-            return String::new();
-        };
-        let f = date.fields();
-        format!("{:04}-{:02}-{:02} {:02}:{:02} UTC", f.year, f.month, f.day, f.hour, f.minute)
+        date_of(self.started)
     }
 
     /// Operations per second of a cell.
@@ -408,6 +404,15 @@ impl Results {
         }
         out
     }
+}
+
+/// A moment in seconds since 1970, as `2026-11-29 19:50 UTC`; empty for one that is no date.
+pub fn date_of(moment: u64) -> String {
+    let Some(date) = i64::try_from(moment).ok().and_then(|s| types::Date::from_unix(s).ok()) else {
+        return String::new();
+    };
+    let f = date.fields();
+    format!("{:04}-{:02}-{:02} {:02}:{:02} UTC", f.year, f.month, f.day, f.hour, f.minute)
 }
 
 /// Every value of `latch_generation`, oldest first.

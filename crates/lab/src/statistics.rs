@@ -57,6 +57,104 @@ pub fn summary(figures: impl IntoIterator<Item = f64>) -> Option<Summary> {
     Some(Summary { count, average, median: quantile(&all, 0.5), deviation, interval, least, greatest })
 }
 
+/// How much one sample is above another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Quotient of the geometric averages.
+    pub ratio: f64,
+    /// Both ends of the interval; `None` when a sample has a single figure.
+    pub ends: Option<(f64, f64)>,
+}
+
+/// The ratio of `after` to `before`, with the interval that holds the true ratio with the given confidence (a share of
+/// 1): Welch's interval of the difference of the average logarithms, which does not assume that both vary alike.
+/// `None` without figures, or with a figure that is not above zero and finite.
+pub fn ratio(before: &[f64], after: &[f64], confidence: f64) -> Option<Ratio> {
+    let logarithms = |figures: &[f64]| -> Option<Vec<f64>> {
+        figures.iter().map(|f| (f.is_finite() && *f > 0.0).then(|| f.ln())).collect()
+    };
+    let (before, after) = (summary(logarithms(before)?)?, summary(logarithms(after)?)?);
+    let difference = after.average - before.average;
+    let ends = (before.count > 1 && after.count > 1).then(|| {
+        let share = |s: &Summary| s.deviation.powi(2) / s.count as f64;
+        let squared = share(&before) + share(&after);
+        let freedom = |s: &Summary| share(s).powi(2) / (s.count - 1) as f64;
+        let freedom = squared.powi(2) / (freedom(&before) + freedom(&after));
+        // Without any deviation the degrees of freedom are 0/0, and the interval is a point.
+        let half =
+            if freedom.is_finite() { t_quantile((1.0 - confidence) / 2.0, freedom) * squared.sqrt() } else { 0.0 };
+        ((difference - half).exp(), (difference + half).exp())
+    });
+    Some(Ratio { ratio: difference.exp(), ends })
+}
+
+/// The value that Student's t exceeds with the given probability (below one half), for any degrees of freedom.
+fn t_quantile(probability: f64, freedom: f64) -> f64 {
+    let exceeded = |t: f64| 0.5 * incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
+    let (mut low, mut high) = (0.0, 1.0);
+    while exceeded(high) > probability && high < 1e12 {
+        high *= 2.0;
+    }
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if exceeded(middle) > probability { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// The regularised incomplete beta function, by its continued fraction in Lentz's form (Numerical Recipes, 6.4).
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return if x <= 0.0 { 0.0 } else { 1.0 };
+    }
+    // The fraction converges fast below this point; above it the function is one minus its mirror image.
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - incomplete_beta(b, a, 1.0 - x);
+    }
+    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
+    let away_from_zero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };
+    let mut c = 1.0;
+    let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
+    let mut fraction = d;
+    for step in 1..500 {
+        let m = f64::from(step);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        let before = fraction;
+        for term in [even, odd] {
+            d = 1.0 / away_from_zero(1.0 + term * d);
+            c = away_from_zero(1.0 + term / c);
+            fraction *= c * d;
+        }
+        if (fraction / before - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    front * fraction / a
+}
+
+/// The logarithm of the gamma function, by Lanczos's approximation (g = 7, nine terms).
+fn ln_gamma(x: f64) -> f64 {
+    const TERMS: [f64; 8] = [
+        676.520_368_121_885_1,
+        -1_259.139_216_722_402_8,
+        771.323_428_777_653_1,
+        -176.615_029_162_140_6,
+        12.507_343_278_686_905,
+        -0.138_571_095_265_720_12,
+        9.984_369_578_019_572e-6,
+        1.505_632_735_149_311_6e-7,
+    ];
+    if x < 0.5 {
+        let sine = (std::f64::consts::PI * x).sin();
+        return (std::f64::consts::PI / sine).ln() - ln_gamma(1.0 - x);
+    }
+    let x = x - 1.0;
+    let sum = TERMS.iter().zip(1..).fold(0.999_999_999_999_809_9, |sum, (term, n)| sum + term / (x + f64::from(n)));
+    let t = x + 7.5;
+    0.5 * std::f64::consts::TAU.ln() + (x + 0.5) * t.ln() - t + sum.ln()
+}
+
 /// The quantile of sorted figures, interpolated between neighbours; 0 if there are none.
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
@@ -86,6 +184,57 @@ mod tests {
         assert_eq!(summary([f64::NAN]), None);
         assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.25), 1.75);
         assert!((t_95(40) - 2.021).abs() < 2e-3 && (t_95(1000) - 1.962).abs() < 2e-3);
+    }
+
+    #[test]
+    fn quantiles_of_students_t_are_those_of_the_tables() {
+        for (at, expected) in T_95.iter().enumerate() {
+            let t = t_quantile(0.025, (at + 1) as f64);
+            assert!((t - expected).abs() < 6e-4, "{} degrees of freedom: {t}", at + 1);
+        }
+        // Published tables: one-sided 0.5 % and 0.05 %; between whole degrees of freedom the value is between theirs.
+        assert!((t_quantile(0.005, 4.0) - 4.604).abs() < 6e-4 && (t_quantile(0.0005, 10.0) - 4.587).abs() < 6e-4);
+        assert!((t_quantile(0.0005, 1.0) - 636.619).abs() < 1e-2);
+        assert!((t_quantile(0.025, 1e6) - 1.959_966).abs() < 1e-5);
+        let between = t_quantile(0.025, 2.5);
+        assert!((3.182..4.303).contains(&between), "{between}");
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_the_geometric_averages_and_one_figure_has_no_interval() {
+        let doubled = ratio(&[1.0, 4.0], &[4.0, 4.0], 0.95).unwrap();
+        assert!((doubled.ratio - 2.0).abs() < 1e-12, "{doubled:?}");
+        let (low, high) = doubled.ends.unwrap();
+        assert!(low < 2.0 && high > 2.0 && (low * high - 4.0).abs() < 1e-6, "{doubled:?}");
+        assert_eq!(ratio(&[2.0], &[4.0, 4.0], 0.95).unwrap().ends, None);
+        assert_eq!(ratio(&[2.0, 2.0], &[2.0, 2.0], 0.95).unwrap().ends, Some((1.0, 1.0)));
+        for wrong in [vec![], vec![0.0, 1.0], vec![-1.0], vec![f64::NAN], vec![f64::INFINITY, 1.0]] {
+            assert_eq!(ratio(&wrong, &[1.0, 2.0], 0.95), None, "{wrong:?}");
+            assert_eq!(ratio(&[1.0, 2.0], &wrong, 0.95), None, "{wrong:?}");
+        }
+        // The greatest and the least numbers neither overflow nor become NaN.
+        let most = ratio(&[f64::MIN_POSITIVE, 1e-300], &[f64::MAX, 1e308], 0.95).unwrap();
+        assert!(most.ends.is_some_and(|(low, high)| low >= 0.0 && high >= low), "{most:?}");
+    }
+
+    /// The interval holds the true ratio with its confidence, also with few figures and with one run noisier than the
+    /// other.
+    #[test]
+    fn intervals_of_a_ratio_hold_the_true_ratio() {
+        let mut random = Random::new(11);
+        let mut normal =
+            move || (-2.0 * random.unit().max(1e-300).ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos();
+        for (count, noise, confidence) in [(3, 0.05, 0.95), (5, 0.05, 0.95), (5, 0.15, 0.95), (5, 0.05, 0.99)] {
+            let samples = 3000;
+            let holds = (0..samples).filter(|_| {
+                let before: Vec<f64> = (0..count).map(|_| 100.0 * (0.05 * normal()).exp()).collect();
+                let after: Vec<f64> = (0..count).map(|_| 90.0 * (noise * normal()).exp()).collect();
+                let (low, high) = ratio(&before, &after, confidence).unwrap().ends.unwrap();
+                (low..=high).contains(&0.9)
+            });
+            let share = holds.count() as f64 / f64::from(samples);
+            assert!((confidence - 0.012..confidence + 0.02).contains(&share), "{share} of {count} figures at {noise}");
+        }
     }
 
     /// In samples of a known average, 95 of 100 intervals contain it, with few figures as with many.

@@ -167,6 +167,137 @@ fn a_recorded_load_is_predicted_or_refused_with_the_reason() {
     assert!(ok && text.contains("recorded, 4 cpus, 8 sessions: refused: sessions outnumber processors"), "{text}");
     let (ok, text) = lab(&["predict", "--help"]);
     assert!(ok && text.contains("latchwork lab predict --trace load.trace") && text.contains("hot-copies-K"), "{text}");
+/// A result file with these rates of the workload `w`: for each number of sessions the rates of its repeats.
+fn run_file(folder: &Path, name: &str, rates: &[(u32, &[f64])]) -> String {
+    let mut rows = Vec::new();
+    for (sessions, rates) in rates {
+        rows.extend(rates.iter().zip(1..).map(|(rate, repeat)| {
+            serde_json::json!({"variant": "w@latchwork", "workload": "w", "generation": "latchwork",
+                "sessions": sessions, "repeat": repeat, "operations": 1000, "elapsed_s": 1.0, "ops_per_s": rate,
+                "pct_linear": null, "latches": {}})
+        }));
+    }
+    let run = serde_json::json!({"experiment": "e", "title": "t", "source": "", "question": "", "started": 1_795_341_600u64,
+        "host": {"cpu": "a processor", "cores": 2, "memory_bytes": 1u64 << 30, "kernel": "6"}, "version": "0",
+        "parameters": {"_spin_count": "100"}, "rows": rows});
+    let path = folder.join(name);
+    std::fs::write(&path, run.to_string()).unwrap();
+    path.to_str().unwrap().to_string()
+}
+
+/// The exit code of `lab compare`, and its output.
+fn compare(arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_latchwork"))
+        .args(["lab", "compare"])
+        .args(arguments)
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(!text.contains("panicked"), "{text}");
+    (output.status.code().expect("it was not killed"), text)
+}
+
+#[test]
+fn two_runs_are_compared_and_the_exit_code_says_whether_one_is_slower() {
+    let folder = Folder::new("compare");
+    let a = run_file(&folder.0, "a.json", &[(1, &[100.0, 101.0, 99.0]), (2, &[200.0, 201.0, 199.0]), (8, &[1.0, 2.0])]);
+    let b = run_file(&folder.0, "b.json", &[(1, &[80.0, 81.0, 80.5]), (2, &[202.0, 200.0, 199.5]), (9, &[1.0, 2.0])]);
+    let (code, text) = compare(&[&a, &b]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("SLOWER") && text.contains("no difference found"), "{text}");
+    assert!(text.contains("2 cells: 1 slower beyond the limit"), "{text}");
+    assert!(text.contains("1 cells in A only: e w@latchwork, 8 sessions") && text.contains("in B only"), "{text}");
+    assert!(text.contains("2026-11-22 10:00 UTC, a processor, 2 cores"), "{text}");
+    // Within a wider limit, in the other direction, or against itself, nothing is slower.
+    for arguments in [vec![&a[..], &b, "--limit", "40 %"], vec![&b, &a], vec![&a, &a, "--limit", "0"]] {
+        let (code, text) = compare(&arguments);
+        assert_eq!(code, 0, "{arguments:?}: {text}");
+        assert!(!text.contains("SLOWER"), "{text}");
+    }
+    let (code, text) = compare(&[&a, &a, "--json"]);
+    let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((code, &all["slower"], &all["judged"]), (0, &0.into(), &3.into()));
+    assert!(all["cells"].as_array().unwrap().iter().all(|c| c["verdict"] == "no-difference-found"), "{text}");
+    let (code, text) = compare(&[&a, &b, "--csv"]);
+    assert_eq!((code, text.lines().count()), (3, 3), "{text}");
+    assert!(text.contains("\"e\",\"w\",\"latchwork\",1,ops/s,3,3,100,80.5,0.80"), "{text}");
+    let page = folder.0.join("page.html");
+    assert_eq!(compare(&[&a, &b, "--page", page.to_str().unwrap()]).0, 3);
+    assert!(read(&folder.0, "page.html").contains("speed of B relative to A, by ops/s"));
+}
+
+#[test]
+fn a_baseline_is_written_and_compared_with() {
+    let folder = Folder::new("baseline");
+    let a = run_file(&folder.0, "a.json", &[(1, &[100.0, 101.0, 99.0])]);
+    let b = run_file(&folder.0, "b.json", &[(1, &[80.0, 81.0, 80.5])]);
+    let file = folder.0.join("of.baseline");
+    let file = file.to_str().unwrap();
+    let (code, text) = compare(&[&a, "--baseline", file, "--update"]);
+    assert!(code == 0 && text.contains("1 cells written"), "{text}");
+    let written = read(&folder.0, "of.baseline");
+    assert_eq!(written.lines().count(), 6, "{written}");
+    assert_eq!(compare(&[&a, "--baseline", file]).0, 0);
+    assert_eq!(compare(&[&b, "--baseline", file]).0, 3);
+    assert_eq!(compare(&[&a, "--baseline", file, "--update"]).0, 0);
+    assert_eq!(read(&folder.0, "of.baseline"), written, "the same run gives the same file");
+    std::fs::write(file, &written[..written.len() - 8]).unwrap();
+    let (code, text) = compare(&[&a, "--baseline", file]);
+    assert!(code == 2 && text.contains("of.baseline"), "{text}");
+}
+
+#[test]
+fn input_that_cannot_be_compared_is_refused_with_exit_code_2() {
+    let folder = Folder::new("hostile");
+    let good = run_file(&folder.0, "good.json", &[(1, &[100.0, 101.0, 99.0])]);
+    let single = run_file(&folder.0, "single.json", &[(1, &[50.0])]);
+    let other = run_file(&folder.0, "other.json", &[(7, &[50.0, 51.0])]);
+    let text = std::fs::read_to_string(&good).unwrap();
+    let mut machine: serde_json::Value = serde_json::from_str(&text).unwrap();
+    machine["host"]["cores"] = 4.into();
+    let mut parameter: serde_json::Value = serde_json::from_str(&text).unwrap();
+    parameter["parameters"]["_spin_count"] = "200".into();
+    let hostile = [
+        ("truncated", text[..text.len() / 2].to_string(), "truncated.json", 2),
+        ("empty", String::new(), "EOF", 2),
+        ("list", "[1, 2]".into(), "not the results of a run", 2),
+        ("other", "{\"experiment\": \"e\", \"cells\": {}}".into(), "not the results of a run", 2),
+        ("torture", "{\"experiment\": \"torture\"}".into(), "no rates", 2),
+        ("deep", "[".repeat(100_000), "recursion", 2),
+        ("huge", text.replace("100.0", "1e999"), "out of range", 2),
+        ("sessions", text.replace("\"sessions\":1", "\"sessions\":99999999999"), "not the results of a run", 2),
+        ("negative", text.replace("100.0", "-100.0"), "not above zero", 2),
+        ("zero", text.replace("100.0", "0.0"), "not above zero", 2),
+        ("machine", machine.to_string(), "other machine: a processor, 2 cores and a processor, 4 cores", 2),
+        ("parameter", parameter.to_string(), "_spin_count: 100 and 200", 2),
+        ("great", text.replace("100.0", "1.7e308"), "no difference found", 0),
+        ("escape", text.replace("a processor", "\\u001b[31m"), "other machine", 2),
+    ];
+    for (name, content, word, expected) in hostile {
+        let path = folder.0.join(format!("{name}.json"));
+        std::fs::write(&path, content).unwrap();
+        let (code, text) = compare(&[&good, path.to_str().unwrap()]);
+        assert!(code == expected && text.contains(word), "{name}: {code}: {text}");
+        assert!(!text.contains('\u{1b}'), "{name}: {text}");
+    }
+    assert_eq!(compare(&[&good, folder.0.join("machine.json").to_str().unwrap(), "--anyway"]).0, 0);
+    for (arguments, word) in [
+        (vec![&good[..], &single], "single repeat"),
+        (vec![&good, &other], "no cell is in both"),
+        (vec![&good], "give two runs"),
+        (vec![&good, "no/such/file"], "no/such/file"),
+        (vec![&good, "/dev/zero"], "not a file"),
+        (vec![&good, "--baseline", &good], "not a baseline"),
+        (vec![&good, &good, "--baseline", "x"], "give one run"),
+        (vec![&good, &good, "--limit", "100"], "--limit"),
+        (vec![&good, &good, "--limit", "NaN"], "--limit"),
+        (vec![&good, &good, "--designs", "11.1"], "two generations"),
+        (vec![&good, &good, "--json", "--csv"], "cannot be used with"),
+        (vec![&good, "--update"], "--baseline"),
+    ] {
+        let (code, text) = compare(&arguments);
+        assert!(code == 2 && text.contains(word), "{arguments:?}: {code}: {text}");
+    }
 }
 
 /// The rows of a small run: variant, sessions, and one latch's gets.
