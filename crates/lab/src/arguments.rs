@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::arrivals::{Pattern, Rate};
 use crate::manifest::Manifest;
 use crate::run::Plan;
 use crate::stop::Stop;
@@ -25,6 +26,13 @@ pub struct RunArguments {
     /// Target duration of a cell in seconds
     #[arg(long)]
     seconds: Option<f64>,
+    /// Operations that arrive in a second, for all sessions together, whether or not the earlier ones have ended;
+    /// latencies are counted from the intended arrival
+    #[arg(long, value_name = "ARRIVALS", value_parser = arrivals_per_s, conflicts_with = "iterations")]
+    rate: Option<f64>,
+    /// With --rate: the distances between arrivals [default: poisson]
+    #[arg(long, value_enum, requires = "rate")]
+    arrivals: Option<Pattern>,
     /// Repeats of each cell; the average of two or more is shown with its 95 % interval
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
@@ -113,6 +121,8 @@ impl RunArguments {
             sessions,
             iterations,
             seconds,
+            rate,
+            arrivals,
             repeat,
             variant,
             generation,
@@ -132,6 +142,8 @@ impl RunArguments {
             ("--sessions", &Program::ALL, !sessions.is_empty()),
             ("--iterations", &[Own, TimeMachine], iterations.is_some()),
             ("--seconds", &Program::ALL, seconds.is_some()),
+            ("--rate", &[Own], rate.is_some()),
+            ("--arrivals", &[Own], arrivals.is_some()),
             ("--repeat", &[Own, TimeMachine, Slob, HugePages], repeat.is_some()),
             ("--variant", &[Own, TimeMachine, Slob, HugePages], !variant.is_empty()),
             ("--generation", &[Own, TimeMachine, Torture], !generation.is_empty()),
@@ -270,6 +282,7 @@ impl RunArguments {
             sessions,
             iterations: self.iterations,
             seconds,
+            rate: self.rate.map(|per_s| Rate { per_s, pattern: self.arrivals.unwrap_or(Pattern::Poisson) }),
             repeat: self.repeat.unwrap_or(if self.quick { 3 } else { 5 }),
             variants: self.variant.clone(),
             generations: if self.generation.is_empty() { sweep.generations.clone() } else { self.generation.clone() },
@@ -298,6 +311,11 @@ impl RunArguments {
     }
 }
 
+fn arrivals_per_s(text: &str) -> Result<f64, String> {
+    let per_s: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
+    if per_s > 0.0 && per_s.is_finite() { Ok(per_s) } else { Err("a rate is above zero".into()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,6 +335,7 @@ mod tests {
     fn options_of_other_programs_are_refused_with_the_programs_that_have_them() {
         for (line, option, of) in [
             ("result-cache --instance-kills 5", "--instance-kills", "it is for torture"),
+            ("slob --rate 5", "--rate", "it is for experiments with a manifest"),
             ("row-cache --think-ms 1", "--think-ms", "it is for slob"),
             ("torture --iterations 5", "--iterations", "it is for experiments with a manifest and time-machine"),
             ("torture --quick", "--quick", "slob"),
@@ -339,6 +358,7 @@ mod tests {
         for line in [
             "",
             "result-cache --sessions 1,2 --iterations 5 --repeat 2 --variant a --generation 11.1 --param a=b --out o --seed 3 --quick --quiet",
+            "result-cache --rate 1000 --arrivals constant --seconds 1 --sessions 2",
             "time-machine --experiment row-cache --sessions 1 --seconds 1 --generation 11.1",
             "slob --sessions 1 --small-rows 1000 --big-rows 1000 --update-pct 10 --hot-pct 10 --hot-rows 300 --think-ms 1 --writers 1 --warm-up 1",
             "huge-pages --sessions 2 --small-rows 1000 --big-rows 2000 --warm-up 1 --seed 3 --reserve-huge-pages --variant small",

@@ -172,6 +172,21 @@ pub fn page(results: &Results) -> String {
             escape(&table)
         ));
     }
+    if let Some(table) = table::latencies(results) {
+        out.push_str("<h2>Latencies</h2>\n<div class=\"plots\">\n");
+        for workload in workloads(results) {
+            let title = format!("{workload}: latency, 99th percentile");
+            let p99 = &|r: &Row| r.latency.as_ref().map(|l| l.percentiles.p99_us);
+            let series = lines(results, &workload, &variants, p99);
+            let plot = Plot { title: &title, x_label: "sessions", y_label: "microseconds", log: true, series };
+            out.push_str(&figure(&plot, about_bars(results)));
+        }
+        out.push_str(&format!(
+            "</div>\n<p>{}</p>\n<pre>{}</pre>\n",
+            escape(&results.about_latencies().join(" ")),
+            escape(&table)
+        ));
+    }
     if let Some(table) = table::passed(results) {
         out.push_str(&format!(
             "<h2>Sessions that ended while the latch was held, of all</h2>\n<pre>{}</pre>\n",

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod arrivals;
 mod compare;
 mod counts;
 mod error;
@@ -13,6 +14,7 @@ mod export;
 mod files;
 mod host;
 mod html;
+mod latency;
 mod laws;
 mod manifest;
 mod predict;
@@ -81,6 +83,7 @@ const RUN_EXAMPLES: &str = "Examples:
   latchwork lab run result-cache --quick
   latchwork lab run result-cache --sessions 1,2,4 --iterations 100000 --repeat 3 --variant result-cache
   latchwork lab run result-cache --variant result-cache@11.1 --param _spin_count=100 --out run-1
+  latchwork lab run result-cache --rate 20000 --sessions 2,8 --generation latchwork --variant hash-cluster
   latchwork lab run my-experiment/
   latchwork lab run time-machine --quick
   latchwork lab run time-machine --experiment row-cache --sessions 1,2,6 --seconds 1
@@ -194,6 +197,9 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
     print!("{}", table::all(&results));
     println!("\nPage:    {}", folder.join("report.html").display());
     println!("Figures: {} and results.csv", folder.join("results.json").display());
+    if results.has_latencies() {
+        println!("Latencies, HdrHistogram log V2: {}", folder.join("latencies.hlog").display());
+    }
     ended(&results.broken_laws(), &stop)
 }
 
@@ -270,5 +276,8 @@ pub fn write(results: &Results, folder: &Path) -> Result<(), LabError> {
     let json = serde_json::to_string_pretty(results).map_err(|e| LabError::new(e.to_string()))?;
     write_file(&folder.join("results.json"), &json)?;
     write_file(&folder.join("results.csv"), &results.csv())?;
+    if let Some(log) = results.latency_log()? {
+        write_file(&folder.join("latencies.hlog"), &log)?;
+    }
     write_file(&folder.join("report.html"), &html::page(results))
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::LabError;
+use crate::latency::{Entry, Latency, interval_log};
 use crate::statistics::{Summary, summary};
 use crate::window::Window;
 
@@ -82,6 +84,10 @@ pub struct Row {
     /// With a latch held by hand: number of sessions that ended while it was held.
     #[serde(default)]
     pub passed: Option<u32>,
+    /// With operations that arrive at a given rate: their latencies. `ops_per_s` is then the rate of those that were
+    /// done, from the start to the last end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
     pub latches: BTreeMap<String, LatchFigures>,
     /// By section and name, the increase of the figures during the cell.
     #[serde(default)]
@@ -200,10 +206,12 @@ impl Results {
     /// Computes the derived values: `pct_linear` of each row, and the summaries of the cells.
     pub fn fill(&mut self) {
         let key = |r: &Row| (r.variant.clone(), r.repeat);
-        let one = self.rows.iter().filter(|r| r.sessions == 1 && r.ops_per_s > 0.0);
+        // A given rate is the same with any number of sessions.
+        let one = self.rows.iter().filter(|r| r.sessions == 1 && r.ops_per_s > 0.0 && r.latency.is_none());
         let base: BTreeMap<(String, u32), f64> = one.map(|r| (key(r), r.ops_per_s)).collect();
         for row in &mut self.rows {
             let one = base.get(&key(row));
+            let one = one.filter(|_| row.latency.is_none());
             row.pct_linear = one.map(|one| 100.0 * row.ops_per_s / (one * f64::from(row.sessions)));
         }
         let mut cells = Vec::new();
@@ -251,7 +259,7 @@ impl Results {
     /// A sentence about cells whose rate is not that of a window in which all sessions ran, or was counted only in
     /// part.
     pub fn about_windows(&self) -> Option<String> {
-        let free = || self.rows.iter().filter(|r| r.passed.is_none());
+        let free = || self.rows.iter().filter(|r| r.passed.is_none() && r.latency.is_none());
         let without = free().filter(|r| r.window.is_none()).count();
         let cut = free().filter(|r| r.window.is_some_and(|w| w.share_cut() > CUT_MAX)).count();
         let mut parts = Vec::new();
@@ -268,6 +276,64 @@ impl Results {
             ));
         }
         (!parts.is_empty()).then(|| format!("Short runs: {}.", parts.join("; ")))
+    }
+
+    pub fn has_latencies(&self) -> bool {
+        self.rows.iter().any(|r| r.latency.is_some())
+    }
+
+    /// The latencies of a cell's repeats.
+    pub fn latencies<'a>(&'a self, variant: &'a str, sessions: u32) -> impl Iterator<Item = &'a Latency> + 'a {
+        self.cell(variant, sessions).filter_map(|r| r.latency.as_ref())
+    }
+
+    /// The latencies as an interval log of HdrHistogram; `None` without any.
+    ///
+    /// # Errors
+    /// When a histogram cannot be read.
+    pub fn latency_log(&self) -> Result<Option<String>, LabError> {
+        let mut at_s = 0.0;
+        let rows = self.rows.iter().filter_map(|r| Some((r, r.latency.as_ref()?)));
+        // The rows are in the order of the tables; each interval follows the one before it.
+        let entries: Vec<Entry<'_>> = rows
+            .map(|(r, latency)| {
+                let from_s = at_s;
+                at_s += r.elapsed_s;
+                (format!("{}/{}/{}", r.variant, r.sessions, r.repeat), from_s, r.elapsed_s, latency)
+            })
+            .collect();
+        match entries.is_empty() {
+            true => Ok(None),
+            false => interval_log(self.started, &entries).map(Some),
+        }
+    }
+
+    /// Sentences on the latencies: what they are, and what the generator of the load could not do.
+    pub fn about_latencies(&self) -> Vec<String> {
+        let all = || self.rows.iter().filter_map(|r| r.latency.as_ref());
+        if !self.has_latencies() {
+            return Vec::new();
+        }
+        let mut out = vec![
+            "Microseconds from the intended arrival to the end, all repeats together; an arrival that waits for a session counts its waiting."
+                .to_string(),
+        ];
+        let dropped: u64 = all().map(|l| l.dropped).sum();
+        if dropped > 0 {
+            out.push(format!(
+                "{dropped} arrivals were dropped: they had not begun when the cell ended. They count with the time that they had \
+                 waited, so the true percentiles are higher: the rate is more than the sessions can do."
+            ));
+        }
+        let slow = all().filter(|l| l.is_generator_slow()).count();
+        if slow > 0 {
+            out.push(format!(
+                "The generator was too slow in {slow} of {} runs: more than a tenth of the latency is the time in which its \
+                 sessions woke up for an arrival. Fewer sessions, a higher rate or an idle machine make it smaller.",
+                all().count()
+            ));
+        }
+        out
     }
 
     /// The measured latches that have figures, each with its names.
@@ -366,6 +432,10 @@ impl Results {
             "variant,workload,generation,sessions,repeat,operations,calls,elapsed_s,window_s,ops_per_s,pct_linear",
         );
         out.push_str(",repeats,average_ops_per_s,interval_95_ops_per_s,average_pct_linear,interval_95_pct_linear");
+        let has_latencies = self.has_latencies();
+        if has_latencies {
+            out.push_str(",arrivals,queued,dropped,generator_share,average_us,p50_us,p90_us,p99_us,p999_us,max_us");
+        }
         for latch in &latches {
             for figure in ["gets", "misses", "sleeps", "spin_gets", "wait_time_us"] {
                 out.push_str(&format!(",\"{latch}: {figure}\""));
@@ -393,6 +463,16 @@ impl Results {
             out.push_str(&format!(",{repeats},{}", two(rate.map(|s| s.average))));
             let more = [rate.and_then(|s| s.interval), linear.map(|s| s.average), linear.and_then(|s| s.interval)];
             more.into_iter().for_each(|figure| out.push_str(&format!(",{}", two(figure))));
+            match &r.latency {
+                Some(l) => {
+                    let p = &l.percentiles;
+                    out.push_str(&format!(",{},{},{},{:.4}", l.arrivals, l.queued, l.dropped, l.generator_share));
+                    let figures = [p.average_us, p.p50_us, p.p90_us, p.p99_us, p.p999_us, p.max_us];
+                    figures.into_iter().for_each(|us| out.push_str(&format!(",{us:.3}")));
+                }
+                None if has_latencies => out.push_str(&",".repeat(10)),
+                None => {}
+            }
             for latch in &latches {
                 match r.latches.get(latch) {
                     Some(f) => out
@@ -443,6 +523,7 @@ pub(crate) mod tests {
             ops_per_s,
             pct_linear: None,
             passed: None,
+            latency: None,
             latches: BTreeMap::from([("Result Cache: Latch".to_string(), figures)]),
             sections: BTreeMap::new(),
         }
@@ -561,6 +642,39 @@ pub(crate) mod tests {
         assert_eq!(lines.clone().count(), 5);
         assert!(lines.all(|line| line.matches(',').count() == head));
         assert!(csv.contains("b@latchwork,b,latchwork,2,1,1000,2,"));
+    }
+
+    /// Two rows of the example with latencies.
+    pub(crate) fn with_latencies() -> Results {
+        let mut results = results();
+        for (row, us) in results.rows.iter_mut().zip([100, 200]) {
+            let mut recorder = crate::latency::Recorder::default();
+            (1..=us).for_each(|us| recorder.done(0, 0, us * 1000, true));
+            recorder.dropped(0, 1_000_000);
+            row.latency = Some(recorder.latency());
+        }
+        results.fill();
+        results
+    }
+
+    #[test]
+    fn rows_with_latencies_read_back_and_have_no_percent_of_linear() {
+        let results = with_latencies();
+        let back: Results = serde_json::from_str(&serde_json::to_string(&results).unwrap()).unwrap();
+        assert_eq!(back.rows[0].latency, results.rows[0].latency);
+        assert_eq!(back.rows[0].pct_linear, None);
+        assert!(back.rows[4].latency.is_none());
+        let csv = back.csv();
+        let head = csv.lines().next().unwrap();
+        assert!(head.contains(",dropped,") && csv.lines().all(|l| l.matches(',').count() == head.matches(',').count()));
+        let log = back.latency_log().unwrap().unwrap();
+        assert!(log.contains("Tag=b@latchwork/1/1,0.000,") && log.contains("HISTFAAA"), "{log}");
+        let about = back.about_latencies().join(" ");
+        assert!(about.contains("2 arrivals were dropped") && !about.contains("generator"), "{about}");
+        assert_eq!(
+            (super::tests::results().latency_log().unwrap(), super::tests::results().about_latencies().len()),
+            (None, 0)
+        );
     }
 
     #[test]

@@ -19,12 +19,14 @@ use client::{Bind, Client, Credentials, Ephemeral};
 use indicatif::{ProgressBar, ProgressStyle};
 use types::{DataType, Number, Value};
 
+use crate::arrivals::{Queue, Rate};
 use crate::error::LabError;
+use crate::latency::{Latency, Recorder};
 use crate::laws::{self};
 use crate::manifest::{Experiment, Hold, Manifest, Variant};
 use crate::results::{LatchFigures, PublishedCurve, Results, Row};
 use crate::stop::Stop;
-use crate::window::{self, Call};
+use crate::window::{self, Call, Window};
 
 /// The sweep and the duration of a run.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct Plan {
     /// Operations of each session in a cell; by default as many as take `seconds`.
     pub iterations: Option<u64>,
     pub seconds: f64,
+    /// Arrivals of all sessions of a cell together; `None`: each session begins an operation when the last one has ended.
+    pub rate: Option<Rate>,
     pub repeat: u32,
     /// Names of workloads, generations, or `workload@generation`; empty means all.
     pub variants: Vec<String>,
@@ -75,6 +79,14 @@ struct Instance {
 pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
     let manifest = &experiment.manifest;
     let blocks = blocks(experiment, plan)?;
+    if let Some(rate) = plan.rate {
+        // An impossible rate is refused before an instance is started.
+        rate.schedule(plan.seconds, plan.seed)?;
+        if let Some(variant) = manifest.variants.iter().find(|v| v.hold.is_some()) {
+            let reason = "--rate is not possible where a latch is held by hand";
+            return Err(LabError::new(format!("{reason}, as in the variant '{}' of {}", variant.name, manifest.name)));
+        }
+    }
     let cells: usize = blocks.iter().map(|block| block.cells.len()).sum();
     let bar = progress_bar(plan.progress, (cells + blocks.len()) as u64);
     let load_before = crate::host::load();
@@ -230,6 +242,10 @@ fn parameters(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, String> 
         Some(iterations) => out.insert("iterations a session".into(), iterations.to_string()),
         None => out.insert("seconds a cell".into(), plan.seconds.to_string()),
     };
+    if let Some(rate) = plan.rate {
+        out.insert("arrivals per second".into(), rate.per_s.to_string());
+        out.insert("arrivals".into(), rate.pattern.name().into());
+    }
     out.insert("repeats".into(), plan.repeat.to_string());
     out.insert("seed of the order".into(), plan.seed.to_string());
     out
@@ -359,15 +375,31 @@ fn run_cell(
     // A session that may be blocked by a latch held by hand makes a single call: the question is only when it gets past
     // the latch.
     let calls = if is_held { vec![iterations] } else { calls(iterations, manifest.sweep.portion, rate) };
-    let (sessions, passed) = work(instance, variant, cell.sessions, &calls, by_hand)?;
+    let done = match plan.rate {
+        // The seed does not depend on the variant: all variants and designs get the same arrivals.
+        Some(rate) => {
+            let seed = plan.seed.wrapping_mul(15_485_863).wrapping_add(u64::from(repeat));
+            let queue = Queue::new(rate.schedule(plan.seconds, seed)?, plan.seconds);
+            arrive(instance, variant, cell.sessions, manifest.sweep.portion, queue)?
+        }
+        None => {
+            let (sessions, passed) = work(instance, variant, cell.sessions, &calls, by_hand)?;
+            Done {
+                operations: iterations * u64::from(cell.sessions),
+                calls: sessions.iter().map(|calls| calls.len() as u64).sum(),
+                elapsed_s: window::elapsed_s(&sessions),
+                window: window::common(&sessions).filter(|_| !is_held),
+                passed: is_held.then_some(passed),
+                latency: None,
+            }
+        }
+    };
     let after = latch_figures(&mut instance.observer, &latches)?;
     let mut added = read_sections(manifest, &mut instance.observer)?;
     for (title, figures) in &mut added {
         *figures = crate::sections::since(std::mem::take(figures), &sections[title]);
     }
-    let operations = iterations * u64::from(cell.sessions);
-    let elapsed_s = window::elapsed_s(&sessions);
-    let common = window::common(&sessions).filter(|_| !is_held);
+    let Done { operations, calls, elapsed_s, window, passed, latency } = done;
     let figures = after.into_iter().map(|(name, f)| {
         let since = f.since(before.get(&name).copied().unwrap_or_default());
         (name, since)
@@ -379,15 +411,63 @@ fn run_cell(
         sessions: cell.sessions,
         repeat,
         operations,
-        calls: sessions.iter().map(|calls| calls.len() as u64).sum(),
+        calls,
         elapsed_s,
-        window: common,
-        ops_per_s: common.map_or(operations as f64 / elapsed_s.max(1e-9), |window| window.per_second()),
+        window,
+        ops_per_s: window.map_or(operations as f64 / elapsed_s.max(1e-9), |window| window.per_second()),
         pct_linear: None,
-        passed: is_held.then_some(passed),
+        passed,
+        latency,
         latches: figures.collect(),
         sections: added,
     })
+}
+
+/// The outcome of a cell's work.
+struct Done {
+    operations: u64,
+    calls: u64,
+    elapsed_s: f64,
+    window: Option<Window>,
+    passed: Option<u32>,
+    latency: Option<Latency>,
+}
+
+/// Sessions that are logged on and have parsed the worker and touched their memory before the clock runs.
+fn prepared(instance: &Instance, variant: &Variant, sessions: u32) -> Result<Vec<Client>, LabError> {
+    let mut clients = Vec::new();
+    for _ in 0..sessions {
+        let mut client = instance.ephemeral.connect(&Credentials::Sysdba)?;
+        execute_worker(&mut client, &variant.worker, 0)?;
+        clients.push(client);
+    }
+    Ok(clients)
+}
+
+/// Performs the operations of a queue, a portion for each arrival. On return the sessions have logged off.
+fn arrive(instance: &Instance, variant: &Variant, sessions: u32, portion: u64, queue: Queue) -> Result<Done, LabError> {
+    let clients = prepared(instance, variant, sessions)?;
+    let barrier = Barrier::new(clients.len());
+    let serve = |mut client: Client| -> Result<(Recorder, u64, f64), LabError> {
+        barrier.wait();
+        let served = queue.serve(&mut || execute_worker(&mut client, &variant.worker, portion))?;
+        client.logoff(true)?;
+        Ok(served)
+    };
+    let serve = &serve;
+    let served: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = clients.into_iter().map(|client| scope.spawn(move || serve(client))).collect();
+        threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+    });
+    let (mut all, mut calls, mut elapsed_s) = (Recorder::default(), 0, 0.0f64);
+    for outcome in served {
+        let (recorder, done, ended_s) = outcome.map_err(|_| LabError::new("a worker's thread panicked".into()))??;
+        all.add(&recorder);
+        calls += done;
+        elapsed_s = elapsed_s.max(ended_s);
+    }
+    let latency = Some(all.latency());
+    Ok(Done { operations: calls * portion, calls, elapsed_s, window: None, passed: None, latency })
 }
 
 /// Runs the workers; returns the calls of each session, and the number of sessions that ended while a latch was held by
@@ -402,14 +482,8 @@ fn work(
     let barrier = Arc::new(Barrier::new(sessions as usize + 1));
     let (sender, receiver) = mpsc::channel();
     let mut threads = Vec::new();
-    let mut clients = Vec::new();
     let ended_so_far = Arc::new(AtomicU32::new(0));
-    for _ in 0..sessions {
-        let mut client = instance.ephemeral.connect(&Credentials::Sysdba)?;
-        // Parses the worker and touches every page of the session before the clock runs.
-        execute_worker(&mut client, &variant.worker, 0)?;
-        clients.push(client);
-    }
+    let clients = prepared(instance, variant, sessions)?;
     let origin = Instant::now();
     for mut client in clients {
         let barrier = Arc::clone(&barrier);
@@ -562,6 +636,7 @@ mod tests {
             sessions: vec![1, 2],
             iterations: Some(1),
             seconds: 1.0,
+            rate: None,
             repeat: 3,
             variants: vec![],
             generations: experiment.manifest.sweep.generations.clone(),

@@ -1,5 +1,6 @@
 //! The tables of the publications: operations a second with percent of linear, and the figures of a latch.
 
+use crate::latency::merged;
 use crate::results::{Results, design};
 use crate::statistics::summary;
 use crate::text::{columns, thousands};
@@ -67,6 +68,47 @@ pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
     any.then(|| columns(&rows))
 }
 
+/// The latencies of all variants, by sessions; `None` without any.
+pub fn latencies(results: &Results) -> Option<String> {
+    let head = [
+        "variant",
+        "sessions",
+        "arrivals/s",
+        "done/s",
+        "average",
+        "p50",
+        "p90",
+        "p99",
+        "± %",
+        "p99.9",
+        "max",
+        "% queued",
+        "dropped",
+        "% generator",
+    ];
+    let mut rows = vec![head.map(str::to_string).to_vec()];
+    for variant in results.variants() {
+        for sessions in results.sessions() {
+            let Some(all) = merged(results.latencies(&variant, sessions)) else { continue };
+            let cell = || results.latencies(&variant, sessions);
+            let sum = |pick: fn(&crate::latency::Latency) -> u64| cell().map(pick).sum::<u64>() as f64;
+            let asked = results.parameters.get("arrivals per second").cloned().unwrap_or_else(|| "-".into());
+            let us = |us: f64| if us < 100.0 { format!("{us:.1}") } else { thousands(us) };
+            let mut row = vec![variant.clone(), sessions.to_string(), asked];
+            row.push(results.rate(&variant, sessions).map_or("-".into(), |s| thousands(s.average)));
+            row.extend([all.average_us, all.p50_us, all.p90_us, all.p99_us].map(us));
+            row.push(summary(cell().map(|l| l.percentiles.p99_us)).map_or("-".into(), |s| s.percent()));
+            row.extend([all.p999_us, all.max_us].map(us));
+            row.push(format!("{:.1}", 100.0 * sum(|l| l.queued) / sum(|l| l.arrivals).max(1.0)));
+            row.push(thousands(sum(|l| l.dropped)));
+            let generator = summary(cell().map(|l| 100.0 * l.generator_share));
+            row.push(generator.map_or("-".into(), |s| format!("{:.1}", s.average)));
+            rows.push(row);
+        }
+    }
+    (rows.len() > 1).then(|| columns(&rows))
+}
+
 /// The sessions that got past a latch held by hand, by variant and number of sessions; `None` where none was held.
 pub fn passed(results: &Results) -> Option<String> {
     let mut rows = vec![vec!["variant".to_string()]];
@@ -101,6 +143,9 @@ pub fn all(results: &Results) -> String {
     for generation in results.generations() {
         out.push_str(&format!("\n{}, latch_generation = {generation}\n\n", design(&generation)));
         out.push_str(&throughput(results, &generation));
+    }
+    if let Some(table) = latencies(results) {
+        out.push_str(&format!("\nLatencies\n{}\n\n{table}", results.about_latencies().join("\n")));
     }
     if let Some(table) = passed(results) {
         out.push_str(&format!("\nSessions that ended while the latch was held, of all\n\n{table}"));
@@ -140,5 +185,18 @@ mod tests {
         let text = latch(&results, "b@latchwork", "Result Cache: Latch").unwrap();
         assert!(text.contains("2,001") && text.contains("30.000"), "{text}");
         assert!(latch(&results, "b@latchwork", "no latch").is_none());
+    }
+
+    #[test]
+    fn latencies_of_repeats_are_merged_and_dropped_arrivals_are_told() {
+        let results = crate::results::tests::with_latencies();
+        let text = latencies(&results).unwrap();
+        // 300 arrivals of 1 to 100 and 1 to 200 microseconds, and two that were dropped after a millisecond.
+        let row: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+        assert_eq!((row[0], row[1], row[3], row[5]), ("b@latchwork", "1", "110", "76.0"), "{text}");
+        assert_eq!((row[10], row[11], row[12]), ("1,000", "0.0", "2"), "{text}");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(all(&results).contains("2 arrivals were dropped"));
+        assert_eq!(latencies(&crate::results::tests::results()), None);
     }
 }

@@ -300,6 +300,49 @@ fn input_that_cannot_be_compared_is_refused_with_exit_code_2() {
     }
 }
 
+/// An open loop: a given number of operations arrives whatever the sessions do, and its latencies merge.
+#[test]
+fn operations_that_arrive_at_a_rate_leave_latencies() {
+    let folder = Folder::new("rate");
+    let out = folder.0.join("out");
+    let out = out.to_str().unwrap();
+    let common = ["run", "result-cache", "--variant", "hash-cluster@latchwork", "--generation", "latchwork", "--quiet"];
+    let rate = ["--rate", "200", "--arrivals", "constant", "--seconds", "0.5", "--sessions", "2", "--repeat", "2"];
+    let (ok, text) = lab(&[&common[..], &rate, &["--out", out]].concat());
+    assert!(ok, "{text}");
+    assert!(text.contains("Microseconds from the intended arrival") && text.contains("p99.9"), "{text}");
+    let results: serde_json::Value = serde_json::from_str(&read(Path::new(out), "results.json")).unwrap();
+    assert_eq!(results["parameters"]["arrivals per second"], "200");
+    let rows = results["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let latency = &row["latency"];
+        let dropped = latency["dropped"].as_u64().unwrap();
+        assert_eq!(latency["arrivals"], 100, "{row}");
+        assert_eq!(row["operations"].as_u64().unwrap() + dropped, 100, "{row}");
+        assert!(latency["p50_us"].as_f64().unwrap() > 0.0 && row["pct_linear"].is_null(), "{row}");
+        assert!(latency["histogram"].as_str().unwrap().starts_with("HISTFAAA"), "{row}");
+        // One get of an operation by its design.
+        let gets = row["latches"]["cache buffers chains"]["gets"].as_u64().unwrap();
+        assert!(gets >= 100 - dropped, "{row}");
+    }
+    let log = read(Path::new(out), "latencies.hlog");
+    assert_eq!(log.lines().filter(|l| l.starts_with("Tag=hash-cluster@latchwork/2/")).count(), 2, "{log}");
+    assert!(read(Path::new(out), "report.html").contains("<h2>Latencies</h2>"));
+    let (code, text) = compare(&[out, out]);
+    assert!(code == 0 && text.contains("p99 us") && !text.contains("ops/s  "), "{text}");
+    for (arguments, word) in [
+        (&["run", "result-cache", "--rate", "1e12"][..], "arrivals a cell"),
+        (&["run", "shared-mode", "--rate", "10"], "held by hand"),
+        (&["run", "result-cache", "--rate", "-1"], "--rate"),
+        (&["run", "result-cache", "--rate", "10", "--iterations", "5"], "--iterations"),
+        (&["run", "result-cache", "--arrivals", "poisson"], "--rate"),
+    ] {
+        let (ok, text) = lab(arguments);
+        assert!(!ok && text.contains(word), "{arguments:?}: {text}");
+    }
+}
+
 /// The rows of a small run: variant, sessions, and one latch's gets.
 fn small_run(name: &str, arguments: &[&str]) -> Vec<serde_json::Value> {
     let folder = Folder::new(name);

@@ -236,6 +236,21 @@ mod tests {
     }
 
     #[test]
+    fn a_higher_latency_is_slower() {
+        let of = |us: [f64; 3]| {
+            let mut side = side(&[]);
+            side.cells.insert(Key::new("e", "w", "latchwork", Figure::P99, 1), us.to_vec());
+            side
+        };
+        let outcome = compare(&of([100.0, 101.0, 99.0]), &of([200.0, 201.0, 199.0]), RULES);
+        assert_eq!(verdicts(&outcome), [Verdict::Slower]);
+        let (low, high) = outcome.cells[0].ends.unwrap();
+        assert!(low < 0.5 && 0.5 < high && outcome.cells[0].speed.is_some_and(|s| (s - 0.5).abs() < 1e-3));
+        let outcome = compare(&of([200.0, 201.0, 199.0]), &of([100.0, 101.0, 99.0]), RULES);
+        assert_eq!(verdicts(&outcome), [Verdict::Faster]);
+    }
+
+    #[test]
     fn a_run_compared_with_itself_calls_nothing() {
         let a = side(&[("w", 1, &[5.0, 5.0]), ("w", 2, &[1.0, 1e300, 3.0]), ("v", 1, &[1e-9, 2e-9])]);
         let outcome = compare(&a, &a, Rules { limit: 0.0, ..RULES });

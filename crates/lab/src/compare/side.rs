@@ -20,14 +20,19 @@ const BYTES_MAX: u64 = 256 << 20;
 pub enum Figure {
     /// Operations a second: more is better.
     Rate,
+    /// Microseconds from the intended arrival, of operations that arrive at a given rate: less is better.
+    P50,
+    P99,
 }
 
 impl Figure {
-    pub const ALL: [Figure; 1] = [Figure::Rate];
+    pub const ALL: [Figure; 3] = [Figure::Rate, Figure::P50, Figure::P99];
 
     pub fn name(self) -> &'static str {
         match self {
             Figure::Rate => "ops/s",
+            Figure::P50 => "p50 us",
+            Figure::P99 => "p99 us",
         }
     }
 
@@ -38,7 +43,10 @@ impl Figure {
     /// The figure of a row; `None` where the row does not have it.
     fn of(self, row: &Row) -> Option<f64> {
         match self {
-            Figure::Rate => Some(row.ops_per_s),
+            // Where the rate is given, the latency says what the system can do.
+            Figure::Rate => row.latency.is_none().then_some(row.ops_per_s),
+            Figure::P50 => row.latency.as_ref().map(|l| l.percentiles.p50_us),
+            Figure::P99 => row.latency.as_ref().map(|l| l.percentiles.p99_us),
         }
     }
 }
@@ -292,6 +300,15 @@ mod tests {
         assert_eq!(side.cells[&key], [100.0, 120.0]);
         let order: Vec<String> = side.cells.keys().map(|k| format!("{} {}", k.variant(), k.sessions)).collect();
         assert_eq!(order, ["a@11.1 2", "b@11.1 1", "b@latchwork 1", "b@latchwork 2"]);
+    }
+
+    #[test]
+    fn cells_with_a_given_rate_are_compared_by_their_latencies() {
+        let mut side = Side::default();
+        side.add(&crate::results::tests::with_latencies());
+        let of = |figure| side.cells.get(&Key::new("e", "b", "latchwork", figure, 1)).cloned();
+        assert_eq!((of(Figure::Rate), of(Figure::P99).map(|f| f.len())), (None, Some(2)));
+        assert_eq!(parse_baseline(&baseline_of(&side)).unwrap().cells.len(), side.cells.len());
     }
 
     #[test]

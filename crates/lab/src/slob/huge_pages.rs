@@ -136,6 +136,7 @@ impl HugePagesRun {
             ops_per_s: t.reads_per_s,
             pct_linear: None,
             passed: None,
+            latency: None,
             latches: BTreeMap::new(),
             sections: BTreeMap::new(),
         };

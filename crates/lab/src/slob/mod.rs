@@ -222,6 +222,7 @@ fn row(workload: &str, sessions: u32, repeat: u32, round: &rig::Round) -> Row {
         ops_per_s: round.reads_per_s(),
         pct_linear: None,
         passed: None,
+        latency: None,
         latches: BTreeMap::new(),
         sections: BTreeMap::new(),
     }
