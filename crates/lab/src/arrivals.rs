@@ -1,9 +1,9 @@
 //! Operations that arrive at a given rate, whether or not the earlier ones have ended: an open loop.
 //!
-//! The moments of all arrivals of a cell are computed beforehand from the seed. The sessions take them in order from one
-//! queue: a free session sleeps until the next arrival, and an arrival that finds no free session waits for one. A
-//! session that slept less would spin on a processor that the instance needs. An arrival that is late does not move
-//! those behind it.
+//! The moments of all arrivals of a cell are computed beforehand from the seed. The sessions take them in order from
+//! one queue: a free session sleeps until the next arrival, and an arrival that finds no free session waits for one.
+//! Spinning until the next arrival was rejected: it takes a processor that the instance needs. A late operation does
+//! not move the arrivals behind it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,8 +97,8 @@ impl Queue {
         u64::try_from(self.origin.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Does what one session does: takes arrivals and performs `operation` for each, until there are no more. Returns its
-    /// latencies, the number of operations, and the moment of the last end in seconds.
+    /// Does the work of one session: takes arrivals and performs `operation` for each, until there are no more. Returns
+    /// its latencies, the number of operations, and the moment of the last end in seconds.
     ///
     /// # Errors
     /// The error of an operation, or of the system's timer.

@@ -120,7 +120,7 @@ pub struct Latency {
     pub arrivals: u64,
     /// Arrivals that found no free session and waited for one.
     pub queued: u64,
-    /// Arrivals that were not begun before the end of the cell; they are in the histogram with the time they had waited.
+    /// Arrivals that were not begun before the end of the cell; the histogram has them with the time they had waited.
     pub dropped: u64,
     /// The part of all latencies that sessions took to wake up for an arrival: the generator's, not the system's.
     pub generator_share: f64,

@@ -35,6 +35,8 @@ mod window;
 use crate::files::{results_at, write_file};
 use std::path::{Path, PathBuf};
 
+use arguments::{HugePagesArguments, JourneyArguments, Program, TortureArguments};
+
 pub use arguments::RunArguments;
 pub use compare::CompareArguments;
 pub use error::LabError;
@@ -54,6 +56,7 @@ pub enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
     /// Print the tables of an earlier run and rewrite its page
+    #[command(after_help = REPORT_EXAMPLES)]
     Report {
         /// Folder of the run, or its results.json
         place: PathBuf,
@@ -62,6 +65,7 @@ pub enum Command {
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
     /// Write the figures of earlier runs as Parquet, CSV or JSON for other engines
+    #[command(after_help = EXPORT_EXAMPLES)]
     Export {
         /// Folders of runs, or their results.json
         #[arg(required = true)]
@@ -86,12 +90,15 @@ const RUN_EXAMPLES: &str = "Examples:
   latchwork lab run result-cache --rate 20000 --sessions 2,8 --generation latchwork --variant hash-cluster
   latchwork lab run my-experiment/
   latchwork lab run time-machine --quick
-  latchwork lab run time-machine --experiment row-cache --sessions 1,2,6 --seconds 1
-  latchwork lab run slob --quick
-  latchwork lab run slob --sessions 1,2,4 --variant small,updates --update-pct 10 --think-ms 1
-  latchwork lab run huge-pages --quick
-  latchwork lab run huge-pages --sessions 2 --repeat 40 --param sga_target=8G
-  latchwork lab run torture --seed 7 --sessions 8 --instance-kills 500 --session-kills 5000 --seconds 3600";
+  latchwork lab run torture --help";
+
+const REPORT_EXAMPLES: &str = "Examples:
+  latchwork lab report results/result-cache-1795341600
+  latchwork lab report run-1/results.json";
+
+const EXPORT_EXAMPLES: &str = "Examples:
+  latchwork lab export results/* --to lake
+  latchwork lab export run-1 run-2 --to lake --format csv";
 
 /// Runs a command of the laboratory. Returns the exit code.
 pub fn main(command: &Command) -> u8 {
@@ -138,24 +145,24 @@ fn list() {
 }
 
 /// Runs the torture; a failure is printed with the tables and makes the command fail.
-fn torture_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
-    let result = torture::run(&arguments.torture_plan(stop)?)?;
+fn torture_command(arguments: &TortureArguments, stop: &Stop) -> Result<(), LabError> {
+    let result = torture::run(&arguments.plan(stop)?)?;
     let unnamed = || PathBuf::from(format!("results/{}-{}", result.experiment, result.started));
-    let folder = arguments.out.clone().unwrap_or_else(unnamed);
+    let folder = arguments.common.out.clone().unwrap_or_else(unnamed);
     torture::write(&result, &folder)?;
     print!("{}", result.table());
     println!("\nPage:    {}", folder.join("report.html").display());
     match &result.failure {
-        Some(_) => Err(LabError::new(format!("the torture found a failure; seed {}", arguments.seed()))),
+        Some(_) => Err(LabError::new(format!("the torture found a failure; seed {}", arguments.seed))),
         None => ended(&[], stop),
     }
 }
 
 /// Runs on pages of both sizes; the machine's setting is restored before the figures are printed.
-fn huge_pages_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
-    let result = slob::run_huge_pages(&arguments.huge_pages_plan(stop)?)?;
+fn huge_pages_command(arguments: &HugePagesArguments, stop: &Stop) -> Result<(), LabError> {
+    let result = slob::run_huge_pages(&arguments.plan(stop)?)?;
     let unnamed = || PathBuf::from(format!("results/{}-{}", result.experiment, result.started));
-    let folder = arguments.out.clone().unwrap_or_else(unnamed);
+    let folder = arguments.common.out.clone().unwrap_or_else(unnamed);
     write_huge_pages(&result, &folder)?;
     print!("{}", result.tables());
     println!("\nPage:    {}", folder.join("report.html").display());
@@ -172,27 +179,21 @@ fn write_huge_pages(result: &slob::HugePagesRun, folder: &Path) -> Result<(), La
 }
 
 fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
-    arguments.check()?;
     let stop = Stop::on_signals();
-    if arguments.experiment == torture::NAME {
-        return torture_command(arguments, &stop);
-    }
-    if arguments.experiment == time_machine::NAME {
-        return journey_command(arguments, &stop);
-    }
-    if arguments.experiment == slob::HUGE_PAGES {
-        return huge_pages_command(arguments, &stop);
-    }
-    let results = if arguments.experiment == slob::NAME {
-        slob::run(&arguments.slob_plan(&stop)?)?
-    } else {
-        let experiment = Experiment::find(&arguments.experiment)?;
-        run(&experiment, &arguments.plan(&experiment.manifest, &stop)?)?
+    let (results, out) = match &arguments.program {
+        Some(Program::Torture(arguments)) => return torture_command(arguments, &stop),
+        Some(Program::TimeMachine(arguments)) => return journey_command(arguments, &stop),
+        Some(Program::HugePages(arguments)) => return huge_pages_command(arguments, &stop),
+        Some(Program::Slob(arguments)) => (slob::run(&arguments.plan(&stop)?)?, &arguments.common.out),
+        None => {
+            let own = &arguments.own;
+            own.check()?;
+            let experiment = Experiment::find(&own.experiment)?;
+            (run(&experiment, &own.plan(&experiment.manifest, &stop)?)?, &own.common.out)
+        }
     };
-    let folder = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("results/{}-{}", results.experiment, results.started)));
+    let unnamed = || PathBuf::from(format!("results/{}-{}", results.experiment, results.started));
+    let folder = out.clone().unwrap_or_else(unnamed);
     write(&results, &folder)?;
     print!("{}", table::all(&results));
     println!("\nPage:    {}", folder.join("report.html").display());
@@ -218,11 +219,11 @@ fn ended(broken: &[String], stop: &Stop) -> Result<(), LabError> {
 }
 
 /// Runs one experiment, or all, in every generation.
-fn journey_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
-    let experiments = time_machine::experiments(arguments.journey())?;
+fn journey_command(arguments: &JourneyArguments, stop: &Stop) -> Result<(), LabError> {
+    let experiments = time_machine::experiments(&arguments.experiment)?;
     let unnamed = |started: u64| PathBuf::from(format!("results/{}-{started}", time_machine::NAME));
-    let folder = |j: &time_machine::Journey| arguments.out.clone().unwrap_or_else(|| unnamed(j.started));
-    let mut plan = |experiment: &Experiment| arguments.journey_plan(&experiment.manifest, stop);
+    let folder = |j: &time_machine::Journey| arguments.common.out.clone().unwrap_or_else(|| unnamed(j.started));
+    let mut plan = |experiment: &Experiment| arguments.plan(&experiment.manifest, stop);
     let journey = time_machine::travel(&experiments, &mut plan, &folder)?;
     if journey.runs.is_empty() {
         return Err(LabError::new("stopped before the first measurement".into()));

@@ -131,8 +131,9 @@ fn one_instance_lives_at_a_time_and_repeats_give_intervals() {
 #[test]
 fn what_cannot_be_run_is_said_plainly() {
     for (arguments, word) in [
-        (vec!["run", "result-cache", "--instance-kills", "5"], "has no option --instance-kills: it is for torture"),
+        (vec!["run", "result-cache", "--instance-kills", "5"], "unexpected argument '--instance-kills'"),
         (vec!["run", "slob", "--generation", "11.1"], "--generation"),
+        (vec!["run", "--quick", "torture"], "latchwork lab run torture --help"),
         (vec!["run", "no-such-experiment"], "no-such-experiment"),
         (vec!["run", "result-cache", "--variant", "nothing"], "hash-cluster"),
         (vec!["report", "no/such/folder"], "results.json"),
@@ -142,6 +143,17 @@ fn what_cannot_be_run_is_said_plainly() {
     }
     let (ok, text) = lab(&["list"]);
     assert!(ok && text.contains("result-cache"), "{text}");
+    for (program, own, other) in [
+        ("torture", "--instance-kills", "--think-ms"),
+        ("slob", "--think-ms", "--generation"),
+        ("huge-pages", "--reserve-huge-pages", "--hot-pct"),
+        ("time-machine", "--experiment", "--rate"),
+    ] {
+        let (ok, text) = lab(&["run", program, "--help"]);
+        assert!(ok && text.contains(own) && !text.contains(other) && text.contains("Examples:"), "{text}");
+    }
+    let (ok, text) = lab(&["run", "--help"]);
+    assert!(ok && text.contains("--rate") && text.contains("torture") && !text.contains("--instance-kills"), "{text}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::connect::{self, ConnectTimes};
 use super::machine::{HugePages, MemInfo};
 use super::rig::{self, Instance, Tables, Timing, Work};
-use super::{HUGE_PAGES, Options};
+use super::{HUGE_PAGES, TableOptions};
 use crate::error::LabError;
 use crate::results::{Host, Results, Row};
 use crate::stop::Stop;
@@ -22,7 +22,7 @@ pub const TITLE: &str = "Huge pages: page tables, connection time and logical re
 /// The configurations and the duration of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    pub options: Options,
+    pub options: TableOptions,
     pub sessions: u32,
     pub repeat: u32,
     /// Whether the machine's setting may be changed.

@@ -29,33 +29,40 @@ pub const HUGE_PAGES: &str = "huge-pages";
 pub const TITLE: &str = "Logical reads a second: sessions that read random ranges of their own tables from the cache";
 const SOURCE: &str = "K. Closson's SLOB, as M. Przepiorowski used it, Oracle and HugePages (2012)";
 
-/// The tables and the kind of reads, for the experiments `slob` and `huge-pages`.
+/// The tables, for the experiments `slob` and `huge-pages`.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
-    /// slob, huge-pages: rows of a small table [default: 10000]
+pub struct TableOptions {
+    /// Rows of a small table [default: 10000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
     small_rows: Option<u64>,
-    /// slob, huge-pages: rows of a big table [default: 200000; with --quick 40000]
+    /// Rows of a big table [default: 200000; with --quick 40000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
     big_rows: Option<u64>,
-    /// slob: percent of the executions that update, in the workload `updates` [default: 20]
-    #[arg(long, value_parser = percent)]
-    update_pct: Option<f64>,
-    /// slob: percent of the executions on the hot spot, in the workload `hot-spot` [default: 80]
-    #[arg(long, value_parser = percent)]
-    hot_pct: Option<f64>,
-    /// slob: rows of the hot spot [default: 1000]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
-    hot_rows: Option<u64>,
-    /// slob: think time in milliseconds after each execution [default: 0]
-    #[arg(long, value_parser = milliseconds)]
-    think_ms: Option<f64>,
-    /// slob: sessions that only update, in addition to the readers [default: 0]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1000))]
-    writers: Option<u32>,
-    /// slob, huge-pages: seconds from the common start to the first snapshot [default: 2; with --quick 0.5]
+    /// Seconds from the common start to the first snapshot [default: 2; with --quick 0.5]
     #[arg(long, value_parser = seconds)]
     warm_up: Option<f64>,
+}
+
+/// The tables and the kind of reads, for the experiment `slob`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    tables: TableOptions,
+    /// Percent of the executions that update, in the workload `updates` [default: 20]
+    #[arg(long, value_parser = percent)]
+    update_pct: Option<f64>,
+    /// Percent of the executions on the hot spot, in the workload `hot-spot` [default: 80]
+    #[arg(long, value_parser = percent)]
+    hot_pct: Option<f64>,
+    /// Rows of the hot spot [default: 1000]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
+    hot_rows: Option<u64>,
+    /// Think time in milliseconds after each execution [default: 0]
+    #[arg(long, value_parser = milliseconds)]
+    think_ms: Option<f64>,
+    /// Sessions that only update, in addition to the readers [default: 0]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    writers: Option<u32>,
 }
 
 fn in_range(text: &str, most: f64) -> Result<f64, String> {
@@ -75,26 +82,21 @@ fn seconds(text: &str) -> Result<f64, String> {
     in_range(text, 3600.0)
 }
 
-impl Options {
-    /// Every option, whether `huge-pages` supports it too, and whether it was given.
-    pub(crate) fn given(&self) -> [(&'static str, bool, bool); 8] {
-        let Options { small_rows, big_rows, update_pct, hot_pct, hot_rows, think_ms, writers, warm_up } = self;
-        [
-            ("--small-rows", true, small_rows.is_some()),
-            ("--big-rows", true, big_rows.is_some()),
-            ("--update-pct", false, update_pct.is_some()),
-            ("--hot-pct", false, hot_pct.is_some()),
-            ("--hot-rows", false, hot_rows.is_some()),
-            ("--think-ms", false, think_ms.is_some()),
-            ("--writers", false, writers.is_some()),
-            ("--warm-up", true, warm_up.is_some()),
-        ]
-    }
-
+impl TableOptions {
     fn small(&self) -> u64 {
         self.small_rows.unwrap_or(10_000)
     }
 
+    fn big(&self, quick: bool) -> u64 {
+        self.big_rows.unwrap_or(if quick { 40_000 } else { 200_000 })
+    }
+
+    fn warm_up_s(&self, quick: bool) -> f64 {
+        self.warm_up.unwrap_or(if quick { 0.5 } else { 2.0 })
+    }
+}
+
+impl Options {
     fn update_pct(&self) -> f64 {
         self.update_pct.unwrap_or(20.0)
     }
@@ -113,14 +115,6 @@ impl Options {
 
     fn writers(&self) -> u32 {
         self.writers.unwrap_or(0)
-    }
-
-    fn big(&self, quick: bool) -> u64 {
-        self.big_rows.unwrap_or(if quick { 40_000 } else { 200_000 })
-    }
-
-    fn warm_up_s(&self, quick: bool) -> f64 {
-        self.warm_up.unwrap_or(if quick { 0.5 } else { 2.0 })
     }
 }
 
@@ -164,9 +158,10 @@ pub fn run(plan: &Plan) -> Result<Results, LabError> {
         return Err(LabError::new("no such workload: there are small, big, hot-spot and updates".into()));
     }
     let users = plan.sessions.iter().copied().max().unwrap_or(1) + plan.options.writers();
-    let timing = Timing { warm_up_s: plan.options.warm_up_s(plan.quick), interval_s: plan.seconds };
+    let timing = Timing { warm_up_s: plan.options.tables.warm_up_s(plan.quick), interval_s: plan.seconds };
     let tables = |name: &str, rows| Tables { name: name.into(), users, rows };
-    let (small, big) = (tables("small", plan.options.small()), tables("big", plan.options.big(plan.quick)));
+    let (small, big) =
+        (tables("small", plan.options.tables.small()), tables("big", plan.options.tables.big(plan.quick)));
     let params = parameters(plan, &small, &big);
     let pairs: Vec<(&str, &str)> = params.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     let instance = Ephemeral::start(&pairs)?;
