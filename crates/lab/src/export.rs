@@ -135,6 +135,7 @@ fn export(results: &Results, lake: &mut Lake) -> Result<(), LabError> {
     for (generation, rows) in &generations {
         cells(results, generation, rows, &mut run)?;
         latches(generation, rows, &mut run)?;
+        latencies(generation, rows, &mut run)?;
         figures(results, generation, rows, &mut run)?;
     }
     Ok(())
@@ -270,6 +271,41 @@ fn latches(generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<
     run.put("lab_latch", generation, &of_latch, all)
 }
 
+/// Latencies of cells whose operations arrive at a given rate; a run without them has no file.
+fn latencies(generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<(), LabError> {
+    let of_latency = columns(&[
+        ("cell", Kind::Int),
+        ("arrivals", Kind::Int),
+        ("queued", Kind::Int),
+        ("dropped", Kind::Int),
+        ("generator_share", Kind::Real),
+        ("average_latency_us", Kind::Real),
+        ("p50_latency_us", Kind::Real),
+        ("p90_latency_us", Kind::Real),
+        ("p99_latency_us", Kind::Real),
+        ("p999_latency_us", Kind::Real),
+        ("max_latency_us", Kind::Real),
+        ("histogram", Kind::Text),
+    ]);
+    let mut all = Vec::new();
+    for (at, row) in rows {
+        let Some(l) = &row.latency else { continue };
+        let mut fields = vec![Field::Int(*at)];
+        for n in [l.arrivals, l.queued, l.dropped] {
+            fields.push(Field::count(n)?);
+        }
+        let p = &l.percentiles;
+        let figures = [l.generator_share, p.average_us, p.p50_us, p.p90_us, p.p99_us, p.p999_us, p.max_us];
+        fields.extend(figures.map(Field::Real));
+        fields.push(text(&l.histogram));
+        all.push(fields);
+    }
+    match all.is_empty() {
+        true => Ok(()),
+        false => run.put("lab_latency", generation, &of_latency, all),
+    }
+}
+
 /// Figures of sections, one a row, since their names differ between experiments.
 fn figures(results: &Results, generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<(), LabError> {
     let of_figure = columns(&[
@@ -396,6 +432,23 @@ mod tests {
         let law = &lines_of(&lake, "lab_law", "lab")[0];
         assert_eq!((&law["least"], &law["greatest"]), (&2.0.into(), &3.0.into()));
         assert_eq!((&law["readings"], &law["readings_as_expected"]), (&3.into(), &2.into()));
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+    }
+
+    #[test]
+    fn latencies_are_exported_with_their_histograms() {
+        let folder = std::env::temp_dir().join(format!("latchwork-latency-export-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let results = crate::results::tests::with_latencies();
+        std::fs::write(folder.join("results.json"), serde_json::to_string(&results).expect("JSON")).expect("a file");
+        let lake = folder.join("lake");
+        command(std::slice::from_ref(&folder), &lake, ExportForm::Json).expect("it is exported");
+        let rows = lines_of(&lake, "lab_latency", "latchwork");
+        assert_eq!((rows.len(), &rows[1]["cell"], &rows[1]["arrivals"]), (2, &1.into(), &201.into()));
+        assert_eq!(rows[1]["histogram"], results.rows[1].latency.as_ref().unwrap().histogram);
+        assert!(rows[0]["p50_latency_us"].as_f64().is_some_and(|us| us > 40.0), "{rows:?}");
+        assert!(!lake.join("lab_latency/run=e-19700101T000000Z/instance=11.1").exists());
         std::fs::remove_dir_all(&folder).expect("it can be removed");
     }
 

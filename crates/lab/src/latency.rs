@@ -1,10 +1,10 @@
 //! Latencies of operations that arrive at a given rate, as HdrHistograms.
 //!
 //! A latency is counted from the moment at which the operation was to arrive, so an operation that waits for a session
-//! counts its waiting: a stall of the system is seen by all operations that arrive meanwhile, and not only by those that
-//! were under way (coordinated omission). Histograms keep three significant digits of nanoseconds and are stored in the
-//! compressed form V2 of HdrHistogram, as text in base64, which the tools of HdrHistogram read. Those of the repeats of a
-//! cell are merged by adding them: percentiles are not averages of percentiles.
+//! counts its waiting: all operations that arrive during a stall of the system show it, and not only those that were
+//! under way (coordinated omission). Histograms keep three significant digits of nanoseconds and are stored in the
+//! compressed form V2 of HdrHistogram, as text in base64, which the tools of HdrHistogram read. Those of the repeats of
+//! a cell are merged by adding them: an average of percentiles is no percentile.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -43,8 +43,8 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// An operation that arrived at `due_ns`, was begun at `begun_ns` and ended at `ended_ns`; `waited` says whether the
-    /// session was free at its arrival and slept until then.
+    /// An operation that arrived at `due_ns`, was begun at `begun_ns` and ended at `ended_ns`; `waited` says whether
+    /// the session was free at its arrival and slept until then.
     pub fn done(&mut self, due_ns: u64, begun_ns: u64, ended_ns: u64, waited: bool) {
         self.histogram.saturating_record(ended_ns.saturating_sub(due_ns));
         if waited {
@@ -162,8 +162,8 @@ pub fn merged<'a>(latencies: impl Iterator<Item = &'a Latency>) -> Option<Percen
 /// One entry of an interval log: the tag, the beginning and the length in seconds, and the latencies.
 pub type Entry<'a> = (String, f64, f64, &'a Latency);
 
-/// An interval log of HdrHistogram (V2), a line for each cell; `started` is in seconds since 1970. The greatest value of
-/// a line is in milliseconds.
+/// An interval log of HdrHistogram (V2), a line for each cell; `started` is in seconds since 1970. The greatest value
+/// of a line is in milliseconds.
 ///
 /// # Errors
 /// When a histogram cannot be read.

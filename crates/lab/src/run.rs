@@ -35,7 +35,7 @@ pub struct Plan {
     /// Operations of each session in a cell; by default as many as take `seconds`.
     pub iterations: Option<u64>,
     pub seconds: f64,
-    /// Arrivals of all sessions of a cell together; `None`: each session begins an operation when the last one has ended.
+    /// Arrivals of all sessions of a cell together; `None`: a session begins an operation when its last one has ended.
     pub rate: Option<Rate>,
     pub repeat: u32,
     /// Names of workloads, generations, or `workload@generation`; empty means all.

@@ -253,6 +253,10 @@ fn a_baseline_is_written_and_compared_with() {
     assert_eq!(compare(&[&b, "--baseline", file]).0, 3);
     assert_eq!(compare(&[&a, "--baseline", file, "--update"]).0, 0);
     assert_eq!(read(&folder.0, "of.baseline"), written, "the same run gives the same file");
+    let single = run_file(&folder.0, "single.json", &[(1, &[100.0])]);
+    let other = folder.0.join("single.baseline");
+    let (code, text) = compare(&[&single, "--baseline", other.to_str().unwrap(), "--update"]);
+    assert!(code == 0 && text.contains("1 of them have a single repeat"), "{text}");
     std::fs::write(file, &written[..written.len() - 8]).unwrap();
     let (code, text) = compare(&[&a, "--baseline", file]);
     assert!(code == 2 && text.contains("of.baseline"), "{text}");
@@ -263,7 +267,7 @@ fn input_that_cannot_be_compared_is_refused_with_exit_code_2() {
     let folder = Folder::new("hostile");
     let good = run_file(&folder.0, "good.json", &[(1, &[100.0, 101.0, 99.0])]);
     let single = run_file(&folder.0, "single.json", &[(1, &[50.0])]);
-    let other = run_file(&folder.0, "other.json", &[(7, &[50.0, 51.0])]);
+    let other = run_file(&folder.0, "seven.json", &[(7, &[50.0, 51.0])]);
     let text = std::fs::read_to_string(&good).unwrap();
     let mut machine: serde_json::Value = serde_json::from_str(&text).unwrap();
     machine["host"]["cores"] = 4.into();
@@ -346,7 +350,7 @@ fn operations_that_arrive_at_a_rate_leave_latencies() {
     for (arguments, word) in [
         (&["run", "result-cache", "--rate", "1e12"][..], "arrivals a cell"),
         (&["run", "shared-mode", "--rate", "10"], "held by hand"),
-        (&["run", "result-cache", "--rate", "-1"], "--rate"),
+        (&["run", "result-cache", "--rate=-1"], "--rate"),
         (&["run", "result-cache", "--rate", "10", "--iterations", "5"], "--iterations"),
         (&["run", "result-cache", "--arrivals", "poisson"], "--rate"),
     ] {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::side::{About, Figure, Key, Side};
+use super::side::{About, Key, Side};
 use crate::statistics::{ratio, summary};
 
 /// The rules of a comparison.
@@ -77,12 +77,13 @@ pub struct Outcome {
 }
 
 /// Settings of a run that change how long it measures and not what it measures.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 8] = [
     "repeats",
     "seed of the order",
     "seconds a cell",
     "iterations a session",
     "seconds between snapshots",
+    "seconds of warm-up",
     "load average before the run",
     "load average at its end",
 ];
@@ -198,6 +199,7 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::side::Figure;
     use testing::Random;
 
     pub(super) const RULES: Rules = Rules { limit: 0.05, confidence: 0.95, together: false, anyway: false };

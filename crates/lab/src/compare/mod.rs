@@ -125,6 +125,10 @@ fn outcome(arguments: &CompareArguments) -> Result<u8, LabError> {
 fn update(file: &Path, side: &Side) -> Result<(), LabError> {
     write_file(file, &baseline_of(side))?;
     eprintln!("{}: {} cells written", file.display(), side.cells.len());
+    let single = side.cells.values().filter(|figures| figures.len() < 2).count();
+    if single > 0 {
+        eprintln!("{single} of them have a single repeat and will not be judged: run with --repeat 2 or more");
+    }
     Ok(())
 }
 
