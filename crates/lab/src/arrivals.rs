@@ -47,7 +47,7 @@ impl Rate {
     /// When there are too many, or none.
     pub fn schedule(self, seconds: f64, seed: u64) -> Result<Vec<u64>, LabError> {
         let expected = self.per_s * seconds;
-        if !(expected >= 1.0 && expected <= ARRIVALS_MAX) {
+        if !(1.0..=ARRIVALS_MAX).contains(&expected) {
             return Err(LabError::new(format!(
                 "--rate {} for {seconds} seconds are {expected:.1} arrivals a cell: from 1 to {ARRIVALS_MAX:.0} are possible",
                 self.per_s
