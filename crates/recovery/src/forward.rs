@@ -391,7 +391,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Applies records in their order, each as a whole (R1).
+    /// Applies this worker's part of the records, in their order; all workers together apply each as a whole (R1).
     fn batch(&mut self, batch: &Batch) -> Result<()> {
         batch.records().try_for_each(|(start, record)| self.record(start, &record))?;
         self.pool.write_early()
