@@ -179,6 +179,8 @@ fn a_recorded_load_is_predicted_or_refused_with_the_reason() {
     assert!(ok && text.contains("recorded, 4 cpus, 8 sessions: refused: sessions outnumber processors"), "{text}");
     let (ok, text) = lab(&["predict", "--help"]);
     assert!(ok && text.contains("latchwork lab predict --trace load.trace") && text.contains("hot-copies-K"), "{text}");
+}
+
 /// A result file with these rates of the workload `w`: for each number of sessions the rates of its repeats.
 fn run_file(folder: &Path, name: &str, rates: &[(u32, &[f64])]) -> String {
     let mut rows = Vec::new();
