@@ -9,8 +9,9 @@ use crate::error::io_error;
 use crate::files::too_many_files;
 use crate::{DataFiles, TablespaceSpec, geometry};
 use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
-use os::file::sync_directory;
+use os::file::{File, Found, OpenMode, sync_directory};
 use process::Process;
+use std::path::Path;
 use types::{Facility, Ora, Rdba, Result, Scn};
 
 /// A file to be created.
@@ -106,8 +107,13 @@ impl DataFiles {
         require_name(&new.name)?;
         let path = self.directory().join(&new.name);
         let mut all = control.files.iter().chain(made.iter());
-        if all.any(|f| self.directory().join(&f.name) == path) {
+        if all.any(|f| {
+            self.directory().join(&f.name) == path || os::file::is_same(&self.directory().join(&f.name), &path)
+        }) {
             return Err(Ora::with(1537, &[&path.display()]));
+        }
+        if new.reuse {
+            self.require_reusable(&path)?;
         }
         let is_temporary = tablespace.contents == Contents::Temporary;
         let is_alike = |f: &&FileEntry| {
@@ -153,6 +159,29 @@ impl DataFiles {
         let file = self.open_file(&made[made.len() - 1])?;
         file.allocate(rest).map_err(|e| self.not_made(new, &e))?;
         Ok(sizes[1..].to_vec())
+    }
+
+    /// The file that REUSE is going to overwrite must be a data file, of this or another database: the name may be that
+    /// of a log, of a control file, or of any other file that the database or its user needs (R18). Files of zeros are
+    /// refused, too: a log and the double-write area are such files until their first use.
+    ///
+    /// # Errors
+    /// ORA-01119 with LWK-00066.
+    fn require_reusable(&self, path: &Path) -> Result<()> {
+        let is_reusable = match os::file::find(path) {
+            Found::Nothing => true,
+            Found::Other => false,
+            Found::File => {
+                let mut block = block::Image::new(self.block_size());
+                let read = File::open(path, OpenMode::Read).and_then(|f| f.read_some_at(block.bytes_mut(), 0));
+                read.is_ok() && block::file::read(&block.view()).is_some()
+            }
+        };
+        if is_reusable {
+            return Ok(());
+        }
+        let text = "REUSE takes a data file, and this is another file";
+        Err(Ora::with(1119, &[&path.display()]).because(Ora::from_text(Facility::Lwk, 66, text)))
     }
 
     /// ORA-01119 with the system's words.

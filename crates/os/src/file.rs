@@ -410,6 +410,33 @@ pub fn free_bytes(path: &Path) -> OsResult<u64> {
     Ok(is.f_bavail * is.f_frsize)
 }
 
+/// The kind of what a path leads to, through symbolic links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Nothing,
+    File,
+    /// A folder, a device, a socket, a pipe.
+    Other,
+}
+
+/// What a path leads to.
+#[must_use]
+pub fn find(path: &Path) -> Found {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => Found::File,
+        Ok(_) => Found::Other,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Found::Nothing,
+        Err(_) => Found::Other,
+    }
+}
+
+/// Whether two paths lead to one file, by links or other spellings. False when one leads nowhere.
+#[must_use]
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    identity(one).is_some_and(|of| identity(other) == Some(of))
+}
+
 /// True when a file or directory has this path.
 #[must_use]
 pub fn exists(path: &Path) -> bool {

@@ -141,8 +141,10 @@ impl DataFiles {
         let mode = if reuse { OpenMode::Truncate } else { OpenMode::CreateNew };
         let file = File::open(&path, mode).map_err(failed)?;
         if let Err(e) = self.fill_file(&file, &entry).and_then(|()| file.sync()) {
-            // Removes a file that could not be created completely: the disk may be full.
-            let _ = os::file::remove(&path);
+            // Removes a file that could not be created completely: the disk may be full. One that was there before stays.
+            if !reuse {
+                let _ = os::file::remove(&path);
+            }
             let why = io_error(27044, "unable to write the header block of file", &e);
             return Err(Ora::with(1119, &[&path.display()]).because(why));
         }

@@ -62,3 +62,39 @@ fn smon_finishes_the_drop_of_a_session_that_died() {
     drop(c);
     db.verify();
 }
+
+#[test]
+fn reuse_takes_a_data_file_and_no_file_that_the_database_or_a_user_needs() {
+    let db = Database::new("reuse");
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, &["create table kept as select level id from dual connect by level <= 100"]);
+    let folder = db.path().file_name().unwrap().to_string_lossy().into_owned();
+    std::os::unix::fs::symlink(db.path().join("users01.dbf"), db.path().join("link.dbf")).unwrap();
+    std::fs::write(db.path().join("notes.txt"), "a user's file").unwrap();
+    std::fs::create_dir(db.path().join("folder.dbf")).unwrap();
+    let own = ["control", "control02", "redo01.log", "redo02.log", "double_write", "latchwork.pid", "alert.log"];
+    let own: Vec<String> = own.map(str::to_string).into_iter().filter(|name| db.path().join(name).exists()).collect();
+    assert!(own.len() >= 6, "{own:?}");
+    let more = [format!("../{folder}/users01.dbf"), "link.dbf".into(), "notes.txt".into(), "folder.dbf".into()];
+    for name in own.iter().chain(&more) {
+        let done = c.execute(&format!("create tablespace t2 datafile '{name}' size 256k reuse"), &[]);
+        assert!(done.as_ref().is_err_and(|e| [1119, 1537].contains(&e.code())), "{name}: {done:?}");
+        assert!(db.path().join(name).exists(), "{name}");
+    }
+    assert_eq!(std::fs::read_to_string(db.path().join("notes.txt")).unwrap(), "a user's file");
+    run(
+        &mut c,
+        &[
+            "create tablespace t2 datafile 'empty.dbf' size 256k reuse",
+            "drop tablespace t2 including contents",
+            "create tablespace t3 datafile 'empty.dbf' size 512k reuse",
+            "alter system checkpoint",
+        ],
+    );
+    db.stop();
+    db.start();
+    assert_eq!(number(&mut db.connect(), "select count(*) from kept"), 100);
+    db.stop();
+    db.verify();
+}
