@@ -79,8 +79,8 @@ pub fn deadlocks(a: &dyn Administrator) {
 }
 
 /// Writes an internal error, with its arguments, the session and the current statement, to the session's trace file,
-/// and a note about it to the alert log. `text` is the statement of the call if that has ended; without it the statement
-/// is the session's current cursor.
+/// and a note about it to the alert log. `text` is the statement of the call, for a call that has ended its cursor;
+/// without it the statement is the session's current cursor.
 pub fn incident(a: &dyn Administrator, error: &Ora, text: Option<&str>, more: &str) {
     let (time, file, sid) = (time(), file(a), a.process().number());
     let slot = a.process().session();
