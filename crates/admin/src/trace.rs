@@ -6,6 +6,7 @@
 
 use crate::administrator::Administrator;
 use enqueue::{DeadlockWait, LockMode};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -41,6 +42,27 @@ fn time() -> String {
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", f.year, f.month, f.day, f.hour, f.minute, f.second)
 }
 
+/// Whether a character may not stand in a line: it would end the line, or act on the terminal of a reader.
+fn is_control(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// A text of a user, such as a name, with a blank for each control character.
+fn one_line(text: &str) -> String {
+    text.replace(is_control, " ")
+}
+
+/// A text of a user with its line breaks, each line as [`one_line`]. A line that could be taken for a heading of the
+/// trace file is indented.
+fn lines(text: &str) -> String {
+    let line = |line: &str| {
+        let line = one_line(line.strip_suffix('\r').unwrap_or(line));
+        let indent = if line.starts_with("***") || line.starts_with("-----") { " " } else { "" };
+        format!("{indent}{line}")
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Appends a text to the session's trace file.
 pub fn write(a: &dyn Administrator, text: &str) {
     append(&file(a), &format!("*** {}\n{text}\n", time()));
@@ -57,35 +79,48 @@ pub fn deadlocks(a: &dyn Administrator) {
 }
 
 /// Writes an internal error, with its arguments, the session and the current statement, to the session's trace file,
-/// and a note about it to the alert log.
-pub fn incident(a: &dyn Administrator, error: &Ora, more: &str) {
+/// and a note about it to the alert log. `text` is the statement of the call, for a call that has ended its cursor;
+/// without it the statement is the session's current cursor.
+pub fn incident(a: &dyn Administrator, error: &Ora, text: Option<&str>, more: &str) {
     let (time, file, sid) = (time(), file(a), a.process().number());
     let slot = a.process().session();
-    let library = &a.instance().caches().library;
-    let (now, before) = library.session_cursors(sid);
-    let statement = now.or(before).map(|cursor| cursor.digest);
-    let sql_id = statement.map(|digest| digest.sql_id()).unwrap_or_default();
-    let text = statement.and_then(|digest| library.statement(digest)).map(|found| found.text);
+    let (sql_id, text) = statement_of(a, text);
     let trace = format!(
         "*** {time}\n*** SESSION ID:({sid}.{}) {time}\n*** CLIENT ID:({}) {time}\n*** MODULE NAME:({}) {time}\n\
-         *** ACTION NAME:({}) {time}\n\n{error}\n\n\
+         *** ACTION NAME:({}) {time}\n\n{}\n\n\
          ----- Current SQL Statement for this session (sql_id={sql_id}) -----\n{}\n\n",
         slot.serial(),
-        slot.client_identifier.get(),
-        slot.module.get(),
-        slot.action.get(),
-        text.as_deref().unwrap_or_default(),
+        one_line(&slot.client_identifier.get()),
+        one_line(&slot.module.get()),
+        one_line(&slot.action.get()),
+        lines(&error.to_string()),
+        lines(&text),
     );
     append(&file, &trace);
-    let one_line = |text: String| text.replace(['\n', '\r'], " ");
     let note = format!(
         "{time}\nErrors in file {} (session {sid},{}, user {}, sql_id {sql_id}):\n{}\n{more}",
         file.display(),
         slot.serial(),
-        one_line(slot.username.get()),
-        one_line(error.headline()),
+        one_line(&slot.username.get()),
+        one_line(&error.headline()),
     );
     append(&a.instance().dir().join("alert.log"), &note);
+}
+
+/// The `sql_id` and the text of the statement of an internal error; both are empty where there is none. The previous
+/// cursor of the session is no substitute: DDL has no cursor.
+fn statement_of(a: &dyn Administrator, text: Option<&str>) -> (String, String) {
+    if let Some(text) = text {
+        return match sql::mask_passwords(text) {
+            Cow::Borrowed(text) => (sql::sql_id(text), text.to_owned()),
+            // The sql_id is a hash of the text: guesses of the password could be checked against it.
+            Cow::Owned(masked) => (String::new(), masked),
+        };
+    }
+    let library = &a.instance().caches().library;
+    let Some(cursor) = library.session_cursors(a.process().number()).0 else { return Default::default() };
+    let text = library.statement(cursor.digest).map(|found| found.text.to_string());
+    (cursor.digest.sql_id(), text.unwrap_or_default())
 }
 
 /// The text of a graph in the form of Oracle's trace files: a line for each resource, with its blocker and its waiter.
@@ -121,8 +156,8 @@ fn graph_text(a: &dyn Administrator, graph: &[DeadlockWait]) -> String {
                 text,
                 "session {}: user {}, program {}, sql_id {}",
                 w.process,
-                slot.username.get(),
-                slot.program.get(),
+                one_line(&slot.username.get()),
+                one_line(&slot.program.get()),
                 executes.map_or_else(String::new, |cursor| cursor.digest.sql_id())
             );
         }

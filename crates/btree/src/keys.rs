@@ -83,12 +83,11 @@ impl Btree {
                 continue;
             }
             for (holder, head) in look.rows {
-                match self.was_there(p, holder, head) {
-                    Ok(true) => sum.present = true,
-                    Ok(false) => sum.undecided = sum.undecided.or(Some(holder)),
+                match self.was_there(p, holder, head)? {
+                    Some(true) => sum.present = true,
+                    Some(false) => sum.undecided = sum.undecided.or(Some(holder)),
                     // Its transaction has just ended: look at the leaf again.
-                    Err(e) if e.is(1555) => continue 'look,
-                    Err(e) => return Err(e),
+                    None => continue 'look,
                 }
             }
             sum.present |= look.present;
@@ -170,16 +169,16 @@ impl Btree {
 
 impl Btree {
     /// Whether a row in its current version, made by the open transaction `holder`, existed before that transaction.
-    fn was_there(&self, p: &Process, holder: Xid, mut head: Head) -> Result<bool> {
+    fn was_there(&self, p: &Process, holder: Xid, mut head: Head) -> Result<Option<bool>> {
         let mut bytes = Vec::new();
         while head.maker() == Maker::Transaction(holder) {
-            let rec = self.txns.undo_of_version(p, head.maker(), head.uba, &mut bytes)?;
+            let Some(rec) = self.txns.undo_if_kept(p, head.maker(), head.uba, &mut bytes)? else { return Ok(None) };
             match Before::read(rec.op, rec.data)?.version {
                 Some((older, _)) => head = older,
-                None => return Ok(false),
+                None => return Ok(Some(false)),
             }
         }
-        Ok(!head.is_deleted())
+        Ok(Some(!head.is_deleted()))
     }
 }
 

@@ -37,6 +37,14 @@ impl Enqueues {
         (1..=self.locks.used()).filter_map(|n| self.view(n)).collect()
     }
 
+    /// Whether a process or a holder owns a resource. Takes no latch and counts no request: the answer may be a moment
+    /// old.
+    #[must_use]
+    pub fn is_owned(&self, kind: EnqueueType, id1: u64, id2: u64) -> bool {
+        let mut locks = (1..=self.locks.used()).filter_map(|n| self.view(n));
+        locks.any(|lock| (lock.kind, lock.id1, lock.id2) == (kind, id1, id2) && lock.held != LockMode::None)
+    }
+
     fn view(&self, n: u32) -> Option<LockView> {
         let lock = self.lock(n);
         let serial = lock.serial.load(Ordering::Acquire);

@@ -487,3 +487,60 @@ fn a_statement_that_cannot_be_rolled_back_ends_its_session_and_no_handler_commit
     let left = rows(&mut other, "select decode(count(*), 0, 'none') from t where v like 'NEW%'");
     assert!(left.is_err() || format!("{left:?}").contains("none"), "{left:?}");
 }
+
+#[test]
+fn the_report_of_an_internal_error_has_the_statement_that_failed_and_no_forged_lines() {
+    let mut place = place();
+    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    let mut c = place.connect().unwrap();
+    for sql in [
+        "create table sick (id number, t varchar2(40))",
+        "insert into sick select level, 'well' from dual connect by level <= 5000",
+        "insert into sick values (0, 'ill, and not to be read')",
+        "commit",
+    ] {
+        c.execute(sql, &[]).unwrap();
+    }
+    drop(c);
+    place.stop().unwrap();
+    spoil(place.dir(), b"ill, and not to be read");
+    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    let mut c = place.connect().unwrap();
+    let forged = "chr(10) || '*** FORGED' || chr(27) || chr(13) || chr(155)";
+    c.execute(&format!("begin dbms_application_info.set_module('m' || {forged}, 'a' || {forged}); end;"), &[]).unwrap();
+    c.execute(&format!("begin dbms_session.set_identifier('i' || {forged}); end;"), &[]).unwrap();
+    rows(&mut c, "select 'innocent' from dual").unwrap();
+
+    // DDL has no cursor. Neither the text nor the sql_id shows a password.
+    let ddl = [
+        "create index i on sick (upper(t))",
+        "create index i on sick (upper(t)\n|| '\n*** FORGED\r\n----- FORGED\x1b[2J')",
+        "create index i on sick (upper(t) || 'identified by geheim')",
+    ];
+    for sql in ddl {
+        assert_eq!(c.execute(sql, &[]).map(drop).unwrap_err().code(), 600, "{sql}");
+    }
+    let text = std::fs::read_to_string(place.dir().join("alert.log")).unwrap();
+    let notes: Vec<&str> = text.lines().filter(|line| line.starts_with("Errors in file ")).collect();
+    assert_eq!(notes.len(), 3, "{text}");
+    let file = notes[0].strip_prefix("Errors in file ").and_then(|rest| rest.split(" (session ").next()).unwrap();
+    let trace = std::fs::read_to_string(file).unwrap();
+    let first = notes[0].split(", sql_id ").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
+    assert_eq!(first.len(), 13, "{text}");
+    assert!(trace.contains(&format!("(sql_id={first}) -----\n{}\n", ddl[0])), "{trace}");
+    assert!(trace.contains("(upper(t)\n|| '\n *** FORGED\n ----- FORGED [2J')\n"), "{trace}");
+    assert!(trace.contains("(sql_id=) -----\ncreate index i on sick (upper(t) || 'identified by *')\n"), "{trace}");
+    assert!(!trace.contains("innocent") && !trace.contains("geheim"), "{trace}");
+    for name in ["MODULE NAME:(m", "ACTION NAME:(a", "CLIENT ID:(i"] {
+        assert!(trace.contains(&format!("*** {name} *** FORGED   ) ")), "{trace}");
+    }
+    assert!(!trace.contains(|c: char| c.is_control() && c != '\n'), "{trace:?}");
+
+    // A later fetch finds the damaged row.
+    let query = "select upper(t) from sick";
+    assert!(rows(&mut c, query).is_err());
+    let trace = std::fs::read_to_string(file).unwrap();
+    assert!(trace.contains(&format!(") -----\n{query}\n")), "{trace}");
+    drop(c);
+    place.stop().unwrap();
+}

@@ -8,8 +8,14 @@ use net::StatementKind;
 use net::local::{Done, Failure, Reply, write_frame};
 use types::Result;
 
-/// Ends a call: writes a frame with its outcome or its error. An internal error is reported.
-pub(crate) fn finish(core: &Core, result: Result<Done>, kind: StatementKind, out: &mut Vec<u8>) -> Flow {
+/// Ends a call: writes a frame with its outcome or its error. An internal error is reported, with the call's statement
+/// if `text` has it.
+pub(crate) fn finish(
+    core: &Core,
+    result: Result<Done>,
+    (kind, text): (StatementKind, Option<&str>),
+    out: &mut Vec<u8>,
+) -> Flow {
     let mut e = match result {
         Ok(done) => {
             write_frame(out, |o| Reply::Done(Box::new(done)).encode(o));
@@ -17,7 +23,7 @@ pub(crate) fn finish(core: &Core, result: Result<Done>, kind: StatementKind, out
         }
         Err(e) => e,
     };
-    core.report(&mut e);
+    core.report(&mut e, text);
     let fatal = e.is(28) || e.is(603);
     let failure = Failure { fatal, ..failure_of(&e, kind) };
     write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));

@@ -62,7 +62,7 @@ impl Progress<'_> {
         if !self.array.batch_errors || is_full || e.ends_call() {
             return Err(e);
         }
-        self.core.report(&mut e);
+        self.core.report(&mut e, Some(&self.array.sql));
         self.errors.push((self.executed.executions, failure_of(&e, self.kind)));
         self.did(0);
         Ok(())
@@ -103,7 +103,7 @@ impl Calls {
         let kind = progress.kind;
         self.end_execute(core, array.want_output, progress.out);
         progress.tell();
-        finish(core, result, kind, out)
+        finish(core, result, (kind, Some(&array.sql)), out)
     }
 
     fn try_array(

@@ -62,9 +62,9 @@ impl Session {
     /// together.
     ///
     /// # Errors
-    /// Errors from reading the job's row; errors of the job itself are in the outcome.
+    /// Errors from getting the job's enqueue and from reading its row; errors of the job itself are in the outcome.
     pub fn run_job(&mut self, job: i64) -> Result<JobOutcome> {
-        let Some(lock) = jobs::lock(&self.core, job) else { return Ok(JobOutcome::NotDue) };
+        let Some(lock) = jobs::lock(&self.core, job)? else { return Ok(JobOutcome::NotDue) };
         let outcome = self.run_locked_job(job);
         self.core.job.set(0);
         self.core.p.session().job.store(0, Ordering::Relaxed);
@@ -74,13 +74,7 @@ impl Session {
 
     /// Whether a session runs the job.
     pub fn job_runs(&self, job: i64) -> bool {
-        match jobs::lock(&self.core, job) {
-            Some(lock) => {
-                jobs::unlock(&self.core, lock);
-                false
-            }
-            None => true,
-        }
+        jobs::is_locked(&self.core, job)
     }
 
     /// Counts a failure of a job of the queue, sets the time of the next attempt, and commits.

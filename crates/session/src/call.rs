@@ -41,12 +41,12 @@ impl Calls {
                 write_frame(out, |o| Reply::Output { lines }.encode(o));
                 done(cx, Outcome::of(kind))
             });
-            return finish(core, result, kind, out);
+            return finish(core, result, (kind, None), out);
         }
         let result = self.try_execute(core, cx, e, (&mut kind, sink), out);
         self.held.end_call();
         self.end_execute(core, e.want_output, out);
-        finish(core, result, kind, out)
+        finish(core, result, (kind, Some(&e.sql)), out)
     }
 
     /// Ends an execution: shows its counts, and sends the lines of `dbms_output` if they are wanted.
@@ -337,7 +337,7 @@ impl Calls {
         });
         self.held.end_call();
         self.show_counts(core);
-        finish(core, result, kind, out)
+        finish(core, result, (kind, Some(text)), out)
     }
 
     /// Parses and compiles a statement without running it. Returns the columns of a query, none for other statements.

@@ -21,7 +21,6 @@ use plsql::Plsql;
 use process::Process;
 use result_cache::Build;
 use std::cell::{Cell, RefCell};
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -230,28 +229,38 @@ impl Core {
         n.is_multiple_of(CHECK_EVERY)
     }
 
-    /// Reports an error that is going to a client, if it is an internal error that was not reported before.
-    pub fn report(&self, error: &mut Ora) {
+    /// Reports an error that is going to a client, if it is an internal error that was not reported before. `text` is
+    /// the call's statement; without it the report names the cursor that still runs.
+    pub fn report(&self, error: &mut Ora, text: Option<&str>) {
         if error.begin_incident() {
-            self.report_incident(error);
+            self.report_incident(error, text);
         }
     }
 
     /// Writes an internal error to the session's trace file and the alert log. Of many in an hour, which a loop over a
-    /// damaged block makes, only the first few are written.
-    pub fn report_incident(&self, error: &Ora) {
+    /// damaged block makes, only the first few are written. The instance has a limit too: each session of a pool may be
+    /// new.
+    pub fn report_incident(&self, error: &Ora, text: Option<&str>) {
         let now = os::clock::now_ns();
         let (mut began, mut count) = self.incidents.get();
         if count == 0 || now - began > HOUR_NS {
             (began, count) = (now, 0);
         }
         self.incidents.set((began, count.saturating_add(1)));
-        let more = "Further internal errors of this session are not written for an hour.\n";
-        match (count + 1).cmp(&INCIDENTS_MAX) {
-            Ordering::Less => admin::trace::incident(self, error, ""),
-            Ordering::Equal => admin::trace::incident(self, error, more),
-            Ordering::Greater => {}
+        if count >= INCIDENTS_MAX {
+            return;
         }
+        let Some(is_last) = self.instance.state().may_write_incident(os::clock::wall_ns() / 1_000_000_000) else {
+            return;
+        };
+        let more = if is_last {
+            "Further internal errors of any session are not written before the next full hour.\n"
+        } else if count + 1 == INCIDENTS_MAX {
+            "Further internal errors of this session are not written for an hour.\n"
+        } else {
+            ""
+        };
+        admin::trace::incident(self, error, text, more);
     }
 
     /// Advances the clock of kept cursors and blocks.

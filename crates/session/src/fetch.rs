@@ -141,6 +141,9 @@ impl Calls {
                 write_frame(out, |o| o.extend_from_slice(&packet));
             }
         }
+        if let Err(e) = &mut result {
+            core.report(e, open.source.text());
+        }
         if most > 0 {
             open.source.end_fetch(sent.into(), core, cx);
         }
@@ -175,7 +178,7 @@ impl Calls {
     pub fn fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32, rows: u32, out: &mut Vec<u8>) -> Flow {
         let result = self.fetch_some(core, cx, cursor, rows.max(1), out);
         self.show_counts(core);
-        finish(core, result, StatementKind::SELECT, out)
+        finish(core, result, (StatementKind::SELECT, None), out)
     }
 
     /// Sends rows of an open query from row `to` on, in the order of the query.
@@ -189,13 +192,14 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Flow {
         let before = out.len();
-        let result = self.scroll_some(cx, (cursor, to), rows, sink, out);
-        if result.is_err() {
+        let mut result = self.scroll_some(cx, (cursor, to), rows, sink, out);
+        if let Err(e) = &mut result {
+            core.report(e, self.open.get(&cursor).and_then(|open| open.source.text()));
             out.truncate(before);
             self.close(core, cx, cursor);
         }
         self.show_counts(core);
-        finish(core, result, StatementKind::SELECT, out)
+        finish(core, result, (StatementKind::SELECT, None), out)
     }
 
     fn scroll_some(
@@ -271,6 +275,6 @@ impl Calls {
     ) -> Flow {
         let result = self.fetch_rows(core, cx, (cursor, rows.max(1)), Some(sink), out);
         self.show_counts(core);
-        finish(core, result, StatementKind::SELECT, out)
+        finish(core, result, (StatementKind::SELECT, None), out)
     }
 }

@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::recursive::{recursive, value_of};
 use crate::world::{World, number};
 use dictionary::SystemPrivilege;
-use enqueue::{EnqueueType, LockId, LockMode, Timeout};
+use enqueue::{EnqueueError, EnqueueType, LockId, LockMode, Timeout};
 use exec::ExecCtx;
 use net::StatementKind;
 use plsql::{Datum, JobChange, JobRequest, World as _};
@@ -159,15 +159,28 @@ pub fn failure_values(job: i64, is_delayed: bool) -> [Value; 3] {
 
 /// Gets the JQ enqueue of a job, which the session that runs the job holds until [`unlock`]; `None` when another
 /// session has it, or this one in an outer call.
-pub fn lock(core: &Core, job: i64) -> Option<LockId> {
+///
+/// # Errors
+/// ORA-00052, ORA-00053: no resource or no lock is free.
+pub fn lock(core: &Core, job: i64) -> Result<Option<LockId>> {
     // A process that owns an enqueue gets it again.
     if core.jobs.borrow().contains(&job) {
-        return None;
+        return Ok(None);
     }
     let (enqueues, kind) = (core.shared.enqueues, EnqueueType::Jq);
-    let lock = enqueues.get(&core.p, kind, 0, job as u64, LockMode::Exclusive, Timeout::NoWait).ok()?;
-    core.jobs.borrow_mut().push(job);
-    Some(lock)
+    match enqueues.get(&core.p, kind, 0, job as u64, LockMode::Exclusive, Timeout::NoWait) {
+        Ok(lock) => {
+            core.jobs.borrow_mut().push(job);
+            Ok(Some(lock))
+        }
+        Err(EnqueueError::Busy) => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Whether a session runs the job. This is no get: a DBMS_JOB.RUN at the same time would find the enqueue taken.
+pub fn is_locked(core: &Core, job: i64) -> bool {
+    core.shared.enqueues.is_owned(EnqueueType::Jq, 0, job as u64)
 }
 
 /// Releases the enqueue of the job that was locked last.
@@ -183,11 +196,11 @@ pub fn unlock(core: &Core, lock: LockId) {
 /// Waiting was rejected: a job that runs itself would wait for itself.
 ///
 /// # Errors
-/// ORA-23421; ORA-12011, followed by the job's own error, or by ORA-27478 for a job that is running.
+/// ORA-23421; those of [`lock`]; ORA-12011, followed by the job's own error, or by ORA-27478 for a job that is running.
 pub fn run_now(w: &mut World<'_>, job: i64) -> Result<()> {
     let found = own_job(w, job)?;
     w.commit()?;
-    let Some(lock) = lock(w.core, job) else {
+    let Some(lock) = lock(w.core, job)? else {
         let text = format!("job \"{}\".\"DBMS_JOB$_{job}\" is running", found.owner);
         return Err(Ora::with(12011, &[&1]).because(Ora::from_text(Facility::Ora, 27478, text)));
     };

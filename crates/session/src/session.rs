@@ -258,7 +258,7 @@ impl Session {
             match crate::global::run(core, cx, call) {
                 Ok(done) => answer = Some(done),
                 Err(mut e) => {
-                    core.report(&mut e);
+                    core.report(&mut e, None);
                     let failure = crate::flow::failure_of(&e, net::StatementKind::UNKNOWN);
                     write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
                 }
@@ -305,7 +305,7 @@ impl Session {
         if let Err(mut e) = self.readable()
             && matches!(flow, Flow::Continue)
         {
-            self.core.report(&mut e);
+            self.core.report(&mut e, None);
             out.truncate(answer);
             let failure = crate::flow::failure_of(&e, net::StatementKind::UNKNOWN);
             write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
@@ -319,7 +319,7 @@ impl Session {
             Ok(()) => flow,
             Err(e) => {
                 out.truncate(answer);
-                say_fatal(&e, out)
+                say_fatal(&self.core, e, out)
             }
         }
     }
@@ -331,15 +331,15 @@ impl Session {
     ) -> Flow {
         if self.killed {
             let sniped = self.core.instance.state().is_sniped(self.slot(), self.core.p.session().serial());
-            return say_fatal(&Ora::new(if sniped { 2396 } else { 28 }), out);
+            return say_fatal(&self.core, Ora::new(if sniped { 2396 } else { 28 }), out);
         }
         if self.limits.connect_end_ns != 0 && os::clock::now_ns() >= self.limits.connect_end_ns {
             self.release();
-            return say_fatal(&Ora::new(2399), out);
+            return say_fatal(&self.core, Ora::new(2399), out);
         }
         if let Err(e) = self.core.p.check_session_limits() {
             self.release();
-            return say_fatal(&e, out);
+            return say_fatal(&self.core, e, out);
         }
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
@@ -409,7 +409,7 @@ impl Session {
         self.end_call();
         self.core.sync_commits()?;
         self.readable().and(rows).map_err(|mut e| {
-            self.core.report(&mut e);
+            self.core.report(&mut e, Some(text));
             e
         })
     }
@@ -503,17 +503,19 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
             };
             match ended {
                 Ok(()) => write_frame(out, |o| Reply::Done(Box::default()).encode(o)),
-                Err(e) => return say_fatal(&e, out),
+                Err(e) => return say_fatal(core, e, out),
             }
             Flow::End
         }
         Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose | Request::Listener(_) => {
-            say_fatal(&Ora::new(3106), out)
+            say_fatal(core, Ora::new(3106), out)
         }
     }
 }
 
-fn say_fatal(e: &Ora, out: &mut Vec<u8>) -> Flow {
+/// Ends the session with an error. An internal error, of the commit or the rollback at logoff, is reported.
+fn say_fatal(core: &Core, mut e: Ora, out: &mut Vec<u8>) -> Flow {
+    core.report(&mut e, None);
     let failure = Failure {
         facility: e.facility().prefix().into(),
         code: e.code(),

@@ -26,6 +26,14 @@ impl Source {
         }
     }
 
+    /// The text of the statement; `None` for a cursor that PL/SQL may hold.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Source::Own(cursor) => Some(cursor.text()),
+            Source::Shared(_) => None,
+        }
+    }
+
     #[inline]
     pub(crate) fn fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         match self {

@@ -76,11 +76,7 @@ impl Transactions {
     /// Those of reading undo, and ORA-01013.
     pub fn sight_by_undo(&self, p: &Process, maker: Maker, uba: Uba, s: &Snapshot) -> Result<Sight> {
         let mut bytes = Vec::new();
-        let rec = match self.undo_of_version(p, maker, uba, &mut bytes) {
-            Ok(rec) => Some(rec),
-            Err(e) if e.is(1555) => None,
-            Err(e) => return Err(e),
-        };
+        let rec = self.undo_if_kept(p, maker, uba, &mut bytes)?;
         // A transaction commits above the SCN of each of its changes.
         if rec.as_ref().is_some_and(|rec| rec.scn >= s.scn) {
             return Ok(Sight::Invisible);
@@ -119,8 +115,23 @@ impl Transactions {
         uba: Uba,
         bytes: &'b mut Vec<u8>,
     ) -> Result<UndoRecord<'b>> {
+        self.undo_if_kept(p, maker, uba, bytes)?.ok_or_else(|| self.version_too_old(p, maker, uba))
+    }
+
+    /// As [`Transactions::undo_of_version`], but `None` when the record is gone: `v$undostat.ssolderrcnt` does not
+    /// count a search that goes on without the record.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn undo_if_kept<'b>(
+        &self,
+        p: &Process,
+        maker: Maker,
+        uba: Uba,
+        bytes: &'b mut Vec<u8>,
+    ) -> Result<Option<UndoRecord<'b>>> {
         if uba.is_none() || self.copy_undo(p, uba, bytes)?.is_none() {
-            return Err(self.version_too_old(p, maker, uba));
+            return Ok(None);
         }
         let rec = decode_record(uba, bytes)?;
         let same = match maker {
@@ -133,10 +144,10 @@ impl Transactions {
             Maker::Before(_) => !self.is_active(rec.xid),
         };
         if !same {
-            return Err(self.version_too_old(p, maker, uba));
+            return Ok(None);
         }
         p.count(wait::Stat::DataBlocksConsistentReadsUndoRecordsApplied, 1);
-        Ok(rec)
+        Ok(Some(rec))
     }
 
     /// ORA-01555 for a version of a row whose undo is gone. It names the undo segment of the transaction that made the

@@ -9,6 +9,9 @@ const SNIPED: u64 = 1 << 63;
 /// The most refused logons that are listed in a minute.
 const REFUSALS_LISTED: u64 = 20;
 
+/// The most internal errors of all sessions that are written in an hour.
+const INCIDENTS_WRITTEN: u64 = 60;
+
 /// The times of the parts of a connection in nanoseconds, as its server process measured them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectTimes {
@@ -98,6 +101,18 @@ impl State {
     /// As [`Self::may_list_refusal`], for the audit trail.
     pub fn may_note_refusal(&self, now_s: u64) -> bool {
         self.may_list(1, now_s)
+    }
+
+    /// Whether the sessions may write another internal error to the alert log in this hour, and, if so, whether it is
+    /// the last one. `now_s` counts from 1970.
+    pub fn may_write_incident(&self, now_s: u64) -> Option<bool> {
+        let hour = now_s / 3600;
+        let next = |word: u64| if word >> 32 == hour { word + 1 } else { hour << 32 | 1 };
+        let number = |word: u64| next(word) & 0xFFFF_FFFF;
+        let counted = self.fixed.incidents.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+            (number(word) <= INCIDENTS_WRITTEN).then(|| next(word))
+        });
+        counted.ok().map(|before| number(before) == INCIDENTS_WRITTEN)
     }
 
     fn may_list(&self, place: usize, now_s: u64) -> bool {
@@ -208,6 +223,15 @@ mod tests {
         state.give_back_unnoted_refusals(3);
         assert_eq!(state.take_unlisted_refusals(6_060), [0, 3]);
         assert!(state.may_list_refusal(6_060));
+    }
+
+    #[test]
+    fn a_million_internal_errors_are_a_few_reports_in_an_hour() {
+        let state = state();
+        let written: Vec<bool> = (0..1_000_000).filter_map(|_| state.may_write_incident(7_199)).collect();
+        assert_eq!(written.len() as u64, INCIDENTS_WRITTEN);
+        assert_eq!(written.iter().position(|is_last| *is_last), Some(written.len() - 1));
+        assert_eq!(state.may_write_incident(7_200), Some(false));
     }
 
     #[test]

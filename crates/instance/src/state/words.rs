@@ -58,6 +58,8 @@ sga::sga_struct! {
         pub(super) refusals: [AtomicU64; 2],
         /// Refused logons that were not listed.
         pub(super) unlisted_refusals: [AtomicU64; 2],
+        /// Internal errors that were written to the alert log: the hour in the high half, their number in the low half.
+        pub(super) incidents: AtomicU64,
         /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error in
         /// the high half.
         pub(super) lost_audit: AtomicU64,
