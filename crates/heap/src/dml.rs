@@ -13,6 +13,7 @@ use block::{BlockKind, BlockState, BlockView, Data, RowAt, data};
 use buffer_cache::{BlockRef, GetKind};
 use process::Process;
 use redo::Layer;
+use space::InsertHint;
 use txn::{Change, ItlGet, LockWait, LockedSince, RowWait, Snapshot, Txn};
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 
@@ -208,8 +209,9 @@ impl Heap {
         body: &[u8],
     ) -> Result<PieceAddress> {
         let mut cv = Vec::with_capacity(body.len() + 8);
+        let mut may_look = true;
         loop {
-            let at = self.block_with_room(p, table)?;
+            let at = self.block_with_room(p, table, body.len(), &mut may_look)?;
             let done = self.txns.retrying(p, &mut || {
                 let mut c = self.txns.change(p, t, 1, 8)?;
                 let Some((b, itl)) = self.open_for_insert(&mut c, table, at)? else { return Ok(None) };
@@ -246,15 +248,68 @@ impl Heap {
         data::capacity(self.cache().block_size(), table.initrans) * usize::from(table.pctfree.min(90)) / 100
     }
 
-    fn block_with_room(&self, p: &Process, table: &HeapTable) -> Result<Rdba> {
+    /// A block for a piece of `body` bytes. Before the segment gets an extent, and if `may_look`, looks once for a block
+    /// that the space map calls full although it has room. A second look could find the same blocks without end.
+    fn block_with_room(&self, p: &Process, table: &HeapTable, body: usize, may_look: &mut bool) -> Result<Rdba> {
         let mut hint = self.hints.lock().ok().and_then(|h| h.get(&table.data_object).copied()).unwrap_or_default();
         let scn = || self.txns.current_scn();
         let segments = self.space();
-        let at = segments.insert_block(p, table.header, &mut hint, BlockKind::Heap, table.initrans.max(1), &scn)?;
+        let itls = table.initrans.max(1);
+        let at = segments.insert_block(p, table.header, &mut hint, BlockKind::Heap, itls, &scn, &mut |hint| {
+            if std::mem::take(may_look) { self.look_for_room(p, table, hint, body) } else { Ok(false) }
+        })?;
         if let Ok(mut hints) = self.hints.lock() {
             hints.insert(table.data_object, hint);
         }
         Ok(at)
+    }
+
+    /// Marks blocks that have room for a piece of `body` bytes although the space map calls them full: a rollback does
+    /// not change the map, nor does a commit that makes bytes free which its rollback would have needed, nor a process
+    /// that dies before it marks the block (H14). True when there was one.
+    fn look_for_room(&self, p: &Process, table: &HeapTable, hint: &mut InsertHint, body: usize) -> Result<bool> {
+        let (mut wanted, mut found) = (LOOK_BLOCKS_MIN, false);
+        while wanted <= LOOK_BLOCKS_MAX {
+            let blocks = readable(self.space().next_full(p, table.header, hint, wanted))?.unwrap_or_default();
+            let mut some = false;
+            for at in blocks {
+                if readable(self.has_room_for(p, table, at, body))? == Some(true) {
+                    self.mark(p, table, at, BlockState::Room)?;
+                    some = true;
+                }
+            }
+            if !some {
+                break;
+            }
+            (found, wanted) = (true, 2 * wanted);
+        }
+        Ok(found)
+    }
+
+    /// Whether a block has [`room_from`] or no rows, and takes a piece of `body` bytes. Bytes that rollbacks of active
+    /// transactions may need are no room.
+    fn has_room_for(&self, p: &Process, table: &HeapTable, at: Rdba, body: usize) -> Result<bool> {
+        let (mut credits, reserve) = (Vec::new(), self.reserve(table));
+        let read = self.cache().read(p, at, GetKind::Current, &mut |v| {
+            credits.clear();
+            if v.kind() != Some(BlockKind::Heap) || v.obj() != table.data_object {
+                return None;
+            }
+            let d = Data::new(*v);
+            let itls = (1..=d.itls() as u8).filter_map(|n| d.itl(n));
+            credits.extend(itls.filter(|itl| !itl.is_committed() && itl.credit > 0).map(|itl| (itl.xid, itl.credit)));
+            let is_empty = d.slots() == usize::from(d.aux16()) + d.free_slots();
+            let entry = if d.free_slots() > 0 { 0 } else { data::SLOT_BYTES };
+            let need = match is_empty {
+                true => body + data::ROW_HEADER_BYTES + entry,
+                false => room_from(v.len()).max(body + ops::ROW_OVERHEAD + data::ITL_BYTES + reserve),
+            };
+            Some((d.free_bytes(), need))
+        })?;
+        let Some((free, need)) = read else { return Ok(false) };
+        let kept: usize =
+            credits.iter().filter(|(xid, _)| self.txns.is_active(*xid)).map(|(_, credit)| usize::from(*credit)).sum();
+        Ok(free >= need + kept)
     }
 
     /// Forgets the block of the last insert: the segment was emptied.
@@ -266,8 +321,8 @@ impl Heap {
 
     /// Marks a block as full in the space map, so that the next search skips it.
     fn give_up(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
-        if let Ok(mut hints) = self.hints.lock() {
-            hints.remove(&table.data_object);
+        if let Some(hint) = self.hints.lock().ok().as_mut().and_then(|hints| hints.get_mut(&table.data_object)) {
+            hint.forget();
         }
         self.mark(p, table, at, BlockState::Full)
     }
@@ -319,7 +374,7 @@ impl Heap {
         rows: Rows<'_>,
         rowids: &mut Vec<Rowid>,
     ) -> Result<usize> {
-        let at = self.block_with_room(p, table)?;
+        let at = self.block_with_room(p, table, rows.get(0).len().max(BODY_BYTES_MIN), &mut true)?;
         let before = rowids.len();
         let most = rows.most_in(self.cache().block_size());
         let fitted = self.txns.retrying(p, &mut || {
@@ -782,6 +837,20 @@ impl<'a> Rows<'a> {
         let begin = if self.from == 0 { 0 } else { self.ends[self.from - 1] } as usize;
         let by_bytes = self.ends[self.from..].partition_point(|end| *end as usize - begin <= block_size);
         by_bytes.min(block_size / (BODY_BYTES_MIN + data::ROW_HEADER_BYTES))
+    }
+}
+
+/// Number of blocks called full that an insert looks at before its segment gets an extent. The number doubles as long as
+/// one of the blocks has room, up to [`LOOK_BLOCKS_MAX`]: 252 blocks in all.
+const LOOK_BLOCKS_MIN: usize = 4;
+const LOOK_BLOCKS_MAX: usize = 128;
+
+/// The result of reading a block that an insert can do without; `None` for a damaged or offline one.
+fn readable<R>(read: Result<R>) -> Result<Option<R>> {
+    match read {
+        Ok(r) => Ok(Some(r)),
+        Err(e) if [376, 1115, 1157, 1578].iter().any(|code| e.is(*code)) => Ok(None),
+        Err(e) => Err(e),
     }
 }
 

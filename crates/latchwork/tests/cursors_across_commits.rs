@@ -1,6 +1,6 @@
 //! Cursors that are opened in a transaction and fetched behind its COMMIT: they see what the transaction had changed
 //! when they were opened, whatever it and later ones change. Rows of a cursor FOR UPDATE. And the room of pieces that
-//! updates leave behind.
+//! updates leave behind, and of changes that are rolled back.
 
 mod support;
 
@@ -122,6 +122,40 @@ fn inserts_use_the_room_of_rows_that_updates_made_shorter() {
         assert_eq!(one(c, "select to_char(count(*)) from t"), "1060");
         run(c, "drop table t purge");
     }
+}
+
+#[test]
+fn the_room_of_changes_that_were_rolled_back_is_used_again() {
+    let instance = start(&[]);
+    let c = &mut connect(&instance);
+    run(c, "create table i (id number, v varchar2(100))");
+    run(c, "create table u (id number, a varchar2(4000), b varchar2(4000), c varchar2(4000))");
+    run(c, "insert into u select level, 'a', 'b', 'c' from dual connect by level <= 40");
+    run(c, "commit");
+    // Rows that fit into a block, and rows of several pieces.
+    let changes = [
+        ("I", "insert into i select level, rpad('x', 100, 'x') from dual connect by level <= 1000"),
+        ("U", "update u set a = rpad('x', 4000, 'x'), b = rpad('y', 4000, 'y'), c = rpad('z', 4000, 'z')"),
+    ];
+    for (table, change) in changes {
+        let blocks = format!("select to_char(blocks) from user_segments where segment_name = '{table}'");
+        let blocks = |c: &mut client::Client| -> u64 { one(c, &blocks).parse().expect("a number") };
+        let rounds = |c: &mut client::Client, n: u32| {
+            for _ in 0..n {
+                run(c, change);
+                run(c, "rollback");
+            }
+        };
+        rounds(c, 4);
+        let before = blocks(c);
+        rounds(c, 16);
+        assert_eq!(blocks(c), before, "blocks of {table} after 16 further rounds");
+        run(c, change);
+        run(c, "commit");
+        assert_eq!(blocks(c), before, "blocks of {table} with rows for which there was room");
+    }
+    assert_eq!(one(c, "select count(*) || ' ' || sum(length(v)) from i"), "1000 100000");
+    assert_eq!(one(c, "select count(*) || ' ' || sum(length(a) + length(c)) from u where b like 'yy%'"), "40 320000");
 }
 
 #[test]

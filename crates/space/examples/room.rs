@@ -38,7 +38,8 @@ impl Bench {
 
     fn fill_one(&self, p: &Process) -> Rdba {
         let mut hint = InsertHint::default();
-        let at = self.space.insert_block(p, self.segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
+        let at =
+            self.space.insert_block(p, self.segment, &mut hint, BlockKind::Heap, 2, &scn, &mut |_| Ok(false)).unwrap();
         self.mark(p, at, BlockState::Full);
         at
     }

@@ -8,7 +8,8 @@
 //!
 //! A search for room reads a list of extents, which has the class of each, and then one space map with room. Inserters
 //! do not collide, because each process starts its search in a map at a different place, and stays with the block it
-//! found ([`InsertHint`]) until that block is full.
+//! found ([`InsertHint`]) until that block is full. Before a segment gets another extent, the caller of
+//! [`Space::insert_block`] may look for room in blocks that the maps call full ([`Space::next_full`]).
 
 use crate::vectors as space;
 use crate::{Space, TEMP_EXTENT_BLOCKS};
@@ -28,6 +29,16 @@ use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
 pub struct InsertHint {
     /// The block; none at first, and after it was full.
     pub block: Rdba,
+    /// The place behind the full blocks that the process has looked at.
+    looked: Place,
+}
+
+/// A block of a segment: its index in extent number `extent`, which `list` lists. No list: no place yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    list: Rdba,
+    extent: u32,
+    index: u32,
 }
 
 impl InsertHint {
@@ -572,8 +583,12 @@ impl Space {
     /// formatted as `kind` with `itls` ITL slots. The caller inserts in a separate group. If the block turns out to be
     /// full, the caller marks it ([`Space::mark`]), forgets the hint and asks again.
     ///
+    /// `make_room` is called before the segment gets an extent, without pins. True: it has marked blocks as having
+    /// room, and the search is repeated.
+    ///
     /// # Errors
-    /// As [`Space::extend`].
+    /// As [`Space::extend`], and those of `make_room`.
+    #[allow(clippy::too_many_arguments)]
     pub fn insert_block(
         &self,
         p: &Process,
@@ -582,6 +597,7 @@ impl Space {
         kind: BlockKind,
         itls: u8,
         scn: &dyn Fn() -> Scn,
+        make_room: &mut dyn FnMut(&mut InsertHint) -> Result<bool>,
     ) -> Result<Rdba> {
         if !hint.block.is_none() {
             return Ok(hint.block);
@@ -613,8 +629,70 @@ impl Space {
                 }
                 list = next;
             }
-            self.extend_if(p, segment, extents, scn)?;
+            if !make_room(hint)? {
+                self.extend_if(p, segment, extents, scn)?;
+            }
         }
+    }
+
+    /// The next blocks that the space maps call full, `wanted` at most; fewer when the segment, or
+    /// [`MAPS_PER_LOOK`] of its maps, have no more. Successive calls with one hint go round the segment. A process
+    /// begins at a place of its own, so that many short sessions do not all look at the same blocks.
+    ///
+    /// # Errors
+    /// ORA-08103 when there is no segment at `segment`, ORA-01578, and those of reading.
+    pub fn next_full(&self, p: &Process, segment: Rdba, hint: &mut InsertHint, wanted: usize) -> Result<Vec<Rdba>> {
+        let mut found = Vec::with_capacity(wanted);
+        let (obj, listed, extents) = self.cache.read(p, segment, GetKind::Current, &mut |v| {
+            let s = self.segment_view(*v)?;
+            Result::Ok((v.obj(), s.listed(), s.extents()))
+        })??;
+        let at = &mut hint.looked;
+        if at.list.is_none() {
+            let any = place_of(p).wrapping_add(extents);
+            *at = Place { list: segment, extent: any % listed.max(1), index: any.wrapping_mul(17) % UNIT_BLOCKS };
+        }
+        let (begin, mut is_second_round) = ((at.extent, at.index), false);
+        for _ in 0..MAPS_PER_LOOK {
+            let n = at.extent;
+            let list = at.list;
+            let read = |v: BlockView| list_of(v, list, segment, |l| (l.extent(n), l.next()));
+            let Ok((extent, next)) = self.cache.read(p, list, GetKind::Current, &mut |v| read(*v))? else {
+                // The segment has become shorter.
+                *at = Place::default();
+                break;
+            };
+            let Some(extent) = extent else {
+                if !next.is_none() {
+                    at.list = next;
+                } else if is_second_round {
+                    break;
+                } else {
+                    (*at, is_second_round) = (Place { list: segment, extent: 0, index: 0 }, true);
+                }
+                continue;
+            };
+            let (before, from) = (found.len(), at.index);
+            let end = if is_second_round && n == begin.0 { begin.1 } else { extent.blocks };
+            // Set before the map is read, so that a damaged map stops one look and not all later ones.
+            (at.extent, at.index) = (n + 1, 0);
+            self.cache.read(p, map_of(extent, n), GetKind::Current, &mut |v| {
+                found.truncate(before);
+                let m = MapView::new(*v);
+                if v.kind() == Some(BlockKind::SpaceMap) && v.obj() == obj && m.extent() == n {
+                    let full = (from..end.min(m.blocks())).filter(|i| m.state(*i) == BlockState::Full);
+                    found.extend(full.take(wanted - before).map(|i| Rdba(extent.start.0 + i)));
+                }
+            })?;
+            if found.len() == wanted {
+                (at.extent, at.index) = (n, found.last().map_or(0, |last| last.0 - extent.start.0 + 1));
+                break;
+            }
+            if is_second_round && n >= begin.0 {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Adds an extent unless another process did.
@@ -1285,6 +1363,9 @@ const GROWTH_TRIES: u32 = 10;
 
 /// Bitmaps that are held at once while a file becomes smaller.
 const BITMAPS_AT_ONCE: u32 = 12;
+
+/// Number of lists and space maps, in pairs, that [`Space::next_full`] reads at most.
+const MAPS_PER_LOOK: usize = 16;
 
 const FULL: u32 = 61;
 

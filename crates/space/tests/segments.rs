@@ -138,8 +138,9 @@ fn inserters_find_room_and_full_blocks_are_left_alone() {
         let (mut hint, mut full) = (InsertHint::default(), Vec::new());
         let s = &db.space;
         for _ in 0..30 {
-            let at = s.insert_block(p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
-            assert_eq!(s.insert_block(p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap(), at, "the hint holds");
+            let at = s.insert_block(p, segment, &mut hint, BlockKind::Heap, 2, &scn, &mut |_| Ok(false)).unwrap();
+            let again = s.insert_block(p, segment, &mut hint, BlockKind::Heap, 2, &scn, &mut |_| Ok(false)).unwrap();
+            assert_eq!(again, at, "the hint holds");
             let map = db.cache.read(p, at, buffer_cache::GetKind::Current, &mut |v| {
                 assert_eq!(v.kind(), Some(BlockKind::Heap));
                 v.map()
@@ -153,13 +154,13 @@ fn inserters_find_room_and_full_blocks_are_left_alone() {
     .concat();
     let mut hint = InsertHint::default();
     let s = &db.space;
-    let at = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
+    let at = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn, &mut |_| Ok(false)).unwrap();
     assert!(!full.contains(&at), "a full block was offered");
     // A block that has room again is found, also in an extent behind the search.
     let map = db.cache.read(&p, full[0], buffer_cache::GetKind::Current, &mut |v| v.map()).unwrap();
     db.cache.in_group(&p, &scn, &mut |g| s.mark(g, map, full[0], BlockState::Room)).unwrap();
     hint.forget();
-    let offered = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
+    let offered = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn, &mut |_| Ok(false)).unwrap();
     assert_eq!(offered, full[0]);
     db.cache.assert_invariants().unwrap();
 }
@@ -227,7 +228,7 @@ fn extents_beyond_the_header_are_listed_in_extent_maps() {
     }
     let mut hint = InsertHint::default();
     while (s.extents(&p, segment).unwrap().len() as u32) < wanted {
-        let at = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
+        let at = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn, &mut |_| Ok(false)).unwrap();
         let map = db.cache.read(&p, at, buffer_cache::GetKind::Current, &mut |v| v.map()).unwrap();
         db.cache.in_group(&p, &scn, &mut |g| s.mark(g, map, at, BlockState::Full)).unwrap();
         hint.forget();
@@ -237,6 +238,17 @@ fn extents_beyond_the_header_are_listed_in_extent_maps() {
     assert_eq!(distinct.len(), blocks.len());
     let extents = s.extents(&p, segment).unwrap();
     assert!(extents.iter().all(|e| e.blocks == 8));
+    // Looks at the full blocks go round all lists: each block comes once in a round, from whichever place it begins.
+    let full: BTreeSet<_> = blocks[40..].iter().copied().collect();
+    let (mut hint, mut looked) = (InsertHint::default(), Vec::new());
+    while looked.len() < 2 * full.len() {
+        let more = s.next_full(&p, segment, &mut hint, 5).unwrap();
+        assert!(!more.is_empty(), "{} blocks of {} and no more", looked.len(), full.len());
+        looked.extend(more);
+    }
+    for round in [&looked[..full.len()], &looked[full.len()..2 * full.len()]] {
+        assert_eq!(round.iter().copied().collect::<BTreeSet<_>>(), full);
+    }
     let mut scanned = Vec::new();
     for (n, e) in extents.iter().enumerate() {
         s.formatted_blocks(&p, ObjectId(6), *e, n as u32, &mut scanned).unwrap();

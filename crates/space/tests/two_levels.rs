@@ -31,7 +31,10 @@ fn mark(db: &Db, p: &Process, at: Rdba, state: BlockState) {
 
 /// A block with room that no earlier call returned, marked as full.
 fn fill_one(db: &Db, p: &Process, segment: Rdba) -> Rdba {
-    let at = db.space.insert_block(p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn).unwrap();
+    let at = db
+        .space
+        .insert_block(p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn, &mut |_| Ok(false))
+        .unwrap();
     mark(db, p, at, BlockState::Full);
     at
 }
@@ -107,7 +110,11 @@ fn inserters_begin_at_places_of_their_own() {
     full.iter().for_each(|at| mark(&db, &p, *at, BlockState::Room));
     check_lists(&db, &p, segment);
     let processes: Vec<Process> = (0..12).map(|_| testing::attach(db.all, "t")).collect();
-    let block = |p| db.space.insert_block(p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn).unwrap();
+    let block = |p| {
+        db.space
+            .insert_block(p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn, &mut |_| Ok(false))
+            .unwrap()
+    };
     let found: Vec<Rdba> = processes.iter().map(block).collect();
     let maps: BTreeSet<Rdba> = found.iter().map(|at| map_of(&db, &p, *at)).collect();
     assert!(maps.len() >= 8, "{} extents for 12 inserters", maps.len());
@@ -251,7 +258,8 @@ fn a_damaged_list_or_map_ends_a_search_with_an_error() {
     let second = next_of(segment);
     let third = next_of(second);
     let next = next_of(third).0;
-    let insert = || db.space.insert_block(&p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn);
+    let insert =
+        || db.space.insert_block(&p, segment, &mut InsertHint::default(), BlockKind::Heap, 2, &scn, &mut |_| Ok(false));
     // The third list leads back to the second.
     damage(&db, &p, third, NEXT_OF_MAP, second.0);
     let codes = || (insert().unwrap_err().code(), allocate(&db, &p, segment).unwrap_err().code());
