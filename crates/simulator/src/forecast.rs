@@ -188,7 +188,7 @@ pub struct Forecast {
     pub residual: f64,
     /// ln X by draw, for comparisons.
     pub draws: Vec<f64>,
-    /// The reasons for which this is no answer.
+    /// The reasons for which this is no answer (S6).
     pub refusals: Vec<Refusal>,
 }
 

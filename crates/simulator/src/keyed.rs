@@ -1,7 +1,7 @@
 //! The text of machine files: the part of TOML that they need.
 //!
 //! Sections, `key = value` with numbers, strings and arrays of numbers, comments. Everything else is refused with its
-//! line. A library was rejected: the crate's core has no dependencies.
+//! line (S5). A library was rejected: the crate's core has no dependencies.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Processors, run queues, time slices.
+//! Processors, run queues, time slices. A processor is idle only when no session is ready (S4).
 
 use super::Simulation;
 use super::state::{NONE, On, Phase};

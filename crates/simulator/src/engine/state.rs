@@ -70,7 +70,7 @@ impl Phase {
     }
 }
 
-/// Where a session is.
+/// Where a session is (S3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     Processor,
