@@ -1,8 +1,8 @@
 //! Random numbers by counter: a draw is a function of (seed, session, stream, number) and of nothing else (S1).
 //!
 //! Two simulations that differ in the design or in the machine therefore give a session the same calls in the same
-//! order (S2), however often other draws were made in between. A generator with a state was rejected: one more draw in one
-//! of the designs would shift all later ones.
+//! order (S2), however often other draws were made in between. A generator with a state was rejected: one more draw in
+//! one of the designs would shift all later ones.
 
 /// The purpose of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
