@@ -98,12 +98,14 @@ fn settled(a: &dyn Administrator, number: u32) -> Result<ControlFile> {
     if !files.is_away(number) {
         return Err(in_use(a, file));
     }
-    if control.tablespace(file.tablespace).is_some_and(|t| t.is_offline) && !file.is_offline {
-        // The file went offline with its tablespace, after all its blocks were written.
-        return Err(Ora::new(264));
-    }
-    if file.is_offline && control.parts_of(number).iter().all(|f| control.stop_of(f.file).is_some()) {
+    let went_with_tablespace = control.tablespace(file.tablespace).is_some_and(|t| t.is_offline) && !file.is_offline;
+    let has_stops = control.parts_of(number).iter().all(|f| control.stop_of(f.file).is_some());
+    if (went_with_tablespace || file.is_offline) && has_stops {
         return Ok(control);
+    }
+    if went_with_tablespace {
+        // All its blocks were written, and nothing tells whether it is still the same file.
+        return Err(Ora::new(264));
     }
     // The same steps as in ALTER DATABASE DATAFILE OFFLINE.
     let lock = enqueues.get(p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?;

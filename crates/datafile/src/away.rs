@@ -11,15 +11,18 @@
 //! not be written. A file may come back when its own header shows that it has everything up to the stop; this also
 //! detects an older copy of the file.
 //!
+//! The files of a tablespace that goes offline have all their redo. Its checkpoint is noted as their stop, and their
+//! headers get it: a file that is made again, or restored from a copy, is recognized by its older checkpoint.
+//!
 //! A bigfile goes and comes back with all its parts, in one change of the control file. Each part has a header and a
 //! stop of its own. The functions that change the state of a file take the number of its first part.
 
 use crate::CheckpointEntry;
-use crate::control::{Contents, ControlFile, FileEntry, OfflineEntry};
+use crate::control::{Contents, ControlFile, FileEntry, OfflineEntry, TablespaceEntry};
 use crate::files::DataFiles;
 use enqueue::Enqueues;
 use process::Process;
-use types::{Ora, Result};
+use types::{Ora, Result, Scn};
 
 impl DataFiles {
     /// True when blocks of the file cannot be used: it is offline, or was missing when the database was opened.
@@ -108,6 +111,85 @@ impl DataFiles {
             return Err(Ora::with(1122, &[&f.head()]).because(self.named(f)).because(Ora::new(1207)));
         }
         Ok(has.rba >= stop.rba)
+    }
+
+    /// True when a file of an offline tablespace lacks redo, in one of its parts: it was made again or restored from a
+    /// copy. A part whose stop is not noted counts as complete.
+    ///
+    /// # Errors
+    /// As [`DataFiles::is_complete`].
+    pub fn lacks_redo(&self, control: &ControlFile, f: &FileEntry) -> Result<bool> {
+        let parts = control.parts_of(f.head());
+        for part in parts.into_iter().filter(|part| control.stop_of(part.file).is_some()) {
+            if !self.is_part_complete(control, part)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes a tablespace read-only or takes it offline, as `f` does in its entry. Every change of its files is before
+    /// the checkpoint `at` and on the device, and there are no further ones. The headers get this checkpoint. A
+    /// tablespace that is read-only already keeps its headers, for its files may be on a medium that cannot be written.
+    ///
+    /// Files in backup mode get neither a new header nor a stop: a copy of them may be in progress. Missing files get a
+    /// stop only, so that they are recovered before they come back.
+    ///
+    /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
+    ///
+    /// # Errors
+    /// Those of [`DataFiles::change_control`]; ORA-00959 for an unknown tablespace; ORA-01114 when a header cannot be
+    /// written.
+    pub fn close_tablespace(
+        &self,
+        p: &Process,
+        enqueues: &Enqueues,
+        number: u32,
+        at: CheckpointEntry,
+        f: &mut dyn FnMut(&mut TablespaceEntry),
+    ) -> Result<()> {
+        self.change_control(p, enqueues, &mut |c| {
+            let entry = c.tablespaces.iter_mut().find(|t| t.number == number);
+            let entry = entry.ok_or_else(|| Ora::with(959, &[&number]))?;
+            let was_read_only = entry.is_read_only;
+            f(entry);
+            let is_offline = entry.is_offline;
+            // A checkpoint of the database may have been written since: no header goes back to an earlier one.
+            let at = if at.rba > c.checkpoint.rba { at } else { c.checkpoint };
+            let parts: Vec<FileEntry> =
+                c.files.iter().filter(|f| f.tablespace == number && !c.is_copied(f.file)).cloned().collect();
+            for part in parts {
+                let is_missing = self.table.state(part.file).is_missing();
+                let stop = match was_read_only && !is_missing {
+                    true => self.closed_checkpoint(&part).ok().map(|own| CheckpointEntry {
+                        rba: own.rba,
+                        scn: Scn(own.scn),
+                        time_s: own.time_s,
+                    }),
+                    false => Some(at),
+                };
+                if !was_read_only && !is_missing {
+                    self.stamp_closed(c, &part, &at)?;
+                }
+                if is_offline {
+                    c.offline.retain(|o| o.file != part.file);
+                    c.offline.extend(stop.map(|stop| OfflineEntry { file: part.file, stop }));
+                }
+            }
+            Ok(())
+        })?;
+        faults::point("tablespace-changed");
+        self.repeat_control()
+    }
+
+    /// ORA-01113 when a file of an offline tablespace lacks redo.
+    pub(crate) fn require_redo(&self, control: &ControlFile, tablespace: u32) -> Result<()> {
+        for f in control.heads().filter(|f| f.tablespace == tablespace && !f.is_offline) {
+            if self.lacks_redo(control, f)? {
+                return Err(Ora::with(1113, &[&f.file]).because(self.named(f)));
+            }
+        }
+        Ok(())
     }
 
     /// Writes the checkpoint `at` into the header of a file that is offline: the file has every change before it, on

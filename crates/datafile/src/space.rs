@@ -421,10 +421,11 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Changes the entry of a tablespace: its name or its state.
+    /// Changes the entry of a tablespace: its name or its state. [`DataFiles::close_tablespace`] takes it offline.
     ///
     /// # Errors
-    /// Those of [`DataFiles::change_control`]; ORA-00959 for an unknown tablespace.
+    /// Those of [`DataFiles::change_control`]; ORA-00959 for an unknown tablespace; ORA-01113 when it comes online and
+    /// a file lacks redo.
     pub fn change_tablespace(
         &self,
         p: &Process,
@@ -435,10 +436,20 @@ impl DataFiles {
         self.change_control(p, enqueues, &mut |c| {
             let entry = c.tablespaces.iter_mut().find(|t| t.number == number);
             let entry = entry.ok_or_else(|| Ora::with(959, &[&number]))?;
-            let stayed = entry.is_offline || entry.is_read_only;
+            let before = (entry.is_offline, entry.is_read_only);
             f(entry);
-            if stayed && !(entry.is_offline || entry.is_read_only) {
+            let after = (entry.is_offline, entry.is_read_only);
+            let comes_online = before.0 && !after.0;
+            if comes_online {
+                self.require_redo(c, number)?;
+            }
+            if before != (false, false) && after == (false, false) {
                 self.stamp_returning(c, number)?;
+            }
+            if comes_online {
+                let ControlFile { offline, files, .. } = c;
+                let is_mine = |f: &FileEntry| f.tablespace == number && !f.is_offline;
+                offline.retain(|o| !files.iter().any(|f| f.file == o.file && is_mine(f)));
             }
             Ok(())
         })?;

@@ -62,7 +62,11 @@ impl DataFiles {
     pub(crate) fn stamp_returning(&self, control: &ControlFile, tablespace: u32) -> Result<()> {
         let is_due = |f: &&FileEntry| !f.is_offline && f.created_rba <= control.checkpoint.rba;
         let returning = control.files.iter().filter(|f| f.tablespace == tablespace).filter(is_due);
-        returning.into_iter().try_for_each(|f| self.stamp_closed(control, f, &control.checkpoint))
+        returning.into_iter().try_for_each(|f| {
+            // No header goes back to an earlier checkpoint: the control file may not be written after it.
+            let stop = control.stop_of(f.file).filter(|stop| stop.rba > control.checkpoint.rba);
+            self.stamp_closed(control, f, stop.unwrap_or(&control.checkpoint))
+        })
     }
 
     /// Writes a checkpoint into the header of a file that is not in use.

@@ -8,7 +8,9 @@
 use crate::files::{change, drop_files, files, require_unused};
 use crate::host::Host;
 use crate::work::Work;
-use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry, part_blocks_min, part_sizes};
+use datafile::{
+    CheckpointEntry, Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry, part_blocks_min, part_sizes,
+};
 use dictionary::base::{Base, props, ts, tsq, user};
 use dictionary::rows::{as_text, as_u32, int, text};
 use dictionary::*;
@@ -429,7 +431,8 @@ fn rename(work: &mut Work<'_>, entry: &TablespaceEntry, to: &Ident) -> Result<()
 
 /// Waits until no transaction has changes in the tablespace that it could still roll back, blocks further changes, and
 /// writes the dirty buffers.
-fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
+/// Returns the checkpoint behind them.
+fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<CheckpointEntry> {
     let (mut objects, indexes, clusters) = objects_in(work, entry.number)?;
     for index in indexes {
         objects.extend(work.image.index(index)?.map(|index| index.table));
@@ -451,7 +454,16 @@ fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     for file in control.files.iter().filter(|f| f.tablespace == entry.number) {
         cache.files().fence_writes(file.file);
     }
-    cache.flush(parts.p)
+    let rba = cache.checkpoint(parts.p)?.rba.0;
+    let time_s = (os::clock::wall_ns() / 1_000_000_000) as u32;
+    Ok(CheckpointEntry { rba, scn: parts.storage.heap.transactions().current_scn(), time_s })
+}
+
+/// Takes a quiet tablespace offline or makes it read-only.
+fn close(work: &mut Work<'_>, entry: &TablespaceEntry, f: &mut dyn FnMut(&mut TablespaceEntry)) -> Result<()> {
+    let at = quiesce(work, entry)?;
+    let parts = work.host.parts();
+    files(&parts).close_tablespace(parts.p, parts.dict.shared().enqueues(), entry.number, at, f)
 }
 
 /// Lifts the fences: the files again have the state of the control file.
@@ -473,7 +485,7 @@ fn make_read_only(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     if entry.is_offline {
         return Err(Ora::with(1539, &[&entry.name]));
     }
-    let done = quiesce(work, entry).and_then(|()| change(work.host, entry, &mut |t| t.is_read_only = true));
+    let done = close(work, entry, &mut |t| t.is_read_only = true);
     unfence(work, done)
 }
 
@@ -487,8 +499,7 @@ fn take_offline(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     if entry.is_offline {
         return Err(Ora::with(1539, &[&entry.name]));
     }
-    let done = quiesce(work, entry).and_then(|()| {
-        change(work.host, entry, &mut |t| t.is_offline = true)?;
+    let done = close(work, entry, &mut |t| t.is_offline = true).and_then(|()| {
         let numbers: Vec<u32> =
             work.control()?.files.iter().filter(|f| f.tablespace == entry.number).map(|f| f.file).collect();
         let parts = work.host.parts();

@@ -452,6 +452,9 @@ pub(crate) fn new_life(control: &mut ControlFile, at: CheckpointEntry, now_s: u3
         *log = LogGroupEntry { group: log.group, bytes: log.bytes, name, ..LogGroupEntry::default() };
     }
     control.backups.clear();
+    // The stop of a file that is offline with its tablespace is a checkpoint of the former incarnation.
+    let ControlFile { offline, files, .. } = control;
+    offline.retain(|o| files.iter().any(|f| f.file == o.file && f.is_offline));
     control.gone.clear();
     control.gone_tablespaces.clear();
     control.forgotten_rba = 0;

@@ -46,7 +46,7 @@ fn trouble(e: &Ora) -> &'static str {
 }
 
 /// One row for each data file that needs recovery before it can be used: it was taken offline alone, or was missing or
-/// foreign when the database was opened. Files of an offline tablespace have a row too, although they need no redo.
+/// foreign when the database was opened. Files of an offline tablespace have a row too, also those that need no redo.
 /// CHANGE# and TIME are those of the file's checkpoint.
 pub fn recover_file(s: &Source<'_>) -> Result<Vec<Row>> {
     let files = s.instance.storage().cache.files();
@@ -55,6 +55,7 @@ pub fn recover_file(s: &Source<'_>) -> Result<Vec<Row>> {
     for f in control.heads() {
         let offline = f.is_offline || control.tablespace(f.tablespace).is_some_and(|t| t.is_offline);
         let is_missing = missing.contains(&f.file);
+        let lacks_redo = offline && !f.is_offline && files.lacks_redo(&control, f).is_ok_and(|lacks| lacks);
         let error = match () {
             () if f.is_offline => match files.is_complete(&control, f) {
                 Ok(true) => continue,
@@ -62,10 +63,11 @@ pub fn recover_file(s: &Source<'_>) -> Result<Vec<Row>> {
                 Err(e) => trouble(&e),
             },
             () if is_missing => files.why_missing(f).as_ref().map_or("", trouble),
+            () if lacks_redo => "",
             () if offline => "OFFLINE NORMAL",
             () => continue,
         };
-        let at = if f.is_offline || is_missing { files.closed_checkpoint(f).ok() } else { None };
+        let at = if f.is_offline || is_missing || lacks_redo { files.closed_checkpoint(f).ok() } else { None };
         let (change, time) = at.map_or((n(0u64), Value::Null), |at| (n(at.scn), date_of_seconds(at.time_s.into())));
         let status = t(if offline { "OFFLINE" } else { "ONLINE" });
         rows.push(vec![n(f.file), status.clone(), status, t(error), change, time, n(0u64)]);
@@ -105,6 +107,7 @@ pub fn datafile_header(s: &Source<'_>) -> Result<Vec<Row>> {
                 Ok(complete) => ("", Some(complete)),
                 Err(e) => (trouble(&e), Some(false)),
             },
+            Ok(_) if of.is_offline => ("", files.lacks_redo(&control, f).ok().map(|lacks| !lacks)),
             Ok(_) => ("", Some(true)),
         };
         let header = files.closed_checkpoint(f).ok();

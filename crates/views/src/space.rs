@@ -215,6 +215,7 @@ pub(crate) fn online_status(
         () if tablespace.number == datafile::tablespace::SYSTEM => "SYSTEM",
         () if file.is_offline && files.is_complete(control, file).is_ok_and(|complete| complete) => "OFFLINE",
         () if file.is_offline => "RECOVER",
+        () if tablespace.is_offline && files.lacks_redo(control, file).is_ok_and(|lacks| lacks) => "RECOVER",
         () if tablespace.is_offline => "OFFLINE",
         () if files.is_away(file.file) => "RECOVER",
         () => "ONLINE",

@@ -39,8 +39,8 @@ pub struct ControlFile {
     pub files: Vec<FileEntry>,
     /// Data files in backup mode.
     pub backups: Vec<BackupEntry>,
-    /// Data files that are offline alone. A file that is offline and has no entry here was being taken offline when a
-    /// process died: its redo may extend to the end of the redo.
+    /// The stops of data files that are offline, alone or with their tablespace. A file that is offline alone and has
+    /// no entry here was being taken offline when a process died: its redo may extend to the end of the redo.
     pub offline: Vec<OfflineEntry>,
     /// A hash of the base tables of the dictionary; a build with other base tables refuses the database. 0: unknown.
     pub dictionary: u64,

@@ -127,7 +127,7 @@ pub struct BackupEntry {
     pub checkpoint: CheckpointEntry,
 }
 
-/// A data file that was taken offline alone, and the redo that it needs before it can come back online.
+/// A data file that was taken offline, and the redo that it needs before it can come back online.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfflineEntry {
     /// Its number.

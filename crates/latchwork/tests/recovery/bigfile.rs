@@ -426,3 +426,21 @@ fn a_bigfile_has_more_than_4194304_blocks() {
     drop(c);
     db.verify();
 }
+
+#[test]
+fn a_bigfile_that_is_made_again_while_its_tablespace_is_offline_is_recovered_in_all_parts() {
+    let (db, mut c) = database("big-again", &[]);
+    run(&mut c, &["alter database archivelog", MAKE, TABLE]);
+    fill(&mut c, 3);
+    assert!(parts(&db) > 2, "{}", parts(&db));
+    run(&mut c, &["alter tablespace big offline"]);
+    std::fs::remove_file(db.path().join("big.dbf")).unwrap();
+    run(&mut c, &["alter database create datafile 'big.dbf' as 'big2.dbf'"]);
+    assert!(error(&mut c, "alter tablespace big online").contains("ORA-01113"));
+    run(&mut c, &["alter database recover datafile 'big2.dbf'", "alter tablespace big online"]);
+    check(&mut c, 3);
+    fill(&mut c, 2);
+    check(&mut c, 5);
+    drop(c);
+    db.verify();
+}

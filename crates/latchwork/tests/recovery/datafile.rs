@@ -460,3 +460,77 @@ fn one_file_of_several_costs_what_is_in_it() {
     drop(c);
     db.verify();
 }
+
+/// A tablespace that went offline normally has all its redo; a file made again or restored from a copy does not.
+#[test]
+fn a_file_that_is_replaced_while_its_tablespace_is_offline_is_recovered_first() {
+    let (db, mut c) = far("file-replaced");
+    let (away, back) = ("alter tablespace more offline", "alter tablespace more online");
+    let state = "select error, sign(change#) from v$recover_file";
+    let header = "select recover from v$datafile_header where tablespace_name = 'MORE'";
+    // Untouched, it comes back without recovery.
+    run(&mut c, &[away]);
+    assert_eq!((rows(&mut c, state), rows(&mut c, STATUS)), (vec!["OFFLINE NORMAL|0".into()], vec!["OFFLINE".into()]));
+    let e = error(&mut c, RECOVER);
+    assert!(e.contains("ORA-00264"), "{e}");
+    run(&mut c, &[back]);
+    assert_eq!(number(&mut c, COUNT), 1000);
+    // Made again under another name.
+    run(&mut c, &[away]);
+    std::fs::rename(db.path().join("far.dbf"), aside(&db, "far.dbf")).unwrap();
+    run(&mut c, &["alter database create datafile 'far.dbf' as 'far2.dbf'"]);
+    assert_eq!(rows(&mut c, state), ["|0"]);
+    assert_eq!(rows(&mut c, header), ["YES"]);
+    let e = error(&mut c, back);
+    assert!(e.contains("ORA-01113") && e.contains("ORA-01110") && e.contains("far2.dbf"), "{e}");
+    // The control file keeps the need over a start.
+    drop(c);
+    db.stop();
+    db.start();
+    let mut c = db.connect();
+    assert!(error(&mut c, back).contains("ORA-01113"));
+    run(&mut c, &["alter database recover datafile 'far2.dbf'"]);
+    assert_eq!(rows(&mut c, header), ["NO"]);
+    let e = error(&mut c, "alter database recover datafile 'far2.dbf'");
+    assert!(e.contains("ORA-00264"), "{e}");
+    run(&mut c, &[back]);
+    assert_eq!(number(&mut c, COUNT), 1000);
+    // Restored from an older copy.
+    copy_aside(&db, &mut c, "more", "far2.dbf");
+    more(&mut c, 3);
+    run(&mut c, &[away]);
+    put_back(&db, "far2.dbf");
+    assert_eq!(rows(&mut c, state), ["|1"]);
+    let e = error(&mut c, back);
+    assert!(e.contains("ORA-01113"), "{e}");
+    run(&mut c, &["alter database recover tablespace more", back]);
+    assert_eq!(number(&mut c, COUNT), 1300);
+    assert_eq!(number(&mut c, "select count(*) from v$recover_file"), 0);
+    run(&mut c, &["insert into far values (0, 'last')", "commit"]);
+    drop(c);
+    db.kill();
+    db.start();
+    assert_eq!(number(&mut db.connect(), COUNT), 1301);
+    db.verify();
+}
+
+/// The file of a read-only tablespace that is made again is recovered up to the moment when it became read-only.
+#[test]
+fn a_file_of_a_read_only_tablespace_is_made_again() {
+    let (db, mut c) = far("file-read-only");
+    run(&mut c, &["alter tablespace more read only", OFFLINE]);
+    for (online, name, count) in [(ONLINE, "far.dbf", 1000), ("alter tablespace more online", "far2.dbf", 1001)] {
+        lose(&db, "far.dbf");
+        run(&mut c, &[&format!("alter database create datafile 'far.dbf' as '{name}'")]);
+        let e = error(&mut c, &online.replace("far.dbf", name));
+        assert!(e.contains("ORA-01113"), "{e}");
+        run(&mut c, &[&format!("alter database recover datafile '{name}'"), online]);
+        assert_eq!(number(&mut c, COUNT), count);
+        if name == "far.dbf" {
+            run(&mut c, &["alter tablespace more read write", "insert into far values (0, 'last')", "commit"]);
+            run(&mut c, &["alter tablespace more read only", "alter tablespace more offline"]);
+        }
+    }
+    drop(c);
+    db.verify();
+}
