@@ -248,8 +248,8 @@ impl Heap {
         data::capacity(self.cache().block_size(), table.initrans) * usize::from(table.pctfree.min(90)) / 100
     }
 
-    /// A block for a piece of `body` bytes. Before the segment gets an extent, and if `may_look`, looks once for a block
-    /// that the space map calls full although it has room. A second look could find the same blocks without end.
+    /// A block for a piece of `body` bytes. Before the segment gets an extent, and if `may_look`, looks once for a
+    /// block that the space map calls full although it has room. A second look could find the same blocks without end.
     fn block_with_room(&self, p: &Process, table: &HeapTable, body: usize, may_look: &mut bool) -> Result<Rdba> {
         let mut hint = self.hints.lock().ok().and_then(|h| h.get(&table.data_object).copied()).unwrap_or_default();
         let scn = || self.txns.current_scn();
@@ -282,6 +282,9 @@ impl Heap {
                 break;
             }
             (found, wanted) = (true, 2 * wanted);
+        }
+        if !found {
+            hint.look_elsewhere();
         }
         Ok(found)
     }
@@ -840,8 +843,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Number of blocks called full that an insert looks at before its segment gets an extent. The number doubles as long as
-/// one of the blocks has room, up to [`LOOK_BLOCKS_MAX`]: 252 blocks in all.
+/// Number of blocks called full that an insert looks at before its segment gets an extent. The number doubles as long
+/// as one of the blocks has room, up to [`LOOK_BLOCKS_MAX`]: 252 blocks in all.
 const LOOK_BLOCKS_MIN: usize = 4;
 const LOOK_BLOCKS_MAX: usize = 128;
 

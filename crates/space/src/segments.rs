@@ -29,8 +29,10 @@ use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
 pub struct InsertHint {
     /// The block; none at first, and after it was full.
     pub block: Rdba,
-    /// The place behind the full blocks that the process has looked at.
-    looked: Place,
+    /// The places behind the full blocks that the process has looked at: going round the segment, and at its end.
+    looked: [Place; 2],
+    /// The one of `looked` that the next look uses.
+    turn: usize,
 }
 
 /// A block of a segment: its index in extent number `extent`, which `list` lists. No list: no place yet.
@@ -45,6 +47,13 @@ impl InsertHint {
     /// Makes the next search look for another block.
     pub fn forget(&mut self) {
         self.block = Rdba::NONE;
+    }
+
+    /// Makes the next look at full blocks continue the round after one at the end of the segment, and else begin in one
+    /// of the last extents: changes that were rolled back lately have left their room there.
+    pub fn look_elsewhere(&mut self) {
+        self.turn ^= 1;
+        self.looked[1] = Place::default();
     }
 }
 
@@ -636,21 +645,28 @@ impl Space {
     }
 
     /// The next blocks that the space maps call full, `wanted` at most; fewer when the segment, or
-    /// [`MAPS_PER_LOOK`] of its maps, have no more. Successive calls with one hint go round the segment. A process
+    /// [`MAPS_PER_LOOK`] of its maps, have no more. Successive calls with one hint go round the segment, unless
+    /// [`InsertHint::look_elsewhere`] leads to its end. A process
     /// begins at a place of its own, so that many short sessions do not all look at the same blocks.
     ///
     /// # Errors
     /// ORA-08103 when there is no segment at `segment`, ORA-01578, and those of reading.
     pub fn next_full(&self, p: &Process, segment: Rdba, hint: &mut InsertHint, wanted: usize) -> Result<Vec<Rdba>> {
         let mut found = Vec::with_capacity(wanted);
-        let (obj, listed, extents) = self.cache.read(p, segment, GetKind::Current, &mut |v| {
+        let (obj, listed, extents, (last, first)) = self.cache.read(p, segment, GetKind::Current, &mut |v| {
             let s = self.segment_view(*v)?;
-            Result::Ok((v.obj(), s.listed(), s.extents()))
+            Result::Ok((v.obj(), s.listed(), s.extents(), s.room_list(segment)))
         })??;
-        let at = &mut hint.looked;
+        let at = &mut hint.looked[hint.turn];
         if at.list.is_none() {
             let any = place_of(p).wrapping_add(extents);
-            *at = Place { list: segment, extent: any % listed.max(1), index: any.wrapping_mul(17) % UNIT_BLOCKS };
+            *at = if hint.turn == 0 {
+                Place { list: segment, extent: any % listed.max(1), index: any.wrapping_mul(17) % UNIT_BLOCKS }
+            } else {
+                let back = any.wrapping_mul(0x9E37_79B9) >> 16;
+                let extent = extents.saturating_sub(1 + back % LAST_EXTENTS).max(first);
+                Place { list: last, extent, index: 0 }
+            };
         }
         let (begin, mut is_second_round) = ((at.extent, at.index), false);
         for _ in 0..MAPS_PER_LOOK {
@@ -1363,6 +1379,9 @@ const GROWTH_TRIES: u32 = 10;
 
 /// Bitmaps that are held at once while a file becomes smaller.
 const BITMAPS_AT_ONCE: u32 = 12;
+
+/// Number of extents at the end of a segment in one of which a look at full blocks may begin.
+const LAST_EXTENTS: u32 = 4;
 
 /// Number of lists and space maps, in pairs, that [`Space::next_full`] reads at most.
 const MAPS_PER_LOOK: usize = 16;
