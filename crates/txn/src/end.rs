@@ -174,7 +174,8 @@ impl Transactions {
     ///
     /// # Errors
     /// ORA-01086 when `to` belongs to another transaction. ORA-02091 when a change since is in a file that is away: a
-    /// partial rollback cannot be deferred, so the whole transaction was rolled back. ORA-00603 for any other error (T20).
+    /// partial rollback cannot be deferred, so the whole transaction was rolled back. ORA-00603 for any other error
+    /// (T20).
     pub fn rollback_to(&self, p: &Process, t: &mut Txn, to: &Savepoint) -> Result<()> {
         let Some(xid) = t.xid else { return Ok(()) };
         let stop = match to.xid {

@@ -141,7 +141,7 @@ impl DataFiles {
         let mode = if reuse { OpenMode::Truncate } else { OpenMode::CreateNew };
         let file = File::open(&path, mode).map_err(failed)?;
         if let Err(e) = self.fill_file(&file, &entry).and_then(|()| file.sync()) {
-            // Removes a file that could not be created completely: the disk may be full. One that was there before stays.
+            // Removes a file that could not be created completely: the disk may be full. One that was there stays.
             if !reuse {
                 let _ = os::file::remove(&path);
             }
