@@ -95,6 +95,5 @@ fn reuse_takes_a_data_file_and_no_file_that_the_database_or_a_user_needs() {
     db.stop();
     db.start();
     assert_eq!(number(&mut db.connect(), "select count(*) from kept"), 100);
-    db.stop();
     db.verify();
 }
