@@ -39,7 +39,7 @@ impl<'a> Differences<'a> {
         Differences::Bytes(Bytes::new(offset, old, new))
     }
 
-    /// What the differences take together.
+    /// The bytes of all differences together.
     #[inline]
     pub(crate) fn sizes(&self) -> Sizes {
         match self {

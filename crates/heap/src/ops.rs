@@ -258,7 +258,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The directory entry of what cannot be read as a row of a change vector: no block has it, so applying it is refused.
+/// The directory entry of bytes that are no row of a change vector: no block has it, so applying it is refused.
 const NO_SLOT: u16 = u16::MAX;
 
 /// The rows of a SPLICE_RUN or SPLICES.

@@ -81,7 +81,7 @@ pub struct Queue {
     due_ns: Vec<u64>,
     next: AtomicUsize,
     origin: OnceLock<Instant>,
-    /// What is not begun by then is dropped.
+    /// Operations not begun by then are dropped.
     deadline_ns: u64,
 }
 

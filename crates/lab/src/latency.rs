@@ -22,7 +22,7 @@ const GREATEST_NS: u64 = 3_600_000_000_000;
 /// Share of the generator's own delay in the latency above which a report says that the generator was too slow.
 const GENERATOR_MAX: f64 = 0.1;
 
-/// What one session, or all of them, saw.
+/// The arrivals of one session, or of all.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     histogram: Histogram<u64>,

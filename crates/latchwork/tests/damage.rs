@@ -483,7 +483,7 @@ fn a_statement_that_cannot_be_rolled_back_ends_its_session_and_no_handler_commit
     assert!(outcome.contains("ORA-00603") && outcome.contains("ORA-20001"), "{outcome}");
     let handled = format!("{:?}", rows(&mut other, "select n, text from result").unwrap());
     assert_eq!(handled, "[]", "the handler did not run");
-    // What could not be undone is no committed value: a query undoes it, or says that it cannot.
+    // Changes that could not be undone are not committed: a query undoes them, or ends with an error.
     let left = rows(&mut other, "select decode(count(*), 0, 'none') from t where v like 'NEW%'");
     assert!(left.is_err() || format!("{left:?}").contains("none"), "{left:?}");
 }

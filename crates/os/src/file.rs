@@ -410,7 +410,7 @@ pub fn free_bytes(path: &Path) -> OsResult<u64> {
     Ok(is.f_bavail * is.f_frsize)
 }
 
-/// The kind of what a path leads to, through symbolic links.
+/// The kind of file that a path leads to, through symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -419,7 +419,7 @@ pub enum Found {
     Other,
 }
 
-/// What a path leads to.
+/// The kind of file that a path leads to.
 #[must_use]
 pub fn find(path: &Path) -> Found {
     match std::fs::metadata(path) {

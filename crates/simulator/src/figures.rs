@@ -1,4 +1,4 @@
-//! What a simulated cell gives.
+//! The figures of a simulated cell.
 
 /// Where the time of sessions goes. Every session is in exactly one of these at any moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,7 +49,7 @@ pub struct Seen {
     pub error: f64,
 }
 
-/// What is asked.
+/// A question to the simulator: workload, machine, designs and sizes.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// The workload.
@@ -233,10 +233,10 @@ fn bin(ratio: f64, chi: f64) -> (usize, usize) {
     (of(ratio, [1.0, 4.0, 16.0]), of(chi, [0.05, 0.10, 0.15]))
 }
 
-/// What was counted at the recording, beside its simulation.
+/// A count of the recording beside its simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// What was counted.
+    /// The count.
     pub counted: Counted,
     /// Its simulation with the lower bound of the hand-over, or with its curve.
     pub figures: Figures,

@@ -613,7 +613,7 @@ impl<'a> Reader<'a> {
 /// Reads a table.
 ///
 /// # Errors
-/// What is wrong with the file, or what it uses that is not read: compression, nesting, other types and encodings.
+/// The file is damaged, or uses a feature that is not read: compression, nesting, other types and encodings.
 pub fn read_table(file: &[u8]) -> Result<Table, Error> {
     if file.len() < 12 || !file.starts_with(MAGIC) || !file.ends_with(MAGIC) {
         return Err(Error::new("the file is no Parquet: it does not begin and end with PAR1"));

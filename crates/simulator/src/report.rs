@@ -81,7 +81,7 @@ pub fn table(forecasts: &[Forecast], comparisons: &[Comparison]) -> String {
     out
 }
 
-/// What was counted at the recording, and its simulation, as a table for people.
+/// The counts of the recording and their simulation, as a table for people.
 #[must_use]
 pub fn checks(all: &[Check]) -> String {
     let head = ["counted sessions", "calls/s", "simulated", "error %", "miss/get %", "simulated", "sleep/miss %"];

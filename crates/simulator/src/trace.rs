@@ -50,7 +50,7 @@ pub struct Latch {
     pub name: String,
 }
 
-/// What was counted exactly beside the recording, at some number of sessions.
+/// Exact counts beside the recording, at some number of sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
     /// Sessions.

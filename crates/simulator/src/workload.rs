@@ -89,7 +89,7 @@ pub(crate) struct Recorded {
     pub blocks: Vec<u32>,
 }
 
-/// What sessions do.
+/// The calls of sessions.
 #[derive(Clone, Debug)]
 pub struct Workload {
     latches: Vec<String>,

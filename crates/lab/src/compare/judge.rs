@@ -24,7 +24,7 @@ pub struct Rules {
     pub anyway: bool,
 }
 
-/// What a cell's interval says.
+/// The verdict of a cell's interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -114,7 +114,7 @@ pub fn compare(a: &Side, b: &Side, rules: Rules) -> Outcome {
     Outcome { rules, cells: cells.collect(), only_a: only(a, b), only_b: only(b, a), reasons, remarks }
 }
 
-/// What prevents a judgement: another machine, other parameters.
+/// The reasons against a judgement: another machine, other parameters.
 fn barriers(a: &About, b: &About) -> Vec<String> {
     let mut out = Vec::new();
     let machine = |about: &About| format!("{}, {} cores", about.cpu, about.cores);

@@ -115,7 +115,7 @@ fn total(outcome: &Outcome) -> String {
     )
 }
 
-/// What the figures cannot say, a line each.
+/// The limits of the figures, a line each.
 fn reservations(outcome: &Outcome) -> Vec<String> {
     let mut out = Vec::new();
     for (experiment, reason) in &outcome.reasons {

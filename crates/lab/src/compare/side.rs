@@ -15,7 +15,7 @@ use crate::{slob, time_machine, torture};
 /// The greatest size of a file that is read.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// What is compared.
+/// The figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
     /// Operations a second: more is better.

@@ -20,7 +20,7 @@ use crate::workload::{SESSIONS_MAX, Workload, ps};
 use state::{Cpu, NONE, On, Phase, Session, Word};
 use std::collections::VecDeque;
 
-/// What stands for a hand-over curve where the machine's does not reach.
+/// The bound in place of a hand-over curve where the machine's does not reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Further spinners cost nothing: H(1).

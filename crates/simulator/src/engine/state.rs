@@ -9,7 +9,7 @@ use crate::workload::Cursor;
 /// No session, no processor, no word.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a session does, or will go on with when it runs again.
+/// The work of a session, now or when it runs again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Computes before a get.
@@ -87,7 +87,7 @@ pub(crate) struct Session {
     pub cpu: u32,
     /// End of the phase.
     pub at: u64,
-    /// What is left of the phase of a session that is in a run queue: work, or time of the spin.
+    /// The rest of the phase of a session that is in a run queue: work, or time of the spin.
     pub left: u64,
     /// Speed of its computing phase.
     pub speed: f64,
@@ -110,7 +110,7 @@ pub(crate) struct Session {
     /// In the list of the word's waiters.
     pub listed: bool,
     pub posted: bool,
-    /// What is left of the spin limit.
+    /// The rest of the spin limit.
     pub spin_left: u64,
     /// Place among the word's spinners.
     pub place: u32,

@@ -130,7 +130,7 @@ fn a_second_thread_of_a_core_slows_the_first_holds_included() {
     assert!(near(two.rate() / one.rate(), 1.2, 0.015), "{}", two.rate() / one.rate());
     let hold = |f: &latch_simulator::Figures| f.time_ps[State::Hold as usize] as f64 / f.calls as f64;
     assert!(near(hold(&two) / hold(&one), 2.0 / 1.2, 0.02), "{} {}", hold(&two), hold(&one));
-    // What is left of a preempted session is work, not time.
+    // The rest of a preempted session is work, not time.
     machine.scheduler.slice_us = Some(1.0);
     let four = run(&machine, times, Design::EXCLUSIVE, 2, 4, 20_000);
     assert!(near(four.rate() / one.rate(), 1.2, 0.015), "{}", four.rate() / one.rate());
