@@ -646,8 +646,8 @@ impl Space {
 
     /// The next blocks that the space maps call full, `wanted` at most; fewer when the segment, or
     /// [`MAPS_PER_LOOK`] of its maps, have no more. Successive calls with one hint go round the segment, unless
-    /// [`InsertHint::look_elsewhere`] leads to its end. A process
-    /// begins at a place of its own, so that many short sessions do not all look at the same blocks.
+    /// [`InsertHint::look_elsewhere`] leads to its end. A process begins at a place of its own, so that many short
+    /// sessions do not all look at the same blocks.
     ///
     /// # Errors
     /// ORA-08103 when there is no segment at `segment`, ORA-01578, and those of reading.
