@@ -1,7 +1,7 @@
 //! Adds, drops and changes tablespaces and files while the database is open.
 //!
 //! The caller holds the DD enqueue, so only one process at a time is here. A file is complete and on the device before
-//! the control file lists it, and is deleted only after the control file no longer lists it: an interruption leaves at
+//! it gets its name (R19) and before the control file lists it, and is deleted only after the control file no longer lists it: an interruption leaves at
 //! most a file without references.
 
 use crate::control::{BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, TablespaceEntry};
@@ -210,8 +210,7 @@ impl DataFiles {
                 self.lay_parts(&control, made, head, sizes)?;
             }
             faults::point("file-made");
-            sync_directory(self.directory())
-                .map_err(|e| Ora::new(1119).because(io_error(27040, "file create error, unable to create file", &e)))?;
+            heads.iter().try_for_each(|entry| self.sync_folder_of(entry))?;
             let is_listed = self.change_control(p, enqueues, &mut |c| {
                 if heads.iter().any(|entry| c.file(entry.file).is_some()) {
                     return Err(too_many_files());
@@ -233,6 +232,14 @@ impl DataFiles {
                 return Ok(());
             }
         }
+    }
+
+    /// Waits until the name of a new file is on the device.
+    fn sync_folder_of(&self, entry: &FileEntry) -> Result<()> {
+        let path = os::file::resolve(&self.path(&entry.name));
+        sync_directory(path.parent().unwrap_or(self.directory())).map_err(|e| {
+            Ora::with(1119, &[&path.display()]).because(io_error(27040, "file create error, unable to create file", &e))
+        })
     }
 
     /// Lays down the later parts of a new bigfile with these sizes, except those that are among `made`.

@@ -30,6 +30,12 @@ impl OsError {
         Self { call, what: what.into(), source }
     }
 
+    /// Whether the name exists already (`EEXIST`).
+    #[must_use]
+    pub fn is_exists(&self) -> bool {
+        self.source.kind() == io::ErrorKind::AlreadyExists
+    }
+
     /// An error of `call` with the given number.
     #[must_use]
     pub fn from_errno(call: &'static str, what: impl Into<String>, errno: i32) -> Self {

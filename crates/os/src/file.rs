@@ -70,6 +70,19 @@ impl File {
         Ok(Self::of(inner, path))
     }
 
+    /// Opens or creates `path` and empties it, alone: it is locked while it is open.
+    ///
+    /// # Errors
+    /// `EBUSY` when another process has it in this way, or has just given it another name; the errors of `open`.
+    pub fn open_alone(path: &Path) -> OsResult<Self> {
+        let file = Self::open(path, OpenMode::OpenOrCreate)?;
+        if !file.try_lock()? || !file.is_in_place()? {
+            return Err(OsError::of("open", path.display().to_string(), Errno::BUSY));
+        }
+        file.set_len(0)?;
+        Ok(file)
+    }
+
     /// Wraps a file that was opened by `path` elsewhere.
     pub(crate) fn of(inner: StdFile, path: &Path) -> Self {
         Self { inner, path: path.to_owned(), direct: OnceLock::new() }
@@ -373,6 +386,25 @@ pub fn rename(from: &Path, to: &Path) -> OsResult<()> {
     std::fs::rename(from, to).map_err(|e| OsError::from_io("rename", to.display().to_string(), e))
 }
 
+/// Renames the file `from` to `to`, which no file may have as its name.
+///
+/// # Errors
+/// `to` exists (`EEXIST`), `from` is missing, or the device failed.
+pub fn rename_new(from: &Path, to: &Path) -> OsResult<()> {
+    let refused = |e: Errno| OsError::of("rename", to.display().to_string(), e);
+    if let Some(journal) = injection::journal() {
+        return require_new(to).and_then(|()| journal.rename(from, to));
+    }
+    match rustix::fs::renameat_with(rustix::fs::CWD, from, rustix::fs::CWD, to, RenameFlags::NOREPLACE) {
+        // The file system has no such rename. A second name is refused in the same way when it exists.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            let linked = std::fs::hard_link(from, to).and_then(|()| std::fs::remove_file(from));
+            linked.map_err(|e| OsError::from_io("link", to.display().to_string(), e))
+        }
+        done => done.map_err(refused),
+    }
+}
+
 /// Exchanges the names of two files atomically. False, with no effect, where the file system cannot do it or one of
 /// them is missing.
 ///
@@ -435,6 +467,23 @@ pub fn find(path: &Path) -> Found {
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     identity(one).is_some_and(|of| identity(other) == Some(of))
+}
+
+/// Checks that nothing has this path, nor a link that leads nowhere.
+///
+/// # Errors
+/// `EEXIST`.
+pub fn require_new(path: &Path) -> OsResult<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => Err(OsError::of("open", path.display().to_string(), Errno::EXIST)),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The path without symbolic links of the file to which `path` leads; `path` itself when it leads nowhere.
+#[must_use]
+pub fn resolve(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// True when a file or directory has this path.

@@ -115,6 +115,12 @@ impl DataFiles {
         Ok(number)
     }
 
+    /// Creates a file, or the first part of a bigfile. It gets its name when it is complete and on the device (R19); with
+    /// `reuse` it replaces a file of that name. The caller syncs the folder.
+    ///
+    /// # Errors
+    /// As [`DataFiles::create`]. Nothing is left of the new file then. A file that was to be replaced is still there,
+    /// but empty.
     pub(crate) fn make_file(&self, number: u32, spec: &TablespaceSpec, reuse: bool) -> Result<FileEntry> {
         let size = self.block_size as u64;
         let most = u64::from(Rdba::MAX_BLOCK) + 1;
@@ -131,22 +137,34 @@ impl DataFiles {
         };
         let path = self.path(&entry.name);
         let failed = |e: os::OsError| {
-            let why = if reuse || !os::file::exists(&path) {
-                (27040, "file create error")
-            } else {
-                (27038, "created file already exists")
-            };
+            let is_there = e.is_exists() && !reuse;
+            let why = if is_there { (27038, "created file already exists") } else { (27040, "file create error") };
             Ora::with(1119, &[&path.display()]).because(io_error(why.0, why.1, &e))
         };
-        let mode = if reuse { OpenMode::Truncate } else { OpenMode::CreateNew };
-        let file = File::open(&path, mode).map_err(failed)?;
-        if let Err(e) = self.fill_file(&file, &entry).and_then(|()| file.sync()) {
-            // Removes a file that could not be created completely: the disk may be full. One that was there stays.
-            if !reuse {
-                let _ = os::file::remove(&path);
-            }
+        // REUSE overwrites the file to which a link leads, and the link stays.
+        let target = os::file::resolve(&path);
+        if reuse && os::file::exists(&target) {
+            // Makes room for the new file. Until it is complete, the name leads to a file with a header.
+            let old = File::open(&target, OpenMode::ReadWrite).map_err(failed)?;
+            old.len_bytes().and_then(|len| old.set_len(len.min(size))).map_err(failed)?;
+        } else {
+            os::file::require_new(&path).map_err(failed)?;
+        }
+        let draft = target.with_file_name(format!("latchwork-{:08x}-{number}.making", self.database));
+        let file = File::open_alone(&draft).map_err(failed)?;
+        let filled = self.fill_file(&file, &entry).and_then(|()| file.sync()).map_err(|e| {
             let why = io_error(27044, "unable to write the header block of file", &e);
-            return Err(Ora::with(1119, &[&path.display()]).because(why));
+            Ora::with(1119, &[&path.display()]).because(why)
+        });
+        let named = filled.and_then(|()| {
+            faults::point("file-drafted");
+            let moved = if reuse { os::file::rename(&draft, &target) } else { os::file::rename_new(&draft, &target) };
+            moved.map_err(failed)
+        });
+        if let Err(e) = named {
+            // The disk may be full.
+            let _ = os::file::remove(&draft);
+            return Err(e);
         }
         Ok(entry)
     }

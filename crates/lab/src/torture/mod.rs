@@ -89,6 +89,7 @@ pub const POINTS: &[&str] = &[
     "double-write-restored",
     "double-write-synced",
     "file-discarded",
+    "file-drafted",
     "file-fenced",
     "file-made",
     "file-made-again",

@@ -7,6 +7,7 @@ use client::Client;
 
 /// The points of interruption, and the pass of the point that dies.
 const STEPS: &[(&str, u32)] = &[
+    ("file-drafted", 1),
     ("file-made", 1),
     ("undo-segment-made", 1),
     ("undo-segment-made", 9),

@@ -300,3 +300,27 @@ fn files_of_a_tablespace_whose_maker_died_are_listed_no_longer() {
         eventually("nobody's files go", || rows(&mut s, listed) == before);
     }
 }
+
+#[test]
+fn a_file_whose_maker_dies_has_no_name_yet_and_the_next_try_makes_it() {
+    let instance = start(&[("_crash_point", "file-drafted:2:child")]);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["create tablespace old datafile 'old.dbf' size 3m", "drop tablespace old"]);
+    let is_there = |name: &str| instance.dir().join(name).exists();
+    assert!(is_there("old.dbf"), "its file is kept");
+    for (n, file) in ["'new.dbf' size 2m", "'newer.dbf' size 2m reuse", "'old.dbf' size 1m reuse"].iter().enumerate() {
+        let sql = format!("create tablespace ts{n} datafile {file}");
+        assert_eq!(code(&mut sysdba(&instance), &sql), 3113, "{sql}");
+        assert!(!is_there("new.dbf") || n > 0, "the file has no name before it is complete");
+        let mut s = sysdba(&instance);
+        run(&mut s, &["alter session set ddl_lock_timeout = 60", &sql]);
+        run(
+            &mut s,
+            &[&format!("create table t{n} tablespace ts{n} as select level n from dual connect by level <= 1000")],
+        );
+        assert_eq!(number(&mut s, &format!("select count(*) from t{n}")), 1000);
+    }
+    let drafts = std::fs::read_dir(instance.dir()).unwrap().map(|e| e.unwrap().file_name());
+    let drafts: Vec<_> = drafts.filter(|name| name.to_string_lossy().ends_with(".making")).collect();
+    assert_eq!(drafts, Vec::<std::ffi::OsString>::new(), "the next file has overwritten the draft");
+}
