@@ -115,8 +115,8 @@ impl DataFiles {
         Ok(number)
     }
 
-    /// Creates a file, or the first part of a bigfile. It gets its name when it is complete and on the device (R19); with
-    /// `reuse` it replaces a file of that name. The caller syncs the folder.
+    /// Creates a file, or the first part of a bigfile. It gets its name when it is complete and on the device (R19);
+    /// with `reuse` it replaces a file of that name. The caller syncs the folder.
     ///
     /// # Errors
     /// As [`DataFiles::create`]. Nothing is left of the new file then. A file that was to be replaced is still there,
