@@ -1,8 +1,8 @@
 //! Adds, drops and changes tablespaces and files while the database is open.
 //!
 //! The caller holds the DD enqueue, so only one process at a time is here. A file is complete and on the device before
-//! it gets its name (R19) and before the control file lists it, and is deleted only after the control file no longer lists it: an interruption leaves at
-//! most a file without references.
+//! it gets its name (R19) and before the control file lists it, and is deleted only after the control file no longer
+//! lists it: an interruption leaves at most a file without references.
 
 use crate::control::{BackupEntry, Contents, ControlFile, FileEntry, GoneEntry, TablespaceEntry};
 use crate::error::io_error;
