@@ -7,6 +7,7 @@
 
 mod arguments;
 mod arrivals;
+mod claims;
 mod compare;
 mod counts;
 mod error;
@@ -18,6 +19,7 @@ mod latency;
 mod laws;
 mod manifest;
 mod predict;
+mod reproduce;
 mod results;
 mod run;
 mod sections;
@@ -43,6 +45,7 @@ pub use error::LabError;
 pub use export::ExportForm;
 pub use manifest::{Experiment, Manifest};
 pub use predict::{CalibrateArguments, PredictArguments, PredictForm};
+pub use reproduce::ReproduceArguments;
 pub use results::{LatchFigures, Results, Row};
 pub use run::{Plan, run};
 pub use stop::Stop;
@@ -64,6 +67,9 @@ pub enum Command {
     /// Compare two runs, or a run and a baseline, cell by cell; exit code 3 when something is slower
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
+    /// Rerun published experiments and judge each published statement; exit code 3 when one is worse than expected
+    #[command(after_help = reproduce::EXAMPLES)]
+    Reproduce(Box<ReproduceArguments>),
     /// Write the figures of earlier runs as Parquet, CSV or JSON for other engines
     #[command(after_help = EXPORT_EXAMPLES)]
     Export {
@@ -110,6 +116,10 @@ pub fn main(command: &Command) -> u8 {
         Command::Run(arguments) => run_command(arguments),
         Command::Report { place } => report_command(place),
         Command::Compare(arguments) => return compare::command(arguments),
+        Command::Reproduce(arguments) => match reproduce::command(arguments) {
+            Ok(code) => return code,
+            Err(e) => Err(e),
+        },
         Command::Export { places, to, format } => export::command(places, to, *format),
         Command::Predict(arguments) => predict::predict(arguments),
         Command::Calibrate(arguments) => predict::calibrate(arguments),
@@ -251,6 +261,12 @@ fn report_command(place: &Path) -> Result<(), LabError> {
         journey.runs.iter_mut().for_each(Results::fill);
         time_machine::write(&journey, folder)?;
         print!("{}", journey.tables());
+        return Ok(());
+    }
+    if kind["experiment"] == reproduce::NAME {
+        let reproduction: reproduce::Reproduction = serde_json::from_value(kind).map_err(wrong)?;
+        reproduce::write_reproduction(&reproduction, folder)?;
+        print!("{}", reproduction.text());
         return Ok(());
     }
     if kind["experiment"] == slob::HUGE_PAGES {

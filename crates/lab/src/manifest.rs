@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::claims::Claim;
 use crate::error::LabError;
 use crate::laws::Law;
 use crate::results::{GENERATIONS, generation_order};
@@ -42,6 +43,9 @@ pub struct Manifest {
     /// Exact counts of an operation.
     #[serde(default, rename = "law")]
     pub laws: Vec<Law>,
+    /// Published statements, with the rules by which `lab reproduce` judges them.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
     /// By generation, notes for the reader of its figures.
     #[serde(default)]
     pub notes: BTreeMap<String, String>,
@@ -276,6 +280,11 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), String> {
     manifest.sections.iter().try_for_each(Section::check)?;
     let variants: Vec<&str> = manifest.variants.iter().map(|v| v.name.as_str()).collect();
     manifest.laws.iter().try_for_each(|law| law.check(&variants))?;
+    manifest.claims.iter().try_for_each(|claim| claim.check(&variants))?;
+    let is_law = |title: &str| manifest.laws.iter().any(|law| law.title == title);
+    if let Some(count) = manifest.claims.iter().filter_map(|c| c.count.as_ref()).find(|c| !is_law(&c.law)) {
+        return Err(format!("claim: there is no law '{}'", count.law));
+    }
     if let Some(sleeps) = &manifest.measure.sleeps
         && !manifest.sections.iter().any(|section| section.title == *sleeps)
     {

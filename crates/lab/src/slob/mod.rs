@@ -21,16 +21,18 @@ use crate::stop::Stop;
 use crate::window::Window;
 use rig::{Tables, Timing, Work};
 
-pub use huge_pages::{HugePagesRun, Plan as HugePagesPlan, TITLE as HUGE_PAGES_TITLE, run as run_huge_pages};
+pub use huge_pages::{
+    Cell as HugePagesCell, HugePagesRun, Plan as HugePagesPlan, TITLE as HUGE_PAGES_TITLE, Trial, run as run_huge_pages,
+};
 
 /// The experiments' names.
 pub const NAME: &str = "slob";
 pub const HUGE_PAGES: &str = "huge-pages";
 pub const TITLE: &str = "Logical reads a second: sessions that read random ranges of their own tables from the cache";
-const SOURCE: &str = "K. Closson's SLOB, as M. Przepiorowski used it, Oracle and HugePages (2012)";
+pub(crate) const SOURCE: &str = "K. Closson's SLOB, as M. Przepiorowski used it, Oracle and HugePages (2012)";
 
 /// The tables, for the experiments `slob` and `huge-pages`.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct TableOptions {
     /// Rows of a small table [default: 10000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
