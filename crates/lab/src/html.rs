@@ -4,10 +4,13 @@
 //! line measured here is called `Latchwork as 11.1`; a published one is dashed, has hollow markers, and is named by
 //! machine, year and release.
 
+use crate::error::LabError;
+use crate::files::write_file;
 use crate::results::{PublishedCurve, Results, Row, design, generation_order};
 use crate::statistics::summary;
 use crate::svg::{MARKER_NAMES, MARKERS, Plot, Series, escape};
 use crate::table;
+use std::path::Path;
 
 pub(crate) const STYLE: &str = "
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#5c6878;--paper:#fff;--line:#e3e7ec;--panel:#f7f8fa;--wrong:#b91c1c;
@@ -111,6 +114,21 @@ pub(crate) fn style_of_series() -> String {
 /// The same for areas.
 pub(crate) fn style_of_fills() -> String {
     (0..COLOURS).map(|at| format!(".f{at}{{fill:var(--c{at})}}")).collect()
+}
+
+/// Writes JSON, CSV and the page into a folder.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(results: &Results, folder: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
+    let json = serde_json::to_string_pretty(results).map_err(|e| LabError::new(e.to_string()))?;
+    write_file(&folder.join("results.json"), &json)?;
+    write_file(&folder.join("results.csv"), &results.csv())?;
+    if let Some(log) = results.latency_log()? {
+        write_file(&folder.join("latencies.hlog"), &log)?;
+    }
+    write_file(&folder.join("report.html"), &page(results))
 }
 
 /// The whole page.

@@ -43,6 +43,7 @@ pub use arguments::RunArguments;
 pub use compare::CompareArguments;
 pub use error::LabError;
 pub use export::ExportForm;
+pub use html::write;
 pub use manifest::{Experiment, Manifest};
 pub use predict::{CalibrateArguments, PredictArguments, PredictForm};
 pub use reproduce::ReproduceArguments;
@@ -173,19 +174,11 @@ fn huge_pages_command(arguments: &HugePagesArguments, stop: &Stop) -> Result<(),
     let result = slob::run_huge_pages(&arguments.plan(stop)?)?;
     let unnamed = || PathBuf::from(format!("results/{}-{}", result.experiment, result.started));
     let folder = arguments.common.out.clone().unwrap_or_else(unnamed);
-    write_huge_pages(&result, &folder)?;
+    result.write(&folder)?;
     print!("{}", result.tables());
     println!("\nPage:    {}", folder.join("report.html").display());
     println!("Figures: {} and results.csv", folder.join("results.json").display());
     ended(&[], stop)
-}
-
-fn write_huge_pages(result: &slob::HugePagesRun, folder: &Path) -> Result<(), LabError> {
-    std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
-    let json = serde_json::to_string_pretty(result).map_err(|e| LabError::new(e.to_string()))?;
-    write_file(&folder.join("results.json"), &json)?;
-    write_file(&folder.join("results.csv"), &result.csv())?;
-    write_file(&folder.join("report.html"), &result.page())
 }
 
 fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
@@ -204,7 +197,7 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
     };
     let unnamed = || PathBuf::from(format!("results/{}-{}", results.experiment, results.started));
     let folder = out.clone().unwrap_or_else(unnamed);
-    write(&results, &folder)?;
+    html::write(&results, &folder)?;
     print!("{}", table::all(&results));
     println!("\nPage:    {}", folder.join("report.html").display());
     println!("Figures: {} and results.csv", folder.join("results.json").display());
@@ -265,13 +258,13 @@ fn report_command(place: &Path) -> Result<(), LabError> {
     }
     if kind["experiment"] == reproduce::NAME {
         let reproduction: reproduce::Reproduction = serde_json::from_value(kind).map_err(wrong)?;
-        reproduce::write_reproduction(&reproduction, folder)?;
+        reproduction.write(folder)?;
         print!("{}", reproduction.text());
         return Ok(());
     }
     if kind["experiment"] == slob::HUGE_PAGES {
         let result: slob::HugePagesRun = serde_json::from_value(kind).map_err(wrong)?;
-        write_huge_pages(&result, folder)?;
+        result.write(folder)?;
         print!("{}", result.tables());
         return Ok(());
     }
@@ -282,19 +275,4 @@ fn report_command(place: &Path) -> Result<(), LabError> {
     print!("{}", table::all(&results));
     println!("\nPage: {}", folder.join("report.html").display());
     Ok(())
-}
-
-/// Writes JSON, CSV and the page into a folder.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write(results: &Results, folder: &Path) -> Result<(), LabError> {
-    std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
-    let json = serde_json::to_string_pretty(results).map_err(|e| LabError::new(e.to_string()))?;
-    write_file(&folder.join("results.json"), &json)?;
-    write_file(&folder.join("results.csv"), &results.csv())?;
-    if let Some(log) = results.latency_log()? {
-        write_file(&folder.join("latencies.hlog"), &log)?;
-    }
-    write_file(&folder.join("report.html"), &html::page(results))
 }

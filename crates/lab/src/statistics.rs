@@ -88,6 +88,23 @@ pub fn ratio(before: &[f64], after: &[f64], confidence: f64) -> Option<Ratio> {
     Some(Ratio { ratio: difference.exp(), ends })
 }
 
+/// The ratio of `after` to `before`, figure by figure: the two figures of a pair were measured beside one another, so
+/// that what disturbs both does not count. With the 95 % interval, which two pairs or more have. `None` without pairs,
+/// or with a figure that is not above zero and finite.
+pub fn paired_ratio(before: &[f64], after: &[f64]) -> Option<Ratio> {
+    let logarithm = |(before, after): (&f64, &f64)| {
+        let is_usable = [before, after].into_iter().all(|f| f.is_finite() && *f > 0.0);
+        is_usable.then(|| (after / before).ln())
+    };
+    if before.len() != after.len() {
+        return None;
+    }
+    let logarithms: Option<Vec<f64>> = before.iter().zip(after).map(logarithm).collect();
+    let summary = summary(logarithms?)?;
+    let ends = summary.ends().map(|(low, high)| (low.exp(), high.exp()));
+    Some(Ratio { ratio: summary.average.exp(), ends })
+}
+
 /// The value that Student's t exceeds with the given probability (below one half), for any degrees of freedom.
 fn t_quantile(probability: f64, freedom: f64) -> f64 {
     let exceeded = |t: f64| 0.5 * incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
@@ -235,6 +252,17 @@ mod tests {
             let share = holds.count() as f64 / f64::from(samples);
             assert!((confidence - 0.012..confidence + 0.02).contains(&share), "{share} of {count} figures at {noise}");
         }
+    }
+
+    #[test]
+    fn pairs_cancel_what_disturbs_both() {
+        let (before, after) = ([100.0, 50.0, 80.0], [200.0, 100.0, 160.0]);
+        let paired = paired_ratio(&before, &after).unwrap();
+        let (low, high) = paired.ends.unwrap();
+        assert!((paired.ratio - 2.0).abs() < 1e-9 && (low - 2.0).abs() < 1e-9 && (high - 2.0).abs() < 1e-9);
+        assert!(ratio(&before, &after, 0.95).unwrap().ends.unwrap().0 < 1.5, "without pairs the disturbance counts");
+        assert_eq!(paired_ratio(&[1.0], &[2.0]).unwrap().ends, None);
+        assert!(paired_ratio(&[1.0, 2.0], &[2.0]).is_none() && paired_ratio(&[0.0], &[2.0]).is_none());
     }
 
     /// In samples of a known average, 95 of 100 intervals contain it, with few figures as with many.

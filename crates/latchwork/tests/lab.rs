@@ -156,6 +156,31 @@ fn what_cannot_be_run_is_said_plainly() {
     assert!(ok && text.contains("--rate") && text.contains("torture") && !text.contains("--instance-kills"), "{text}");
 }
 
+/// The verdicts on speed depend on the machine, so only those on exact counts are asserted.
+#[test]
+fn published_statements_are_rerun_and_judged() {
+    let (ok, text) = lab(&["reproduce", "--list"]);
+    assert!(ok && text.contains("row-cache: K. Sun") && text.contains("tested from 6 processors on"), "{text}");
+    let (ok, text) = lab(&["reproduce", "S7"]);
+    assert!(!ok && text.contains("no source 'S7': there are all, S0, S1"), "{text}");
+    let folder = Folder::new("reproduce");
+    let place = folder.0.to_str().unwrap();
+    let short = ["reproduce", "S2", "S4", "--iterations", "200", "--repeat", "2", "--quiet", "--out", place];
+    let (_, text) = lab(&short);
+    let results: serde_json::Value = serde_json::from_str(&read(&folder.0, "results.json")).expect(&text);
+    let claims = results["claims"].as_array().unwrap();
+    assert_eq!(claims.len(), 13, "{text}");
+    let exact: Vec<&serde_json::Value> = claims.iter().filter(|c| c["within"].is_null()).collect();
+    assert!(exact.len() == 4 && exact.iter().all(|c| c["verdict"] == "reproduced"), "{text}");
+    assert!(claims.iter().all(|c| c["verdict"] != "not-tested" || !c["note"].as_str().unwrap().is_empty()), "{text}");
+    assert!(text.contains("13 statements: "), "{text}");
+    let page = read(&folder.0, "report.html");
+    assert!(page.contains("Published experiments, rerun") && !page.contains("<script"), "{page}");
+    assert!(folder.0.join("result-cache/results.json").exists() && folder.0.join("row-cache/report.html").exists());
+    let (ok, again) = lab(&["report", place]);
+    assert!(ok && text.starts_with(again.trim_end()), "{again}");
+}
+
 #[test]
 fn a_recorded_load_is_predicted_or_refused_with_the_reason() {
     let folder = Folder::new("predict");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::measured::Measured;
 use crate::claims::{Claim, ExactCount, Expected, FigureRule, RatioRule, Side};
 use crate::counts::same;
-use crate::statistics::{ratio, summary};
+use crate::statistics::{paired_ratio, summary};
 
 /// Whether a published statement was reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -78,14 +78,15 @@ fn holds((least, most): (f64, f64), figure: f64) -> bool {
     (least..=most).contains(&figure)
 }
 
-/// The side decides alone between "in direction" and "not reproduced": the whole interval must lie on it.
+/// The cells of a repeat were measured one after the other, so figures are compared repeat by repeat. The side decides
+/// alone between "in direction" and "not reproduced": the whole interval must lie on it.
 fn judge_ratio(rule: &RatioRule, measured: &Measured<'_>) -> Outcome {
     let (of, to) = match (measured.figures(&rule.of), measured.figures(&rule.to)) {
         (Ok(of), Ok(to)) => (of, to),
         (Err(reason), _) | (_, Err(reason)) => return Outcome::untested(reason),
     };
-    let Some(seen) = ratio(&to, &of, 0.95) else {
-        return Outcome::untested("a figure is zero".into());
+    let Some(seen) = paired_ratio(&to, &of) else {
+        return Outcome::untested("a figure is zero or missing in a repeat".into());
     };
     let Some((low, high)) = seen.ends else {
         return Outcome::untested("one repeat has no interval".into());

@@ -27,7 +27,7 @@ impl Measured<'_> {
         }
     }
 
-    /// A figure of all repeats of a cell.
+    /// A figure of a cell, by repeat.
     ///
     /// # Errors
     /// The reason why there is none.
@@ -36,11 +36,15 @@ impl Measured<'_> {
             Measured::Nothing(reason, _) => return Err((*reason).to_string()),
             Measured::Run(results) => {
                 let variant = format!("{}@{}", point.variant, point.generation);
-                results.cell(&variant, point.sessions).map(|row| of_row(results, row, point)).collect()
+                let mut rows: Vec<&Row> = results.cell(&variant, point.sessions).collect();
+                rows.sort_by_key(|row| row.repeat);
+                rows.into_iter().map(|row| of_row(results, row, point)).collect()
             }
             Measured::HugePages(run) => {
-                let trials = run.trials.iter().filter(|t| t.cell.name() == point.variant);
-                let figures: Option<Vec<f64>> = trials.map(|trial| of_trial(trial, point.figure)).collect();
+                let mut trials: Vec<&Trial> = run.trials.iter().filter(|t| t.cell.name() == point.variant).collect();
+                trials.sort_by_key(|trial| trial.repeat);
+                let figures = trials.into_iter().map(|trial| of_trial(trial, point.figure));
+                let figures: Option<Vec<f64>> = figures.collect();
                 if figures.as_ref().is_some_and(Vec::is_empty)
                     && let Some(reason) = &run.missing
                 {

@@ -11,18 +11,14 @@ use serde::Deserialize;
 
 use crate::claims::Claim;
 use crate::error::LabError;
-use crate::files::write_file;
 use crate::manifest::Experiment;
 use crate::run::{Plan, run};
 use crate::slob::{self, HugePagesCell, HugePagesPlan, HugePagesRun, TableOptions};
 use crate::stop::Stop;
-use crate::{host, write, write_huge_pages};
-use judge::{Judged, Verdict, judge};
+use crate::{host, html};
+use judge::{Judged, judge};
 use measured::Measured;
-pub use report::Reproduction;
-
-/// The name of the experiment in `results.json`.
-pub const NAME: &str = "reproduce";
+pub use report::{NAME, Reproduction};
 
 /// The statements on huge pages, whose experiment has no manifest.
 const HUGE_PAGES_CLAIMS: &str = include_str!("../../../../experiments/huge-pages/claims.toml");
@@ -205,13 +201,13 @@ fn run_task(task: &Task, arguments: &ReproduceArguments, folder: &Path, stop: &S
             None => Ok(judged(&Measured::Nothing("this machine has too few processors", host.cores))),
             Some(plan) => {
                 let results = run(experiment, &plan)?;
-                write(&results, &own)?;
+                html::write(&results, &own)?;
                 Ok(judged(&Measured::Run(&results)))
             }
         },
         Subject::HugePages => {
             let results = huge_pages_run(arguments, host.cores, stop)?;
-            write_huge_pages(&results, &own)?;
+            results.write(&own)?;
             Ok(judged(&Measured::HugePages(&results)))
         }
     }
@@ -239,7 +235,7 @@ pub fn command(arguments: &ReproduceArguments) -> Result<u8, LabError> {
     }
     let publications = tasks.iter().map(|task| (task.name().to_string(), task.publication().to_string())).collect();
     let reproduction = Reproduction::new(started, publications, claims, stop.is_asked());
-    write_reproduction(&reproduction, &folder)?;
+    reproduction.write(&folder)?;
     print!("{}", reproduction.text());
     println!("\nPage:    {}", folder.join("report.html").display());
     println!("Figures: {}", folder.join("results.json").display());
@@ -247,17 +243,6 @@ pub fn command(arguments: &ReproduceArguments) -> Result<u8, LabError> {
         return Err(LabError::new("stopped; the verdicts so far are written".into()));
     }
     Ok(if reproduction.is_as_expected() { 0 } else { 3 })
-}
-
-/// Writes the verdicts and the page.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_reproduction(reproduction: &Reproduction, folder: &Path) -> Result<(), LabError> {
-    std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
-    let json = serde_json::to_string_pretty(reproduction).map_err(|e| LabError::new(e.to_string()))?;
-    write_file(&folder.join("results.json"), &json)?;
-    write_file(&folder.join("report.html"), &reproduction.page())
 }
 
 /// The statements with their rules.
@@ -278,6 +263,7 @@ fn list(tasks: &[Task]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::judge::Verdict;
     use super::*;
     use crate::results::Results;
 

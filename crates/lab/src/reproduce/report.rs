@@ -1,16 +1,22 @@
 //! The verdicts as text and as one page.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Judged, Verdict};
 use crate::claims::{Claim, Point, Side};
+use crate::error::LabError;
+use crate::files::write_file;
 use crate::host;
 use crate::html::STYLE;
 use crate::results::{Host, date_of};
 use crate::svg::escape;
 use crate::text::{columns, thousands};
+
+/// The name of the experiment in `results.json`.
+pub const NAME: &str = "reproduce";
 
 /// All verdicts of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -82,7 +88,7 @@ impl Reproduction {
     ) -> Reproduction {
         claims.sort_by(|a, b| a.source.cmp(&b.source));
         let version = env!("CARGO_PKG_VERSION").into();
-        let experiment = super::NAME.into();
+        let experiment = NAME.into();
         Reproduction { experiment, started, host: host::describe(), version, publications, claims, stopped }
     }
 
@@ -117,6 +123,17 @@ impl Reproduction {
             counted.iter().filter(|(n, _)| *n > 0).map(|(n, v)| format!("{n} {}", v.text())).collect();
         let stopped = if self.stopped { "; the run was stopped" } else { "" };
         format!("{} statements: {}{stopped}", self.claims.len(), parts.join(", "))
+    }
+
+    /// Writes the verdicts and the page.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), LabError> {
+        std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
+        let json = serde_json::to_string_pretty(self).map_err(|e| LabError::new(e.to_string()))?;
+        write_file(&folder.join("results.json"), &json)?;
+        write_file(&folder.join("report.html"), &self.page())
     }
 
     /// The verdicts as a table.

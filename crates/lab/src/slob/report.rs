@@ -3,14 +3,29 @@
 use super::connect::PARTS;
 use super::huge_pages::{Cell, HugePagesRun, Trial};
 use super::shapes::{Named, distributions, legend, radar, stacked};
+use crate::error::LabError;
+use crate::files::write_file;
 use crate::html::{STYLE, style_of_fills, style_of_series};
 use crate::statistics::{Summary, summary};
 use crate::svg::{Plot, Series, escape};
 use crate::text::{columns, thousands};
+use std::path::Path;
 
 const MB: f64 = 1024.0 * 1024.0;
 
 impl HugePagesRun {
+    /// Writes JSON, CSV and the page into a folder.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), LabError> {
+        std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
+        let json = serde_json::to_string_pretty(self).map_err(|e| LabError::new(e.to_string()))?;
+        write_file(&folder.join("results.json"), &json)?;
+        write_file(&folder.join("results.csv"), &self.csv())?;
+        write_file(&folder.join("report.html"), &self.page())
+    }
+
     fn cells(&self) -> Vec<Cell> {
         Cell::all().filter(|cell| self.trials.iter().any(|t| t.cell == *cell)).collect()
     }
