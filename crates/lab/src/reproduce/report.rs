@@ -116,6 +116,18 @@ impl Reproduction {
         all.join("; ")
     }
 
+    /// The notes and reasons of a source, each with its statements.
+    fn notes_of(&self, source: &str) -> Vec<(&str, Vec<&str>)> {
+        let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+        for claim in self.claims.iter().filter(|c| c.source == source && !c.note.is_empty()) {
+            match all.iter_mut().find(|(note, _)| *note == claim.note) {
+                Some((_, says)) => says.push(&claim.says),
+                None => all.push((&claim.note, vec![&claim.says])),
+            }
+        }
+        all
+    }
+
     /// `12 reproduced, 2 in direction, …`, without what does not occur.
     fn summary(&self) -> String {
         let counted = VERDICTS.map(|v| (self.claims.iter().filter(|c| c.verdict == v).count(), v));
@@ -155,8 +167,12 @@ impl Reproduction {
                 ]);
             }
             out.push_str(&columns(&rows));
-            let noted = self.claims.iter().filter(|c| c.source == source && !c.note.is_empty());
-            noted.for_each(|claim| out.push_str(&format!("  {}: {}\n", claim.says, claim.note)));
+            for (note, says) in self.notes_of(source) {
+                out.push_str(&match says[..] {
+                    [one] => format!("  {one}: {note}\n"),
+                    _ => format!("  {} statements: {note}\n", says.len()),
+                });
+            }
             out.push('\n');
         }
         out.push_str(&self.summary());
