@@ -268,6 +268,17 @@ impl Heap {
     /// not change the map, nor does a commit that makes bytes free which its rollback would have needed, nor a process
     /// that dies before it marks the block (H14). True when there was one.
     fn look_for_room(&self, p: &Process, table: &HeapTable, hint: &mut InsertHint, body: usize) -> Result<bool> {
+        for _ in 0..PLACES_PER_LOOK {
+            if self.look_from(p, table, hint, body)? {
+                return Ok(true);
+            }
+            hint.look_elsewhere();
+        }
+        Ok(false)
+    }
+
+    /// As [`Heap::look_for_room`], from the place of the hint only.
+    fn look_from(&self, p: &Process, table: &HeapTable, hint: &mut InsertHint, body: usize) -> Result<bool> {
         let (mut wanted, mut found) = (LOOK_BLOCKS_MIN, false);
         while wanted <= LOOK_BLOCKS_MAX {
             let blocks = readable(self.space().next_full(p, table.header, hint, wanted))?.unwrap_or_default();
@@ -282,9 +293,6 @@ impl Heap {
                 break;
             }
             (found, wanted) = (true, 2 * wanted);
-        }
-        if !found {
-            hint.look_elsewhere();
         }
         Ok(found)
     }
@@ -843,10 +851,13 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Number of blocks called full that an insert looks at before its segment gets an extent. The number doubles as long
-/// as one of the blocks has room, up to [`LOOK_BLOCKS_MAX`]: 252 blocks in all.
+/// Number of blocks called full that an insert looks at, in each of [`PLACES_PER_LOOK`] places, before its segment gets
+/// an extent. The number doubles as long as one of the blocks has room, up to [`LOOK_BLOCKS_MAX`]: 252 blocks in all.
 const LOOK_BLOCKS_MIN: usize = 4;
 const LOOK_BLOCKS_MAX: usize = 128;
+/// The round, the last extents, and once more where the look began: a look that has come to the end of the segment
+/// begins again in another one of the last extents.
+const PLACES_PER_LOOK: usize = 3;
 
 /// The result of reading a block that an insert can do without; `None` for a damaged or offline one.
 fn readable<R>(read: Result<R>) -> Result<Option<R>> {

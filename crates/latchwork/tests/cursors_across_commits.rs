@@ -158,6 +158,28 @@ fn the_room_of_changes_that_were_rolled_back_is_used_again() {
     assert_eq!(one(c, "select count(*) || ' ' || sum(length(a) + length(c)) from u where b like 'yy%'"), "40 320000");
 }
 
+/// A table whose first blocks are full for good. The changes that are rolled back take several extents behind them.
+#[test]
+fn a_large_table_uses_the_room_of_large_changes_again() {
+    let instance = start(&[("db_cache_size", "32M")]);
+    let c = &mut connect(&instance);
+    run(c, "create table i (id number, v varchar2(2000))");
+    run(c, "insert into i select level, rpad('k', 1500, 'k') from dual connect by level <= 3000");
+    run(c, "commit");
+    let blocks = |c: &mut client::Client| -> u64 {
+        one(c, "select to_char(blocks) from user_segments where segment_name = 'I'").parse().expect("a number")
+    };
+    let round = |c: &mut client::Client| {
+        run(c, "insert into i select level, rpad('x', 1500, 'x') from dual connect by level <= 3000");
+        run(c, "rollback");
+    };
+    (0..3).for_each(|_| round(c));
+    let before = blocks(c);
+    (0..12).for_each(|_| round(c));
+    let after = blocks(c);
+    assert!(after <= before + 256, "{before} blocks, {after} after twelve further rounds");
+}
+
 #[test]
 fn binds_of_the_caller_may_stand_before_where_current_of() {
     let instance = start(&[]);
