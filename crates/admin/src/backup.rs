@@ -7,7 +7,7 @@
 //! (invariant 3).
 
 use crate::administrator::Administrator;
-use datafile::{BackupEntry, ControlFile, DataFiles, FileEntry};
+use datafile::{BackupEntry, Contents, ControlFile, DataFiles, FileEntry};
 use dictionary::SystemPrivilege;
 use sql::ast::Ident;
 use types::{Ora, Result};
@@ -16,7 +16,8 @@ use types::{Ora, Result};
 ///
 /// # Errors
 /// ORA-01031; ORA-01123 for BEGIN in NOARCHIVELOG mode; ORA-00959; ORA-01146 for BEGIN when a file is in backup mode
-/// already, ORA-01142 for END when no file is; those of the control file and of the checkpoint.
+/// already, ORA-01142 for END when no file is; for BEGIN of a tablespace ORA-03217 when it is temporary, ORA-01642 when
+/// it is read-only, ORA-01128 when one of its files is offline; those of the control file and of the checkpoint.
 pub fn run(a: &dyn Administrator, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
     a.require(SystemPrivilege::AlterDatabase)?;
     let storage = a.instance().storage();
@@ -27,7 +28,10 @@ pub fn run(a: &dyn Administrator, begin: bool, tablespace: Option<&Ident>) -> Re
     let numbers = files.change_control(a.process(), a.enqueues(), &mut |control| {
         let numbers = chosen(control, tablespace)?;
         match begin {
-            true => enter(control, &numbers)?,
+            true => {
+                tablespace.map_or(Ok(()), |name| require_copyable(files, control, name))?;
+                enter(control, &numbers)?;
+            }
             false => {
                 leave(control, &numbers)?;
                 files.stamp(control, &control.checkpoint)?;
@@ -85,6 +89,19 @@ fn chosen(control: &ControlFile, tablespace: Option<&Ident>) -> Result<Vec<u32>>
     };
     let is_chosen = |f: &&FileEntry| number.is_none_or(|n| f.tablespace == n);
     Ok(control.files.iter().filter(is_chosen).map(|f| f.file).collect())
+}
+
+/// Checks that every file of a tablespace can enter backup mode. BEGIN BACKUP of the database passes over the others.
+fn require_copyable(files: &DataFiles, control: &ControlFile, name: &Ident) -> Result<()> {
+    let Some(of) = control.tablespaces.iter().find(|t| t.name == name.name) else { return Ok(()) };
+    let away = control.files.iter().find(|f| f.tablespace == of.number && (f.is_offline || of.is_offline));
+    let refused = match away {
+        _ if of.contents == Contents::Temporary => Ora::new(3217),
+        Some(f) => Ora::with(1128, &[&f.head()]).because(files.named(f)),
+        None if of.is_read_only => Ora::with(1642, &[&of.name]),
+        None => return Ok(()),
+    };
+    Err(refused.at(name.pos.0))
 }
 
 fn enter(control: &mut ControlFile, numbers: &[u32]) -> Result<()> {

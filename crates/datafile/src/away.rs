@@ -132,14 +132,13 @@ impl DataFiles {
     /// the checkpoint `at` and on the device, and there are no further ones. The headers get this checkpoint. A
     /// tablespace that is read-only already keeps its headers, for its files may be on a medium that cannot be written.
     ///
-    /// Files in backup mode get neither a new header nor a stop: a copy of them may be in progress. Missing files get a
-    /// stop only, so that they are recovered before they come back.
+    /// Missing files get a stop only, so that they are recovered before they come back.
     ///
     /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`]; ORA-00959 for an unknown tablespace; ORA-01114 when a header cannot be
-    /// written.
+    /// written; as [`DataFiles::require_no_backup`].
     pub fn close_tablespace(
         &self,
         p: &Process,
@@ -156,8 +155,7 @@ impl DataFiles {
             let is_offline = entry.is_offline;
             // A checkpoint of the database may have been written since: no header goes back to an earlier one.
             let at = if at.rba > c.checkpoint.rba { at } else { c.checkpoint };
-            let parts: Vec<FileEntry> =
-                c.files.iter().filter(|f| f.tablespace == number && !c.is_copied(f.file)).cloned().collect();
+            let parts: Vec<FileEntry> = c.files.iter().filter(|f| f.tablespace == number).cloned().collect();
             for part in parts {
                 let is_missing = self.table.state(part.file).is_missing();
                 let stop = match was_read_only && !is_missing {
@@ -168,6 +166,8 @@ impl DataFiles {
                     }),
                     false => Some(at),
                 };
+            // A backup may have begun after the caller's check.
+            self.require_no_backup(c, number)?;
                 if !was_read_only && !is_missing {
                     self.stamp_closed(c, &part, &at)?;
                 }
@@ -199,6 +199,15 @@ impl DataFiles {
     /// Those of opening the file; ORA-01114.
     pub fn stamp_offline(&self, control: &ControlFile, f: &FileEntry, at: &CheckpointEntry) -> Result<()> {
         self.stamp_closed(control, f, at)
+    }
+
+    /// ORA-01150 when a file of the tablespace is in backup mode: a copy of it may be in progress, so that its header
+    /// cannot get the checkpoint of its end.
+    pub fn require_no_backup(&self, control: &ControlFile, tablespace: u32) -> Result<()> {
+        match control.files.iter().find(|f| f.tablespace == tablespace && control.is_copied(f.file)) {
+            Some(f) => Err(Ora::with(1150, &[&f.head()]).because(self.named(f))),
+            None => Ok(()),
+        }
     }
 
     /// Brings an offline or missing file back online. Its blocks are older than the last announced checkpoint.

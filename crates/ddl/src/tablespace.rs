@@ -460,7 +460,12 @@ fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<CheckpointEnt
 }
 
 /// Takes a quiet tablespace offline or makes it read-only.
+///
+/// # Errors
+/// ORA-01150 for a tablespace in backup mode; ORA-01191; those of [`DataFiles::close_tablespace`].
 fn close(work: &mut Work<'_>, entry: &TablespaceEntry, f: &mut dyn FnMut(&mut TablespaceEntry)) -> Result<()> {
+    let control = work.control()?;
+    files(&work.host.parts()).require_no_backup(&control, entry.number)?;
     let at = quiesce(work, entry)?;
     let parts = work.host.parts();
     files(&parts).close_tablespace(parts.p, parts.dict.shared().enqueues(), entry.number, at, f)

@@ -514,6 +514,41 @@ fn a_file_that_is_replaced_while_its_tablespace_is_offline_is_recovered_first() 
     db.verify();
 }
 
+#[test]
+fn a_tablespace_in_backup_mode_stays_writable_and_online() {
+    let (db, mut c) = far("in-backup-mode");
+    run(&mut c, &["alter tablespace more begin backup"]);
+    for change in ["read only", "offline", "offline normal"] {
+        let e = error(&mut c, &format!("alter tablespace more {change}"));
+        let wanted = format!("ORA-01150: cannot prevent writes - file {} has online backup set", file_number(&mut c));
+        assert!(e.contains(&wanted) && e.contains("ORA-01110") && e.contains("far.dbf"), "{change}: {e}");
+        run(&mut c, &["update far set v = v where n = 1", "commit"]);
+    }
+    for (sql, code) in [
+        ("alter tablespace more begin backup", "ORA-01146"),
+        ("alter database begin backup", "ORA-01146"),
+        ("alter tablespace users end backup", "ORA-01142"),
+        ("alter tablespace temp begin backup", "ORA-03217"),
+    ] {
+        let e = error(&mut c, sql);
+        assert!(e.contains(code), "{sql}: {e}");
+    }
+    run(&mut c, &["alter tablespace more end backup", "alter tablespace more read only"]);
+    let e = error(&mut c, "alter tablespace more begin backup");
+    assert!(e.contains("ORA-01642: begin backup not needed for read only tablespace 'MORE'"), "{e}");
+    run(&mut c, &["alter tablespace more read write", "alter tablespace more offline normal"]);
+    let e = error(&mut c, "alter tablespace more begin backup");
+    assert!(e.contains("ORA-01128: cannot start online backup - file ") && e.contains("far.dbf"), "{e}");
+    run(&mut c, &["alter database begin backup", "alter database end backup", "alter tablespace more online"]);
+    assert_eq!(number(&mut c, COUNT), 1000);
+    drop(c);
+    db.verify();
+}
+
+fn file_number(c: &mut Client) -> i64 {
+    number(c, "select file# from v$datafile where name like '%far.dbf'")
+}
+
 /// The file of a read-only tablespace that is made again is recovered up to the moment when it became read-only.
 #[test]
 fn a_file_of_a_read_only_tablespace_is_made_again() {
