@@ -45,11 +45,12 @@ fn text(v: &Value) -> Option<String> {
 /// DBMS_JOB.SUBMIT. Returns the number of the new job.
 ///
 /// # Errors
-/// ORA-27486 without CREATE JOB; errors in the text of the job.
+/// ORA-27486 without CREATE JOB; errors in the text of the job; those of [`check_interval`].
 pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
     w.core.require(SystemPrivilege::CreateJob).map_err(|e| if e.is(1031) { Ora::new(27486) } else { e })?;
     // A text that does not compile is refused now, not at the first run.
     w.core.plsql.compile_block(w, &block_text(&job.what))?;
+    job.interval.as_deref().map_or(Ok(()), |interval| check_interval(w, interval))?;
     let rows = recursive(w.core, &mut w.cx, "select nvl(max(job), 0) from sys.job$", &[])?;
     let last = rows.first().map_or(Ok(0), |r| int(&r[0]))?;
     let n = w.core.instance.state().next_job(last as u64) as i64;
@@ -75,6 +76,32 @@ pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
         &values,
     )?;
     Ok(n)
+}
+
+/// Evaluates an interval with the rights in force, those of the job's owner.
+///
+/// # Errors
+/// ORA-23319 for an expression that cannot be evaluated, or not to a date; ORA-23420 for one that gives the present or
+/// the past.
+fn check_interval(w: &mut World<'_>, interval: &str) -> Result<()> {
+    let refused = || Ora::with(23319, &[&format_args!("\"{interval}\"")]);
+    let next = value_of(&mut w.cx, interval).map_err(|e| if e.ends_call() { e } else { refused().because(e) })?;
+    if matches!(next, Value::Null | Value::Date(_) | Value::Timestamp(_)) {
+        require_future(w.core, &next)
+    } else {
+        Err(refused())
+    }
+}
+
+/// ORA-23420 for a next date that is not in the future.
+fn require_future(core: &Core, next: &Value) -> Result<()> {
+    let now = core.local_time().own_date();
+    let is_past = match next {
+        Value::Date(date) => *date <= now,
+        Value::Timestamp(time) => time.own_date() <= now,
+        _ => false,
+    };
+    if is_past { Err(Ora::new(23420)) } else { Ok(()) }
 }
 
 fn environment(core: &Core) -> String {
@@ -115,11 +142,14 @@ pub fn remove(w: &mut World<'_>, job: i64) -> Result<()> {
 /// DBMS_JOB.CHANGE, WHAT, NEXT_DATE, INTERVAL and BROKEN.
 ///
 /// # Errors
-/// ORA-23421; errors in the new text.
+/// ORA-23421; errors in the new text; those of [`check_interval`].
 pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     own_job(w, job)?;
     if let Some(what) = &change.what {
         w.core.plsql.compile_block(w, &block_text(what))?;
+    }
+    if let Some(Some(interval)) = &change.interval {
+        check_interval(w, interval)?;
     }
     let environment = environment(w.core);
     let mut set = |sql: &'static str, value: Value| recursive(w.core, &mut w.cx, sql, &[value, number(job)]).map(drop);
@@ -238,7 +268,7 @@ fn block_text(what: &str) -> String {
 /// caller commits.
 ///
 /// # Errors
-/// The job's own errors; the caller then rolls the transaction back.
+/// The job's own errors, and ORA-23420; the caller then rolls the transaction back.
 pub fn execute(w: &mut World<'_>, job: &Job) -> Result<()> {
     let started = os::clock::now_ns();
     // The interval is evaluated before the job runs, as Oracle's documentation says.
@@ -246,6 +276,7 @@ pub fn execute(w: &mut World<'_>, job: &Job) -> Result<()> {
         Some(interval) => value_of(&mut w.cx, interval)?,
         None => Value::Null,
     };
+    require_future(w.core, &next)?;
     let open = blocks::open(w, &block_text(&job.what), StatementKind::PLSQL_EXECUTE, blocks::no_types())?;
     let block = open.block.clone();
     let mut binds: Vec<Datum> = block

@@ -122,7 +122,8 @@ impl Way {
     }
 }
 
-/// The statements to send, in order; the outcome is that of the last one.
+/// The statements to send, in order; the outcome is that of the last one. For [`Way::Interval`] the first is the
+/// interval, which SYS gives the job: DBMS_JOB would evaluate it at once.
 pub fn statements(action: &Action, way: Way, own: &str) -> Vec<String> {
     let (schema, view) = match way {
         Way::Synonym => ("syn_", "t"),
@@ -175,9 +176,8 @@ pub fn statements(action: &Action, way: Way, own: &str) -> Vec<String> {
         }
         Way::Interval => {
             let interval = format!("z.goes('{quoted}')").replace('\'', "''");
-            vec![format!(
-                "declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, '{interval}'); commit; end;"
-            )]
+            let submit = "declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1); commit; end;";
+            vec![interval, submit.to_string()]
         }
     }
 }

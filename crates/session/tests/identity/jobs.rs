@@ -11,20 +11,34 @@ fn the_interval_of_a_job_is_an_expression_of_its_owners() {
          u> create table log (s varchar2(200)) => ok
          u> create function f return date as pragma autonomous_transaction; begin execute immediate 'grant dba to u'; return sysdate + 1; end; => ok
          u> create function g return date as pragma autonomous_transaction; begin insert into log values (sys_context('userenv','current_user')); commit; return sysdate + 1; end; => ok
-         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'u.f'); commit; dbms_output.enable; dbms_output.put_line(j); end; => 1
-         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'sysdate + ascii(substr((select spare4 from sys.user$ where name=''SYS''),1,1))'); commit; end; => ok
-         u> declare j number; begin dbms_job.submit(j, 'insert into log values (sys_context(''userenv'',''current_user''));', sysdate - 1, 'g'); commit; end; => ok
-         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'sysdate + 1 from dual union all select sysdate'); commit; end; => ok",
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'u.f'); end; => ORA-23319
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, '1'); end; => ORA-23319
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'sysdate + '); end; => ORA-23319
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'sysdate - 1'); end; => ORA-23420
+         u> declare j number; begin dbms_job.submit(j, 'null;', sysdate - 1, 'cast(null as date)'); rollback; end; => ok
+         u> declare j number; begin for i in 1 .. 5 loop dbms_job.submit(j, case i when 3 then 'insert into log values (sys_context(''userenv'',''current_user''));' else 'null;' end, sysdate - 1); end loop; commit; end; => ok
+         u> select max(job) - min(job) from user_jobs => 4
+         u> begin dbms_job.interval(2, 'sysdate + ascii(substr((select spare4 from sys.user$ where name=''SYS''),1,1))'); end; => ORA-23319 & ORA-00942
+         u> begin dbms_job.change(2, null, null, 'sysdate'); end; => ORA-23420
+         u> begin dbms_job.interval(2, 'sysdate + 1 from dual union all select sysdate'); end; => ORA-23319
+         u> select count(*) from user_jobs where interval <> 'null' => 0
+         sys> update sys.job$ set interval# = 'u.f' where job = 2 => ok
+         sys> update sys.job$ set interval# = 'sysdate + ascii(substr((select spare4 from sys.user$ where name=''SYS''),1,1))' where job = 3 => ok
+         sys> update sys.job$ set interval# = 'g' where job = 4 => ok
+         sys> update sys.job$ set interval# = 'sysdate + 1 from dual union all select sysdate' where job = 5 => ok
+         sys> update sys.job$ set interval# = 'sysdate - 1' where job = 6 => ok
+         sys> commit => ok",
     );
-    assert!(db.run_job(1).contains("ORA-"), "the interval may not grant");
-    assert!(db.run_job(2).contains("ORA-00942"), "the interval may not read SYS's tables");
-    assert_eq!(db.run_job(3), "done");
-    assert!(db.run_job(4).contains("ORA-"), "the interval is one expression");
+    assert!(db.run_job(2).contains("ORA-"), "the interval may not grant");
+    assert!(db.run_job(3).contains("ORA-00942"), "the interval may not read SYS's tables");
+    assert_eq!(db.run_job(4), "done");
+    assert!(db.run_job(5).contains("ORA-"), "the interval is one expression");
+    assert!(db.run_job(6).contains("ORA-23420"));
     db.play(
         "u> select s from log => U; U
-         u> select round(next_date - sysdate) from user_jobs where job = 3 => 1
-         u> begin dbms_job.run(1); end; => ORA-12011
+         u> select round(next_date - sysdate) from user_jobs where job = 4 => 1
          u> begin dbms_job.run(2); end; => ORA-12011
+         u> begin dbms_job.run(3); end; => ORA-12011
          sys> select granted_role from dba_role_privs where grantee = 'U' => ok",
     );
 }
