@@ -9,6 +9,7 @@ use crate::administrator::Administrator;
 use latch::{ByHandError, Latch, LatchName, Where};
 use std::cell::Cell;
 use std::fmt::Write as _;
+use types::escape::one_line;
 use types::{Ora, Result};
 
 /// The number of the process for DUMP and SHORT_STACK; 0 before one is chosen.
@@ -100,7 +101,7 @@ fn choose(a: &dyn Administrator, debug: &Debug, number: Option<u32>, said: &str)
     debug.target.set(number);
     let all = a.instance().processes();
     let os_pid = all.slot(number).map_or(0, |slot| slot.state().1);
-    let image = all.session(number).map_or_else(String::new, |s| s.program.get());
+    let image = all.session(number).map_or_else(String::new, |s| one_line(&s.program.get()));
     Ok(vec![format!("Oracle pid: {number}, Unix process pid: {os_pid}, image: {image}")])
 }
 

@@ -13,6 +13,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use types::Ora;
+use types::escape::{lines, one_line};
 
 fn append(path: &Path, text: &str) {
     if let Ok(mut file) = OpenOptions::new().create(true).append(true).mode(0o600).open(path) {
@@ -42,30 +43,9 @@ fn time() -> String {
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", f.year, f.month, f.day, f.hour, f.minute, f.second)
 }
 
-/// Whether a character may not stand in a line: it would end the line, or act on the terminal of a reader.
-fn is_control(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
-}
-
-/// A text of a user, such as a name, with a blank for each control character.
-fn one_line(text: &str) -> String {
-    text.replace(is_control, " ")
-}
-
-/// A text of a user with its line breaks, each line as [`one_line`]. A line that could be taken for a heading of the
-/// trace file is indented.
-fn lines(text: &str) -> String {
-    let line = |line: &str| {
-        let line = one_line(line.strip_suffix('\r').unwrap_or(line));
-        let indent = if line.starts_with("***") || line.starts_with("-----") { " " } else { "" };
-        format!("{indent}{line}")
-    };
-    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
-}
-
 /// Appends a text to the session's trace file.
 pub fn write(a: &dyn Administrator, text: &str) {
-    append(&file(a), &format!("*** {}\n{text}\n", time()));
+    append(&file(a), &format!("*** {}\n{}\n", time(), lines(text)));
 }
 
 /// Writes the deadlocks that the session has found since the last call to the trace file and the alert log.

@@ -6,7 +6,7 @@
 //! readers. Every case depends only on its seed; `LATCHWORK_DAMAGE=n` runs n cases, `LATCHWORK_DAMAGE_SEED=s` begins at
 //! case s.
 
-use client::{Client, ClientError};
+use client::{Client, ClientError, Credentials};
 use lab::torture::{Place, Started};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -544,3 +544,16 @@ fn the_report_of_an_internal_error_has_the_statement_that_failed_and_no_forged_l
     drop(c);
     place.stop().unwrap();
 }
+    // Dumps have the names of users.
+    let name = "m\r\n*** FORGED\n----- FORGED\x1b[2J";
+    c.execute(&format!("create user \"{name}\" identified by x"), &[]).unwrap();
+    c.execute(&format!("grant create session to \"{name}\""), &[]).unwrap();
+    let login = Credentials::Password { user: format!("\"{name}\""), password: "x".into() };
+    let _forger = Client::connect(place.dir(), &login).unwrap();
+    for line in ["setmypid", "dump systemstate 10", "hanganalyze 3"] {
+        c.execute(&format!("oradebug {line}"), &[]).unwrap();
+    }
+    let trace = std::fs::read_to_string(file).unwrap();
+    assert!(trace.matches("m  *** FORGED ----- FORGED [2J").count() >= 2, "{trace}");
+    assert!(!trace.contains("\n*** FORGED") && !trace.contains(|c: char| c.is_control() && c != '\n'), "{trace:?}");
+

@@ -10,6 +10,7 @@ use latch::{HolderView, LatchName, Where};
 use process::ProcessState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use types::escape::one_line;
 use wait::{WaitClass, WaitState, WaitView};
 
 /// Longest chain of waiters that is followed.
@@ -160,7 +161,7 @@ impl Picture {
         let Some(seen) = self.processes.get(&number) else { return format!("process {number}, which is gone") };
         let session = self.instance.processes().session(number);
         let who = session.map_or_else(String::new, |s| {
-            let (user, program) = (s.username.get(), s.program.get());
+            let (user, program) = (one_line(&s.username.get()), one_line(&s.program.get()));
             let (executes, _) = self.instance.caches().library.session_cursors(number);
             let sql = executes.map_or_else(String::new, |cursor| format!(", sql_id {}", cursor.digest.sql_id()));
             format!("sid {number},{} {user} {program}{sql}", s.serial())

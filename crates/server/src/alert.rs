@@ -1,7 +1,8 @@
 //! The alert log: one text file with the events of the instance, to which every process of the instance appends.
 //!
 //! An entry is a line with a time stamp, and the text. It is written with one `write` to a file opened for appending,
-//! so entries of different processes do not mix.
+//! so entries of different processes do not mix. A text may contain names and errors of users: no line of it can be
+//! taken for the beginning of another entry.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -35,7 +36,7 @@ impl AlertLog {
     pub fn write(&self, text: &str) {
         let Some(mut file) = self.file.as_ref() else { return };
         let cut = if self.is_cut.load(Ordering::Relaxed) { "\n" } else { "" };
-        let entry = format!("{cut}{}\n{}\n", timestamp(), text.trim_end());
+        let entry = format!("{cut}{}\n{}\n", timestamp(), types::escape::lines(text.trim_end()));
         // A full disk must not end the instance; the entry, or its end, is lost.
         let written = file.write(entry.as_bytes());
         self.is_cut.store(!written.is_ok_and(|n| n == entry.len()), Ordering::Relaxed);
@@ -76,6 +77,17 @@ fn civil(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_does_not_forge_an_entry() {
+        let dir = std::env::temp_dir().join(format!("latchwork-alert-{}", os::process::own_id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        AlertLog::open(&dir).write("ORA-20001: a\x1b[2J\r\n2026-11-21T21:09:00+00:00\nDatabase dismounted\n");
+        let text = std::fs::read_to_string(dir.join(ALERT_LOG_NAME)).unwrap();
+        let entry = text.split_once('\n').unwrap().1;
+        assert_eq!(entry, "ORA-20001: a [2J\n 2026-11-21T21:09:00+00:00\nDatabase dismounted\n");
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
 
     #[test]
     fn days_become_dates() {

@@ -182,6 +182,7 @@ fn install_panic_hook(instance: &'static Instance, role: Role, alert: &AlertLog)
         let place = info.location().map(|l| format!("{}:{}", l.file(), l.line())).unwrap_or_default();
         let own_id = os::process::own_id();
         let error = format!("ORA-00600: internal error code, arguments: [{}], [{place}]", text.unwrap_or("unknown"));
+        let error = types::escape::lines(&error);
         let file = instance.dir().join(format!("ora_{own_id}.trc"));
         // Resolving symbols takes seconds, during which the process still holds its latches, so it is optional.
         let stack = match std::env::var_os("LATCHWORK_BACKTRACE") {
