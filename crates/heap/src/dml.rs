@@ -855,8 +855,8 @@ impl<'a> Rows<'a> {
 /// an extent. The number doubles as long as one of the blocks has room, up to [`LOOK_BLOCKS_MAX`]: 252 blocks in all.
 const LOOK_BLOCKS_MIN: usize = 4;
 const LOOK_BLOCKS_MAX: usize = 128;
-/// The round, the last extents, and once more where the look began: a look that has come to the end of the segment
-/// begins again in another one of the last extents.
+/// The round, the way back from the end, and once more the one that came first: a way back that began before later
+/// changes were rolled back begins again at the end.
 const PLACES_PER_LOOK: usize = 3;
 
 /// The result of reading a block that an insert can do without; `None` for a damaged or offline one.

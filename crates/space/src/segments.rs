@@ -29,7 +29,7 @@ use types::{Facility, ObjectId, Ora, Rdba, Result, Scn};
 pub struct InsertHint {
     /// The block; none at first, and after it was full.
     pub block: Rdba,
-    /// The places behind the full blocks that the process has looked at: going round the segment, and at its end.
+    /// The places behind the full blocks that the process has looked at: round the segment, and back from its end.
     looked: [Place; 2],
     /// The one of `looked` that the next look uses.
     turn: usize,
@@ -49,8 +49,8 @@ impl InsertHint {
         self.block = Rdba::NONE;
     }
 
-    /// Makes the next look at full blocks continue the round after one at the end of the segment, and else begin in one
-    /// of the last extents: changes that were rolled back lately have left their room there.
+    /// Makes the next look at full blocks continue the round after one at the end of the segment, and else begin at the
+    /// end and go back from there: changes that were rolled back lately have left their room in the last extents.
     pub fn look_elsewhere(&mut self) {
         self.turn ^= 1;
         self.looked[1] = Place::default();
@@ -644,10 +644,10 @@ impl Space {
         }
     }
 
-    /// The next blocks that the space maps call full, `wanted` at most; fewer when the segment, or
-    /// [`MAPS_PER_LOOK`] of its maps, have no more. Successive calls with one hint go round the segment, unless
-    /// [`InsertHint::look_elsewhere`] leads to its end. A process begins at a place of its own, so that many short
-    /// sessions do not all look at the same blocks.
+    /// The next blocks that the space maps call full, `wanted` at most; fewer when the segment, or [`MAPS_PER_LOOK`] of
+    /// its maps, have no more. Successive calls with one hint go round the segment, or back from its end after
+    /// [`InsertHint::look_elsewhere`]. A process begins its round at a place of its own, so that many short sessions do
+    /// not all look at the same blocks.
     ///
     /// # Errors
     /// ORA-08103 when there is no segment at `segment`, ORA-01578, and those of reading.
@@ -663,17 +663,19 @@ impl Space {
             *at = if hint.turn == 0 {
                 Place { list: segment, extent: any % listed.max(1), index: any.wrapping_mul(17) % UNIT_BLOCKS }
             } else {
-                let back = any.wrapping_mul(0x9E37_79B9) >> 16;
-                let extent = extents.saturating_sub(1 + back % LAST_EXTENTS).max(first);
-                Place { list: last, extent, index: 0 }
+                Place {
+                    list: last,
+                    extent: extents.saturating_sub(1).max(first),
+                    index: any.wrapping_mul(17) % UNIT_BLOCKS,
+                }
             };
         }
         let (begin, mut is_second_round) = ((at.extent, at.index), false);
         for _ in 0..MAPS_PER_LOOK {
             let n = at.extent;
             let list = at.list;
-            let read = |v: BlockView| list_of(v, list, segment, |l| (l.extent(n), l.next()));
-            let Ok((extent, next)) = self.cache.read(p, list, GetKind::Current, &mut |v| read(*v))? else {
+            let read = |v: BlockView| list_of(v, list, segment, |l| (l.extent(n), l.next(), l.first()));
+            let Ok((extent, next, first)) = self.cache.read(p, list, GetKind::Current, &mut |v| read(*v))? else {
                 // The segment has become shorter.
                 *at = Place::default();
                 break;
@@ -691,7 +693,8 @@ impl Space {
             let (before, from) = (found.len(), at.index);
             let end = if is_second_round && n == begin.0 { begin.1 } else { extent.blocks };
             // Set before the map is read, so that a damaged map stops one look and not all later ones.
-            (at.extent, at.index) = (n + 1, 0);
+            let goes_back = hint.turn == 1;
+            (at.extent, at.index) = (if goes_back { n.wrapping_sub(1) } else { n + 1 }, 0);
             self.cache.read(p, map_of(extent, n), GetKind::Current, &mut |v| {
                 found.truncate(before);
                 let m = MapView::new(*v);
@@ -702,6 +705,10 @@ impl Space {
             })?;
             if found.len() == wanted {
                 (at.extent, at.index) = (n, found.last().map_or(0, |last| last.0 - extent.start.0 + 1));
+                break;
+            }
+            if goes_back && n <= first {
+                *at = Place::default();
                 break;
             }
             if is_second_round && n >= begin.0 {
@@ -1379,9 +1386,6 @@ const GROWTH_TRIES: u32 = 10;
 
 /// Bitmaps that are held at once while a file becomes smaller.
 const BITMAPS_AT_ONCE: u32 = 12;
-
-/// Number of extents at the end of a segment in one of which a look at full blocks may begin.
-const LAST_EXTENTS: u32 = 4;
 
 /// Number of lists and space maps, in pairs, that [`Space::next_full`] reads at most.
 const MAPS_PER_LOOK: usize = 16;
