@@ -8,7 +8,7 @@
 use crate::differences::Differences;
 use crate::fetch::{ADDRESS_BYTES, Piece, PieceAddress};
 use crate::ops::{self, RunEnd, flags};
-use crate::{Heap, HeapTable};
+use crate::{Heap, HeapTable, Hint};
 use block::{BlockKind, BlockState, BlockView, Data, RowAt, data};
 use buffer_cache::{BlockRef, GetKind};
 use process::Process;
@@ -225,7 +225,7 @@ impl Heap {
             })?;
             match done {
                 Some(at) => return Ok(at),
-                None => self.give_up(p, table, at)?,
+                None => self.give_up(p, table, at, self.hint(table).spare != at)?,
             }
         }
     }
@@ -248,20 +248,36 @@ impl Heap {
         data::capacity(self.cache().block_size(), table.initrans) * usize::from(table.pctfree.min(90)) / 100
     }
 
-    /// A block for a piece of `body` bytes. Before the segment gets an extent, and if `may_look`, looks once for a
-    /// block that the space map calls full although it has room. A second look could find the same blocks without end.
+    /// A block for a piece of `body` bytes: the spare block if the piece fits there (H15). Before the segment gets an
+    /// extent, and if `may_look`, looks once for a block that the space map calls full although it has room. A second
+    /// look could find the same blocks without end.
     fn block_with_room(&self, p: &Process, table: &HeapTable, body: usize, may_look: &mut bool) -> Result<Rdba> {
-        let mut hint = self.hints.lock().ok().and_then(|h| h.get(&table.data_object).copied()).unwrap_or_default();
+        let mut hint = self.hint(table);
+        if body + ops::ROW_OVERHEAD <= hint.bytes {
+            self.use_spare(table, body + ops::ROW_OVERHEAD);
+            return Ok(hint.spare);
+        }
         let scn = || self.txns.current_scn();
         let segments = self.space();
-        let itls = table.initrans.max(1);
-        let at = segments.insert_block(p, table.header, &mut hint, BlockKind::Heap, itls, &scn, &mut |hint| {
+        let (search, itls) = (&mut hint.search, table.initrans.max(1));
+        let at = segments.insert_block(p, table.header, search, BlockKind::Heap, itls, &scn, &mut |hint| {
             if std::mem::take(may_look) { self.look_for_room(p, table, hint, body) } else { Ok(false) }
         })?;
         if let Ok(mut hints) = self.hints.lock() {
             hints.insert(table.data_object, hint);
         }
         Ok(at)
+    }
+
+    fn hint(&self, table: &HeapTable) -> Hint {
+        self.hints.lock().ok().and_then(|h| h.get(&table.data_object).copied()).unwrap_or_default()
+    }
+
+    /// Takes bytes of the spare block.
+    fn use_spare(&self, table: &HeapTable, bytes: usize) {
+        if let Some(hint) = self.hints.lock().ok().as_mut().and_then(|hints| hints.get_mut(&table.data_object)) {
+            hint.bytes = hint.bytes.saturating_sub(bytes);
+        }
     }
 
     /// Marks blocks that have room for a piece of `body` bytes although the space map calls them full: a rollback does
@@ -330,12 +346,32 @@ impl Heap {
         }
     }
 
-    /// Marks a block as full in the space map, so that the next search skips it.
-    fn give_up(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
+    /// Marks a block as full in the space map, so that the next search skips it. With `may_be_spare` it becomes the
+    /// spare block if it has more room than that; a spare block that refused a row which should fit may not.
+    fn give_up(&self, p: &Process, table: &HeapTable, at: Rdba, may_be_spare: bool) -> Result<()> {
+        let bytes = if may_be_spare { self.room_beside_reserve(p, table, at)? } else { 0 };
         if let Some(hint) = self.hints.lock().ok().as_mut().and_then(|hints| hints.get_mut(&table.data_object)) {
-            hint.forget();
+            let was_spare = hint.spare == at;
+            if was_spare {
+                (hint.spare, hint.bytes) = (Rdba::NONE, 0);
+            }
+            if !was_spare || hint.search.block == at {
+                hint.search.forget();
+            }
+            if bytes > hint.bytes {
+                (hint.spare, hint.bytes) = (at, bytes);
+            }
         }
         self.mark(p, table, at, BlockState::Full)
+    }
+
+    /// The bytes of a block that inserts may use; 0 when they are too few for a spare block.
+    fn room_beside_reserve(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<usize> {
+        let is_ours = |v: &BlockView<'_>| v.kind() == Some(BlockKind::Heap) && v.obj() == table.data_object;
+        let free_bytes = |v: &BlockView<'_>| if is_ours(v) { Data::new(*v).free_bytes() } else { 0 };
+        let free = self.cache().read(p, at, GetKind::Current, &mut |v| free_bytes(v))?;
+        let bytes = free.saturating_sub(self.reserve(table));
+        Ok(if bytes >= self.cache().block_size() / SPARE_PART { bytes } else { 0 })
     }
 
     fn mark(&self, p: &Process, table: &HeapTable, at: Rdba, state: BlockState) -> Result<()> {
@@ -386,8 +422,11 @@ impl Heap {
         rowids: &mut Vec<Rowid>,
     ) -> Result<usize> {
         let at = self.block_with_room(p, table, rows.get(0).len().max(BODY_BYTES_MIN), &mut true)?;
-        let before = rowids.len();
+        let hint = self.hint(table);
         let most = rows.most_in(self.cache().block_size());
+        let is_spare = at == hint.spare;
+        let rows = if is_spare || hint.bytes == 0 { rows } else { rows.up_to_short(hint.bytes, most) };
+        let before = rowids.len();
         let fitted = self.txns.retrying(p, &mut || {
             rowids.truncate(before);
             let mut c = self.txns.change(p, t, 1, 4 * most + 8)?;
@@ -405,14 +444,16 @@ impl Heap {
         })?;
         match fitted {
             0 => {
-                self.give_up(p, table, at)?;
+                self.give_up(p, table, at, !is_spare)?;
                 // No row fits as a single piece: insert the row alone, which may chain it.
                 rowids.push(self.insert(p, t, table, rows.get(0))?);
                 Ok(1)
             }
             n => {
                 if n < rows.len() {
-                    self.give_up(p, table, at)?;
+                    self.give_up(p, table, at, true)?;
+                } else if is_spare {
+                    self.use_spare(table, (1..n).map(|i| rows.get(i).len() + ops::ROW_OVERHEAD).sum());
                 }
                 Ok(n)
             }
@@ -843,6 +884,21 @@ impl<'a> Rows<'a> {
         &self.rows[begin as usize..self.ends[i] as usize]
     }
 
+    /// The rows before the first that is much shorter than one before it and fits into the `bytes` of the spare block.
+    /// At most `most` rows are looked at.
+    fn up_to_short(&self, bytes: usize, most: usize) -> Rows<'a> {
+        let mut longest = self.get(0).len();
+        let is_short = |n: &usize| {
+            let len = self.get(*n).len();
+            longest = longest.max(len);
+            len * SHORT_PART < longest && len + ops::ROW_OVERHEAD <= bytes
+        };
+        match (1..self.len().min(most)).find(is_short) {
+            Some(n) => Rows { ends: &self.ends[..self.from + n], ..*self },
+            None => *self,
+        }
+    }
+
     /// An upper bound of the rows that fit into a block of this size.
     fn most_in(&self, block_size: usize) -> usize {
         let begin = if self.from == 0 { 0 } else { self.ends[self.from - 1] } as usize;
@@ -858,6 +914,12 @@ const LOOK_BLOCKS_MAX: usize = 128;
 /// The round, the way back from the end, and once more the one that came first: a way back that began before later
 /// changes were rolled back begins again at the end.
 const PLACES_PER_LOOK: usize = 3;
+
+/// A block is a spare block if it has this part of its bytes free.
+const SPARE_PART: usize = 16;
+/// A row of a batch goes into the spare block if it is shorter than this part of a row before it. With a larger part,
+/// rows of random lengths would divide their batches into many small change groups.
+const SHORT_PART: usize = 16;
 
 /// The result of reading a block that an insert can do without; `None` for a damaged or offline one.
 fn readable<R>(read: Result<R>) -> Result<Option<R>> {

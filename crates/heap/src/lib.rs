@@ -43,8 +43,17 @@ pub use many::Changes;
 pub use scan::{Granules, Scan};
 pub use verify::Visitor;
 
-/// The block that this process inserted into last, by segment.
-pub(crate) type Hints = HashMap<ObjectId, InsertHint>;
+/// Where this process inserts, by segment.
+pub(crate) type Hints = HashMap<ObjectId, Hint>;
+
+/// The blocks of a segment that this process inserts into.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Hint {
+    pub search: InsertHint,
+    /// A block that was marked full for a long row, and takes short ones (H15); `bytes` of it may still be used.
+    pub spare: Rdba,
+    pub bytes: usize,
+}
 
 /// A heap segment, as the dictionary describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +74,7 @@ pub struct HeapTable {
 #[derive(Clone)]
 pub struct Heap {
     pub(crate) txns: Transactions,
-    /// The block that this process inserted into last, by segment.
+    /// Where this process inserts, by segment.
     pub(crate) hints: Arc<Mutex<Hints>>,
 }
 

@@ -180,6 +180,29 @@ fn a_large_table_uses_the_room_of_large_changes_again() {
     assert!(after <= before + 256, "{before} blocks, {after} after twelve further rounds");
 }
 
+/// A block without room for a long row still takes short ones.
+#[test]
+fn short_rows_fill_the_blocks_that_long_rows_leave() {
+    let instance = start(&[]);
+    let c = &mut connect(&instance);
+    let inserts = [
+        "begin for i in 1 .. 2100 loop
+           insert into i values (i, rpad('x', case mod(i, 21) when 0 then 3500 else 50 end, 'x'));
+         end loop; end;",
+        "insert into i select level, rpad('x', case mod(level, 21) when 0 then 3500 else 50 end, 'x')
+         from dual connect by level <= 2100",
+    ];
+    for insert in inserts {
+        run(c, "create table i (id number, v varchar2(4000))");
+        run(c, insert);
+        run(c, "commit");
+        assert_eq!(one(c, "select count(*) || ' ' || sum(length(v)) from i"), "2100 450000");
+        let blocks = one(c, "select to_char(blocks) from user_segments where segment_name = 'I'");
+        assert!(blocks.parse::<u32>().expect("a number") <= 80, "{blocks} blocks: {insert}");
+        run(c, "drop table i purge");
+    }
+}
+
 #[test]
 fn binds_of_the_caller_may_stand_before_where_current_of() {
     let instance = start(&[]);
