@@ -103,13 +103,14 @@ fn settled(a: &dyn Administrator, number: u32) -> Result<ControlFile> {
     if (went_with_tablespace || file.is_offline) && has_stops {
         return Ok(control);
     }
-    if went_with_tablespace {
-        // All its blocks were written, and nothing tells whether it is still the same file.
+    if went_with_tablespace && !files.lacks_redo(&control, file)? {
         return Err(Ora::new(264));
     }
-    // The same steps as in ALTER DATABASE DATAFILE OFFLINE.
+    // The same steps as in ALTER DATABASE DATAFILE OFFLINE. A file that an earlier version of the program took offline
+    // with its tablespace gets a stop here.
     let lock = enqueues.get(p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?;
-    let went = if file.is_offline { Ok(()) } else { files.take_offline(p, enqueues, number) };
+    let is_offline = file.is_offline || went_with_tablespace;
+    let went = if is_offline { Ok(()) } else { files.take_offline(p, enqueues, number) };
     let done = went.and_then(|()| ddl::settle_offline(storage.txns, p, enqueues, number));
     enqueues.release(p, lock);
     done.and_then(|()| files.control())

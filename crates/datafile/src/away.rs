@@ -66,13 +66,14 @@ impl DataFiles {
         self.repeat_control()
     }
 
-    /// Notes that no redo behind `stop` belongs to a file that is offline.
+    /// Notes that no redo behind `stop` belongs to a file that is offline, alone or with its tablespace.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`].
     pub fn note_stop(&self, p: &Process, enqueues: &Enqueues, number: u32, stop: CheckpointEntry) -> Result<()> {
         self.change_control(p, enqueues, &mut |c| {
-            let is_due = |f: &&FileEntry| f.head() == number && f.is_offline && c.stop_of(f.file).is_none();
+            let is_offline = |f: &FileEntry| f.is_offline || c.tablespace(f.tablespace).is_some_and(|t| t.is_offline);
+            let is_due = |f: &&FileEntry| f.head() == number && is_offline(f) && c.stop_of(f.file).is_none();
             let due: Vec<u32> = c.files.iter().filter(is_due).map(|f| f.file).collect();
             c.offline.extend(due.into_iter().map(|file| OfflineEntry { file, stop }));
             Ok(())
@@ -114,18 +115,36 @@ impl DataFiles {
     }
 
     /// True when a file of an offline tablespace lacks redo, in one of its parts: it was made again or restored from a
-    /// copy. A part whose stop is not noted counts as complete.
+    /// copy. A part whose stop is not noted counts as lacking the redo that is listed from its own checkpoint on.
     ///
     /// # Errors
     /// As [`DataFiles::is_complete`].
     pub fn lacks_redo(&self, control: &ControlFile, f: &FileEntry) -> Result<bool> {
-        let parts = control.parts_of(f.head());
-        for part in parts.into_iter().filter(|part| control.stop_of(part.file).is_some()) {
-            if !self.is_part_complete(control, part)? {
+        for part in control.parts_of(f.head()) {
+            let lacks = match control.stop_of(part.file) {
+                Some(_) => !self.is_part_complete(control, part)?,
+                None => self.may_lack_redo(control, part)?,
+            };
+            if lacks {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether media recovery could find redo for a part without a stop, which an earlier version of the program took
+    /// offline with its tablespace. Nothing tells whether it is still the same file, so its header decides. A file of a
+    /// read-only tablespace may be on a medium that cannot be written, and no redo leads over a RESETLOGS.
+    fn may_lack_redo(&self, control: &ControlFile, f: &FileEntry) -> Result<bool> {
+        if !control.archivelog || control.tablespace(f.tablespace).is_some_and(|t| t.is_read_only) {
+            return Ok(false);
+        }
+        let has = self.closed_checkpoint(f)?;
+        let (begin, now) = (has.rba.max(f.created_rba), control.incarnation.number);
+        let is_archived = control.logged.iter().any(|l| l.incarnation == now && (l.start..l.end).contains(&begin));
+        let is_online = control.logs.iter().any(|l| l.sequence > 0 && l.start <= begin);
+        let is_ours = has.rba == 0 || has.incarnation == now;
+        Ok(is_ours && begin < control.checkpoint.rba && (is_archived || is_online))
     }
 
     /// Makes a tablespace read-only or takes it offline, as `f` does in its entry. Every change of its files is before
@@ -148,6 +167,8 @@ impl DataFiles {
         f: &mut dyn FnMut(&mut TablespaceEntry),
     ) -> Result<()> {
         self.change_control(p, enqueues, &mut |c| {
+            // A backup may have begun after the caller's check.
+            self.require_no_backup(c, number)?;
             let entry = c.tablespaces.iter_mut().find(|t| t.number == number);
             let entry = entry.ok_or_else(|| Ora::with(959, &[&number]))?;
             let was_read_only = entry.is_read_only;
@@ -166,8 +187,6 @@ impl DataFiles {
                     }),
                     false => Some(at),
                 };
-            // A backup may have begun after the caller's check.
-            self.require_no_backup(c, number)?;
                 if !was_read_only && !is_missing {
                     self.stamp_closed(c, &part, &at)?;
                 }
@@ -180,6 +199,15 @@ impl DataFiles {
         })?;
         faults::point("tablespace-changed");
         self.repeat_control()
+    }
+
+    /// ORA-01150 when a file of the tablespace is in backup mode: a copy of it may be in progress, so that its header
+    /// cannot get the checkpoint of its end.
+    pub fn require_no_backup(&self, control: &ControlFile, tablespace: u32) -> Result<()> {
+        match control.files.iter().find(|f| f.tablespace == tablespace && control.is_copied(f.file)) {
+            Some(f) => Err(Ora::with(1150, &[&f.head()]).because(self.named(f))),
+            None => Ok(()),
+        }
     }
 
     /// ORA-01113 when a file of an offline tablespace lacks redo.
@@ -199,15 +227,6 @@ impl DataFiles {
     /// Those of opening the file; ORA-01114.
     pub fn stamp_offline(&self, control: &ControlFile, f: &FileEntry, at: &CheckpointEntry) -> Result<()> {
         self.stamp_closed(control, f, at)
-    }
-
-    /// ORA-01150 when a file of the tablespace is in backup mode: a copy of it may be in progress, so that its header
-    /// cannot get the checkpoint of its end.
-    pub fn require_no_backup(&self, control: &ControlFile, tablespace: u32) -> Result<()> {
-        match control.files.iter().find(|f| f.tablespace == tablespace && control.is_copied(f.file)) {
-            Some(f) => Err(Ora::with(1150, &[&f.head()]).because(self.named(f))),
-            None => Ok(()),
-        }
     }
 
     /// Brings an offline or missing file back online. Its blocks are older than the last announced checkpoint.

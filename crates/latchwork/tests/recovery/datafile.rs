@@ -514,6 +514,56 @@ fn a_file_that_is_replaced_while_its_tablespace_is_offline_is_recovered_first() 
     db.verify();
 }
 
+/// Removes the stops from the control file of a stopped database: earlier versions of the program noted none for the
+/// files of a tablespace.
+fn forget_stops(db: &Database) {
+    for name in [datafile::CONTROL_FILE, datafile::CONTROL_COPY] {
+        let path = db.path().join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let stays = |line: &&str| !line.starts_with("offline ") && !line.starts_with("checksum ");
+        let kept: String = text.trim_end_matches('\0').lines().filter(stays).map(|line| format!("{line}\n")).collect();
+        assert!(kept.len() + 30 < text.len(), "there was a stop: {text}");
+        std::fs::write(&path, datafile::ControlFile::with_checksum(&kept)).unwrap();
+    }
+}
+
+#[test]
+fn a_file_without_a_stop_is_recovered_from_its_own_checkpoint() {
+    let (db, mut c) = far("file-without-stop");
+    let (away, back) = ("alter tablespace more offline", "alter tablespace more online");
+    copy_aside(&db, &mut c, "more", "far.dbf");
+    more(&mut c, 3);
+    for is_replaced in [true, false] {
+        run(&mut c, &[away]);
+        drop(c);
+        db.stop();
+        forget_stops(&db);
+        if is_replaced {
+            put_back(&db, "far.dbf");
+        }
+        db.start();
+        c = db.connect();
+        let e = error(&mut c, back);
+        assert!(e.contains("ORA-01113") && e.contains("far.dbf"), "{e}");
+        run(&mut c, &[RECOVER]);
+        let e = error(&mut c, RECOVER);
+        assert!(e.contains("ORA-00264"), "{e}");
+        run(&mut c, &[back]);
+        assert_eq!(number(&mut c, COUNT), 1300);
+    }
+    // Without archived redo there is no recovery to ask for.
+    run(&mut c, &["alter database noarchivelog", away]);
+    drop(c);
+    db.stop();
+    forget_stops(&db);
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, &[back]);
+    assert_eq!(number(&mut c, COUNT), 1300);
+    drop(c);
+    db.verify();
+}
+
 #[test]
 fn a_tablespace_in_backup_mode_stays_writable_and_online() {
     let (db, mut c) = far("in-backup-mode");
