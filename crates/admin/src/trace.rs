@@ -82,9 +82,15 @@ pub fn incident(a: &dyn Administrator, error: &Ora, text: Option<&str>, more: &s
         file.display(),
         slot.serial(),
         one_line(&slot.username.get()),
-        one_line(&error.headline()),
+        headlines(error),
     );
     append(&a.instance().dir().join("alert.log"), &note);
+}
+
+/// The error and those stacked under it, without places in PL/SQL, each in one line.
+fn headlines(error: &Ora) -> String {
+    let causes = error.context().iter().filter(|e| !e.is(6512)).map(|e| format!("\n{}", headlines(e)));
+    one_line(&error.headline()) + &causes.collect::<String>()
 }
 
 /// The `sql_id` and the text of the statement of an internal error; both are empty where there is none. The previous

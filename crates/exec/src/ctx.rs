@@ -57,6 +57,15 @@ impl ExecCtx<'_> {
         Ok(())
     }
 
+    /// Rolls a statement that has failed with `error`, or a part of it, back to its start.
+    ///
+    /// # Errors
+    /// Those of [`txn::Transactions::rollback_to`], with `error` stacked under them.
+    pub fn undo_failed(&mut self, start: &txn::Savepoint, error: &Ora) -> Result<()> {
+        let undone = self.shared.txns.rollback_to(self.p, &mut self.session.txn, start);
+        undone.map_err(|fatal| fatal.because(error.clone()))
+    }
+
     /// The same context for a nested call.
     pub fn reborrow(&mut self) -> ExecCtx<'_> {
         ExecCtx { p: self.p, shared: self.shared, session: self.session, host: self.host }

@@ -97,11 +97,26 @@ fn rows(c: &mut Client, sql: &str) -> Result<Rows, ClientError> {
     c.query(sql, &[])?.all()
 }
 
+fn start(place: &mut Place) {
+    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+}
+
+/// A stopped database that has executed these statements.
+fn stopped_with(statements: &[&str]) -> Place {
+    let mut place = place();
+    start(&mut place);
+    let mut c = place.connect().unwrap();
+    statements.iter().for_each(|sql| drop(c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"))));
+    drop(c);
+    place.stop().unwrap();
+    place
+}
+
 /// The same database, killed with redo to roll forward and a transaction to roll back.
 fn crashed(from: &Path) -> Place {
     let mut place = place();
     copy(from, place.dir());
-    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    start(&mut place);
     let mut c = place.connect().unwrap();
     for sql in CHANGES.iter().filter(|sql| !sql.starts_with("alter system")) {
         // Some of them are rightly refused.
@@ -118,7 +133,7 @@ fn crashed(from: &Path) -> Place {
 /// The undamaged database, stopped, and the answers of the queries.
 fn sound() -> (Place, Vec<Rows>) {
     let mut place = place();
-    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    start(&mut place);
     let mut c = place.connect().unwrap();
     for sql in SETUP {
         c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
@@ -355,22 +370,15 @@ fn spoil(dir: &Path, from: &[u8]) {
 
 #[test]
 fn an_internal_error_is_handled_by_others_and_written_to_the_alert_log() {
-    let mut place = place();
-    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
-    let mut c = place.connect().unwrap();
-    for sql in [
+    let mut place = stopped_with(&[
         "create table sick (id number, t varchar2(40))",
         "insert into sick values (1, 'well')",
         "insert into sick values (2, 'ill, and not to be read')",
         "create table result (n number, text varchar2(400))",
         "commit",
-    ] {
-        c.execute(sql, &[]).unwrap();
-    }
-    drop(c);
-    place.stop().unwrap();
+    ]);
     spoil(place.dir(), b"ill, and not to be read");
-    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    start(&mut place);
     let alert = |place: &Place| std::fs::read_to_string(place.dir().join("alert.log")).unwrap();
     let internal = "ORA-00600: internal error code, arguments: [";
     let told = |place: &Place| alert(place).matches(internal).count();
@@ -441,33 +449,33 @@ fn spoil_undo(dir: &Path, old: &[u8]) -> usize {
     found
 }
 
-#[test]
-fn a_statement_that_cannot_be_rolled_back_ends_its_session_and_no_handler_commits_a_part_of_it() {
+const GATE: &[&str] = &[
+    "create table gate (n number)",
+    "insert into gate values (0)",
+    "create table result (n number, text varchar2(400))",
+    "commit",
+    "create function f(i number) return varchar2 as pragma autonomous_transaction; begin \
+     if i = 2000 then update gate set n = n + 1; commit; raise_application_error(-20001, 'no'); end if; \
+     return 'NEW' || to_char(i, 'fm0000') || '$'; end;",
+];
+
+/// Runs a statement whose last row waits for `keeper`, damages the undo of the row with the value `old` on disk, and
+/// lets the statement go on. It fails with `own`, which its rollback must not hide.
+fn fail_without_undo(setup: &[&str], keep: &str, statement: &str, old: &str, own: &str) -> (Place, Client) {
     let mut place = place();
-    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    start(&mut place);
     let (mut c, mut keeper, mut other) = (place.connect().unwrap(), place.connect().unwrap(), place.connect().unwrap());
-    for sql in [
-        "create table t (id number, v varchar2(30), p varchar2(100))",
-        "insert into t select level, 'old' || to_char(level, 'fm0000') || '#', rpad('p', 90, 'p') \
-         from dual connect by level <= 2000",
-        "create table gate (n number)",
-        "insert into gate values (0)",
-        "create table result (n number, text varchar2(400))",
-        "commit",
-        "create function f(i number) return varchar2 as pragma autonomous_transaction; begin \
-         if i = 2000 then update gate set n = n + 1; commit; raise_application_error(-20001, 'no'); end if; \
-         return 'NEW' || to_char(i, 'fm0000') || '$'; end;",
-    ] {
+    for sql in setup.iter().chain(GATE) {
         c.execute(sql, &[]).unwrap();
     }
     // The last row of the statement waits until its undo is on disk, and damaged there.
-    keeper.execute("update gate set n = n", &[]).unwrap();
+    keeper.execute(keep, &[]).unwrap();
     let outcome = std::thread::scope(|scope| {
-        let block = "declare n number; m varchar2(400); begin \
-             begin update t set v = f(id); \
-             exception when others then n := sqlcode; m := sqlerrm; insert into result values (n, m); end; \
-             commit; end;";
-        let running = scope.spawn(|| format!("{:?}", c.execute(block, &[]).map(drop)));
+        let block = format!(
+            "declare n number; m varchar2(400); begin begin {statement} \
+             exception when others then n := sqlcode; m := sqlerrm; insert into result values (n, m); end; commit; end;"
+        );
+        let running = scope.spawn(move || format!("{:?}", c.execute(&block, &[]).map(drop)));
         let waiters = "select decode(count(*), 0, 'none') from v$lock where type = 'TX' and request > 0";
         while !running.is_finished() && format!("{:?}", rows(&mut other, waiters).unwrap()).contains("none") {
             std::thread::sleep(std::time::Duration::from_millis(50));
@@ -475,36 +483,68 @@ fn a_statement_that_cannot_be_rolled_back_ends_its_session_and_no_handler_commit
         assert!(!running.is_finished(), "{}", running.join().unwrap());
         other.execute("alter system checkpoint", &[]).unwrap();
         other.execute("alter system flush buffer_cache", &[]).unwrap();
-        assert!(spoil_undo(place.dir(), b"old0100#") > 0, "the undo is in the files");
+        let spoiled = spoil_undo(place.dir(), old.as_bytes());
         other.execute("alter system flush buffer_cache", &[]).unwrap();
-        keeper.execute("rollback", &[]).unwrap();
-        running.join().unwrap()
+        keeper.execute("commit", &[]).unwrap();
+        let outcome = running.join().unwrap();
+        assert!(spoiled > 0, "the undo is in the files: {outcome}");
+        outcome
     });
-    assert!(outcome.contains("ORA-00603") && outcome.contains("ORA-20001"), "{outcome}");
+    let is_told = |text: &str| text.contains("ORA-00603") && text.contains(own);
+    assert!(is_told(&outcome), "{statement}: {outcome}");
     let handled = format!("{:?}", rows(&mut other, "select n, text from result").unwrap());
     assert_eq!(handled, "[]", "the handler did not run");
+    let alert = std::fs::read_to_string(place.dir().join("alert.log")).unwrap();
+    assert!(is_told(&alert), "{statement}: {alert}");
+    let trace = alert.lines().find_map(|l| l.strip_prefix("Errors in file ")?.split(" (session ").next()).unwrap();
+    let trace = std::fs::read_to_string(trace).unwrap();
+    assert!(is_told(&trace), "{statement}: {trace}");
+    (place, other)
+}
+
+#[test]
+fn a_statement_that_cannot_be_rolled_back_ends_its_session_and_no_handler_commits_a_part_of_it() {
+    let setup = [
+        "create table t (id number, v varchar2(30), p varchar2(100))",
+        "insert into t select level, 'old' || to_char(level, 'fm0000') || '#', rpad('p', 90, 'p') \
+         from dual connect by level <= 2000",
+    ];
+    let keep = "update gate set n = n";
+    let (_place, mut other) = fail_without_undo(&setup, keep, "update t set v = f(id);", "old0100#", "ORA-20001");
     // Changes that could not be undone are not committed: a query undoes them, or ends with an error.
     let left = rows(&mut other, "select decode(count(*), 0, 'none') from t where v like 'NEW%'");
     assert!(left.is_err() || format!("{left:?}").contains("none"), "{left:?}");
 }
 
 #[test]
+fn rows_that_cannot_be_unlocked_do_not_hide_the_error_of_their_query() {
+    let setup = [
+        "create table t (id varchar2(30) primary key, n number) organization index",
+        "insert into t select 'old' || to_char(level, 'fm0000') || '#', level from dual connect by level <= 2000",
+    ];
+    let query = "for r in (select id from t where f(n) is not null for update) loop null; end loop;";
+    fail_without_undo(&setup, "update gate set n = n", query, "old0100#", "ORA-20001");
+}
+
+#[test]
+fn a_batch_that_cannot_be_rolled_back_does_not_hide_its_duplicate_key() {
+    let setup =
+        ["create table t (id number, v varchar2(30))", "create index a on t (v)", "create unique index b on t (id)"];
+    let insert =
+        "insert into t select level, 'old' || to_char(level, 'fm0000') || '#' from dual connect by level <= 2000;";
+    fail_without_undo(&setup, "insert into t values (2000, 'x')", insert, "old0001#", "ORA-00001");
+}
+
+#[test]
 fn the_report_of_an_internal_error_has_the_statement_that_failed_and_no_forged_lines() {
-    let mut place = place();
-    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
-    let mut c = place.connect().unwrap();
-    for sql in [
+    let mut place = stopped_with(&[
         "create table sick (id number, t varchar2(40))",
         "insert into sick select level, 'well' from dual connect by level <= 5000",
         "insert into sick values (0, 'ill, and not to be read')",
         "commit",
-    ] {
-        c.execute(sql, &[]).unwrap();
-    }
-    drop(c);
-    place.stop().unwrap();
+    ]);
     spoil(place.dir(), b"ill, and not to be read");
-    assert!(matches!(place.start(&params(), None), Ok(Started::Open(_))));
+    start(&mut place);
     let mut c = place.connect().unwrap();
     let forged = "chr(10) || '*** FORGED' || chr(27) || chr(13) || chr(155)";
     c.execute(&format!("begin dbms_application_info.set_module('m' || {forged}, 'a' || {forged}); end;"), &[]).unwrap();
@@ -536,14 +576,6 @@ fn the_report_of_an_internal_error_has_the_statement_that_failed_and_no_forged_l
     }
     assert!(!trace.contains(|c: char| c.is_control() && c != '\n'), "{trace:?}");
 
-    // A later fetch finds the damaged row.
-    let query = "select upper(t) from sick";
-    assert!(rows(&mut c, query).is_err());
-    let trace = std::fs::read_to_string(file).unwrap();
-    assert!(trace.contains(&format!(") -----\n{query}\n")), "{trace}");
-    drop(c);
-    place.stop().unwrap();
-}
     // Dumps have the names of users.
     let name = "m\r\n*** FORGED\n----- FORGED\x1b[2J";
     c.execute(&format!("create user \"{name}\" identified by x"), &[]).unwrap();
@@ -557,3 +589,11 @@ fn the_report_of_an_internal_error_has_the_statement_that_failed_and_no_forged_l
     assert!(trace.matches("m  *** FORGED ----- FORGED [2J").count() >= 2, "{trace}");
     assert!(!trace.contains("\n*** FORGED") && !trace.contains(|c: char| c.is_control() && c != '\n'), "{trace:?}");
 
+    // A later fetch finds the damaged row.
+    let query = "select upper(t) from sick";
+    assert!(rows(&mut c, query).is_err());
+    let trace = std::fs::read_to_string(file).unwrap();
+    assert!(trace.contains(&format!(") -----\n{query}\n")), "{trace}");
+    drop(c);
+    place.stop().unwrap();
+}

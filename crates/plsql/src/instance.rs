@@ -40,7 +40,7 @@ pub trait Services {
     }
     /// CPU time of the process in hundredths of a second.
     fn cpu_hsecs(&self) -> i64;
-    /// Reports an internal error.
+    /// Reports an error of [`Ora::begin_report`].
     fn incident(&self, _error: &Ora) {}
     fn job_submit(&self, _cx: &mut ExecCtx<'_>, _job: &JobRequest) -> Result<i64> {
         Err(Ora::unsupported())

@@ -377,7 +377,7 @@ pub trait World {
     /// The function failed: gives up the build begun by `function_result_get`.
     fn function_result_abandon(&mut self, _function: &str, _key: &[u8]) {}
 
-    /// Reports an internal error, once, before a handler can hide it.
+    /// Reports an error of [`Ora::begin_report`], once, before a handler can hide it.
     fn incident(&mut self, _error: &Ora) {}
 
     fn job_submit(&mut self, _job: &JobRequest) -> Result<i64> {

@@ -302,10 +302,9 @@ pub(crate) fn start(core: &Core, txn: &Txn, changes_trail: bool) -> Option<Savep
 /// # Errors
 /// The error of `noted`, or an error from undoing the changes.
 pub(crate) fn or_undone(core: &Core, txn: &mut Txn, start: &Savepoint, noted: Result<()>) -> Result<()> {
-    if noted.is_err() {
-        core.shared.txns.rollback_call(&core.p, txn, start)?;
-    }
-    noted
+    let Err(e) = noted else { return Ok(()) };
+    let undone = core.shared.txns.rollback_call(&core.p, txn, start);
+    undone.map_err(|fatal| fatal.because(e.clone())).and(Err(e))
 }
 
 /// Owner, name and number of the object that a statement defines. The owner is empty for objects without one, such as

@@ -290,7 +290,10 @@ impl Calls {
         let rolled_back = match &result {
             // A statement could not be rolled back: the session ends (T20 of txn).
             Err(e) if e.is(603) => Ok(()),
-            Err(_) => core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start),
+            Err(e) => {
+                let undone = core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start);
+                undone.map_err(|fatal| fatal.because(e.clone()))
+            }
             Ok(()) => Ok(()),
         };
         let opened_well = result.is_ok();

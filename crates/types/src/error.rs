@@ -19,7 +19,7 @@ struct Inner {
     position: Option<u32>,
     context: Vec<Ora>,
     full: Option<FullSegment>,
-    /// [`Ora::begin_incident`] has returned true.
+    /// [`Ora::begin_report`] has returned true.
     is_reported: bool,
 }
 
@@ -205,11 +205,13 @@ impl Ora {
         [28, 603, 1012, 1013, 2392, 2393, 2394, 2395, 3106, 4036].iter().any(|code| self.is(*code))
     }
 
-    /// Whether this is an internal error that nobody has reported yet; a second call for the error or a copy of it
-    /// returns false. ORA-00600 without arguments was raised by a user's RAISE and is not an internal error.
-    pub fn begin_incident(&mut self) -> bool {
+    /// Whether this is an internal error or ORA-00603 that nobody has reported yet; a second call for the
+    /// error or a copy of it returns false. ORA-00600 without arguments and ORA-00603 without a cause were raised by a
+    /// user's RAISE and are not internal errors.
+    pub fn begin_report(&mut self) -> bool {
         let is_internal = self.is(600) && !self.0.message.contains("arguments: []");
-        is_internal && !std::mem::replace(&mut self.0.is_reported, true)
+        let is_lost = self.is(603) && self.0.context.iter().any(|e| !e.is(6512));
+        (is_internal || is_lost) && !std::mem::replace(&mut self.0.is_reported, true)
     }
 
     /// Returns PL/SQL's SQLCODE: the negative number, but 100 for ORA-01403 and 1 for a user-defined exception.
@@ -334,11 +336,13 @@ mod tests {
     #[test]
     fn an_internal_error_is_one_incident() {
         let mut e = Ora::internal("broken");
-        assert!(e.begin_incident());
+        assert!(e.begin_report());
         let mut outer = e.clone().at_line("", 1);
-        assert!(!e.begin_incident() && !outer.begin_incident());
-        assert!(!Ora::new(600).begin_incident(), "raised by a user");
-        assert!(!Ora::new(1578).begin_incident());
+        assert!(!e.begin_report() && !outer.begin_report());
+        assert!(!Ora::new(600).begin_report(), "raised by a user");
+        assert!(!Ora::new(603).at_line("", 1).begin_report(), "raised by a user");
+        assert!(Ora::new(603).because(Ora::new(1578)).begin_report());
+        assert!(!Ora::new(1578).begin_report());
     }
 
     #[test]

@@ -173,11 +173,10 @@ impl Cursor {
                 // The statement is atomic (E4).
                 Ok(_) => cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?,
                 Err(e) => {
-                    let undone = cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start);
+                    cx.undo_failed(&start, &e)?;
                     if !e.is(crate::restart::RESTART) {
-                        return undone.map_err(|fatal| fatal.because(e.clone())).and(Err(e));
+                        return Err(e);
                     }
-                    undone?;
                 }
             }
             may_restart(self.internal, cx)?;

@@ -91,7 +91,7 @@ impl Cursor {
             };
             // Unlocks the rows that a failed statement has locked.
             if let Some(start) = &start {
-                cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, start)?;
+                cx.undo_failed(start, &e)?;
             }
             if !e.is(crate::restart::RESTART) {
                 return Err(e);

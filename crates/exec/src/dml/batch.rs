@@ -8,7 +8,6 @@ use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
 use btree::Inserted;
 use heap::HeapTable;
-use txn::Savepoint;
 use types::row::RowReader;
 use types::{Ora, Result, Rowid};
 
@@ -116,31 +115,20 @@ impl Batch {
         }
         let start = cx.shared.txns.savepoint(&cx.session.txn);
         let done = match self.insert_together(table, indexes, cx) {
-            Ok(Inserted::Done) => Ok(()),
-            Ok(Inserted::Duplicate(_)) => self.insert_again(&start, table, indexes, refused, cx),
-            // Errors that end the call are reported once. The batch may have inserted rows without index entries, so it
-            // is rolled back.
-            Err(e) if e.is_stop() => cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start).and(Err(e)),
-            Err(_) => self.insert_again(&start, table, indexes, refused, cx),
+            Ok(()) => Ok(()),
+            // The batch may have inserted rows without index entries, so it is rolled back. Errors that end the call
+            // are reported once.
+            Err(e) => cx.undo_failed(&start, &e).and_then(|()| match e.is_stop() {
+                true => Err(e),
+                false => self.insert_singly(table, indexes, refused, cx),
+            }),
         };
         self.clear();
         done
     }
 
-    /// Rolls the batch back and inserts its rows one by one.
-    fn insert_again(
-        &mut self,
-        start: &Savepoint,
-        table: &HeapTable,
-        indexes: &[Index],
-        refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
-        cx: &mut ExecCtx<'_>,
-    ) -> Result<()> {
-        cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, start)?;
-        self.insert_singly(table, indexes, refused, cx)
-    }
-
-    fn insert_together(&mut self, table: &HeapTable, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<Inserted> {
+    /// ORA-00001 for a duplicate key, in any of the rows.
+    fn insert_together(&mut self, table: &HeapTable, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
         let t = &mut cx.session.txn;
         self.rowids.clear();
         cx.shared.heap.insert_many(cx.p, t, table, &self.rows, &self.ends, &mut self.rowids)?;
@@ -153,13 +141,12 @@ impl Batch {
                 }
                 begin = end;
             }
-            let inserted = index::insert_many(i, &mut self.entries, cx)?;
-            if inserted != Inserted::Done {
-                return Ok(inserted);
+            if index::insert_many(i, &mut self.entries, cx)? != Inserted::Done {
+                return Err(i.duplicate());
             }
         }
         self.last = self.rowids.last().copied();
-        Ok(Inserted::Done)
+        Ok(())
     }
 
     fn insert_singly(
@@ -173,7 +160,7 @@ impl Batch {
             let start = cx.shared.txns.savepoint(&cx.session.txn);
             let inserted = cx.check_cancel().and_then(|()| self.insert_one(n, table, indexes, cx));
             if let Err(e) = inserted {
-                cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?;
+                cx.undo_failed(&start, &e)?;
                 refused(n, e)?;
             }
         }

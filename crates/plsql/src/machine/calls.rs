@@ -91,7 +91,7 @@ impl Machine {
     pub(super) fn unwind<W: World>(&mut self, w: &mut W, mut fault: Fault, floor: usize) -> Run<()> {
         let mut first = true;
         // A handler may hide the error, so it is reported here.
-        if fault.ora.begin_incident() {
+        if fault.ora.begin_report() {
             w.incident(&fault.ora);
         }
         // No handler stops the fault of a killed or interrupted session (invariant 9).

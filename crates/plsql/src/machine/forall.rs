@@ -52,7 +52,7 @@ impl Machine {
                 end = Some(iteration);
                 return Err(e);
             }
-            if e.begin_incident() {
+            if e.begin_report() {
                 internal.push(e.clone());
             }
             forall.errors.push((iteration as i64 + 1, e.code()));
