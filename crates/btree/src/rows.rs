@@ -214,7 +214,7 @@ impl Btree {
     ///
     /// Waits: `enq: TX - row lock contention`. Latches: none on entry or return.
     /// # Errors
-    /// ORA-00060 (the caller rolls the statement back), ORA-00054, ORA-30006, ORA-01429.
+    /// ORA-00060 (the caller rolls the statement back), ORA-00054, ORA-30006, ORA-01429; ORA-00600 for a damaged leaf.
     #[allow(clippy::too_many_arguments)]
     pub fn change_row(
         &self,
@@ -276,16 +276,21 @@ impl Btree {
         let i = node.lower_bound(key);
         let head = match node.head(i) {
             Some(head) if node.is_at(i, key) => head,
+            // The snapshot saw the row. Purging it would have raised the leaf's purge SCN (R13), so without that the
+            // leaf is damaged and another snapshot would find the same.
+            _ if index.notes_purges && node.purged() <= seen.scn => return Err(damaged(index, b.rdba())),
             _ => return Ok(Try::Changed),
         };
         if let Some(holder) = self.holder(&head, own) {
             return Ok(Try::Wait(holder));
         }
-        if head.is_deleted() {
-            return Ok(Try::Changed);
-        }
         let mine = head.maker() == Maker::Transaction(own);
-        let unseen = !mine && self.txns.sight(head.maker(), head.uba, seen) != Sight::Visible;
+        let sight = self.txns.sight(head.maker(), head.uba, seen);
+        if head.is_deleted() {
+            // Deleted as of the snapshot, or a row with this key was changed by this statement before.
+            return if mine || sight == Sight::Visible { Err(damaged(index, b.rdba())) } else { Ok(Try::Changed) };
+        }
+        let unseen = !mine && sight != Sight::Visible;
         if unseen && verified != Some(head.uba) {
             return Ok(Try::Compare);
         }

@@ -535,6 +535,55 @@ fn a_batch_that_cannot_be_rolled_back_does_not_hide_its_duplicate_key() {
     fail_without_undo(&setup, "insert into t values (2000, 'x')", insert, "old0001#", "ORA-00001");
 }
 
+/// Changes the key `from` in each leaf of the data files, and corrects the checksum of its block. A leaf of an
+/// index-organised table has the value again in the row, which stays.
+fn spoil_keys(dir: &Path, from: &[u8], to: &[u8]) -> usize {
+    let mut found = 0;
+    for file in files(dir).into_iter().filter(|p| p.extension().is_some_and(|e| e == "dbf")) {
+        let mut bytes = std::fs::read(&file).unwrap();
+        for block in bytes.chunks_exact_mut(BLOCK) {
+            let is_leaf = block::BlockView::of_bytes(block).kind() == Some(block::BlockKind::IndexLeaf);
+            let at = block.windows(from.len()).position(|bytes| bytes == from);
+            if let (true, Some(at)) = (is_leaf, at) {
+                block[at..at + to.len()].copy_from_slice(to);
+                block::seal(block);
+                found += 1;
+            }
+        }
+        std::fs::write(&file, &bytes).unwrap();
+    }
+    found
+}
+
+#[test]
+fn a_statement_does_not_start_again_for_a_key_that_is_damaged() {
+    let mut place = stopped_with(&[
+        "create table iot (id varchar2(20) primary key, n number) organization index",
+        "create table h (id varchar2(20), n number)",
+        "create index hi on h (id)",
+        "insert into iot select 'k' || to_char(level, 'fm0000'), level from dual connect by level <= 2000",
+        "insert into h select 'k' || to_char(level, 'fm0000'), level from dual connect by level <= 2000",
+        "commit",
+    ]);
+    assert_eq!(spoil_keys(place.dir(), b"k0107", b"k01z7"), 2, "a leaf of the table and one of the index");
+    start(&mut place);
+    let mut c = place.connect().unwrap();
+    for sql in [
+        "delete from iot",
+        "delete from iot where n between 50 and 500",
+        "update iot set n = n + 1",
+        "merge into iot using dual on (iot.id > 'k') when matched then update set n = 0",
+        "begin for r in (select id from iot for update) loop null; end loop; end;",
+        "delete from h",
+        "update h set id = 'x' || id",
+    ] {
+        let failed = c.execute(sql, &[]).map(drop).expect_err(sql);
+        assert!([600, 1578, 8102].contains(&failed.code()), "{sql}: {failed}");
+    }
+    drop(c);
+    place.stop().unwrap();
+}
+
 #[test]
 fn the_report_of_an_internal_error_has_the_statement_that_failed_and_no_forged_lines() {
     let mut place = stopped_with(&[

@@ -4,7 +4,7 @@ use super::state::{Body, Cursor, settings_of};
 use crate::compile::may_share;
 use crate::ctx::ExecCtx;
 use crate::session_state::Caller;
-use types::{Ora, Result};
+use types::{Ora, Result, Scn};
 
 /// Most restarts of a statement whose rows have changed since its snapshot.
 pub(super) const RESTARTS_MOST: u32 = 5000;
@@ -32,9 +32,19 @@ pub(super) fn snapshot_for(internal: bool, cx: &ExecCtx<'_>) -> txn::Snapshot {
     if internal { txns.statement_snapshot(cx.p, t) } else { txns.snapshot(cx.p, t) }
 }
 
-/// Checks that a restart may help: ORA-08177 in a serializable transaction, which has no later snapshot.
-pub(super) fn may_restart(internal: bool, cx: &ExecCtx<'_>) -> Result<()> {
-    if !internal && cx.session.txn.holds_snapshot() { Err(Ora::new(8177)) } else { Ok(()) }
+/// Checks that a restart may help the statement whose snapshot was of SCN `seen`.
+///
+/// # Errors
+/// ORA-08177 in a serializable transaction, which has no later snapshot. ORA-00600 when nothing was committed since the
+/// snapshot: a row of it that cannot be found again is damaged, or the way to it is.
+pub(super) fn may_restart(internal: bool, seen: Scn, cx: &ExecCtx<'_>) -> Result<()> {
+    if !internal && cx.session.txn.holds_snapshot() {
+        return Err(Ora::new(8177));
+    }
+    match cx.shared.txns.current_scn() > seen {
+        true => Ok(()),
+        false => Err(Ora::internal("a row that the statement has read cannot be found to be changed")),
+    }
 }
 
 impl Cursor {

@@ -179,7 +179,7 @@ impl Cursor {
                     }
                 }
             }
-            may_restart(self.internal, cx)?;
+            may_restart(self.internal, snapshot.scn, cx)?;
             cx.check_cancel()?;
         }
         Err(Ora::new(8177))

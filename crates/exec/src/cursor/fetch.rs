@@ -98,7 +98,7 @@ impl Cursor {
             }
             cx.shared.txns.release(cx.p, &snapshot);
             self.state = State::Closed;
-            may_restart(self.internal, cx)?;
+            may_restart(self.internal, snapshot.scn, cx)?;
         }
         Err(Ora::new(8177))
     }
