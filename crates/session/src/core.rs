@@ -233,14 +233,22 @@ impl Core {
     /// without it the report names the cursor that still runs.
     pub fn report(&self, error: &mut Ora, text: Option<&str>) {
         if error.begin_report() {
-            self.report_incident(error, text);
+            self.note_error(error, text);
+        }
+    }
+
+    /// Counts ORA-01555, and writes any other error of [`Ora::begin_report`] down.
+    pub fn note_error(&self, error: &Ora, text: Option<&str>) {
+        match error.is(1555) {
+            true => self.shared.txns.count_too_old(),
+            false => self.report_incident(error, text),
         }
     }
 
     /// Writes an internal error to the session's trace file and the alert log. Of many in an hour, which a loop over a
     /// damaged block makes, only the first few are written. The instance has a limit too: each session of a pool may be
     /// new.
-    pub fn report_incident(&self, error: &Ora, text: Option<&str>) {
+    fn report_incident(&self, error: &Ora, text: Option<&str>) {
         let now = os::clock::now_ns();
         let (mut began, mut count) = self.incidents.get();
         if count == 0 || now - began > HOUR_NS {

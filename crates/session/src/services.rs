@@ -506,7 +506,7 @@ impl plsql::World for World<'_> {
     }
 
     fn incident(&mut self, error: &Ora) {
-        self.core.report_incident(error, None);
+        self.core.note_error(error, None);
     }
 
     fn job_run(&mut self, job: i64) -> Result<()> {

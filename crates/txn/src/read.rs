@@ -466,10 +466,15 @@ impl Transactions {
         self.too_old_in(Some(xid.usn))
     }
 
-    /// Counts ORA-01555 and makes the error, with the number and the name of the undo segment if it is known.
+    /// Counts an ORA-01555 that a client or a program of PL/SQL gets, for `v$undostat.ssolderrcnt`. A search that goes
+    /// on after the error is not counted.
+    pub fn count_too_old(&self) {
+        self.times().count(crate::scn_time::UndoEvent::TooOld);
+    }
+
+    /// ORA-01555 with the number and the name of the undo segment if it is known.
     #[cold]
     pub(crate) fn too_old_in(&self, usn: Option<u16>) -> Ora {
-        self.times().count(crate::scn_time::UndoEvent::TooOld);
         match usn {
             Some(usn) => Ora::with(1555, &[&usn, &segment_name(usn)]),
             None => Ora::with(1555, &[&"", &""]),

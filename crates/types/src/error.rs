@@ -205,13 +205,13 @@ impl Ora {
         [28, 603, 1012, 1013, 2392, 2393, 2394, 2395, 3106, 4036].iter().any(|code| self.is(*code))
     }
 
-    /// Whether this is an internal error or ORA-00603 that nobody has reported yet; a second call for the
+    /// Whether this is an internal error, ORA-00603 or ORA-01555 that nobody has reported yet; a second call for the
     /// error or a copy of it returns false. ORA-00600 without arguments and ORA-00603 without a cause were raised by a
     /// user's RAISE and are not internal errors.
     pub fn begin_report(&mut self) -> bool {
         let is_internal = self.is(600) && !self.0.message.contains("arguments: []");
         let is_lost = self.is(603) && self.0.context.iter().any(|e| !e.is(6512));
-        (is_internal || is_lost) && !std::mem::replace(&mut self.0.is_reported, true)
+        (is_internal || is_lost || self.is(1555)) && !std::mem::replace(&mut self.0.is_reported, true)
     }
 
     /// Returns PL/SQL's SQLCODE: the negative number, but 100 for ORA-01403 and 1 for a user-defined exception.
@@ -343,6 +343,8 @@ mod tests {
         assert!(!Ora::new(603).at_line("", 1).begin_report(), "raised by a user");
         assert!(Ora::new(603).because(Ora::new(1578)).begin_report());
         assert!(!Ora::new(1578).begin_report());
+        let mut e = Ora::new(1555);
+        assert!(e.begin_report() && !e.begin_report());
     }
 
     #[test]

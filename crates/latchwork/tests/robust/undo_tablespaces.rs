@@ -223,6 +223,7 @@ fn a_guarantee_keeps_deleted_rows_of_an_index_organised_table() {
     run(&mut s, &["create undo tablespace u2 datafile 'u2.dbf' size 2m", "alter system set undo_tablespace = u2"]);
     run(&mut s, &["update o set v = 'y'", "commit", "create table t (n number, v varchar2(2000))"]);
     run(&mut s, &["insert into t select level, rpad('x', 1500) from dual connect by level <= 200", "commit"]);
+    let filled = number(&mut s, "select current_scn from v$database");
     for round in 0..20u8 {
         let letter = char::from(b'a' + round);
         run(&mut s, &[&format!("update t set v = rpad('{letter}', 1500, '{letter}')"), "commit"]);
@@ -230,8 +231,41 @@ fn a_guarantee_keeps_deleted_rows_of_an_index_organised_table() {
     let told = try_rows(&mut s, &format!("select count(*) from o as of scn {scn} where v = 'x'"));
     let told = told.expect_err("the undo is overwritten").to_string();
     let named = told.split("rollback segment number ").nth(1).and_then(|rest| rest.split_once(" with name \"_SYSSMU"));
-    let (number, rest) = named.unwrap_or_else(|| panic!("{told}"));
-    assert!(number.parse::<u16>().is_ok() && rest.starts_with(&format!("{number}$\" too small")), "{told}");
+    let (usn, rest) = named.unwrap_or_else(|| panic!("{told}"));
+    assert!(usn.parse::<u16>().is_ok() && rest.starts_with(&format!("{usn}$\" too small")), "{told}");
+    // Each server of a parallel query meets the error; the user gets one. A program that handles it has got it, too.
+    let errors = too_old(&mut s);
+    let query = format!("select /*+ parallel(t 4) */ count(*) from t as of scn {filled} where v like 'x%'");
+    assert!(try_rows(&mut s, &query).is_err_and(|e| e.code() == 1555));
+    assert_eq!(too_old(&mut s), errors + 1);
+    let handled =
+        format!("declare n number; begin execute immediate q'[{query}]' into n; exception when others then null; end;");
+    run(&mut s, &[&handled]);
+    assert_eq!(too_old(&mut s), errors + 2);
+}
+
+/// A serializable update searches the undo for changes of its row, and takes undo that is gone for a change. This search
+/// is not counted.
+#[test]
+fn a_search_that_goes_on_without_undo_is_not_counted() {
+    let instance = start(&[("db_cache_size", "32M")]);
+    let (mut a, mut b) = (sysdba(&instance), sysdba(&instance));
+    run(&mut b, &["create undo tablespace u2 datafile 'u2.dbf' size 2m", "alter system set undo_tablespace = u2"]);
+    run(&mut b, &["create table z (n number, v varchar2(20))", "create table t (n number, v varchar2(2000))"]);
+    run(&mut b, &["insert into z select level, 'z' from dual connect by level <= 2"]);
+    run(&mut b, &["insert into t select level, rpad('x', 1500) from dual connect by level <= 200", "commit"]);
+    run(&mut a, &["set transaction isolation level serializable"]);
+    assert_eq!(number(&mut a, "select count(*) from t"), 200);
+    run(&mut b, &["update z set v = 'other' where n = 2", "commit"]);
+    // The block as of the snapshot stays in the cache. The present one cannot be turned into it once the undo is gone.
+    assert_eq!(rows(&mut a, "select v from z"), ["z", "z"]);
+    run(
+        &mut b,
+        &["begin for i in 1 .. 150 loop update t set v = rpad(mod(i, 10), 1500, mod(i, 10)); commit; end loop; end;"],
+    );
+    let failed = a.execute("update z set v = 'q' where n = 1", &[]).err();
+    assert_eq!(failed.map(|e| e.code()), Some(8177));
+    assert_eq!(number(&mut b, "select sum(ssolderrcnt) from v$undostat"), 0);
 }
 
 /// Transactions of many sessions while the undo tablespace is switched under them and the old ones are dropped: nothing
