@@ -13,7 +13,7 @@ use enqueue::{EnqueueError, EnqueueType, LockId, LockMode, Timeout};
 use exec::ExecCtx;
 use net::StatementKind;
 use plsql::{Datum, JobChange, JobRequest, World as _};
-use types::{Facility, Ora, Result, Value};
+use types::{Date, Facility, Ora, Result, Value};
 
 /// A job: its row in `sys.job$`.
 pub struct Job {
@@ -85,17 +85,18 @@ pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
 /// the past.
 fn check_interval(w: &mut World<'_>, interval: &str) -> Result<()> {
     let refused = || Ora::with(23319, &[&format_args!("\"{interval}\"")]);
+    let now = w.core.local_time().own_date();
     let next = value_of(&mut w.cx, interval).map_err(|e| if e.ends_call() { e } else { refused().because(e) })?;
     if matches!(next, Value::Null | Value::Date(_) | Value::Timestamp(_)) {
-        require_future(w.core, &next)
+        require_future(&next, now)
     } else {
         Err(refused())
     }
 }
 
-/// ORA-23420 for a next date that is not in the future.
-fn require_future(core: &Core, next: &Value) -> Result<()> {
-    let now = core.local_time().own_date();
+/// ORA-23420 for a next date that was not in the future at `now`, before the interval was evaluated: SYSDATE + 1/86400
+/// may be the present second afterwards.
+fn require_future(next: &Value, now: Date) -> Result<()> {
     let is_past = match next {
         Value::Date(date) => *date <= now,
         Value::Timestamp(time) => time.own_date() <= now,
@@ -271,12 +272,13 @@ fn block_text(what: &str) -> String {
 /// The job's own errors, and ORA-23420; the caller then rolls the transaction back.
 pub fn execute(w: &mut World<'_>, job: &Job) -> Result<()> {
     let started = os::clock::now_ns();
+    let now = w.core.local_time().own_date();
     // The interval is evaluated before the job runs, as Oracle's documentation says.
     let next = match &job.interval {
         Some(interval) => value_of(&mut w.cx, interval)?,
         None => Value::Null,
     };
-    require_future(w.core, &next)?;
+    require_future(&next, now)?;
     let open = blocks::open(w, &block_text(&job.what), StatementKind::PLSQL_EXECUTE, blocks::no_types())?;
     let block = open.block.clone();
     let mut binds: Vec<Datum> = block
