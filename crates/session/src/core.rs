@@ -229,8 +229,8 @@ impl Core {
         n.is_multiple_of(CHECK_EVERY)
     }
 
-    /// Reports an error that is going to a client, if it is one of [`Ora::begin_report`]. `text` is the call's statement;
-    /// without it the report names the cursor that still runs.
+    /// Reports an error that is going to a client, if it is one of [`Ora::begin_report`]. `text` is the call's
+    /// statement; without it the report names the cursor that still runs.
     pub fn report(&self, error: &mut Ora, text: Option<&str>) {
         if error.begin_report() {
             self.note_error(error, text);

@@ -244,8 +244,8 @@ fn a_guarantee_keeps_deleted_rows_of_an_index_organised_table() {
     assert_eq!(too_old(&mut s), errors + 2);
 }
 
-/// A serializable update searches the undo for changes of its row, and takes undo that is gone for a change. This search
-/// is not counted.
+/// A serializable update searches the undo for changes of its row, and takes undo that is gone for a change. This
+/// search is not counted.
 #[test]
 fn a_search_that_goes_on_without_undo_is_not_counted() {
     let instance = start(&[("db_cache_size", "32M")]);
