@@ -64,6 +64,12 @@ pub fn set_checkpoint(block: &mut [u8], at: &FileCheckpoint) {
     put64(block, 88, at.scn);
 }
 
+/// Writes the id of a database into a file header. Only bytes of the block's first sector change, as in
+/// [`set_checkpoint`].
+pub fn set_database(block: &mut [u8], database: u64) {
+    put64(block, 40, database);
+}
+
 /// Makes `block` the header of a file.
 pub fn format(block: &mut [u8], h: &FileHeader) {
     header::format(block, BlockKind::FileHeader, Rdba::new(h.file, 0), ObjectId(0), Rdba(0));

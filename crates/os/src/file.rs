@@ -332,12 +332,41 @@ impl File {
         }
     }
 
+    /// Makes the file, which is empty, a copy of `of` that shares its space until one of the two is written. False,
+    /// with no effect, where the file system cannot share space or has only one of the files.
+    ///
+    /// # Errors
+    /// The device is full or failed.
+    pub fn share_space_of(&self, of: &File) -> OsResult<bool> {
+        // The journal records writes and changes of length only.
+        if injection::journal().is_some() {
+            return Ok(false);
+        }
+        match rustix::fs::ioctl_ficlone(&self.inner, &of.inner) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::XDEV | Errno::NOSYS | Errno::PERM) => Ok(false),
+            Err(e) => Err(self.error("ioctl", e.into())),
+        }
+    }
+
     /// Takes the file for this process tree; false when another holds it.
     ///
     /// # Errors
     /// The file system has no locks.
     pub fn try_lock(&self) -> OsResult<bool> {
         match rustix::fs::flock(&self.inner, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::AGAIN) => Ok(false),
+            Err(e) => Err(self.error("flock", e.into())),
+        }
+    }
+
+    /// Takes the file together with others that take it in this way; false when one holds it alone.
+    ///
+    /// # Errors
+    /// The file system has no locks.
+    pub fn try_lock_shared(&self) -> OsResult<bool> {
+        match rustix::fs::flock(&self.inner, FlockOperation::NonBlockingLockShared) {
             Ok(()) => Ok(true),
             Err(Errno::AGAIN) => Ok(false),
             Err(e) => Err(self.error("flock", e.into())),
