@@ -74,6 +74,13 @@ pub fn was_closed(dir: &Path) -> Option<bool> {
 /// # Errors
 /// ORA-00205, with the remedy in its text.
 pub fn refuse_without_control(dir: &Path, names: &[String]) -> Result<()> {
+    if recovery::is_unfinished(dir) {
+        let text = format!(
+            "{}: a fork into this directory was not finished. Repeat latchwork fork, or remove the directory",
+            dir.display()
+        );
+        return Err(Ora::new(205).because(Ora::from_text(Facility::Lwk, 1, text)));
+    }
     // A double-write area has nothing that a closed database needs.
     let is_ones =
         |name: &str| name != datafile::DOUBLE_WRITE_FILE && (name.ends_with(".dbf") || names.iter().any(|n| n == name));

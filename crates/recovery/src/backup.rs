@@ -39,7 +39,7 @@ pub struct Backup<'a> {
     manifest: Manifest,
 }
 
-fn cannot_read(path: &Path, e: &os::OsError) -> Ora {
+pub(crate) fn cannot_read(path: &Path, e: &os::OsError) -> Ora {
     let why =
         Ora::from_text(Facility::Ora, 27037, format!("unable to obtain file status\nLinux Error: {}: {e}", e.errno()));
     Ora::with(19505, &[&path.display()]).because(why)

@@ -11,6 +11,7 @@
 
 mod backup;
 mod batch;
+mod fork;
 mod forward;
 mod manifest;
 mod media;
@@ -20,6 +21,7 @@ mod restore;
 mod start;
 
 pub use backup::Backup;
+pub use fork::{FORK_MARK, Fork, Forked, clear_unfinished, fork, is_unfinished};
 pub use forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 pub use manifest::{FilePiece, LogPiece, MANIFEST, Manifest, Moment};
 pub use media::{FileRecovery, recover_file};

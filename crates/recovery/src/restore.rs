@@ -181,7 +181,7 @@ fn all_online(control: &ControlFile) -> ControlFile {
 }
 
 /// Sets the names of the files: all inside the new directory.
-fn settle_names(control: &mut ControlFile) {
+pub(crate) fn settle_names(control: &mut ControlFile) {
     let mut taken = HashSet::new();
     for f in control.files.iter_mut().filter(|f| f.is_head()) {
         let path = Path::new(&f.name);
