@@ -10,6 +10,6 @@ pub mod value;
 
 pub use design::{CbcDesign, Designs, LatchSleep, LibraryCacheDesign, LogWriter, ResultCacheDesign, RowCacheDesign};
 pub use init::InitParams;
-pub use list::{GENERATIONS, Kind, Modifiable, PARAMS, Param, ParamDef, WITHOUT_EFFECT, word_of};
+pub use list::{GENERATIONS, Kind, Modifiable, PARAMS, PLACES, Param, ParamDef, WITHOUT_EFFECT, word_of};
 pub use session::{ParameterRow, SessionParams};
 pub use system::{ParamsLayout, SystemParams};

@@ -352,6 +352,20 @@ pub fn word_of(param: Param, value: &str) -> &'static str {
     }
 }
 
+/// The parameters that name folders, files and network addresses of one database. A copy of a database must not use
+/// those of its parent.
+pub const PLACES: [Param; 9] = [
+    Param::ControlFiles,
+    Param::LocalListener,
+    Param::WalletRoot,
+    Param::DiagnosticDest,
+    Param::BackgroundDumpDest,
+    Param::UserDumpDest,
+    Param::DbCreateFileDest,
+    Param::UtlFileDir,
+    Param::LogArchiveDest1,
+];
+
 /// Parameters that are accepted and have no effect, because scripts and parameter files of other databases set them.
 /// The feature is missing, or no parameter controls it. `db_block_checksum`: blocks always have checksums.
 ///

@@ -182,6 +182,30 @@ fn lives(pid: i32) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
+/// The state of a database directory that is only read.
+pub enum Reading {
+    /// An instance runs there.
+    Open,
+    /// No instance runs there, and none starts while this lock lives. Several programs may have it.
+    Stopped(#[allow(dead_code)] File),
+}
+
+/// Keeps instances out of `dir` while no instance runs there.
+pub fn read_only(dir: &Path) -> Result<Reading, DirectoryError> {
+    let lock = File::open(&dir.join(LOCK_NAME), OpenMode::OpenOrCreate)?;
+    let started = Instant::now();
+    loop {
+        if lock.try_lock_shared()? {
+            return Ok(Reading::Stopped(lock));
+        }
+        // A program that only looks takes the lock for a moment; the number is then of an earlier instance.
+        if lives(read_pid(&lock)) || started.elapsed() > DYING_LIMIT {
+            return Ok(Reading::Open);
+        }
+        os::clock::sleep(Duration::from_millis(1));
+    }
+}
+
 /// The supervisor's process id of the instance in `dir`; `None` without an instance.
 pub fn running(dir: &Path) -> Result<Option<i32>, DirectoryError> {
     let path = dir.join(LOCK_NAME);
@@ -189,7 +213,8 @@ pub fn running(dir: &Path) -> Result<Option<i32>, DirectoryError> {
         return Ok(None);
     }
     let lock = File::open(&path, OpenMode::Read)?;
-    if lock.try_lock()? {
+    // Readers of a stopped database have the lock together.
+    if lock.try_lock_shared()? {
         return Ok(None);
     }
     Ok(Some(read_pid(&lock)).filter(|p| *p > 0))

@@ -4,6 +4,7 @@
 mod alert;
 mod children;
 mod directory;
+mod fork;
 mod listener;
 mod options;
 mod sending;
@@ -12,8 +13,10 @@ mod spare;
 mod supervisor;
 
 pub use alert::ALERT_LOG_NAME;
+pub use fork::{ForkOptions, fork};
 pub use listener::Conversation;
-pub use options::{StartOptions, StopMode};
+pub use options::{Checkpoint, StartOptions, StopMode};
+pub use recovery::Forked;
 pub use supervisor::SOCKET_NAME;
 
 use std::path::Path;

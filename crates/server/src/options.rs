@@ -3,11 +3,16 @@
 use params::InitParams;
 use std::path::PathBuf;
 
+/// Makes a checkpoint of the instance of a database that is copied.
+pub type Checkpoint = Box<dyn FnMut() -> types::Result<()>>;
+
 /// The options of an instance.
 pub struct StartOptions {
     /// The database directory; `None` makes a throw-away instance in a temporary directory.
     pub dir: Option<PathBuf>,
     pub params: InitParams,
+    /// The directory of a throw-away instance becomes a copy of this database, open or stopped.
+    pub fork_of: Option<(PathBuf, Checkpoint)>,
     /// The instance ends when standard input does.
     pub owner_on_stdin: bool,
 }

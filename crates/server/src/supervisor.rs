@@ -28,6 +28,7 @@ mod processes;
 use crate::alert::AlertLog;
 use crate::children::{self, Given, Role};
 use crate::directory::Directory;
+use crate::fork::ForkOptions;
 use crate::listener::Listener;
 use crate::options::{StartOptions, StopMode};
 use crate::spare::{self, Inbox, Pool, Report};
@@ -78,7 +79,7 @@ enum End {
 }
 
 /// Runs an instance from start to end.
-pub fn run(options: StartOptions) -> Result<(), String> {
+pub fn run(mut options: StartOptions) -> Result<(), String> {
     // All files made by the instance's processes, including archived logs and backups, are private to their owner.
     os::process::make_files_private();
     let directory = match &options.dir {
@@ -86,9 +87,16 @@ pub fn run(options: StartOptions) -> Result<(), String> {
         None => Directory::take_temporary(),
     };
     let directory = directory.map_err(|e| say(e.to_string()))?;
-    let outcome = run_in(&options, &directory);
+    let outcome = copy_into(&mut options, &directory).and_then(|()| run_in(&options, &directory));
     directory.release();
     outcome
+}
+
+/// Copies the database of which the instance is to have a copy.
+fn copy_into(options: &mut StartOptions, directory: &Directory) -> Result<(), String> {
+    let Some((from, checkpoint)) = &mut options.fork_of else { return Ok(()) };
+    let how = ForkOptions { shares_space: true, sync: false, is_transient: true };
+    crate::fork::fork(from, directory.dir(), &how, checkpoint).map(drop).map_err(say)
 }
 
 fn say(text: String) -> String {
@@ -108,6 +116,9 @@ fn run_in(options: &StartOptions, directory: &Directory) -> Result<(), String> {
         }
     };
     say(format!("ready {}", directory.dir().display()));
+    if options.fork_of.is_some() {
+        supervisor.connect_strings().into_iter().for_each(|text| drop(say(format!("connect {text}"))));
+    }
     let end = supervisor.watch();
     supervisor.finish(end, directory)
 }
@@ -248,6 +259,14 @@ impl Supervisor {
             self.alert.write(&format!("Listening on: {address}"));
         }
         Ok(())
+    }
+
+    /// The connect strings of the instance's service on the network.
+    fn connect_strings(&self) -> Vec<String> {
+        let params = self.instance.params();
+        let services = params.get(Param::ServiceNames);
+        let service = services.split(',').next().unwrap_or("").trim();
+        self.net.iter().flat_map(|net| net.connect_strings(service)).collect()
     }
 
     /// Executes a request to the listener, and returns whether it could.

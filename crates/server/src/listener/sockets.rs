@@ -166,6 +166,14 @@ impl Listener {
         })
     }
 
+    /// The EZConnect strings of a service at these addresses.
+    pub fn connect_strings(&self, service: &str) -> impl Iterator<Item = String> {
+        self.places.iter().map(move |ListeningSocket { address, wallet, .. }| {
+            let protocol = if wallet.is_some() { "tcps://" } else { "" };
+            format!("{protocol}{address}/{service}")
+        })
+    }
+
     /// The part of the listener for the listener process.
     pub fn of_gate(mut self) -> Listener {
         self.hears = None;
