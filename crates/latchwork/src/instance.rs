@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// Exit code: the instance runs already, or does not run.
-const EXIT_STATE: u8 = 3;
+pub const EXIT_STATE: u8 = 3;
 
 const START_EXAMPLES: &str = "\
 Examples:
@@ -68,9 +68,20 @@ pub struct Start {
     /// Create a throw-away database that ends with standard input
     #[arg(long, hide = true)]
     ephemeral: bool,
+    /// The throw-away database is a copy of the one in this directory
+    #[arg(long, hide = true, requires = "ephemeral", value_name = "DIR")]
+    fork_of: Option<PathBuf>,
     /// End with standard input like a throw-away database, but keep the database
     #[arg(long, hide = true)]
     owned: bool,
+}
+
+impl Start {
+    /// A throw-away copy of the database in `from`, with these parameters.
+    pub fn ephemeral_fork(from: PathBuf, params: Vec<String>) -> Start {
+        let place = Place { dir: None };
+        Start { place, params, init: None, foreground: false, ephemeral: true, fork_of: Some(from), owned: false }
+    }
 }
 
 #[derive(Args)]
@@ -160,6 +171,7 @@ fn options(args: &Start) -> Result<StartOptions, String> {
     Ok(StartOptions {
         dir: if args.ephemeral { None } else { Some(dir) },
         params,
+        fork_of: args.fork_of.as_ref().map(|from| (from.clone(), crate::fork::checkpoint_of(from))),
         owner_on_stdin: args.ephemeral || args.owned,
     })
 }

@@ -3,6 +3,7 @@
 
 mod awr;
 mod backup;
+mod fork;
 mod instance;
 mod lsnrctl;
 mod progress;
@@ -36,6 +37,8 @@ enum Command {
     Backup(backup::Backup),
     /// Make a database from a backup, as of its end or an earlier moment
     Restore(backup::Restore),
+    /// Make a private copy of a database, open or stopped, in a moment: for tests and trials
+    Fork(fork::ForkArgs),
     /// Show how far a database that does not start can be recovered, and open it without lost redo
     Recover(recover::Recover),
     /// Show blockers and waiters of an instance that may be stuck: reads its memory, takes no latch, changes nothing
@@ -89,6 +92,7 @@ fn run(command: Command) -> ExitCode {
         Command::Verify(a) => verify::run(&a),
         Command::Backup(a) => backup::backup(&a),
         Command::Restore(a) => backup::restore(&a),
+        Command::Fork(a) => fork::run(&a),
         Command::Recover(a) => recover::run(&a),
         Command::Sql { arguments } => ExitCode::from(shell::main(&arguments, &instance::default_dir())),
         Command::Awr(command) => awr::run(&command),
