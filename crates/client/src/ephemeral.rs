@@ -30,6 +30,7 @@ pub struct EphemeralOptions {
 pub struct Ephemeral {
     child: Child,
     dir: PathBuf,
+    options: EphemeralOptions,
 }
 
 impl Ephemeral {
@@ -47,12 +48,47 @@ impl Ephemeral {
     /// # Errors
     /// [`ClientError::Start`] with the supervisor's message.
     pub fn start_with(options: &EphemeralOptions) -> ClientResult<Ephemeral> {
+        Self::spawn(options, None)
+    }
+
+    /// Starts a throw-away instance over a private copy of this one, with the same parameters. The copy has every
+    /// commit acknowledged before the call, and nothing of open transactions. Neither instance sees later changes of
+    /// the other; their ends are independent, too.
+    ///
+    /// ```no_run
+    /// # use client::{Credentials, Ephemeral};
+    /// # let instance = Ephemeral::start(&[])?;
+    /// let copy = instance.fork()?;
+    /// copy.connect(&Credentials::Sysdba)?.execute("drop table accounts", &[])?;
+    /// // `instance` still has the table.
+    /// # Ok::<(), client::ClientError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ClientError::Start`] with the message of the fork or of its supervisor.
+    pub fn fork(&self) -> ClientResult<Ephemeral> {
+        Self::fork_of(&self.dir, &self.options)
+    }
+
+    /// Starts a throw-away instance over a private copy of the database in `dir`: one whose instance runs, or one that
+    /// was closed cleanly. The caller owns that directory.
+    ///
+    /// # Errors
+    /// As [`Ephemeral::fork`].
+    pub fn fork_of(dir: &Path, options: &EphemeralOptions) -> ClientResult<Ephemeral> {
+        Self::spawn(options, Some(dir))
+    }
+
+    fn spawn(options: &EphemeralOptions, fork_of: Option<&Path>) -> ClientResult<Ephemeral> {
         let executable = match &options.executable {
             Some(e) => e.clone(),
             None => find_executable()?,
         };
         let mut command = Command::new(&executable);
         command.arg("start").arg("--ephemeral");
+        if let Some(dir) = fork_of {
+            command.arg("--fork-of").arg(dir);
+        }
         for (name, value) in &options.params {
             command.arg("--param").arg(format!("{name}={value}"));
         }
@@ -61,7 +97,7 @@ impl Ephemeral {
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn();
         let mut child = spawned.map_err(|e| start_error(&format!("cannot run {}: {e}", executable.display())))?;
         match wait_ready(&mut child) {
-            Ok(dir) => Ok(Ephemeral { child, dir }),
+            Ok(dir) => Ok(Ephemeral { child, dir, options: options.clone() }),
             Err(why) => {
                 end(&mut child);
                 Err(start_error(&why))
@@ -98,6 +134,59 @@ impl Ephemeral {
     /// Whether the supervisor still runs.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+/// A throw-away database that is prepared once, and from which each test gets an instance of its own.
+///
+/// ```no_run
+/// use client::{Client, ClientResult, Credentials, Ephemeral, EphemeralOptions, Template};
+/// use std::sync::LazyLock;
+///
+/// static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
+///     let prepare = |session: &mut Client| -> ClientResult<()> {
+///         session.execute("create table accounts (id number primary key, balance number)", &[])?;
+///         session.execute("insert into accounts select level, 100 from dual connect by level <= 1000", &[])?;
+///         session.commit()
+///     };
+///     Template::prepare(&EphemeralOptions::default(), prepare).expect("the template")
+/// });
+///
+/// fn a_test() -> ClientResult<()> {
+///     let instance: Ephemeral = TEMPLATE.instance()?;
+///     let mut session = instance.connect(&Credentials::Sysdba)?;
+///     session.execute("update accounts set balance = 0", &[])?;
+///     session.commit()
+/// }
+/// # fn main() {}
+/// ```
+/// A template may be in a static variable: its instance ends with the process, like every [`Ephemeral`].
+pub struct Template {
+    parent: Ephemeral,
+}
+
+impl Template {
+    /// Starts an instance and lets `prepare` fill it, in a session of SYSDBA.
+    ///
+    /// # Errors
+    /// Those of [`Ephemeral::start_with`] and of `prepare`.
+    pub fn prepare(
+        options: &EphemeralOptions,
+        prepare: impl FnOnce(&mut Client) -> ClientResult<()>,
+    ) -> ClientResult<Template> {
+        let parent = Ephemeral::start_with(options)?;
+        let mut session = parent.connect(&Credentials::Sysdba)?;
+        prepare(&mut session)?;
+        session.logoff(true)?;
+        Ok(Template { parent })
+    }
+
+    /// Starts an instance over a copy of the template.
+    ///
+    /// # Errors
+    /// As [`Ephemeral::fork`].
+    pub fn instance(&self) -> ClientResult<Ephemeral> {
+        self.parent.fork()
     }
 }
 

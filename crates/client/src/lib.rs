@@ -30,7 +30,7 @@ mod tls;
 pub use address::NetAddress;
 pub use array::{ArrayError, ArrayOptions, ArrayOutcome};
 pub use connection::SOCKET_NAME;
-pub use ephemeral::{Ephemeral, EphemeralOptions, find_executable};
+pub use ephemeral::{Ephemeral, EphemeralOptions, Template, find_executable};
 pub use error::{ClientError, ClientResult};
 pub use names::{Description, Names, Route};
 pub use net::StatementKind;
