@@ -8,6 +8,7 @@ mod datafile;
 mod dictionary;
 mod file_io;
 mod files;
+mod fork;
 mod media;
 mod prepared;
 mod undo_tablespaces;
