@@ -244,4 +244,20 @@ mod tests {
         assert!(!dir.exists());
         assert_eq!(running(&dir).unwrap(), None);
     }
+
+    #[test]
+    fn readers_of_a_stopped_database_keep_instances_out_together() {
+        let place = Directory::take_temporary().unwrap();
+        let dir = place.dir().to_path_buf();
+        assert!(matches!(read_only(&dir), Ok(Reading::Open)));
+        drop(place.lock);
+        let readers = [read_only(&dir), read_only(&dir)];
+        assert!(readers.iter().all(|reader| matches!(reader, Ok(Reading::Stopped(_)))));
+        assert_eq!(running(&dir).unwrap(), None);
+        let lock = File::open(&dir.join(LOCK_NAME), OpenMode::Read).unwrap();
+        assert!(!lock.try_lock().unwrap());
+        drop(readers);
+        assert!(lock.try_lock().unwrap());
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
 }

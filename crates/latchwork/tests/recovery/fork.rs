@@ -88,7 +88,7 @@ fn a_fork_of_a_closed_database_changes_nothing_in_it_and_has_an_id_of_its_own() 
     let (db, copy, again) = (Database::new("closed"), Database::new("closed-fork"), Database::new("closed-again"));
     db.start();
     let mut c = db.connect();
-    run(&mut c, &["create table t (n number)", "insert into t values (1)", "commit"]);
+    run(&mut c, &["create table t (n number) tablespace users", "insert into t values (1)", "commit"]);
     let id = number(&mut c, "select dbid from v$database");
     run(&mut c, &["insert into t values (2)"]);
     drop(c);
