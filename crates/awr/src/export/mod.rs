@@ -5,8 +5,7 @@
 //! under another name and then renamed. `docs/format/export.md` describes the format; [`VERSION`] changes when a reader
 //! of the old version would misread the new one.
 //!
-//! Parquet is written here without a library: the needed part, plain values without compression, is small, and the
-//! libraries would double the build.
+//! Parquet is written by `flat_parquet`.
 
 mod field;
 mod lake;

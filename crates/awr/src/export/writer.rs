@@ -40,7 +40,7 @@ pub struct Writer<W: Write> {
 
 enum Out<W: Write> {
     Lines(rows::Lines<W>),
-    Parquet(parquet::File<W>),
+    Parquet(flat_parquet::File<W>),
 }
 
 impl<W: Write> Writer<W> {
@@ -50,7 +50,7 @@ impl<W: Write> Writer<W> {
         let out = match form {
             Form::Csv => Out::Lines(rows::Lines::csv(&columns, sink)?),
             Form::Json => Out::Lines(rows::Lines::json(&columns, sink)),
-            Form::Parquet => Out::Parquet(parquet::File::new(&columns, sink)?),
+            Form::Parquet => Out::Parquet(parquet::file(&columns, sink)?),
         };
         Ok(Writer { out, columns, held: Vec::new(), held_bytes: 0, rows: 0 })
     }
@@ -79,7 +79,7 @@ impl<W: Write> Writer<W> {
 
     fn write_held(&mut self) -> io::Result<()> {
         if let (Out::Parquet(file), false) = (&mut self.out, self.held.is_empty()) {
-            file.group(&self.held)?;
+            parquet::group(file, self.columns.len(), &self.held)?;
         }
         self.held.clear();
         self.held_bytes = 0;
