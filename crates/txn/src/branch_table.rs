@@ -287,3 +287,19 @@ pub struct BranchTerms {
     /// Number of the user that began it.
     pub user: u32,
 }
+
+/// A session, in an entry: its serial number, and its process below it.
+pub(crate) fn session_word(p: &Process) -> u64 {
+    p.serial() << 32 | u64::from(p.number())
+}
+
+/// Notes in the session that it has entered or left a branch.
+pub(crate) fn note_distributed(p: &Process, id: Option<&GlobalId>) {
+    let is = id.is_some_and(|id| id.format != SESSIONLESS);
+    p.session().distributed.store(is.into(), Ordering::Relaxed);
+}
+
+/// Whether the session is in a branch that a coordinator ends.
+pub(crate) fn is_distributed(p: &Process) -> bool {
+    p.session().distributed.load(Ordering::Relaxed) != 0
+}

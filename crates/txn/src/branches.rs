@@ -33,23 +33,19 @@
 use crate::branch_table::BranchState::{
     Attached, Ending, ForcedCommit, ForcedRollback, Free, Idle, Prepared, TimedOut,
 };
-use crate::branch_table::{BranchEntry, owner_of};
+use crate::branch_table::{BranchEntry, note_distributed, owner_of, session_word};
 use crate::prepared::{LOCKS_IN_RECORD, Prepared2pc, decode_locks, decode_prepared, encode_locks, encode_prepared};
+use crate::refusals::local_name;
 use crate::session::TableHold;
 use crate::table::{NO_SESSION, State};
 use crate::transactions::tx_name;
-use crate::{BranchState, BranchTerms, CommitHook, GlobalId, Isolation, SESSIONLESS, Transactions, Txn};
+use crate::{BranchState, BranchTerms, CommitHook, GlobalId, Isolation, Transactions, Txn};
 use enqueue::{EnqueueError, EnqueueType, LockId, LockMode, Timeout};
 use process::Process;
 use redo::Rba;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use types::{ObjectId, Ora, Result, Xid};
-
-/// A session, in an entry: its serial number, and its process below it.
-fn session_word(p: &Process) -> u64 {
-    p.serial() << 32 | u64::from(p.number())
-}
 
 /// A branch that a session is attached to.
 #[derive(Debug)]
@@ -241,17 +237,6 @@ impl Transactions {
             (Some(at), _) => at.store(own, Ordering::SeqCst),
             (None, Some(xid)) => self.table().note_lost(p.number(), xid),
             (None, None) => {}
-        }
-    }
-
-    /// Notes that a transaction is about to be rolled back without the temporary rows that sessions other than `own`
-    /// have changed in it.
-    pub(crate) fn lose_temporary(&self, xid: Xid, own: Option<&Process>) {
-        for (_, e) in self.branches().all().filter(|(_, e)| e.xid() == Some(xid)) {
-            let owners = e.temporary.iter().map(|owner| owner.load(Ordering::SeqCst));
-            for owner in owners.filter(|owner| *owner != 0 && own.is_none_or(|p| session_word(p) != *owner)) {
-                self.table().note_lost(owner as u32, xid);
-            }
         }
     }
 
@@ -523,92 +508,6 @@ impl Transactions {
         }
     }
 
-    /// ORA-01591 for a process that would wait for a transaction found prepared at a start.
-    pub(crate) fn refuse_in_doubt(&self, holder: Xid) -> Result<()> {
-        if self.table().owner(holder) != Some(NO_SESSION) {
-            return Ok(());
-        }
-        let of_it = self.branches().all().find(|(_, e)| e.xid() == Some(holder));
-        match of_it {
-            Some((_, e)) if e.in_doubt.load(Ordering::Relaxed) != 0 => Err(Ora::with(1591, &[&local_name(holder)])),
-            _ => Ok(()),
-        }
-    }
-
-    /// ORA-01591 where a prepared transaction found at a start has locked the table: the wait could last without limit.
-    ///
-    /// # Errors
-    /// ORA-01591.
-    pub fn refuse_table_in_doubt(&self, object: ObjectId) -> Result<()> {
-        for (n, e) in self.branches().all().filter(|(_, e)| e.in_doubt.load(Ordering::Relaxed) != 0) {
-            let (word, xid) = (e.word.load(Ordering::Acquire), e.xid());
-            let Some((holder, xid)) = self.enqueues().holder(n).zip(xid) else { continue };
-            let locks = self.enqueues().locks_of(holder, EnqueueType::Tm);
-            // A session that ends it changes the word before the locks.
-            let is_still = e.word.load(Ordering::SeqCst) == word && BranchState::of(word) == Prepared;
-            if is_still && locks.iter().any(|lock| lock.id1 == u64::from(object.0)) {
-                return Err(Ora::with(1591, &[&local_name(xid)]));
-            }
-        }
-        Ok(())
-    }
-
-    /// ORA-00060 for a session in a branch that would wait for another branch of the same global transaction: that
-    /// branch ends only after this one votes.
-    pub(crate) fn refuse_own_global(&self, p: &Process, holder: Xid) -> Result<()> {
-        if !is_distributed(p) {
-            return Ok(());
-        }
-        let own = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == p.number();
-        let id = self.branches().all().find(|(_, e)| own(e)).and_then(|(_, e)| e.id());
-        // Work of the other session outside its branch ends by itself.
-        let owner =
-            self.table().owner(holder).filter(|_| self.table().entry(holder).is_some_and(|e| !e.is_autonomous()));
-        let is_of_holder = |e: &BranchEntry| match owner {
-            Some(NO_SESSION) => e.xid() == Some(holder),
-            Some(process) => e.state() == Attached && owner_of(e.word.load(Ordering::Acquire)) == process,
-            None => false,
-        };
-        let other = self.branches().all().find(|(_, e)| is_of_holder(e)).and_then(|(_, e)| e.id());
-        match id.zip(other) {
-            Some((a, b)) if a.format == b.format && a.gtrid() == b.gtrid() => Err(Ora::new(60)),
-            _ => Ok(()),
-        }
-    }
-
-    /// The branches in which a dead process was at work. It owns their transactions now.
-    pub(crate) fn branches_of_dead(&self, dead: u32) -> Vec<usize> {
-        let is_its = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == dead;
-        let found: Vec<_> = self.branches().all().filter(|(_, e)| is_its(e)).collect();
-        for (_, e) in &found {
-            if let Some(xid) = e.xid().filter(|xid| self.table().owner(*xid) == Some(NO_SESSION))
-                && let Some(entry) = self.table().entry(xid)
-            {
-                entry.own(dead);
-            }
-        }
-        found.into_iter().map(|(n, _)| n).collect()
-    }
-
-    /// Settles those branches, after their transactions have ended or were found prepared.
-    pub(crate) fn settle_branches(&self, p: &Process, dead: u32, all: &[usize]) {
-        for n in all {
-            let entry = self.branches().at(*n);
-            let Some(holder) = self.enqueues().holder(*n) else { continue };
-            self.table().release_branch(*n);
-            let prepared = entry.xid().filter(|xid| self.table().owner(*xid) == Some(NO_SESSION));
-            if prepared.is_some() {
-                for kind in [EnqueueType::Tx, EnqueueType::Tm] {
-                    self.enqueues().hand_over(p, dead, holder, kind);
-                }
-                entry.set(0, Prepared);
-            } else {
-                self.enqueues().release_all(p, holder);
-                entry.free();
-            }
-        }
-    }
-
     /// Makes the branches of transactions found prepared at a start, with their locks. What cannot be read is tried
     /// again later; such a transaction is not ended before.
     pub(crate) fn adopt_prepared(&self, p: &Process) {
@@ -745,28 +644,12 @@ fn is_due_now(e: &BranchEntry, all: bool) -> bool {
     all || e.deadline_ns.load(Ordering::Relaxed) <= os::clock::now_ns()
 }
 
-/// Notes in the session that it has entered or left a branch.
-fn note_distributed(p: &Process, id: Option<&GlobalId>) {
-    let is = id.is_some_and(|id| id.format != SESSIONLESS);
-    p.session().distributed.store(is.into(), Ordering::Relaxed);
-}
-
-/// Whether the session is in a branch that a coordinator ends.
-pub(crate) fn is_distributed(p: &Process) -> bool {
-    p.session().distributed.load(Ordering::Relaxed) != 0
-}
-
 /// The error of a wait for another session that is attached to the branch, or at work in it.
 fn waited(e: EnqueueError) -> Ora {
     match e {
         EnqueueError::TimedOut | EnqueueError::Busy => Ora::new(2049),
         other => other.into(),
     }
-}
-
-/// The local number of a transaction: LOCAL_TRAN_ID.
-fn local_name(xid: Xid) -> String {
-    format!("{}.{}.{}", xid.usn, xid.slot, xid.sqn)
 }
 
 /// Flags in the terms of an entry, above the isolation in bits 0 to 7. `TERMS`: the entry has terms.

@@ -1,17 +1,18 @@
-//! The ends of transactions: commit, rollback, and rollback after the death of a process or instance.
+//! The ends of transactions: commit and rollback.
 
+use crate::branch_table::session_word;
 use crate::deferred::{Pass, is_away};
-use crate::read::has_rows;
 use crate::session::Chain;
-use crate::table::{Entry, Fate, NO_SESSION, State};
+use crate::table::{Entry, State};
 use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op};
 use crate::{Rollback, Savepoint, Transactions, Txn};
-use block::{BlockView, Data, itl_flags};
-use buffer_cache::{BlockRef, ChangeGroup, GetKind, is_retry};
+use block::BlockView;
+use buffer_cache::{ChangeGroup, GetKind, is_retry};
 use process::Process;
 use redo::{Layer, Rba};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-use types::{Facility, ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
+use types::{ObjectId, Ora, Result, Scn, Uba, Xid};
 use wait::Stat;
 
 /// Called around a commit with the objects the transaction changed or locked.
@@ -25,7 +26,7 @@ pub trait CommitHook {
 
 /// The owner of the transaction that is rolled back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner<'a> {
+pub(crate) enum Owner<'a> {
     /// The process that rolls back.
     Alive,
     /// The process that rolls back, for another one that was attached to the branch before. Of temporary rows and
@@ -156,12 +157,23 @@ impl Transactions {
         Ok(())
     }
 
-    fn end_rolled_back(&self, p: &Process, xid: Xid, chain: &Chain) -> Result<()> {
+    pub(crate) fn end_rolled_back(&self, p: &Process, xid: Xid, chain: &Chain) -> Result<()> {
         let entry = self.own_entry(xid);
         let scn = entry.settle_rolled_back(self.table());
         self.end_in_header(p, xid, chain, scn, &mut |_| Ok(()))?;
         self.table().free(xid);
         Ok(())
+    }
+
+    /// Notes that a transaction is about to be rolled back without the temporary rows that sessions other than `own`
+    /// have changed in it.
+    pub(crate) fn lose_temporary(&self, xid: Xid, own: Option<&Process>) {
+        for (_, e) in self.branches().all().filter(|(_, e)| e.xid() == Some(xid)) {
+            let owners = e.temporary.iter().map(|owner| owner.load(Ordering::SeqCst));
+            for owner in owners.filter(|owner| *owner != 0 && own.is_none_or(|p| session_word(p) != *owner)) {
+                self.table().note_lost(owner as u32, xid);
+            }
+        }
     }
 
     /// The present position: for SAVEPOINT, and for the start of an atomic statement.
@@ -218,7 +230,7 @@ impl Transactions {
 
     /// Reverses all of the transaction's records, newest first, except those that wait for a file; false when there are
     /// such records. The chain then ends with the newest of them.
-    fn undo_all(&self, p: &Process, xid: Xid, chain: &mut Chain, owner: Owner<'_>) -> Result<bool> {
+    pub(crate) fn undo_all(&self, p: &Process, xid: Xid, chain: &mut Chain, owner: Owner<'_>) -> Result<bool> {
         self.forget_images();
         let (mut bytes, mut at) = (Vec::new(), chain.newest);
         let mut pass = Pass::new(self.cache().files(), owner == Owner::Dead);
@@ -321,185 +333,4 @@ impl Transactions {
         undo.group.commit(self.current_scn())?;
         Ok(())
     }
-
-    /// The CLEANOUT vector for entry `n` of transaction `xid`; `None` while it is active.
-    pub(crate) fn cleanout_of(&self, n: u8, xid: Xid) -> Option<[u8; 10]> {
-        let (flags, scn) = match self.table().fate(xid) {
-            Fate::Committed(scn) => (itl_flags::COMMITTED, scn),
-            Fate::Before(scn) => (itl_flags::COMMITTED | itl_flags::UPPER_BOUND, scn),
-            Fate::Active | Fate::Unsettled => return None,
-        };
-        Some(cleanout(n, flags, scn))
-    }
-
-    /// Commit-time cleanout of the changed blocks, as far as they are noted and in the cache. Blocks that fail are left
-    /// to delayed cleanout.
-    ///
-    /// The first `cleaned` blocks were cleaned out in the group of the commit's record.
-    fn clean_out_changed(&self, p: &Process, xid: Xid, t: &Txn, cleaned: usize, scn: Scn) {
-        p.count(Stat::CommitCleanouts, cleaned as u64);
-        p.count(Stat::CommitCleanoutsSuccessfullyCompleted, cleaned as u64);
-        for (at, n) in &t.changed[cleaned..] {
-            p.count(Stat::CommitCleanouts, 1);
-            if let Ok(true) = self.clean_out_one(p, xid, *at, *n, scn) {
-                p.count(Stat::CommitCleanoutsSuccessfullyCompleted, 1);
-            }
-        }
-    }
-
-    /// Cleans out the first changed blocks in the group of the commit's record: as many as are in the cache and not
-    /// pinned, up to one that is not; returns how many. A small transaction then needs no group for its cleanout.
-    fn clean_out_first(&self, g: &mut ChangeGroup<'_>, xid: Xid, changed: &[(Rdba, u8)], scn: Scn) -> Result<usize> {
-        /// The undo header and the blocks of the queue of retired blocks are in the group, too.
-        const BLOCKS_MAX: usize = 4;
-        for (count, (at, n)) in changed.iter().take(BLOCKS_MAX).enumerate() {
-            let Some(b) = g.current_if_free(*at)? else { return Ok(count) };
-            if !self.is_ours(g, b, xid, *n) {
-                return Ok(count);
-            }
-            g.change(b, Layer::Transaction, op::ITL_CLEANOUT, &cleanout(*n, itl_flags::COMMITTED, scn))?;
-        }
-        Ok(changed.len().min(BLOCKS_MAX))
-    }
-
-    /// Whether entry `n` of a pinned block belongs to the transaction and is not cleaned out.
-    fn is_ours(&self, g: &ChangeGroup<'_>, b: BlockRef, xid: Xid, n: u8) -> bool {
-        let itl = Some(g.block(b)).filter(has_rows).and_then(|view| Data::new(view).itl(n));
-        itl.is_some_and(|itl| itl.xid == xid && !itl.is_committed())
-    }
-
-    fn clean_out_one(&self, p: &Process, xid: Xid, at: Rdba, n: u8, scn: Scn) -> Result<bool> {
-        let mut g = self.cache().group(p);
-        let b = g.current(at)?;
-        if !self.is_ours(&g, b, xid, n) {
-            return Ok(false);
-        }
-        let data = cleanout(n, itl_flags::COMMITTED, scn);
-        g.change(b, Layer::Transaction, op::ITL_CLEANOUT, &data)?;
-        g.commit(self.current_scn())?;
-        Ok(true)
-    }
-
-    /// Delayed block cleanout: writes the commit SCNs of ended transactions into a block, so that later readers need
-    /// not look them up.
-    pub(crate) fn clean_out(&self, p: &Process, at: Rdba) -> Result<()> {
-        let mut g = self.cache().group(p);
-        let b = g.current(at)?;
-        // The segment may have been dropped since the read, and the block may have another kind now.
-        let view = g.block(b);
-        if !has_rows(&view) {
-            return Ok(());
-        }
-        let d = Data::new(view);
-        let stale: Vec<_> = (1..=d.itls() as u8)
-            .filter_map(|n| Some((n, d.itl(n)?)))
-            .filter(|(_, itl)| !itl.is_unused() && !itl.is_committed())
-            .filter_map(|(n, itl)| self.cleanout_of(n, itl.xid))
-            .collect();
-        for data in &stale {
-            g.change(b, Layer::Transaction, op::ITL_CLEANOUT, data)?;
-        }
-        if stale.is_empty() {
-            return Ok(());
-        }
-        p.count(Stat::DeferredCurrentBlockCleanoutApplications, stale.len() as u64);
-        g.commit(self.current_scn())?;
-        Ok(())
-    }
-
-    /// Completes or rolls back the transactions of a dead process, by PMON. Returns the number.
-    ///
-    /// # Errors
-    /// As [`Self::recover`], which retries transactions that could not be ended.
-    pub fn rollback_dead(&self, p: &Process, dead_slot: u32) -> Result<u32> {
-        self.table().clear_snapshots(dead_slot);
-        let branches = self.branches_of_dead(dead_slot);
-        let ended = self.end_all_of_dead(p, dead_slot);
-        self.settle_branches(p, dead_slot, &branches);
-        ended
-    }
-
-    fn end_all_of_dead(&self, p: &Process, dead_slot: u32) -> Result<u32> {
-        let owned = self.table().busy().filter(|(_, owner, ..)| *owner == dead_slot);
-        // First of all, because the slot of the process may get another owner after a failure.
-        let orphans: Vec<_> = owned.inspect(|(.., state, entry)| entry.disown(*state)).collect();
-        self.end_orphans(p, orphans.into_iter())
-    }
-
-    /// Rolls back the transactions that were active when the instance stopped, and those that could not be rolled back
-    /// when their process died. Returns the number. One process at a time: the supervisor at start and stop, PMON in
-    /// between.
-    ///
-    /// # Errors
-    /// The error of the first transaction that cannot be rolled back, because of a missing block: it stays DEAD, with
-    /// its locks, and is retried next time. All others have been rolled back.
-    pub fn recover(&self, p: &Process) -> Result<u32> {
-        self.adopt_prepared(p);
-        let orphans = self.table().busy().filter(|(_, owner, ..)| *owner == 0);
-        self.end_orphans(p, orphans.filter(|(xid, ..)| !self.waits_for_files(*xid)))
-    }
-
-    fn end_orphans(&self, p: &Process, all: impl Iterator<Item = (Xid, u32, State, &'static Entry)>) -> Result<u32> {
-        let (mut ended, mut failed) = (0, None);
-        for (xid, _, state, entry) in all {
-            match self.end_orphan(p, xid, state, entry) {
-                Ok(()) => ended += 1,
-                Err(e) => failed = failed.or(Some(e.because(not_rolled_back(xid)))),
-            }
-        }
-        failed.map_or(Ok(ended), Err)
-    }
-
-    fn end_orphan(&self, p: &Process, xid: Xid, state: State, entry: &'static Entry) -> Result<()> {
-        if self.table().group(self.table().group_of(xid.usn)).is_none() {
-            // Claimed while its tablespace was being dropped; nothing was written.
-            self.table().free(xid);
-            return Ok(());
-        }
-        // Files that come back during this are considered in the next round.
-        let returns = self.cache().files().returns();
-        let chain = self.chain_on_disk(p, xid)?;
-        // A COMMITTING transaction is committed when its process had changed the undo header.
-        let committed = match state {
-            State::Committed => true,
-            State::Committing => self.has_ended_in_header(p, xid)?,
-            _ => false,
-        };
-        if committed {
-            entry.settle();
-            if let Some(chain) = &chain {
-                self.end_in_header(p, xid, chain, entry.commit_scn(), &mut |_| Ok(()))?;
-            }
-            self.table().free(xid);
-            return Ok(());
-        }
-        if chain.is_some() && self.is_prepared_in_header(p, xid)? {
-            entry.own(NO_SESSION);
-            return Ok(());
-        }
-        entry.disown(State::Active);
-        self.lose_temporary(xid, None);
-        let mut chain = chain.unwrap_or_default();
-        p.count(Stat::TransactionRollbacks, u64::from(!chain.newest.is_none()));
-        match self.undo_all(p, xid, &mut chain, Owner::Dead)? {
-            true => self.end_rolled_back(p, xid, &chain)?,
-            false => self.wait_for_files(xid, returns),
-        }
-        Ok(())
-    }
-}
-
-fn not_rolled_back(xid: Xid) -> Ora {
-    Ora::from_text(
-        Facility::Ora,
-        1578,
-        format!("transaction {xid} cannot be rolled back; what it changed stays locked"),
-    )
-}
-
-fn cleanout(n: u8, flags: u8, scn: Scn) -> [u8; 10] {
-    let mut cv = [n; 10];
-    cv[1] = flags;
-    cv[2..].copy_from_slice(&scn.0.to_le_bytes());
-    cv
 }

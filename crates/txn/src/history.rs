@@ -8,7 +8,7 @@
 
 use crate::table::Fate;
 use crate::{Snapshot, Transactions, UndoRecord};
-use block::{BlockView, Data, Image, Itl, itl_flags};
+use block::{BlockView, Data, Image, Itl};
 use buffer_cache::GetKind;
 use process::Process;
 use types::{Rdba, Result, Scn, Xid};
@@ -119,14 +119,6 @@ impl Transactions {
             Fate::Active | Fate::Unsettled => return None,
         };
         Some(Commit { scn, exact, xid: itl.xid })
-    }
-
-    pub(crate) fn fate_of(&self, itl: &Itl) -> Fate {
-        match (itl.is_committed(), itl.flags & itl_flags::UPPER_BOUND != 0) {
-            (true, false) => Fate::Committed(itl.scn),
-            (true, true) => Fate::Before(itl.scn),
-            (false, _) => self.table().fate(itl.xid),
-        }
     }
 
     /// An SCN at or above that of the last commit of a change to the row whose lock byte is `lock`, as `s` sees the

@@ -6,7 +6,7 @@
 //! transaction has ended. A rollback to a savepoint ends no transaction, so a process that waits for a row unlocked by
 //! it continues to wait, while others may take the row.
 
-use crate::branches::is_distributed;
+use crate::branch_table::is_distributed;
 use crate::session::TableHold;
 use crate::transactions::tx_name;
 use crate::{LockWait, Savepoint, Transactions, Txn};

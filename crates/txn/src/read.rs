@@ -6,11 +6,12 @@
 //! new. A record restores the previous content of the entry, which may name an earlier transaction and so lead further
 //! into the past (T2).
 
+use crate::cleanout::has_rows;
 use crate::scratch::{Scratch, Shows};
 use crate::table::Fate;
 use crate::undo::{UndoRecord, decode_record, is_newer};
-use crate::{Snapshot, Transactions};
-use block::{BlockKind, BlockView, Data, DataMut, Image, Itl, data, itl_flags};
+use crate::{Snapshot, Transactions, segment_name};
+use block::{BlockView, Data, DataMut, Image, Itl, data, itl_flags};
 use buffer_cache::GetKind;
 use process::Process;
 use redo::ChangeVector;
@@ -480,16 +481,6 @@ impl Transactions {
             None => Ora::with(1555, &[&"", &""]),
         }
     }
-}
-
-/// Whether the block has a list of interested transactions.
-pub(crate) fn has_rows(view: &BlockView<'_>) -> bool {
-    view.kind().is_some_and(BlockKind::has_rows)
-}
-
-/// The name of an undo segment: `v$rollname`.
-pub fn segment_name(usn: u16) -> String {
-    format!("_SYSSMU{usn}$")
 }
 
 /// The same block in a longer image: every row at its directory entry, with more free bytes in between.

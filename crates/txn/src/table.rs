@@ -325,6 +325,11 @@ impl Table {
         (0..table.groups.len()).filter_map(move |n| Some((n, table.group(n)?)))
     }
 
+    /// The group of a tablespace's segment numbers, once it is loaded.
+    pub fn group_of_tablespace(&self, tablespace: u32) -> Option<usize> {
+        self.loaded().find(|(_, g)| g.tablespace == tablespace).map(|(n, _)| n)
+    }
+
     /// The numbers of a group's segments.
     pub fn usns(&self, group: usize) -> std::ops::RangeInclusive<u16> {
         let base = self.base_of(group);

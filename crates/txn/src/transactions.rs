@@ -8,6 +8,7 @@ use crate::table::{Entry, Fate, NO_SESSION, State, Table, TableLayout};
 use crate::undo::{Rollback, UndoRecord};
 use crate::undo_intervals::{UndoIntervals, UndoIntervalsLayout};
 use crate::{Isolation, Snapshot, Txn};
+use block::{Itl, itl_flags};
 use buffer_cache::{BufferCache, is_retry};
 use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use process::Process;
@@ -347,6 +348,15 @@ impl Transactions {
     /// Whether `xid` has neither committed nor been rolled back.
     pub fn is_active(&self, xid: Xid) -> bool {
         self.table().is_active(xid)
+    }
+
+    /// The fate of the owner of a block's interested-transaction entry.
+    pub(crate) fn fate_of(&self, itl: &Itl) -> Fate {
+        match (itl.is_committed(), itl.flags & itl_flags::UPPER_BOUND != 0) {
+            (true, false) => Fate::Committed(itl.scn),
+            (true, true) => Fate::Before(itl.scn),
+            (false, _) => self.table().fate(itl.xid),
+        }
     }
 
     /// Whether `xid` is open without a session. One without a session since the start is prepared.

@@ -403,6 +403,11 @@ impl<'a> Rollback<'a> {
     }
 }
 
+/// The name of an undo segment: `v$rollname`.
+pub fn segment_name(usn: u16) -> String {
+    format!("_SYSSMU{usn}$")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,7 @@
 
 use crate::segment::UNDO_OBJECT;
 use crate::table::{Group, Loaded, UNDO_TABLESPACES_MAX};
-use crate::undo::{SLOT_ACTIVE, SLOT_PREPARED, SegmentState, copy_record, encode_address, op};
+use crate::undo::{SLOT_ACTIVE, SLOT_PREPARED, SegmentState, encode_address, op};
 use crate::{Transactions, segment_name};
 use block::segment::SegmentView;
 use block::undo::{UndoHeaderView, UndoView};
@@ -36,7 +36,7 @@ use datafile::{Contents, ControlFile, DataFiles, TablespaceEntry, tablespace};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use process::Process;
 use redo::{ChangeVector, Layer};
-use types::{Ora, Rdba, Result, Uba, Xid};
+use types::{Ora, Rdba, Result, Xid};
 
 /// An undo segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -352,17 +352,13 @@ impl Transactions {
         Ok(())
     }
 
-    fn group_of_tablespace(&self, tablespace: u32) -> Option<usize> {
-        self.table().loaded().find(|(_, g)| g.tablespace == tablespace).map(|(n, _)| n)
-    }
-
     /// Makes this the tablespace in which transactions begin; those of the former one end where they are. While
     /// sessions run, the caller holds the DD enqueue.
     ///
     /// # Errors
     /// ORA-30012 when it is no undo tablespace, or one whose making was interrupted.
     pub fn use_undo_tablespace(&self, tablespace: u32) -> Result<()> {
-        match self.group_of_tablespace(tablespace) {
+        match self.table().group_of_tablespace(tablespace) {
             Some(group) => self.table().set_current_group(group),
             None => {
                 let control = self.cache().files().control()?;
@@ -381,14 +377,14 @@ impl Transactions {
     /// Whether transactions begin in the tablespace, or have not ended in it. When false, and the caller holds the DD
     /// enqueue, no transaction will begin in it.
     pub fn is_undo_in_use(&self, tablespace: u32) -> bool {
-        let group = self.group_of_tablespace(tablespace);
+        let group = self.table().group_of_tablespace(tablespace);
         group.is_some_and(|group| group == self.table().current_group() || self.table().has_busy(group))
     }
 
     /// A number above those of all transactions with undo in the tablespace, or in earlier tablespaces of its segment
     /// numbers.
     pub fn sqn_above(&self, tablespace: u32) -> u32 {
-        let group = self.group_of_tablespace(tablespace);
+        let group = self.table().group_of_tablespace(tablespace);
         let first = group.and_then(|n| self.table().group(n)).map_or(0, |g| g.first_sqn);
         group.map_or(0, |n| self.table().highest_sqn(n).saturating_add(1)).max(first)
     }
@@ -402,51 +398,15 @@ impl Transactions {
         if self.is_undo_in_use(tablespace) {
             return Err(Ora::with(30013, &[&name]));
         }
-        if let Some(group) = self.group_of_tablespace(tablespace) {
+        if let Some(group) = self.table().group_of_tablespace(tablespace) {
             self.table().unload_group(group);
         }
         Ok(())
     }
 
-    /// Copies the bytes of an undo record; `None` when it is gone: its block was reused, or its tablespace was dropped
-    /// and the file is missing or belongs to another one.
-    ///
-    /// Statistics: `consistent gets - examination`.
-    /// # Errors
-    /// Those of reading a block of an undo tablespace.
-    pub(crate) fn copy_undo(&self, p: &Process, uba: Uba, bytes: &mut Vec<u8>) -> Result<Option<()>> {
-        let mut copy = |view: &BlockView<'_>| copy_record(view, uba, bytes);
-        Ok(self.read_undo(p, uba.rdba, &mut copy)?.flatten())
-    }
-
-    /// Reads a block of undo; `None` when it no longer exists.
-    ///
-    /// # Errors
-    /// As [`Transactions::copy_undo`].
-    pub(crate) fn read_undo<R>(
-        &self,
-        p: &Process,
-        at: Rdba,
-        f: &mut dyn FnMut(&BlockView<'_>) -> R,
-    ) -> Result<Option<R>> {
-        match self.cache().read(p, at, GetKind::Examination, f) {
-            Err(e) if self.is_undo_block(at) => Err(e),
-            Err(_) => Ok(None),
-            read => read.map(Some),
-        }
-    }
-
-    /// Whether the block lies in a file of an existing undo tablespace.
-    fn is_undo_block(&self, at: Rdba) -> bool {
-        let files = self.cache().files();
-        let listed = files.tablespace_of(at.file()).is_some_and(|n| self.group_of_tablespace(n).is_some());
-        // A file whose size cannot be read should exist.
-        listed && files.blocks(at.file()).map_or(true, |blocks| at.block() < blocks)
-    }
-
     /// Sets whether unexpired undo of the tablespace is kept when there is no room: transactions then get ORA-30036.
     pub fn guarantee_retention(&self, tablespace: u32, on: bool) {
-        if let Some(group) = self.group_of_tablespace(tablespace) {
+        if let Some(group) = self.table().group_of_tablespace(tablespace) {
             self.table().set_guarantees(group, on);
         }
     }
