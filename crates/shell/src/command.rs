@@ -1,9 +1,8 @@
 //! The commands of the shell.
 
-use crate::logon::{Logon, parse_logon};
+use crate::logon::parse_logon;
 use std::process::Command;
 
-use client::Credentials;
 use types::{DataType, Value};
 
 use crate::classify::command_name;
@@ -199,29 +198,6 @@ impl Shell<'_> {
                 Some(text) => self.out.line(&text),
                 None => self.out.line(&format!("SP2-0158: unknown SHOW option \"{word}\"")),
             },
-        }
-    }
-
-    pub(crate) fn text(&self, value: &Value) -> String {
-        text_of(value, &self.settings.nls)
-    }
-
-    pub(crate) fn rows_of(&mut self, sql: &str) -> Vec<Vec<Value>> {
-        self.rows_or_error(sql).unwrap_or_default()
-    }
-
-    /// The rows of a query; `None` after an error, which has been printed.
-    fn rows_or_error(&mut self, sql: &str) -> Option<Vec<Vec<Value>>> {
-        let Some(session) = &mut self.session else {
-            self.out.line("SP2-0640: Not connected");
-            return None;
-        };
-        match session.query(sql, &[]).and_then(client::Query::all) {
-            Ok(rows) => Some(rows),
-            Err(e) => {
-                self.out.line(&e.to_string());
-                None
-            }
         }
     }
 
@@ -621,51 +597,6 @@ impl Shell<'_> {
         }
     }
 
-    pub(crate) fn print_variable(&mut self, (name, variable): (String, Variable)) {
-        if variable.data_type == DataType::Cursor {
-            return self.print_reference(&name);
-        }
-        let column = client::Column {
-            name,
-            // The buffer of a bind has at least 32 characters.
-            display_size: match &variable.data_type {
-                DataType::Varchar2 { len, .. } | DataType::Char { len, .. } => (*len).max(32),
-                _ => 32,
-            },
-            data_type: variable.data_type,
-            nullable: true,
-            nested: Vec::new(),
-        };
-        let columns = [column];
-        let settings = self.settings.clone();
-        let mut report = crate::report::Report::new(&settings, &columns, &self.formats);
-        let mut text = String::new();
-        report.start(&mut text);
-        report.row(&[variable.value], &mut text);
-        report.finish(1, &mut text);
-        self.out.write(&text);
-    }
-
-    /// Prints the rows of an open REFCURSOR once, which closes it.
-    fn print_reference(&mut self, name: &str) {
-        let variable = self.binds.iter_mut().find(|(known, _)| known == name).map(|(_, variable)| variable);
-        let open = variable.and_then(|v| {
-            let cursor = crate::shell::cursor_number(&std::mem::replace(&mut v.value, Value::Null))?;
-            Some((cursor, std::mem::take(&mut v.columns)))
-        });
-        let printed = match open {
-            Some((cursor, columns)) => self.print_cursor(cursor, columns).map_err(|e| e.to_string()),
-            None => Err(types::Ora::new(24338).to_string()),
-        };
-        if let Err(e) = printed {
-            self.out.line("ERROR:");
-            self.out.line(&e);
-            self.out.line("");
-            self.out.line("");
-            self.out.line(&format!("SP2-0625: Error printing variable \"{}\"", name.to_lowercase()));
-        }
-    }
-
     fn connect_command(&mut self, rest: &str) {
         self.disconnect(true);
         match parse_logon(rest) {
@@ -684,24 +615,6 @@ impl Shell<'_> {
             }
             Err(message) => self.out.line(&message),
         }
-    }
-
-    /// Asks for a new password twice; `None` when it is not to be changed.
-    pub(crate) fn new_password(&mut self) -> Option<String> {
-        self.out.flush();
-        let new = self.reader.read_secret("New password: ").ok()?;
-        let again = self.reader.read_secret("Retype new password: ").ok()?;
-        if new != again {
-            self.out.line("Passwords do not match");
-            return None;
-        }
-        if new.is_empty() || new.contains('"') {
-            self.out.line("ERROR:");
-            self.out.line("ORA-00988: missing or invalid password(s)");
-            self.out.line("");
-            return None;
-        }
-        Some(new)
     }
 
     /// PASSWORD: changes a user's password without showing it.
@@ -742,21 +655,6 @@ impl Shell<'_> {
             }
             _ => self.out.line("Password changed"),
         }
-    }
-
-    /// Asks for a password if the user name came without one.
-    pub(crate) fn with_password(&mut self, logon: Logon) -> Logon {
-        if !logon.asks_password {
-            return logon;
-        }
-        self.out.flush();
-        let password = self.reader.read_secret("Enter password: ").unwrap_or_default();
-        let credentials = match logon.credentials {
-            Credentials::Password { user, .. } => Credentials::Password { user, password },
-            Credentials::SysdbaPassword { user, .. } => Credentials::SysdbaPassword { user, password },
-            other => other,
-        };
-        Logon { credentials, asks_password: false, ..logon }
     }
 
     fn exit(&mut self, rest: &str) {
