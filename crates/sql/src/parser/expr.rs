@@ -4,7 +4,7 @@
 //! climber therefore parses both, and [`Parser::value`] and [`Parser::condition`] check afterwards which one it was.
 
 use super::binds::bind_name;
-use super::{CHAIN_MAX, Parser, balanced};
+use super::{CHAIN_MAX, Parser, Queries, balanced};
 use crate::ast::*;
 use crate::keywords::{is_pseudo_column, is_reserved};
 use crate::lexer::TokenKind;
@@ -49,6 +49,27 @@ impl Parser<'_> {
     /// Values separated by commas.
     pub(crate) fn value_list(&mut self) -> Result<Vec<Expr>> {
         self.comma_list(Self::value)
+    }
+
+    /// `ORDER [SIBLINGS] BY items`.
+    pub(super) fn order_by_items(&mut self) -> Result<Vec<OrderItem>> {
+        self.expect_word("ORDER", 30491)?;
+        self.eat_word("SIBLINGS");
+        self.expect_word("BY", 924)?;
+        self.comma_list(Self::order_item)
+    }
+
+    fn order_item(&mut self) -> Result<OrderItem> {
+        let expr = self.value()?;
+        let descending = self.eat_any(&["ASC", "DESC"]) == Some(1);
+        let mut nulls_first = None;
+        if self.eat_word("NULLS") {
+            nulls_first = match self.eat_any(&["FIRST", "LAST"]) {
+                Some(i) => Some(i == 0),
+                None => return self.fail(30492),
+            };
+        }
+        Ok(OrderItem { expr, descending, nulls_first })
     }
 
     /// Parses an expression whose operators all bind at least as tightly as `min`.
@@ -310,14 +331,14 @@ impl Parser<'_> {
             p.left_paren()?;
             let pos = p.pos();
             if p.at_any(&["SELECT", "WITH"]) {
-                let query = p.query()?;
+                let query = p.inner_query()?;
                 p.right_paren()?;
                 return Ok(Paren::Query(Box::new(query)));
             }
             let first = if p.at(TokenKind::LeftParen) && p.paren_hides_query() {
                 match p.parens()? {
                     Paren::Query(inner) if p.at(TokenKind::RightParen) || p.at_query_tail() => {
-                        let query = p.query_after(QueryBody::Nested(inner), pos)?;
+                        let query = p.rest_of_query(QueryBody::Nested(inner), pos)?;
                         p.right_paren()?;
                         return Ok(Paren::Query(Box::new(query)));
                     }

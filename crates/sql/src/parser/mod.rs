@@ -29,7 +29,7 @@ pub use statement::{
     parse_condition, parse_data_type, parse_expression, parse_query, parse_statement, parse_statement_by_place,
 };
 
-use crate::ast::{Hints, Ident, Name, Pos};
+use crate::ast::{Hints, Ident, Name, Pos, Query, QueryBody};
 use crate::keywords::is_reserved;
 use crate::lexer::{HintSpan, IDENT_LENGTH_MAX, Lexed, Token, TokenKind, lex, string_contents};
 use ::types::{Ora, Result};
@@ -50,6 +50,15 @@ pub const IN_LIST_MAX: usize = 1000;
 
 /// Most binds of a statement.
 pub const BINDS_MAX: usize = 65_535;
+
+/// The queries inside expressions and inside FROM. Queries have expressions in them, too: this is the only way from an
+/// expression back to the grammar of queries (`query`), which implements it.
+pub(crate) trait Queries {
+    /// A whole query, without its parentheses.
+    fn inner_query(&mut self) -> Result<Query>;
+    /// The rest of a query whose first operand, in parentheses, has been parsed.
+    fn rest_of_query(&mut self, first: QueryBody, pos: Pos) -> Result<Query>;
+}
 
 /// A parser, positioned at a token of a text.
 pub struct Parser<'a> {
@@ -175,6 +184,11 @@ impl<'a> Parser<'a> {
     /// The current word in upper case, if the token is an unquoted word.
     pub(crate) fn word(&self) -> Option<String> {
         self.at(TokenKind::Word).then(|| self.source(self.token()).to_uppercase())
+    }
+
+    /// Whether the query continues after a parenthesised query.
+    pub(crate) fn at_query_tail(&self) -> bool {
+        self.at_any(&["UNION", "MINUS", "INTERSECT", "EXCEPT", "ORDER", "FETCH", "OFFSET"])
     }
 
     // Consuming tokens.

@@ -1,9 +1,19 @@
 //! Queries.
 
-use super::Parser;
+use super::{Parser, Queries};
 use crate::ast::*;
 use crate::lexer::TokenKind;
 use ::types::Result;
+
+impl Queries for Parser<'_> {
+    fn inner_query(&mut self) -> Result<Query> {
+        self.query()
+    }
+
+    fn rest_of_query(&mut self, first: QueryBody, pos: Pos) -> Result<Query> {
+        self.query_after(first, pos)
+    }
+}
 
 impl Parser<'_> {
     /// A whole query. ORA-00928 if there is no SELECT.
@@ -20,13 +30,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether the query continues after a parenthesised query.
-    pub(super) fn at_query_tail(&self) -> bool {
-        self.at_any(&["UNION", "MINUS", "INTERSECT", "EXCEPT", "ORDER", "FETCH", "OFFSET"])
-    }
-
     /// The rest of a query whose first operand has been parsed.
-    pub(super) fn query_after(&mut self, mut body: QueryBody, pos: Pos) -> Result<Query> {
+    fn query_after(&mut self, mut body: QueryBody, pos: Pos) -> Result<Query> {
         loop {
             let op_pos = self.pos();
             let op = match self.eat_any(&["UNION", "MINUS", "EXCEPT", "INTERSECT"]) {
@@ -242,27 +247,6 @@ impl Parser<'_> {
         let siblings = self.word_ahead(1, "SIBLINGS");
         let items = self.order_by_items()?;
         Ok(Some(OrderBy { siblings, items, pos }))
-    }
-
-    /// `ORDER [SIBLINGS] BY items`.
-    pub(super) fn order_by_items(&mut self) -> Result<Vec<OrderItem>> {
-        self.expect_word("ORDER", 30491)?;
-        self.eat_word("SIBLINGS");
-        self.expect_word("BY", 924)?;
-        self.comma_list(Self::order_item)
-    }
-
-    fn order_item(&mut self) -> Result<OrderItem> {
-        let expr = self.value()?;
-        let descending = self.eat_any(&["ASC", "DESC"]) == Some(1);
-        let mut nulls_first = None;
-        if self.eat_word("NULLS") {
-            nulls_first = match self.eat_any(&["FIRST", "LAST"]) {
-                Some(i) => Some(i == 0),
-                None => return self.fail(30492),
-            };
-        }
-        Ok(OrderItem { expr, descending, nulls_first })
     }
 
     fn row_limit(&mut self) -> Result<Option<RowLimit>> {

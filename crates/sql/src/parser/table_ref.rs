@@ -1,6 +1,6 @@
 //! Row sources in FROM: tables, inline views, collections, joins and pivots.
 
-use super::Parser;
+use super::{Parser, Queries};
 use crate::ast::*;
 use crate::lexer::TokenKind;
 use ::types::Result;
@@ -146,7 +146,7 @@ impl Parser<'_> {
             p.left_paren()?;
             let pos = p.pos();
             if p.at_any(&["SELECT", "WITH"]) {
-                let query = p.query()?;
+                let query = p.inner_query()?;
                 return p.end_of_query(query);
             }
             let first = if p.at(TokenKind::LeftParen) {
@@ -154,7 +154,7 @@ impl Parser<'_> {
                     TableParen::Query(inner, None)
                         if p.at(TokenKind::RightParen) || p.at_query_tail() || p.at_restriction() =>
                     {
-                        let query = p.query_after(QueryBody::Nested(inner), pos)?;
+                        let query = p.rest_of_query(QueryBody::Nested(inner), pos)?;
                         return p.end_of_query(query);
                     }
                     TableParen::Query(inner, restriction) => p.inline_view(inner, restriction, false, pos)?,
