@@ -1,8 +1,10 @@
 //! Function calls: aggregates, functions that the compiler expands, scalar functions, stored functions.
 
-use crate::expr::or;
+use crate::aggregate::is_aggregate;
 use crate::ir::*;
+use crate::logic::{and, or};
 use crate::refusals::invalid_identifier;
+use crate::resolve::Operands;
 use crate::scope::*;
 use crate::typing::*;
 use sql::ast::{self, ExprKind};
@@ -24,7 +26,7 @@ pub enum Called {
 /// Classifies a call as [`Compiler::call`] resolves it.
 pub fn called(call: &ast::Call) -> Called {
     let name = call.name.as_simple();
-    if name.is_some_and(|name| crate::group::is_aggregate(name, call.over.is_some())) {
+    if name.is_some_and(|name| is_aggregate(name, call.over.is_some())) {
         return if call.over.is_some() { Called::Window } else { Called::Aggregate };
     }
     let dotted = match &call.name.parts[..] {
@@ -68,7 +70,7 @@ impl Compiler<'_> {
             if name == "LNNVL" {
                 let [condition] = &call.args[..] else { return Err(Ora::new(909).at(pos)) };
                 // LNNVL is true if the condition is false or unknown.
-                let holds = self.condition(&condition.value)?;
+                let holds = self.operand_condition(&condition.value)?;
                 let of = |n: i32| Expr::new(Node::Const(Value::Number(n.into())), number());
                 let not_true = Expr::new(Node::Case(vec![(holds, of(0))], Some(Box::new(of(1)))), number());
                 return compare(CmpOp::Eq, not_true, of(1), pos).map(Some);
@@ -84,7 +86,7 @@ impl Compiler<'_> {
                     if matches!(a.value.kind, ExprKind::Star) {
                         return Err(Ora::new(936).at(a.value.pos.0));
                     }
-                    args.push(self.expr(&a.value)?);
+                    args.push(self.operand(&a.value)?);
                     places.push(a.value.pos.0);
                 }
                 return match self.special(name, args, &places, pos)? {
@@ -98,7 +100,7 @@ impl Compiler<'_> {
             if crate::function::exists(&dotted) {
                 let mut args = Vec::new();
                 for a in &call.args {
-                    args.push(self.expr(&a.value)?);
+                    args.push(self.operand(&a.value)?);
                 }
                 return self.scalar_function(&dotted, args, &[], pos).map(Some);
             }
@@ -259,7 +261,7 @@ impl Compiler<'_> {
                 return Ok(bind);
             }
         }
-        self.expr(value)
+        self.operand(value)
     }
 
     /// A stored or packaged function.
@@ -380,7 +382,7 @@ fn decode(args: Vec<Expr>, places: &[u32], pos: u32) -> Result<Expr> {
                 same
             } else {
                 let null = |e: Expr| Expr::new(Node::IsNull(Box::new(e), false), DataType::Boolean);
-                or(vec![same, crate::expr::and(vec![null(a), null(b)])])
+                or(vec![same, and(vec![null(a), null(b)])])
             }
         };
         result_type = Some(match result_type {

@@ -696,7 +696,7 @@ impl Compiler<'_> {
                         }
                         targets.push(c);
                     }
-                    let (sub, out) = self.subquery(query, crate::expr::SubUse::Rows)?;
+                    let (sub, out) = self.subquery(query, crate::resolve::SubUse::Rows)?;
                     if out.len() != targets.len() {
                         return Err(Ora::new(if out.len() < targets.len() { 947 } else { 913 }).at(pos.0));
                     }

@@ -1,7 +1,9 @@
 //! Expressions: from the parser's tree to resolved, typed expressions.
 
 use crate::ir::*;
+use crate::logic::{and, flatten_and, negate, or};
 use crate::refusals::{invalid_identifier, unsupported};
+use crate::resolve::{Operands, Queries, SubUse};
 use crate::scope::*;
 use crate::services::Asked;
 use crate::typing::*;
@@ -10,6 +12,16 @@ use types::{DataType, Number, Ora, Result, Value};
 
 /// Most expressions that one statement may resolve.
 const RESOLVED_MAX: u32 = 2_000_000;
+
+impl Operands for Compiler<'_> {
+    fn operand(&mut self, e: &ast::Expr) -> Result<Expr> {
+        self.expr(e)
+    }
+
+    fn operand_condition(&mut self, e: &ast::Expr) -> Result<Expr> {
+        self.condition(e)
+    }
+}
 
 impl Compiler<'_> {
     /// Resolves an expression.
@@ -52,11 +64,11 @@ impl Compiler<'_> {
             }
             ExprKind::Is { expr, test, negated } => self.is_condition(expr, test, *negated, pos),
             ExprKind::Exists(query) => {
-                let sub = self.subquery(query, SubUse::Exists)?;
+                let sub = self.inner_subquery(query, SubUse::Exists)?;
                 Ok(Expr::new(Node::Exists(sub.0), DataType::Boolean))
             }
             ExprKind::Subquery(query) => {
-                let (sub, columns) = self.subquery(query, SubUse::Scalar)?;
+                let (sub, columns) = self.inner_subquery(query, SubUse::Scalar)?;
                 if columns.len() != 1 {
                     return Err(Ora::new(if columns.is_empty() { 936 } else { 913 }).at(pos));
                 }
@@ -240,7 +252,7 @@ impl Compiler<'_> {
         let refused = || Ora::new(902).at(ty.pos.0);
         let def = self.named_type(ty)?.ok_or_else(refused)?;
         let element = def.element().ok_or_else(refused)?;
-        let (sub, _) = self.subquery(query, SubUse::Multiset)?;
+        let (sub, _) = self.inner_subquery(query, SubUse::Multiset)?;
         let out = std::mem::take(&mut self.subs[sub].out);
         let of_element = match element {
             DataType::Named(id) => self.type_def(id)?,
@@ -732,7 +744,7 @@ impl Compiler<'_> {
                     _ => {}
                 }
                 let value = self.value(left)?;
-                let (sub, columns) = self.subquery(query, SubUse::Rows)?;
+                let (sub, columns) = self.inner_subquery(query, SubUse::Rows)?;
                 if columns.len() != 1 {
                     return Err(Ora::new(913).at(pos));
                 }
@@ -811,7 +823,7 @@ impl Compiler<'_> {
         for e in left {
             values.push(self.value(e)?);
         }
-        let (sub, columns) = self.subquery(query, SubUse::Rows)?;
+        let (sub, columns) = self.inner_subquery(query, SubUse::Rows)?;
         if columns.len() != values.len() {
             return Err(Ora::new(if columns.len() > values.len() { 913 } else { 947 }).at(pos));
         }
@@ -900,16 +912,6 @@ impl Compiler<'_> {
         let arms = whens.into_iter().zip(results).collect();
         Ok(Expr::new(Node::Case(arms, otherwise), ty))
     }
-}
-
-/// The use of a subquery.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SubUse {
-    Scalar,
-    Exists,
-    Rows,
-    /// The elements of a collection, in order.
-    Multiset,
 }
 
 fn arith_op(op: BinaryOp) -> Option<ArithOp> {
@@ -1025,66 +1027,6 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
 pub fn cast(e: Expr, to: DataType, pos: u32) -> Result<Expr> {
     let converted = convert(e, &to, pos)?;
     Ok(Expr::new(Node::Cast(Box::new(converted)), to))
-}
-
-pub fn and(mut conds: Vec<Expr>) -> Expr {
-    if conds.len() == 1 {
-        return conds.pop().expect("one condition");
-    }
-    let mut flat = Vec::with_capacity(conds.len());
-    for c in conds {
-        match c.node {
-            Node::And(inner) => flat.extend(inner),
-            _ => flat.push(c),
-        }
-    }
-    Expr::new(Node::And(flat), DataType::Boolean)
-}
-
-pub fn or(mut conds: Vec<Expr>) -> Expr {
-    if conds.len() == 1 {
-        return conds.pop().expect("one condition");
-    }
-    let mut flat = Vec::with_capacity(conds.len());
-    for c in conds {
-        match c.node {
-            Node::Or(inner) => flat.extend(inner),
-            _ => flat.push(c),
-        }
-    }
-    Expr::new(Node::Or(flat), DataType::Boolean)
-}
-
-/// NOT, pushed down where three-valued logic allows.
-pub fn negate(e: Expr) -> Expr {
-    let ty = DataType::Boolean;
-    match e.node {
-        Node::Cmp(op, how, a, b) => Expr::new(Node::Cmp(op.negate(), how, a, b), ty),
-        Node::IsNull(a, negated) => Expr::new(Node::IsNull(a, !negated), ty),
-        Node::Not(inner) => *inner,
-        Node::Like { value, pattern, escape, negated } => {
-            Expr::new(Node::Like { value, pattern, escape, negated: !negated }, ty)
-        }
-        Node::InList { value, list, compare, negated } => {
-            Expr::new(Node::InList { value, list, compare, negated: !negated }, ty)
-        }
-        Node::InSub { values, sub, compare, negated, single } => {
-            Expr::new(Node::InSub { values, sub, compare, negated: !negated, single }, ty)
-        }
-        Node::Quantified { op, compare, all, value, sub } => {
-            Expr::new(Node::Quantified { op: op.negate(), compare, all: !all, value, sub }, ty)
-        }
-        Node::And(conds) => or(conds.into_iter().map(negate).collect()),
-        Node::Or(conds) => and(conds.into_iter().map(negate).collect()),
-        node => Expr::new(Node::Not(Box::new(Expr::new(node, e.ty))), ty),
-    }
-}
-
-pub fn flatten_and(e: Expr, into: &mut Vec<Expr>) {
-    match e.node {
-        Node::And(conds) => conds.into_iter().for_each(|c| flatten_and(c, into)),
-        _ => into.push(e),
-    }
 }
 
 fn date_literal(s: &str) -> Result<types::Date> {

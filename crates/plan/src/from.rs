@@ -7,8 +7,8 @@ use crate::block_names::ItemId;
 use crate::ir::*;
 use crate::items::{item_column, table_item};
 use crate::logical::{JoinSet, Link, Part, PartKind};
-use crate::query::Compiled;
 use crate::refusals::unsupported;
+use crate::resolve::{Compiled, Queries};
 use crate::scope::*;
 use crate::typing::*;
 use dictionary::{ObjectPrivilege, Organization, Resolved, TableDef, UserId, ViewDef};
@@ -540,7 +540,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         // A hint in the surrounding block may name the view as well.
         let is_kept = set.hints.iter().any(|h| h.name == "NO_MERGE" && h.args.contains(&alias));
-        let compiled = self.query(query, !lateral, merge && !lateral && !is_kept)?;
+        let compiled = self.inner_query(query, !lateral, merge && !lateral && !is_kept)?;
         let columns = match &compiled {
             Compiled::Open { columns, .. } | Compiled::Built { columns, .. } => columns,
         };

@@ -6,6 +6,7 @@
 //! are read: statistics come with the table definitions.
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod block_names;
 mod blocks;
 mod call;
@@ -20,11 +21,13 @@ mod from;
 mod function;
 mod function_types;
 mod group;
+mod hierarchy;
 mod image;
 mod ir;
 mod items;
 mod key_preserved;
 mod locators;
+mod logic;
 mod logical;
 mod logical_text;
 pub mod names;
@@ -38,6 +41,7 @@ mod query;
 mod refs;
 mod refusals;
 mod registers;
+mod resolve;
 mod rewrite;
 mod rights;
 pub mod rows;

@@ -5,6 +5,7 @@
 
 use crate::ir::*;
 use crate::refusals::unsupported;
+use crate::resolve::Queries;
 use crate::scope::Compiler;
 use sql::ast::{self, ExprKind};
 use sql::lexer::{TokenKind, lex};
@@ -57,10 +58,10 @@ impl Compiler<'_> {
         // The statement's plan contains only the outer values, not the subquery.
         let subs = self.subs.len();
         self.outer_names.push((around, Vec::new()));
-        let built = self.built(q, false);
+        let built = self.cursor_columns(q);
         let (_, names) = self.outer_names.pop().unwrap_or_default();
         self.subs.truncate(subs);
-        let (_, _, columns, _) = built?;
+        let columns = built?;
         let mut args: Vec<Expr> = Vec::new();
         let mut own = String::with_capacity(text.len());
         let tokens = lex(text).tokens;

@@ -6,11 +6,12 @@
 //! registers.
 
 use crate::block_names::ItemId;
-use crate::expr::{SubUse, and};
 use crate::group::GroupShape;
 use crate::ir::*;
+use crate::logic::and;
 use crate::logical::{JoinSet, LogicalQuery, LogicalSub, PartKind, Rel};
 use crate::refusals::{invalid_identifier, unsupported};
+use crate::resolve::{BuiltQuery, Compiled, Queries, SubUse};
 use crate::scope::*;
 use crate::sort_keys::{ordered, sort_key};
 use crate::typing::*;
@@ -18,27 +19,21 @@ use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
 use types::{Ora, Result, Value};
 
-/// A query with its own tree: the tree, output expressions, columns, and the registers of enclosing blocks that it
-/// reads.
-pub type BuiltQuery = (Rel, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
-
 /// Stack bytes for each level of nested set operations, which are built, opened and dropped recursively.
 const SET_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 8 << 10 };
 
-/// A compiled query.
-pub enum Compiled {
-    /// A plain join that may be merged into the enclosing block.
-    Open {
-        set: JoinSet,
-        out: Vec<Expr>,
-        columns: Vec<Column>,
-    },
-    Built {
-        rel: Rel,
-        out: Vec<Expr>,
-        columns: Vec<Column>,
-        outer: BTreeSet<Reg>,
-    },
+impl Queries for Compiler<'_> {
+    fn inner_query(&mut self, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
+        self.query(q, opaque, merge)
+    }
+
+    fn inner_subquery(&mut self, q: &ast::Query, used: SubUse) -> Result<(SubId, Vec<Column>)> {
+        self.subquery(q, used)
+    }
+
+    fn cursor_columns(&mut self, q: &ast::Query) -> Result<Vec<Column>> {
+        self.built(q, false).map(|(_, _, columns, _)| columns)
+    }
 }
 
 impl Compiler<'_> {

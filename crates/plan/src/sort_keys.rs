@@ -1,6 +1,7 @@
 //! Sort keys of ORDER BY, windows, KEEP and WITHIN GROUP.
 
 use crate::ir::{Expr, SortKey};
+use crate::resolve::Operands;
 use crate::scope::Compiler;
 use crate::typing::check_comparable;
 use sql::ast;
@@ -13,7 +14,7 @@ pub(crate) fn sort_key(expr: Expr, item: &ast::OrderItem) -> SortKey {
 
 /// Resolves the ORDER BY of a window, KEEP or WITHIN GROUP.
 pub fn sort_item(c: &mut Compiler<'_>, item: &ast::OrderItem) -> Result<SortKey> {
-    let expr = c.expr(&item.expr)?;
+    let expr = c.operand(&item.expr)?;
     ordered(&expr, item.expr.pos.0)?;
     Ok(sort_key(expr, item))
 }

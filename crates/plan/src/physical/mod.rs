@@ -17,6 +17,7 @@ mod rows;
 mod sampling;
 pub mod state;
 
+use planned::PlanTree;
 pub use planned::{Planned, filter, produced};
 
 use crate::ir::*;
@@ -231,6 +232,16 @@ impl Compiler<'_> {
             all_roots: plan.all_roots,
         };
         Ok(ConnectMemory { gate, children, keep, class })
+    }
+}
+
+impl PlanTree for Compiler<'_> {
+    fn plan_tree(&mut self, rel: &Rel) -> Result<Planned> {
+        self.plan_rel(rel)
+    }
+
+    fn plan_nested(&mut self, set: &JoinSet, more: &[Expr]) -> Result<Planned> {
+        self.plan_set_with(set, more)
     }
 }
 

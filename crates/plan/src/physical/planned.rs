@@ -2,6 +2,8 @@
 
 use super::cost;
 use crate::ir::*;
+use crate::logical::{JoinSet, Rel};
+use types::Result;
 
 /// A row source with its estimates.
 pub struct Planned {
@@ -17,6 +19,15 @@ impl Planned {
         source.set_rows(rows);
         Planned { source, rows, cost }
     }
+}
+
+/// Plans a tree inside a part of a join: a view, or a nested join. Trees have joins in them and joins have trees; this is
+/// the only way from a part back to the planner of trees, which implements it.
+pub trait PlanTree {
+    /// Plans an operator and everything below it.
+    fn plan_tree(&mut self, rel: &Rel) -> Result<Planned>;
+    /// Plans a nested join, with additional conditions.
+    fn plan_nested(&mut self, set: &JoinSet, more: &[Expr]) -> Result<Planned>;
 }
 
 /// Adds conditions to a row source; a scan takes them into its filter.

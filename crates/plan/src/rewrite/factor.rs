@@ -3,8 +3,8 @@
 //! `(a = b and x) or (a = b and y)` becomes `a = b and (x or y)`, which allows a hash join. `(n1 = 'F' and n2 = 'G') or
 //! (n1 = 'G' and n2 = 'F')` implies `n1 in ('F', 'G')`, which is checked where `n1` is read.
 
-use crate::expr::{and, flatten_and, or};
 use crate::ir::*;
+use crate::logic::{and, flatten_and, or};
 use crate::logical::*;
 use crate::rewrite::values::is_movable;
 use crate::scope::Compiler;

@@ -22,8 +22,8 @@
 //! The names of views are Oracle's: VW_NSO_n for an IN, VW_SQ_n for an aggregate.
 
 use crate::block_names::ItemId;
-use crate::expr::{flatten_and, or};
 use crate::ir::*;
+use crate::logic::{flatten_and, or};
 use crate::logical::*;
 use crate::rewrite::values::{Values, is_movable, substitute};
 use crate::scope::{Compiler, Item, ItemKind};

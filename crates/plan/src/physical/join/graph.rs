@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Deepest nesting for which a join is planned a second time with known values; each level doubles the work.
+const RERUNS_MAX: usize = 3;
+
 impl Compiler<'_> {
     /// Splits a join into parts, conditions and the connections between them. Conditions without a part go to
     /// `startup`.
@@ -109,37 +112,6 @@ impl Compiler<'_> {
         }
     }
 
-    pub(super) fn mask_of(&self, e: &Expr, owner: &HashMap<Reg, usize>) -> Mask {
-        let mut mask = 0;
-        self.expr_regs(e, &mut |r| {
-            if let Some(&part) = owner.get(&r) {
-                mask |= bit(part);
-            }
-        });
-        mask
-    }
-
-    /// A condition outside of all classes of equal columns.
-    pub(super) fn cond(&self, expr: Expr, mask: Mask, owner: &HashMap<Reg, usize>) -> Cond {
-        let sides = match &expr.node {
-            Node::Cmp(CmpOp::Eq, how @ (Compare::Plain | Compare::Padded), a, b)
-                if !a.has_subquery() && !b.has_subquery() =>
-            {
-                Some((self.mask_of(a, owner), self.mask_of(b, owner), *how == Compare::Padded))
-            }
-            _ => None,
-        };
-        let bounds = match &expr.node {
-            Node::Cmp(CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge, Compare::Plain, a, b)
-                if !a.has_subquery() && !b.has_subquery() =>
-            {
-                Some((self.mask_of(a, owner), self.mask_of(b, owner)))
-            }
-            _ => None,
-        };
-        Cond { expr, mask, class: None, sides, bounds }
-    }
-
     pub(super) fn is_collection(&self, kind: &PartKind) -> bool {
         matches!(kind, PartKind::Leaf(id) if matches!(self.items[*id].kind, ItemKind::Elements { .. }))
     }
@@ -193,15 +165,6 @@ pub(super) struct Conditions<'g> {
     pub(super) above: Vec<&'g Cond>,
     /// Positions in the graph of the conditions of WHERE among them.
     pub(super) done: Vec<usize>,
-}
-
-/// The join key of an equality with exactly one side in `right`.
-pub(super) fn key_of(c: &Cond, right: Mask) -> Option<JoinKey> {
-    let (Node::Cmp(_, _, a, b), Some((_, of_b, padded))) = (&c.expr.node, c.sides.filter(|_| c.is_key(right))) else {
-        return None;
-    };
-    let (left, right) = if of_b & right != 0 { (a, b) } else { (b, a) };
-    Some(JoinKey { padded, ..JoinKey::equal((**left).clone(), (**right).clone()) })
 }
 
 impl Graph<'_> {

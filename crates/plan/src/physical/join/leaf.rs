@@ -1,7 +1,8 @@
-//! Single tables and views of a join.
+//! The parts of a join: a table, a view, a nested join. A view or a nested join is a tree of its own ([`PlanTree`]).
 
 use super::*;
 use crate::block_names::ItemId;
+use crate::physical::planned::PlanTree;
 
 /// Most branches of an OR that are expanded to index scans.
 const BRANCHES_MAX: usize = 8;
@@ -10,13 +11,31 @@ impl Compiler<'_> {
     pub(super) fn plan_part(&mut self, kind: &PartKind, conds: Vec<Expr>, hints: &[ast::Hint]) -> Result<Planned> {
         match kind {
             PartKind::Leaf(id) => self.plan_leaf(*id, conds, hints),
-            PartKind::Set(set) => self.plan_set_with(set, &conds),
+            PartKind::Set(set) => self.plan_nested(set, &conds),
             PartKind::Full(full) => {
                 let Planned { source, rows, cost } = self.plan_full(&full.0, &full.1, &full.2)?;
                 let rows = self.kept(&conds, rows);
                 Ok(Planned::new(filter(source, conds), rows, cost))
             }
         }
+    }
+
+    /// A full outer join: a hash join of two sets.
+    fn plan_full(&mut self, left: &JoinSet, right: &JoinSet, on: &[Expr]) -> Result<Planned> {
+        let mut owner = HashMap::new();
+        for (side, set) in [(0, left), (1, right)] {
+            self.set_regs(set, &mut |r| {
+                owner.insert(r, side);
+            });
+        }
+        let is_key = |(at, c): (usize, &Expr)| Some((at, self.hash_key(c, 2, &owner)?));
+        let keys: Vec<_> = on.iter().enumerate().filter_map(is_key).collect();
+        let (l, r) = (self.plan_nested(left, &[])?, self.plan_nested(right, &[])?);
+        let rows = l.rows + r.rows;
+        let cost = l.cost + r.cost + cost::hash_join(r.rows, l.rows, rows);
+        let build = if r.rows <= l.rows { Side::Right } else { Side::Left };
+        let source = hash_join(l.source, r.source, JoinKind::Full, build, on.to_vec(), keys);
+        Ok(Planned::new(source, rows, cost))
     }
 
     /// The row source of one item, with the conditions that can be checked on it.
@@ -93,7 +112,7 @@ impl Compiler<'_> {
                 // The tree may be large, so it is moved and freed after planning (P22).
                 let tree = rel.take().ok_or_else(|| Ora::internal("view without a logical tree"))?;
                 let exprs: Vec<(Expr, Reg)> = columns.iter().map(|&(i, r)| (out[i as usize].clone(), r)).collect();
-                let planned = self.plan_rel(&tree);
+                let planned = self.plan_tree(&tree);
                 if let ItemKind::Derived { rel, .. } = &mut self.items[id].kind {
                     *rel = Some(tree);
                 }
@@ -136,7 +155,7 @@ impl Compiler<'_> {
         let mut all = Vec::new();
         for (n, branch) in branches.iter().enumerate() {
             let mut own = rest.clone();
-            crate::expr::flatten_and(branch.clone(), &mut own);
+            crate::logic::flatten_and(branch.clone(), &mut own);
             own.extend(branches[..n].iter().map(not_true));
             let choice = self.choose_access(id, table, &own, Some(&columns), hints);
             cost += choice.cost + cost::set(SetKind::UnionAll, choice.rows);
