@@ -12,12 +12,34 @@
 //! count for every unit that names it.
 
 use super::question::{Asked, Question, Questions, mark_of_columns, mark_of_units};
+use super::scope::Interface;
 use super::units::Units;
 use crate::world::{ColumnInfo, Described, StoredUnit, World, as_owner};
 use dictionary::Access;
 use std::cell::RefCell;
 use std::rc::Rc;
-use types::{DataType, Result};
+use types::{DataType, Result, TypeDef, TypeId};
+
+/// The interfaces of other units, by name. A unit is compiled with the interfaces that it names, and an interface is
+/// compiled from a unit: this is the only way back to the compiler of units (`store`), which implements it.
+pub(super) trait Interfaces {
+    /// As [`Units::interface`].
+    ///
+    /// # Errors
+    /// PLS-00904, PLS-00905, PLS-00907; those of the dictionary.
+    fn named_interface<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+        schema: &str,
+    ) -> Result<Option<Interface>>;
+    /// As [`Units::loaded_type`].
+    ///
+    /// # Errors
+    /// As [`Interfaces::named_interface`].
+    fn named_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>>;
+}
 
 impl Units {
     /// Runs `f` and returns the questions that it asked.
@@ -40,6 +62,16 @@ impl Units {
         if let Some(outer) = self.questions.borrow_mut().last_mut() {
             outer.is_open = true;
         }
+    }
+
+    /// The definition of a type that has been named.
+    pub fn type_def(&self, id: TypeId) -> Option<Rc<TypeDef>> {
+        let built_in = id.built_in().map(Rc::new);
+        if built_in.is_none() {
+            // The code refers to attributes only by position.
+            self.depends_on_more();
+        }
+        built_in.or_else(|| self.types.borrow().get(&id).cloned())
     }
 
     fn is_asking(&self) -> bool {

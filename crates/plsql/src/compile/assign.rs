@@ -1,7 +1,7 @@
 //! Assignment: conversions, and the places of values.
 
 use super::compiler::{CResult, Compiler, Val};
-use super::name::{PathB, TargetRef};
+use super::symbols::{Operands, PathB, TargetRef};
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::ty::*;
@@ -13,7 +13,7 @@ impl<W: World> Compiler<'_, W> {
     /// Computes an expression into a slot of type `ty` that is not visible if the computation fails.
     pub(super) fn assign_expr(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
         let saved = self.f.next;
-        let v = self.expr(e, takes_all(ty).then_some(d))?;
+        let v = self.operand(e, takes_all(ty).then_some(d))?;
         self.convert_into(d, ty, v, e.pos)?;
         self.f.next = saved;
         Ok(())
@@ -23,7 +23,7 @@ impl<W: World> Compiler<'_, W> {
     /// conversion is computed in another slot.
     pub(super) fn assign_variable(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
         let (ops, saved) = (self.f.ops.len(), self.f.next);
-        let mut v = self.expr(e, takes_all(ty).then_some(d))?;
+        let mut v = self.operand(e, takes_all(ty).then_some(d))?;
         let fits = match (ty, &v.ty) {
             (Ty::Scalar(to), Ty::Scalar(from)) => fits_without_check(&from.ty, to),
             _ => true,
@@ -32,9 +32,83 @@ impl<W: World> Compiler<'_, W> {
             self.f.ops.truncate(ops);
             self.f.lines.truncate(ops);
             self.f.next = saved;
-            v = self.expr(e, None)?;
+            v = self.operand(e, None)?;
         }
         self.convert_into(d, ty, v, e.pos)?;
+        self.f.next = saved;
+        Ok(())
+    }
+
+    /// Puts the initial content of a type into a slot, with the defaults of record fields.
+    pub(super) fn init_slot(&mut self, d: Opd, ty: &Ty) -> CResult<()> {
+        if let Ty::Scalar(_) | Ty::Null = ty {
+            let null = self.null();
+            self.emit(Op::Move { d, s: null });
+            return Ok(());
+        }
+        if matches!(ty, Ty::Cursor) {
+            self.f.cursors = true;
+            self.emit(Op::Release { cursor: d });
+        }
+        let template = self.template(ty.initial());
+        self.emit(Op::Init { d, template });
+        self.init_fields(d, &[], ty)
+    }
+
+    /// Assigns the defaults of a record's fields, including nested records. `steps` lead from the slot to the record.
+    fn init_fields(&mut self, d: Opd, steps: &[Step], ty: &Ty) -> CResult<()> {
+        let Ty::Record(r) = ty else { return Ok(()) };
+        let r = r.clone();
+        for field in &r.fields {
+            let mut steps = steps.to_vec();
+            steps.push(match field.at {
+                FieldAt::Scalar(i) => Step::Scalar(i),
+                FieldAt::Nested(i) => Step::Nested(i),
+            });
+            let Some(default) = &field.default else {
+                self.init_fields(d, &steps, &field.ty)?;
+                continue;
+            };
+            let saved = self.f.next;
+            let t = self.temp();
+            self.init_slot(t, &field.ty)?;
+            self.assign_expr(t, &field.ty, default)?;
+            let path = self.path(Root::Slot(d), steps);
+            self.emit(Op::SetPath { path, s: t });
+            self.f.next = saved;
+        }
+        Ok(())
+    }
+
+    /// Computes a branch of CASE, or an argument of COALESCE, into a slot; `ty` becomes the type of all of them.
+    pub(super) fn case_result(&mut self, e: &Expr, d: Opd, ty: &mut Option<Ty>) -> CResult<()> {
+        let saved = self.f.next;
+        let v = self.operand(e, Some(d))?;
+        match ty {
+            Some(t) if !t.is_null() => {
+                if !v.ty.is_null() && t.class() != v.ty.class() {
+                    if !assignable(v.ty.class(), t.class()) {
+                        return Err(self.pls(382, &[], e.pos));
+                    }
+                    // Branches of different types are converted to the type of the first.
+                    let s = t.scalar().expect("not composite").clone();
+                    let target = self.target(&s);
+                    self.emit(Op::Coerce { d, s: v.o, ty: target });
+                    self.f.next = saved;
+                    return Ok(());
+                }
+                if let (Some(a), Some(b)) = (t.data_type(), v.ty.data_type())
+                    && a != b
+                    && !v.ty.is_null()
+                {
+                    *t = Ty::of(unconstrained(if a == DataType::PlsInteger { b } else { a }));
+                }
+            }
+            _ => *ty = Some(v.ty.clone()),
+        }
+        if v.o != d {
+            self.emit(Op::Move { d, s: v.o });
+        }
         self.f.next = saved;
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! Calls: overloads, named arguments, defaults, OUT parameters.
 
+use super::ask::Interfaces;
 use super::assign::{direct, host_fits};
 use super::compiler::{CResult, Compiler, Val};
-use super::name::TargetRef;
 use super::scope::*;
+use super::symbols::{Operands, TargetRef};
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
@@ -28,7 +29,7 @@ impl<W: World> Compiler<'_, W> {
             if p.mode != Mode::In
                 && let Some(Some(e)) = matched.get(j)
             {
-                outs.push((j, self.target_path(e)?));
+                outs.push((j, self.out_operand(e)?));
             }
         }
         let _ = window;
@@ -105,10 +106,11 @@ impl<W: World> Compiler<'_, W> {
         let scopes = match &sub.target {
             SubTarget::External(e) => {
                 let owner = if e.owner.is_empty() { None } else { Some(e.owner.as_str()) };
-                let symbols = match self.units.interface(&mut **self.w.borrow_mut(), owner, &e.name, &self.owner)? {
-                    Some(Interface::Package(package)) => package.symbols.clone(),
-                    _ => Default::default(),
-                };
+                let symbols =
+                    match self.units.named_interface(&mut **self.w.borrow_mut(), owner, &e.name, &self.owner)? {
+                        Some(Interface::Package(package)) => package.symbols.clone(),
+                        _ => Default::default(),
+                    };
                 Some(std::mem::replace(&mut self.scopes, vec![Scope { labels: Vec::new(), names: symbols }]))
             }
             SubTarget::Local { .. } => None,
@@ -173,7 +175,7 @@ impl<W: World> Compiler<'_, W> {
     /// The type of an expression; emits no code.
     fn probe(&mut self, e: &Expr) -> CResult<Ty> {
         let (ops, next) = (self.f.ops.len(), self.f.next);
-        let result = self.expr(e, None);
+        let result = self.operand(e, None);
         self.f.ops.truncate(ops);
         self.f.lines.truncate(ops);
         self.f.next = next;

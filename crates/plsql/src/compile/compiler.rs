@@ -288,6 +288,20 @@ impl<'a, W: World> Compiler<'a, W> {
         Opd::constant(i)
     }
 
+    /// The slot of a result: the wanted one, or a temporary.
+    pub(super) fn result(&mut self, want: Option<Opd>) -> Opd {
+        want.unwrap_or_else(|| self.temp())
+    }
+
+    /// The index of a function in the pool.
+    pub(super) fn function_number(&mut self, function: &'static functions::FnDef) -> u32 {
+        let known = self.pool.functions.iter().position(|f| std::ptr::eq(*f, function));
+        known.unwrap_or_else(|| {
+            self.pool.functions.push(function);
+            self.pool.functions.len() - 1
+        }) as u32
+    }
+
     pub(super) fn null(&mut self) -> Opd {
         self.constant(Value::Null)
     }

@@ -1,13 +1,23 @@
 //! Expressions.
 
 use super::compiler::{CResult, Compiler, Val};
-use super::name::Res;
 use super::operators::{comparison, is_comparison, is_operator, is_simple, is_whole_literal};
+use super::symbols::{Operands, Res, TargetRef, shown_name};
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
 use sql::plsql::ast::{self, BinaryOp, CursorAttribute, Expr, ExprKind, Name, Pos, UnaryOp};
-use types::{DataType, FloatTest, Number, Value};
+use types::{DataType, FloatTest, Value};
+
+impl<W: World> Operands for Compiler<'_, W> {
+    fn operand(&mut self, e: &Expr, want: Option<Opd>) -> CResult<Val> {
+        self.expr(e, want)
+    }
+
+    fn out_operand(&mut self, e: &Expr) -> CResult<TargetRef> {
+        self.target_path(e)
+    }
+}
 
 impl<W: World> Compiler<'_, W> {
     /// Compiles an expression. A computed result goes to `want` if that is given; for a variable or constant the
@@ -173,10 +183,6 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    pub(super) fn result(&mut self, want: Option<Opd>) -> Opd {
-        want.unwrap_or_else(|| self.temp())
-    }
-
     /// Compiles an operand that is read more than once.
     fn held(&mut self, e: &Expr) -> CResult<Val> {
         self.expr(e, None)
@@ -212,22 +218,6 @@ impl<W: World> Compiler<'_, W> {
         v
     }
 
-    pub(super) fn number(&mut self, text: &str, pos: Pos) -> CResult<Val> {
-        let lower = text.to_ascii_lowercase();
-        if let Some(double) = lower.strip_suffix('d') {
-            let x: f64 = double.parse().map_err(|_| self.pls(491, &[], pos))?;
-            return Ok(Val { o: self.constant(Value::Double(x)), ty: Ty::of(DataType::BinaryDouble) });
-        }
-        if let Some(float) = lower.strip_suffix('f') {
-            let x: f32 = float.parse().map_err(|_| self.pls(491, &[], pos))?;
-            return Ok(Val { o: self.constant(Value::Float(x)), ty: Ty::of(DataType::BinaryFloat) });
-        }
-        let n = Number::parse(text).map_err(|e| e.at(pos))?;
-        let whole = text.bytes().all(|b| b.is_ascii_digit()) && n.as_i64().is_some_and(|i| i <= i64::from(i32::MAX));
-        let ty = if whole { Ty::INTEGER } else { Ty::NUMBER };
-        Ok(Val { o: self.constant(Value::Number(n)), ty })
-    }
-
     fn interval(&mut self, text: &str, qualifier: &str, pos: Pos) -> CResult<Val> {
         // The qualifier has SQL's syntax and meaning.
         let parsed = sql::parse_expression(&format!("INTERVAL '0' {qualifier}")).map_err(|e| e.at(pos))?;
@@ -243,7 +233,7 @@ impl<W: World> Compiler<'_, W> {
         match self.resolve(n, want, false)? {
             Res::Path(p) => Ok(self.path_value(&p, want)),
             Res::Val(v) => Ok(v),
-            Res::Done => Err(self.pls(222, &[&super::name::shown_name(n)], pos)),
+            Res::Done => Err(self.pls(222, &[&shown_name(n)], pos)),
             Res::Cursor(_) => Err(self.pls(382, &[], pos)),
         }
     }
@@ -406,38 +396,6 @@ impl<W: World> Compiler<'_, W> {
         Ok(Val { o: d, ty: ty.unwrap_or(Ty::Null) })
     }
 
-    pub(super) fn case_result(&mut self, e: &Expr, d: Opd, ty: &mut Option<Ty>) -> CResult<()> {
-        let saved = self.f.next;
-        let v = self.expr(e, Some(d))?;
-        match ty {
-            Some(t) if !t.is_null() => {
-                if !v.ty.is_null() && t.class() != v.ty.class() {
-                    if !assignable(v.ty.class(), t.class()) {
-                        return Err(self.pls(382, &[], e.pos));
-                    }
-                    // Branches of different types are converted to the type of the first.
-                    let s = t.scalar().expect("not composite").clone();
-                    let target = self.target(&s);
-                    self.emit(Op::Coerce { d, s: v.o, ty: target });
-                    self.f.next = saved;
-                    return Ok(());
-                }
-                if let (Some(a), Some(b)) = (t.data_type(), v.ty.data_type())
-                    && a != b
-                    && !v.ty.is_null()
-                {
-                    *t = Ty::of(unconstrained(if a == DataType::PlsInteger { b } else { a }));
-                }
-            }
-            _ => *ty = Some(v.ty.clone()),
-        }
-        if v.o != d {
-            self.emit(Op::Move { d, s: v.o });
-        }
-        self.f.next = saved;
-        Ok(())
-    }
-
     fn cursor_attribute(&mut self, cursor: &Expr, attribute: CursorAttribute, want: Option<Opd>) -> CResult<Val> {
         let (what, ty) = match attribute {
             CursorAttribute::Found => (Attribute::Found, Ty::BOOLEAN),
@@ -464,22 +422,10 @@ impl<W: World> Compiler<'_, W> {
             ExprKind::Name(n) => match self.resolve(n, None, false)? {
                 Res::Cursor(c) => Ok(self.loc_operand(&c.loc.clone())),
                 Res::Path(p) if matches!(p.ty, Ty::Cursor) => Ok(self.path_value(&p, None).o),
-                _ => Err(self.pls(code, &[&super::name::shown_name(n)], e.pos)),
+                _ => Err(self.pls(code, &[&shown_name(n)], e.pos)),
             },
             ExprKind::Bind { name: _, field: _ } => Ok(self.expr(e, None)?.o),
             _ => Err(self.pls(code, &[&"expression"], e.pos)),
-        }
-    }
-
-    pub(super) fn loc_operand(&mut self, loc: &super::scope::Loc) -> Opd {
-        match loc {
-            super::scope::Loc::Frame { level, slot } => self.frame_opd(*level, *slot),
-            super::scope::Loc::Package { home, slot } => {
-                let d = self.temp();
-                let external = self.package_external(home);
-                self.emit(Op::PackageGet { d, external, slot: *slot });
-                d
-            }
         }
     }
 
@@ -531,8 +477,4 @@ impl<W: World> Compiler<'_, W> {
         }
         Ok(vec![self.emit(Op::JumpUnlessTrue { c: v.o, to: 0 })])
     }
-
-    // ---- assignment
-
-    // ---- functions
 }

@@ -1,8 +1,8 @@
 //! FORALL.
 
 use super::compiler::{CResult, Compiler, Val};
-use super::name::TargetRef;
 use super::scope::*;
+use super::symbols::TargetRef;
 use crate::datum::Datum;
 use crate::op::*;
 use crate::ty::*;

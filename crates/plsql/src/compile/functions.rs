@@ -2,6 +2,7 @@
 
 use super::compiler::{CResult, Compiler, Val};
 use super::operators::digits_of;
+use super::symbols::Operands;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
@@ -19,7 +20,7 @@ impl<W: World> Compiler<'_, W> {
         for (i, e) in args.iter().enumerate() {
             let d = Opd::local(base + 1 + i as u32);
             let saved = self.f.next;
-            let v = self.expr(e, Some(d))?;
+            let v = self.operand(e, Some(d))?;
             if v.o != d {
                 self.emit(Op::Move { d, s: v.o });
             }
@@ -35,7 +36,7 @@ impl<W: World> Compiler<'_, W> {
         let base = self.slots(args.len() as u32 + 3);
         let into = |c: &mut Self, e: &Expr, at: u32| -> CResult<Ty> {
             let (d, saved) = (Opd::local(base + at), c.f.next);
-            let v = c.expr(e, Some(d))?;
+            let v = c.operand(e, Some(d))?;
             if v.o != d {
                 c.emit(Op::Move { d, s: v.o });
             }
@@ -70,7 +71,7 @@ impl<W: World> Compiler<'_, W> {
         let base = self.slots(3);
         self.emit(Op::Move { d: Opd::local(base + 1), s: first.o });
         let d = Opd::local(base + 2);
-        let v = self.expr(second, Some(d))?;
+        let v = self.operand(second, Some(d))?;
         if v.o != d {
             self.emit(Op::Move { d, s: v.o });
         }
@@ -105,15 +106,6 @@ impl<W: World> Compiler<'_, W> {
         });
         self.f.next = base + 1;
         Ok(Val { o: Opd::local(base), ty: Ty::of(ty) })
-    }
-
-    /// The index of a function in the pool.
-    pub(super) fn function_number(&mut self, function: &'static functions::FnDef) -> u32 {
-        let known = self.pool.functions.iter().position(|f| std::ptr::eq(*f, function));
-        known.unwrap_or_else(|| {
-            self.pool.functions.push(function);
-            self.pool.functions.len() - 1
-        }) as u32
     }
 
     pub(super) fn std_error(&self, e: Ora, name: &str, pos: Pos) -> Ora {
@@ -164,7 +156,7 @@ impl<W: World> Compiler<'_, W> {
         }
         match (name, args.as_deref()) {
             ("SQLERRM", Some([code])) => {
-                let v = self.expr(code, None)?;
+                let v = self.operand(code, None)?;
                 let d = self.result(want);
                 self.emit(Op::Special { what: Special::SqlErrmOf, d, a: v.o });
                 return Ok(Some(Val { o: d, ty: Ty::TEXT }));

@@ -13,8 +13,10 @@
 //! | `question`, `units` | a question with its answer; the session's compiled units and interfaces |
 //! | `ask` | the compiler's questions |
 //! | `compiler` | the state of the compilation of one unit, and the writing of code |
-//! | `sqlgen`, `name`, `operators`, `assign`, `functions`, `expr`, `call` | names, expressions and calls |
-//! | `decl`, `forall`, `sql_stmt`, `stmt` | declarations and statements |
+//! | `symbols`, `type_refs` | the symbols that names stand for; types as they are written |
+//! | `operators`, `assign`, `functions`, `call`, `name`, `expr` | expressions |
+//! | `sqlgen`, `sql_stmt`, `forall` | static and dynamic SQL |
+//! | `decl` with `stmt` | declarations and statements: a block has declarations, a declared subprogram has a block |
 //! | `unit` | whole units and blocks |
 //! | `image` | the image of a compiled unit |
 //! | `store` | units by name: their interfaces, their code |
@@ -37,6 +39,8 @@ mod sql_stmt;
 mod sqlgen;
 mod stmt;
 mod store;
+mod symbols;
+mod type_refs;
 mod unit;
 mod units;
 

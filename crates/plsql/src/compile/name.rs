@@ -1,94 +1,18 @@
 //! Resolution of names: scopes first, then STANDARD, then the schema's units, then the built-in packages.
 
+use super::ask::Interfaces;
 use super::compiler::{CResult, Compiler, Val};
 use super::scope::*;
+use super::symbols::{Operands, PathB, Res, TargetRef, quoted, shown_name};
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::ty::*;
-use crate::world::World;
+use crate::world::{ColumnInfo, World};
 use sql::plsql::ast::{Argument, Expr, ExprKind, Ident, Name, Part};
 use std::rc::Rc;
-use types::DataType;
-
-/// A variable, or a part of one.
-#[derive(Clone, Debug)]
-pub(super) struct PathB {
-    pub root: Root,
-    pub steps: Vec<Step>,
-    pub ty: Ty,
-    pub access: Access,
-    pub name: String,
-}
-
-/// The result of resolving a name.
-pub(super) enum Res {
-    Path(PathB),
-    Val(Val),
-    /// A procedure was called.
-    Done,
-    Cursor(Rc<CursorSym>),
-}
+use types::{DataType, Ora};
 
 impl<W: World> Compiler<'_, W> {
-    pub(super) fn lookup(&self, name: &str) -> Option<Symbol> {
-        self.scopes.iter().rev().find_map(|s| s.names.get(name)).cloned()
-    }
-
-    /// `label.name`, where the label is a block's, a subprogram's or the unit's own name.
-    pub(super) fn label_symbol(&self, label: &str, name: &str) -> Option<Symbol> {
-        let scope = self.scopes.iter().rev().find(|s| s.labels.iter().any(|l| l == label))?;
-        scope.names.get(name).cloned()
-    }
-
-    /// The stored or built-in unit of a one- or two-part name.
-    pub(super) fn interface_of(&mut self, path: &[Ident]) -> CResult<Option<Interface>> {
-        let (owner, name) = match path {
-            [name] => (None, name),
-            [owner, name] => (Some(owner.name.as_str()), name),
-            _ => return Ok(None),
-        };
-        let found = self.units.interface(&mut **self.w.borrow_mut(), owner, &name.name, &self.owner).map_err(|e| {
-            match e.position() {
-                _ if e.facility() == types::Facility::Pls && matches!(e.code(), 904 | 905) => e.at(name.pos),
-                // Errors of another unit have no position in this one.
-                _ if e.facility() == types::Facility::Pls => self.pls(905, &[&self.owner, &name.name], name.pos),
-                _ => e,
-            }
-        })?;
-        Ok(found)
-    }
-
-    /// The symbol of a dotted name of a type, exception or cursor.
-    pub(super) fn path_symbol(&mut self, path: &[Ident]) -> CResult<Option<Symbol>> {
-        if let [name] = path {
-            if let Some(s) = self.lookup(&name.name) {
-                return Ok(Some(s));
-            }
-            return Ok(match self.interface_of(path)? {
-                Some(Interface::Type(ty)) => Some(Symbol::Type(ty)),
-                Some(Interface::Subprogram(s)) => Some(Symbol::Subs(vec![s])),
-                _ => None,
-            });
-        }
-        if let [label, name] = path
-            && let Some(s) = self.label_symbol(&label.name, &name.name)
-        {
-            return Ok(Some(s));
-        }
-        let (unit, last) = path.split_at(path.len() - 1);
-        if let Some(Interface::Package(p)) = self.interface_of(unit)? {
-            return match p.symbols.get(&last[0].name) {
-                Some(s) => Ok(Some(s.clone())),
-                None => Err(self.pls(302, &[&last[0].name], last[0].pos)),
-            };
-        }
-        Ok(match self.interface_of(path)? {
-            Some(Interface::Type(ty)) => Some(Symbol::Type(ty)),
-            Some(Interface::Subprogram(s)) => Some(Symbol::Subs(vec![s])),
-            _ => None,
-        })
-    }
-
     /// Resolves a name and the parts that follow. `statement`: a procedure call is allowed.
     pub(super) fn resolve(&mut self, n: &Name, want: Option<Opd>, statement: bool) -> CResult<Res> {
         let first = &n.first;
@@ -227,6 +151,25 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
+    /// `sequence.NEXTVAL` in an expression.
+    fn sequence(&mut self, name: &str) -> CResult<Val> {
+        let text = format!("SELECT {name} FROM DUAL");
+        let columns = SqlColumns::new([("NEXTVAL", &DataType::NUMBER)]);
+        let (binds, bind_types) = (Vec::new(), Vec::new());
+        let sql = StaticSql { text, binds, bind_types, returning: 0, query: true, other: false, columns };
+        self.pool.sql.push(sql);
+        let index = self.pool.sql.len() as u32 - 1;
+        let columns = [ColumnInfo { name: "NEXTVAL".into(), ty: DataType::NUMBER, nullable: true }];
+        let row_ty = row_type(&columns);
+        let row = self.temp();
+        let template = self.template(crate::Datum::Rec(std::rc::Rc::new(row_ty.initial())));
+        self.emit(Op::Init { d: row, template });
+        self.emit(Op::SelectInto { sql: index, row });
+        let Place::Local(slot) = row.place() else { unreachable!("temporaries are local") };
+        let o = Opd::field(slot, 0).ok_or_else(|| Ora::pls(123, &[&"too many variables"]))?;
+        Ok(Val { o, ty: Ty::NUMBER })
+    }
+
     /// Follows fields, subscripts and collection methods of a value.
     fn walk_value(&mut self, v: Val, parts: &[Part], ident: &Ident, want: Option<Opd>) -> CResult<Res> {
         if parts.is_empty() {
@@ -270,7 +213,7 @@ impl<W: World> Compiler<'_, W> {
                         };
                     }
                     Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. }) => {
-                        let def = self.units.loaded_type(&mut **self.w.borrow_mut(), id, &self.owner)?;
+                        let def = self.units.named_type(&mut **self.w.borrow_mut(), id, &self.owner)?;
                         let Some((n, attribute)) = def.as_ref().and_then(|def| def.attribute(&f.name)) else {
                             return Err(self.pls(302, &[&f.name], f.pos));
                         };
@@ -298,7 +241,7 @@ impl<W: World> Compiler<'_, W> {
 
     fn subscript(&mut self, c: &CollTy, value: &Expr) -> CResult<Step> {
         let text = c.info.kind == CollKind::ByText;
-        let v = self.expr(value, None)?;
+        let v = self.operand(value, None)?;
         let class = v.ty.class();
         let wanted = if text { Class::Text } else { Class::Number };
         if !assignable(class, wanted) {
@@ -369,14 +312,6 @@ impl<W: World> Compiler<'_, W> {
         Ok(Val { o: d, ty: Ty::of(DataType::Named(id)) })
     }
 
-    pub(super) fn coll_info(&mut self, c: &CollTy) -> u32 {
-        if let Some(i) = self.pool.colls.iter().position(|k| Rc::ptr_eq(k, &c.info)) {
-            return i as u32;
-        }
-        self.pool.colls.push(c.info.clone());
-        self.pool.colls.len() as u32 - 1
-    }
-
     /// Compiles a collection method; `None` for methods that are procedures.
     fn method(
         &mut self,
@@ -434,34 +369,6 @@ impl<W: World> Compiler<'_, W> {
         Ok(if changes { None } else { Some(Val { o: d, ty }) })
     }
 
-    /// Reads a path.
-    pub(super) fn path_value(&mut self, path: &PathB, want: Option<Opd>) -> Val {
-        let ty = path.ty.clone();
-        match (path.root, path.steps.as_slice()) {
-            (Root::Slot(o), []) => return Val { o, ty },
-            (Root::Slot(o), [Step::Scalar(field)]) => {
-                if let Place::Local(slot) = o.place()
-                    && let Some(o) = Opd::field(slot, *field)
-                {
-                    return Val { o, ty };
-                }
-            }
-            (Root::Package { external, slot }, []) => {
-                let d = want.unwrap_or_else(|| self.temp());
-                self.emit(Op::PackageGet { d, external, slot });
-                return Val { o: d, ty };
-            }
-            _ => {}
-        }
-        let d = match want {
-            Some(d) if d.is_local() => d,
-            _ => self.temp(),
-        };
-        let index = self.path(path.root, path.steps.clone());
-        self.emit(Op::GetPath { d, path: index });
-        Val { o: d, ty }
-    }
-
     /// Resolves the target of an assignment, and checks that it may be assigned.
     pub(super) fn target_path(&mut self, e: &Expr) -> CResult<TargetRef> {
         match &e.kind {
@@ -479,53 +386,4 @@ impl<W: World> Compiler<'_, W> {
             _ => Err(self.pls(363, &[&"expression"], e.pos)),
         }
     }
-
-    pub(super) fn host_bind(&mut self, name: &str, pos: u32) -> CResult<u32> {
-        if !self.unit.is_empty() {
-            return Err(self.pls(49, &[&name], pos));
-        }
-        Ok(self.bind_index(name))
-    }
-}
-
-/// The target of an assignment.
-#[derive(Clone, Debug)]
-pub(super) enum TargetRef {
-    Path(PathB),
-    Bind(u32, Ty),
-}
-
-impl TargetRef {
-    pub fn ty(&self) -> Ty {
-        match self {
-            TargetRef::Path(p) => p.ty.clone(),
-            TargetRef::Bind(_, ty) => ty.clone(),
-        }
-    }
-}
-
-impl Opd {
-    /// Whether a later read of the operand gives the same value: true for constants and, by construction, temporaries.
-    pub fn place_is_stable(self) -> bool {
-        matches!(self.place(), Place::Const(_) | Place::Local(_) | Place::Up(..))
-    }
-}
-
-pub(super) fn quoted(ident: &Ident) -> String {
-    if ident.quoted { format!("\"{}\"", ident.name) } else { ident.name.clone() }
-}
-
-/// A name in the form of PLS-00363, without arguments.
-pub(super) fn shown_name(n: &Name) -> String {
-    let mut text = n.first.name.clone();
-    for p in &n.parts {
-        match p {
-            Part::Field(f) => {
-                text.push('.');
-                text.push_str(&f.name);
-            }
-            Part::Call(_) => break,
-        }
-    }
-    text
 }

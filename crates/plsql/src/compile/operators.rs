@@ -1,14 +1,32 @@
 //! Operators: arithmetic, comparison, concatenation.
 
 use super::compiler::{CResult, Compiler, Val};
+use super::symbols::Operands;
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
 use sql::plsql::ast::{BinaryOp, Expr, ExprKind, Pos, UnaryOp};
-use types::{DataType, Value};
+use types::{DataType, Number, Value};
 
 impl<W: World> Compiler<'_, W> {
+    /// A number as written.
+    pub(super) fn number(&mut self, text: &str, pos: Pos) -> CResult<Val> {
+        let lower = text.to_ascii_lowercase();
+        if let Some(double) = lower.strip_suffix('d') {
+            let x: f64 = double.parse().map_err(|_| self.pls(491, &[], pos))?;
+            return Ok(Val { o: self.constant(Value::Double(x)), ty: Ty::of(DataType::BinaryDouble) });
+        }
+        if let Some(float) = lower.strip_suffix('f') {
+            let x: f32 = float.parse().map_err(|_| self.pls(491, &[], pos))?;
+            return Ok(Val { o: self.constant(Value::Float(x)), ty: Ty::of(DataType::BinaryFloat) });
+        }
+        let n = Number::parse(text).map_err(|e| e.at(pos))?;
+        let whole = text.bytes().all(|b| b.is_ascii_digit()) && n.as_i64().is_some_and(|i| i <= i64::from(i32::MAX));
+        let ty = if whole { Ty::INTEGER } else { Ty::NUMBER };
+        Ok(Val { o: self.constant(Value::Number(n)), ty })
+    }
+
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr, pos: Pos, want: Option<Opd>) -> CResult<Val> {
         if op == UnaryOp::Minus
             && let ExprKind::Number(text) = &operand.kind
@@ -18,7 +36,7 @@ impl<W: World> Compiler<'_, W> {
             let ty = if text.bytes().all(|b| b.is_ascii_digit()) && text.len() < 10 { Ty::INTEGER } else { v.ty };
             return Ok(Val { o: v.o, ty });
         }
-        let v = self.expr(operand, None)?;
+        let v = self.operand(operand, None)?;
         match op {
             UnaryOp::Plus => Ok(v),
             UnaryOp::Not => {
@@ -63,7 +81,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     pub(super) fn text_operand(&mut self, e: &Expr) -> CResult<Val> {
-        let v = self.expr(e, None)?;
+        let v = self.operand(e, None)?;
         match v.ty.class() {
             Class::Boolean | Class::Composite => Err(self.pls(306, &[&"||"], e.pos)),
             _ => Ok(self.shown(v)),
@@ -87,7 +105,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     pub(super) fn compare(&mut self, op: Cmp, a: Val, right: &Expr, pos: Pos) -> CResult<Val> {
-        let b = self.expr(right, None)?;
+        let b = self.operand(right, None)?;
         self.compare_values(op, a, b, pos, None)
     }
 

@@ -1,9 +1,9 @@
 //! Statements of SQL: static and dynamic ones, cursors, INTO.
 
 use super::compiler::{CResult, Compiler, Val};
-use super::name::{Res, TargetRef};
 use super::scope::*;
 use super::sqlgen::Statement as SqlStatement;
+use super::symbols::{Res, TargetRef, shown_name};
 use crate::datum::Datum;
 use crate::op::*;
 use crate::ty::*;
@@ -99,7 +99,7 @@ impl<W: World> Compiler<'_, W> {
 
     pub(super) fn into_error(&self, error: types::Ora, e: &Expr) -> types::Ora {
         match (&e.kind, error.code()) {
-            (ExprKind::Name(n), 363) => self.pls(403, &[&super::name::shown_name(n)], e.pos),
+            (ExprKind::Name(n), 363) => self.pls(403, &[&shown_name(n)], e.pos),
             _ => error,
         }
     }
@@ -144,7 +144,7 @@ impl<W: World> Compiler<'_, W> {
         let ExprKind::Name(n) = &cursor.kind else { return Err(self.pls(456, &[&"expression"], cursor.pos)) };
         match self.resolve(n, None, false)? {
             Res::Cursor(c) => self.open_cursor(&c, arguments, &n.first),
-            _ => Err(self.pls(456, &[&super::name::shown_name(n)], cursor.pos)),
+            _ => Err(self.pls(456, &[&shown_name(n)], cursor.pos)),
         }
     }
 
@@ -164,7 +164,7 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn open_variable(&mut self, cursor: &Expr, op: impl Fn(&Self, Opd) -> Op) -> CResult<()> {
         let target = self.target_path(cursor).map_err(|e| {
             let name = match &cursor.kind {
-                ExprKind::Name(n) => super::name::shown_name(n),
+                ExprKind::Name(n) => shown_name(n),
                 _ => "expression".to_string(), // not a clause: a word for the message
             };
             if e.code() == 363 { self.pls(455, &[&name], cursor.pos) } else { e }

@@ -5,7 +5,7 @@
 //! executed text is written with binds in these places. The rule of name capture is the SQL compiler's own.
 
 use super::compiler::{CResult, Compiler, Val};
-use super::scope::{Symbol, row_type};
+use super::scope::Symbol;
 use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, Described, World};
@@ -348,25 +348,6 @@ impl<W: World> Compiler<'_, W> {
             _ => None,
         };
         Ok(columns.unwrap_or_default().into_iter().map(|c| c.name).collect())
-    }
-
-    /// `sequence.NEXTVAL` in an expression.
-    pub(super) fn sequence(&mut self, name: &str) -> CResult<Val> {
-        let text = format!("SELECT {name} FROM DUAL");
-        let columns = SqlColumns::new([("NEXTVAL", &DataType::NUMBER)]);
-        let (binds, bind_types) = (Vec::new(), Vec::new());
-        let sql = StaticSql { text, binds, bind_types, returning: 0, query: true, other: false, columns };
-        self.pool.sql.push(sql);
-        let index = self.pool.sql.len() as u32 - 1;
-        let columns = [ColumnInfo { name: "NEXTVAL".into(), ty: DataType::NUMBER, nullable: true }];
-        let row_ty = row_type(&columns);
-        let row = self.temp();
-        let template = self.template(crate::Datum::Rec(std::rc::Rc::new(row_ty.initial())));
-        self.emit(Op::Init { d: row, template });
-        self.emit(Op::SelectInto { sql: index, row });
-        let Place::Local(slot) = row.place() else { unreachable!("temporaries are local") };
-        let o = Opd::field(slot, 0).ok_or_else(|| Ora::pls(123, &[&"too many variables"]))?;
-        Ok(Val { o, ty: Ty::NUMBER })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::assign::direct;
 use super::compiler::{CResult, Compiler, GotoJump, GotoLabel, LoopCtx, Val};
-use super::name::{Res, TargetRef};
 use super::scope::*;
+use super::symbols::{Res, TargetRef, dotted, shown_name};
 use crate::datum::Datum;
 use crate::op::*;
 use crate::ty::*;
@@ -63,7 +63,7 @@ impl<W: World> Compiler<'_, W> {
     fn exception(&mut self, path: &[Ident]) -> CResult<u32> {
         let def = match self.path_symbol(path)? {
             Some(Symbol::Exception(def)) => def,
-            Some(_) => return Err(self.pls(368, &[&super::decl::dotted(path)], path[0].pos)),
+            Some(_) => return Err(self.pls(368, &[&dotted(path)], path[0].pos)),
             None => {
                 let name = match path {
                     [name] => Some(name),
@@ -72,7 +72,7 @@ impl<W: World> Compiler<'_, W> {
                 };
                 match name.and_then(|n| crate::exceptions::predefined(&n.name).map(|code| (n, code))) {
                     Some((_, code)) => ExceptionDef { code: Some(code), identity: 0 },
-                    None => return Err(self.pls(201, &[&super::decl::dotted(path)], path[0].pos)),
+                    None => return Err(self.pls(201, &[&dotted(path)], path[0].pos)),
                 }
             }
         };
@@ -253,7 +253,7 @@ impl<W: World> Compiler<'_, W> {
         }
         match self.resolve(n, None, true)? {
             Res::Done => Ok(()),
-            Res::Val(_) | Res::Path(_) | Res::Cursor(_) => Err(self.pls(221, &[&super::name::shown_name(n)], e.pos)),
+            Res::Val(_) | Res::Path(_) | Res::Cursor(_) => Err(self.pls(221, &[&shown_name(n)], e.pos)),
         }
     }
 
@@ -490,7 +490,7 @@ impl<W: World> Compiler<'_, W> {
                     _ => Vec::new(),
                 };
                 let Res::Cursor(c) = self.resolve(&n, None, false)? else {
-                    return Err(self.pls(456, &[&super::name::shown_name(&n)], e.pos));
+                    return Err(self.pls(456, &[&shown_name(&n)], e.pos));
                 };
                 self.open_cursor(&c, &arguments, &n.first)?;
                 let at = self.loc_operand(&c.loc);

@@ -1,5 +1,6 @@
 //! Units by name: their interfaces, their code, and blocks by their text.
 
+use super::ask::Interfaces;
 use super::image::{self, Subject};
 use super::question::Questions;
 use super::scope::Interface;
@@ -15,6 +16,22 @@ use library_cache::Edition;
 use sql::plsql::ast::UnitKind;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result, TypeDef, TypeId};
+
+impl Interfaces for Units {
+    fn named_interface<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+        schema: &str,
+    ) -> Result<Option<Interface>> {
+        self.interface(w, owner, name, schema)
+    }
+
+    fn named_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>> {
+        self.loaded_type(w, id, schema)
+    }
+}
 
 impl Units {
     /// The interface of a stored or built-in unit; `None` when it does not exist or is not visible.
@@ -130,16 +147,6 @@ impl Units {
         let Some((owner, name)) = w.unit_called(id.0) else { return Ok(None) };
         self.interface(w, Some(&owner), &name, schema)?;
         Ok(self.type_def(id))
-    }
-
-    /// The definition of a type that has been named.
-    pub fn type_def(&self, id: TypeId) -> Option<Rc<TypeDef>> {
-        let built_in = id.built_in().map(Rc::new);
-        if built_in.is_none() {
-            // The code refers to attributes only by position.
-            self.depends_on_more();
-        }
-        built_in.or_else(|| self.types.borrow().get(&id).cloned())
     }
 
     fn stored<W: World>(&self, w: &mut W, owner: Option<&str>, name: &str, schema: &str) -> Result<Vec<StoredUnit>> {
