@@ -96,6 +96,11 @@ fn set_in_system(a: &dyn Administrator, s: &ParameterSetting, scope: Option<Scop
     let also_in_file = scope == Some(Scope::Both);
     match param {
         Param::UndoTablespace => undo_tablespace::switch(a, &value, also_in_file).map_err(at)?,
+        Param::SwitchCbc
+        | Param::SwitchResultCache
+        | Param::SwitchRowCache
+        | Param::SwitchLibraryCache
+        | Param::SwitchLatchSleep => parameter::switch(a, param, &value, also_in_file).map_err(at)?,
         _ => parameter::set(a, param, &value, also_in_file)?,
     }
     Ok(())

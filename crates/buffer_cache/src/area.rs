@@ -34,7 +34,7 @@ pub(crate) struct ProcessArea {
     pub group_rba: AtomicU64,
     /// Blocks of a multiblock read of this process; 0: the instance's value.
     pub multiblock: AtomicU64,
-    /// Index in `held` for the next held pin.
+    /// Index in `held` for the next held pin; 0 while the process has held none in its call.
     pub held_next: AtomicU64,
     /// The number of buffers that the process has claimed.
     pub claims: AtomicU64,

@@ -6,7 +6,7 @@ use crate::figures::{CacheFigures, FileFigures};
 use crate::header::BufferHeader;
 use crate::set::WorkingSet;
 use datafile::DataFiles;
-use latch::Latch;
+use latch::{DesignWord, InForce, Latch};
 use process::{Process, SegmentStatistics, SegmentStatisticsLayout};
 use redo::{ApplyTable, RedoSink};
 use sga::{SgaBuilder, SgaSlice};
@@ -27,6 +27,7 @@ pub enum GetKind {
 /// The places of the cache's areas in the SGA.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLayout {
+    pub(crate) design: SgaSlice<DesignWord>,
     pub(crate) headers: SgaSlice<BufferHeader>,
     pub(crate) chains: SgaSlice<AtomicU64>,
     pub(crate) latches: SgaSlice<Latch>,
@@ -52,6 +53,7 @@ impl CacheLayout {
         assert!((1..u16::MAX as usize).contains(&config.processes), "{} processes", config.processes);
         let (words, sets) = (config.block_size / 8, config.sets());
         CacheLayout {
+            design: sga.reserve("buffer headers", 1),
             headers: sga.reserve("buffer headers", config.buffers),
             chains: sga.reserve("db_block_hash_buckets", config.chains()),
             latches: sga.reserve("cache buffers chains latches", config.latches()),
@@ -73,7 +75,7 @@ pub type PostWriter = Box<dyn Fn(&Process, Option<usize>) -> bool + Send + Sync>
 
 /// The buffer cache. Created by the supervisor and inherited by `fork`.
 pub struct BufferCache {
-    pub(crate) design: ChainDesign,
+    pub(crate) design: &'static DesignWord,
     pub(crate) block_size: usize,
     pub(crate) chain_shift: u32,
     pub(crate) latch_shift: u32,
@@ -129,9 +131,15 @@ impl BufferCache {
         self.block_size
     }
 
-    /// The design of the chains.
+    /// The design in force, with its epoch.
+    pub fn in_force(&self) -> InForce {
+        self.design.now()
+    }
+
+    /// The design of the chains in force.
+    #[inline]
     pub fn design(&self) -> ChainDesign {
-        self.design
+        ChainDesign::of_code(self.design.now().code())
     }
 
     /// Number of buffers.

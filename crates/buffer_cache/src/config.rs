@@ -15,6 +15,19 @@ pub enum ChainDesign {
     Versioned,
 }
 
+impl ChainDesign {
+    /// The design that `as u8` gave the number of.
+    #[inline]
+    pub(crate) fn of_code(code: u8) -> ChainDesign {
+        match code {
+            0 => ChainDesign::Exclusive,
+            1 => ChainDesign::Shared,
+            2 => ChainDesign::FastPath,
+            _ => ChainDesign::Versioned,
+        }
+    }
+}
+
 /// The configuration of the buffer cache.
 #[derive(Clone, Debug)]
 pub struct CacheConfig {

@@ -23,7 +23,7 @@ impl BufferCache {
     ) -> BufferCache {
         assert_eq!(files.block_size(), config.block_size, "the cache has the block size of the database");
         let cache = BufferCache {
-            design: config.design,
+            design: &sga.slice(layout.design)[0],
             block_size: config.block_size,
             chain_shift: 64 - config.chains().trailing_zeros(),
             latch_shift: (config.chains() / config.latches()).trailing_zeros(),
@@ -48,6 +48,7 @@ impl BufferCache {
             write_images: Mutex::new(None),
             async_writer: Mutex::new(None),
         };
+        cache.design.format(config.design as u8);
         cache.figures.multiblock.store(MULTIBLOCK_MAX as u64, Ordering::Relaxed);
         cache.format_sets();
         cache.format_latches(config.generation);

@@ -7,14 +7,15 @@
 //! can be discarded with its file in spite of it.
 //!
 //! A pin is held until the end of the call, until its place is needed, or until the scan for which it was taken has
-//! found nothing ([`BufferCache::let_go`]). Rejected: counting pins in the header, as the older designs do, because
+//! found nothing ([`BufferCache::let_go`]). A switch to another design ends all pins that are held
+//! ([`BufferCache::switch`]). Rejected: counting pins in the header, as the older designs do, because
 //! that is a second get for each read.
 
 use crate::area::{ProcessArea, buffer_of};
 use crate::cache::slot_of;
 use crate::{BufferCache, ChainDesign, GetKind};
 use block::BlockView;
-use latch::Where;
+use latch::{Structure, Where};
 use process::Process;
 use std::sync::atomic::Ordering;
 use types::{Rdba, Result};
@@ -39,15 +40,23 @@ impl BufferCache {
         p.count(Stat::BufferIsNotPinnedCount, 1);
         let mut fast = true;
         loop {
+            // A pin is noted only while the fast path is in force, so a switch knows when no more are coming.
+            let inside = p.latches().enter(Structure::BufferChains, self.design);
+            if ChainDesign::of_code(inside.code()) != ChainDesign::FastPath {
+                drop(inside);
+                return self.read_uncounted(p, at, GetKind::Consistent, f);
+            }
             let s = self.lock_chain_shared(p, at, Where::KcbGetConsistentShared);
             let Some(buffer) = self.find_latched(at) else {
                 drop(s);
+                drop(inside);
                 self.read_in(p, at)?;
                 fast = false;
                 continue;
             };
             self.hold(p, at, buffer);
             drop(s);
+            drop(inside);
             self.touch(&self.headers[buffer]);
             if let Some(r) = self.read_busy(p, buffer, at, f) {
                 p.count(Stat::ConsistentGetsFromCacheFastpath, u64::from(fast));
@@ -100,11 +109,9 @@ impl BufferCache {
         area.held[next].store(word_of(at, buffer), Ordering::Relaxed); // ordered by the latch
     }
 
-    /// True when some process holds a pin of the buffer. Certain only while its chain's latch is held exclusively.
+    /// True when some process holds a pin of the buffer. Certain only while its chain's latch is held exclusively. In
+    /// the other designs no slot is looked at: [`BufferCache::switch`] sees to it.
     pub(crate) fn is_held(&self, buffer: usize) -> bool {
-        if self.design != ChainDesign::FastPath {
-            return false;
-        }
         let slots = (self.figures.held_slots.load(Ordering::Relaxed) as usize).min(self.areas.len());
         // Acquire pairs with the Release that ends a pin: its reads are over.
         let names = |area: &ProcessArea| area.held.iter().any(|w| buffer_of(w.load(Ordering::Acquire)) == Some(buffer));
@@ -114,7 +121,7 @@ impl BufferCache {
     /// Ends the held pin of a block, if this process has one, because its scan has found nothing. Latches: none.
     #[inline]
     pub fn let_go(&self, p: &Process, at: Rdba) {
-        if self.design == ChainDesign::FastPath
+        if self.design() == ChainDesign::FastPath
             && let Some(held) = self.held_word(p, at)
         {
             held.store(0, Ordering::Release);
@@ -124,9 +131,29 @@ impl BufferCache {
     /// Ends a call: ends all held pins of the process. Latches: none.
     #[inline]
     pub fn end_call(&self, p: &Process) {
-        if self.design == ChainDesign::FastPath {
-            self.let_go_of(self.area(p));
+        let area = self.area(p);
+        // Not the design: a pin outlasts a switch that failed.
+        if area.held_next.load(Ordering::Relaxed) != 0 {
+            area.held_next.store(0, Ordering::Relaxed);
+            self.let_go_of(area);
         }
+    }
+
+    /// Puts another design into force. Reads in progress end by the design that they began with; pins that readers on
+    /// the fast path hold are ended here, since a revisit does not rely on its pin (R5). The caller keeps other
+    /// switches out.
+    ///
+    /// # Errors
+    /// ORA-00051, ORA-00028 and ORA-01013 while readers are on the fast path. The new design is in force, and processes
+    /// that replace buffers still look for held pins.
+    pub fn switch(&self, p: &Process, design: ChainDesign) -> Result<()> {
+        p.replace_design(Structure::BufferChains, self.design, design as u8)?;
+        if design != ChainDesign::FastPath {
+            // Nobody notes a pin any more: those on the fast path have left.
+            self.areas.iter().for_each(|area| self.let_go_of(area));
+            self.figures.held_slots.store(0, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     pub(crate) fn let_go_of(&self, area: &ProcessArea) {

@@ -52,17 +52,33 @@ impl BufferCache {
     /// ORA-01578 for a damaged block, ORA-01115 for a failing device, ORA-00379 when no buffer is available.
     #[inline]
     pub fn read<R>(&self, p: &Process, at: Rdba, kind: GetKind, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
-        if self.design == ChainDesign::FastPath && kind == GetKind::Consistent {
+        let design = self.design();
+        if design == ChainDesign::FastPath && kind == GetKind::Consistent {
             return self.read_fast(p, at, f);
         }
         self.count_get(p, kind);
         self.advice.note(p, at.0);
-        if self.design == ChainDesign::Versioned
+        if design == ChainDesign::Versioned
             && let Some(r) = self.read_versioned(p, at, f)
         {
             return Ok(r);
         }
-        self.read_slow(p, at, kind, f)
+        self.read_slow(p, at, design, kind, f)
+    }
+
+    /// The rest of a consistent get that began on the fast path and found that another design is in force by now.
+    pub(crate) fn read_uncounted<R>(
+        &self,
+        p: &Process,
+        at: Rdba,
+        kind: GetKind,
+        f: &mut dyn FnMut(&BlockView) -> R,
+    ) -> Result<R> {
+        let design = self.design();
+        match (design == ChainDesign::Versioned).then(|| self.read_versioned(p, at, f)).flatten() {
+            Some(r) => Ok(r),
+            None => self.read_slow(p, at, design, kind, f),
+        }
     }
 
     /// As [`BufferCache::read`], but when the block is unchanged since the read of `stamp`, `f` is not called and
@@ -104,7 +120,7 @@ impl BufferCache {
     /// Whether [`BufferCache::read_changed`] can detect that nothing has changed.
     #[inline]
     pub fn knows_versions(&self) -> bool {
-        self.design == ChainDesign::Versioned
+        self.design() == ChainDesign::Versioned
     }
 
     #[inline]
@@ -137,7 +153,7 @@ impl BufferCache {
     /// which find a block under a latch.
     #[inline]
     pub fn prefetch_blocks(&self, blocks: &[Rdba], steps: usize, mut f: impl FnMut(usize, usize, &BlockView)) {
-        if self.design != ChainDesign::Versioned {
+        if self.design() != ChainDesign::Versioned {
             return;
         }
         let blocks = &blocks[..blocks.len().min(PREFETCH_BLOCKS)];
@@ -172,7 +188,7 @@ impl BufferCache {
     /// [`BufferCache::prefetch_blocks`].
     #[inline]
     pub fn prefetch_lines(&self, found: Ahead, from: usize, lines: usize) {
-        if self.design == ChainDesign::Versioned {
+        if self.design() == ChainDesign::Versioned {
             let frame = BlockView::of_frame(self.frame(found.0));
             (0..lines).for_each(|n| frame.prefetch(from + n * LINE_BYTES));
         }
@@ -248,9 +264,16 @@ impl BufferCache {
 
     #[cold]
     #[inline(never)]
-    fn read_slow<R>(&self, p: &Process, at: Rdba, kind: GetKind, f: &mut dyn FnMut(&BlockView) -> R) -> Result<R> {
+    fn read_slow<R>(
+        &self,
+        p: &Process,
+        at: Rdba,
+        design: ChainDesign,
+        kind: GetKind,
+        f: &mut dyn FnMut(&BlockView) -> R,
+    ) -> Result<R> {
         loop {
-            let done = match (self.design, kind) {
+            let done = match (design, kind) {
                 (ChainDesign::Exclusive, GetKind::Examination) => self.examine_exclusive(p, at, f),
                 (ChainDesign::Shared | ChainDesign::FastPath, GetKind::Examination) => self.examine_shared(p, at, f),
                 _ => self.read_pinned(p, at, f),

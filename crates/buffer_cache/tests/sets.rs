@@ -6,6 +6,7 @@ use buffer_cache::{CacheConfig, CacheLayout, ChainDesign, GetKind, Share};
 use common::*;
 use datafile::DataFiles;
 use process::Process;
+use std::sync::atomic::Ordering;
 use types::Rdba;
 use wait::Stat;
 
@@ -202,4 +203,70 @@ fn a_small_set_asks_for_writes_when_an_eighth_of_it_waits_for_them() {
     let requests = p.stats().get(Stat::DbwrMakeFreeRequests);
     assert!((1..=4).contains(&requests), "{requests} requests for 8 buffers in sets of 16");
     db.cache.assert_invariants().unwrap();
+}
+
+/// Readers, writers and replacement in a small cache, while designs are switched: no read is torn or lost, and no pin
+/// of the fast path outlasts the fast path.
+#[test]
+fn blocks_are_whole_while_designs_are_switched() {
+    const SWITCHES: usize = 2_000;
+    let db = of_sets(512, 3, ChainDesign::Versioned);
+    let p = testing::attach(db.all, "t");
+    let at = loose_blocks(150);
+    make(&db, &p, &at);
+    let over = std::sync::atomic::AtomicBool::new(false);
+    testing::run_threads(db.all, 4, |p, n| {
+        let mut random = testing::Random::new(n as u64 + 3);
+        let mut turns = 0;
+        while if n == 0 { turns < SWITCHES } else { !over.load(Ordering::Acquire) || turns < 2_000 } {
+            turns += 1;
+            let a = at[random.below(at.len())];
+            match n {
+                0 => db.cache.switch(p, DESIGNS[random.below(DESIGNS.len())]).unwrap(),
+                1 => db.cache.in_group(p, &scn, &mut |g| set_value(g, a, turns as u64)).unwrap(),
+                2 if turns % 64 == 0 => _ = db.cache.empty(p).unwrap(),
+                _ => {
+                    let kind = [GetKind::Consistent, GetKind::Examination, GetKind::Current][random.below(3)];
+                    value(&db, p, a, kind);
+                    if random.one_in(16) {
+                        db.cache.end_call(p);
+                    }
+                }
+            }
+        }
+        db.cache.end_call(p);
+        over.fetch_or(n == 0, Ordering::Release);
+    });
+    db.cache.switch(&p, ChainDesign::FastPath).unwrap();
+    value(&db, &p, at[0], GetKind::Consistent);
+    assert!(db.cache.pins_of(p.number()).contains(&at[0]), "held for the rest of the call");
+    db.cache.switch(&p, ChainDesign::Versioned).unwrap();
+    assert!(db.cache.pins_of(p.number()).is_empty(), "the switch ended the pin");
+    db.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn a_process_killed_at_any_step_of_a_switch_leaves_one_design_or_the_other() {
+    for from in DESIGNS {
+        for to in DESIGNS {
+            let db = of_sets(64, 2, from);
+            let p = testing::attach(db.all, "t");
+            let at = loose_blocks(6);
+            make(&db, &p, &at);
+            let body = |child: &Process, arm: &dyn Fn()| {
+                value(&db, child, at[1], GetKind::Consistent);
+                arm();
+                db.cache.switch(child, to).unwrap();
+                value(&db, child, at[1], GetKind::Consistent);
+            };
+            let check = || {
+                assert!([from, to].contains(&db.cache.design()));
+                at.iter().for_each(|a| assert_eq!(value(&db, &p, *a, GetKind::Consistent), 7));
+                db.cache.end_call(&p);
+                db.cache.assert_invariants().unwrap();
+            };
+            let before = || db.cache.switch(&p, from).unwrap();
+            assert!(testing::kill_at_every_step(&p, "switch-*", before, body, check) >= 2);
+        }
+    }
 }

@@ -5,9 +5,9 @@ use crate::state::State;
 use exec::work_area::{WorkAreaLayout, WorkAreas};
 use library_cache::{Announced, LibraryCache};
 use parallel::Servers;
-use params::{Designs, InitParams, LibraryCacheDesign, Param, ResultCacheDesign};
+use params::{Designs, InitParams, Param};
 use process::{CleanupOrder, Process, Processes};
-use result_cache::{Config, Design, ResultCache};
+use result_cache::{Config, ResultCache};
 use row_cache::RowCache;
 use sga::SgaBuilder;
 use txn::{CommitHook, Transactions};
@@ -41,12 +41,7 @@ impl CachesLayout {
             max_size_bytes: sizes.result_cache_bytes,
             max_result_percent: init.number(Param::ResultCacheMaxResult) as u32,
             timeout_ms: init.number(Param::ResultCacheTimeout).max(0) as u64 * 1000,
-            design: match designs.result_cache {
-                ResultCacheDesign::ExclusiveLong => Design::ExclusiveLong,
-                ResultCacheDesign::ExclusiveShort => Design::ExclusiveShort,
-                ResultCacheDesign::Shared => Design::Shared,
-                ResultCacheDesign::Versioned => Design::Versioned,
-            },
+            design: crate::designs::results(designs.result_cache),
             processes: sizes.slots() as u32,
         };
         let library_config = library_config(sizes, designs, init);
@@ -103,12 +98,7 @@ fn library_config(sizes: &Sizes, designs: &Designs, init: &InitParams) -> librar
     let cursors = init.number(Param::OpenCursors) + init.number(Param::SessionCachedCursors) + MORE_CURSORS;
     library_cache::Config {
         entries: sizes.statements as u32,
-        design: match designs.library_cache {
-            LibraryCacheDesign::Latch => library_cache::Design::Latch,
-            LibraryCacheDesign::Pins => library_cache::Design::Pins,
-            LibraryCacheDesign::Mutex => library_cache::Design::Mutex,
-            LibraryCacheDesign::Versioned => library_cache::Design::Versioned,
-        },
+        design: crate::designs::library(designs.library_cache),
         generation: designs.generation,
         processes: sizes.slots() as u32,
         cursors: cursors.clamp(128, 2048) as u32,

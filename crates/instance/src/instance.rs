@@ -12,8 +12,7 @@ use crate::sizes::Sizes;
 use crate::state::{Phase, State, StateLayout};
 use crate::storage::{Database, Storage, StorageLayout};
 use buffer_cache::Share;
-use latch::SleepAlgorithm;
-use params::{Designs, InitParams, LatchSleep, Param, ParamsLayout, SystemParams};
+use params::{Designs, InitParams, Param, ParamsLayout, SystemParams};
 use process::{Attach, Cancel, Process, ProcessConfig, ProcessLayout, Processes};
 use sga::{LargePages, Sga, SgaBuilder, Wish};
 use std::path::{Path, PathBuf};
@@ -618,10 +617,7 @@ fn wish(init: &InitParams) -> Wish {
 fn tune(processes: &Processes, init: &InitParams, designs: &Designs) {
     let t = processes.domain().tunables();
     let n = |p| init.number(p).clamp(0, i64::from(u32::MAX)) as u32;
-    t.set_sleep_algorithm(match designs.sleep {
-        LatchSleep::Post => SleepAlgorithm::WaitList,
-        LatchSleep::Backoff => SleepAlgorithm::ExponentialBackOff,
-    });
+    t.set_sleep_algorithm(crate::designs::sleep(designs.sleep));
     t.set_spin_count(n(Param::SpinCount));
     t.set_max_exponential_sleep_cs(n(Param::MaxExponentialSleep));
     t.set_max_sleep_holding_latch_cs(n(Param::MaxSleepHoldingLatch));

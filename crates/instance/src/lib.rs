@@ -10,6 +10,7 @@ pub mod ash;
 mod caches;
 mod clock;
 pub mod connection_pool;
+mod designs;
 mod fixed;
 mod housekeeping;
 mod in_process;
@@ -22,6 +23,7 @@ mod sizes;
 mod startup;
 mod state;
 mod storage;
+mod switch;
 mod text;
 pub mod undo_tablespace;
 

@@ -4,14 +4,14 @@ use crate::apply::apply_table;
 use crate::sizes::Sizes;
 use crate::startup::{self, Told};
 use btree::Btree;
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use cluster::Clusters;
 use datafile::{ControlFile, CreateDatabase, DataFiles, LogsOf, PartBlocks};
 use dictionary::{Base, DictionaryConfig, DictionaryLayout, DictionaryShared, NewDictionary};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
 use latch::Generation;
-use params::{CbcDesign, Designs, InitParams, LogWriter, Param, RowCacheDesign};
+use params::{Designs, InitParams, LogWriter, Param};
 use process::{Process, Processes};
 use redo::{LogConfig, LogLayout, NoRedo, RedoLog, RedoSink};
 use row_cache::RowCache;
@@ -286,14 +286,7 @@ impl StorageLayout {
         let mut config = CacheConfig::new(sizes.buffers, sizes.block_size, sizes.slots());
         config.generation = generation;
         config.working_sets = sizes.working_sets;
-        config.design = match designs.cbc {
-            CbcDesign::Exclusive => ChainDesign::Exclusive,
-            // Before 9.2 latches could not be shared.
-            CbcDesign::Shared | CbcDesign::FastPath if generation < Generation::V9_2 => ChainDesign::Exclusive,
-            CbcDesign::Shared => ChainDesign::Shared,
-            CbcDesign::FastPath => ChainDesign::FastPath,
-            CbcDesign::Versioned => ChainDesign::Versioned,
-        };
+        config.design = crate::designs::chains(designs.cbc, generation);
         let enqueues = EnqueueConfig {
             resources: sizes.enqueue_resources as u32,
             locks: sizes.enqueue_locks as u32,
@@ -333,12 +326,7 @@ impl StorageLayout {
 fn row_cache_config(sizes: &Sizes, designs: &Designs, generation: Generation) -> row_cache::Config {
     row_cache::Config {
         objects: sizes.row_cache_objects,
-        design: match designs.row_cache {
-            RowCacheDesign::Latch => row_cache::Design::Latch,
-            RowCacheDesign::Mutex => row_cache::Design::Mutex,
-            RowCacheDesign::HotCopies => row_cache::Design::HotCopies,
-            RowCacheDesign::Versioned => row_cache::Design::Versioned,
-        },
+        design: crate::designs::rows(designs.row_cache),
         processes: sizes.slots(),
         hot_copy_sleep_limit: sizes.row_cache_hot_copy_sleep_limit,
         hot_copies: sizes.row_cache_hot_copies.min(255) as u8,

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::designs::{DesignWord, Structure};
 use crate::{Generation, LatchName, Where};
 
 /// The most holds that a process has at a time.
@@ -98,7 +99,7 @@ impl Tunables {
         }
     }
 
-    /// Chooses the sleep algorithm, at any time: a process that sleeps by the other one notices when it wakes.
+    /// Chooses the sleep algorithm; while processes run, [`Domain::switch_sleep`] does.
     pub fn set_sleep_algorithm(&self, algorithm: SleepAlgorithm) {
         self.sleep_algorithm.store(algorithm as u32, Ordering::Relaxed);
     }
@@ -152,6 +153,8 @@ pub struct LatchShared {
     pub(crate) tunables: Tunables,
     /// One more than the highest slot ever used.
     pub(crate) high: AtomicU32,
+    /// The designs in force of the structures that can be closed.
+    pub(crate) designs: [DesignWord; Structure::CLOSED.len()],
     pub(crate) places: [PlaceLine; Where::COUNT],
     /// Number of mutex waits that slept so far: the next is written to the line of this number, modulo the count of
     /// lines.
@@ -224,6 +227,8 @@ pub struct LatchSlot {
     pub(crate) claimed: AtomicU32,
     pub(crate) wait_since_ns: AtomicU64,
     pub(crate) wait_why: AtomicU64,
+    /// For each structure that the process is inside of, the word of the design that it entered by; else 0.
+    pub(crate) inside: [AtomicU64; Structure::COUNT],
     pub(crate) lines: [NameLine; LatchName::COUNT],
 }
 

@@ -17,6 +17,7 @@
 
 mod by_hand;
 mod client;
+mod designs;
 mod domain;
 mod generation;
 mod latch;
@@ -26,6 +27,7 @@ mod places;
 mod primitive;
 mod recover;
 pub mod reference;
+mod switch;
 #[cfg(test)]
 mod tests;
 mod versioned;
@@ -35,6 +37,7 @@ pub mod word;
 
 pub use by_hand::ByHandError;
 pub use client::{Client, Held, Mode};
+pub use designs::{DesignWord, InForce, Structure};
 pub use domain::{Domain, LatchShared, LatchSlot, SleepAlgorithm, Tunables};
 pub use generation::Generation;
 pub use latch::Latch;
@@ -42,6 +45,7 @@ pub use list::{LatchName, latch_hash};
 pub use mutex::{Mutex, MutexHeld};
 pub use places::{MutexKind, Owner, Where};
 pub use recover::{Known, Recovered};
+pub use switch::{Closed, Inside};
 pub use versioned::Versioned;
 pub use views::{HolderView, LatchCounts, MutexWait, PlaceCounts};
 

@@ -53,6 +53,7 @@ impl Domain {
             }
         }
         self.recover_wait(number, known.is_shared);
+        self.recover_inside(number);
         done
     }
 

@@ -564,3 +564,148 @@ fn a_latch_held_by_hand_is_a_hold_like_any_other() {
     drop(b.get(&exclusive, Where::TestExclusive, 0));
     assert_eq!(exclusive.counts().gets, 2);
 }
+
+/// Without the wake-up of a switch the waiter sleeps by the list for an hour: nobody posts it under back-off.
+#[test]
+fn a_switch_of_the_sleep_algorithm_wakes_who_sleeps_by_the_former_one() {
+    let d = domain(Generation::default());
+    d.tunables().set_class_spin(0, 0);
+    d.tunables().set_watchdog_ms(3_600_000);
+    let a = client(d);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let held = a.get(&latch, Where::TestExclusive, 0);
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| drop(client(d).get(&latch, Where::TestSecond, 0)));
+        until_asleep(d, &latch, 1);
+        d.switch_sleep(SleepAlgorithm::ExponentialBackOff);
+        while !d.used().iter().any(|slot| slot.sleeping.load(Ordering::SeqCst) == crate::waiting::TIMED) {
+            std::thread::yield_now();
+        }
+        drop(held);
+        waiter.join().unwrap();
+    });
+    assert_eq!(latch.counts().gets, 2);
+}
+
+/// A releaser must not post the process that sleeps by the clock instead of the one that waits for a post.
+#[test]
+fn a_sleeper_by_the_clock_is_passed_over_by_posts() {
+    let d = domain(Generation::default());
+    d.tunables().set_class_spin(0, 0);
+    d.tunables().set_watchdog_ms(3_600_000);
+    let (a, b) = (client(d), client(d));
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let held = a.get(&latch, Where::TestExclusive, 0);
+    // As a process looks that has waited longest, by back-off.
+    let slot = b.slot;
+    d.waiting[b.number() as usize - 1].store(latch.address(), Ordering::SeqCst);
+    slot.sleeping.store(crate::waiting::TIMED, Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| drop(client(d).get(&latch, Where::TestSecond, 0)));
+        until_asleep(d, &latch, 1);
+        drop(held);
+        waiter.join().unwrap();
+    });
+    assert_eq!(slot.sleeping.load(Ordering::SeqCst), crate::waiting::TIMED);
+    d.waiting[b.number() as usize - 1].store(0, Ordering::SeqCst);
+}
+
+#[test]
+fn nothing_is_lost_while_sleep_algorithms_and_spins_are_switched() {
+    let d = domain(Generation::default());
+    d.tunables().set_class_spin(0, 50);
+    let latch = Latch::new(LatchName::TestUnit, 0);
+    let (data, over) = ([AtomicU64::new(0), AtomicU64::new(0)], AtomicU64::new(0));
+    let rounds: u64 = std::thread::scope(|scope| {
+        let work = || {
+            let c = client(d);
+            let mut rounds = 0;
+            while over.load(Ordering::Relaxed) == 0 || rounds < 100 {
+                rounds += 1;
+                let _held = c.get(&latch, Where::TestExclusive, 0);
+                for word in &data {
+                    word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                }
+            }
+            rounds
+        };
+        let workers: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        for n in 0..2_000 {
+            let back_off = n % 2 == 0;
+            d.switch_sleep(if back_off { SleepAlgorithm::ExponentialBackOff } else { SleepAlgorithm::WaitList });
+            d.tunables().set_class_spin(0, n % 100);
+            std::thread::yield_now();
+        }
+        d.switch_sleep(SleepAlgorithm::WaitList);
+        over.store(1, Ordering::Relaxed);
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    assert!(data.iter().all(|word| word.load(Ordering::Relaxed) == rounds));
+    assert!(!latch.is_held());
+}
+
+/// A process that is inside keeps a structure closed, and new entries wait until it has left.
+#[test]
+fn a_closed_structure_opens_when_everyone_has_left() {
+    let d = domain(Generation::default());
+    let word = d.design(Structure::LibraryCache);
+    word.format(1);
+    let (a, b) = (client(d), client(d));
+    let inside = a.enter(Structure::LibraryCache, word);
+    let closed = b.close(Structure::LibraryCache, 2).expect("nobody else switches");
+    assert!(!closed.is_empty() && b.close(Structure::LibraryCache, 3).is_none());
+    // Entered by the design that the outer entry began with, although the word is closed.
+    assert_eq!(a.enter(Structure::LibraryCache, word).code(), 1);
+    assert_eq!((word.now().code(), word.now().epoch(), word.now().is_closed()), (1, 1, true));
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| client(d).enter(Structure::LibraryCache, word).code());
+        drop(inside);
+        while !closed.is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(closed.open().code(), 2);
+        assert_eq!(late.join().unwrap(), 2);
+    });
+    assert_eq!((word.now().epoch(), word.now().is_closed()), (2, false));
+    // Given up: the former design, and another epoch.
+    drop(b.close(Structure::LibraryCache, 7));
+    assert_eq!((word.now().code(), word.now().epoch(), word.now().is_closed()), (2, 3, false));
+}
+
+/// Two designs protect two words by two latches. Without the marks, or without the barrier, both latches are held at
+/// once, and the words differ.
+#[test]
+fn designs_that_exclude_each_other_are_never_inside_together() {
+    let d = domain(Generation::default());
+    let word = d.design(Structure::RowCache);
+    word.format(0);
+    let latches = [Latch::new(LatchName::TestUnit, 1), Latch::new(LatchName::TestUnit, 2)];
+    let (data, over) = ([AtomicU64::new(0), AtomicU64::new(0)], AtomicU64::new(0));
+    let rounds: u64 = std::thread::scope(|scope| {
+        let work = || {
+            let c = client(d);
+            let mut rounds = 0;
+            while over.load(Ordering::Relaxed) == 0 || rounds < 1_000 {
+                rounds += 1;
+                let inside = c.enter(Structure::RowCache, word);
+                let _held = c.get(&latches[inside.code() as usize], Where::TestExclusive, 0);
+                let seen = data[0].load(Ordering::Relaxed);
+                assert_eq!(seen, data[1].load(Ordering::Relaxed));
+                data.iter().for_each(|word| word.store(seen + 1, Ordering::Relaxed));
+            }
+            rounds
+        };
+        let workers: Vec<_> = (0..3).map(|_| scope.spawn(work)).collect();
+        let c = client(d);
+        for n in 0..3_000u32 {
+            let closed = c.close(Structure::RowCache, (n % 2) as u8).expect("nobody else switches");
+            while !closed.is_empty() {
+                std::thread::yield_now();
+            }
+            closed.open();
+        }
+        over.store(1, Ordering::Relaxed);
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    assert!(data.iter().all(|word| word.load(Ordering::Relaxed) == rounds), "{data:?} of {rounds}");
+}

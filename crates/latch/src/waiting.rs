@@ -12,6 +12,10 @@
 //! A releaser stores the free word and then reads the waiters bit without a fence between the two. The first waiter of
 //! a latch sets the bit and then runs a barrier on all processors before its last look at the word; from then on
 //! releasers of that latch run a fence, and later waiters run no barrier. See [`crate::word::IdentityWord`].
+//!
+//! The algorithm may be switched at any time ([`Domain::switch_sleep`]). A process that is about to sleep says so and
+//! then looks at the algorithm again, and a switch changes the algorithm and then wakes all who sleep by the former
+//! one. So nobody sleeps on by an algorithm that no releaser uses any more.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
@@ -26,6 +30,8 @@ use crate::{Client, Latch, Where};
 pub(crate) const AWAKE: u32 = 0;
 pub(crate) const ASLEEP: u32 = 1;
 pub(crate) const POSTED: u32 = 2;
+/// Asleep until its time is up: a releaser passes over it, and only a switch of the sleep algorithm wakes it.
+pub(crate) const TIMED: u32 = 3;
 
 /// Spins between two hints to the processor: a hint takes as long as tens of looks.
 const SPINS_A_HINT: u32 = 4;
@@ -169,7 +175,12 @@ impl Client {
     ) -> bool {
         let generation = self.domain.tunables().generation();
         let event = latch.name().event(generation);
-        self.slot.sleeping.store(ASLEEP, Ordering::SeqCst);
+        let only_time = back_off && !self.posted_in_back_off(latch);
+        self.slot.sleeping.store(if only_time { TIMED } else { ASLEEP }, Ordering::SeqCst);
+        fence(Ordering::SeqCst); // pairs with the fence in `switch_sleep`
+        if (self.domain.tunables().sleep_algorithm() == SleepAlgorithm::ExponentialBackOff) != back_off {
+            return try_it();
+        }
         // Without the barrier a releaser may have missed the bit for as long as its store was on its way: look again
         // soon.
         let time = if join(latch) { time } else { time.min(Duration::from_millis(1)) };
@@ -186,7 +197,7 @@ impl Client {
         let holder = self.domain.holder_of(latch);
         let started =
             self.waiter.begin(event, [latch.address(), u64::from(latch.name().number(generation)), u64::from(tries)]);
-        let posted = self.sleep_until_posted(time, back_off && !self.posted_in_back_off(latch));
+        let posted = self.sleep_until_posted(time, only_time);
         let ns = self.waiter.end(event, started, !posted);
         slow.sleeps += 1;
         slow.slept_ns += ns;
@@ -209,11 +220,7 @@ impl Client {
     /// Sleeps until posted or until the time is up; true when posted.
     fn sleep_until_posted(&self, time: Duration, only_time: bool) -> bool {
         let word = &self.slot.sleeping;
-        if only_time {
-            os::clock::sleep(time);
-            return false;
-        }
-        os::futex::wait(word, ASLEEP, Some(time));
+        os::futex::wait(word, if only_time { TIMED } else { ASLEEP }, Some(time));
         word.load(Ordering::Acquire) == POSTED // pairs with the Release in `post_one`
     }
 
@@ -268,6 +275,17 @@ fn spin(spins: u32, latch: &Latch, busy: u32, try_it: &mut dyn FnMut() -> bool) 
 }
 
 impl Domain {
+    /// Puts a sleep algorithm into force, and wakes every process that sleeps by the former one.
+    pub fn switch_sleep(&self, algorithm: SleepAlgorithm) {
+        self.tunables().set_sleep_algorithm(algorithm);
+        // Pairs with the fence in `sleep_once`: this process sees the sleeper, or the sleeper sees the algorithm.
+        fence(Ordering::SeqCst);
+        for slot in self.used() {
+            post_from(slot, TIMED);
+            post_from(slot, ASLEEP);
+        }
+    }
+
     /// Posts the next waiters of a latch; returns how many.
     pub(crate) fn post_waiters(&self, latch: &Latch) -> u32 {
         if self.shared.tunables.sleep_algorithm() == SleepAlgorithm::ExponentialBackOff {
@@ -310,12 +328,14 @@ impl Domain {
             .sum()
     }
 
+    /// The waiters of a latch that may be posted, each with the time when it began to wait.
     fn waiters_of(&self, address: u64) -> impl Iterator<Item = (&'static LatchSlot, u64)> {
         let slots = self.used();
         self.waiting[..slots.len()]
             .iter()
             .zip(slots)
             .filter(move |(word, _)| word.load(Ordering::Acquire) == address) // pairs with the Release in `announce`
+            .filter(|(_, slot)| slot.sleeping.load(Ordering::Relaxed) != TIMED)
             .map(|(_, slot)| (slot, slot.wait_since_ns.load(Ordering::Relaxed)))
     }
 
@@ -353,8 +373,12 @@ impl Domain {
 
 /// Posts one sleeper, unless it is posted already or awake.
 fn post_one(slot: &LatchSlot) -> u32 {
+    post_from(slot, ASLEEP)
+}
+
+fn post_from(slot: &LatchSlot, stage: u32) -> u32 {
     // Release pairs with the Acquire in `sleep_until_posted`.
-    if slot.sleeping.compare_exchange(ASLEEP, POSTED, Ordering::Release, Ordering::Relaxed).is_err() {
+    if slot.sleeping.compare_exchange(stage, POSTED, Ordering::Release, Ordering::Relaxed).is_err() {
         return 0;
     }
     os::futex::wake(&slot.sleeping, 1);

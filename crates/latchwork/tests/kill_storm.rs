@@ -3,7 +3,7 @@
 //! Workers move amounts between accounts, two updates in one transaction, so the sum never changes; some also read
 //! cached results and some keep inserting. A killer picks a worker's server process every few milliseconds. The number
 //! of kills is bounded; `LATCHWORK_KILLS` and `LATCHWORK_PANICS` make the run longer, `LATCHWORK_GENERATIONS=all` runs
-//! every generation.
+//! every generation. `LATCHWORK_SWITCHES` is the number of switches of designs in the storm that has them.
 
 mod rotation;
 
@@ -18,6 +18,17 @@ const WORKERS: usize = 6;
 const ACCOUNTS: i64 = 200;
 const KILLS: u64 = 300;
 const PANICS: usize = 25;
+const SWITCHES: u64 = 400;
+
+/// The parameters that switch designs, with their designs.
+const DESIGNS: [(&str, &[&str]); 6] = [
+    ("_switch_cache_buffers_chains", &["exclusive", "shared", "fastpath", "versioned"]),
+    ("_switch_result_cache", &["exclusive-long", "exclusive-short", "shared", "versioned"]),
+    ("_switch_row_cache", &["latch", "mutex", "hot-copies", "versioned"]),
+    ("_switch_library_cache", &["latch", "pins", "mutex", "versioned"]),
+    ("_switch_latch_sleep", &["backoff", "post"]),
+    ("_spin_count", &["0", "100", "2000"]),
+];
 
 fn number(client: &mut Client, sql: &str) -> i64 {
     let rows = client.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
@@ -64,6 +75,59 @@ fn the_accounts_balance_in_every_design_of_every_cache() {
         eprintln!("generation {generation}");
         storm(&[("latch_generation", &generation)], KILLS / 5);
     }
+}
+
+/// Workers and the session that switches are killed at any moment.
+#[test]
+fn the_accounts_balance_while_designs_are_switched() {
+    let switches = std::env::var("LATCHWORK_SWITCHES").ok().and_then(|v| v.parse().ok()).unwrap_or(SWITCHES);
+    let mut instance = start(&[]);
+    let pids: Vec<AtomicU64> = (0..WORKERS).map(|_| AtomicU64::new(0)).collect();
+    let (mut switched, mut killed) = (0, 0);
+    let done = under_load_with(&instance, &pids, || {
+        let (mut r, start) = (Random::new(7), Instant::now());
+        while switched < switches {
+            assert!(start.elapsed() < Duration::from_secs(60 + switches / 10), "{switched} switches");
+            let Ok(mut c) = instance.connect(&Credentials::Sysdba) else { continue };
+            let own = u64::from(c.welcome().server_process);
+            loop {
+                let (param, designs) = DESIGNS[r.below(DESIGNS.len())];
+                let design = designs[r.below(designs.len())];
+                let at = r.below(WORKERS);
+                let victim = match r.below(40) {
+                    0 => own,
+                    1..4 => pids[at].swap(0, Ordering::AcqRel),
+                    _ => 0,
+                };
+                let is_own = victim == own;
+                if victim != 0 && os::process::kill(victim as i32, os::signal::SIGKILL).is_ok() {
+                    killed += 1;
+                }
+                match c.execute(&format!("alter system set \"{param}\" = '{design}'"), &[]) {
+                    Ok(_) => switched += 1,
+                    Err(e) => {
+                        assert!(is_own && e.is_fatal(), "{param} to {design}: {e}");
+                        break;
+                    }
+                }
+                if switched >= switches {
+                    break;
+                }
+            }
+        }
+    });
+    assert!(killed > 0 && done > 0, "{killed} kills, {done} pieces of work");
+    // Every structure has the design that was asked for last.
+    let mut keeper = instance.connect(&Credentials::Sysdba).unwrap();
+    for (param, designs) in DESIGNS {
+        for design in designs {
+            keeper.execute(&format!("alter system set \"{param}\" = '{design}'"), &[]).unwrap();
+            let sql = format!("select count(*) from x$ksldesign where design = '{design}'");
+            assert!(number(&mut keeper, &sql) > 0, "{param}: {design}");
+        }
+    }
+    drop(keeper);
+    assert_whole(&mut instance);
 }
 
 #[test]

@@ -198,15 +198,14 @@ impl LibraryCache {
             let at = self.search(bucket, key)?;
             Some((at, self.parents[at as usize].life.load(Ordering::Relaxed)))
         };
-        match self.design {
-            crate::Design::Versioned => {
-                p.read_versioned(&self.latches[bucket % self.latches.len()], Where::KglFind, find)
-            }
-            _ => {
+        self.read_by_design(
+            p,
+            || p.read_versioned(&self.latches[bucket % self.latches.len()], Where::KglFind, find),
+            |_| {
                 let _guard = self.exclusive(p, bucket, Where::KglFind, key.idn());
                 find()
-            }
-        }
+            },
+        )
     }
 
     /// Changes the properties of a key's parent; false when the parent is gone. `invalidates`: counts an invalidation.

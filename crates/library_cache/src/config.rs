@@ -9,17 +9,19 @@ pub const NAME_BYTES_MAX: usize = 32;
 /// Longest plan kept, in bytes of its rows.
 pub const PLAN_BYTES_MAX: usize = 4096;
 
-/// How the library cache is protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Design {
-    /// Up to 10.2.0.1: child latches `library cache` and `library cache pin`.
-    Latch,
-    /// 10.2: child latches `library cache`, and a mutex in each cursor for its pins.
-    Pins,
-    /// 11.1 and later: mutexes in buckets, handles, parents and cursors.
-    Mutex,
-    /// Latchwork's own: readers write nothing shared.
-    Versioned,
+types::numbered! {
+    /// How the library cache is protected.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum Design: u8 {
+        /// Up to 10.2.0.1: child latches `library cache` and `library cache pin`.
+        Latch = 0,
+        /// 10.2: child latches `library cache`, and a mutex in each cursor for its pins.
+        Pins = 1,
+        /// 11.1 and later: mutexes in buckets, handles, parents and cursors.
+        Mutex = 2,
+        /// Latchwork's own: readers write nothing shared.
+        Versioned = 3,
+    }
 }
 
 /// Sizes and design, fixed at start-up.

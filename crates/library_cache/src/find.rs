@@ -149,11 +149,14 @@ impl LibraryCache {
         let key = Key { digest, namespace: Namespace::SqlArea, copy: self.copy_for(p, digest) };
         self.advice.note(p, key.followed());
         let want = Want::new(env).of(selectivities);
-        let found = match self.design {
-            Design::Versioned => self.find_versioned(p, &key, &want),
-            Design::Latch | Design::Pins => self.find_latched(p, &key, &want).unwrap_or_default(),
-            Design::Mutex => self.find_mutexed(p, &key, &want).unwrap_or_default(),
-        };
+        let found = self.read_by_design(
+            p,
+            || self.find_versioned(p, &key, &want),
+            |design| match design {
+                Design::Mutex => self.find_mutexed(p, &key, &want).unwrap_or_default(),
+                _ => self.find_latched(p, &key, &want).unwrap_or_default(),
+            },
+        );
         let Some((handle, binds)) = found.own else { return Err(found.candidates) };
         count(&line.get_hits[Namespace::SqlArea as usize]);
         if binds == 0 && env.binds != 0 {

@@ -2,24 +2,31 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use latch::{Latch, MutexHeld, MutexKind, Where};
+use latch::{Inside, Latch, MutexHeld, MutexKind, Where};
 use process::{MutexSection, Process, Section};
 
 use crate::key::Key;
 use crate::layout::{Child, Parent};
+use crate::switch::design_of;
 use crate::{Design, LibraryCache};
 
 /// A bucket held exclusively, with the section that changes what hangs from it.
-pub(crate) enum Guard<'a> {
+pub(crate) struct Guard<'a> {
+    // Dropped in this order: the process leaves after the bucket is free.
+    held: Held<'a>,
+    _inside: Inside<'a>,
+}
+
+enum Held<'a> {
     Latch(Section<'a>),
     Mutex(MutexSection<'a>),
 }
 
 impl Guard<'_> {
     pub(crate) fn set(&self, word: &AtomicU64, new: u64) {
-        match self {
-            Guard::Latch(section) => section.set(word, new),
-            Guard::Mutex(section) => section.set(word, new),
+        match &self.held {
+            Held::Latch(section) => section.set(word, new),
+            Held::Mutex(section) => section.set(word, new),
         }
     }
 
@@ -29,9 +36,9 @@ impl Guard<'_> {
 
     /// Makes the changes so far final. Required before memory is freed that other processes may then take.
     pub(crate) fn checkpoint(&self) {
-        match self {
-            Guard::Latch(section) => section.checkpoint(),
-            Guard::Mutex(section) => section.checkpoint(),
+        match &self.held {
+            Held::Latch(section) => section.checkpoint(),
+            Held::Mutex(section) => section.checkpoint(),
         }
     }
 }
@@ -47,17 +54,20 @@ impl LibraryCache {
     /// Holds a bucket exclusively, by its latch or its mutex.
     pub(crate) fn exclusive<'a>(&'a self, p: &'a Process, bucket: usize, at: Where, idn: u64) -> Guard<'a> {
         let latch = &self.latches[bucket % self.latches.len()];
-        match self.design {
-            Design::Versioned => Guard::Latch(p.write_versioned(latch, at, idn)),
-            Design::Latch | Design::Pins => Guard::Latch(p.lock(latch.latch(), at, idn)),
+        let inside = self.enter(p);
+        let held = match design_of(&inside) {
+            Design::Versioned => Held::Latch(p.write_versioned(latch, at, idn)),
+            Design::Latch | Design::Pins => Held::Latch(p.lock(latch.latch(), at, idn)),
             Design::Mutex => {
                 let mutex = &self.buckets[bucket].mutex;
-                Guard::Mutex(p.lock_mutex(mutex, MutexKind::LibraryCache, Where::KglMutexGet, idn))
+                Held::Mutex(p.lock_mutex(mutex, MutexKind::LibraryCache, Where::KglMutexGet, idn))
             }
-        }
+        };
+        Guard { held, _inside: inside }
     }
 
-    /// Keeps readers of a parent's list out, in the design where readers do not hold the bucket.
+    /// Keeps readers of a parent's list out, in the design where readers do not hold the bucket. The caller holds the
+    /// bucket.
     pub(crate) fn shut_list<'a>(
         &self,
         p: &'a Process,
@@ -65,10 +75,14 @@ impl LibraryCache {
         key: &Key,
         at: Where,
     ) -> Option<MutexHeld<'a>> {
-        (self.design == Design::Mutex).then(|| p.mutex(&parent.parent, MutexKind::CursorParent, at, key.idn()))
+        (design_of(&self.enter(p)) == Design::Mutex)
+            .then(|| p.mutex(&parent.parent, MutexKind::CursorParent, at, key.idn()))
     }
 
-    /// Keeps pins of a child out; `None` when it is pinned (L6).
+    /// Keeps pins of a child out; `None` when it is pinned (L6). The caller holds the bucket.
+    ///
+    /// A pin that began under an earlier design ends by that design's rule, so its count is looked at too. No new pin
+    /// of that kind begins: a count that is 0 here stays 0.
     pub(crate) fn shut_out_pins<'a>(
         &'a self,
         p: &'a Process,
@@ -76,15 +90,17 @@ impl LibraryCache {
         at: Where,
         idn: u64,
     ) -> Option<Unpinned<'a>> {
-        match self.design {
-            Design::Versioned => Some(Unpinned::Nobody),
+        let by_latch = || child.references.load(Ordering::Relaxed) != 0;
+        let by_mutex = || child.pin.value() != 0;
+        match design_of(&self.enter(p)) {
+            Design::Versioned => (!by_latch() && !by_mutex()).then_some(Unpinned::Nobody),
             Design::Latch => {
                 let held = p.lock(self.pin_latch(idn), Where::KglPinExecution, idn);
-                (child.references.load(Ordering::Relaxed) == 0).then_some(Unpinned::Latch { _held: held })
+                (!by_latch() && !by_mutex()).then_some(Unpinned::Latch { _held: held })
             }
             Design::Pins | Design::Mutex => {
                 let held = p.latches().try_mutex(&child.pin, at, idn)?;
-                Some(Unpinned::Mutex { _held: held })
+                (!by_latch()).then_some(Unpinned::Mutex { _held: held })
             }
         }
     }

@@ -14,7 +14,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use latch::{Latch, LatchName, Versioned};
+use latch::{DesignWord, InForce, Latch, LatchName, Structure, Versioned};
 use process::{LatchSet, Process, Processes};
 
 mod adaptive;
@@ -38,6 +38,7 @@ mod pin;
 mod run;
 mod running;
 mod sharing;
+mod switch;
 mod view;
 mod words;
 
@@ -64,7 +65,8 @@ use layout::{Bucket, Child, Chunk, Control, LedgerEntry, Line, Parent};
 /// The library cache: one process's view of the shared structure.
 pub struct LibraryCache {
     pub(crate) all: &'static Processes,
-    pub(crate) design: Design,
+    /// The word of the design in force.
+    pub(crate) design: &'static DesignWord,
     pub(crate) control: &'static Control,
     pub(crate) parents: &'static [Parent],
     pub(crate) children: &'static [Child],
@@ -96,9 +98,11 @@ impl LibraryCache {
         }
         all.register_children(LatchName::LibraryCache, LatchSet::Versioned(latches));
         all.register_children(LatchName::LibraryCachePin, LatchSet::Plain(pin_latches));
+        let design = all.domain().design(Structure::LibraryCache);
+        design.format(config.design.code());
         LibraryCache {
             all,
-            design: config.design,
+            design,
             control: &sga.slice(layout.control)[0],
             parents: sga.slice(layout.parents),
             children: sga.slice(layout.children),
@@ -116,9 +120,15 @@ impl LibraryCache {
         }
     }
 
+    /// The design in force, with its epoch.
+    pub fn in_force(&self) -> InForce {
+        self.design.now()
+    }
+
     /// The design in force.
+    #[inline]
     pub fn design(&self) -> Design {
-        self.design
+        Design::from_code(self.design.now().code()).unwrap_or(Design::Versioned)
     }
 
     pub(crate) fn line(&self, p: &Process) -> &'static Line {

@@ -88,11 +88,11 @@ impl LibraryCache {
         let is_stale = |at: u64| self.parents[at as usize].about().stale;
         let code =
             |at: u64| want.and_then(|want| self.search_child(&self.parents[at as usize], want).own).map(|(it, _)| it);
-        match self.design {
-            Design::Versioned => p.read_versioned(latch, Where::KglFind, || {
-                self.search(bucket, key).map(|at| (at, is_stale(at), code(at)))
-            }),
-            Design::Latch | Design::Pins => {
+        let versioned = || {
+            p.read_versioned(latch, Where::KglFind, || self.search(bucket, key).map(|at| (at, is_stale(at), code(at))))
+        };
+        self.read_by_design(p, versioned, |design| match design {
+            Design::Latch | Design::Pins | Design::Versioned => {
                 let (at, code) = {
                     let _section = p.lock(latch.latch(), Where::KglGetHandle, idn);
                     let at = self.search(bucket, key)?;
@@ -117,7 +117,7 @@ impl LibraryCache {
                 drop(p.imitated_mutex(handle, MutexKind::LibraryCache, Where::KglMutexPinDelete, idn));
                 Some((at, pinned, code))
             }
-        }
+        })
     }
 
     /// Puts the image of a unit's code under its object, as a child for these settings (L18). If another session has

@@ -5,8 +5,10 @@
 //! latch or in its mutex, and is not loaded again or removed while it has any. After the death of a process the words
 //! say what it had pinned (L7).
 //!
-//! Layout of a word: the child plus one in 24 bits, its life in 36, bit 60 for a cursor that the session keeps closed,
-//! and the stage of the reference ([`latch::reference`]) in the two highest bits.
+//! Layout of a word: the child plus one in 24 bits, its life in 34, the kind of the pin in two, bit 60 for a cursor
+//! that the session keeps closed, and the stage of the reference ([`latch::reference`]) in the two highest bits. The
+//! kind says by which design the pin began: it ends by the same one, whatever is in force by then. It means nothing
+//! while the stage is 0.
 //!
 //! A PL/SQL block is a cursor, too, pinned while it runs. The session's current cursor is the statement inside the
 //! block, or the block itself: a query that PL/SQL has open but does not fetch from is paused (bit 61, in the session's
@@ -22,10 +24,18 @@ use process::{CleanupOrder, Process, ProcessSlot};
 use crate::figures::count;
 use crate::key::Key;
 use crate::layout::{Child, state};
+use crate::switch::design_of;
 use crate::{Design, Handle, LibraryCache, Namespace};
 
 const CHILD: u64 = (1 << 24) - 1;
-const LIFE: u64 = (1 << 36) - 1;
+const LIFE: u64 = (1 << 34) - 1;
+/// The child counts the pin in `references`, under its pin latch.
+pub(crate) const BY_LATCH: u64 = 1 << 58;
+/// The child counts the pin in its mutex.
+pub(crate) const BY_MUTEX: u64 = 2 << 58;
+const KIND: u64 = 3 << 58;
+/// What a word has besides child and life.
+pub(crate) const MARKS: u64 = STAGE | KEPT | KIND;
 /// A closed cursor, kept for `session_cached_cursors`.
 pub(crate) const KEPT: u64 = 1 << 60;
 /// In the word for the current cursor: PL/SQL has the query open and does something else.
@@ -61,12 +71,15 @@ pub(crate) struct Seen {
     life: u64,
     pub kept: bool,
     pub stage: u64,
+    /// [`BY_LATCH`], [`BY_MUTEX`], or 0 for a pin that the child does not count.
+    pub kind: u64,
 }
 
 impl Seen {
     pub(crate) fn of(word: u64) -> Option<Seen> {
         let child = (word & CHILD).checked_sub(1)? as usize;
-        Some(Seen { child, life: word >> 24 & LIFE, kept: word & KEPT != 0, stage: word & STAGE })
+        let (life, kept) = (word >> 24 & LIFE, word & KEPT != 0);
+        Some(Seen { child, life, kept, stage: word & STAGE, kind: word & KIND })
     }
 
     pub(crate) fn is_life(&self, life: u64) -> bool {
@@ -100,7 +113,7 @@ impl CursorSlot {
     #[inline]
     fn pinned(&self) -> Option<u64> {
         let word = self.word?.load(Ordering::Relaxed);
-        (word & STAGE != 0).then_some(word & !STAGE & !KEPT)
+        (word & STAGE != 0).then_some(word & !MARKS)
     }
 }
 
@@ -142,17 +155,21 @@ impl LibraryCache {
         let what = word_of(handle);
         self.show_execution(p, slot, what);
         let life = || child.life.load(Ordering::Relaxed);
-        match self.design {
+        // A pin that the child does not count needs no entry: no design relies on it.
+        let counted = self.design() != Design::Versioned;
+        let inside = counted.then(|| self.enter(p));
+        match inside.as_ref().map_or(Design::Versioned, design_of) {
             Design::Versioned => word.store(what | HELD, Ordering::Relaxed),
             Design::Latch => {
                 let section = p.lock(self.pin_latch(slot.idn), Where::KglPinExecution, slot.idn);
                 if life() == handle.life {
                     section.set(&child.references, child.references.load(Ordering::Relaxed) + 1);
-                    section.set(word, what | HELD);
+                    section.set(word, what | BY_LATCH | HELD);
                 }
             }
             Design::Pins | Design::Mutex => {
-                p.latches().refer(&child.pin, MutexKind::CursorPin, Where::KksExecute, slot.idn, word, what);
+                let noted = what | BY_MUTEX;
+                p.latches().refer(&child.pin, MutexKind::CursorPin, Where::KksExecute, slot.idn, word, noted);
                 // The child may be gone, or the slot reused: then the pin ends at once.
                 if life() != handle.life {
                     child.pin.end_reference(word);
@@ -171,7 +188,7 @@ impl LibraryCache {
         let was = word.load(Ordering::Relaxed);
         if let Some(seen) = Seen::of(was).filter(|seen| seen.stage != 0) {
             self.end_pin(p, word, &seen, slot.idn);
-            let (session, what) = (p.session(), was & !STAGE & !KEPT);
+            let (session, what) = (p.session(), was & !MARKS);
             session.previous_cursor.store(what, Ordering::Relaxed);
             store(&session.previous_execution, slot.execution.get());
             if session.cursor.load(Ordering::Relaxed) & !PAUSED == what {
@@ -264,15 +281,15 @@ impl LibraryCache {
 
     fn end_pin(&self, p: &Process, word: &AtomicU64, seen: &Seen, idn: u64) {
         let Some(child) = self.children.get(seen.child) else { return };
-        let what = word.load(Ordering::Relaxed) & !STAGE;
-        match self.design {
-            Design::Versioned => word.store(what, Ordering::Relaxed),
-            Design::Latch => {
+        let what = word.load(Ordering::Relaxed) & !(STAGE | KIND);
+        match seen.kind {
+            BY_LATCH => {
                 let section = p.lock(self.pin_latch(idn), Where::KglUnpinExecution, idn);
                 section.set(&child.references, child.references.load(Ordering::Relaxed).saturating_sub(1));
                 section.set(word, what);
             }
-            Design::Pins | Design::Mutex => child.pin.end_reference(word),
+            BY_MUTEX => child.pin.end_reference(word),
+            _ => word.store(what, Ordering::Relaxed),
         }
     }
 
@@ -311,22 +328,22 @@ impl LibraryCache {
                 word.store(0, Ordering::Release);
                 continue;
             };
-            match self.design {
-                Design::Versioned => {}
-                Design::Latch => {
+            match seen.kind {
+                BY_LATCH => {
                     let idn = self.idn_of(seen.child);
                     let section = p.lock(self.pin_latch(idn), Where::KglUnpinExecution, idn);
                     section.set(&child.references, child.references.load(Ordering::Relaxed).saturating_sub(1));
                     section.set(word, 0);
                 }
-                Design::Pins | Design::Mutex if seen.stage == HELD => child.pin.end_dead_reference(),
-                Design::Pins | Design::Mutex => child.pin.settle_references(|| self.certain_pins(child, seen.child)),
+                BY_MUTEX if seen.stage == HELD => child.pin.end_dead_reference(),
+                BY_MUTEX => child.pin.settle_references(|| self.certain_pins(child, seen.child)),
+                _ => {}
             }
             word.store(0, Ordering::Release);
         }
     }
 
-    /// The number of held pins of a child, of living and dead processes; `None` while a living process is between its
+    /// The number of held pins that a child counts in its mutex, of living and dead processes; `None` while a living process is between its
     /// note and the count.
     fn certain_pins(&self, _child: &Child, at: usize) -> Option<u32> {
         let mut held = 0;
@@ -334,7 +351,7 @@ impl LibraryCache {
             let doubt = || self.all.slot(number).is_some_and(ProcessSlot::is_alive);
             for word in self.cursors_of(number) {
                 match Seen::of(word.load(Ordering::Acquire))
-                    .filter(|seen| seen.child == at)
+                    .filter(|seen| seen.child == at && seen.kind == BY_MUTEX)
                     .map_or(0, |seen| seen.stage)
                 {
                     0 => {}

@@ -1,6 +1,6 @@
 //! The data of the views, read without latches (L3); and the check of the invariants.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use latch::reference::{HELD, STAGE};
@@ -10,8 +10,8 @@ use crate::image::{LeftOut, LeftOutImage};
 use crate::key::Key;
 use crate::layout::{Child, Parent, state};
 use crate::ledger::Ledgers;
-use crate::pin::{KEPT, PAUSED, Seen};
-use crate::{Delta, Design, Digest, Handle, LibraryCache, LineFigures, Namespace};
+use crate::pin::{BY_LATCH, BY_MUTEX, MARKS, PAUSED, Seen};
+use crate::{Delta, Digest, Handle, LibraryCache, LineFigures, Namespace};
 
 /// A row of `v$sqlarea`, or of `v$db_object_cache`.
 #[derive(Clone, Debug)]
@@ -220,14 +220,14 @@ impl LibraryCache {
 
     /// Whether the session's hint is right: the child is pinned in its row of words (L9).
     fn is_pinned(&self, sid: u32, what: u64) -> bool {
-        let same = |word: u64| word & STAGE == HELD && word & !STAGE & !KEPT == what;
+        let same = |word: u64| word & STAGE == HELD && word & !MARKS == what;
         self.cursors_of(sid).iter().any(|word| same(word.load(Ordering::Acquire)))
     }
 
     /// All cursors that a session executes, nested in one another, in no particular order.
     pub fn executing(&self, sid: u32) -> Vec<SessionCursor> {
         let words = self.cursors_of(sid).iter().map(|word| word.load(Ordering::Acquire));
-        words.filter(|word| word & STAGE == HELD).filter_map(|word| self.named(word & !STAGE & !KEPT, [0, 0])).collect()
+        words.filter(|word| word & STAGE == HELD).filter_map(|word| self.named(word & !MARKS, [0, 0])).collect()
     }
 
     /// PLAN_HASH_VALUE of a child, if it is still the same child.
@@ -360,10 +360,9 @@ impl LibraryCache {
             let runs = get(&session.cursor);
             for word in self.cursors_of(number).iter().map(|word| word.load(Ordering::Acquire)) {
                 let Some(seen) = Seen::of(word).filter(|seen| seen.stage == HELD) else { continue };
-                let is_block =
-                    || self.named(word & !STAGE & !KEPT, [0, 0]).is_some_and(|c| BLOCKS.contains(&c.command));
+                let is_block = || self.named(word & !MARKS, [0, 0]).is_some_and(|c| BLOCKS.contains(&c.command));
                 let is_there = || self.children.get(seen.child).is_some_and(|c| seen.is_life(get(&c.life)));
-                if (word & !STAGE & !KEPT == runs && is_there()) || is_block() {
+                if (word & !MARKS == runs && is_there()) || is_block() {
                     let all = waits.entry(seen.child).or_default();
                     all.elapsed_us += wait.wait_us;
                     all.add_waits(charged);
@@ -373,12 +372,10 @@ impl LibraryCache {
         waits
     }
 
-    /// In the design without pins, the children that are being executed, in order.
+    /// The children with executions that they do not count, in order: their pins began in the versioned design.
     pub(crate) fn running(&self) -> Vec<usize> {
-        match self.design {
-            Design::Versioned => self.users().0.into_keys().collect(),
-            _ => Vec::new(),
-        }
+        let uncounted = self.seen_cursors().into_iter().filter(|(_, seen)| seen.stage == HELD && seen.kind == 0);
+        uncounted.map(|(_, seen)| seen.child).collect::<BTreeSet<usize>>().into_iter().collect()
     }
 
     /// The cursors of all living processes whose children are still there.
@@ -527,15 +524,13 @@ impl LibraryCache {
             if !(state::VALID..=state::UNSHARED).contains(&get(&child.state)) {
                 return Err(format!("child {c} is in no state"));
             }
-            let pins = match self.design {
-                Design::Versioned => 0,
-                Design::Latch => get(&child.references),
-                Design::Pins | Design::Mutex => child.pin.value(),
-            };
-            let noted = self.cursors.iter().filter_map(|word| Seen::of(get(word)));
-            let noted = noted.filter(|seen| seen.child == c as usize && seen.stage != 0).count() as u64;
-            if self.design != Design::Versioned && pins != noted {
-                return Err(format!("child {c} has {pins} pins, and {noted} are noted"));
+            for (kind, pins) in [(BY_LATCH, get(&child.references)), (BY_MUTEX, child.pin.value())] {
+                let noted = self.cursors.iter().filter_map(|word| Seen::of(get(word)));
+                let is_it = |seen: &Seen| seen.child == c as usize && seen.stage != 0 && seen.kind == kind;
+                let noted = noted.filter(is_it).count() as u64;
+                if pins != noted {
+                    return Err(format!("child {c} has {pins} pins of a kind, and {noted} are noted"));
+                }
             }
             link = get(&child.next);
         }

@@ -152,11 +152,15 @@ impl Fixture {
             return 0;
         }
         let slot = self.cache.open(p, handle);
+        let before = self.cache.in_force();
         // Some cursors are blocks.
         let outer = (random >> 46 & 3 == 0).then(|| self.cache.pin_block(p, &slot, handle));
         if outer.is_none() {
             self.cache.pin(p, &slot, handle);
         }
+        let pinned_by = self.cache.design();
+        // Unknown when the design was switched in between.
+        let is_counted = self.cache.in_force().epoch() == before.epoch() && pinned_by != Design::Versioned;
         let found = self.cache.identify(handle);
         if let Some((found, _)) = found {
             assert_eq!(found, digest(n));
@@ -169,8 +173,8 @@ impl Fixture {
         if random >> 40 & 15 == 0 {
             std::thread::yield_now();
         }
-        // A pinned child stays, except in the design without pins.
-        if self.cache.design() != Design::Versioned && found.is_some() {
+        // A pinned child stays, except in the design without pins. It stays whatever design is in force by now.
+        if is_counted && found.is_some() {
             assert!(self.cache.identify(handle).is_some(), "a pinned child went");
         }
         let counted = self.cache.add(p, handle, &Delta { executions: 1, ..Delta::default() });
@@ -409,6 +413,116 @@ fn a_process_killed_at_any_step_leaves_a_whole_cache_and_no_pins() {
             testing::kill_at_every_step(&by, testing::EVERY_STEP, fill, body, check);
             f.cache.flush(&by);
             assert_eq!(f.cache.statements().count(), 0, "{design:?}, {what}: nothing is pinned any more");
+        }
+    }
+}
+
+/// The least number of switches of a test.
+const SWITCHES: u64 = 2_000;
+
+#[test]
+fn sessions_leave_a_consistent_cache_while_designs_are_switched() {
+    let f = fixture(Design::Latch);
+    let over = std::sync::atomic::AtomicU64::new(0);
+    let counted = testing::run_threads(f.all, 4, |p, n| {
+        let (mut random, mut counted, mut turns) = (Random::new(n as u64 + 5), 0u64, 0u64);
+        while if n == 0 { turns < SWITCHES } else { over.load(Ordering::Acquire) == 0 || turns < 3_000 } {
+            turns += 1;
+            match n {
+                0 => _ = f.cache.switch(p, DESIGNS[random.below(DESIGNS.len())]).unwrap(),
+                _ => counted += f.step(p, random.next()),
+            }
+        }
+        over.fetch_add(u64::from(n == 0), Ordering::Release);
+        counted
+    });
+    assert!(counted.iter().sum::<u64>() > 3_000, "{counted:?}");
+    f.cache.assert_invariants().unwrap();
+    f.check_rows();
+    assert!(f.cache.open_cursors().is_empty());
+    let p = testing::attach(f.all, "test");
+    for design in DESIGNS {
+        f.cache.switch(&p, design).unwrap();
+        (0..5).for_each(|n| assert_eq!(f.execute(&p, n, PLAIN), 1, "{design:?}: {n} runs"));
+    }
+    f.cache.flush(&p);
+    assert_eq!(f.cache.statements().count(), 0, "nothing is pinned any more");
+}
+
+/// A pin of each design is ended in each other design, and keeps its child until then.
+#[test]
+fn a_pin_ends_by_the_design_that_began_it() {
+    for from in DESIGNS {
+        for to in DESIGNS {
+            let f = fixture(from);
+            let p = testing::attach(f.all, "test");
+            let env = Env { user: 0, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
+            let handle = f.handle(&p, 2, &env);
+            let slot = f.cache.open(&p, handle);
+            f.cache.pin(&p, &slot, handle);
+            f.cache.switch(&p, to).unwrap();
+            f.cache.purge(&p, digest(2));
+            assert!(f.cache.identify(handle).is_some(), "{from:?} to {to:?}: a purge spares what is executed");
+            f.cache.assert_invariants().unwrap_or_else(|e| panic!("{from:?} to {to:?}: {e}"));
+            f.cache.unpin(&p, &slot);
+            drop(slot);
+            f.cache.flush(&p);
+            assert_eq!(f.cache.statements().count(), 0, "{from:?} to {to:?}: nothing is pinned any more");
+            f.cache.assert_invariants().unwrap_or_else(|e| panic!("{from:?} to {to:?}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn sessions_that_are_killed_while_designs_are_switched_leave_no_pins() {
+    let f = fixture(Design::Mutex);
+    let by = testing::attach(f.all, "PMON");
+    // One process at a time switches, as the parameter enqueue has it.
+    let turn: &'static std::sync::atomic::AtomicU32 = &os::memory::shared_slice(1).unwrap()[0];
+    f.all.on_death(process::CleanupOrder::Session, "turn", move |_, dead| {
+        let _ = turn.compare_exchange(dead, 0, Ordering::AcqRel, Ordering::Relaxed);
+    });
+    let kills = testing::kill_children(&by, 4, Duration::from_millis(1000), 815, |p, seed| {
+        let mut random = Random::new(seed);
+        loop {
+            f.step(p, random.next());
+            if random.one_in(32) && turn.compare_exchange(0, p.number(), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                f.cache.switch(p, DESIGNS[random.below(DESIGNS.len())]).unwrap();
+                turn.store(0, Ordering::Release);
+            }
+        }
+    });
+    assert!(kills.killed > 5, "{kills:?}");
+    f.cache.assert_invariants().unwrap_or_else(|e| panic!("{e}; {kills:?}"));
+    f.check_rows();
+    assert!(f.cache.open_cursors().is_empty());
+    f.cache.flush(&by);
+    assert_eq!(f.cache.statements().count(), 0, "nothing is pinned any more");
+}
+
+#[test]
+fn a_process_killed_at_any_step_of_a_switch_leaves_one_design_or_the_other() {
+    for from in DESIGNS {
+        for to in DESIGNS {
+            let f = fixture(from);
+            let (by, what) = (testing::attach(f.all, "PMON"), format!("{from:?} to {to:?}"));
+            let before = || _ = f.cache.switch(&by, from).unwrap();
+            let body = |p: &Process, arm: &dyn Fn()| {
+                let env = Env { user: 0, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
+                let handle = f.handle(p, 1, &env);
+                let slot = f.cache.open(p, handle);
+                f.cache.pin(p, &slot, handle);
+                arm();
+                f.cache.switch(p, to).unwrap();
+                f.cache.unpin(p, &slot);
+            };
+            let check = || {
+                assert!([from, to].contains(&f.cache.design()), "{what}");
+                f.cache.assert_invariants().unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert!(f.cache.open_cursors().is_empty(), "{what}");
+                (0..5).for_each(|n| assert_eq!(f.execute(&by, n, PLAIN), 1, "{what}: {n} runs"));
+            };
+            assert!(testing::kill_at_every_step(&by, "switch-*", before, body, check) >= 3, "{what}");
         }
     }
 }

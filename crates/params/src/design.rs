@@ -52,6 +52,30 @@ pub enum LatchSleep {
     Post,
 }
 
+/// A design by its own name, or by that of a generation: the one of its period.
+macro_rules! named {
+    ($( $design:ident, $field:ident: $( $word:literal = $value:ident ),+; )*) => { $(
+        impl $design {
+            /// The design of this name, which may be that of a generation; `None` for any other word.
+            pub fn named(word: &str) -> Option<Self> {
+                match word {
+                    $( $word => Some(Self::$value), )+
+                    _ => Generation::named(word).map(|generation| Designs::of_period(generation).$field),
+                }
+            }
+        }
+    )* };
+}
+
+named! {
+    CbcDesign, cbc: "exclusive" = Exclusive, "shared" = Shared, "fastpath" = FastPath, "versioned" = Versioned;
+    ResultCacheDesign, result_cache: "exclusive-long" = ExclusiveLong, "exclusive-short" = ExclusiveShort,
+        "shared" = Shared, "versioned" = Versioned;
+    RowCacheDesign, row_cache: "latch" = Latch, "mutex" = Mutex, "hot-copies" = HotCopies, "versioned" = Versioned;
+    LibraryCacheDesign, library_cache: "latch" = Latch, "pins" = Pins, "mutex" = Mutex, "versioned" = Versioned;
+    LatchSleep, sleep: "backoff" = Backoff, "post" = Post;
+}
+
 /// The process that writes the log for a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogWriter {
@@ -117,38 +141,21 @@ impl Designs {
     pub fn of(params: &InitParams) -> Designs {
         let generation = Generation::named(params.get(Param::LatchGeneration)).unwrap_or_default();
         let mut d = Designs::of_period(generation);
-        match params.get(Param::CbcDesign) {
-            "exclusive" => d.cbc = CbcDesign::Exclusive,
-            "shared" => d.cbc = CbcDesign::Shared,
-            "fastpath" => d.cbc = CbcDesign::FastPath,
-            "versioned" => d.cbc = CbcDesign::Versioned,
-            _ => {}
+        // A switch that was also written to the parameter file comes last.
+        for param in [Param::CbcDesign, Param::SwitchCbc] {
+            d.cbc = CbcDesign::named(params.get(param)).unwrap_or(d.cbc);
         }
-        match params.get(Param::ResultCacheDesign) {
-            "exclusive-long" => d.result_cache = ResultCacheDesign::ExclusiveLong,
-            "exclusive-short" => d.result_cache = ResultCacheDesign::ExclusiveShort,
-            "shared" => d.result_cache = ResultCacheDesign::Shared,
-            "versioned" => d.result_cache = ResultCacheDesign::Versioned,
-            _ => {}
+        for param in [Param::ResultCacheDesign, Param::SwitchResultCache] {
+            d.result_cache = ResultCacheDesign::named(params.get(param)).unwrap_or(d.result_cache);
         }
-        match params.get(Param::RowCacheDesign) {
-            "latch" => d.row_cache = RowCacheDesign::Latch,
-            "mutex" => d.row_cache = RowCacheDesign::Mutex,
-            "hot-copies" => d.row_cache = RowCacheDesign::HotCopies,
-            "versioned" => d.row_cache = RowCacheDesign::Versioned,
-            _ => {}
+        for param in [Param::RowCacheDesign, Param::SwitchRowCache] {
+            d.row_cache = RowCacheDesign::named(params.get(param)).unwrap_or(d.row_cache);
         }
-        match params.get(Param::LibraryCacheDesign) {
-            "latch" => d.library_cache = LibraryCacheDesign::Latch,
-            "pins" => d.library_cache = LibraryCacheDesign::Pins,
-            "mutex" => d.library_cache = LibraryCacheDesign::Mutex,
-            "versioned" => d.library_cache = LibraryCacheDesign::Versioned,
-            _ => {}
+        for param in [Param::LibraryCacheDesign, Param::SwitchLibraryCache] {
+            d.library_cache = LibraryCacheDesign::named(params.get(param)).unwrap_or(d.library_cache);
         }
-        match params.get(Param::LatchSleep) {
-            "backoff" => d.sleep = LatchSleep::Backoff,
-            "post" => d.sleep = LatchSleep::Post,
-            _ => {}
+        for param in [Param::LatchSleep, Param::SwitchLatchSleep] {
+            d.sleep = LatchSleep::named(params.get(param)).unwrap_or(d.sleep);
         }
         match params.get(Param::LogWriter) {
             "leader" => d.log_writer = LogWriter::Leader,
@@ -192,5 +199,14 @@ mod tests {
         assert_eq!(d.cbc, CbcDesign::Versioned);
         assert_eq!(d.sleep, LatchSleep::Backoff);
         assert_eq!(d.result_cache, ResultCacheDesign::ExclusiveLong);
+        p.set("_switch_cache_buffers_chains", "8.1.7").unwrap();
+        p.set("_switch_result_cache", "shared").unwrap();
+        let d = Designs::of(&p);
+        assert_eq!((d.cbc, d.result_cache), (CbcDesign::Exclusive, ResultCacheDesign::Shared));
+        assert_eq!(RowCacheDesign::named("12.2-hot-copies"), Some(RowCacheDesign::HotCopies));
+        assert_eq!(
+            (LibraryCacheDesign::named("pins"), LibraryCacheDesign::named("")),
+            (Some(LibraryCacheDesign::Pins), None)
+        );
     }
 }

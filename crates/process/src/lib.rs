@@ -33,6 +33,7 @@ mod segment_statistics;
 mod session;
 mod slots;
 mod stop;
+mod switch;
 mod times;
 mod undo;
 

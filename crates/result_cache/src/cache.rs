@@ -124,7 +124,8 @@ impl ResultCache {
         if self.line(p).attached.load(Ordering::Relaxed) == 0 {
             self.line(p).attached.store(1, Ordering::Relaxed);
         }
-        match self.design() {
+        let design = self.design();
+        match design {
             Design::Versioned => {
                 if self.read_versioned(p, key, snapshot, buffer) {
                     self.count(p, Statistic::FindCount);
@@ -147,7 +148,7 @@ impl ResultCache {
             }
             Design::ExclusiveLong | Design::ExclusiveShort => {}
         }
-        self.open_exclusive(p, enqueues, key, about, depends, snapshot, buffer)
+        self.open_exclusive(p, enqueues, design, key, about, depends, snapshot, buffer)
     }
 
     /// Finds, pins and copies under the exclusive latch, or inserts a new object to build.
@@ -156,13 +157,14 @@ impl ResultCache {
         &self,
         p: &Process,
         enqueues: &Enqueues,
+        design: Design,
         key: Key<'_>,
         about: Description<'_>,
         depends: &[ObjectId],
         snapshot: Scn,
         buffer: &mut ResultBuffer,
     ) -> Result<Opened> {
-        let long_hold = self.design() == Design::ExclusiveLong;
+        let long_hold = design == Design::ExclusiveLong;
         let mut section = p.lock(self.latch, Where::RcFind, key.hash);
         match self.find(key, snapshot) {
             Found::Usable(id) => {

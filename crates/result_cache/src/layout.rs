@@ -261,7 +261,7 @@ pub struct RcControl {
     pub(crate) closed: AtomicU64,
     /// DBMS_RESULT_CACHE.BYPASS(TRUE) is in force.
     pub(crate) bypass: AtomicU32,
-    pub(crate) design: AtomicU32,
+    pad: AtomicU32,
     /// Longest result, in blocks.
     pub(crate) result_blocks_max: AtomicU64,
     pub(crate) timeout_ms: AtomicU64,

@@ -15,7 +15,7 @@ mod view;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use latch::{Latch, LatchName};
+use latch::{DesignWord, InForce, Latch, LatchName};
 use process::{Process, Processes};
 use sga::{SgaBuilder, SgaSlice};
 
@@ -60,6 +60,7 @@ pub struct Config {
 
 /// Where the result cache lies in the SGA.
 pub struct Layout {
+    design: SgaSlice<DesignWord>,
     control: SgaSlice<RcControl>,
     blocks: SgaSlice<RcBlock>,
     lives: SgaSlice<layout::RcLife>,
@@ -74,6 +75,7 @@ impl Layout {
         let chunks = (config.max_size_bytes as usize / BLOCK_SIZE_BYTES) / BLOCKS_PER_CHUNK as usize;
         let blocks = chunks * BLOCKS_PER_CHUNK as usize;
         Layout {
+            design: builder.reserve("Result Cache: Fixed", 1),
             control: builder.reserve("Result Cache: Fixed", 1),
             blocks: builder.reserve("Result Cache: Blocks", blocks),
             lives: builder.reserve("Result Cache: Chunk Maps", blocks),
@@ -90,6 +92,8 @@ pub struct ResultCache {
     latch: &'static Latch,
     /// `Result Cache: SO Latch`: the dependency table's `pending` and `last_change`.
     so_latch: &'static Latch,
+    /// All designs may run side by side: they read the same structure, and every change is made under the latch.
+    design: &'static DesignWord,
     control: &'static RcControl,
     blocks: &'static [RcBlock],
     /// For every block, whether an object begins in it.
@@ -104,7 +108,8 @@ impl ResultCache {
     pub fn create(all: &'static Processes, layout: &Layout, config: &Config) -> ResultCache {
         let sga = all.sga();
         let control = &sga.slice(layout.control)[0];
-        control.design.store(config.design as u32, Ordering::Relaxed);
+        let design = &sga.slice(layout.design)[0];
+        design.format(config.design as u8);
         control.timeout_ms.store(config.timeout_ms, Ordering::Relaxed);
         let blocks = sga.slice(layout.blocks);
         let most = blocks.len() as u64 * u64::from(config.max_result_percent) / 100;
@@ -112,6 +117,7 @@ impl ResultCache {
         ResultCache {
             latch: all.latch(LatchName::ResultCache),
             so_latch: all.latch(LatchName::ResultCacheSo),
+            design,
             control,
             blocks,
             lives: sga.slice(layout.lives),
@@ -121,9 +127,21 @@ impl ResultCache {
         }
     }
 
+    /// The design in force, with its epoch.
+    pub fn in_force(&self) -> InForce {
+        self.design.now()
+    }
+
     /// The design in force.
+    #[inline]
     pub fn design(&self) -> Design {
-        Design::from_code(self.control.design.load(Ordering::Relaxed)).unwrap_or(Design::Versioned)
+        Design::from_code(self.design.now().code().into()).unwrap_or(Design::Versioned)
+    }
+
+    /// Puts another design into force at once: accesses in progress end by the design that they began with. The caller
+    /// keeps other switches out.
+    pub fn switch(&self, design: Design) {
+        self.design.put(design as u8);
     }
 
     /// Whether the cache has any memory.

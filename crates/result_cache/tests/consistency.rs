@@ -184,3 +184,47 @@ fn killed_processes_leave_the_cache_whole_and_nobody_waiting() {
         assert!(hits > 20, "{design:?}: {hits} hits afterwards");
     }
 }
+
+/// All designs side by side: a switch waits for nobody.
+#[test]
+fn only_rows_as_of_the_snapshot_are_returned_while_designs_are_switched() {
+    const SWITCHES: usize = 20_000;
+    let config = Config {
+        max_size_bytes: 48 * 1024,
+        max_result_percent: 100,
+        timeout_ms: 1000,
+        design: Design::Versioned,
+        processes: 8,
+    };
+    let (all, (enqueues, layout)) = testing::instance(8, |b| {
+        (EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(8)), Layout::reserve(b, &config))
+    });
+    let enqueues = Enqueues::create(all, &enqueues);
+    let cache = ResultCache::create(all, &layout, &config);
+    let model = Model::new();
+    let over = AtomicU64::new(0);
+    let hits = testing::run_threads(all, 5, |p, n| {
+        let mut random = Random::new(0x77 + n as u64);
+        let mut hits = 0u64;
+        if n == 0 {
+            for turn in 0..SWITCHES {
+                cache.switch(Design::ALL[random.below(Design::ALL.len())]);
+                if turn % 64 == 0 {
+                    write(&cache, &model, p, &mut random);
+                    std::thread::yield_now();
+                }
+            }
+            over.store(1, Ordering::Release);
+        } else {
+            let mut turns = 0;
+            while over.load(Ordering::Acquire) == 0 || turns < 2_000 {
+                hits += u64::from(read(&cache, &enqueues, &model, p, &mut random));
+                turns += 1;
+            }
+        }
+        hits
+    });
+    assert!(hits.iter().sum::<u64>() > 100, "{hits:?}");
+    cache.assert_invariants().unwrap();
+    assert!(cache.object_rows().iter().all(|object| object.pin_count == 0), "no pin is left");
+}

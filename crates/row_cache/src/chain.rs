@@ -11,7 +11,7 @@ use process::{Process, Section};
 
 use crate::key::copy_hash;
 use crate::layout::*;
-use crate::{Cache, Design, Key, RowCache};
+use crate::{Cache, Key, RowCache};
 
 /// Objects examined to find a victim: those that the hand passes, and those that are not in use.
 const PASSED_MAX: u64 = 4096;
@@ -52,14 +52,15 @@ impl RowCache {
         (self.state(key.cache), self.bucket_state(key.cache, key.hash))
     }
 
-    pub(crate) fn has_mutexes(&self) -> bool {
-        matches!(self.design, Design::Mutex | Design::HotCopies)
+    /// Whether there may be readers by mutex. The caller holds the cache's latch.
+    fn has_mutexes(&self, cache: Cache) -> bool {
+        self.caches[cache as usize].shuts.load(Ordering::Relaxed) != 0
     }
 
     /// Keeps readers off a key's chain, in the designs with mutexes. The caller holds the cache's latch and is about to
     /// change the chain.
     pub(crate) fn shut_chain<'a>(&'a self, p: &'a Process, cache: Cache, hash: u64) -> Option<latch::MutexHeld<'a>> {
-        self.has_mutexes().then(|| {
+        self.has_mutexes(cache).then(|| {
             let bucket = self.bucket(cache, hash);
             p.mutex(&bucket.mutex, MutexKind::RowCache, Where::KqrMutexCreate, u64::from(cache.id()))
         })
@@ -157,7 +158,7 @@ impl RowCache {
         let chain = self.shut_chain(p, cache, hash);
         // A reader that found the object before the chain was shut holds the object's mutex while it copies.
         let readers = self
-            .has_mutexes()
+            .has_mutexes(cache)
             .then(|| p.mutex(&object.mutex, MutexKind::RowCache, Where::KqrMutexCreate, cache.id().into()));
         let mut link = &self.bucket(cache, hash).head;
         while let Some(at) = link.load(Ordering::Relaxed).checked_sub(1) {
@@ -180,7 +181,8 @@ impl RowCache {
 
     /// Removes the row of a key and its copies from their chains. A row that is being loaded is not stored afterwards.
     pub(crate) fn take_out(&self, p: &Process, section: &process::Section<'_>, key: &Key<'_>) {
-        let copies = if self.design == Design::HotCopies { self.hot_copies } else { 0 };
+        // Also in other designs: after a switch back an old copy would still look current.
+        let copies = if self.control.copied.load(Ordering::Relaxed) != 0 { self.hot_copies } else { 0 };
         for copy in 0..=copies {
             if let Some((id, found)) = self.search(key.cache, copy_hash(key.hash, copy), key.bytes, copy)
                 && found.is_ready

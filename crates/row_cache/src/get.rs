@@ -15,7 +15,7 @@
 use std::sync::atomic::Ordering;
 
 use latch::word::LifeWord;
-use latch::{LatchName, Mutex, MutexKind, Where};
+use latch::{LatchName, Mutex, MutexKind, Structure, Where};
 use process::Process;
 use wait::Stat;
 
@@ -52,11 +52,10 @@ impl RowCache {
         p.count(Stat::RowCacheGets, 1);
         let state = self.state(key.cache);
         if Self::is_settled(state) {
-            let seen = match self.design {
+            let seen = match self.design() {
                 Design::Versioned => self.read_versioned(p, key, state, value),
                 Design::Latch => self.read_latched(p, key, state, value),
-                Design::Mutex => self.read_mutexed(p, key, 0, state, value).0,
-                Design::HotCopies => self.read_hot(p, key, state, value),
+                Design::Mutex | Design::HotCopies => self.read_inside(p, key, state, value),
             };
             if seen == Seen::Usable {
                 return Found::Hit;
@@ -68,6 +67,18 @@ impl RowCache {
             p.count(Stat::RowCacheMisses, 1);
         }
         found
+    }
+
+    /// Looks up in a design with mutexes, marked as inside: a switch to a design whose changers get no mutexes waits.
+    fn read_inside(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
+        let inside = p.latches().enter(Structure::RowCache, self.design);
+        match Design::from_code(inside.code()) {
+            Some(Design::Mutex) => self.read_mutexed(p, key, 0, state, value).0,
+            Some(Design::HotCopies) => self.read_hot(p, key, state, value),
+            // Another design has come into force since it was looked at.
+            Some(Design::Latch) => self.read_latched(p, key, state, value),
+            Some(Design::Versioned) | None => self.read_versioned(p, key, state, value),
+        }
     }
 
     /// Reads without a shared write (R5). Counts one get, and a miss when an earlier try failed its check.

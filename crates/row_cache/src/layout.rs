@@ -119,7 +119,10 @@ pub struct CacheLine {
     pub(crate) state: AtomicU64,
     /// Slots of `hot` in use.
     pub(crate) hot_count: AtomicU64,
-    pad: [AtomicU64; 6],
+    /// 1 while changes of the chains keep readers by mutex out. Changed under the cache's child latch; see module
+    /// `switch`.
+    pub(crate) shuts: AtomicU64,
+    pad: [AtomicU64; 5],
     /// Hashes of objects with copies; 0 is none.
     pub(crate) hot: [AtomicU64; HOT_SLOTS],
 }
@@ -143,7 +146,9 @@ pub struct RowControl {
     pub(crate) editions: AtomicU64,
     /// Changes when a cache is closed as a whole, and again when it opens.
     pub(crate) closings: AtomicU64,
-    pad: [AtomicU64; 3],
+    /// 1 once there may be copies of hot objects.
+    pub(crate) copied: AtomicU64,
+    pad: [AtomicU64; 2],
 }
 
 /// The counts of one process for one cache.

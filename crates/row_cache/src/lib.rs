@@ -14,11 +14,12 @@ mod key;
 mod layout;
 mod load;
 mod long;
+mod switch;
 mod view;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use latch::{Generation, Latch, LatchName};
+use latch::{DesignWord, Generation, InForce, Latch, LatchName, Structure};
 use process::{LatchSet, Process, Processes};
 use sga::{SgaBuilder, SgaSlice};
 
@@ -30,17 +31,19 @@ pub use load::{Found, Load};
 pub use long::LONG_BYTES_MAX;
 pub use view::{CacheRow, ObjectRow};
 
-/// The protection of a lookup; see the table in module `get`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Design {
-    /// Up to 12.1: a child latch for each cache, got three times.
-    Latch,
-    /// 12.2: a mutex in each bucket and each object.
-    Mutex,
-    /// 12.2 with its later correction: [`Design::Mutex`] with copies of hot objects.
-    HotCopies,
-    /// Latchwork: no shared write.
-    Versioned,
+types::numbered! {
+    /// The protection of a lookup; see the table in module `get`.
+    #[derive(Debug, PartialEq, Eq)]
+    pub enum Design: u8 {
+        /// Up to 12.1: a child latch for each cache, got three times.
+        Latch = 0,
+        /// 12.2: a mutex in each bucket and each object.
+        Mutex = 1,
+        /// 12.2 with its later correction: [`Design::Mutex`] with copies of hot objects.
+        HotCopies = 2,
+        /// Latchwork: no shared write.
+        Versioned = 3,
+    }
 }
 
 /// Sizes and settings, fixed at start-up.
@@ -86,7 +89,8 @@ impl Layout {
 
 /// The row cache: one process's view of the shared structure.
 pub struct RowCache {
-    design: Design,
+    /// The word of the design in force.
+    design: &'static DesignWord,
     /// `row cache objects`: one child for each cache.
     latches: &'static [Latch],
     /// `shared pool`: the free list.
@@ -117,8 +121,10 @@ impl RowCache {
             *place = (first, cache.buckets() - 1);
             first += cache.buckets();
         }
-        RowCache {
-            design: config.design,
+        let design = all.domain().design(Structure::RowCache);
+        design.format(config.design as u8);
+        let cache = RowCache {
+            design,
             latches,
             pool: all.latch(LatchName::SharedPool),
             control: &sga.slice(layout.control)[0],
@@ -129,12 +135,20 @@ impl RowCache {
             processes: sga.slice(layout.processes),
             hot_copy_sleep_limit: config.hot_copy_sleep_limit,
             hot_copies: config.hot_copies.max(1),
-        }
+        };
+        cache.prepare(config.design);
+        cache
+    }
+
+    /// The design in force, with its epoch.
+    pub fn in_force(&self) -> InForce {
+        self.design.now()
     }
 
     /// The design in force.
+    #[inline]
     pub fn design(&self) -> Design {
-        self.design
+        Design::from_code(self.design.now().code()).unwrap_or(Design::Versioned)
     }
 
     /// The child latch of a cache.

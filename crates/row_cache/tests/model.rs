@@ -275,3 +275,109 @@ fn a_process_killed_at_any_step_leaves_a_whole_cache() {
         }
     }
 }
+
+/// The least number of switches of a test.
+const SWITCHES: u64 = 3_000;
+
+impl Fixture {
+    /// Switches the design unless another process holds the turn.
+    fn switch(&self, p: &Process, design: Design) {
+        if self.turn.compare_exchange(0, p.number().into(), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            self.cache.switch(p, design).unwrap();
+            self.turn.store(0, Ordering::Release);
+        }
+    }
+
+    fn check(&self, by: &Process, what: &str) {
+        self.cache.assert_invariants().unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert_eq!(self.cache.object_rows().iter().filter(|row| row.owner.is_some()).count(), 0, "{what}");
+        let mut out = RowValue::new();
+        for (at, cache) in CACHES.into_iter().enumerate() {
+            assert!(RowCache::is_settled(self.cache.state(cache)), "{what}");
+            for row in 0..4 {
+                assert!((0..6).any(|_| self.read(by, at, row, &mut out)), "{what}: row {row}");
+            }
+        }
+    }
+}
+
+/// Without the mutexes of changers, or with readers by mutex that a switch does not wait for, a row of another key is
+/// returned or a chain breaks.
+#[test]
+fn sessions_see_what_the_dictionary_says_while_designs_are_switched() {
+    let f = fixture(Design::Latch);
+    let over = AtomicU64::new(0);
+    let hits = testing::run_threads(f.all, 4, |p, n| {
+        let (mut random, mut out, mut hits, mut turns) = (Random::new(n as u64 + 11), RowValue::new(), 0u64, 0u64);
+        while if n == 0 { turns < SWITCHES } else { over.load(Ordering::Acquire) == 0 || turns < 5_000 } {
+            turns += 1;
+            match n {
+                0 => f.switch(p, DESIGNS[random.below(DESIGNS.len())]),
+                _ => hits += u64::from(f.step(p, random.next(), &mut out)),
+            }
+        }
+        over.fetch_add(u64::from(n == 0), Ordering::Release);
+        hits
+    });
+    assert!(hits.iter().sum::<u64>() > 1_000, "{hits:?}");
+    for design in DESIGNS {
+        let p = testing::attach(f.all, "test");
+        f.cache.switch(&p, design).unwrap();
+        assert_eq!(f.cache.design(), design);
+        f.check(&p, &format!("{design:?}"));
+    }
+}
+
+/// A copy of a hot object outlasts the design that made it. A change of its row in another design removes it.
+#[test]
+fn copies_of_hot_objects_are_not_read_after_a_change_in_another_design() {
+    let f = fixture(Design::HotCopies);
+    let p = testing::attach(f.all, "test");
+    let mut out = RowValue::new();
+    (0..4).for_each(|_| _ = f.read(&p, 0, 1, &mut out));
+    f.cache.switch(&p, Design::Versioned).unwrap();
+    f.commit(&p, 0, 1, 7, true);
+    f.cache.switch(&p, Design::HotCopies).unwrap();
+    for _ in 0..6 {
+        let hit = f.read(&p, 0, 1, &mut out);
+        assert!(!hit || out.bytes() == value(7).unwrap());
+    }
+}
+
+#[test]
+fn sessions_that_are_killed_while_designs_are_switched_leave_a_whole_cache() {
+    let f = fixture(Design::Mutex);
+    let by = testing::attach(f.all, "PMON");
+    let kills = testing::kill_children(&by, 4, Duration::from_millis(700), 4711, |p, seed| {
+        let (mut random, mut out) = (Random::new(seed), RowValue::new());
+        loop {
+            match random.one_in(32) {
+                true => f.switch(p, DESIGNS[random.below(DESIGNS.len())]),
+                false => _ = f.step(p, random.next(), &mut out),
+            }
+        }
+    });
+    assert!(kills.killed > 5, "{kills:?}");
+    f.check(&by, "after kills");
+}
+
+#[test]
+fn a_process_killed_at_any_step_of_a_switch_leaves_one_design_or_the_other() {
+    for from in DESIGNS {
+        for to in DESIGNS {
+            let f = fixture(from);
+            let (by, what) = (testing::attach(f.all, "PMON"), format!("{from:?} to {to:?}"));
+            let before = || f.switch(&by, from);
+            let body = |p: &Process, arm: &dyn Fn()| {
+                arm();
+                f.switch(p, to);
+                (0..4).for_each(|row| _ = f.read(p, 0, row, &mut RowValue::new()));
+            };
+            let check = || {
+                assert!([from, to].contains(&f.cache.design()), "{what}");
+                f.check(&by, &what);
+            };
+            assert!(testing::kill_at_every_step(&by, "switch-*", before, body, check) >= 3, "{what}");
+        }
+    }
+}

@@ -58,6 +58,8 @@ views! {
     "V$MUTEX_SLEEP" | latches::MUTEX_SLEEP => latches::mutex_sleep;
     "X$KSUPRLAT" | latches::KSUPRLAT => latches::ksuprlat;
     "X$KSLLW" | latches::KSLLW => latches::ksllw;
+    "X$KSLDESIGN" | latches::KSLDESIGN => latches::ksldesign;
+    "X$KSLWORK" | latches::KSLWORK => latches::kslwork;
     "V$EVENT_NAME" | waits::EVENT_NAME => waits::event_name;
     "V$SESSION_WAIT" | waits::SESSION_WAIT => waits::session_wait;
     "V$SESSION_WAIT_HISTORY" | waits::SESSION_WAIT_HISTORY => waits::session_wait_history;

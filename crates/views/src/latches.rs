@@ -105,6 +105,13 @@ pub const KSUPRLAT: &[(&str, Type)] = &[
 pub const KSLLW: &[(&str, Type)] =
     &[("ADDR", R(8)), ("INDX", N), ("INST_ID", N), ("KSLLWNAM", V(80)), ("KSLLWLBL", V(80))];
 
+/// Columns of `x$ksldesign`, Latchwork's own: the design in force of each structure that can be switched, and the
+/// number of the switch that put it there.
+pub const KSLDESIGN: &[(&str, Type)] = &[("INDX", N), ("STRUCTURE", V(32)), ("DESIGN", V(32)), ("EPOCH", N)];
+
+/// Columns of `x$kslwork`, Latchwork's own: what the sessions of users have begun and used, read at one moment.
+pub const KSLWORK: &[(&str, Type)] = &[("SID", N), ("SERIAL#", N), ("EXECUTIONS", N), ("CPU_NS", N), ("NOW_NS", N)];
+
 /// Columns of `v$mutex_sleep`.
 pub const MUTEX_SLEEP: &[(&str, Type)] = &[("MUTEX_TYPE", V(32)), ("LOCATION", V(80)), ("SLEEPS", N), ("WAIT_TIME", N)];
 
@@ -247,6 +254,27 @@ pub fn ksuprlat(s: &Source<'_>) -> Vec<Row> {
             ]
         })
         .collect()
+}
+
+/// `x$ksldesign`.
+pub fn ksldesign(s: &Source<'_>) -> Vec<Row> {
+    let designs = s.instance.designs_in_force();
+    let row =
+        |(at, (structure, design, epoch)): (usize, (&str, String, u32))| vec![n(at), t(structure), t(design), n(epoch)];
+    designs.into_iter().enumerate().map(row).collect()
+}
+
+/// `x$kslwork`: an execution counts when it begins, in the session's own line; the processor time is that of the
+/// session's process.
+pub fn kslwork(s: &Source<'_>) -> Vec<Row> {
+    let now = os::clock::now_ns();
+    let row = |(number, slot): (u32, &process::ProcessSlot)| {
+        let line = s.processes.stat_line(number)?;
+        let cpu_ns = os::clock::process_cpu_ns(slot.state().1)?;
+        let serial = s.processes.session(number)?.serial();
+        Some(vec![n(number), n(serial), n(line.get(wait::Stat::ExecuteCount)), n(cpu_ns), n(now)])
+    };
+    s.processes.live().filter(|(_, slot)| !slot.is_background()).filter_map(row).collect()
 }
 
 /// `x$ksllw`: the code locations that get latches of the generation or mutexes. INDX is the number of the location.

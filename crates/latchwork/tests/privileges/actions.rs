@@ -251,6 +251,7 @@ pub const ACTIONS: &[Action] = &[
     Action { dba: false, ..catalog("begin sys.sp; end;", On::Package, &[]) },
     // The system.
     system("alter system set open_cursors = 300", &[&["alter system"]]),
+    system("alter system set \"_switch_result_cache\" = 'versioned'", &[&["alter system"]]),
     system("alter session set events '10046 trace name context off'", &[&["alter session"]]),
     system("alter session set sql_trace = false", &[&["alter session"]]),
     system("alter system kill session '9999,1'", &[&["alter system"]]),
