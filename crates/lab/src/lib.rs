@@ -28,6 +28,7 @@ mod small;
 mod statistics;
 mod stop;
 mod svg;
+mod switchback;
 mod table;
 mod text;
 mod time_machine;
@@ -59,6 +60,9 @@ pub enum Command {
     /// Run an experiment, print its tables, and write results.json, results.csv and report.html
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
+    /// Let two designs of a structure alternate under load in a running instance, and print the difference
+    #[command(after_help = switchback::EXAMPLES)]
+    Switchback(Box<switchback::SwitchbackArguments>),
     /// Print the tables of an earlier run and rewrite its page
     #[command(after_help = REPORT_EXAMPLES)]
     Report {
@@ -115,6 +119,10 @@ pub fn main(command: &Command) -> u8 {
             Ok(())
         }
         Command::Run(arguments) => run_command(arguments),
+        Command::Switchback(arguments) => match switchback::command(arguments) {
+            Ok(code) => return code,
+            Err(e) => Err(e),
+        },
         Command::Report { place } => report_command(place),
         Command::Compare(arguments) => return compare::command(arguments),
         Command::Reproduce(arguments) => match reproduce::command(arguments) {

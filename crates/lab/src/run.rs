@@ -310,7 +310,7 @@ fn calibrate(instance: &mut Instance, variant: &Variant) -> Result<f64, LabError
 /// performs the given number of operations and returns the seconds. The fastest counts because a single run may wait
 /// for a core longer than it works: the rate of a short one was a hundred times too low on a busy machine, and so were
 /// the lengths of all its cells.
-fn rate_of(run: &mut dyn FnMut(u64) -> Result<f64, LabError>) -> Result<f64, LabError> {
+pub(crate) fn rate_of(run: &mut dyn FnMut(u64) -> Result<f64, LabError>) -> Result<f64, LabError> {
     let mut iterations = 200;
     loop {
         let mut fastest = run(iterations)?;
@@ -338,7 +338,7 @@ fn read_sections(manifest: &Manifest, observer: &mut Client) -> Result<BTreeMap<
 
 /// Target duration of a worker's call; with long cells the calls are longer and their number is limited. The operations
 /// of calls cut by the ends of the common window, and the overhead of the calls themselves, are then a small part.
-const CALL_S: f64 = 0.02;
+pub(crate) const CALL_S: f64 = 0.02;
 const CALLS: u64 = 64;
 
 /// The number of operations in each call of a session. All are multiples of `portion`; `rate` is that of one session

@@ -39,7 +39,7 @@ const T_95: [f64; 30] = [
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-fn t_95(freedom: usize) -> f64 {
+pub(crate) fn t_95(freedom: usize) -> f64 {
     // Beyond the table: Cornish and Fisher's first term.
     T_95.get(freedom - 1).copied().unwrap_or(1.96 + 2.4 / freedom as f64)
 }

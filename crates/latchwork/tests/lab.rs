@@ -639,3 +639,59 @@ fn the_pages_experiment_shows_page_tables_connections_and_reads() {
     let (ok, text) = lab(&["run", "huge-pages", "--variant", "8 KB"]);
     assert!(!ok && text.contains("2 MB, pre-page, big"), "{text}");
 }
+
+/// The answer depends on the machine; the order, the figures and the design afterwards do not.
+#[test]
+fn a_switchback_compares_two_designs_and_puts_the_first_one_back() {
+    let folder = Folder::new("switchback");
+    let json = folder.0.join("quads.json");
+    let arguments = ["switchback", "--structure", "result-cache", "--a", "11.1", "--b", "versioned", "--seconds", "4"];
+    let more = ["--period", "30", "--burn-in", "2", "--json", json.to_str().unwrap()];
+    let run = |arguments: &[&str]| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_latchwork")).arg("lab").args(arguments).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
+    };
+    let (code, text) = run(&[&arguments[..], &more].concat());
+    assert!([Some(0), Some(3), Some(4)].contains(&code), "{code:?}: {text}");
+    assert!(text.contains("result cache: 11.1 (A) over versioned (B)") && text.contains("A over A"), "{text}");
+    let results: serde_json::Value = serde_json::from_str(&read(&folder.0, "quads.json")).unwrap();
+    let contrasts = |of: &str| results[of]["rate"].as_array().unwrap().len();
+    assert!(contrasts("against_b") > 0, "{results}");
+    // In a running instance: the design before is in force afterwards, also after a wrong name.
+    let instance = client::Ephemeral::start_with(&client::EphemeralOptions {
+        executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
+        params: vec![("_result_cache_design".into(), "shared".into())],
+    })
+    .unwrap();
+    let mut session = instance.connect(&client::Credentials::Sysdba).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let dir = instance.dir().to_str().unwrap();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let mut c = instance.connect(&client::Credentials::Sysdba).unwrap();
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                c.execute(
+                    "declare n number; begin for i in 1 .. 500 loop select 1 into n from dual; end loop; end;",
+                    &[],
+                )
+                .unwrap();
+            }
+        });
+        for (b, codes) in [("11.2.0.1", &[0, 3, 4][..]), ("nothing", &[1])] {
+            let arguments = ["switchback", "--structure", "result-cache", "--a", "latchwork", "--b", b, "--dir", dir];
+            let (code, text) = run(&[&arguments[..], &["--seconds", "2", "--period", "20", "--burn-in", "1"]].concat());
+            let rows = session.query("select design from x$ksldesign where structure = 'result cache'", &[]).unwrap();
+            let design = rows.all().unwrap();
+            // The worker ends before a failure is reported.
+            let is_right = code.is_some_and(|code| codes.contains(&code))
+                && matches!(&design[0][0], types::Value::Text(name) if name == "shared");
+            if !is_right || b == "nothing" {
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            assert!(is_right, "{code:?}, {design:?}: {text}");
+        }
+        worker.join().unwrap();
+    });
+}

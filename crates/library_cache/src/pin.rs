@@ -343,8 +343,8 @@ impl LibraryCache {
         }
     }
 
-    /// The number of held pins that a child counts in its mutex, of living and dead processes; `None` while a living process is between its
-    /// note and the count.
+    /// The number of held pins that a child counts in its mutex, of living and dead processes; `None` while a living
+    /// process is between its note and the count.
     fn certain_pins(&self, _child: &Child, at: usize) -> Option<u32> {
         let mut held = 0;
         for number in 1..=self.all.capacity() {

@@ -1,0 +1,370 @@
+//! Conducting a switchback: the load, the switches, and the counts of the sessions in each period.
+//!
+//! A period begins when the switch has returned: the structure has drained by then. After the burn-in the counts are
+//! read, again after a second burn-in, and at the end. So each period has two figures, and a difference between the
+//! estimates of the two shows that the burn-in was too short. Executions count when they begin. The time between the
+//! reading at the end and the next switch belongs to no period.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use client::{Client, Credentials, Ephemeral};
+use types::Value;
+
+use super::design::{Arm, Kind, Quad, Quads};
+use super::inference::{Sequential, contrast, moments, quads_needed, t_half};
+use super::plan::{Plan, Structure};
+use crate::error::LabError;
+use crate::manifest::Experiment;
+use crate::run::{CALL_S, execute_worker, rate_of, set_up};
+use crate::stop::Stop;
+
+/// Quads of a run before its width is looked at.
+const QUADS_LEAST: usize = 20;
+/// The first contrasts tune the sequential test and are not in it.
+const PILOT: usize = 10;
+/// Quads in a row without a usable figure after which the run gives up.
+const VOID_MOST: u32 = 20;
+/// Time between two lines of the live table.
+const TELL: Duration = Duration::from_secs(2);
+
+/// The thread of a session that works.
+type Worker = JoinHandle<Result<(), LabError>>;
+
+/// The sessions that work meanwhile.
+pub struct Load {
+    dir: PathBuf,
+    own: Option<(Ephemeral, Vec<Worker>)>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Load {
+    /// The load of a running instance.
+    pub fn running(dir: &Path) -> Load {
+        Load { dir: dir.to_path_buf(), own: None, stop: Arc::default() }
+    }
+
+    /// Starts an instance and the workers of an experiment in it.
+    pub fn of_experiment(
+        name: &str,
+        variant: Option<&str>,
+        sessions: u32,
+        params: &[(String, String)],
+    ) -> Result<Load, LabError> {
+        let experiment = Experiment::find(name)?;
+        let variants = &experiment.manifest.variants;
+        let chosen = match variant {
+            Some(name) => variants.iter().find(|v| v.name == name),
+            None => variants.last(),
+        };
+        let names = || variants.iter().map(|v| v.name.as_str()).collect::<Vec<_>>().join(", ");
+        let worker =
+            chosen.ok_or_else(|| LabError::new(format!("the variants of {name} are {}", names())))?.worker.clone();
+        let generation = params.iter().find(|(name, _)| name == "latch_generation").map_or("latchwork", |(_, g)| g);
+        let (ephemeral, mut first) = set_up(&experiment, params, generation)?;
+        let rate = rate_of(&mut |iterations| {
+            let started = Instant::now();
+            execute_worker(&mut first, &worker, iterations)?;
+            Ok(started.elapsed().as_secs_f64())
+        })?;
+        let portion = experiment.manifest.sweep.portion;
+        let each = ((rate * CALL_S) as u64).max(1).next_multiple_of(portion);
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut workers = Vec::new();
+        for _ in 0..sessions {
+            let mut session = ephemeral.connect(&Credentials::Sysdba)?;
+            let (stop, worker) = (Arc::clone(&stop), worker.clone());
+            workers.push(std::thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    execute_worker(&mut session, &worker, each)?;
+                }
+                session.logoff(true).map_err(LabError::from)
+            }));
+        }
+        Ok(Load { dir: ephemeral.dir().to_path_buf(), own: Some((ephemeral, workers)), stop })
+    }
+
+    /// Ends the workers that this load has started.
+    pub fn end(self) -> Result<(), LabError> {
+        self.stop.store(true, Ordering::Relaxed);
+        let Some((_ephemeral, workers)) = self.own else { return Ok(()) };
+        let ended = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|_| Err(LabError::new("a worker's thread panicked".into()))));
+        ended.collect()
+    }
+}
+
+/// The counts of all sessions but the conductor's at one moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counts {
+    executions: u64,
+    cpu_ns: u64,
+    now_ns: u64,
+    /// Differs when a session has come or gone.
+    who: u64,
+}
+
+/// The figures of a period: operations per second, and processor time per operation, both as logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    pub rate: f64,
+    pub cpu: f64,
+}
+
+/// The figures between two readings; `None` when a session came or went, or nothing was done.
+pub fn figures(from: Counts, to: Counts) -> Option<Figures> {
+    let more = |a: u64, b: u64| b.checked_sub(a).filter(|d| *d > 0).map(|d| d as f64);
+    if from.who != to.who {
+        return None;
+    }
+    let operations = more(from.executions, to.executions)?;
+    let seconds = more(from.now_ns, to.now_ns)? / 1e9;
+    let cpu_ns = more(from.cpu_ns, to.cpu_ns)?;
+    Some(Figures { rate: (operations / seconds).ln(), cpu: (cpu_ns / operations).ln() })
+}
+
+/// The contrasts of one comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Contrasts {
+    /// Of operations per second.
+    pub rate: Vec<f64>,
+    /// Of processor time per operation.
+    pub cpu: Vec<f64>,
+    /// Those of `rate` after twice the burn-in.
+    pub later: Vec<f64>,
+}
+
+/// A run so far.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    pub against_b: Contrasts,
+    pub against_itself: Contrasts,
+    /// The exact sequential test, over the contrasts behind the pilot.
+    pub sequential: Option<Sequential>,
+    /// Quads without usable figures.
+    pub void: u32,
+    pub seconds: f64,
+    /// The average length of a switch.
+    pub switch_us: f64,
+}
+
+impl Comparison {
+    /// The reason why the run does not support an answer.
+    pub fn objection(&self, plan: &Plan) -> Option<String> {
+        let moved: Vec<f64> =
+            self.against_b.rate.iter().zip(&self.against_b.later).map(|(first, later)| first - later).collect();
+        let burn_in = plan.burn_in.as_millis();
+        if moved.len() >= QUADS_LEAST && moments(&moved).0.abs() > t_half(&moved) && moments(&moved).0.abs() > 0.002 {
+            return Some(format!(
+                "the estimate after {burn_in} ms of burn-in differs from that after {} ms by {:.2} %: use a longer one",
+                2 * burn_in,
+                100.0 * moments(&moved).0.exp_m1()
+            ));
+        }
+        let itself = &self.against_itself.rate;
+        // At 1 %: this look would otherwise refuse one sound run in twenty.
+        if itself.len() >= 10 && moments(itself).0.abs() > 1.35 * t_half(itself) {
+            return Some(format!(
+                "A differs from A by {:.2} %: something follows the periods",
+                100.0 * moments(itself).0.exp_m1()
+            ));
+        }
+        None
+    }
+}
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    NarrowEnough,
+    TimeOver,
+    /// By Ctrl-C.
+    Asked,
+}
+
+/// The session that switches and reads.
+pub struct Conductor<'a> {
+    plan: &'a Plan,
+    session: Client,
+    /// The design in force before the run.
+    original: String,
+    counts: String,
+    switches: u32,
+    switching: Duration,
+}
+
+impl<'a> Conductor<'a> {
+    pub fn begin(load: &Load, plan: &'a Plan) -> Result<Conductor<'a>, LabError> {
+        let mut session = Client::connect(&load.dir, &Credentials::Sysdba)?;
+        let sid = session.welcome().sid;
+        let sql = format!("select design from x$ksldesign where structure = '{}'", plan.structure.name());
+        let original = match session.query(&sql, &[])?.all()?.first().and_then(|row| row.first()) {
+            Some(Value::Text(design)) => design.to_string(),
+            _ => return Err(LabError::new(format!("the instance has no {}", plan.structure.name()))),
+        };
+        let counts = format!(
+            "select sum(executions), sum(cpu_ns), max(now_ns), sum(sid * 1000003 + serial#) from x$kslwork \
+             where sid <> {sid}"
+        );
+        let mut it = Conductor { plan, session, original, counts, switches: 0, switching: Duration::ZERO };
+        // Both designs once: a wrong name fails here, and later switches find their statements parsed.
+        let [a, b] = &plan.designs;
+        match it.switch(b).and_then(|()| it.switch(a)).and_then(|()| it.read()) {
+            Ok(_) => Ok(it),
+            Err(e) => {
+                let _ = it.restore();
+                Err(e)
+            }
+        }
+    }
+
+    fn switch(&mut self, design: &str) -> Result<(), LabError> {
+        let from = Instant::now();
+        let design = design.replace('\'', "''");
+        let value = if self.plan.structure == Structure::SpinCount { design } else { format!("'{design}'") };
+        let sql = format!("alter system set \"{}\" = {value}", self.plan.structure.parameter());
+        self.session.execute(&sql, &[]).map_err(|e| LabError::new(format!("{e}\nin {sql}")))?;
+        self.switches += 1;
+        self.switching += from.elapsed();
+        Ok(())
+    }
+
+    /// Puts the design in force before the run back.
+    pub fn restore(&mut self) -> Result<(), LabError> {
+        let original = self.original.clone();
+        self.switch(&original)
+    }
+
+    fn read(&mut self) -> Result<Option<Counts>, LabError> {
+        let rows = self.session.query(&self.counts, &[])?.all()?;
+        let number = |at: usize| match rows.first().and_then(|row| row.get(at)) {
+            Some(Value::Number(n)) => n.to_i64().ok().and_then(|n| u64::try_from(n).ok()),
+            _ => None,
+        };
+        let all = [0, 1, 2, 3].map(number);
+        let [Some(executions), Some(cpu_ns), Some(now_ns), Some(who)] = all else { return Ok(None) };
+        Ok(Some(Counts { executions, cpu_ns, now_ns, who }))
+    }
+
+    /// One period: the figures after one and after two burn-ins.
+    fn period(&mut self, design: &str, seconds: f64) -> Result<Option<[Figures; 2]>, LabError> {
+        self.switch(design)?;
+        let (from, burn_in) = (Instant::now(), self.plan.burn_in);
+        let until = |at: Duration| std::thread::sleep(at.saturating_sub(from.elapsed()));
+        until(burn_in);
+        let first = self.read()?;
+        until(2 * burn_in);
+        let second = self.read()?;
+        until(Duration::from_secs_f64(seconds));
+        let last = self.read()?;
+        let (Some(first), Some(second), Some(last)) = (first, second, last) else { return Ok(None) };
+        Ok(figures(first, last).zip(figures(second, last)).map(|(one, two)| [one, two]))
+    }
+
+    /// The figures of all four periods; `None` when those of one cannot be used.
+    fn quad(&mut self, quad: &Quad) -> Result<Option<[[Figures; 2]; 4]>, LabError> {
+        let mut all = Vec::with_capacity(4);
+        for (arm, seconds) in quad.arms.into_iter().zip(quad.seconds) {
+            let at = usize::from(arm == Arm::B && quad.kind == Kind::AgainstB);
+            let design = self.plan.designs[at].clone();
+            all.extend(self.period(&design, seconds)?);
+        }
+        Ok(all.try_into().ok())
+    }
+
+    /// Runs quads until the interval is narrow enough, time is over, or the user asks; `tell` gets the run so far.
+    pub fn conduct(&mut self, stop: &Stop, tell: &mut dyn FnMut(&Comparison)) -> Result<(Comparison, Ended), LabError> {
+        let start = Instant::now();
+        let mut told = start;
+        let mut so_far = Comparison {
+            against_b: Contrasts::default(),
+            against_itself: Contrasts::default(),
+            sequential: None,
+            void: 0,
+            seconds: 0.0,
+            switch_us: 0.0,
+        };
+        let mut void_in_a_row = 0;
+        let plan = self.plan;
+        for quad in Quads::new(plan.seed, plan.period.as_secs_f64()) {
+            let figures = self.quad(&quad)?;
+            match figures {
+                Some(figures) => {
+                    void_in_a_row = 0;
+                    so_far.add(&quad, &figures);
+                }
+                None => {
+                    so_far.void += 1;
+                    void_in_a_row += 1;
+                    if void_in_a_row >= VOID_MOST {
+                        return Err(LabError::new("no session works in the instance, or sessions come and go".into()));
+                    }
+                }
+            }
+            so_far.seconds = start.elapsed().as_secs_f64();
+            so_far.switch_us = self.switching.as_secs_f64() * 1e6 / f64::from(self.switches.max(1));
+            let rate = &so_far.against_b.rate;
+            let ended = if stop.is_asked() {
+                Some(Ended::Asked)
+            } else if rate.len() >= QUADS_LEAST && t_half(rate) <= plan.width {
+                Some(Ended::NarrowEnough)
+            } else if start.elapsed() >= plan.limit {
+                Some(Ended::TimeOver)
+            } else {
+                None
+            };
+            if let Some(ended) = ended {
+                return Ok((so_far, ended));
+            }
+            if told.elapsed() >= TELL {
+                tell(&so_far);
+                told = Instant::now();
+            }
+        }
+        unreachable!("the order of quads has no end")
+    }
+}
+
+impl Comparison {
+    fn add(&mut self, quad: &Quad, figures: &[[Figures; 2]; 4]) {
+        let to = match quad.kind {
+            Kind::AgainstB => &mut self.against_b,
+            Kind::AgainstItself => &mut self.against_itself,
+        };
+        to.rate.push(contrast(quad, figures.map(|[one, _]| one.rate)));
+        to.cpu.push(contrast(quad, figures.map(|[one, _]| one.cpu)));
+        to.later.push(contrast(quad, figures.map(|[_, two]| two.rate)));
+        if quad.kind == Kind::AgainstB {
+            let rate = &self.against_b.rate;
+            match &mut self.sequential {
+                Some(test) => test.push(rate[rate.len() - 1]),
+                None if rate.len() >= PILOT => {
+                    let deviation = moments(rate).1;
+                    let quads = quads_needed(deviation, 0.02).max(QUADS_LEAST);
+                    self.sequential = Some(Sequential::tuned(quads, deviation));
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_in_which_a_session_came_or_nothing_was_done_has_no_figures() {
+        let counts = |executions, cpu_ns, now_ns, who| Counts { executions, cpu_ns, now_ns, who };
+        let from = counts(1000, 5_000_000, 1_000_000_000, 77);
+        let it = figures(from, counts(3000, 9_000_000, 1_100_000_000, 77)).unwrap();
+        assert!((it.rate.exp() - 20_000.0).abs() < 1e-6 && (it.cpu.exp() - 2_000.0).abs() < 1e-6, "{it:?}");
+        assert_eq!(figures(from, counts(3000, 9_000_000, 1_100_000_000, 78)), None);
+        assert_eq!(figures(from, counts(1000, 9_000_000, 1_100_000_000, 77)), None);
+        assert_eq!(figures(from, counts(500, 9_000_000, 1_100_000_000, 77)), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! The tables of a switchback.
+
+use std::fmt::Write as _;
+
+use super::conduct::{Comparison, Contrasts};
+use super::inference::{asymptotic_half, moments, quads_needed, sign_flip, t_half};
+use super::plan::Plan;
+use crate::error::LabError;
+
+/// A logarithm of a ratio as per cent.
+fn percent(log: f64) -> f64 {
+    100.0 * log.exp_m1()
+}
+
+fn signed(log: f64) -> String {
+    if log.is_finite() { format!("{:+.2}", percent(log)) } else { "?".into() }
+}
+
+/// `+1.25 (+0.40 to +2.10)`, by Student's t.
+fn estimate(d: &[f64]) -> String {
+    let (mean, half) = (moments(d).0, t_half(d));
+    match d.len() {
+        0 => "-".into(),
+        _ => format!("{} ({} to {})", signed(mean), signed(mean - half), signed(mean + half)),
+    }
+}
+
+/// A line of the live table.
+pub fn line(so_far: &Comparison) -> String {
+    format!(
+        "{:6.1} s {:5} quads   operations/s {:32} CPU/operation {:32} A against A {}",
+        so_far.seconds,
+        so_far.against_b.rate.len(),
+        estimate(&so_far.against_b.rate),
+        estimate(&so_far.against_b.cpu),
+        estimate(&so_far.against_itself.rate)
+    )
+}
+
+fn rows(out: &mut String, of: &Contrasts, seed: u64) {
+    for (title, d) in [("operations/s", &of.rate), ("CPU/operation", &of.cpu)] {
+        if d.is_empty() {
+            continue;
+        }
+        let flip = sign_flip(d, seed);
+        let (mean, deviation) = moments(d);
+        let _ = writeln!(
+            out,
+            "  {title:14} {:>8} %   {:>8} to {:>8} %   p {:.4}   {} quads, deviation {:.2} %",
+            signed(mean),
+            signed(flip.interval.0),
+            signed(flip.interval.1),
+            flip.p,
+            d.len(),
+            percent(deviation)
+        );
+    }
+}
+
+/// The tables at the end; the last line has the answer.
+pub fn summary(it: &Comparison, plan: &Plan) -> String {
+    let [a, b] = &plan.designs;
+    let mut out = format!("\n{}: {a} (A) over {b} (B), 95 % intervals by sign flips\n", plan.structure.name());
+    rows(&mut out, &it.against_b, plan.seed);
+    let _ = writeln!(out, "A over A");
+    rows(&mut out, &it.against_itself, plan.seed);
+    let rate = &it.against_b.rate;
+    let (mean, deviation) = moments(rate);
+    if let Some(test) = &it.sequential {
+        let (low, high) = test.interval();
+        let half = asymptotic_half(rate.len(), deviation, quads_needed(deviation, 0.02));
+        let _ = writeln!(
+            out,
+            "valid at every look: p {:.4}, {} to {} % exact, {} to {} % asymptotic",
+            test.p(),
+            signed(low),
+            signed(high),
+            signed(mean - half),
+            signed(mean + half)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "{} quads without figures; a switch took {:.0} us; a difference of 2 % needs {} quads",
+        it.void,
+        it.switch_us,
+        quads_needed(deviation, 0.02)
+    );
+    if let Some(objection) = it.objection(plan) {
+        let _ = writeln!(out, "No answer: {objection}");
+        return out;
+    }
+    let (rates, cpus) = (sign_flip(rate, plan.seed).interval, sign_flip(&it.against_b.cpu, plan.seed).interval);
+    let _ = writeln!(
+        out,
+        "{a} over {b}: operations/s {} to {} %, CPU/operation {} to {} %",
+        signed(rates.0),
+        signed(rates.1),
+        signed(cpus.0),
+        signed(cpus.1)
+    );
+    out
+}
+
+/// The contrasts of all quads.
+pub fn json(it: &Comparison, plan: &Plan) -> Result<String, LabError> {
+    let of = |c: &Contrasts| serde_json::json!({ "rate": c.rate, "cpu": c.cpu, "later": c.later });
+    let value = serde_json::json!({
+        "structure": plan.structure.name(),
+        "a": plan.designs[0],
+        "b": plan.designs[1],
+        "seed": plan.seed,
+        "seconds": it.seconds,
+        "void": it.void,
+        "switch_us": it.switch_us,
+        "against_b": of(&it.against_b),
+        "against_itself": of(&it.against_itself),
+    });
+    serde_json::to_string_pretty(&value).map_err(|e| LabError::new(e.to_string()))
+}
