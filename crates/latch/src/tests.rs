@@ -630,7 +630,7 @@ fn nothing_is_lost_while_sleep_algorithms_and_spins_are_switched() {
             rounds
         };
         let workers: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
-        for n in 0..2_000 {
+        for n in 0..300 {
             let back_off = n % 2 == 0;
             d.switch_sleep(if back_off { SleepAlgorithm::ExponentialBackOff } else { SleepAlgorithm::WaitList });
             d.tunables().set_class_spin(0, n % 100);
@@ -685,19 +685,21 @@ fn designs_that_exclude_each_other_are_never_inside_together() {
         let work = || {
             let c = client(d);
             let mut rounds = 0;
-            while over.load(Ordering::Relaxed) == 0 || rounds < 1_000 {
+            while over.load(Ordering::Relaxed) == 0 || rounds < 100 {
                 rounds += 1;
                 let inside = c.enter(Structure::RowCache, word);
                 let _held = c.get(&latches[inside.code() as usize], Where::TestExclusive, 0);
                 let seen = data[0].load(Ordering::Relaxed);
                 assert_eq!(seen, data[1].load(Ordering::Relaxed));
+                // Off the processor while inside: the switch has to wait.
+                std::thread::yield_now();
                 data.iter().for_each(|word| word.store(seen + 1, Ordering::Relaxed));
             }
             rounds
         };
         let workers: Vec<_> = (0..3).map(|_| scope.spawn(work)).collect();
         let c = client(d);
-        for n in 0..3_000u32 {
+        for n in 0..300u32 {
             let closed = c.close(Structure::RowCache, (n % 2) as u8).expect("nobody else switches");
             while !closed.is_empty() {
                 std::thread::yield_now();
