@@ -705,6 +705,8 @@ fn designs_that_exclude_each_other_are_never_inside_together() {
                 std::thread::yield_now();
             }
             closed.open();
+            // The workers run between two switches.
+            std::thread::yield_now();
         }
         over.store(1, Ordering::Relaxed);
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
