@@ -4,7 +4,7 @@
 //! of the switch that put the design into force (its epoch), so a word that is unchanged means that no switch came
 //! between, not even one there and back.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::word::ForceWord;
 
 /// A structure that processes enter with a mark; see [`crate::Inside`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl InForce {
 /// The word of a structure. Zero-filled memory is not a word yet: [`Self::format`] makes it one.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct DesignWord(AtomicU64);
+pub struct DesignWord(ForceWord);
 
 // SAFETY: `repr(C)`, an atomic word, no pointers.
 #[allow(unsafe_code)]
@@ -91,14 +91,14 @@ unsafe impl os::SharedLayout for DesignWord {}
 impl DesignWord {
     /// Sets the design before any process reads it.
     pub fn format(&self, code: u8) {
-        self.0.store(InForce::new(code, 1).0, Ordering::Relaxed);
+        self.0.put(InForce::new(code, 1).0);
     }
 
     /// The design in force.
     #[inline]
     #[must_use]
     pub fn now(&self) -> InForce {
-        InForce(self.0.load(Ordering::Acquire)) // pairs with the Release in `store`
+        InForce(self.0.now())
     }
 
     /// Puts a design into force at once, for structures whose designs may run side by side. The caller keeps other
@@ -110,6 +110,6 @@ impl DesignWord {
     }
 
     pub(crate) fn store(&self, new: InForce) {
-        self.0.store(new.0, Ordering::Release); // pairs with the Acquire in `now`
+        self.0.put(new.0);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::designs::{DesignWord, Structure};
+use crate::word::Mark;
 use crate::{Generation, LatchName, Where};
 
 /// The most holds that a process has at a time.
@@ -228,7 +229,7 @@ pub struct LatchSlot {
     pub(crate) wait_since_ns: AtomicU64,
     pub(crate) wait_why: AtomicU64,
     /// For each structure that the process is inside of, the word of the design that it entered by; else 0.
-    pub(crate) inside: [AtomicU64; Structure::COUNT],
+    pub(crate) inside: [Mark; Structure::COUNT],
     pub(crate) lines: [NameLine; LatchName::COUNT],
 }
 

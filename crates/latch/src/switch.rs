@@ -16,7 +16,6 @@
 //! end of the calls in progress, which may last for hours; a look at the holds of latches instead of marks, because a
 //! process that goes from one mutex to the next moves between its holds while they are read.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use wait::Event;
@@ -24,6 +23,7 @@ use wait::Event;
 use crate::Client;
 use crate::designs::{DesignWord, InForce, Structure};
 use crate::domain::{Domain, LatchSlot};
+use crate::word::Mark;
 
 /// Looks at a closed word before the process that wants to enter sleeps between them.
 const LOOKS: u32 = 200;
@@ -34,7 +34,7 @@ const SLEEP: Duration = Duration::from_micros(50);
 #[must_use = "the process leaves at once when this is dropped"]
 pub struct Inside<'a> {
     /// `None` for an entry within another one.
-    mark: Option<&'a AtomicU64>,
+    mark: Option<&'a Mark>,
     in_force: InForce,
 }
 
@@ -51,7 +51,7 @@ impl Drop for Inside<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(mark) = self.mark {
-            mark.store(0, Ordering::Release); // pairs with the Acquire in `has_left`
+            mark.leave();
         }
     }
 }
@@ -62,7 +62,7 @@ impl Client {
     #[inline]
     pub fn enter<'a>(&'a self, structure: Structure, word: &DesignWord) -> Inside<'a> {
         let mark = &self.slot.inside[structure as usize];
-        let outer = mark.load(Ordering::Relaxed);
+        let outer = mark.own();
         if outer != 0 {
             return Inside { mark: None, in_force: InForce(outer) };
         }
@@ -73,23 +73,23 @@ impl Client {
     }
 
     #[inline]
-    fn try_enter<'a>(&'a self, mark: &'a AtomicU64, word: &DesignWord) -> Option<Inside<'a>> {
+    fn try_enter<'a>(&'a self, mark: &'a Mark, word: &DesignWord) -> Option<Inside<'a>> {
         let seen = word.now();
         if seen.is_closed() {
             return None;
         }
-        mark.store(seen.0, Ordering::Relaxed);
+        mark.note(seen.0);
         crate::primitive::light_barrier(); // pairs with the barrier that a switch runs after its store
         if word.now() == seen {
             return Some(Inside { mark: Some(mark), in_force: seen });
         }
-        mark.store(0, Ordering::Release);
+        mark.leave();
         None
     }
 
     #[cold]
     #[inline(never)]
-    fn enter_slowly<'a>(&'a self, mark: &'a AtomicU64, word: &DesignWord) -> Inside<'a> {
+    fn enter_slowly<'a>(&'a self, mark: &'a Mark, word: &DesignWord) -> Inside<'a> {
         for _ in 0..LOOKS {
             if let Some(inside) = self.try_enter(mark, word) {
                 return inside;
@@ -173,7 +173,7 @@ impl Domain {
     /// The caller has changed the word and then run a barrier on all processors ([`os::cpu::barrier_in_all`]).
     #[must_use]
     pub fn has_left(&self, structure: Structure, now: Option<InForce>) -> bool {
-        let of = |slot: &LatchSlot| slot.inside[structure as usize].load(Ordering::Acquire); // with `Inside::drop`
+        let of = |slot: &LatchSlot| slot.inside[structure as usize].seen();
         self.used().iter().map(of).all(|mark| mark == 0 || now.is_some_and(|now| mark == now.0))
     }
 
@@ -186,8 +186,6 @@ impl Domain {
                 word.store(now.followed_by(now.code()));
             }
         }
-        for mark in &self.slots[number as usize - 1].inside {
-            mark.store(0, Ordering::Release);
-        }
+        self.slots[number as usize - 1].inside.iter().for_each(Mark::leave);
     }
 }

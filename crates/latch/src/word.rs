@@ -390,3 +390,55 @@ impl MutexWord {
         self.0.compare_exchange(seen, count.into(), order::MUTEX_FREE, order::FAILED).is_ok()
     }
 }
+
+/// The word of the design in force of a structure. A process that enters notes the word in its [`Mark`], with a light
+/// barrier behind it, and then finds the word unchanged. A switch changes the word, runs a barrier on all processors,
+/// and waits until no mark has a former word (invariant 8).
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct ForceWord(pub AtomicU64);
+
+impl ForceWord {
+    /// The word now.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.0.load(order::DESIGN_SEEN)
+    }
+
+    /// Changes the word.
+    #[inline]
+    pub fn put(&self, new: u64) {
+        self.0.store(new, order::DESIGN_PUT);
+    }
+}
+
+/// The mark of one process in one structure: the word by which it is inside, or 0.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Mark(pub AtomicU64);
+
+impl Mark {
+    /// The process's own mark.
+    #[inline]
+    pub fn own(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Notes that the process is about to be inside.
+    #[inline]
+    pub fn note(&self, seen: u64) {
+        self.0.store(seen, Relaxed);
+    }
+
+    /// Notes that the process is outside.
+    #[inline]
+    pub fn leave(&self) {
+        self.0.store(0, order::LEFT);
+    }
+
+    /// The mark of another process.
+    #[inline]
+    pub fn seen(&self) -> u64 {
+        self.0.load(order::LEFT_SEEN)
+    }
+}

@@ -54,6 +54,10 @@ words!(weak_life_linked, LIFE_LINKED = Relaxed);
 words!(weak_life_begin, LIFE_BEGIN = Relaxed);
 words!(weak_freed, FREED = AcqRel);
 words!(weak_joined, JOINED = AcqRel);
+words!(weak_design_put, DESIGN_PUT = Relaxed);
+words!(weak_design_seen, DESIGN_SEEN = Relaxed);
+words!(weak_left, LEFT = Relaxed);
+words!(weak_left_seen, LEFT_SEEN = Relaxed);
 words!(weak_reference_get, MUTEX_GET = Relaxed);
 words!(weak_reference_free, MUTEX_FREE = Relaxed);
 
@@ -658,4 +662,115 @@ mod sleeping {
     fn without_the_barrier_a_post_is_lost() {
         model(false);
     }
+}
+
+/// The steps of a process at which the barrier of a switch may meet it.
+const DESIGN_STEPS: u32 = 10;
+
+/// A process that enters a structure twice, and a switch to another design that is alone in the structure between
+/// closing and opening its word. The barrier of the switch meets the process at one of its steps, and is a full fence
+/// there; elsewhere the process runs no fence. `$step` beyond the last one: no barrier.
+macro_rules! design_model {
+    ($words:ident, $step:expr, $waits:expr) => {{
+        let (step, waits) = ($step, $waits);
+        check(move || {
+            use $words::word::{ForceWord, Mark};
+            const FORMER: u64 = 1;
+            const CLOSED: u64 = 2;
+            const NEXT: u64 = 3;
+            let barrier = step < DESIGN_STEPS;
+            let flag = AtomicBool::new;
+            let (word, mark) = (ForceWord(AtomicU64::new(FORMER)), Mark(AtomicU64::new(0)));
+            // (word, mark, data, barrier asked for, barrier run)
+            let all = Arc::new((word, mark, UnsafeCell::new(0u32), flag(!barrier), flag(!barrier)));
+            let process = thread::spawn({
+                let all = Arc::clone(&all);
+                move || {
+                    let interrupted = |at: u32| {
+                        if at == step {
+                            while !all.3.load(Ordering::Acquire) {
+                                thread::yield_now();
+                            }
+                            fence(Ordering::SeqCst);
+                            all.4.store(true, Ordering::Release);
+                        }
+                    };
+                    for entry in 0..2 {
+                        let first = entry * DESIGN_STEPS / 2;
+                        interrupted(first);
+                        let seen = all.0.now();
+                        interrupted(first + 1);
+                        if seen != CLOSED {
+                            all.1.note(seen);
+                            interrupted(first + 2);
+                            if all.0.now() == seen {
+                                interrupted(first + 3);
+                                // SAFETY: the model itself checks that the switch is not in here.
+                                all.2.with_mut(|data| unsafe { *data += 1 });
+                            } else {
+                                interrupted(first + 3);
+                            }
+                            interrupted(first + 4);
+                            all.1.leave();
+                        } else {
+                            (2..5).for_each(|at| interrupted(first + at));
+                        }
+                    }
+                }
+            });
+            all.0.put(CLOSED);
+            all.3.store(true, Ordering::Release);
+            while !all.4.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            while waits && all.1.seen() != 0 {
+                thread::yield_now();
+            }
+            // SAFETY: as above.
+            all.2.with_mut(|data| unsafe { *data += 1 });
+            all.0.put(NEXT);
+            process.join().unwrap();
+        });
+    }};
+}
+
+#[test]
+fn a_switch_is_alone_in_a_closed_structure() {
+    (0..DESIGN_STEPS).for_each(|step| design_model!(sound, step, true));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_switch_that_does_not_wait_for_marks_meets_a_process_inside() {
+    (0..DESIGN_STEPS).for_each(|step| design_model!(sound, step, false));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn without_the_barrier_a_mark_is_missed() {
+    design_model!(sound, DESIGN_STEPS, true);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_weak_store_of_the_design_lets_a_process_in_before_the_switch_is_over() {
+    (0..DESIGN_STEPS).for_each(|step| design_model!(weak_design_put, step, true));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_weak_load_of_the_design_lets_a_process_in_before_the_switch_is_over() {
+    (0..DESIGN_STEPS).for_each(|step| design_model!(weak_design_seen, step, true));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_weak_store_on_leaving_lets_the_switch_overtake_the_work_inside() {
+    (0..DESIGN_STEPS).for_each(|step| design_model!(weak_left, step, true));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_weak_look_at_a_mark_overtakes_the_work_inside() {
+    (0..DESIGN_STEPS).for_each(|step| design_model!(weak_left_seen, step, true));
 }
