@@ -3,7 +3,7 @@
 use crate::administrator::Administrator;
 use enqueue::{EnqueueType, LockMode, Timeout};
 use params::Param;
-use types::Result;
+use types::{Ora, Result};
 
 /// Changes a parameter of the instance; with `also_in_file`, first in the parameter file of the next start.
 ///
@@ -13,6 +13,33 @@ pub fn set(a: &dyn Administrator, param: Param, value: &str, also_in_file: bool)
     change(a, param, value, also_in_file, || Ok(()))
 }
 
+/// Sets `_switch_holder`: the designs that the named session switches from now on are put back when it ends, however it
+/// ends. Without a name the designs stay as they are.
+///
+/// # Errors
+/// ORA-00026 for a malformed name, ORA-00030 for an unknown session, ORA-00054 while another session holds designs.
+pub fn hold(a: &dyn Administrator, value: &str) -> Result<()> {
+    change(a, Param::SwitchHolder, value, false, || {
+        if value.is_empty() {
+            a.instance().state().set_design_holder(None);
+            return Ok(());
+        }
+        let (sid, serial) = session_named(value)?;
+        a.instance().hold_designs(a.process(), sid, serial)
+    })
+}
+
+/// The session that `sid,serial#` names.
+///
+/// # Errors
+/// ORA-00026.
+pub(crate) fn session_named(text: &str) -> Result<(u32, u64)> {
+    let mut parts = text.split(',').map(str::trim);
+    let sid: Option<u32> = parts.next().and_then(|t| t.parse().ok());
+    let serial: Option<u64> = parts.next().and_then(|t| t.parse().ok());
+    sid.zip(serial).ok_or_else(|| Ora::new(26))
+}
+
 /// As [`set`], for a parameter that switches the design of a structure: the new design is in force when this returns,
 /// and whoever was inside by the former one has left.
 ///
@@ -20,7 +47,13 @@ pub fn set(a: &dyn Administrator, param: Param, value: &str, also_in_file: bool)
 /// ORA-00051 when sessions stay inside for seconds: the parameter is then unchanged. ORA-32001 when the file cannot be
 /// written: the design is switched, and the parameter shows the former one.
 pub fn switch(a: &dyn Administrator, param: Param, value: &str, also_in_file: bool) -> Result<()> {
-    change(a, param, value, also_in_file, || a.instance().switch_design(a.process(), param, value))
+    let process = a.process();
+    change(a, param, value, also_in_file, || {
+        a.instance().before_switch(process, param);
+        a.instance().switch_design(process, param, value)?;
+        a.instance().after_switch(process, param);
+        Ok(())
+    })
 }
 
 fn change(

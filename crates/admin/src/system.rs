@@ -100,7 +100,9 @@ fn set_in_system(a: &dyn Administrator, s: &ParameterSetting, scope: Option<Scop
         | Param::SwitchResultCache
         | Param::SwitchRowCache
         | Param::SwitchLibraryCache
-        | Param::SwitchLatchSleep => parameter::switch(a, param, &value, also_in_file).map_err(at)?,
+        | Param::SwitchLatchSleep
+        | Param::SpinCount => parameter::switch(a, param, &value, also_in_file).map_err(at)?,
+        Param::SwitchHolder => parameter::hold(a, &value).map_err(at)?,
         _ => parameter::set(a, param, &value, also_in_file)?,
     }
     Ok(())
@@ -118,10 +120,7 @@ fn check_pga_limit(a: &dyn Administrator, value: &str) -> Result<()> {
 
 /// Kills the session `'sid,serial#'`. An instance after another comma is ignored.
 fn kill_session(a: &dyn Administrator, target: &str) -> Result<()> {
-    let mut parts = target.split(',').map(str::trim);
-    let sid: Option<u32> = parts.next().and_then(|t| t.parse().ok());
-    let serial: Option<u64> = parts.next().and_then(|t| t.parse().ok());
-    let (Some(sid), Some(serial)) = (sid, serial) else { return Err(Ora::new(26)) };
+    let (sid, serial) = parameter::session_named(target)?;
     if sid == a.process().sid() {
         return Err(Ora::new(27));
     }

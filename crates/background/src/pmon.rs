@@ -12,6 +12,9 @@ use wait::Event;
 /// Longest sleep of PMON; a post ends it.
 const SLEEP: Duration = Duration::from_secs(3);
 
+/// Longest sleep while a session holds switched designs: the end of a session in order posts nobody.
+const HELD_DESIGNS_LOOK: Duration = Duration::from_millis(200);
+
 /// The time for which the process of a killed session may stay stopped by a signal.
 const STOPPED_LIMIT: Duration = Duration::from_secs(1);
 
@@ -22,6 +25,7 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     instance.state().set_pmon(slot);
     instance.storage().redo.become_pmon(&p);
     let (mut swept, mut told, mut stopped) = (Instant::now(), String::new(), Stopped::default());
+    let mut told_designs = String::new();
     loop {
         let posts = p.posts();
         // The request to end is read before the search for the dead: it is made after all other processes have ended.
@@ -39,8 +43,16 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             }
             swept = Instant::now();
         }
+        // Behind the clean-up: the process that holds switched designs may have been inside a structure.
+        if let Err(e) = instance.restore_designs(&p) {
+            crate::tell_once(log, &mut told_designs, "PMON will put designs back later", &e);
+        }
         instance.end_round(&p);
-        crate::idle(&p, Event::PmonTimer, posts, if stopped.seen.is_empty() { SLEEP } else { STOPPED_LIMIT });
+        let mut sleep = if stopped.seen.is_empty() { SLEEP } else { STOPPED_LIMIT };
+        if instance.state().design_holder().is_some() {
+            sleep = HELD_DESIGNS_LOOK;
+        }
+        crate::idle(&p, Event::PmonTimer, posts, sleep);
     }
 }
 

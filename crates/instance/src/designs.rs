@@ -50,46 +50,34 @@ pub(crate) fn sleep(design: LatchSleep) -> SleepAlgorithm {
     }
 }
 
-/// The names of the designs in parameters.
-pub(crate) fn chains_name(design: ChainDesign) -> &'static str {
-    match design {
-        ChainDesign::Exclusive => "exclusive",
-        ChainDesign::Shared => "shared",
-        ChainDesign::FastPath => "fastpath",
-        ChainDesign::Versioned => "versioned",
-    }
-}
+/// The names of the designs in parameters, by the number of the design.
+pub(crate) const CHAINS: [&str; 4] = ["exclusive", "shared", "fastpath", "versioned"];
+pub(crate) const RESULTS: [&str; 4] = ["exclusive-long", "exclusive-short", "shared", "versioned"];
+pub(crate) const ROWS: [&str; 4] = ["latch", "mutex", "hot-copies", "versioned"];
+pub(crate) const LIBRARY: [&str; 4] = ["latch", "pins", "mutex", "versioned"];
+pub(crate) const SLEEP: [&str; 2] = ["post", "backoff"];
 
-pub(crate) fn results_name(design: result_cache::Design) -> &'static str {
-    match design {
-        result_cache::Design::ExclusiveLong => "exclusive-long",
-        result_cache::Design::ExclusiveShort => "exclusive-short",
-        result_cache::Design::Shared => "shared",
-        result_cache::Design::Versioned => "versioned",
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-pub(crate) fn rows_name(design: row_cache::Design) -> &'static str {
-    match design {
-        row_cache::Design::Latch => "latch",
-        row_cache::Design::Mutex => "mutex",
-        row_cache::Design::HotCopies => "hot-copies",
-        row_cache::Design::Versioned => "versioned",
-    }
-}
-
-pub(crate) fn library_name(design: library_cache::Design) -> &'static str {
-    match design {
-        library_cache::Design::Latch => "latch",
-        library_cache::Design::Pins => "pins",
-        library_cache::Design::Mutex => "mutex",
-        library_cache::Design::Versioned => "versioned",
-    }
-}
-
-pub(crate) fn sleep_name(algorithm: SleepAlgorithm) -> &'static str {
-    match algorithm {
-        SleepAlgorithm::WaitList => "post",
-        SleepAlgorithm::ExponentialBackOff => "backoff",
+    #[test]
+    fn the_names_stand_at_the_numbers_of_the_designs() {
+        for (at, name) in CHAINS.into_iter().enumerate() {
+            let design = chains(CbcDesign::named(name).unwrap(), Generation::default());
+            assert_eq!(design as usize, at, "{name}");
+        }
+        for (at, name) in RESULTS.into_iter().enumerate() {
+            assert_eq!(results(ResultCacheDesign::named(name).unwrap()) as usize, at, "{name}");
+        }
+        for (at, name) in ROWS.into_iter().enumerate() {
+            assert_eq!(rows(RowCacheDesign::named(name).unwrap()) as usize, at, "{name}");
+        }
+        for (at, name) in LIBRARY.into_iter().enumerate() {
+            assert_eq!(library(LibraryCacheDesign::named(name).unwrap()) as usize, at, "{name}");
+        }
+        for (at, name) in SLEEP.into_iter().enumerate() {
+            assert_eq!(sleep(LatchSleep::named(name).unwrap()) as usize, at, "{name}");
+        }
     }
 }

@@ -218,6 +218,7 @@ params! {
     SwitchRowCache "_switch_row_cache" Kind::Word(&["latch", "mutex", "hot-copies", "versioned", "8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"]), "", System, false, "switches the row cache while the instance runs: the design, or that of a generation; empty: as at start";
     SwitchLibraryCache "_switch_library_cache" Kind::Word(&["latch", "pins", "mutex", "versioned", "8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"]), "", System, false, "switches the library cache while the instance runs: the design, or that of a generation; empty: as at start";
     SwitchLatchSleep "_switch_latch_sleep" Kind::Word(&["backoff", "post", "8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"]), "", System, false, "switches the sleep after a latch miss while the instance runs: the design, or that of a generation; empty: as at start";
+    SwitchHolder "_switch_holder" TEXT, "", System, false, "session (sid,serial#) whose switches of designs end with it; empty: none";
     SpinCount "_spin_count" int(0, 1_000_000), "2000", System, false, "Amount to spin waiting for a latch";
     MaxExponentialSleep "_max_exponential_sleep" int(1, 1000), "200", Static, false, "max sleep during exponential backoff (cs)";
     MaxSleepHoldingLatch "_max_sleep_holding_latch" int(1, 1000), "4", Static, false, "max time to sleep while holding a latch (cs)";

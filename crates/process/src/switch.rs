@@ -38,11 +38,13 @@ impl Process {
     /// # Errors
     /// ORA-00051 when processes stay inside for seconds; ORA-00028, ORA-01013. The new design is in force nevertheless.
     pub fn replace_design(&self, structure: Structure, word: &DesignWord, next: u8) -> Result<InForce> {
-        let now = word.put(next);
-        faults::point("switch-put"); // the new design is in force, and some are inside by the former one
+        // A kernel without the barrier refuses it before anything is changed.
         if !os::cpu::barrier_in_all() {
             return Err(Ora::new(51));
         }
+        let now = word.put(next);
+        faults::point("switch-put"); // the new design is in force, and some are inside by the former one
+        let _ = os::cpu::barrier_in_all(); // pairs with the light barrier of entries
         self.until_left(|| self.all().domain().has_left(structure, Some(now)))?;
         faults::point("switch-left");
         Ok(now)

@@ -5,13 +5,16 @@
 //! | [`words`] | the areas; the phase, and the slots of the background processes |
 //! | [`slaves`] | the job queue and its slaves |
 //! | [`logons`] | words of logons: keys that break calls, limits, refusals, times |
+//! | [`designs`] | the session that holds switched designs, and the designs before |
 //! | [`listener`] | requests to the supervisor about the listener, and its counts |
 
+mod designs;
 mod listener;
 mod logons;
 mod slaves;
 mod words;
 
+pub use designs::SWITCHED_MAX;
 pub use listener::ListenerWish;
 pub use logons::ConnectTimes;
 pub use slaves::{Assigned, Assignment};

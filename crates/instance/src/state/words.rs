@@ -74,6 +74,13 @@ sga::sga_struct! {
         pub(super) refused: AtomicU64,
         /// Server processes that wait for a client.
         pub(super) spares: AtomicU32,
+        /// The session whose switches of designs end with it: SID in the high half, SERIAL# in the low half; 0 for
+        /// none. Written under the parameter enqueue, like the next two.
+        pub(super) design_holder: AtomicU64,
+        /// The structures that the session has switched: a bit each.
+        pub(super) designs_held: AtomicU64,
+        /// For each structure, the design before the session's first switch.
+        pub(super) designs_before: [AtomicU64; super::SWITCHED_MAX],
     }
 
     /// The times of a connection in nanoseconds; see [`super::ConnectTimes`].
