@@ -1,9 +1,15 @@
 //! Conducting a switchback: the load, the switches, and the counts of the sessions in each period.
 //!
-//! A period begins when the switch has returned: the structure has drained by then. After the burn-in the counts are
-//! read, again after a second burn-in, and at the end. So each period has two figures, and a difference between the
-//! estimates of the two shows that the burn-in was too short. Executions count when they begin. The time between the
-//! reading at the end and the next switch belongs to no period.
+//! A period begins when the switch has returned: the structure has drained by then. The counts are read at several ages
+//! and at the end. The figures of a period are those behind the burn-in; those behind twice the burn-in are the check:
+//! when the two estimates differ, the burn-in was too short. The rates by age, after switches that change the design
+//! less after those that keep it, show how long the structure takes to settle (module `settling`).
+//!
+//! An operation counts for the period that it begins in. One that still runs at the last reading is dropped, so that
+//! none counts whose end saw another design; nor does the time between the last reading and the next switch.
+//!
+//! The session that switches is the holder of the designs (`_switch_holder`): the instance puts them back when it ends,
+//! be it by a second Ctrl-C or a kill of this program.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,15 +21,14 @@ use client::{Client, Credentials, Ephemeral};
 use types::Value;
 
 use super::design::{Arm, Kind, Quad, Quads};
-use super::inference::{Sequential, contrast, moments, quads_needed, t_half};
+use super::inference::{QUADS_LEAST, Sequential, contrast, is_narrow_enough, moments, quads_needed, t_half};
 use super::plan::{Plan, Structure};
+use super::settling::Settling;
 use crate::error::LabError;
 use crate::manifest::Experiment;
 use crate::run::{CALL_S, execute_worker, rate_of, set_up};
 use crate::stop::Stop;
 
-/// Quads of a run before its width is looked at.
-const QUADS_LEAST: usize = 20;
 /// The first contrasts tune the sequential test and are not in it.
 const PILOT: usize = 10;
 /// Quads in a row without a usable figure after which the run gives up.
@@ -102,6 +107,8 @@ impl Load {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counts {
     executions: u64,
+    /// Sessions that are in an execution.
+    running: u64,
     cpu_ns: u64,
     now_ns: u64,
     /// Differs when a session has come or gone.
@@ -115,13 +122,23 @@ pub struct Figures {
     pub cpu: f64,
 }
 
+/// The figures of a period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Period {
+    /// Behind the burn-in.
+    pub figures: Figures,
+    /// Behind twice the burn-in.
+    pub later: Figures,
+}
+
 /// The figures between two readings; `None` when a session came or went, or nothing was done.
 pub fn figures(from: Counts, to: Counts) -> Option<Figures> {
     let more = |a: u64, b: u64| b.checked_sub(a).filter(|d| *d > 0).map(|d| d as f64);
     if from.who != to.who {
         return None;
     }
-    let operations = more(from.executions, to.executions)?;
+    // What still runs at the end is dropped: it may end under another design.
+    let operations = more(from.executions + to.running, to.executions)?;
     let seconds = more(from.now_ns, to.now_ns)? / 1e9;
     let cpu_ns = more(from.cpu_ns, to.cpu_ns)?;
     Some(Figures { rate: (operations / seconds).ln(), cpu: (cpu_ns / operations).ln() })
@@ -145,6 +162,8 @@ pub struct Comparison {
     pub against_itself: Contrasts,
     /// The exact sequential test, over the contrasts behind the pilot.
     pub sequential: Option<Sequential>,
+    /// The rates by age.
+    pub settling: Settling,
     /// Quads without usable figures.
     pub void: u32,
     pub seconds: f64,
@@ -177,6 +196,11 @@ impl Comparison {
     }
 }
 
+/// The logarithm of the rate at which operations began between two readings; `None` as in [`figures`].
+fn begun(from: Counts, to: Counts) -> Option<f64> {
+    figures(from, Counts { running: 0, ..to }).map(|figures| figures.rate)
+}
+
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -193,6 +217,9 @@ pub struct Conductor<'a> {
     /// The design in force before the run.
     original: String,
     counts: String,
+    /// The design that the last switch put into force.
+    in_force: String,
+    settling: Settling,
     switches: u32,
     switching: Duration,
 }
@@ -200,17 +227,25 @@ pub struct Conductor<'a> {
 impl<'a> Conductor<'a> {
     pub fn begin(load: &Load, plan: &'a Plan) -> Result<Conductor<'a>, LabError> {
         let mut session = Client::connect(&load.dir, &Credentials::Sysdba)?;
-        let sid = session.welcome().sid;
+        let (sid, serial) = (session.welcome().sid, session.welcome().serial);
         let sql = format!("select design from x$ksldesign where structure = '{}'", plan.structure.name());
         let original = match session.query(&sql, &[])?.all()?.first().and_then(|row| row.first()) {
             Some(Value::Text(design)) => design.to_string(),
             _ => return Err(LabError::new(format!("the instance has no {}", plan.structure.name()))),
         };
         let counts = format!(
-            "select sum(executions), sum(cpu_ns), max(now_ns), sum(sid * 1000003 + serial#) from x$kslwork \
+            "select sum(executions), sum(running), sum(cpu_ns), max(now_ns), sum(sid * 1000003 + serial#) from x$kslwork \
              where sid <> {sid}"
         );
-        let mut it = Conductor { plan, session, original, counts, switches: 0, switching: Duration::ZERO };
+        let structure = plan.structure.name();
+        let name = format!("begin dbms_application_info.set_module('latchwork switchback', '{structure}'); end;");
+        session.execute(&name, &[])?;
+        let hold = format!("alter system set \"_switch_holder\" = '{sid},{serial}'");
+        session.execute(&hold, &[]).map_err(|e| LabError::new(format!("{e}\nin {hold}")))?;
+        let in_force = original.clone();
+        let settling = Settling::new(plan.ages());
+        let (switches, switching) = (0, Duration::ZERO);
+        let mut it = Conductor { plan, session, original, counts, in_force, settling, switches, switching };
         // Both designs once: a wrong name fails here, and later switches find their statements parsed.
         let [a, b] = &plan.designs;
         match it.switch(b).and_then(|()| it.switch(a)).and_then(|()| it.read()) {
@@ -233,10 +268,19 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Puts the design in force before the run back.
+    /// Puts the design in force before the run back, and ends the hold on designs.
     pub fn restore(&mut self) -> Result<(), LabError> {
         let original = self.original.clone();
-        self.switch(&original)
+        self.switch(&original)?;
+        self.session.execute("alter system set \"_switch_holder\" = ''", &[])?;
+        Ok(())
+    }
+
+    /// Shows the run so far as the session's CLIENT_INFO, which `latchwork top` prints.
+    fn publish(&mut self, text: &str) -> Result<(), LabError> {
+        let text = text.replace('\'', "''");
+        self.session.execute(&format!("begin dbms_application_info.set_client_info('{text}'); end;"), &[])?;
+        Ok(())
     }
 
     fn read(&mut self) -> Result<Option<Counts>, LabError> {
@@ -245,28 +289,38 @@ impl<'a> Conductor<'a> {
             Some(Value::Number(n)) => n.to_i64().ok().and_then(|n| u64::try_from(n).ok()),
             _ => None,
         };
-        let all = [0, 1, 2, 3].map(number);
-        let [Some(executions), Some(cpu_ns), Some(now_ns), Some(who)] = all else { return Ok(None) };
-        Ok(Some(Counts { executions, cpu_ns, now_ns, who }))
+        let all = [0, 1, 2, 3, 4].map(number);
+        let [Some(executions), Some(running), Some(cpu_ns), Some(now_ns), Some(who)] = all else { return Ok(None) };
+        Ok(Some(Counts { executions, running, cpu_ns, now_ns, who }))
     }
 
-    /// One period: the figures after one and after two burn-ins.
-    fn period(&mut self, design: &str, seconds: f64) -> Result<Option<[Figures; 2]>, LabError> {
+    /// One period, with its figures; `None` when they cannot be used.
+    fn period(&mut self, design: &str, seconds: f64) -> Result<Option<Period>, LabError> {
+        let changes = design != self.in_force;
         self.switch(design)?;
-        let (from, burn_in) = (Instant::now(), self.plan.burn_in);
-        let until = |at: Duration| std::thread::sleep(at.saturating_sub(from.elapsed()));
-        until(burn_in);
-        let first = self.read()?;
-        until(2 * burn_in);
-        let second = self.read()?;
-        until(Duration::from_secs_f64(seconds));
-        let last = self.read()?;
-        let (Some(first), Some(second), Some(last)) = (first, second, last) else { return Ok(None) };
-        Ok(figures(first, last).zip(figures(second, last)).map(|(one, two)| [one, two]))
+        self.in_force = design.to_string();
+        let from = Instant::now();
+        let ages = self.plan.ages();
+        let mut readings = Vec::with_capacity(ages.len() + 1);
+        for age in ages.iter().copied().chain([Duration::from_secs_f64(seconds)]) {
+            std::thread::sleep(age.saturating_sub(from.elapsed()));
+            let Some(counts) = self.read()? else { return Ok(None) };
+            readings.push(counts);
+        }
+        let last = readings[ages.len()];
+        let behind = |age: Duration| ages.iter().position(|at| *at == age).and_then(|at| figures(readings[at], last));
+        let (Some(first), Some(later)) = (behind(self.plan.burn_in), behind(2 * self.plan.burn_in)) else {
+            return Ok(None);
+        };
+        let rates: Option<Vec<f64>> = readings.windows(2).map(|two| begun(two[0], two[1])).collect();
+        if let Some(rates) = rates {
+            self.settling.add(changes, &rates);
+        }
+        Ok(Some(Period { figures: first, later }))
     }
 
     /// The figures of all four periods; `None` when those of one cannot be used.
-    fn quad(&mut self, quad: &Quad) -> Result<Option<[[Figures; 2]; 4]>, LabError> {
+    fn quad(&mut self, quad: &Quad) -> Result<Option<[Period; 4]>, LabError> {
         let mut all = Vec::with_capacity(4);
         for (arm, seconds) in quad.arms.into_iter().zip(quad.seconds) {
             let at = usize::from(arm == Arm::B && quad.kind == Kind::AgainstB);
@@ -276,14 +330,20 @@ impl<'a> Conductor<'a> {
         Ok(all.try_into().ok())
     }
 
-    /// Runs quads until the interval is narrow enough, time is over, or the user asks; `tell` gets the run so far.
-    pub fn conduct(&mut self, stop: &Stop, tell: &mut dyn FnMut(&Comparison)) -> Result<(Comparison, Ended), LabError> {
+    /// Runs quads until the interval is narrow enough, time is over, or the user asks; `tell` gets the run so far, and
+    /// returns the text that the instance shows.
+    pub fn conduct(
+        &mut self,
+        stop: &Stop,
+        tell: &mut dyn FnMut(&Comparison) -> String,
+    ) -> Result<(Comparison, Ended), LabError> {
         let start = Instant::now();
         let mut told = start;
         let mut so_far = Comparison {
             against_b: Contrasts::default(),
             against_itself: Contrasts::default(),
             sequential: None,
+            settling: self.settling.clone(),
             void: 0,
             seconds: 0.0,
             switch_us: 0.0,
@@ -291,11 +351,10 @@ impl<'a> Conductor<'a> {
         let mut void_in_a_row = 0;
         let plan = self.plan;
         for quad in Quads::new(plan.seed, plan.period.as_secs_f64()) {
-            let figures = self.quad(&quad)?;
-            match figures {
-                Some(figures) => {
+            match self.quad(&quad)? {
+                Some(periods) => {
                     void_in_a_row = 0;
-                    so_far.add(&quad, &figures);
+                    so_far.add(&quad, &periods);
                 }
                 None => {
                     so_far.void += 1;
@@ -306,11 +365,12 @@ impl<'a> Conductor<'a> {
                 }
             }
             so_far.seconds = start.elapsed().as_secs_f64();
+            so_far.settling = self.settling.clone();
             so_far.switch_us = self.switching.as_secs_f64() * 1e6 / f64::from(self.switches.max(1));
             let rate = &so_far.against_b.rate;
             let ended = if stop.is_asked() {
                 Some(Ended::Asked)
-            } else if rate.len() >= QUADS_LEAST && t_half(rate) <= plan.width {
+            } else if is_narrow_enough(rate, plan.width) {
                 Some(Ended::NarrowEnough)
             } else if start.elapsed() >= plan.limit {
                 Some(Ended::TimeOver)
@@ -321,7 +381,8 @@ impl<'a> Conductor<'a> {
                 return Ok((so_far, ended));
             }
             if told.elapsed() >= TELL {
-                tell(&so_far);
+                let text = tell(&so_far);
+                self.publish(&text)?;
                 told = Instant::now();
             }
         }
@@ -330,14 +391,15 @@ impl<'a> Conductor<'a> {
 }
 
 impl Comparison {
-    fn add(&mut self, quad: &Quad, figures: &[[Figures; 2]; 4]) {
+    fn add(&mut self, quad: &Quad, periods: &[Period; 4]) {
         let to = match quad.kind {
             Kind::AgainstB => &mut self.against_b,
             Kind::AgainstItself => &mut self.against_itself,
         };
-        to.rate.push(contrast(quad, figures.map(|[one, _]| one.rate)));
-        to.cpu.push(contrast(quad, figures.map(|[one, _]| one.cpu)));
-        to.later.push(contrast(quad, figures.map(|[_, two]| two.rate)));
+        let of = |figure: &dyn Fn(&Period) -> f64| contrast(quad, periods.each_ref().map(figure));
+        to.rate.push(of(&|period| period.figures.rate));
+        to.cpu.push(of(&|period| period.figures.cpu));
+        to.later.push(of(&|period| period.later.rate));
         if quad.kind == Kind::AgainstB {
             let rate = &self.against_b.rate;
             match &mut self.sequential {
@@ -359,12 +421,21 @@ mod tests {
 
     #[test]
     fn a_period_in_which_a_session_came_or_nothing_was_done_has_no_figures() {
-        let counts = |executions, cpu_ns, now_ns, who| Counts { executions, cpu_ns, now_ns, who };
+        let counts = |executions, cpu_ns, now_ns, who| Counts { executions, running: 0, cpu_ns, now_ns, who };
         let from = counts(1000, 5_000_000, 1_000_000_000, 77);
         let it = figures(from, counts(3000, 9_000_000, 1_100_000_000, 77)).unwrap();
         assert!((it.rate.exp() - 20_000.0).abs() < 1e-6 && (it.cpu.exp() - 2_000.0).abs() < 1e-6, "{it:?}");
         assert_eq!(figures(from, counts(3000, 9_000_000, 1_100_000_000, 78)), None);
         assert_eq!(figures(from, counts(1000, 9_000_000, 1_100_000_000, 77)), None);
         assert_eq!(figures(from, counts(500, 9_000_000, 1_100_000_000, 77)), None);
+    }
+
+    #[test]
+    fn an_operation_that_still_runs_at_the_end_is_dropped() {
+        let counts = |executions, running, now_ns| Counts { executions, running, cpu_ns: now_ns, now_ns, who: 1 };
+        let from = counts(10, 2, 1_000_000_000);
+        let it = figures(from, counts(32, 2, 2_000_000_000)).unwrap();
+        assert!((it.rate.exp() - 20.0).abs() < 1e-9, "{it:?}");
+        assert_eq!(figures(from, counts(12, 2, 2_000_000_000)), None);
     }
 }

@@ -15,6 +15,8 @@ use crate::switchback::design::{Arm, Coin, Quad};
 
 /// The level of all tests.
 pub const ALPHA: f64 = 0.05;
+/// Quads of a run before its width is looked at.
+pub const QUADS_LEAST: usize = 20;
 /// Draws of signs of the sign-flip test.
 const DRAWS: usize = 1999;
 
@@ -38,6 +40,23 @@ pub fn t_half(d: &[f64]) -> f64 {
         return f64::INFINITY;
     }
     t_95(d.len() - 1) * moments(d).1 / (d.len() as f64).sqrt()
+}
+
+/// The rule by which a run stops: the half of the interval is at most `width`. It looks at the width alone, so it needs
+/// no correction for the number of looks.
+pub fn is_narrow_enough(d: &[f64], width: f64) -> bool {
+    d.len() >= QUADS_LEAST && t_half(d) <= width
+}
+
+/// The difference of two averages, and half of its 95 % interval by Welch's variance; `None` with too few figures.
+pub fn difference(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
+    let few = a.len().min(b.len());
+    if few < 5 {
+        return None;
+    }
+    let ((ma, sa), (mb, sb)) = (moments(a), moments(b));
+    let deviation = (sa * sa / a.len() as f64 + sb * sb / b.len() as f64).sqrt();
+    Some((ma - mb, t_95(few - 1) * deviation))
 }
 
 /// The number of quads that finds an effect of this part (0.02 for 2 %) with a power of 90 % at a level of 5 %, for
@@ -255,6 +274,36 @@ mod tests {
             let holds = it.interval.0 <= 0.0 && 0.0 <= it.interval.1;
             assert_eq!(holds, it.p > ALPHA, "{it:?}");
         }
+    }
+
+    /// 200 runs of A against A by the rule that real runs stop by, each until its interval is narrow enough, with the
+    /// verdict that the report prints: the interval by sign flips holds no 0.
+    #[test]
+    fn runs_that_stop_by_width_call_a_against_a_different_no_more_often_than_the_level_says() {
+        let width = 0.01f64.ln_1p();
+        let (mut called, mut lengths, mut p) = (0, Vec::new(), Vec::new());
+        for seed in 0..200u64 {
+            let mut machine = Machine::new(seed * 131 + 7);
+            let mut d = Vec::new();
+            for quad in Quads::new(seed, 0.1) {
+                d.push(contrast(&quad, quad.arms.map(|_| machine.period())));
+                if is_narrow_enough(&d, width) || d.len() == 600 {
+                    break;
+                }
+            }
+            let flip = sign_flip(&d, seed);
+            called += usize::from(flip.interval.0 > 0.0 || flip.interval.1 < 0.0);
+            lengths.push(d.len());
+            p.push(sign_flip(&d[..QUADS_LEAST], seed).p);
+        }
+        assert!(called <= CALLS_MOST, "{called} of 200 runs");
+        lengths.sort_unstable();
+        assert!(lengths[0] >= QUADS_LEAST && lengths[199] < 600, "{lengths:?}");
+        // The p of a fixed number of quads is uniform (Kolmogorov and Smirnov, at 1 %).
+        p.sort_by(f64::total_cmp);
+        let gap = |(n, p): (usize, &f64)| (p - n as f64 / 200.0).abs().max((p - (n + 1) as f64 / 200.0).abs());
+        let most = p.iter().enumerate().map(gap).fold(0.0, f64::max);
+        assert!(most < 1.63 / 200f64.sqrt(), "{most}");
     }
 
     /// Looking after every quad and stopping at the first significant one: the sequential tests bear it, the plain test

@@ -2,13 +2,14 @@
 //! is estimated with an interval.
 //!
 //! `design` orders the periods, `inference` says what their figures mean, `conduct` switches and reads the counts of
-//! the sessions, `report` writes tables. The load is that of an experiment, or whatever runs in the instance of `--dir`.
+//! the sessions, `settling` has their rates by age, `report` writes tables. The load is that of an experiment, or whatever runs in the instance of `--dir`.
 
 mod conduct;
 mod design;
 mod inference;
 mod plan;
 mod report;
+mod settling;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,7 +33,8 @@ for latch-sleep with backoff give --period 1000 or more.
 
 Exit codes: 0 the interval is narrow enough; 4 time was over before; 3 the run does not support an answer (a difference
 between A and A, or an estimate that depends on the burn-in); 130 stopped by Ctrl-C; 1 an error. The design that was in
-force before is in force again at the end, also after Ctrl-C.";
+force before is in force again at the end, also after Ctrl-C. After a second Ctrl-C, or when this program is killed, the
+instance itself puts it back within a second. `latchwork top` shows a run in its table Designs.";
 
 /// The arguments of `lab switchback`.
 #[derive(clap::Args, Debug)]
@@ -125,7 +127,10 @@ pub fn command(arguments: &SwitchbackArguments) -> Result<u8, LabError> {
         )?,
     };
     let mut conductor = Conductor::begin(&load, &plan)?;
-    let outcome = conductor.conduct(&stop, &mut |comparison| println!("{}", report::line(comparison)));
+    let outcome = conductor.conduct(&stop, &mut |comparison| {
+        println!("{}", report::line(comparison));
+        report::brief(comparison, &plan)
+    });
     // Also after an error: the instance must not stay in a design that was only tried.
     let restored = conductor.restore();
     let worked = load.end();

@@ -50,3 +50,41 @@ pub struct Plan {
     pub width: f64,
     pub seed: u64,
 }
+
+/// The ages at which the counts of a period are read, in milliseconds since its switch.
+const AGES_MS: [u64; 5] = [0, 5, 10, 20, 50];
+
+impl Plan {
+    /// The ages of the readings before the end of a period: those of the curve by age, and one and two burn-ins. A
+    /// reading costs a fraction of a millisecond, so short periods have fewer.
+    pub fn ages(&self) -> Vec<Duration> {
+        let last = self.period.mul_f64(0.7);
+        let of_curve = AGES_MS.map(Duration::from_millis).into_iter().filter(|age| *age <= last);
+        let mut all: Vec<Duration> = of_curve.chain([self.burn_in, 2 * self.burn_in]).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readings_have_both_burn_ins_and_leave_room_for_the_end() {
+        let plan = |period, burn_in| Plan {
+            structure: Structure::RowCache,
+            designs: ["a".into(), "b".into()],
+            period: Duration::from_millis(period),
+            burn_in: Duration::from_millis(burn_in),
+            limit: Duration::from_secs(1),
+            width: 0.01,
+            seed: 1,
+        };
+        let ages = |period, burn_in| plan(period, burn_in).ages().iter().map(Duration::as_millis).collect::<Vec<_>>();
+        assert_eq!(ages(100, 5), [0, 5, 10, 20, 50]);
+        assert_eq!(ages(100, 8), [0, 5, 8, 10, 16, 20, 50]);
+        assert_eq!(ages(20, 1), [0, 1, 2, 5, 10]);
+    }
+}

@@ -37,6 +37,15 @@ pub fn line(so_far: &Comparison) -> String {
     )
 }
 
+/// The run so far in the 64 characters of a session's CLIENT_INFO.
+pub fn brief(so_far: &Comparison, plan: &Plan) -> String {
+    let [a, b] = &plan.designs;
+    let d = &so_far.against_b.rate;
+    let (low, high) = (moments(d).0 - t_half(d), moments(d).0 + t_half(d));
+    let text = format!("{a} over {b}: {} to {} % after {} quads", signed(low), signed(high), d.len());
+    text.chars().take(64).collect()
+}
+
 fn rows(out: &mut String, of: &Contrasts, seed: u64) {
     for (title, d) in [("operations/s", &of.rate), ("CPU/operation", &of.cpu)] {
         if d.is_empty() {
@@ -79,6 +88,7 @@ pub fn summary(it: &Comparison, plan: &Plan) -> String {
             signed(mean + half)
         );
     }
+    let _ = writeln!(out, "{}", it.settling.line());
     let _ = writeln!(
         out,
         "{} quads without figures; a switch took {:.0} us; a difference of 2 % needs {} quads",
@@ -105,6 +115,7 @@ pub fn summary(it: &Comparison, plan: &Plan) -> String {
 /// The contrasts of all quads.
 pub fn json(it: &Comparison, plan: &Plan) -> Result<String, LabError> {
     let of = |c: &Contrasts| serde_json::json!({ "rate": c.rate, "cpu": c.cpu, "later": c.later });
+    let (low, high) = sign_flip(&it.against_b.rate, plan.seed).interval;
     let value = serde_json::json!({
         "structure": plan.structure.name(),
         "a": plan.designs[0],
@@ -113,6 +124,8 @@ pub fn json(it: &Comparison, plan: &Plan) -> Result<String, LabError> {
         "seconds": it.seconds,
         "void": it.void,
         "switch_us": it.switch_us,
+        "settling": it.settling.curve().iter().map(|(age, effect, half)| [*age as f64, *effect, *half]).collect::<Vec<_>>(),
+        "interval": [low.exp_m1(), high.exp_m1()],
         "against_b": of(&it.against_b),
         "against_itself": of(&it.against_itself),
     });
