@@ -71,7 +71,7 @@ pub struct Options {
     /// One pane as comma-separated values [default pane: events]
     #[arg(long, requires = "once")]
     csv: bool,
-    /// Only this table, whole: events, sessions, sql, latches, mutexes, blockers or figures
+    /// Only this table, whole: events, sessions, sql, latches, mutexes, blockers, figures or designs
     #[arg(long, requires = "once", value_parser = pane)]
     pane: Option<Pane>,
     /// Serve a page on this machine's loopback instead of using the terminal

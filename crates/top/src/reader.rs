@@ -166,6 +166,8 @@ const COUNTERS: &str = "select 'E', event, wait_class, total_waits, time_waited_
      union all select 'U', stat_name, ' ', value, 0, 0, 0, 0, 0, 0 from v$sess_time_model \
        where sid = sys_context('userenv', 'sid') and stat_name in ('DB time', 'DB CPU') \
      union all select 'S', name, ' ', value, 0, 0, 0, 0, 0, 0 from v$sysstat where name in (@) \
+     union all select 'D', structure, design, epoch, 0, 0, 0, 0, 0, 0 from x$ksldesign \
+     union all select 'C', action, client_info, sid, 0, 0, 0, 0, 0, 0 from v$session where module = 'latchwork switchback' \
      union all select 'O', n.name, ' ', m.value, 0, 0, 0, 0, 0, 0 from v$mystat m, v$statname n \
        where n.statistic# = m.statistic# and n.name in (@)";
 
@@ -304,6 +306,15 @@ impl Reader {
                     (_, _, us) => own_time.1 = us,
                 },
                 "S" => s.figures.push(figure_of(&mut c)),
+                "D" => {
+                    let (structure, design, switches) = (c.text(), c.text(), c.count());
+                    s.figures.push((crate::sample::switches_of(&structure), switches));
+                    s.designs.push(DesignNow { structure, design });
+                }
+                "C" => {
+                    let (structure, so_far, sid) = (c.text(), c.text(), c.count());
+                    s.comparisons.push(Comparison { sid, structure, so_far });
+                }
                 _ => own.push(figure_of(&mut c)),
             }
         }

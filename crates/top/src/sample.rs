@@ -26,11 +26,38 @@ pub struct Snapshot {
     pub statements: Vec<StatementCount>,
     /// Totals by name, without the observer's own share.
     pub figures: Vec<(String, u64)>,
+    /// The designs in force.
+    #[serde(default)]
+    pub designs: Vec<DesignNow>,
+    /// What the sessions of `lab switchback` say of their runs.
+    #[serde(default)]
+    pub comparisons: Vec<Comparison>,
     /// Texts of new statements: SQL_ID and the first characters.
     pub texts: Vec<(String, String)>,
     /// Names of new objects.
     pub objects: Vec<(u64, String)>,
     pub details: Vec<Detail>,
+}
+
+/// The design in force of a structure that can be switched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DesignNow {
+    pub structure: String,
+    pub design: String,
+}
+
+/// A run of `lab switchback`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comparison {
+    pub sid: u64,
+    pub structure: String,
+    /// The estimate so far.
+    pub so_far: String,
+}
+
+/// The name of a structure's switches among the figures.
+pub fn switches_of(structure: &str) -> String {
+    format!("design switches: {structure}")
 }
 
 /// Facts that do not change while an instance runs.

@@ -18,11 +18,20 @@ pub enum Pane {
     Mutexes,
     Blockers,
     Figures,
+    Designs,
 }
 
 impl Pane {
-    pub const ALL: [Pane; 7] =
-        [Pane::Events, Pane::Sessions, Pane::Statements, Pane::Latches, Pane::Mutexes, Pane::Blockers, Pane::Figures];
+    pub const ALL: [Pane; 8] = [
+        Pane::Events,
+        Pane::Sessions,
+        Pane::Statements,
+        Pane::Latches,
+        Pane::Mutexes,
+        Pane::Blockers,
+        Pane::Figures,
+        Pane::Designs,
+    ];
 
     /// The name in arguments, addresses and JSON.
     pub fn name(self) -> &'static str {
@@ -34,6 +43,7 @@ impl Pane {
             Pane::Mutexes => "mutexes",
             Pane::Blockers => "blockers",
             Pane::Figures => "figures",
+            Pane::Designs => "designs",
         }
     }
 
@@ -47,6 +57,7 @@ impl Pane {
             Pane::Mutexes => "Mutexes",
             Pane::Blockers => "Blockers",
             Pane::Figures => "Figures",
+            Pane::Designs => "Designs",
         }
     }
 
@@ -337,8 +348,8 @@ mod tests {
 
     #[test]
     fn panes_go_round() {
-        assert_eq!(Pane::Events.moved(-1), Pane::Figures);
-        assert_eq!(Pane::Figures.moved(1), Pane::Events);
+        assert_eq!(Pane::Events.moved(-1), Pane::Designs);
+        assert_eq!(Pane::Designs.moved(1), Pane::Events);
     }
 
     #[test]

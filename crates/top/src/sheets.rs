@@ -82,6 +82,7 @@ impl Maker<'_> {
             Pane::Mutexes => self.mutexes(),
             Pane::Blockers => self.blockers(),
             Pane::Figures => self.figures(),
+            Pane::Designs => self.designs(),
         }
     }
 
@@ -434,6 +435,41 @@ impl Maker<'_> {
             lines,
             none: "Nothing has been read yet.",
             ordered: false,
+        }
+    }
+
+    /// The designs in force, with the runs of `lab switchback` that compare them.
+    fn designs(&self) -> Table {
+        let Some(now) = self.model.now() else { return Self::designs_of(Vec::new()) };
+        let of = |it: &DesignNow| {
+            let run = now.comparisons.iter().find(|run| run.structure == it.structure);
+            let cells = vec![
+                Cell::text(it.structure.as_str()),
+                Cell::text(it.design.as_str()),
+                Cell::Rate(self.w.figure(&switches_of(&it.structure))),
+                run.map_or(Cell::Empty, |run| Cell::Count(run.sid)),
+                run.map_or(Cell::Empty, |run| Cell::text(run.so_far.as_str())),
+            ];
+            let target = run.and_then(|run| now.sessions.iter().find(|s| s.sid == run.sid));
+            line(cells, target.map(|s| Target::Session(s.sid, s.serial)), None)
+        };
+        Self::designs_of(now.designs.iter().map(of).collect())
+    }
+
+    fn designs_of(lines: Vec<Line>) -> Table {
+        Table {
+            key: "designs",
+            title: "Designs in force".into(),
+            columns: vec![
+                words("structure", "STRUCTURE", 22, 0),
+                words("design", "DESIGN", 16, 0),
+                figure("switches_per_s", "SWITCHES/S", 11, 0),
+                figure("sid", "SID", 6, 0),
+                words("switchback", "SWITCHBACK: OPERATIONS/S SO FAR", 0, 0),
+            ],
+            lines,
+            none: "Nothing has been read yet.",
+            ordered: true,
         }
     }
 

@@ -16,7 +16,7 @@ const HELP: [&str; 17] = [
     "Up Down PgUp PgDn   select a line",
     "Enter               go into it: event, session, statement, latch",
     "Backspace Esc Left  go back",
-    "Tab, 1 to 7         the next table, or a table by its number",
+    "Tab, 1 to 8         the next table, or a table by its number",
     "s                   sort by the next column, then in the table's own order",
     "w                   seconds that the tables average over: 1, 5, 15, 60, 300",
     "z                   samples that a column of the chart stands for",
@@ -190,7 +190,8 @@ fn foot(app: &App, buf: &mut Buffer, area: Rect) {
 fn draw_tabs(app: &mut App, buf: &mut Buffer, area: Rect, theme: Theme) {
     let mut x = area.x;
     for (at, pane) in Pane::ALL.into_iter().enumerate() {
-        let label = format!(" {} {} ", at + 1, pane.title());
+        // All tabs fit into 80 columns only without a space behind each.
+        let label = format!(" {} {}{}", at + 1, pane.title(), if area.width < 86 { "" } else { " " });
         let style = if pane == app.pane { marked() } else { Style::new() };
         x = buf.set_stringn(x, area.y, label, area.right().saturating_sub(x) as usize, style).0;
     }
@@ -203,7 +204,7 @@ fn draw_tabs(app: &mut App, buf: &mut Buffer, area: Rect, theme: Theme) {
 
 /// Draws six tables side by side; the one with the keyboard focus is marked.
 fn draw_grid(app: &mut App, buf: &mut Buffer, area: Rect, theme: Theme) {
-    let last = if app.pane == Pane::Figures { Pane::Figures } else { Pane::Mutexes };
+    let last = if matches!(app.pane, Pane::Figures | Pane::Designs) { app.pane } else { Pane::Mutexes };
     let grid = [[Pane::Events, Pane::Sessions], [Pane::Statements, Pane::Latches], [Pane::Blockers, last]];
     let height = area.height / 3;
     let left = (area.width - 2) / 2;

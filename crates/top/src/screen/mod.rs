@@ -232,7 +232,7 @@ impl App {
             KeyCode::Left if !self.levels.is_empty() => drop(self.levels.pop()),
             KeyCode::Tab | KeyCode::Right => self.turn(1),
             KeyCode::BackTab | KeyCode::Left => self.turn(-1),
-            KeyCode::Char(n @ '1'..='7') => {
+            KeyCode::Char(n @ '1'..='8') => {
                 self.levels.clear();
                 self.pane = Pane::ALL[n as usize - '1' as usize];
             }

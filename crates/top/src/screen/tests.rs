@@ -94,7 +94,7 @@ fn no_size_and_no_key_is_too_much() {
     }
     for n in 0..400 {
         let code = match n * 7919 % 19 {
-            0..=6 => KeyCode::Char((b'1' + (n % 7) as u8) as char),
+            0..=6 => KeyCode::Char((b'1' + (n % 8) as u8) as char),
             7 => KeyCode::PageDown,
             8 => KeyCode::End,
             9 => KeyCode::Char('k'),
