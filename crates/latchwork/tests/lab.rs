@@ -695,3 +695,157 @@ fn a_switchback_compares_two_designs_and_puts_the_first_one_back() {
         worker.join().unwrap();
     });
 }
+
+/// An instance of this program, and a session in it.
+fn instance_with(params: &[(&str, &str)]) -> (client::Ephemeral, client::Client) {
+    let instance = client::Ephemeral::start_with(&client::EphemeralOptions {
+        executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
+        params: params.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect(),
+    })
+    .unwrap();
+    let session = instance.connect(&client::Credentials::Sysdba).unwrap();
+    (instance, session)
+}
+
+/// The first column of a query, as text.
+fn column(session: &mut client::Client, sql: &str) -> Vec<String> {
+    let rows = session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    rows.iter().map(|row| format!("{:?}", row[0])).collect()
+}
+
+fn designs(session: &mut client::Client) -> Vec<String> {
+    column(session, "select structure || ' ' || design from x$ksldesign order by indx")
+}
+
+/// Waits for something that happens soon; the limit is for a program that does not do it at all.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let from = std::time::Instant::now();
+    while !is_so() {
+        assert!(from.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Without the holder of designs, the design that was in force when the program died stays.
+#[test]
+fn the_instance_puts_designs_back_behind_a_killed_switchback() {
+    let (instance, mut session) = instance_with(&[("_result_cache_design", "shared")]);
+    let before = designs(&mut session);
+    let dir = instance.dir().to_str().unwrap();
+    let switches = "select to_char(epoch) from x$ksldesign where structure = 'result cache'";
+    for signals in [&[os::signal::SIGKILL][..], &[os::signal::SIGINT, os::signal::SIGINT]] {
+        let arguments = ["lab", "switchback", "--structure", "result-cache", "--a", "11.1", "--b", "versioned"];
+        let more = ["--dir", dir, "--seconds", "600", "--width", "0", "--period", "20", "--burn-in", "1"];
+        let mut lab = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+        let mut lab = lab.args(arguments).args(more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let first = column(&mut session, switches);
+        // This session is the load.
+        until("switches", || column(&mut session, switches) != first && designs(&mut session) != before);
+        let mut top = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+        let top = top.args(["top", "--dir", dir, "--once", "--pane", "designs"]).output().unwrap();
+        let shown = String::from_utf8_lossy(&top.stdout).into_owned();
+        let line = shown.lines().find(|line| line.contains("result cache")).unwrap_or_else(|| panic!("{shown}"));
+        assert!(line.contains("versioned") || line.contains("exclusive-long"), "{shown}");
+        for signal in signals {
+            os::process::kill(lab.id() as i32, *signal).unwrap();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        lab.wait().unwrap();
+        until("designs as before", || designs(&mut session) == before);
+    }
+}
+
+#[test]
+fn designs_go_back_when_their_holder_ends_and_a_switch_by_another_session_stays() {
+    let (instance, mut session) = instance_with(&[]);
+    let before = designs(&mut session);
+    let set = |c: &mut client::Client, name: &str, value: &str| {
+        c.execute(&format!("alter system set \"{name}\" = {value}"), &[]).map(drop).map_err(|e| e.to_string())
+    };
+    let all = [
+        ("_switch_cache_buffers_chains", "'fastpath'"),
+        ("_switch_result_cache", "'11.1'"),
+        ("_switch_row_cache", "'12.2'"),
+        ("_switch_library_cache", "'10.2'"),
+        ("_switch_latch_sleep", "'8.1.7'"),
+        ("_spin_count", "77"),
+    ];
+    for killed in [true, false] {
+        let mut holder = instance.connect(&client::Credentials::Sysdba).unwrap();
+        let me = |c: &client::Client| format!("'{},{}'", c.welcome().sid, c.welcome().serial);
+        let unknown = set(&mut holder, "_switch_holder", "'9999,1'");
+        assert!(unknown.as_ref().is_err_and(|e| e.contains("ORA-00030")), "{unknown:?}");
+        let malformed = set(&mut holder, "_switch_holder", "'me'");
+        assert!(malformed.as_ref().is_err_and(|e| e.contains("ORA-00026")), "{malformed:?}");
+        let own = me(&holder);
+        set(&mut holder, "_switch_holder", &own).unwrap();
+        all.iter().for_each(|(name, value)| set(&mut holder, name, value).unwrap());
+        let second = me(&session);
+        let taken = set(&mut session, "_switch_holder", &second);
+        assert!(taken.as_ref().is_err_and(|e| e.contains("ORA-00054")), "{taken:?}");
+        // Its own switch back and forth changes nothing about the design before.
+        set(&mut holder, "_switch_row_cache", "'latch'").unwrap();
+        // Another session's switch is meant to stay.
+        set(&mut session, "_switch_result_cache", "'exclusive-short'").unwrap();
+        let meanwhile = designs(&mut session);
+        assert!(meanwhile.iter().zip(&before).all(|(now, then)| now != then), "{meanwhile:?}");
+        if killed {
+            let server = holder.welcome().server_process as i32;
+            os::process::kill(server, os::signal::SIGKILL).unwrap();
+        }
+        drop(holder);
+        let is_back =
+            |now: &[String]| now.iter().zip(&before).all(|(now, then)| now == then || now.contains("exclusive-short"));
+        until("designs as before", || is_back(&designs(&mut session)));
+        assert!(designs(&mut session)[1].contains("exclusive-short"));
+        set(&mut session, "_switch_result_cache", "'versioned'").unwrap();
+        assert_eq!(designs(&mut session), before);
+    }
+    // Without a holder a switch stays when its session ends.
+    let mut other = instance.connect(&client::Credentials::Sysdba).unwrap();
+    set(&mut other, "_switch_row_cache", "'mutex'").unwrap();
+    other.logoff(true).unwrap();
+    assert!(designs(&mut session)[2].contains("mutex"));
+}
+
+/// The generations of a structure, oldest first, and the workers that show their difference.
+const PUBLISHED: [(&str, &str, &[&str]); 2] = [
+    ("result-cache", "result-cache", &["11.1", "11.2.0.1", "11.2.0.3", "latchwork"]),
+    ("cache-buffers-chains", "hash-cluster", &["8.1.7", "10.2", "11.2.0.3", "latchwork"]),
+];
+
+/// Each generation against the next one, under two sessions. With `LATCHWORK_SWITCHBACK` in the environment, the number
+/// of seconds of each comparison, the intervals must show the published order; otherwise the comparisons of the oldest
+/// with the newest run for a moment, and only their figures are looked at.
+#[test]
+fn switchbacks_of_generations_in_the_published_order() {
+    let seconds = std::env::var("LATCHWORK_SWITCHBACK").ok();
+    let folder = Folder::new("order");
+    for (structure, variant, generations) in PUBLISHED {
+        let pairs: Vec<[&str; 2]> = match &seconds {
+            Some(_) => generations.windows(2).map(|two| [two[0], two[1]]).collect(),
+            None => vec![[generations[0], generations[generations.len() - 1]]],
+        };
+        for [older, newer] in pairs {
+            let json = folder.0.join(format!("{structure}-{older}-{newer}.json"));
+            let arguments = ["lab", "switchback", "--structure", structure, "--a", newer, "--b", older];
+            let more = ["--variant", variant, "--sessions", "2", "--json", json.to_str().unwrap()];
+            let long = ["--seconds", seconds.as_deref().unwrap_or("2"), "--width", "0.5", "--seed", "16"];
+            let short = ["--period", "30", "--burn-in", "2"];
+            let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+            command.args(arguments).args(more).args(long);
+            if seconds.is_none() {
+                command.args(short);
+            }
+            let output = command.output().expect("it runs");
+            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            assert!([Some(0), Some(3), Some(4)].contains(&output.status.code()), "{text}");
+            let results: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+            assert!(!results["against_b"]["rate"].as_array().unwrap().is_empty(), "{text}");
+            let [low, high] = [0, 1].map(|end| results["interval"][end].as_f64().unwrap_or(f64::NAN));
+            println!("{structure}: {newer} over {older}: {:+.2} to {:+.2} %", 100.0 * low, 100.0 * high);
+            // No older design is faster; the ends of the row differ.
+            assert!(seconds.is_none() || high > 0.0, "{text}");
+        }
+    }
+}
