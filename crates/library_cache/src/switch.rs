@@ -9,6 +9,8 @@
 //! Pins outlast a switch, because an execution may last for hours. The word of a pin has its kind, and the pin ends by
 //! the rule of that kind; `LibraryCache::shut_out_pins` looks at the counts of all kinds.
 
+use std::sync::atomic::{Ordering, fence};
+
 use latch::{InForce, Inside, Structure};
 use process::Process;
 use types::Result;
@@ -41,8 +43,10 @@ impl LibraryCache {
             let before = self.design.now();
             if before.code() == Design::Versioned.code() {
                 let seen = versioned();
-                // The reads of `versioned` come before this look: its version check is an Acquire fence, and a writer
-                // of another design has seen the new word before it writes.
+                // Pairs with the Release stores of sections: who has read a write of another design sees the word that
+                // its writer saw. The check of the version has such a fence, too, but a read that ended under the
+                // latch has not.
+                fence(Ordering::Acquire);
                 if self.design.now().epoch() == before.epoch() {
                     return seen;
                 }

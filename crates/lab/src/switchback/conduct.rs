@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use client::{Client, Credentials, Ephemeral};
+use client::{Bind, Client, Credentials, Ephemeral};
 use types::Value;
 
 use super::design::{Arm, Kind, Quad, Quads};
@@ -278,8 +278,8 @@ impl<'a> Conductor<'a> {
 
     /// Shows the run so far as the session's CLIENT_INFO, which `latchwork top` prints.
     fn publish(&mut self, text: &str) -> Result<(), LabError> {
-        let text = text.replace('\'', "''");
-        self.session.execute(&format!("begin dbms_application_info.set_client_info('{text}'); end;"), &[])?;
+        let bind = Bind::named("text", Value::text(text).data_type(), Value::text(text));
+        self.session.execute("begin dbms_application_info.set_client_info(:text); end;", &[bind])?;
         Ok(())
     }
 
