@@ -1,10 +1,7 @@
 //! The session that holds switched designs: they go back when it ends, however it ends.
 
-use super::words::State;
+use super::words::{SWITCHED_MAX, State};
 use std::sync::atomic::Ordering;
-
-/// The number of structures whose designs can be switched.
-pub const SWITCHED_MAX: usize = 6;
 
 impl State {
     /// The session that holds the designs that it switches: SID and SERIAL#.

@@ -14,8 +14,7 @@ mod logons;
 mod slaves;
 mod words;
 
-pub use designs::SWITCHED_MAX;
 pub use listener::ListenerWish;
 pub use logons::ConnectTimes;
 pub use slaves::{Assigned, Assignment};
-pub use words::{Phase, SLAVES_MAX, State, StateLayout, WRITERS_MAX, writer_name};
+pub use words::{Phase, SLAVES_MAX, SWITCHED_MAX, State, StateLayout, WRITERS_MAX, writer_name};

@@ -21,6 +21,9 @@ pub fn writer_name(n: usize) -> String {
 /// The most job slaves of an instance: the limit of `job_queue_processes`.
 pub const SLAVES_MAX: usize = 1000;
 
+/// The number of structures whose designs can be switched.
+pub const SWITCHED_MAX: usize = 6;
+
 types::numbered! {
     /// The phase of the instance.
     #[derive(Debug, PartialEq, Eq)]
@@ -80,7 +83,7 @@ sga::sga_struct! {
         /// The structures that the session has switched: a bit each.
         pub(super) designs_held: AtomicU64,
         /// For each structure, the design before the session's first switch.
-        pub(super) designs_before: [AtomicU64; super::SWITCHED_MAX],
+        pub(super) designs_before: [AtomicU64; SWITCHED_MAX],
     }
 
     /// The times of a connection in nanoseconds; see [`super::ConnectTimes`].
