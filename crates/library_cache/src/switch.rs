@@ -24,7 +24,7 @@ pub(crate) fn design_of(inside: &Inside<'_>) -> Design {
 }
 
 impl LibraryCache {
-    /// Enters the cache; the design stays what it is for the process until it leaves.
+    /// Enters the cache; the design stays what it is for the process until it leaves (L22).
     #[inline]
     pub(crate) fn enter<'a>(&self, p: &'a Process) -> Inside<'a> {
         p.latches().enter(Structure::LibraryCache, self.design)

@@ -69,7 +69,8 @@ impl RowCache {
         found
     }
 
-    /// Looks up in a design with mutexes, marked as inside: a switch to a design whose changers get no mutexes waits.
+    /// Looks up in a design with mutexes, marked as inside: a switch to a design whose changers get no mutexes waits
+    /// (R10).
     fn read_inside(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
         let inside = p.latches().enter(Structure::RowCache, self.design);
         match Design::from_code(inside.code()) {

@@ -2,7 +2,8 @@
 //! is estimated with an interval.
 //!
 //! `design` orders the periods, `inference` says what their figures mean, `conduct` switches and reads the counts of
-//! the sessions, `settling` has their rates by age, `report` writes tables. The load is that of an experiment, or whatever runs in the instance of `--dir`.
+//! the sessions, `settling` has their rates by age, `report` writes tables. The load is that of an experiment, or
+//! whatever runs in the instance of `--dir`.
 
 mod conduct;
 mod design;
