@@ -66,7 +66,9 @@ impl BufferCache {
         self.read_slow(p, at, design, kind, f)
     }
 
-    /// The rest of a consistent get that began on the fast path and found that another design is in force by now.
+    /// The rest of a consistent get that began on the fast path and found that another design is in force by now. It
+    /// reads under a pin in the versioned design, too, as after a read that has failed: a second caller of
+    /// `read_versioned` would cost every versioned read a call.
     pub(crate) fn read_uncounted<R>(
         &self,
         p: &Process,
@@ -74,11 +76,7 @@ impl BufferCache {
         kind: GetKind,
         f: &mut dyn FnMut(&BlockView) -> R,
     ) -> Result<R> {
-        let design = self.design();
-        match (design == ChainDesign::Versioned).then(|| self.read_versioned(p, at, f)).flatten() {
-            Some(r) => Ok(r),
-            None => self.read_slow(p, at, design, kind, f),
-        }
+        self.read_slow(p, at, self.design(), kind, f)
     }
 
     /// As [`BufferCache::read`], but when the block is unchanged since the read of `stamp`, `f` is not called and
