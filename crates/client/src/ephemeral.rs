@@ -158,7 +158,6 @@ impl Ephemeral {
 ///     session.execute("update accounts set balance = 0", &[])?;
 ///     session.commit()
 /// }
-/// # fn main() {}
 /// ```
 /// A template may be in a static variable: its instance ends with the process, like every [`Ephemeral`].
 pub struct Template {
