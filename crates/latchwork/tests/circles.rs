@@ -4,12 +4,15 @@
 //! a macro. A name that a face (`lib.rs`, `mod.rs`) hands on leads to the file that defines it. `mod x;`, `pub use` and
 //! tests are no imports.
 //!
-//! A call of a method does not name the file that has it, so a second table bounds the circles that imports and calls
-//! make together. The types of `self`, of a parameter and of their fields are known, and a call on one of them leads to
-//! the file that adds this method to this type. Any other call is followed by the name of the method alone, and only if
-//! the name has one meaning: one file of the crate defines it, and neither a public type of a crate below nor the
-//! standard library does. An implementation of a trait defines nothing: such a call leads to the file of the trait,
-//! which is how lower files may call upwards.
+//! A call of a method does not name the file that has it, so a second test looks for circles that imports and calls
+//! make together. The types of `self`, of parameters, of fields, of what own methods return, and of variables that get
+//! their values from these are known, and a call on one of them leads to the file that adds this method to this type.
+//! Any other call is followed by the name of the method alone, and only if the name has one meaning: one file of the
+//! crate defines it, and neither a public type of a crate below nor the standard library does. An implementation of a
+//! trait defines nothing: such a call leads to the file of the trait, which is how lower files may call upwards.
+//!
+//! Of 16,000 calls that may be calls of own methods, 73 % are followed. Among the others are calls on variables of
+//! patterns and of closures without types, on elements of collections, and on what functions outside types return.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,8 +22,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, FnArg, GenericArgument, ImplItem, Item, Pat, PathArguments, Signature, TraitItem, Type, TypeImplTrait,
-    TypeParamBound, TypeTraitObject, UseTree, Visibility,
+    Attribute, FnArg, GenericArgument, Generics, ImplItem, Item, Pat, PathArguments, ReturnType, Signature, TraitItem,
+    Type, TypeImplTrait, TypeParamBound, TypeTraitObject, UseTree, Visibility, WherePredicate,
 };
 
 /// The workspace's root folder.
@@ -32,6 +35,23 @@ type ModulePath = Vec<String>;
 
 /// A circle of more files than these is not one thought.
 const MOST_FILES: usize = 3;
+
+/// Methods of the standard library whose value is used as the value that they are called on, or as what is in it.
+const SAME_TYPE: &[&str] = &[
+    "as_deref",
+    "as_mut",
+    "as_ref",
+    "borrow",
+    "borrow_mut",
+    "clone",
+    "cloned",
+    "expect",
+    "lock",
+    "ok_or",
+    "ok_or_else",
+    "unwrap",
+    "unwrap_or_default",
+];
 
 /// By file, the files that it leads to, with the names that lead there.
 type Graph = Vec<BTreeMap<usize, BTreeSet<String>>>;
@@ -63,11 +83,24 @@ struct Function {
     name: String,
 }
 
-/// A call of a function: of a type, then fields from there on.
+/// A step from a value to another one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Link {
+    Field(String),
+    Call(String),
+}
+
+/// An expression whose type may be known: a type, then fields and calls from there on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Chain {
+    of: String,
+    links: Vec<Link>,
+}
+
+/// A call of a function of the type that the expression before it has, where that may be known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Call {
-    of: Option<String>,
-    fields: Vec<String>,
+    of: Option<Chain>,
     name: String,
 }
 
@@ -77,8 +110,11 @@ struct Source {
     modules: HashMap<ModulePath, Module>,
     /// The files that define functions of types (methods and others): by type and name, and by name alone.
     methods: HashMap<Function, BTreeSet<usize>>,
-    /// By type and name of a field, the type of the field.
+    /// By type and name of a field, the type of the field; by type and name of a function, the type that it returns.
     fields: HashMap<(String, String), String>,
+    returns: HashMap<(String, String), String>,
+    /// The type that a guard dereferences to, and the type that a renamed one is.
+    behind: HashMap<String, String>,
     /// Names of those that other crates may call.
     public_methods: HashSet<String>,
 }
@@ -203,85 +239,248 @@ fn paths_in(tokens: TokenStream, module: &mut Module) {
     }
 }
 
-/// The name of a type, without references, pointers that own, and parameters.
-fn name_of_type(of: &Type) -> Option<String> {
+/// Types of the standard library whose values are used as those of their parameter.
+const TRANSPARENT: &[&str] =
+    &["Box", "Arc", "Rc", "Option", "Result", "RefCell", "Ref", "RefMut", "Mutex", "MutexGuard"];
+
+/// The name of a type, without references, the types of [`TRANSPARENT`], and parameters. `names` has the bounds of
+/// generic parameters, and the type of `Self`.
+fn name_of_type(of: &Type, names: &HashMap<String, String>) -> Option<String> {
     match of {
         Type::Path(path) => {
             let last = path.path.segments.last()?;
             match &last.arguments {
-                PathArguments::AngleBracketed(inner)
-                    if last.ident == "Box" || last.ident == "Arc" || last.ident == "Rc" =>
-                {
+                PathArguments::AngleBracketed(inner) if TRANSPARENT.iter().any(|name| last.ident == name) => {
                     inner.args.iter().find_map(|inner| match inner {
-                        GenericArgument::Type(inner) => name_of_type(inner),
+                        GenericArgument::Type(inner) => name_of_type(inner, names),
                         _ => None,
                     })
                 }
-                _ => Some(last.ident.to_string()),
+                _ => {
+                    let name = last.ident.to_string();
+                    Some(names.get(&name).cloned().unwrap_or(name))
+                }
             }
         }
-        Type::Reference(reference) => name_of_type(&reference.elem),
-        Type::Paren(inner) => name_of_type(&inner.elem),
+        Type::Reference(reference) => name_of_type(&reference.elem, names),
+        Type::Paren(inner) => name_of_type(&inner.elem, names),
         Type::TraitObject(TypeTraitObject { bounds, .. }) | Type::ImplTrait(TypeImplTrait { bounds, .. }) => {
-            bounds.iter().find_map(|bound| match bound {
-                TypeParamBound::Trait(bound) => bound.path.segments.last().map(|last| last.ident.to_string()),
-                _ => None,
-            })
+            name_of_bound(bounds)
         }
         _ => None,
     }
 }
 
-/// The calls in the body of a function, in which `of` is the type of `self`.
-fn calls_of(signature: &Signature, of: Option<&str>, body: TokenStream, to: &mut HashSet<Call>) {
-    let mut types: HashMap<String, String> = HashMap::new();
+/// The first trait of bounds.
+fn name_of_bound<'b>(bounds: impl IntoIterator<Item = &'b TypeParamBound>) -> Option<String> {
+    bounds.into_iter().find_map(|bound| match bound {
+        TypeParamBound::Trait(bound) => bound.path.segments.last().map(|last| last.ident.to_string()),
+        _ => None,
+    })
+}
+
+/// Adds the bounds of generic parameters to names.
+fn note_generics(generics: &Generics, names: &mut HashMap<String, String>) {
+    for parameter in generics.type_params() {
+        names.extend(name_of_bound(&parameter.bounds).map(|bound| (parameter.ident.to_string(), bound)));
+    }
+    for predicate in generics.where_clause.iter().flat_map(|clause| &clause.predicates) {
+        if let WherePredicate::Type(of) = predicate
+            && let Type::Path(path) = &of.bounded_ty
+            && let Some(name) = path.path.get_ident()
+        {
+            names.extend(name_of_bound(&of.bounds).map(|bound| (name.to_string(), bound)));
+        }
+    }
+}
+
+/// The calls in the body of a function. `names`: the type of `Self`, and the bounds of generic parameters.
+fn calls_of(signature: &Signature, names: &HashMap<String, String>, body: TokenStream, to: &mut HashSet<Call>) {
+    let mut names = names.clone();
+    note_generics(&signature.generics, &mut names);
+    let mut values: Vec<(String, Chain)> = Vec::new();
+    values.extend(names.get("Self").map(|of| ("self".to_owned(), Chain::from_type(of.clone()))));
     for input in &signature.inputs {
         if let FnArg::Typed(typed) = input
             && let Pat::Ident(name) = &*typed.pat
-            && let Some(of) = name_of_type(&typed.ty)
+            && let Some(of) = name_of_type(&typed.ty, &names)
         {
-            types.insert(name.ident.to_string(), of);
+            values.push((name.ident.to_string(), Chain::from_type(of)));
         }
     }
-    types.extend(of.into_iter().flat_map(|of| ["self", "Self"].map(|word| (word.to_owned(), of.to_owned()))));
-    calls_in(body, &types, to);
+    Calls { values, names: &names, to }.read(body);
 }
 
-/// The calls in tokens: a name behind a dot or behind a type, before an argument list. `types` has the types of names.
-fn calls_in(tokens: TokenStream, types: &HashMap<String, String>, to: &mut HashSet<Call>) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let is_punct = |at: usize, of: char| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if p.as_char() == of);
-    let word = |at: usize| match tokens.get(at) {
-        Some(TokenTree::Ident(word)) => Some(word.to_string()),
-        _ => None,
-    };
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            TokenTree::Group(group) => calls_in(group.stream(), types, to),
-            TokenTree::Ident(name) if at > 1 => {
-                let is_called =
-                    matches!(tokens.get(at + 1), Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Parenthesis);
-                let name = name.to_string();
-                if is_punct(at - 1, '.') && !is_punct(at - 2, '.') && (is_called || is_punct(at + 1, ':')) {
-                    // From `x.field.name(` back to `x`.
-                    let (mut start, mut fields) = (at - 2, Vec::new());
-                    while start > 1 && is_punct(start - 1, '.') && !is_punct(start - 2, '.') {
-                        fields.extend(word(start));
-                        start -= 2;
-                    }
-                    fields.reverse();
-                    let is_name = start == 0 || !is_punct(start - 1, ':') || !is_punct(start - 2, ':');
-                    let is_chain = fields.len() * 2 == at - 2 - start;
-                    let of = word(start).filter(|_| is_name && is_chain).and_then(|word| types.get(&word).cloned());
-                    to.insert(Call { of, fields, name });
-                } else if is_punct(at - 1, ':') && at > 2 && !name.starts_with(char::is_uppercase) {
-                    let of = word(at - 3).filter(|word| word.starts_with(char::is_uppercase));
-                    let of = of.map(|of| types.get(&of).cloned().unwrap_or(of));
-                    to.extend(of.map(|of| Call { of: Some(of), fields: Vec::new(), name }));
-                }
+impl Chain {
+    fn from_type(of: String) -> Chain {
+        Chain { of, links: Vec::new() }
+    }
+}
+
+/// The calls in the body of a function, in reading.
+struct Calls<'c> {
+    /// The variables in scope, the innermost last.
+    values: Vec<(String, Chain)>,
+    names: &'c HashMap<String, String>,
+    to: &'c mut HashSet<Call>,
+}
+
+impl Calls<'_> {
+    /// Notes the calls in tokens: a name behind a dot or behind a type, before an argument list.
+    fn read(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let tokens = Tokens(&tokens);
+        let around = self.values.len();
+        // The variable of a declaration, from its end on.
+        let mut declared: Option<(usize, String, Chain)> = None;
+        for (at, token) in tokens.0.iter().enumerate() {
+            if let Some((_, name, of)) = declared.take_if(|(end, ..)| *end <= at) {
+                self.values.push((name, of));
             }
-            _ => {}
+            match token {
+                TokenTree::Group(group) => {
+                    let around = self.values.len();
+                    self.read(group.stream());
+                    self.values.truncate(around);
+                }
+                TokenTree::Ident(word) if word == "let" => declared = self.declaration(tokens, at + 1).or(declared),
+                TokenTree::Punct(p) if p.as_char() == '|' => self.parameter(tokens, at + 1),
+                TokenTree::Ident(name) if at > 1 => {
+                    let name = name.to_string();
+                    let is_called = tokens.is_group(at + 1, Delimiter::Parenthesis);
+                    if tokens.is_dot(at - 1) && (is_called || tokens.is_punct(at + 1, ':')) {
+                        let of = self.chain_before(tokens, at - 1).and_then(|(_, chain)| chain);
+                        self.to.insert(Call { of, name });
+                    } else if tokens.is_punct(at - 1, ':') && at > 2 && !name.starts_with(char::is_uppercase) {
+                        let of = tokens.word(at - 3).filter(|word| word.starts_with(char::is_uppercase));
+                        let of = of.map(|of| Chain::from_type(self.names.get(&of).cloned().unwrap_or(of)));
+                        self.to.extend(of.map(|of| Call { of: Some(of), name }));
+                    }
+                }
+                _ => {}
+            }
         }
+        self.values.truncate(around);
+    }
+
+    /// The expression that ends before a token: where it begins, and its steps where its type may be known.
+    fn chain_before(&self, tokens: Tokens<'_>, end: usize) -> Option<(usize, Option<Chain>)> {
+        let (mut at, mut links) = (end.checked_sub(1)?, Vec::new());
+        let root = loop {
+            while tokens.is_punct(at, '?') {
+                at = at.checked_sub(1)?;
+            }
+            if tokens.is_group(at, Delimiter::Parenthesis) {
+                at = at.checked_sub(1)?;
+                links.push(Link::Call(tokens.word(at)?));
+                if at > 2 && tokens.is_punct(at - 1, ':') && tokens.is_punct(at - 2, ':') {
+                    let of = tokens.word(at - 3).filter(|word| word.starts_with(char::is_uppercase));
+                    at -= 3;
+                    break of.map(|of| Chain::from_type(self.names.get(&of).cloned().unwrap_or(of)));
+                }
+            } else {
+                let name = tokens.word(at)?;
+                if at == 0 || !tokens.is_dot(at - 1) {
+                    let is_name = at == 0 || !tokens.is_punct(at - 1, ':') || !tokens.is_punct(at - 2, ':');
+                    let of = self.values.iter().rev().find(|(known, _)| *known == name);
+                    break of.filter(|_| is_name).map(|(_, of)| of.clone());
+                }
+                links.push(Link::Field(name));
+            }
+            if at == 0 || !tokens.is_dot(at - 1) {
+                break None; // A function that is no method.
+            }
+            at = at.checked_sub(2)?;
+        };
+        links.reverse();
+        let chain = root.map(|root| Chain { links: [root.links, links].concat(), ..root });
+        Some((at, chain))
+    }
+
+    /// The variable of `let`, from behind the word on: where its value ends, its name, its type.
+    fn declaration(&self, tokens: Tokens<'_>, mut at: usize) -> Option<(usize, String, Chain)> {
+        let name = match tokens.0.get(at)? {
+            TokenTree::Ident(word)
+                if (word == "Some" || word == "Ok") && tokens.is_group(at + 1, Delimiter::Parenthesis) =>
+            {
+                let TokenTree::Group(inside) = &tokens.0[at + 1] else { return None };
+                let inside: Vec<TokenTree> = inside.stream().into_iter().collect();
+                at += 1;
+                let [.., TokenTree::Ident(name)] = &inside[..] else { return None };
+                Some(name.to_string()).filter(|_| inside.len() == 1 || Tokens(&inside).is_word(0, "mut"))?
+            }
+            TokenTree::Ident(word) if word == "mut" => {
+                at += 1;
+                tokens.word(at)?
+            }
+            _ => tokens.word(at)?,
+        };
+        let is_end = |at: usize| {
+            tokens.is_punct(at, ';')
+                || tokens.is_word(at, "else")
+                || tokens.is_group(at, Delimiter::Brace)
+                || tokens.is_punct(at, '&') && tokens.is_punct(at + 1, '&')
+        };
+        let equals = (at + 1..tokens.0.len()).take_while(|at| !is_end(*at)).find(|at| tokens.is_punct(*at, '='))?;
+        let end = (equals + 1..tokens.0.len()).find(|at| is_end(*at))?;
+        // A variable of unknown type hides one of that name.
+        let unknown = Chain::from_type(String::new());
+        if tokens.is_punct(at + 1, ':') {
+            let of = tokens.0[at + 2..equals].iter().cloned().collect::<TokenStream>();
+            let of = syn::parse2::<Type>(of).ok().and_then(|of| name_of_type(&of, self.names));
+            return Some((end, name, of.map_or(unknown, Chain::from_type)));
+        }
+        let mut start = equals + 1;
+        while tokens.is_punct(start, '&') || tokens.is_punct(start, '*') || tokens.is_word(start, "mut") {
+            start += 1;
+        }
+        let chain = self.chain_before(tokens, end).filter(|(begin, _)| *begin == start);
+        Some((end, name, chain.and_then(|(_, chain)| chain).unwrap_or(unknown)))
+    }
+
+    /// Notes the typed first parameter of a closure.
+    fn parameter(&mut self, tokens: Tokens<'_>, at: usize) {
+        let Some(name) = tokens.word(at).filter(|_| tokens.is_punct(at + 1, ':') && !tokens.is_punct(at + 2, ':'))
+        else {
+            return;
+        };
+        let is_end = |at: &usize| tokens.is_punct(*at, ',') || tokens.is_punct(*at, '|');
+        let Some(end) = (at + 2..tokens.0.len()).find(is_end) else { return };
+        let of = syn::parse2::<Type>(tokens.0[at + 2..end].iter().cloned().collect());
+        let of = of.ok().and_then(|of| name_of_type(&of, self.names));
+        self.values.extend(of.map(|of| (name, Chain::from_type(of))));
+    }
+}
+
+/// Tokens in reading.
+#[derive(Clone, Copy)]
+struct Tokens<'t>(&'t [TokenTree]);
+
+impl Tokens<'_> {
+    fn word(self, at: usize) -> Option<String> {
+        match self.0.get(at) {
+            Some(TokenTree::Ident(word)) => Some(word.to_string()),
+            // `self.0`
+            Some(TokenTree::Literal(field)) => Some(field.to_string()),
+            _ => None,
+        }
+    }
+
+    fn is_word(self, at: usize, of: &str) -> bool {
+        matches!(self.0.get(at), Some(TokenTree::Ident(word)) if word == of)
+    }
+
+    fn is_punct(self, at: usize, of: char) -> bool {
+        matches!(self.0.get(at), Some(TokenTree::Punct(p)) if p.as_char() == of)
+    }
+
+    /// A dot that is no part of a range.
+    fn is_dot(self, at: usize) -> bool {
+        self.is_punct(at, '.') && (at == 0 || !self.is_punct(at - 1, '.')) && !self.is_punct(at + 1, '.')
+    }
+
+    fn is_group(self, at: usize, of: Delimiter) -> bool {
+        matches!(self.0.get(at), Some(TokenTree::Group(g)) if g.delimiter() == of)
     }
 }
 
@@ -338,42 +537,63 @@ impl Source {
 
     /// Notes the functions that an item adds to a type, and the calls in it. Takes those of tests out of it.
     fn read_methods(&mut self, item: &mut Item, file: usize, calls: &mut HashSet<Call>) {
-        let mut define = |of: &Option<String>, name: String, is_public: bool| {
+        let mut define = |of: &Option<String>, f: &Signature, is_public: bool, names: &HashMap<String, String>| {
+            let name = f.ident.to_string();
             for of in [of, &None] {
                 self.methods.entry(Function { of: of.clone(), name: name.clone() }).or_default().insert(file);
             }
+            if let ReturnType::Type(_, returned) = &f.output
+                && let Some((of, returned)) = of.clone().zip(name_of_type(returned, names))
+            {
+                self.returns.insert((of, name.clone()), returned);
+            }
             self.public_methods.extend(is_public.then_some(name));
         };
+        let mut names = HashMap::new();
         match item {
             Item::Struct(s) => {
+                note_generics(&s.generics, &mut names);
                 for (field, at) in s.fields.iter().zip(0..) {
                     let name = field.ident.as_ref().map_or_else(|| format!("{at}"), ToString::to_string);
-                    let of = name_of_type(&field.ty);
+                    let of = name_of_type(&field.ty, &names);
                     self.fields.extend(of.map(|of| ((s.ident.to_string(), name), of)));
                 }
             }
+            Item::Type(t) => {
+                self.behind.extend(name_of_type(&t.ty, &names).map(|of| (t.ident.to_string(), of)));
+            }
             Item::Impl(i) => {
                 i.items.retain(|item| !matches!(item, ImplItem::Fn(f) if is_test(&f.attrs)));
-                let of = name_of_type(&i.self_ty);
+                note_generics(&i.generics, &mut names);
+                let of = name_of_type(&i.self_ty, &names);
+                names.extend(of.clone().map(|of| ("Self".to_owned(), of)));
+                let is_guard =
+                    i.trait_.as_ref().is_some_and(|(_, of, _)| of.segments.last().is_some_and(|s| s.ident == "Deref"));
                 for item in &i.items {
+                    if let ImplItem::Type(target) = item
+                        && let Some((guard, of)) = of.clone().zip(name_of_type(&target.ty, &names)).filter(|_| is_guard)
+                    {
+                        self.behind.insert(guard, of);
+                    }
                     let ImplItem::Fn(f) = item else { continue };
                     if i.trait_.is_none() {
-                        define(&of, f.sig.ident.to_string(), matches!(f.vis, Visibility::Public(_)));
+                        define(&of, &f.sig, matches!(f.vis, Visibility::Public(_)), &names);
                     }
-                    calls_of(&f.sig, of.as_deref(), f.block.to_token_stream(), calls);
+                    calls_of(&f.sig, &names, f.block.to_token_stream(), calls);
                 }
             }
             Item::Trait(t) => {
                 let of = Some(t.ident.to_string());
+                names.extend(of.clone().map(|of| ("Self".to_owned(), of)));
                 for item in &t.items {
                     let TraitItem::Fn(f) = item else { continue };
-                    define(&of, f.sig.ident.to_string(), true);
-                    calls_of(&f.sig, of.as_deref(), f.default.to_token_stream(), calls);
+                    define(&of, &f.sig, true, &names);
+                    calls_of(&f.sig, &names, f.default.to_token_stream(), calls);
                 }
             }
-            Item::Fn(f) => calls_of(&f.sig, None, f.block.to_token_stream(), calls),
+            Item::Fn(f) => calls_of(&f.sig, &names, f.block.to_token_stream(), calls),
             Item::Mod(_) | Item::Use(_) => {}
-            other => calls_in(other.to_token_stream(), &HashMap::new(), calls),
+            other => Calls { values: Vec::new(), names: &names, to: calls }.read(other.to_token_stream()),
         }
     }
 
@@ -445,16 +665,39 @@ impl Source {
         graph
     }
 
-    /// The files that a call may lead to.
+    /// The type that a chain leads to.
+    fn type_of(&self, chain: &Chain) -> Option<String> {
+        let step = |of: String, link: &Link| {
+            let to = |of: &String| match link {
+                Link::Field(name) => self.fields.get(&(of.clone(), name.clone())),
+                Link::Call(name) => self.returns.get(&(of.clone(), name.clone())),
+            };
+            match link {
+                Link::Call(name) if SAME_TYPE.contains(&name.as_str()) && to(&of).is_none() => Some(of),
+                _ => to(&of).or_else(|| self.behind.get(&of).and_then(to)).cloned(),
+            }
+        };
+        chain.links.iter().try_fold(chain.of.clone(), step).filter(|of| !of.is_empty())
+    }
+
+    /// The files that a call may lead to. `None` for those of another crate, and where it is unknown.
     fn files_of(&self, call: &Call, ambiguous: &dyn Fn(&str) -> bool) -> Option<&BTreeSet<usize>> {
-        let field = |of: String, field: &String| self.fields.get(&(of, field.clone())).cloned();
-        let of = call.of.clone().and_then(|of| call.fields.iter().try_fold(of, field));
-        let function = Function { of, name: call.name.clone() };
-        match &function.of {
-            None => self.methods.get(&function).filter(|_| !ambiguous(&call.name)),
-            // A method of a type of another crate, or one that the type derives.
-            Some(_) => self.methods.get(&function),
+        let function = |of: Option<String>| self.methods.get(&Function { of, name: call.name.clone() });
+        match call.of.as_ref().and_then(|of| self.type_of(of)) {
+            None => function(None).filter(|_| !ambiguous(&call.name)),
+            // Otherwise a method of a type of another crate, or one that the type derives.
+            Some(of) => function(Some(of.clone())).or_else(|| function(Some(self.behind.get(&of)?.clone()))),
         }
+    }
+
+    /// The calls that may be calls of methods of the crate, and those of them that lead somewhere.
+    fn share(&self, ambiguous: &dyn Fn(&str) -> bool) -> (usize, usize) {
+        let calls = self.modules.values().flat_map(|module| &module.calls);
+        let own = calls.filter(|call| self.methods.contains_key(&Function { of: None, name: call.name.clone() }));
+        let is_followed = |call: &Call| self.files_of(call, ambiguous).is_some_and(|files| files.len() == 1);
+        let is_others = |call: &Call| call.of.as_ref().and_then(|of| self.type_of(of)).is_some() && !is_followed(call);
+        own.filter(|call| !is_others(call))
+            .fold((0, 0), |(all, followed), call| (all + 1, followed + usize::from(is_followed(call))))
     }
 
     /// By file, the files that it imports and those whose methods it calls. A name in `ambiguous` leads nowhere.
@@ -588,36 +831,38 @@ const OF_STD: &[&str] = &[
     "add", "all", "any", "bytes", "chain", "chunks", "clear", "collect", "concat", "contains", "count", "drop", "end",
     "expect", "extend", "fill", "filter", "find", "finish", "first", "flush", "fold", "for_each", "get", "insert",
     "iter", "join", "keys", "kind", "last", "limit", "load", "lock", "new", "next", "open", "or", "parse", "path",
-    "peek", "position", "push", "replace", "set", "skip", "start", "store", "sum", "take", "to_vec", "trim", "update",
+    "is_empty", "len", "peek", "position", "push", "replace", "set", "skip", "start", "store", "sum", "take", "to_vec",
+    "trim", "update",
 ];
 
+/// The names of methods that a call of unknown type is not followed by: of the standard library, or of a crate below.
+fn ambiguous_names<'s>(name: &str, sources: &'s [(String, Source)]) -> impl Fn(&str) -> bool + use<'s> {
+    let below = crates_below(name, sources);
+    let below = sources.iter().filter(|(name, _)| below.contains(name.as_str()));
+    let below: Vec<&HashSet<String>> = below.map(|(_, source)| &source.public_methods).collect();
+    move |name| OF_STD.contains(&name) || below.iter().any(|names| names.contains(name))
+}
+
 #[test]
-fn circles_of_calls_have_the_sizes_that_the_architecture_lists() {
-    let page = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page");
-    let rows = table(&page, "| crate | files in circles of calls |");
-    let size = |size: &str| size.parse().unwrap_or_else(|e| panic!("{size:?} is no number of files: {e}"));
-    let mut listed: BTreeMap<String, Vec<usize>> =
-        rows.iter().map(|row| (row[0].trim_matches('`').to_owned(), row[1].split(" + ").map(size).collect())).collect();
+fn no_circle_of_calls_has_more_files_than_one_thought() {
     let sources = sources();
     let mut faults = Vec::new();
     for (name, source) in sources {
-        let below = crates_below(name, sources);
-        let below = sources.iter().filter(|(name, _)| below.contains(name.as_str()));
-        let below: Vec<&HashSet<String>> = below.map(|(_, source)| &source.public_methods).collect();
-        let is_ambiguous = |name: &str| OF_STD.contains(&name) || below.iter().any(|names| names.contains(name));
-        let graph = source.graph_with_calls(&is_ambiguous);
-        let mut circles = source.circles(&graph);
-        circles.retain(|circle| circle.len() > MOST_FILES);
-        circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
-        let found: Vec<usize> = circles.iter().map(Vec::len).collect();
-        let listed = listed.remove(name).unwrap_or_default();
-        if found != listed {
-            let edges: Vec<String> = circles.iter().map(|circle| source.edges_within(&graph, circle)).collect();
-            faults.push(format!("{name}: circles of {found:?} files, listed are {listed:?}\n{}", edges.join("\n\n")));
+        let graph = source.graph_with_calls(&ambiguous_names(name, sources));
+        let circles = source.circles(&graph);
+        for circle in circles.iter().filter(|circle| circle.len() > MOST_FILES) {
+            faults.push(format!("{name}: a circle of calls: {circle:?}\n{}", source.edges_within(&graph, circle)));
         }
     }
-    faults.extend(listed.keys().map(|name| format!("{name} is no crate, or is listed twice")));
-    assert!(faults.is_empty(), "a size in the table may only fall\n{}", faults.join("\n"));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn seven_of_ten_calls_are_followed() {
+    let sources = sources();
+    let shares = sources.iter().map(|(name, source)| source.share(&ambiguous_names(name, sources)));
+    let (all, followed) = shares.fold((0, 0), |sum, share| (sum.0 + share.0, sum.1 + share.1));
+    assert!(followed * 10 >= all * 7, "{followed} of {all} calls lead to a file");
 }
 
 /// Writes the files of a crate and reads them.
@@ -674,11 +919,13 @@ fn faces_tests_fields_and_other_crates_are_no_imports() {
     assert_eq!(circles_of("parent", &parent), [["c.rs", "lib.rs"]]);
 }
 
-/// The circles of imports and calls when `b.rs` has this text, and `a.rs` adds `up` to the type `B`.
+/// The circles of imports and calls when `b.rs` has this text, and `a.rs` adds `up` to the type `B`. Another file has a
+/// method `up`, too, so a call of it is followed only by the type.
 fn circles_with_calls(name: &str, b: &str) -> Vec<Vec<String>> {
     let a = "use crate::{B, C}; impl B { pub fn up(&self) {} } impl C { fn up(&self) {} fn only(&self) {} }";
     let files = [("lib.rs", "mod a; mod b; mod c; pub use b::B; pub use c::C;"), ("a.rs", a), ("b.rs", b)];
-    let source = source_of(name, &[&files[..], &[("c.rs", "pub struct C;")]].concat());
+    let source =
+        source_of(name, &[&files[..], &[("c.rs", "pub struct C; struct E; impl E { fn up(&self) {} }")]].concat());
     source.circles(&source.graph_with_calls(&|_| false))
 }
 
@@ -693,6 +940,15 @@ fn calls_of_methods_that_another_file_adds_make_circles() {
         ("field", "pub struct B; struct D { b: Box<B> } impl D { fn f(&self) { self.b.up(); } }"),
         ("one-definer", "pub struct B; fn f() { let c = g(); c.only(); }"),
         ("macro-call", "pub struct B; fn f(b: &B) { assert!(b.up()); }"),
+        ("same-type", "pub struct B; impl B { fn f(b: &Self) { b.up(); } }"),
+        ("returned", "pub struct B; struct D; impl D { fn b(&self) -> &B { g() } } fn f(d: &D) { d.b().up(); }"),
+        ("tried", "pub struct B; impl B { fn b(&self) -> Result<B, D> { g() } } fn f(b: &B) { b.b()?.up(); }"),
+        ("variable", "pub struct B; impl B { fn new() -> Self { B } } fn f() { let b = B::new(); b.up(); }"),
+        ("typed-variable", "pub struct B; fn f() { let b: Box<B> = g(); b.up(); }"),
+        ("some", "pub struct B; struct D { b: Option<B> } fn f(d: &D) { if let Some(b) = &d.b { b.up(); } }"),
+        ("closure", "pub struct B; fn f() { g(|b: &B| b.up()); }"),
+        ("guard", "pub struct B; struct G; impl Deref for G { type Target = B; } fn f(g: &G) { g.up(); }"),
+        ("renamed", "pub struct B; type D = B; fn f(d: &D) { d.up(); }"),
     ] {
         assert_eq!(circles_with_calls(name, b), want, "{name}");
     }
@@ -705,6 +961,8 @@ fn calls_of_fields_of_other_types_and_of_ambiguous_names_make_none() {
         ("other-type", "pub struct B; struct D; impl D { fn f(&self) { self.only(); } }"),
         ("two-definers", "pub struct B; impl B { fn only(&self) {} } fn f() { let c = g(); c.only(); }"),
         ("trait", "pub struct B; trait T { fn up(&self); } impl B { fn f(t: &dyn T) { t.up(); } }"),
+        ("hidden", "pub struct B; struct D; fn f(b: &B) { let b: D = g(); b.up(); }"),
+        ("out-of-scope", "pub struct B; struct D; fn f(b: &D) { { let b: B = g(); } b.up(); }"),
         ("in-tests", "pub struct B; impl B { #[cfg(test)] fn f(&self) { self.up(); } }"),
     ] {
         assert_eq!(circles_with_calls(name, b), Vec::<Vec<String>>::new(), "{name}");
