@@ -1,12 +1,11 @@
 //! `latchwork fork`.
 
+use crate::checkpoint::checkpoint_of;
 use crate::instance::{EXIT_STATE, Place, Start};
 use clap::Args;
-use client::{Client, Credentials};
-use server::{Checkpoint, ForkOptions, Forked};
+use server::{ForkOptions, Forked};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use types::{Facility, Ora};
 
 const EXAMPLES: &str = "\
 The copy has every commit that was acknowledged before the command began, and a database id of its own. Nothing in it leads back to
@@ -134,15 +133,4 @@ fn prepare(to: &Path, force: bool) -> Result<(), Failure> {
         (false, false) => "choose an empty or a new directory",
     };
     Err(Failure(format!("{}: the directory is not empty: {hint}.", to.display()), EXIT_STATE))
-}
-
-/// Makes checkpoints of the instance of a database directory.
-pub fn checkpoint_of(dir: &Path) -> Checkpoint {
-    let dir = dir.to_owned();
-    Box::new(move || {
-        let failed = |e: client::ClientError| Ora::from_text(Facility::Lwk, 1, e.to_string());
-        let mut client = Client::connect(&dir, &Credentials::Sysdba).map_err(failed)?;
-        client.execute("alter system checkpoint", &[]).map_err(failed)?;
-        client.logoff(true).map_err(failed)
-    })
 }

@@ -171,7 +171,7 @@ fn options(args: &Start) -> Result<StartOptions, String> {
     Ok(StartOptions {
         dir: if args.ephemeral { None } else { Some(dir) },
         params,
-        fork_of: args.fork_of.as_ref().map(|from| (from.clone(), crate::fork::checkpoint_of(from))),
+        fork_of: args.fork_of.as_ref().map(|from| (from.clone(), crate::checkpoint::checkpoint_of(from))),
         owner_on_stdin: args.ephemeral || args.owned,
     })
 }

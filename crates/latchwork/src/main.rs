@@ -3,6 +3,7 @@
 
 mod awr;
 mod backup;
+mod checkpoint;
 mod fork;
 mod instance;
 mod lsnrctl;

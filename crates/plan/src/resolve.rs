@@ -2,9 +2,9 @@
 //!
 //! An expression has calls in it, and a call has expressions; an expression has queries in it, and a query has
 //! expressions. Each recursion has one entry: the functions of calls, aggregates and hierarchical operators resolve
-//! their operands through [`Operands`], which `expr` implements, and expressions and FROM compile their queries through
-//! [`Queries`], which `query` implements. All other calls of the binder go down, except that `pivot` gives its rewritten
-//! source back to `from`.
+//! their operands through [`Operands`], which `expr` implements, and expressions and FROM compile their queries
+//! through [`Queries`], which `query` implements. All other calls of the binder go down, except that `pivot` gives its
+//! rewritten source back to `from`.
 
 use crate::ir::*;
 use crate::logical::{JoinSet, Rel};

@@ -1,7 +1,7 @@
 //! A private copy of a database, open or not, that is rolled forward by its first start.
 //!
-//! The copy is what a crash of the database would leave, and the start of its instance is an ordinary start after a
-//! crash. That needs three things of files that are copied one after the other, while an instance writes them:
+//! The copy is what a crash of the database would leave (R19), and the start of its instance is an ordinary start after
+//! a crash. That needs three things of files that are copied one after the other, while an instance writes them:
 //!
 //! | | how |
 //! |---|---|
@@ -17,11 +17,11 @@
 //! ended when this program dies.
 //!
 //! The copy gets another database id, which is in its control file, in the headers of its data files and in those of
-//! its logs. So no file of the one is ever taken for a file of the other. All its names are inside its directory.
+//! its logs. So no file of the one is ever taken for a file of the other. All its names are inside its directory (R20).
 //!
 //! | killed | afterwards |
 //! |---|---|
-//! | before the control file exists | the mark shows an unfinished copy: a start refuses it, the next copy removes it |
+//! | before the control file exists | the mark shows an unfinished copy (R21): a start refuses it, the next copy removes it |
 //! | later | the copy is complete |
 
 use crate::backup::{cannot_read, make_folder};

@@ -21,8 +21,8 @@ impl Planned {
     }
 }
 
-/// Plans a tree inside a part of a join: a view, or a nested join. Trees have joins in them and joins have trees; this is
-/// the only way from a part back to the planner of trees, which implements it.
+/// Plans a tree inside a part of a join: a view, or a nested join. Trees have joins in them and joins have trees; this
+/// is the only way from a part back to the planner of trees, which implements it.
 pub trait PlanTree {
     /// Plans an operator and everything below it.
     fn plan_tree(&mut self, rel: &Rel) -> Result<Planned>;
