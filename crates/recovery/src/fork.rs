@@ -237,11 +237,13 @@ impl<'a> Attempt<'a> {
             let file = self.create("init.ora")?;
             let failed = |e: os::OsError| cannot_write(file.path(), &e);
             file.write_at(text.as_bytes(), 0).map_err(failed)?;
-            if self.it.sync {
-                file.sync().map_err(failed)?;
-            }
         }
         if self.it.sync {
+            // Behind the last copy, so that the parent has less time to reuse a log.
+            self.made.iter().try_for_each(|path| {
+                let file = File::open(path, OpenMode::ReadWrite);
+                file.and_then(|file| file.sync()).map_err(|e| cannot_write(path, &e))
+            })?;
             let folders: BTreeSet<&Path> = self.made.iter().filter_map(|path| path.parent()).collect();
             folders.into_iter().try_for_each(|f| sync_directory(f).map_err(|e| cannot_write(f, &e)))?;
         }
@@ -320,9 +322,6 @@ impl<'a> Attempt<'a> {
             let begin = u64::from(part.part) * u64::from(self.then.part_blocks.0) * self.then.block_size as u64;
             let most = u64::from(self.then.blocks_most(part)) * self.then.block_size as u64;
             self.copy_part(&pair, part, begin..len.min(begin + most))?;
-        }
-        if self.it.sync {
-            pair.output.sync().map_err(|e| cannot_write(pair.output.path(), &e))?;
         }
         Ok(())
     }
@@ -441,9 +440,6 @@ impl<'a> Attempt<'a> {
                 output.write_at(&header.to_bytes(), 0).map_err(failed)?;
                 self.copy_redo(&self.it.from.join(&now.logs[n].name), piece, &output)?;
                 self.bytes += redo_bytes;
-            }
-            if self.it.sync {
-                output.sync().map_err(failed)?;
             }
         }
         // A log gets another header before the first of its bytes is overwritten.
