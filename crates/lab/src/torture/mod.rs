@@ -142,7 +142,6 @@ pub const POINTS: &[&str] = &[
     "px-released",
     "px-sent",
     "px-taken",
-    "record_written",
     "recovery-record",
     "recovery-redo-read",
     "recovery-rolled-forward",
