@@ -125,7 +125,7 @@ impl DataFiles {
         }
         let number = control.free_number(made, false).ok_or_else(too_many_files)?;
         let size = self.block_size() as u64;
-        let old_bytes = os::file::File::open(&path, os::file::OpenMode::Read).ok().and_then(|f| f.len_bytes().ok());
+        let old_bytes = self.old_bytes(&path);
         let bytes = match (new.bytes, old_bytes) {
             (Some(bytes), _) => bytes,
             (None, Some(bytes)) if new.reuse => bytes,
@@ -159,6 +159,18 @@ impl DataFiles {
         let file = self.open_file(&made[made.len() - 1])?;
         file.allocate(rest).map_err(|e| self.not_made(new, &e))?;
         Ok(sizes[1..].to_vec())
+    }
+
+    /// The length of the file that REUSE takes without SIZE. One whose overwriting was interrupted is as long as its
+    /// header says.
+    fn old_bytes(&self, path: &Path) -> Option<u64> {
+        let file = File::open(path, OpenMode::Read).ok()?;
+        let len = file.len_bytes().ok()?;
+        let mut block = block::Image::new(self.block_size());
+        let header = file.read_at(block.bytes_mut(), 0).ok().and_then(|()| block::file::read(&block.view()));
+        let is_cut = len <= self.block_size() as u64;
+        let told = header.filter(|_| is_cut).map(|h| u64::from(h.blocks) * self.block_size() as u64);
+        Some(told.unwrap_or(len))
     }
 
     /// The file that REUSE is going to overwrite must be a data file, of this or another database: the name may be that

@@ -253,9 +253,26 @@ fn parameters(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, String> 
 
 /// Starts an instance of one generation and sets the experiment up in it.
 fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Instance, LabError> {
+    let (ephemeral, observer) = set_up(experiment, &plan.params, generation)?;
+    let mut instance = Instance { ephemeral, observer, rates: Vec::new(), counts: Vec::new() };
+    for variant in &experiment.manifest.variants {
+        let is_in = variant.is_in(generation);
+        let rate = if is_in { calibrate(&mut instance, variant)? } else { 0.0 };
+        instance.rates.push(rate);
+    }
+    count(&mut instance, experiment, generation)?;
+    Ok(instance)
+}
+
+/// Starts an instance and runs the set-up and the warm-up; returns it with the session that did.
+pub(crate) fn set_up(
+    experiment: &Experiment,
+    more: &[(String, String)],
+    generation: &str,
+) -> Result<(Ephemeral, Client), LabError> {
     let mut params = experiment.manifest.parameters.clone();
     params.insert("latch_generation".into(), generation.into());
-    params.extend(plan.params.iter().cloned());
+    params.extend(more.iter().cloned());
     let pairs: Vec<(&str, &str)> = params.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     let ephemeral = Ephemeral::start(&pairs)?;
     let mut observer = ephemeral.connect(&Credentials::Sysdba)?;
@@ -267,14 +284,7 @@ fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Insta
     if let Some(statement) = &experiment.manifest.warm_up {
         observer.execute(statement, &[]).map_err(|e| LabError::new(format!("{e}\nin the warm-up {statement}")))?;
     }
-    let mut instance = Instance { ephemeral, observer, rates: Vec::new(), counts: Vec::new() };
-    for variant in &experiment.manifest.variants {
-        let is_in = variant.is_in(generation);
-        let rate = if is_in { calibrate(&mut instance, variant)? } else { 0.0 };
-        instance.rates.push(rate);
-    }
-    count(&mut instance, experiment, generation)?;
-    Ok(instance)
+    Ok((ephemeral, observer))
 }
 
 /// Counts the figures of an operation, for the experiment's laws.
@@ -326,7 +336,7 @@ pub(crate) fn rate_of(run: &mut dyn FnMut(u64) -> Result<f64, LabError>) -> Resu
     }
 }
 
-fn execute_worker(session: &mut Client, worker: &str, iterations: u64) -> Result<(), LabError> {
+pub(crate) fn execute_worker(session: &mut Client, worker: &str, iterations: u64) -> Result<(), LabError> {
     let bind = Bind::named("iterations", DataType::NUMBER, Value::Number(Number::from_u64(iterations)));
     session.execute(worker, &[bind]).map(drop).map_err(|e| LabError::new(format!("{e}\nin the worker {worker}")))
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{FlockOperation, RenameFlags, SeekFrom};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::direct::{self, Direct};
@@ -70,17 +70,34 @@ impl File {
         Ok(Self::of(inner, path))
     }
 
-    /// Opens or creates `path` and empties it, alone: it is locked while it is open.
+    /// Creates a file that has no name, in the folder of `path`, which errors show as its path. It vanishes with its
+    /// last descriptor unless [`Self::give_name`] names it. `None` where the file system has no such files, and while
+    /// tests record all changes.
     ///
     /// # Errors
-    /// `EBUSY` when another process has it in this way, or has just given it another name; the errors of `open`.
-    pub fn open_alone(path: &Path) -> OsResult<Self> {
-        let file = Self::open(path, OpenMode::OpenOrCreate)?;
-        if !file.try_lock()? || !file.is_in_place()? {
-            return Err(OsError::of("open", path.display().to_string(), Errno::BUSY));
+    /// The folder is missing or may not be written.
+    pub fn create_unnamed(path: &Path) -> OsResult<Option<Self>> {
+        if injection::journal().is_some() {
+            // The journal finds files by their names.
+            return Ok(None);
         }
-        file.set_len(0)?;
-        Ok(file)
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match rustix::fs::openat(rustix::fs::CWD, folder, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(Some(Self::of(StdFile::from(file), path))),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+            Err(e) => Err(OsError::of("open", path.display().to_string(), e)),
+        }
+    }
+
+    /// Names a file of [`Self::create_unnamed`].
+    ///
+    /// # Errors
+    /// `path` exists (`EEXIST`), or the device failed.
+    pub fn give_name(&self, path: &Path) -> OsResult<()> {
+        let own = format!("/proc/self/fd/{}", self.inner.as_raw_fd());
+        rustix::fs::linkat(rustix::fs::CWD, own, rustix::fs::CWD, path, AtFlags::SYMLINK_FOLLOW)
+            .map_err(|e| OsError::of("link", path.display().to_string(), e))
     }
 
     /// Wraps a file that was opened by `path` elsewhere.

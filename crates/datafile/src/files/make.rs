@@ -21,6 +21,17 @@ fn bad_block_size(size: usize) -> String {
     format!("parameter db_block_size = {size} invalid ; must be a power of two in the range [{least}..{most}]")
 }
 
+/// ORA-01119 with the system's words.
+fn not_created(path: &Path, e: &os::OsError) -> Ora {
+    let why = if e.is_exists() { (27038, "created file already exists") } else { (27040, "file create error") };
+    Ora::with(1119, &[&path.display()]).because(io_error(why.0, why.1, e))
+}
+
+/// ORA-01119 for a file that cannot be filled.
+fn not_filled(path: &Path, e: &os::OsError) -> Ora {
+    Ora::with(1119, &[&path.display()]).because(io_error(27044, "unable to write the header block of file", e))
+}
+
 impl DataFiles {
     /// Creates the files of a new database in `directory`, which must exist and not hold a control file.
     ///
@@ -115,12 +126,12 @@ impl DataFiles {
         Ok(number)
     }
 
-    /// Creates a file, or the first part of a bigfile. It gets its name when it is complete and on the device (R19);
-    /// with `reuse` it replaces a file of that name. The caller syncs the folder.
+    /// Creates a file, or the first part of a bigfile. A new one gets its name when it is complete and on the device
+    /// (R19). With `reuse` a file that is there is overwritten in its place. The caller syncs the folder.
     ///
     /// # Errors
-    /// As [`DataFiles::create`]. Nothing is left of the new file then. A file that was to be replaced is still there,
-    /// but empty.
+    /// As [`DataFiles::create`]. Nothing is left of a new file then; one that was to be overwritten has its header and its
+    /// length, and no contents.
     pub(crate) fn make_file(&self, number: u32, spec: &TablespaceSpec, reuse: bool) -> Result<FileEntry> {
         let size = self.block_size as u64;
         let most = u64::from(Rdba::MAX_BLOCK) + 1;
@@ -136,37 +147,51 @@ impl DataFiles {
             ..FileEntry::default()
         };
         let path = self.path(&entry.name);
-        let failed = |e: os::OsError| {
-            let is_there = e.is_exists() && !reuse;
-            let why = if is_there { (27038, "created file already exists") } else { (27040, "file create error") };
-            Ora::with(1119, &[&path.display()]).because(io_error(why.0, why.1, &e))
-        };
-        // REUSE overwrites the file to which a link leads, and the link stays.
-        let target = os::file::resolve(&path);
-        if reuse && os::file::exists(&target) {
-            // Makes room for the new file. Until it is complete, the name leads to a file with a header.
-            let old = File::open(&target, OpenMode::ReadWrite).map_err(failed)?;
-            old.len_bytes().and_then(|len| old.set_len(len.min(size))).map_err(failed)?;
+        if reuse && os::file::exists(&path) {
+            self.overwrite(&path, &entry)?;
         } else {
-            os::file::require_new(&path).map_err(failed)?;
-        }
-        let draft = target.with_file_name(format!("latchwork-{:08x}-{number}.making", self.database));
-        let file = File::open_alone(&draft).map_err(failed)?;
-        let filled = self.fill_file(&file, &entry).and_then(|()| file.sync()).map_err(|e| {
-            let why = io_error(27044, "unable to write the header block of file", &e);
-            Ora::with(1119, &[&path.display()]).because(why)
-        });
-        let named = filled.and_then(|()| {
-            faults::point("file-drafted");
-            let moved = if reuse { os::file::rename(&draft, &target) } else { os::file::rename_new(&draft, &target) };
-            moved.map_err(failed)
-        });
-        if let Err(e) = named {
-            // The disk may be full.
-            let _ = os::file::remove(&draft);
-            return Err(e);
+            self.make_new(&path, &entry)?;
         }
         Ok(entry)
+    }
+
+    /// Makes a file that has no name until it is complete and on the device. Where the file system has no such files, it
+    /// has the name of a draft, which a death leaves behind.
+    fn make_new(&self, path: &Path, entry: &FileEntry) -> Result<()> {
+        os::file::require_new(path).map_err(|e| not_created(path, &e))?;
+        let draft =
+            path.with_file_name(format!("latchwork-{}-{:x}.making", os::process::own_id(), os::clock::now_ns()));
+        let (file, has_name) = match File::create_unnamed(path).map_err(|e| not_created(path, &e))? {
+            Some(file) => (file, false),
+            None => (File::open(&draft, OpenMode::CreateNew).map_err(|e| not_created(path, &e))?, true),
+        };
+        let named = self.fill_file(&file, entry).and_then(|()| file.sync()).map_err(|e| not_filled(path, &e));
+        let named = named.and_then(|()| {
+            faults::point("file-drafted");
+            let named = if has_name { os::file::rename_new(&draft, path) } else { file.give_name(path) };
+            named.map_err(|e| not_created(path, &e))
+        });
+        named.inspect_err(|_| {
+            // The disk may be full.
+            if has_name {
+                let _ = os::file::remove(&draft);
+            }
+        })
+    }
+
+    /// Overwrites a data file in its place. Its header, the first block, stays until the new one replaces it, so that
+    /// REUSE takes the file also after a death (R19).
+    fn overwrite(&self, path: &Path, entry: &FileEntry) -> Result<()> {
+        let file = File::open(path, OpenMode::ReadWrite).map_err(|e| not_created(path, &e))?;
+        let old_bytes = file.len_bytes().map_err(|e| not_created(path, &e))?;
+        let emptied = file.set_len(old_bytes.min(self.block_size as u64));
+        emptied.map_err(|e| not_created(path, &e))?;
+        faults::point("file-emptied");
+        self.fill_file(&file, entry).and_then(|()| file.sync()).map_err(|e| {
+            // A later REUSE without SIZE takes the length.
+            let _ = file.set_len(old_bytes);
+            not_filled(path, &e)
+        })
     }
 
     /// Lays down a later part of a bigfile, empty: its place is allocated, and bitmaps and header are written and

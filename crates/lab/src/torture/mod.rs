@@ -90,6 +90,7 @@ pub const POINTS: &[&str] = &[
     "double-write-synced",
     "file-discarded",
     "file-drafted",
+    "file-emptied",
     "file-fenced",
     "file-made",
     "file-made-again",

@@ -305,22 +305,57 @@ fn files_of_a_tablespace_whose_maker_died_are_listed_no_longer() {
 fn a_file_whose_maker_dies_has_no_name_yet_and_the_next_try_makes_it() {
     let instance = start(&[("_crash_point", "file-drafted:2:child")]);
     let mut s = sysdba(&instance);
-    run(&mut s, &["create tablespace old datafile 'old.dbf' size 3m", "drop tablespace old"]);
-    let is_there = |name: &str| instance.dir().join(name).exists();
-    assert!(is_there("old.dbf"), "its file is kept");
-    for (n, file) in ["'new.dbf' size 2m", "'newer.dbf' size 2m reuse", "'old.dbf' size 1m reuse"].iter().enumerate() {
+    run(&mut s, &["create tablespace first datafile 'first.dbf' size 1m"]);
+    for (n, file) in ["'fresh.dbf' size 2m", "'fresher.dbf' size 2m reuse"].iter().enumerate() {
         let sql = format!("create tablespace ts{n} datafile {file}");
         assert_eq!(code(&mut sysdba(&instance), &sql), 3113, "{sql}");
-        assert!(!is_there("new.dbf") || n > 0, "the file has no name before it is complete");
+        assert_eq!(left_in(instance.dir(), "fresh"), [""; 0], "the file has no name before it is complete");
         let mut s = sysdba(&instance);
-        run(&mut s, &["alter session set ddl_lock_timeout = 60", &sql]);
         run(
             &mut s,
-            &[&format!("create table t{n} tablespace ts{n} as select level n from dual connect by level <= 1000")],
+            &[
+                "alter session set ddl_lock_timeout = 60",
+                &sql,
+                &format!("drop tablespace ts{n} including contents and datafiles"),
+            ],
         );
-        assert_eq!(number(&mut s, &format!("select count(*) from t{n}")), 1000);
     }
-    let drafts = std::fs::read_dir(instance.dir()).unwrap().map(|e| e.unwrap().file_name());
-    let drafts: Vec<_> = drafts.filter(|name| name.to_string_lossy().ends_with(".making")).collect();
-    assert_eq!(drafts, Vec::<std::ffi::OsString>::new(), "the next file has overwritten the draft");
+}
+
+/// The files of a folder with these letters in their names, and drafts.
+fn left_in(folder: &std::path::Path, letters: &str) -> Vec<String> {
+    let all = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
+    all.filter(|name| name.contains(letters) || name.ends_with(".making")).collect()
+}
+
+#[test]
+fn a_file_that_is_overwritten_stays_one_that_reuse_takes() {
+    use std::os::unix::fs::MetadataExt;
+    let instance = start(&[("_crash_point", "file-emptied:2:child")]);
+    let mut s = sysdba(&instance);
+    run(
+        &mut s,
+        &[
+            "create tablespace old datafile 'old.dbf' size 3m",
+            "create table t tablespace old as select level n from dual connect by level <= 5000",
+        ],
+    );
+    run(&mut s, &["drop tablespace old including contents keep datafiles"]);
+    let path = instance.dir().join("old.dbf");
+    let inode = std::fs::metadata(&path).unwrap().ino();
+    std::fs::hard_link(&path, instance.dir().join("other.name")).unwrap();
+    run(&mut s, &["create tablespace a datafile 'old.dbf' size 3m reuse", "drop tablespace a"]);
+    let sql = "create tablespace b datafile 'old.dbf' reuse";
+    assert_eq!(code(&mut sysdba(&instance), sql), 3113);
+    let mut s = sysdba(&instance);
+    run(&mut s, &["alter session set ddl_lock_timeout = 60", sql]);
+    assert_eq!(number(&mut s, "select bytes / 1048576 from dba_data_files where tablespace_name = 'B'"), 3);
+    assert_eq!(std::fs::metadata(&path).unwrap().ino(), inode, "the file is the same one");
+    run(&mut s, &["create table u tablespace b as select level n from dual connect by level <= 5000"]);
+    assert_eq!(number(&mut s, "select count(*) from u"), 5000);
+    // A link that leads nowhere is a name, too, and so is what a user keeps under the ending of drafts.
+    std::os::unix::fs::symlink("nowhere", instance.dir().join("link.dbf")).unwrap();
+    assert_eq!(code(&mut s, "create tablespace c datafile 'link.dbf' size 1m"), 1119);
+    assert_eq!(code(&mut s, "create tablespace c datafile 'link.dbf' size 1m reuse"), 1119);
+    assert!(std::fs::symlink_metadata(instance.dir().join("link.dbf")).unwrap().is_symlink());
 }
