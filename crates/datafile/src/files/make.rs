@@ -130,8 +130,8 @@ impl DataFiles {
     /// (R19). With `reuse` a file that is there is overwritten in its place. The caller syncs the folder.
     ///
     /// # Errors
-    /// As [`DataFiles::create`]. Nothing is left of a new file then; one that was to be overwritten has its header and its
-    /// length, and no contents.
+    /// As [`DataFiles::create`]. Nothing is left of a new file then; one that was to be overwritten has its header and
+    /// its length, and no contents.
     pub(crate) fn make_file(&self, number: u32, spec: &TablespaceSpec, reuse: bool) -> Result<FileEntry> {
         let size = self.block_size as u64;
         let most = u64::from(Rdba::MAX_BLOCK) + 1;
@@ -155,8 +155,8 @@ impl DataFiles {
         Ok(entry)
     }
 
-    /// Makes a file that has no name until it is complete and on the device. Where the file system has no such files, it
-    /// has the name of a draft, which a death leaves behind.
+    /// Makes a file that has no name until it is complete and on the device. Where the file system has no such files,
+    /// it has the name of a draft, which a death leaves behind.
     fn make_new(&self, path: &Path, entry: &FileEntry) -> Result<()> {
         os::file::require_new(path).map_err(|e| not_created(path, &e))?;
         let draft =
