@@ -2,6 +2,7 @@
 
 mod common;
 use btree::{Batch, Index, Inserted};
+use buffer_cache::ChainDesign;
 use common::*;
 use process::Process;
 use proptest::prelude::*;
@@ -378,6 +379,35 @@ fn a_scan_that_is_started_again_sees_what_a_new_one_sees() {
         assert_eq!(seen, new[..new.len().min(most)], "step {step}: {low:?} {high:?} {down}");
     }
     assert!(db.tree.verify(&p, &trees[0]).unwrap().leaves > 1);
+}
+
+/// A scan that keeps a small leaf reads it by the design in force after a switch of the buffer cache.
+#[test]
+fn a_kept_leaf_is_not_reused_in_a_historical_design() {
+    let db = database(200);
+    let p = testing::attach(db.all, "t");
+    let (index, mut t) = (index(&db, &p, false), Txn::new());
+    assert_eq!(db.tree.insert(&p, &mut t, &index, &key(1), row(1), LockWait::NoWait).unwrap(), Inserted::Done);
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let mut again = btree::RangeScan::new();
+    // The exclusive design gets the latch twice for a read with a pin: before it and after it.
+    let latch_gets = || -> u64 {
+        let all = db.all.children(latch::LatchName::CacheBuffersChains);
+        all.iter().flat_map(|set| set.iter()).map(|latch| latch.counts().gets).sum()
+    };
+    let gets = || p.stats().get(wait::Stat::ConsistentGets);
+    for (design, each) in [(ChainDesign::Versioned, 0), (ChainDesign::Exclusive, 2), (ChainDesign::Versioned, 0)] {
+        db.cache.switch(&p, design).unwrap();
+        let mut look = || {
+            again.start(&index, Included(&key(1)), Included(&key(1)), false);
+            assert_eq!(again.next(&db.tree, &p).unwrap().map(|(_, row)| row), Some(row(1)));
+        };
+        look(); // the first look at a tree descends
+        let before = [latch_gets(), gets()];
+        (0..100).for_each(|_| look());
+        assert_eq!([latch_gets() - before[0], gets() - before[1]], [each * 100, 100], "{design:?}");
+        db.cache.end_call(&p);
+    }
 }
 
 #[test]

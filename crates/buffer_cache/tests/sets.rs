@@ -2,7 +2,7 @@
 
 mod common;
 
-use buffer_cache::{CacheConfig, CacheLayout, ChainDesign, GetKind, Share};
+use buffer_cache::{CacheConfig, CacheLayout, ChainDesign, GetKind, Share, Stamp};
 use common::*;
 use datafile::DataFiles;
 use process::Process;
@@ -243,6 +243,27 @@ fn blocks_are_whole_while_designs_are_switched() {
     db.cache.switch(&p, ChainDesign::Versioned).unwrap();
     assert!(db.cache.pins_of(p.number()).is_empty(), "the switch ended the pin");
     db.cache.assert_invariants().unwrap();
+}
+
+/// The historical designs read the block each time, also with a stamp from before the switch.
+#[test]
+fn a_stamp_ends_with_the_design_that_made_it() {
+    let db = of_sets(64, 2, ChainDesign::Versioned);
+    let p = testing::attach(db.all, "t");
+    let at = loose_blocks(1)[0];
+    make(&db, &p, &[at]);
+    let (mut stamp, mut reads) = (None, 0);
+    let mut read = |stamp: &mut Option<Stamp>| {
+        db.cache.read_changed(&p, at, GetKind::Consistent, stamp, &mut |_| reads += 1).unwrap();
+        reads
+    };
+    read(&mut stamp);
+    assert!(stamp.is_some());
+    assert_eq!(read(&mut stamp), 1, "the versioned design reads an unchanged block once");
+    db.cache.switch(&p, ChainDesign::Exclusive).unwrap();
+    (0..100).for_each(|_| _ = read(&mut stamp));
+    assert_eq!(reads, 101);
+    db.cache.end_call(&p);
 }
 
 #[test]
