@@ -105,11 +105,18 @@ impl DesignWord {
     /// switches out.
     pub fn put(&self, code: u8) -> InForce {
         let new = self.now().followed_by(code);
-        self.store(new);
+        self.0.put(new.0);
         new
     }
 
-    pub(crate) fn store(&self, new: InForce) {
-        self.0.put(new.0);
+    /// Changes the word from `seen`; false when another process has changed it meanwhile. No word occurs twice, because
+    /// the epoch grows.
+    pub(crate) fn change(&self, seen: InForce, new: InForce) -> bool {
+        self.0.change(seen.0, new.0)
+    }
+
+    /// Opens a word that was seen closed, with the former design; false when another process has opened it meanwhile.
+    pub(crate) fn reopen(&self, closed: InForce) -> bool {
+        self.change(closed, closed.followed_by(closed.code()))
     }
 }

@@ -10,7 +10,9 @@
 //!
 //! A **closed** word keeps new entries out while the processes inside leave, because what they use is not compatible
 //! with the next design. A process that dies inside is taken out by its recovery, after its changes were rolled back
-//! and its latches freed. When the switching process dies, its recovery opens the word with the former design.
+//! and its latches freed. When the switching process dies, its recovery opens the word with the former design. When it
+//! is stopped by a signal, a process that has waited for [`CLOSED_NS_MAX`] does so. Every change of such a word is a
+//! compare-exchange, so a switching process that goes on later finds that its switch has been given up.
 //!
 //! Rejected: counting the processes inside in the structure, a shared write on each side of every get; waiting for the
 //! end of the calls in progress, which may last for hours; a look at the holds of latches instead of marks, because a
@@ -28,6 +30,9 @@ use crate::word::Mark;
 /// Looks at a closed word before the process that wants to enter sleeps between them.
 const LOOKS: u32 = 200;
 const SLEEP: Duration = Duration::from_micros(50);
+/// The longest time for which a process finds a structure closed by one switch. Longer than a switch waits for the
+/// processes inside, so that the switching process gives up first unless it is stopped.
+const CLOSED_NS_MAX: u64 = 12_000_000_000;
 
 /// A process inside a structure; it leaves when this is dropped.
 #[derive(Debug)]
@@ -58,7 +63,8 @@ impl Drop for Inside<'_> {
 
 impl Client {
     /// Enters a structure by the design in force. Waits, where the word is closed, as `latch free` with the address of
-    /// the word; the caller then must not hold anything that a process inside may want.
+    /// the word; the caller then must not hold anything that a process inside may want. After [`CLOSED_NS_MAX`] it ends
+    /// the switch.
     #[inline]
     pub fn enter<'a>(&'a self, structure: Structure, word: &DesignWord) -> Inside<'a> {
         let mark = &self.slot.inside[structure as usize];
@@ -98,11 +104,18 @@ impl Client {
         }
         let address = std::ptr::from_ref(word) as u64;
         let started = self.waiter.begin(Event::LatchFree, [address, 0, 0]);
+        let (mut closed, mut since_ns) = (word.now(), os::clock::now_ns());
         let inside = loop {
             os::clock::sleep(SLEEP);
             self.run_watch();
             if let Some(inside) = self.try_enter(mark, word) {
                 break inside;
+            }
+            let (now, now_ns) = (word.now(), os::clock::now_ns());
+            if now != closed {
+                (closed, since_ns) = (now, now_ns);
+            } else if now.is_closed() && now_ns - since_ns > CLOSED_NS_MAX {
+                word.reopen(closed);
             }
         };
         self.waiter.end(Event::LatchFree, started, false);
@@ -118,8 +131,11 @@ impl Client {
         if former.is_closed() {
             return None;
         }
-        word.store(former.closed(next, self.number()));
-        let closed = Closed { domain: self.domain(), structure, former, next, is_over: false };
+        let closed = former.closed(next, self.number());
+        if !word.change(former, closed) {
+            return None;
+        }
+        let closed = Closed { domain: self.domain(), structure, closed, next, is_over: false };
         os::cpu::barrier_in_all().then_some(closed) // pairs with the light barrier in `try_enter`
     }
 }
@@ -130,7 +146,7 @@ impl Client {
 pub struct Closed {
     domain: Domain,
     structure: Structure,
-    former: InForce,
+    closed: InForce,
     next: u8,
     is_over: bool,
 }
@@ -142,19 +158,20 @@ impl Closed {
         self.domain.has_left(self.structure, None)
     }
 
-    /// Opens the structure with the next design. Every process must have left.
-    pub fn open(mut self) -> InForce {
+    /// Opens the structure with the next design. Every process must have left. `None` when another process has opened
+    /// it with the former design, because this one was late.
+    #[must_use]
+    pub fn open(mut self) -> Option<InForce> {
         self.is_over = true;
-        let new = self.former.followed_by(self.next);
-        self.domain.design(self.structure).store(new);
-        new
+        let new = self.closed.followed_by(self.next);
+        self.domain.design(self.structure).change(self.closed, new).then_some(new)
     }
 }
 
 impl Drop for Closed {
     fn drop(&mut self) {
         if !self.is_over {
-            self.domain.design(self.structure).store(self.former.followed_by(self.former.code()));
+            self.domain.design(self.structure).reopen(self.closed);
         }
     }
 }
@@ -183,7 +200,7 @@ impl Domain {
             let word = self.design(structure);
             let now = word.now();
             if now.owner() == number {
-                word.store(now.followed_by(now.code()));
+                word.reopen(now);
             }
         }
         self.slots[number as usize - 1].inside.iter().for_each(Mark::leave);

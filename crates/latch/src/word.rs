@@ -405,10 +405,16 @@ impl ForceWord {
         self.0.load(order::DESIGN_SEEN)
     }
 
-    /// Changes the word.
+    /// Changes the word; the caller keeps other changes out.
     #[inline]
     pub fn put(&self, new: u64) {
         self.0.store(new, order::DESIGN_PUT);
+    }
+
+    /// Changes the word from `seen`; false when it has changed meanwhile.
+    #[inline]
+    pub fn change(&self, seen: u64, new: u64) -> bool {
+        self.0.compare_exchange(seen, new, order::DESIGN_PUT, order::FAILED).is_ok()
     }
 }
 

@@ -718,7 +718,7 @@ macro_rules! design_model {
                     }
                 }
             });
-            all.0.put(CLOSED);
+            assert!(all.0.change(FORMER, CLOSED));
             all.3.store(true, Ordering::Release);
             while !all.4.load(Ordering::Acquire) {
                 thread::yield_now();
@@ -728,10 +728,95 @@ macro_rules! design_model {
             }
             // SAFETY: as above.
             all.2.with_mut(|data| unsafe { *data += 1 });
-            all.0.put(NEXT);
+            assert!(all.0.change(CLOSED, NEXT));
             process.join().unwrap();
         });
     }};
+}
+
+/// As above, but the switch is late: a process that finds the word closed opens it with the former design at any
+/// moment. A switch that goes on after that has no effect; by `$blind`, it stores its word nevertheless. The data are
+/// those of the former design until the next one is in force.
+macro_rules! late_switch_model {
+    ($step:expr, $blind:expr) => {{
+        let (step, blind) = ($step, $blind);
+        check(move || {
+            use sound::word::{ForceWord, Mark};
+            const FORMER: u64 = 1;
+            const CLOSED: u64 = 2;
+            const NEXT: u64 = 3;
+            const REOPENED: u64 = 4;
+            let flag = AtomicBool::new;
+            let (word, mark) = (ForceWord(AtomicU64::new(FORMER)), Mark(AtomicU64::new(0)));
+            // (word, mark, data, barrier asked for, barrier run)
+            let all = Arc::new((word, mark, UnsafeCell::new(0u32), flag(false), flag(false)));
+            let process = thread::spawn({
+                let all = Arc::clone(&all);
+                move || {
+                    let interrupted = |at: u32| {
+                        if at == step {
+                            while !all.3.load(Ordering::Acquire) {
+                                thread::yield_now();
+                            }
+                            fence(Ordering::SeqCst);
+                            all.4.store(true, Ordering::Release);
+                        }
+                    };
+                    for entry in 0..2 {
+                        let first = entry * DESIGN_STEPS / 2;
+                        interrupted(first);
+                        let mut seen = all.0.now();
+                        if seen == CLOSED && all.0.change(CLOSED, REOPENED) {
+                            seen = REOPENED;
+                        }
+                        interrupted(first + 1);
+                        if seen == FORMER || seen == REOPENED {
+                            all.1.note(seen);
+                            interrupted(first + 2);
+                            if all.0.now() == seen {
+                                interrupted(first + 3);
+                                // SAFETY: the model itself checks that the next design is not in force.
+                                all.2.with_mut(|data| unsafe { *data += 1 });
+                            } else {
+                                interrupted(first + 3);
+                            }
+                            interrupted(first + 4);
+                            all.1.leave();
+                        } else {
+                            (2..5).for_each(|at| interrupted(first + at));
+                        }
+                    }
+                }
+            });
+            assert!(all.0.change(FORMER, CLOSED));
+            all.3.store(true, Ordering::Release);
+            while !all.4.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            while all.1.seen() != 0 {
+                thread::yield_now();
+            }
+            if blind {
+                all.0.put(NEXT);
+            }
+            if blind || all.0.change(CLOSED, NEXT) {
+                // A process by the next design. SAFETY: as above.
+                all.2.with_mut(|data| unsafe { *data += 1 });
+            }
+            process.join().unwrap();
+        });
+    }};
+}
+
+#[test]
+fn a_switch_that_another_process_has_ended_puts_no_design_into_force() {
+    (0..DESIGN_STEPS).for_each(|step| late_switch_model!(step, false));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_late_switch_that_stores_its_word_blindly_meets_a_process_inside() {
+    (0..DESIGN_STEPS).for_each(|step| late_switch_model!(step, true));
 }
 
 #[test]

@@ -130,6 +130,46 @@ fn the_accounts_balance_while_designs_are_switched() {
     assert_whole(&mut instance);
 }
 
+/// A session that is stopped by a signal between closing and opening a structure: other sessions go on by the former
+/// design after some seconds, and the late switch has no effect.
+#[test]
+fn a_switch_whose_session_is_stopped_is_given_up() {
+    let instance = start(&[("_crash_point", "switch-closed:1:stop"), ("_library_cache_design", "mutex")]);
+    let switch = |c: &mut Client| c.execute("alter system set \"_switch_library_cache\" = 'latch'", &[]).map(drop);
+    let mut switcher = instance.connect(&Credentials::Sysdba).unwrap();
+    let pid = switcher.welcome().server_process as i32;
+    let mut other = instance.connect(&Credentials::Sysdba).unwrap();
+    std::fs::write(instance.dir().join(faults::STOP_FILE), "").unwrap();
+    let (late, counted) = std::thread::scope(|scope| {
+        let late = scope.spawn(|| switch(&mut switcher).map_err(|e| e.code()));
+        while os::process::run_state(pid) != Some('T') && !late.is_finished() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let counting = scope.spawn(|| number(&mut other, "select count(*) + 0 from account"));
+        // The limit is for a program that never opens the structure.
+        let start = Instant::now();
+        while !counting.is_finished() && start.elapsed() < Duration::from_secs(120) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let counted = counting.is_finished();
+        while !late.is_finished() {
+            let _ = os::process::kill(pid, os::signal::SIGCONT);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        counting.join().unwrap();
+        (late.join().unwrap(), counted)
+    });
+    assert!(counted, "the other session waited for the stopped one");
+    assert_eq!(late, Err(51));
+    let in_force = |c: &mut Client, design: &str| {
+        let sql = "select count(*) from x$ksldesign where structure = 'library cache' and design = ";
+        number(c, &format!("{sql}'{design}'")) == 1
+    };
+    assert!(in_force(&mut other, "mutex"));
+    switch(&mut other).unwrap();
+    assert!(in_force(&mut other, "latch"));
+}
+
 #[test]
 fn sessions_that_panic_anywhere_leave_nothing_behind() {
     // A session panics at regular changes of words under latches, around the ends of sections, and at the steps of

@@ -15,19 +15,21 @@ const LOOKS: u32 = 100;
 const SLEEP: Duration = Duration::from_micros(20);
 
 impl Process {
-    /// Switches a structure to design `next` when no process is inside: new entries wait meanwhile. `before` runs while
-    /// the structure is closed and empty. The caller keeps other switches out, holds no latch, and is not inside.
+    /// Switches a structure to design `next` when no process is inside: new entries wait meanwhile. `before` runs
+    /// before the next design is in force; the former one may be in force again by then. The caller keeps other
+    /// switches out, holds no latch, and is not inside.
     ///
     /// # Errors
-    /// ORA-00051 when processes stay inside for seconds, or the structure cannot be closed; ORA-00028, ORA-01013. The
-    /// former design stays in force then.
+    /// ORA-00051 when processes stay inside for seconds, the structure cannot be closed, or this process was stopped
+    /// for so long that another one has opened the structure; ORA-00028, ORA-01013. The former design stays in force
+    /// then.
     pub fn switch_design(&self, structure: Structure, next: u8, before: impl FnOnce()) -> Result<InForce> {
         let closed = self.latches().close(structure, next).ok_or_else(|| Ora::new(51))?;
         faults::point("switch-closed"); // new entries wait
         self.until_left(|| closed.is_empty())?;
         before();
         faults::point("switch-empty"); // nobody is inside; the former design is in force
-        let now = closed.open();
+        let now = closed.open().ok_or_else(|| Ora::new(51))?;
         faults::point("switch-open");
         Ok(now)
     }
