@@ -47,13 +47,7 @@ pub(crate) fn session_named(text: &str) -> Result<(u32, u64)> {
 /// ORA-00051 when sessions stay inside for seconds: the parameter is then unchanged. ORA-32001 when the file cannot be
 /// written: the design is switched, and the parameter shows the former one.
 pub fn switch(a: &dyn Administrator, param: Param, value: &str, also_in_file: bool) -> Result<()> {
-    let process = a.process();
-    change(a, param, value, also_in_file, || {
-        a.instance().before_switch(process, param);
-        a.instance().switch_design(process, param, value)?;
-        a.instance().after_switch(process, param);
-        Ok(())
-    })
+    change(a, param, value, also_in_file, || a.instance().switch_by_session(a.process(), param, value))
 }
 
 fn change(

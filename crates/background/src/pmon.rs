@@ -15,6 +15,10 @@ const SLEEP: Duration = Duration::from_secs(3);
 /// Longest sleep while a session holds switched designs: the end of a session in order posts nobody.
 const HELD_DESIGNS_LOOK: Duration = Duration::from_millis(200);
 
+/// The pause after a failed try to put designs back; it doubles with each further one.
+const PUT_BACK_PAUSE: Duration = Duration::from_secs(1);
+const PUT_BACK_PAUSE_MAX: Duration = Duration::from_secs(60);
+
 /// The time for which the process of a killed session may stay stopped by a signal.
 const STOPPED_LIMIT: Duration = Duration::from_secs(1);
 
@@ -25,7 +29,7 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     instance.state().set_pmon(slot);
     instance.storage().redo.become_pmon(&p);
     let (mut swept, mut told, mut stopped) = (Instant::now(), String::new(), Stopped::default());
-    let mut told_designs = String::new();
+    let mut put_back = PutBack::default();
     loop {
         let posts = p.posts();
         // The request to end is read before the search for the dead: it is made after all other processes have ended.
@@ -44,15 +48,40 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
             swept = Instant::now();
         }
         // Behind the clean-up: the process that holds switched designs may have been inside a structure.
-        if let Err(e) = instance.restore_designs(&p) {
-            crate::tell_once(log, &mut told_designs, "PMON will put designs back later", &e);
-        }
+        put_back.run(instance, &p, log);
         instance.end_round(&p);
         let mut sleep = if stopped.seen.is_empty() { SLEEP } else { STOPPED_LIMIT };
         if instance.state().design_holder().is_some() {
             sleep = HELD_DESIGNS_LOOK;
         }
         crate::idle(&p, Event::PmonTimer, posts, sleep);
+    }
+}
+
+/// Putting designs back behind their holder. A process that is stopped inside a structure makes each try fail, and a
+/// try keeps other processes out of the structure, so the tries become rare.
+#[derive(Default)]
+struct PutBack {
+    /// The holder behind which the last try has failed, the next try, and the pause before it.
+    failed: Option<((u32, u64), Instant, Duration)>,
+    told: String,
+}
+
+impl PutBack {
+    fn run(&mut self, instance: &Instance, p: &Process, log: &dyn Fn(&str)) {
+        let Some(holder) = instance.state().design_holder() else {
+            *self = PutBack::default();
+            return;
+        };
+        self.failed = self.failed.filter(|(of, ..)| *of == holder);
+        if self.failed.is_some_and(|(_, next, _)| Instant::now() < next) {
+            return;
+        }
+        if let Err(e) = instance.restore_designs(p) {
+            crate::tell_once(log, &mut self.told, "PMON will put designs back later", &e);
+            let pause = self.failed.map_or(PUT_BACK_PAUSE, |(.., pause)| (pause * 2).min(PUT_BACK_PAUSE_MAX));
+            self.failed = Some((holder, Instant::now() + pause, pause));
+        }
     }
 }
 

@@ -66,11 +66,31 @@ impl Instance {
             None => {}
         }
         self.state().set_design_holder(Some((sid, serial)));
+        // PMON sleeps for less time while there is a holder.
+        if let Some(pmon) = self.state().pmon() {
+            self.post(pmon);
+        }
         Ok(())
     }
 
+    /// As [`Self::switch_design`], for a session that may be the holder: the design before is kept for the end of the
+    /// holder. A switch by another session ends the hold on the structure as soon as its design is in force, in the
+    /// cache buffers chains also when it fails behind that.
+    ///
+    /// # Errors
+    /// As [`Self::switch_design`].
+    pub fn switch_by_session(&self, p: &Process, param: Param, value: &str) -> Result<()> {
+        self.before_switch(p, param);
+        let before = self.design_now(param);
+        let done = self.switch_design(p, param, value);
+        if done.is_ok() || (param == Param::SwitchCbc && self.design_now(param) != before) {
+            self.after_switch(p, param);
+        }
+        done
+    }
+
     /// Notes the design before a switch by the holder. The caller has the parameter enqueue.
-    pub fn before_switch(&self, p: &Process, param: Param) {
+    fn before_switch(&self, p: &Process, param: Param) {
         if self.is_holder(p)
             && let Some(at) = place_of(param)
         {
@@ -79,7 +99,7 @@ impl Instance {
     }
 
     /// Ends the hold on a structure after a switch by another session. The caller has the parameter enqueue.
-    pub fn after_switch(&self, p: &Process, param: Param) {
+    fn after_switch(&self, p: &Process, param: Param) {
         if !self.is_holder(p)
             && let Some(at) = place_of(param)
         {
@@ -101,7 +121,7 @@ impl Instance {
     /// parameter, PMON does it later.
     ///
     /// # Errors
-    /// Those of a switch; the next call tries again.
+    /// The first one of a switch; the next call tries again.
     pub fn restore_designs(&self, p: &Process) -> Result<()> {
         let has_ended = || self.state().design_holder().is_some_and(|(sid, serial)| !self.is_session(sid, serial));
         if !has_ended() {
@@ -116,14 +136,21 @@ impl Instance {
         done
     }
 
+    /// A structure that cannot be switched does not keep the others from going back.
     fn put_designs_back(&self, p: &Process) -> Result<()> {
+        let mut done = Ok(());
         for (at, before) in self.state().held_designs() {
             let (param, _, names) = SWITCHED[at];
             let value = value_of(names, before);
-            self.switch_design(p, param, &value)?;
-            self.set_parameter(param, &value);
-            self.state().release_design(at);
+            match self.switch_design(p, param, &value) {
+                Ok(()) => {
+                    self.set_parameter(param, &value);
+                    self.state().release_design(at);
+                }
+                failed => done = done.and(failed),
+            }
         }
+        done?;
         self.state().set_design_holder(None);
         self.set_parameter(Param::SwitchHolder, "");
         Ok(())

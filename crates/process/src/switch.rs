@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use latch::{DesignWord, InForce, Structure};
+use latch::{DesignWord, InForce, Latch, Structure, Where};
 use types::{Ora, Result};
 
 use crate::handle::Process;
+use crate::section::Section;
 
 /// The longest wait for the processes inside. They hold latches and mutexes for microseconds; a process that was
 /// stopped there by an administrator keeps the structure closed until the wait is over.
 const WAIT_NS_MAX: u64 = 10_000_000_000;
+/// That of a background process: PMON has to clean up behind others.
+const BACKGROUND_WAIT_NS_MAX: u64 = 100_000_000;
 /// Looks before the switching process sleeps between them.
 const LOOKS: u32 = 100;
 const SLEEP: Duration = Duration::from_micros(20);
@@ -52,6 +55,24 @@ impl Process {
         Ok(now)
     }
 
+    /// Gets a latch that a switch needs. PMON must not wait for a process that is stopped in a hold.
+    ///
+    /// # Errors
+    /// ORA-00051 for a background process, when the latch is held for too long.
+    pub fn lock_for_switch<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Result<Section<'a>> {
+        if !self.slot().is_background() {
+            return Ok(self.lock(latch, at, why));
+        }
+        let deadline = os::clock::now_ns() + BACKGROUND_WAIT_NS_MAX;
+        loop {
+            match self.try_lock(latch, at, why) {
+                Some(section) => return Ok(section),
+                None if os::clock::now_ns() > deadline => return Err(Ora::new(51)),
+                None => os::clock::sleep(SLEEP),
+            }
+        }
+    }
+
     fn until_left(&self, is_empty: impl Fn() -> bool) -> Result<()> {
         for _ in 0..LOOKS {
             if is_empty() {
@@ -59,7 +80,8 @@ impl Process {
             }
             os::cpu::relax();
         }
-        let deadline = os::clock::now_ns() + WAIT_NS_MAX;
+        let most_ns = if self.slot().is_background() { BACKGROUND_WAIT_NS_MAX } else { WAIT_NS_MAX };
+        let deadline = os::clock::now_ns() + most_ns;
         while !is_empty() {
             self.check_cancel()?;
             self.help_the_dead();

@@ -37,7 +37,7 @@ impl RowCache {
     /// ORA-00051, ORA-00028, ORA-01013: the former design stays in force.
     pub fn switch(&self, p: &Process, design: Design) -> Result<InForce> {
         if has_mutexes(design) {
-            self.set_shuts(p, true);
+            self.set_shuts(p, true)?;
         }
         let now = p.switch_design(Structure::RowCache, design as u8, || {
             if design == Design::HotCopies {
@@ -45,18 +45,20 @@ impl RowCache {
             }
         })?;
         if !has_mutexes(design) {
-            self.set_shuts(p, false);
+            // The next design is in force: what fails here costs time only.
+            let _ = self.set_shuts(p, false);
         }
         Ok(now)
     }
 
-    fn set_shuts(&self, p: &Process, on: bool) {
+    fn set_shuts(&self, p: &Process, on: bool) -> Result<()> {
         for (line, cache) in self.caches.iter().zip(Cache::all()) {
             if line.shuts.load(Ordering::Relaxed) != u64::from(on) {
-                let section = p.lock(self.latch(cache), Where::KqrCreate, cache.id().into());
+                let section = p.lock_for_switch(self.latch(cache), Where::KqrCreate, cache.id().into())?;
                 section.set(&line.shuts, on.into());
             }
         }
         faults::point("switch-shuts");
+        Ok(())
     }
 }
