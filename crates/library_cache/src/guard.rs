@@ -1,6 +1,6 @@
 //! Exclusive access to buckets, lists and children, and the free lists (L2, L6).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use latch::{Inside, Latch, MutexHeld, MutexKind, Where};
 use process::{MutexSection, Process, Section};
@@ -82,7 +82,8 @@ impl LibraryCache {
     /// Keeps pins of a child out; `None` when it is pinned (L6). The caller holds the bucket.
     ///
     /// A pin that began under an earlier design ends by that design's rule, so its count is looked at too. No new pin
-    /// of that kind begins: a count that is 0 here stays 0.
+    /// of that kind begins, so a count that is 0 here stays 0, with one exception: the process that ends the last pin
+    /// under its latch may be killed before that is final, and its recovery restores the count.
     pub(crate) fn shut_out_pins<'a>(
         &'a self,
         p: &'a Process,
@@ -91,16 +92,26 @@ impl LibraryCache {
         idn: u64,
     ) -> Option<Unpinned<'a>> {
         let by_latch = || child.references.load(Ordering::Relaxed) != 0;
+        // Without the latch: a count of 0 is final when the latch is free behind it and the count is still 0 then.
+        let may_be_by_latch = || {
+            let counts = || child.references.load(Ordering::Acquire) != 0; // as a Release store of a section left it
+            let held = || {
+                let held = self.pin_latch(idn).is_held();
+                fence(Ordering::Acquire); // pairs with the end of the hold, also by recovery
+                held
+            };
+            counts() || held() || counts()
+        };
         let by_mutex = || child.pin.value() != 0;
         match design_of(&self.enter(p)) {
-            Design::Versioned => (!by_latch() && !by_mutex()).then_some(Unpinned::Nobody),
+            Design::Versioned => (!may_be_by_latch() && !by_mutex()).then_some(Unpinned::Nobody),
             Design::Latch => {
                 let held = p.lock(self.pin_latch(idn), Where::KglPinExecution, idn);
                 (!by_latch() && !by_mutex()).then_some(Unpinned::Latch { _held: held })
             }
             Design::Pins | Design::Mutex => {
                 let held = p.latches().try_mutex(&child.pin, at, idn)?;
-                (!by_latch()).then_some(Unpinned::Mutex { _held: held })
+                (!may_be_by_latch()).then_some(Unpinned::Mutex { _held: held })
             }
         }
     }

@@ -473,6 +473,43 @@ fn a_pin_ends_by_the_design_that_began_it() {
     }
 }
 
+/// The end of a pin under a latch is not final when its process is killed: until recovery the child counts as pinned
+/// in the designs that do not get the latch, too.
+#[test]
+fn a_child_is_not_evicted_while_the_end_of_its_pin_may_be_rolled_back() {
+    for to in [Design::Pins, Design::Mutex, Design::Versioned] {
+        let f = fixture(Design::Latch);
+        let by = testing::attach(f.all, "PMON");
+        let env = Env { user: 0, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
+        let handle = f.handle(&by, 2, &env);
+        let child = match os::process::fork().expect("a child") {
+            os::process::Fork::Parent(child) => child,
+            os::process::Fork::Child => {
+                let run = std::panic::AssertUnwindSafe(|| {
+                    let p = std::mem::ManuallyDrop::new(testing::attach(f.all, "child"));
+                    let slot = f.cache.open(&p, handle);
+                    f.cache.pin(&p, &slot, handle);
+                    f.cache.switch(&p, to).unwrap();
+                    faults::arm_points_quietly("undo-end:1:process", &std::env::temp_dir()).expect("a plan");
+                    f.cache.unpin(&p, &slot);
+                });
+                // A panic in here must not run the parent's test harness.
+                let _ = std::panic::catch_unwind(run);
+                os::process::exit_now(1);
+            }
+        };
+        let killed = Some(os::process::Ended::Killed(os::signal::SIGKILL));
+        assert_eq!(os::process::wait(child), killed, "{to:?}");
+        f.cache.purge(&by, digest(2));
+        assert!(f.cache.identify(handle).is_some(), "{to:?}: the pin is not over");
+        let owner = f.all.owner_by_os_pid(child).expect("the child's slot is its own");
+        assert!(f.all.cleanup(&by, owner).is_some());
+        f.cache.assert_invariants().unwrap_or_else(|e| panic!("{to:?}: {e}"));
+        f.cache.flush(&by);
+        assert_eq!(f.cache.statements().count(), 0, "{to:?}: nothing is pinned any more");
+    }
+}
+
 #[test]
 fn sessions_that_are_killed_while_designs_are_switched_leave_no_pins() {
     let f = fixture(Design::Mutex);
