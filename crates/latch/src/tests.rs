@@ -587,6 +587,21 @@ fn a_switch_of_the_sleep_algorithm_wakes_who_sleeps_by_the_former_one() {
     assert_eq!(latch.counts().gets, 2);
 }
 
+#[test]
+fn a_switch_to_the_sleep_algorithm_in_force_wakes_nobody() {
+    let d = domain(Generation::default());
+    let sleeper = client(d);
+    for (algorithm, stage) in [
+        (SleepAlgorithm::WaitList, crate::waiting::ASLEEP),
+        (SleepAlgorithm::ExponentialBackOff, crate::waiting::TIMED),
+    ] {
+        d.switch_sleep(algorithm);
+        sleeper.slot.sleeping.store(stage, Ordering::SeqCst);
+        d.switch_sleep(algorithm);
+        assert_eq!(sleeper.slot.sleeping.load(Ordering::SeqCst), stage, "{algorithm:?}");
+    }
+}
+
 /// A releaser must not post the process that sleeps by the clock instead of the one that waits for a post.
 #[test]
 fn a_sleeper_by_the_clock_is_passed_over_by_posts() {
@@ -614,6 +629,8 @@ fn a_sleeper_by_the_clock_is_passed_over_by_posts() {
 fn nothing_is_lost_while_sleep_algorithms_and_spins_are_switched() {
     let d = domain(Generation::default());
     d.tunables().set_class_spin(0, 50);
+    // A lost post is not made up for by the watchdog.
+    d.tunables().set_watchdog_ms(3_600_000);
     let latch = Latch::new(LatchName::TestUnit, 0);
     let (data, over) = ([AtomicU64::new(0), AtomicU64::new(0)], AtomicU64::new(0));
     let rounds: u64 = std::thread::scope(|scope| {
@@ -626,6 +643,8 @@ fn nothing_is_lost_while_sleep_algorithms_and_spins_are_switched() {
                 for word in &data {
                     word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                 }
+                // Off the processor with the latch: the others sleep.
+                std::thread::yield_now();
             }
             rounds
         };
@@ -636,7 +655,13 @@ fn nothing_is_lost_while_sleep_algorithms_and_spins_are_switched() {
             d.tunables().set_class_spin(0, n % 100);
             std::thread::yield_now();
         }
+        // Under back-off no releaser posts a process that sleeps by the list: the switch has to wake it.
         d.switch_sleep(SleepAlgorithm::WaitList);
+        d.tunables().set_class_spin(0, 0);
+        while !d.used().iter().any(|slot| slot.sleeping.load(Ordering::SeqCst) == crate::waiting::ASLEEP) {
+            std::thread::yield_now();
+        }
+        d.switch_sleep(SleepAlgorithm::ExponentialBackOff);
         over.store(1, Ordering::Relaxed);
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });

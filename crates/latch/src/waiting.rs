@@ -14,8 +14,8 @@
 //! releasers of that latch run a fence, and later waiters run no barrier. See [`crate::word::IdentityWord`].
 //!
 //! The algorithm may be switched at any time ([`Domain::switch_sleep`]). A process that is about to sleep says so and
-//! then looks at the algorithm again, and a switch changes the algorithm and then wakes all who sleep by the former
-//! one. So nobody sleeps on by an algorithm that no releaser uses any more.
+//! then looks at the algorithm again, and a switch changes the algorithm and then wakes all processes that sleep by the
+//! former one. So no process sleeps on by an algorithm that no releaser uses any more.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
@@ -275,8 +275,12 @@ fn spin(spins: u32, latch: &Latch, busy: u32, try_it: &mut dyn FnMut() -> bool) 
 }
 
 impl Domain {
-    /// Puts a sleep algorithm into force, and wakes every process that sleeps by the former one.
+    /// Puts a sleep algorithm into force, and wakes every process that sleeps by the former one; nobody when it is in
+    /// force already.
     pub fn switch_sleep(&self, algorithm: SleepAlgorithm) {
+        if self.tunables().sleep_algorithm() == algorithm {
+            return;
+        }
         self.tunables().set_sleep_algorithm(algorithm);
         // Pairs with the fence in `sleep_once`: this process sees the sleeper, or the sleeper sees the algorithm.
         fence(Ordering::SeqCst);
