@@ -82,11 +82,25 @@ fn change_logs(a: &dyn Administrator, action: &AlterSystemAction) -> Result<()> 
 /// Changes one parameter in memory, in the parameter file, or in both.
 ///
 /// # Errors
-/// ORA-02065, ORA-02095 and those of an invalid value; ORA-32001 when the file cannot be written.
+/// ORA-02065, ORA-02095 and those of an invalid value; ORA-32001 when the file cannot be written; ORA-32017 when a
+/// parameter must not be in it.
 fn set_in_system(a: &dyn Administrator, s: &ParameterSetting, scope: Option<Scope>) -> Result<()> {
     let at = |e: Ora| e.at(s.name.pos.0);
     let spfile_only = scope == Some(Scope::Spfile);
     let (param, value) = SessionParams::check_system(&s.name.name, &s.value, spfile_only).map_err(at)?;
+    // A design that is only tried, and its session, mean nothing to the next start.
+    let is_tried = match param {
+        Param::SwitchHolder => true,
+        Param::SwitchCbc
+        | Param::SwitchResultCache
+        | Param::SwitchRowCache
+        | Param::SwitchLibraryCache
+        | Param::SwitchLatchSleep => a.instance().is_holder(a.process()),
+        _ => false,
+    };
+    if is_tried && matches!(scope, Some(Scope::Spfile | Scope::Both)) {
+        return Err(at(Ora::new(32017)));
+    }
     if spfile_only {
         return a.instance().write_init_file(param, &value);
     }

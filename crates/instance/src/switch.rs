@@ -25,6 +25,9 @@ const SWITCHED: [(Param, &str, &[&str]); SWITCHED_MAX] = [
     (Param::SpinCount, "spin count", &[]),
 ];
 
+/// In the design before a switch: the parameter had no value.
+const WAS_EMPTY: u64 = 1 << 32;
+
 impl Instance {
     /// The number of the design in force, and of its last switch; 0 where switches have no number.
     fn design_now(&self, param: Param) -> (u64, u32) {
@@ -94,7 +97,8 @@ impl Instance {
         if self.is_holder(p)
             && let Some(at) = place_of(param)
         {
-            self.state().hold_design(at, self.design_now(param).0);
+            let was_empty = if self.params().get(param).is_empty() { WAS_EMPTY } else { 0 };
+            self.state().hold_design(at, self.design_now(param).0 | was_empty);
         }
     }
 
@@ -107,7 +111,8 @@ impl Instance {
         }
     }
 
-    fn is_holder(&self, p: &Process) -> bool {
+    /// Whether the designs that the process switches go back when it ends.
+    pub fn is_holder(&self, p: &Process) -> bool {
         self.state().design_holder() == Some((p.sid(), p.serial()))
     }
 
@@ -141,10 +146,10 @@ impl Instance {
         let mut done = Ok(());
         for (at, before) in self.state().held_designs() {
             let (param, _, names) = SWITCHED[at];
-            let value = value_of(names, before);
+            let value = value_of(names, before & !WAS_EMPTY);
             match self.switch_design(p, param, &value) {
                 Ok(()) => {
-                    self.set_parameter(param, &value);
+                    self.set_parameter(param, if before & WAS_EMPTY == 0 { &value } else { "" });
                     self.state().release_design(at);
                 }
                 failed => done = done.and(failed),
@@ -156,8 +161,9 @@ impl Instance {
         Ok(())
     }
 
-    /// Puts the design that a `_switch_` parameter names into force. Sessions go on: those inside the structure finish
-    /// by the design that they began with, and have left it when this returns. The caller holds the parameter enqueue.
+    /// Puts the design that a `_switch_` parameter names into force; without a name, that at start. Sessions go on:
+    /// those inside the structure finish by the design that they began with, and have left it when this returns. The
+    /// caller holds the parameter enqueue.
     ///
     /// # Errors
     /// ORA-00051 when sessions stay inside for seconds; ORA-00028, ORA-01013. Except in the cache buffers chains, the
@@ -165,25 +171,28 @@ impl Instance {
     pub fn switch_design(&self, p: &Process, param: Param, value: &str) -> Result<()> {
         let unknown = || Ora::new(2097).because(Ora::with(96, &[&value, &param.name(), &"a design or a generation"]));
         let (storage, caches) = (self.storage(), self.caches());
+        let at_start = value.is_empty().then(|| self.designs());
         match param {
             Param::SwitchCbc => {
-                let design = CbcDesign::named(value).ok_or_else(unknown)?;
+                let design = CbcDesign::named(value).or(at_start.map(|d| d.cbc)).ok_or_else(unknown)?;
                 storage.cache.switch(p, designs::chains(design, self.designs().generation))
             }
             Param::SwitchResultCache => {
-                caches.results.switch(designs::results(ResultCacheDesign::named(value).ok_or_else(unknown)?));
+                let design = ResultCacheDesign::named(value).or(at_start.map(|d| d.result_cache));
+                caches.results.switch(designs::results(design.ok_or_else(unknown)?));
                 Ok(())
             }
             Param::SwitchRowCache => {
-                let design = RowCacheDesign::named(value).ok_or_else(unknown)?;
+                let design = RowCacheDesign::named(value).or(at_start.map(|d| d.row_cache)).ok_or_else(unknown)?;
                 storage.rows.switch(p, designs::rows(design)).map(drop)
             }
             Param::SwitchLibraryCache => {
-                let design = LibraryCacheDesign::named(value).ok_or_else(unknown)?;
+                let design =
+                    LibraryCacheDesign::named(value).or(at_start.map(|d| d.library_cache)).ok_or_else(unknown)?;
                 caches.library.switch(p, designs::library(design)).map(drop)
             }
             Param::SwitchLatchSleep => {
-                let design = LatchSleep::named(value).ok_or_else(unknown)?;
+                let design = LatchSleep::named(value).or(at_start.map(|d| d.sleep)).ok_or_else(unknown)?;
                 p.all().domain().switch_sleep(designs::sleep(design));
                 Ok(())
             }

@@ -785,6 +785,12 @@ fn designs_go_back_when_their_holder_ends_and_a_switch_by_another_session_stays(
         assert!(taken.as_ref().is_err_and(|e| e.contains("ORA-00054")), "{taken:?}");
         // Its own switch back and forth changes nothing about the design before.
         set(&mut holder, "_switch_row_cache", "'latch'").unwrap();
+        // What is only tried is not for the next start.
+        for (name, value) in [("_switch_holder", "''"), ("_switch_row_cache", "'latch' scope = spfile")] {
+            let scope = if name == "_switch_holder" { " scope = both" } else { "" };
+            let refused = set(&mut holder, name, &format!("{value}{scope}"));
+            assert!(refused.as_ref().is_err_and(|e| e.contains("ORA-32017")), "{refused:?}");
+        }
         // Another session's switch is meant to stay.
         set(&mut session, "_switch_result_cache", "'exclusive-short'").unwrap();
         let meanwhile = designs(&mut session);
@@ -798,7 +804,10 @@ fn designs_go_back_when_their_holder_ends_and_a_switch_by_another_session_stays(
             |now: &[String]| now.iter().zip(&before).all(|(now, then)| now == then || now.contains("exclusive-short"));
         until("designs as before", || is_back(&designs(&mut session)));
         assert!(designs(&mut session)[1].contains("exclusive-short"));
-        set(&mut session, "_switch_result_cache", "'versioned'").unwrap();
+        let shown = "select ksppinm from x$ksppi where ksppinm like '\\_switch%' escape '\\' and ksppstvl is not null";
+        assert_eq!(column(&mut session, shown).len(), 1, "the parameters show what they showed before");
+        // Without a name: the design at start.
+        set(&mut session, "_switch_result_cache", "''").unwrap();
         assert_eq!(designs(&mut session), before);
     }
     // Without a holder a switch stays when its session ends.

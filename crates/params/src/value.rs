@@ -35,6 +35,8 @@ pub fn normalise(def: &ParamDef, raw: &str) -> Result<String> {
 fn word(def: &ParamDef, raw: &str, words: &[&str]) -> Result<String> {
     match words.iter().find(|w| w.eq_ignore_ascii_case(raw)) {
         Some(w) => Ok((*w).to_string()),
+        // The design at start.
+        None if raw.is_empty() && def.name.starts_with("_switch_") => Ok(String::new()),
         None => Err(not_among(def, raw, words)),
     }
 }
