@@ -653,6 +653,10 @@ fn a_switchback_compares_two_designs_and_puts_the_first_one_back() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         (output.status.code(), text)
     };
+    for wrong in [["--burn-in", "0"], ["--width", "0"]] {
+        let (code, text) = run(&[&arguments[..], &wrong].concat());
+        assert!(code != Some(0) && text.contains(wrong[0]), "{code:?}: {text}");
+    }
     let (code, text) = run(&[&arguments[..], &more].concat());
     assert!([Some(0), Some(3), Some(4)].contains(&code), "{code:?}: {text}");
     assert!(text.contains("result cache: 11.1 (A) over versioned (B)") && text.contains("A over A"), "{text}");
@@ -684,13 +688,16 @@ fn a_switchback_compares_two_designs_and_puts_the_first_one_back() {
             let (code, text) = run(&[&arguments[..], &["--seconds", "2", "--period", "20", "--burn-in", "1"]].concat());
             let rows = session.query("select design from x$ksldesign where structure = 'result cache'", &[]).unwrap();
             let design = rows.all().unwrap();
+            let shown = "select ksppstvl from x$ksppi where ksppinm = '_switch_result_cache'";
+            let shown = session.query(shown, &[]).unwrap().all().unwrap();
             // The worker ends before a failure is reported.
             let is_right = code.is_some_and(|code| codes.contains(&code))
-                && matches!(&design[0][0], types::Value::Text(name) if name == "shared");
+                && matches!(&design[0][0], types::Value::Text(name) if name == "shared")
+                && shown[0][0] == types::Value::Null;
             if !is_right || b == "nothing" {
                 stop.store(true, std::sync::atomic::Ordering::Relaxed);
             }
-            assert!(is_right, "{code:?}, {design:?}: {text}");
+            assert!(is_right, "{code:?}, {design:?}, {shown:?}: {text}");
         }
         worker.join().unwrap();
     });
@@ -735,7 +742,7 @@ fn the_instance_puts_designs_back_behind_a_killed_switchback() {
     let switches = "select to_char(epoch) from x$ksldesign where structure = 'result cache'";
     for signals in [&[os::signal::SIGKILL][..], &[os::signal::SIGINT, os::signal::SIGINT]] {
         let arguments = ["lab", "switchback", "--structure", "result-cache", "--a", "11.1", "--b", "versioned"];
-        let more = ["--dir", dir, "--seconds", "600", "--width", "0", "--period", "20", "--burn-in", "1"];
+        let more = ["--dir", dir, "--seconds", "600", "--width", "0.001", "--period", "20", "--burn-in", "1"];
         let mut lab = Command::new(env!("CARGO_BIN_EXE_latchwork"));
         let mut lab = lab.args(arguments).args(more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let first = column(&mut session, switches);

@@ -224,12 +224,6 @@ impl LibraryCache {
         self.cursors_of(sid).iter().any(|word| same(word.load(Ordering::Acquire)))
     }
 
-    /// Whether the session has a current cursor, and not only a query that its client has left open.
-    pub fn is_executing(&self, sid: u32) -> bool {
-        let now = self.all.session(sid).map_or(0, |session| session.cursor.load(Ordering::Relaxed));
-        now != 0 && now & PAUSED == 0
-    }
-
     /// All cursors that a session executes, nested in one another, in no particular order.
     pub fn executing(&self, sid: u32) -> Vec<SessionCursor> {
         let words = self.cursors_of(sid).iter().map(|word| word.load(Ordering::Acquire));

@@ -110,8 +110,7 @@ pub const KSLLW: &[(&str, Type)] =
 pub const KSLDESIGN: &[(&str, Type)] = &[("INDX", N), ("STRUCTURE", V(32)), ("DESIGN", V(32)), ("EPOCH", N)];
 
 /// Columns of `x$kslwork`, Latchwork's own: what the sessions of users have begun and used, read at one moment.
-pub const KSLWORK: &[(&str, Type)] =
-    &[("SID", N), ("SERIAL#", N), ("EXECUTIONS", N), ("RUNNING", N), ("CPU_NS", N), ("NOW_NS", N)];
+pub const KSLWORK: &[(&str, Type)] = &[("SID", N), ("SERIAL#", N), ("EXECUTIONS", N), ("CPU_NS", N), ("NOW_NS", N)];
 
 /// Columns of `v$mutex_sleep`.
 pub const MUTEX_SLEEP: &[(&str, Type)] = &[("MUTEX_TYPE", V(32)), ("LOCATION", V(80)), ("SLEEPS", N), ("WAIT_TIME", N)];
@@ -265,17 +264,16 @@ pub fn ksldesign(s: &Source<'_>) -> Vec<Row> {
     designs.into_iter().enumerate().map(row).collect()
 }
 
-/// `x$kslwork`: an execution counts when it begins, in the session's own line; RUNNING is 1 while the execution that
-/// began last has not ended, as far as the session has a current cursor. The processor time is that of the session's
-/// process.
+/// `x$kslwork`: an execution counts when it begins, in the session's own line. The processor time is that of the
+/// session's process.
 pub fn kslwork(s: &Source<'_>) -> Vec<Row> {
     let now = os::clock::now_ns();
     let row = |(number, slot): (u32, &process::ProcessSlot)| {
         let line = s.processes.stat_line(number)?;
         let cpu_ns = os::clock::process_cpu_ns(slot.state().1)?;
         let session = s.processes.session(number)?;
-        let (executions, runs) = (line.get(wait::Stat::ExecuteCount), s.instance.caches().library.is_executing(number));
-        Some(vec![n(number), n(session.serial()), n(executions), n(u64::from(runs)), n(cpu_ns), n(now)])
+        let executions = line.get(wait::Stat::ExecuteCount);
+        Some(vec![n(number), n(session.serial()), n(executions), n(cpu_ns), n(now)])
     };
     s.processes.live().filter(|(_, slot)| !slot.is_background()).filter_map(row).collect()
 }

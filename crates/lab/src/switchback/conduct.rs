@@ -5,8 +5,12 @@
 //! when the two estimates differ, the burn-in was too short. The rates by age, after switches that change the design
 //! less after those that keep it, show how long the structure takes to settle (module `settling`).
 //!
-//! An operation counts for the period that it begins in. One that still runs at the last reading is dropped, so that
-//! none counts whose end saw another design; nor does the time between the last reading and the next switch.
+//! An operation counts for the period that it begins in. Its end may see the next design: that takes the same share of
+//! both designs' operations, and dropping those that still run would drop long ones more often. Nor does the time
+//! between the last reading and the next switch count.
+//!
+//! A quad in which a session came or went is left out: no design makes sessions come. A quad with a period in which
+//! nothing was done cannot be left out, because the design may be the reason: such a run has no answer.
 //!
 //! The session that switches is the holder of the designs (`_switch_holder`): the instance puts them back when it ends,
 //! be it by a second Ctrl-C or a kill of this program.
@@ -31,6 +35,8 @@ use crate::stop::Stop;
 
 /// The first contrasts tune the sequential test and are not in it.
 const PILOT: usize = 10;
+/// Comparisons of A with A before a run may end because its interval is narrow, and before they are looked at.
+const ITSELF_LEAST: usize = 10;
 /// Quads in a row without a usable figure after which the run gives up.
 const VOID_MOST: u32 = 20;
 /// Time between two lines of the live table.
@@ -106,13 +112,21 @@ impl Load {
 /// The counts of all sessions but the conductor's at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counts {
+    /// Executions that have begun.
     executions: u64,
-    /// Sessions that are in an execution.
-    running: u64,
     cpu_ns: u64,
     now_ns: u64,
     /// Differs when a session has come or gone.
-    who: u64,
+    sessions: u64,
+}
+
+/// The reason why a period has no figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacks {
+    /// A session came or went.
+    Sessions,
+    /// Nothing was done.
+    Work,
 }
 
 /// The figures of a period: operations per second, and processor time per operation, both as logarithms.
@@ -131,17 +145,18 @@ pub struct Period {
     pub later: Figures,
 }
 
-/// The figures between two readings; `None` when a session came or went, or nothing was done.
-pub fn figures(from: Counts, to: Counts) -> Option<Figures> {
-    let more = |a: u64, b: u64| b.checked_sub(a).filter(|d| *d > 0).map(|d| d as f64);
-    if from.who != to.who {
-        return None;
+/// The figures between two readings.
+pub fn figures(from: Counts, to: Counts) -> Result<Figures, Lacks> {
+    let of = |counts: Counts| [counts.executions, counts.now_ns, counts.cpu_ns];
+    let [from_all, to_all] = [from, to].map(of);
+    if from.sessions != to.sessions || from_all.iter().zip(&to_all).any(|(from, to)| from > to) {
+        return Err(Lacks::Sessions);
     }
-    // What still runs at the end is dropped: it may end under another design.
-    let operations = more(from.executions + to.running, to.executions)?;
-    let seconds = more(from.now_ns, to.now_ns)? / 1e9;
-    let cpu_ns = more(from.cpu_ns, to.cpu_ns)?;
-    Some(Figures { rate: (operations / seconds).ln(), cpu: (cpu_ns / operations).ln() })
+    let [operations, ns, cpu_ns] = [0, 1, 2].map(|at| (to_all[at] - from_all[at]) as f64);
+    if operations == 0.0 || ns == 0.0 || cpu_ns == 0.0 {
+        return Err(Lacks::Work);
+    }
+    Ok(Figures { rate: (operations / ns * 1e9).ln(), cpu: (cpu_ns / operations).ln() })
 }
 
 /// The contrasts of one comparison.
@@ -164,8 +179,10 @@ pub struct Comparison {
     pub sequential: Option<Sequential>,
     /// The rates by age.
     pub settling: Settling,
-    /// Quads without usable figures.
+    /// Quads in which a session came or went.
     pub void: u32,
+    /// Quads with a period in which nothing was done.
+    pub idle: u32,
     pub seconds: f64,
     /// The average length of a switch.
     pub switch_us: f64,
@@ -174,6 +191,17 @@ pub struct Comparison {
 impl Comparison {
     /// The reason why the run does not support an answer.
     pub fn objection(&self, plan: &Plan) -> Option<String> {
+        if self.idle > 0 {
+            return Some(format!(
+                "nothing was done in a period of {} quads, and the design may be the reason: use a longer --period",
+                self.idle
+            ));
+        }
+        if let Some(age) = self.settling.unsettled_ms(plan.burn_in) {
+            return Some(format!(
+                "a change of design still has an effect {age} ms after it: use a --burn-in of more than {age} ms"
+            ));
+        }
         let moved: Vec<f64> =
             self.against_b.rate.iter().zip(&self.against_b.later).map(|(first, later)| first - later).collect();
         let burn_in = plan.burn_in.as_millis();
@@ -186,7 +214,7 @@ impl Comparison {
         }
         let itself = &self.against_itself.rate;
         // At 1 %: this look would otherwise refuse one sound run in twenty.
-        if itself.len() >= 10 && moments(itself).0.abs() > 1.35 * t_half(itself) {
+        if itself.len() >= ITSELF_LEAST && moments(itself).0.abs() > 1.35 * t_half(itself) {
             return Some(format!(
                 "A differs from A by {:.2} %: something follows the periods",
                 100.0 * moments(itself).0.exp_m1()
@@ -194,11 +222,6 @@ impl Comparison {
         }
         None
     }
-}
-
-/// The logarithm of the rate at which operations began between two readings; `None` as in [`figures`].
-fn begun(from: Counts, to: Counts) -> Option<f64> {
-    figures(from, Counts { running: 0, ..to }).map(|figures| figures.rate)
 }
 
 /// The end of a run.
@@ -214,8 +237,9 @@ pub enum Ended {
 pub struct Conductor<'a> {
     plan: &'a Plan,
     session: Client,
-    /// The design in force before the run.
+    /// The design in force before the run, and the value of the parameter.
     original: String,
+    parameter: String,
     counts: String,
     /// The design that the last switch put into force.
     in_force: String,
@@ -228,13 +252,11 @@ impl<'a> Conductor<'a> {
     pub fn begin(load: &Load, plan: &'a Plan) -> Result<Conductor<'a>, LabError> {
         let mut session = Client::connect(&load.dir, &Credentials::Sysdba)?;
         let (sid, serial) = (session.welcome().sid, session.welcome().serial);
-        let sql = format!("select design from x$ksldesign where structure = '{}'", plan.structure.name());
-        let original = match session.query(&sql, &[])?.all()?.first().and_then(|row| row.first()) {
-            Some(Value::Text(design)) => design.to_string(),
-            _ => return Err(LabError::new(format!("the instance has no {}", plan.structure.name()))),
-        };
+        let original = design_in_force(&mut session, plan.structure)?;
+        let sql = format!("select ksppstvl from x$ksppi where ksppinm = '{}'", plan.structure.parameter());
+        let parameter = first_text(&mut session, &sql)?.unwrap_or_default();
         let counts = format!(
-            "select sum(executions), sum(running), sum(cpu_ns), max(now_ns), sum(sid * 1000003 + serial#) from x$kslwork \
+            "select sum(executions), sum(cpu_ns), max(now_ns), sum(sid * 1000003 + serial#) from x$kslwork \
              where sid <> {sid}"
         );
         let structure = plan.structure.name();
@@ -245,7 +267,7 @@ impl<'a> Conductor<'a> {
         let in_force = original.clone();
         let settling = Settling::new(plan.ages());
         let (switches, switching) = (0, Duration::ZERO);
-        let mut it = Conductor { plan, session, original, counts, in_force, settling, switches, switching };
+        let mut it = Conductor { plan, session, original, parameter, counts, in_force, settling, switches, switching };
         // Both designs once: a wrong name fails here, and later switches find their statements parsed.
         let [a, b] = &plan.designs;
         match it.switch(b).and_then(|()| it.switch(a)).and_then(|()| it.read()) {
@@ -257,21 +279,26 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    fn switch(&mut self, design: &str) -> Result<(), LabError> {
+    fn switch(&mut self, name: &str) -> Result<(), LabError> {
         let from = Instant::now();
-        let design = design.replace('\'', "''");
+        let design = name.replace('\'', "''");
         let value = if self.plan.structure == Structure::SpinCount { design } else { format!("'{design}'") };
         let sql = format!("alter system set \"{}\" = {value}", self.plan.structure.parameter());
         self.session.execute(&sql, &[]).map_err(|e| LabError::new(format!("{e}\nin {sql}")))?;
         self.switches += 1;
         self.switching += from.elapsed();
+        self.in_force = name.to_string();
         Ok(())
     }
 
-    /// Puts the design in force before the run back, and ends the hold on designs.
+    /// Puts the design in force before the run and the value of the parameter back, and ends the hold on designs.
     pub fn restore(&mut self) -> Result<(), LabError> {
-        let original = self.original.clone();
-        self.switch(&original)?;
+        let (original, parameter) = (self.original.clone(), self.parameter.clone());
+        self.switch(&parameter)?;
+        // The parameter may have shown another design than that in force, for example after the death of a session.
+        if design_in_force(&mut self.session, self.plan.structure)? != original {
+            self.switch(&original)?;
+        }
         self.session.execute("alter system set \"_switch_holder\" = ''", &[])?;
         Ok(())
     }
@@ -289,45 +316,59 @@ impl<'a> Conductor<'a> {
             Some(Value::Number(n)) => n.to_i64().ok().and_then(|n| u64::try_from(n).ok()),
             _ => None,
         };
-        let all = [0, 1, 2, 3, 4].map(number);
-        let [Some(executions), Some(running), Some(cpu_ns), Some(now_ns), Some(who)] = all else { return Ok(None) };
-        Ok(Some(Counts { executions, running, cpu_ns, now_ns, who }))
+        let all = [0, 1, 2, 3].map(number);
+        let [Some(executions), Some(cpu_ns), Some(now_ns), Some(sessions)] = all else { return Ok(None) };
+        Ok(Some(Counts { executions, cpu_ns, now_ns, sessions }))
     }
 
-    /// One period, with its figures; `None` when they cannot be used.
-    fn period(&mut self, design: &str, seconds: f64) -> Result<Option<Period>, LabError> {
+    /// One period, with its figures.
+    fn period(&mut self, design: &str, seconds: f64) -> Result<Result<Period, Lacks>, LabError> {
         let changes = design != self.in_force;
         self.switch(design)?;
-        self.in_force = design.to_string();
         let from = Instant::now();
         let ages = self.plan.ages();
         let mut readings = Vec::with_capacity(ages.len() + 1);
         for age in ages.iter().copied().chain([Duration::from_secs_f64(seconds)]) {
             std::thread::sleep(age.saturating_sub(from.elapsed()));
-            let Some(counts) = self.read()? else { return Ok(None) };
+            let Some(counts) = self.read()? else { return Ok(Err(Lacks::Sessions)) };
             readings.push(counts);
         }
         let last = readings[ages.len()];
-        let behind = |age: Duration| ages.iter().position(|at| *at == age).and_then(|at| figures(readings[at], last));
-        let (Some(first), Some(later)) = (behind(self.plan.burn_in), behind(2 * self.plan.burn_in)) else {
-            return Ok(None);
+        let behind = |burn_in: Duration| {
+            let at = ages.iter().position(|age| *age == burn_in).unwrap_or_default();
+            figures(readings[at], last)
         };
-        let rates: Option<Vec<f64>> = readings.windows(2).map(|two| begun(two[0], two[1])).collect();
-        if let Some(rates) = rates {
+        let both = behind(self.plan.burn_in).and_then(|first| Ok((first, behind(2 * self.plan.burn_in)?)));
+        let (first, later) = match both {
+            Ok(both) => both,
+            Err(lacks) => return Ok(Err(lacks)),
+        };
+        let rates: Result<Vec<f64>, Lacks> =
+            readings.windows(2).map(|two| figures(two[0], two[1]).map(|figures| figures.rate)).collect();
+        if let Ok(rates) = rates {
             self.settling.add(changes, &rates);
         }
-        Ok(Some(Period { figures: first, later }))
+        Ok(Ok(Period { figures: first, later }))
     }
 
-    /// The figures of all four periods; `None` when those of one cannot be used.
-    fn quad(&mut self, quad: &Quad) -> Result<Option<[Period; 4]>, LabError> {
+    /// The figures of all four periods; `None` when the user has asked to stop.
+    fn quad(&mut self, quad: &Quad, stop: &Stop) -> Result<Option<Result<[Period; 4], Lacks>>, LabError> {
         let mut all = Vec::with_capacity(4);
+        let mut lacks = None;
         for (arm, seconds) in quad.arms.into_iter().zip(quad.seconds) {
+            if stop.is_asked() {
+                return Ok(None);
+            }
             let at = usize::from(arm == Arm::B && quad.kind == Kind::AgainstB);
             let design = self.plan.designs[at].clone();
-            all.extend(self.period(&design, seconds)?);
+            match self.period(&design, seconds)? {
+                Ok(period) => all.push(period),
+                // A period without work tells something about the design, whatever else happened in the quad.
+                Err(Lacks::Work) => lacks = Some(Lacks::Work),
+                Err(Lacks::Sessions) => lacks = lacks.or(Some(Lacks::Sessions)),
+            }
         }
-        Ok(all.try_into().ok())
+        Ok(Some(all.try_into().map_err(|_| lacks.unwrap_or(Lacks::Sessions))))
     }
 
     /// Runs quads until the interval is narrow enough, time is over, or the user asks; `tell` gets the run so far, and
@@ -345,19 +386,24 @@ impl<'a> Conductor<'a> {
             sequential: None,
             settling: self.settling.clone(),
             void: 0,
+            idle: 0,
             seconds: 0.0,
             switch_us: 0.0,
         };
         let mut void_in_a_row = 0;
         let plan = self.plan;
         for quad in Quads::new(plan.seed, plan.period.as_secs_f64()) {
-            match self.quad(&quad)? {
-                Some(periods) => {
+            match self.quad(&quad, stop)? {
+                None => {}
+                Some(Ok(periods)) => {
                     void_in_a_row = 0;
                     so_far.add(&quad, &periods);
                 }
-                None => {
-                    so_far.void += 1;
+                Some(Err(lacks)) => {
+                    match lacks {
+                        Lacks::Sessions => so_far.void += 1,
+                        Lacks::Work => so_far.idle += 1,
+                    }
                     void_in_a_row += 1;
                     if void_in_a_row >= VOID_MOST {
                         return Err(LabError::new("no session works in the instance, or sessions come and go".into()));
@@ -370,7 +416,7 @@ impl<'a> Conductor<'a> {
             let rate = &so_far.against_b.rate;
             let ended = if stop.is_asked() {
                 Some(Ended::Asked)
-            } else if is_narrow_enough(rate, plan.width) {
+            } else if is_narrow_enough(rate, plan.width) && so_far.against_itself.rate.len() >= ITSELF_LEAST {
                 Some(Ended::NarrowEnough)
             } else if start.elapsed() >= plan.limit {
                 Some(Ended::TimeOver)
@@ -388,6 +434,19 @@ impl<'a> Conductor<'a> {
         }
         unreachable!("the order of quads has no end")
     }
+}
+
+/// The first column of the first row; `None` when there is no row, or no value.
+fn first_text(session: &mut Client, sql: &str) -> Result<Option<String>, LabError> {
+    Ok(match session.query(sql, &[])?.all()?.first().and_then(|row| row.first()) {
+        Some(Value::Text(text)) => Some(text.to_string()),
+        _ => None,
+    })
+}
+
+fn design_in_force(session: &mut Client, structure: Structure) -> Result<String, LabError> {
+    let sql = format!("select design from x$ksldesign where structure = '{}'", structure.name());
+    first_text(session, &sql)?.ok_or_else(|| LabError::new(format!("the instance has no {}", structure.name())))
 }
 
 impl Comparison {
@@ -420,22 +479,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_period_in_which_a_session_came_or_nothing_was_done_has_no_figures() {
-        let counts = |executions, cpu_ns, now_ns, who| Counts { executions, running: 0, cpu_ns, now_ns, who };
+    fn a_period_in_which_a_session_came_and_one_in_which_nothing_was_done_differ() {
+        let counts = |executions, cpu_ns, now_ns, sessions| Counts { executions, cpu_ns, now_ns, sessions };
         let from = counts(1000, 5_000_000, 1_000_000_000, 77);
         let it = figures(from, counts(3000, 9_000_000, 1_100_000_000, 77)).unwrap();
         assert!((it.rate.exp() - 20_000.0).abs() < 1e-6 && (it.cpu.exp() - 2_000.0).abs() < 1e-6, "{it:?}");
-        assert_eq!(figures(from, counts(3000, 9_000_000, 1_100_000_000, 78)), None);
-        assert_eq!(figures(from, counts(1000, 9_000_000, 1_100_000_000, 77)), None);
-        assert_eq!(figures(from, counts(500, 9_000_000, 1_100_000_000, 77)), None);
+        assert_eq!(figures(from, counts(3000, 9_000_000, 1_100_000_000, 78)), Err(Lacks::Sessions));
+        assert_eq!(figures(from, counts(1000, 9_000_000, 1_100_000_000, 77)), Err(Lacks::Work));
+        assert_eq!(figures(from, counts(500, 9_000_000, 1_100_000_000, 77)), Err(Lacks::Sessions));
     }
 
     #[test]
-    fn an_operation_that_still_runs_at_the_end_is_dropped() {
-        let counts = |executions, running, now_ns| Counts { executions, running, cpu_ns: now_ns, now_ns, who: 1 };
-        let from = counts(10, 2, 1_000_000_000);
-        let it = figures(from, counts(32, 2, 2_000_000_000)).unwrap();
-        assert!((it.rate.exp() - 20.0).abs() < 1e-9, "{it:?}");
-        assert_eq!(figures(from, counts(12, 2, 2_000_000_000)), None);
+    fn a_run_with_a_period_without_work_has_no_answer() {
+        let plan = Plan {
+            structure: Structure::RowCache,
+            designs: ["a".into(), "b".into()],
+            period: Duration::from_millis(100),
+            burn_in: Duration::from_millis(5),
+            limit: Duration::from_secs(1),
+            width: 0.01,
+            seed: 1,
+        };
+        let run = |void, idle| Comparison {
+            against_b: Contrasts::default(),
+            against_itself: Contrasts::default(),
+            sequential: None,
+            settling: Settling::new(plan.ages()),
+            void,
+            idle,
+            seconds: 1.0,
+            switch_us: 1.0,
+        };
+        assert_eq!(run(3, 0).objection(&plan), None);
+        assert!(run(0, 1).objection(&plan).is_some_and(|text| text.contains("nothing was done")));
     }
 }

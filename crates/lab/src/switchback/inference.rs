@@ -7,8 +7,8 @@
 //! **sign-flip** test and interval rest on that alone. The **exact sequential** test does as well: a mixture of
 //! likelihood ratios over the sum of the contrasts and the sum of their squares, valid at every look (Robbins). The
 //! **asymptotic** confidence sequence (Johari et al.; Waudby-Smith et al.) is narrower and holds from about twenty
-//! quads on. Whoever stops by the width of an interval alone needs no correction (Chow and Robbins 1965); whoever stops
-//! by significance uses one of the sequential forms.
+//! quads on. A run that stops by the width of an interval alone needs no correction (Chow and Robbins 1965); a run that
+//! stops by significance needs one of the sequential forms.
 
 use crate::statistics::t_95;
 use crate::switchback::design::{Arm, Coin, Quad};
@@ -19,6 +19,8 @@ pub const ALPHA: f64 = 0.05;
 pub const QUADS_LEAST: usize = 20;
 /// Draws of signs of the sign-flip test.
 const DRAWS: usize = 1999;
+/// Keeps the coin of the test apart from the coin of the same seed that ordered the quads.
+const FLIP_SALT: u64 = 0x3c6e_f372_fe94_f82b;
 
 /// The contrast of a quad with these figures of its periods.
 pub fn contrast(quad: &Quad, figures: [f64; 4]) -> f64 {
@@ -81,7 +83,7 @@ pub struct SignFlip {
 /// these intervals, and no search is needed.
 pub fn sign_flip(d: &[f64], seed: u64) -> SignFlip {
     let (n, sum) = (d.len() as f64, d.iter().sum::<f64>());
-    let mut coin = Coin::new(seed);
+    let mut coin = Coin::new(seed ^ FLIP_SALT);
     let (mut as_large, mut lows, mut highs) = (0usize, Vec::with_capacity(DRAWS), Vec::with_capacity(DRAWS));
     for _ in 0..DRAWS {
         let (mut flipped, mut signs, mut bits, mut left) = (0.0, 0.0, 0, 0);
@@ -127,6 +129,8 @@ pub struct Sequential {
     squares: f64,
     rho: f64,
     p: f64,
+    /// The number of contrasts that it is tuned for.
+    quads: usize,
 }
 
 impl Sequential {
@@ -135,7 +139,19 @@ impl Sequential {
     pub fn tuned(quads: usize, deviation: f64) -> Sequential {
         let two_ln = 2.0 * (1.0 / ALPHA).ln();
         let rho = quads.max(1) as f64 * deviation.max(1e-6).powi(2) / (two_ln + two_ln.ln_1p());
-        Sequential { n: 0.0, sum: 0.0, squares: 0.0, rho, p: 1.0 }
+        Sequential { n: 0.0, sum: 0.0, squares: 0.0, rho, p: 1.0, quads }
+    }
+
+    /// The interval by the asymptotic confidence sequence with the same tuning; `None` with fewer contrasts than it
+    /// holds for.
+    pub fn asymptotic(&self) -> Option<(f64, f64)> {
+        if self.n < QUADS_LEAST as f64 {
+            return None;
+        }
+        let mean = self.sum / self.n;
+        let deviation = ((self.squares - self.sum * mean).max(0.0) / (self.n - 1.0)).sqrt();
+        let half = asymptotic_half(self.n as usize, deviation, self.quads);
+        Some((mean - half, mean + half))
     }
 
     pub fn push(&mut self, d: f64) {
@@ -381,6 +397,9 @@ mod tests {
         let mut test = Sequential::tuned(50, 0.044);
         d.iter().for_each(|x| test.push(*x));
         assert!(test.p() > ALPHA && test.interval().0 == f64::NEG_INFINITY, "{test:?}");
+        assert_eq!(test.asymptotic(), None);
+        (0..20).for_each(|n| test.push(0.5 + 0.01 * f64::from(n % 2)));
+        assert!(test.asymptotic().is_some_and(|(low, high)| low < 0.5 && 0.5 < high), "{test:?}");
         assert_eq!(t_half(&d[..1]), f64::INFINITY);
     }
 }

@@ -33,7 +33,8 @@ A period should be 20 times as long as nearly all operations, and five times as 
 for latch-sleep with backoff give --period 1000 or more.
 
 Exit codes: 0 the interval is narrow enough; 4 time was over before; 3 the run does not support an answer (a difference
-between A and A, or an estimate that depends on the burn-in); 130 stopped by Ctrl-C; 1 an error. The design that was in
+between A and A, an estimate that depends on the burn-in, or a period in which nothing was done); 130 stopped by Ctrl-C;
+1 an error. The design that was in
 force before is in force again at the end, also after Ctrl-C. After a second Ctrl-C, or when this program is killed, the
 instance itself puts it back within a second. `latchwork top` shows a run in its table Designs.";
 
@@ -68,13 +69,13 @@ pub struct SwitchbackArguments {
     #[arg(long, default_value_t = 60)]
     seconds: u64,
     /// Stop when the 95 % interval of the throughput is this many per cent to each side, or narrower
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = positive)]
     width: f64,
     /// Length of a period
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(10..=60_000))]
     period: u64,
     /// Time after each switch that does not count
-    #[arg(long, value_name = "MS", default_value_t = 5)]
+    #[arg(long, value_name = "MS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     burn_in: u64,
     /// Seed of the order and of the tests
     #[arg(long, default_value_t = 1)]
@@ -82,6 +83,13 @@ pub struct SwitchbackArguments {
     /// Write the figures of all quads as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("a number above 0 is needed".into()),
+    }
 }
 
 impl SwitchbackArguments {
@@ -102,7 +110,7 @@ impl SwitchbackArguments {
 pub fn command(arguments: &SwitchbackArguments) -> Result<u8, LabError> {
     let burn_in = Duration::from_millis(arguments.burn_in);
     let period = Duration::from_millis(arguments.period);
-    if 3 * burn_in >= period {
+    if arguments.burn_in >= arguments.period.div_ceil(3) {
         return Err(LabError::new(format!(
             "--period {} is too short for --burn-in {}: a period must be more than three times as long",
             arguments.period, arguments.burn_in
@@ -135,9 +143,10 @@ pub fn command(arguments: &SwitchbackArguments) -> Result<u8, LabError> {
     // Also after an error: the instance must not stay in a design that was only tried.
     let restored = conductor.restore();
     let worked = load.end();
+    // A worker that failed is the reason for what its absence did to the run.
+    worked?;
     let (comparison, ended) = outcome?;
     restored?;
-    worked?;
     print!("{}", report::summary(&comparison, &plan));
     if let Some(file) = &arguments.json {
         crate::files::write_file(file, &report::json(&comparison, &plan)?)?;

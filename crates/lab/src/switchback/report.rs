@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::conduct::{Comparison, Contrasts};
-use super::inference::{asymptotic_half, moments, quads_needed, sign_flip, t_half};
+use super::inference::{moments, quads_needed, sign_flip, t_half};
 use super::plan::Plan;
 use crate::error::LabError;
 
@@ -74,25 +74,36 @@ pub fn summary(it: &Comparison, plan: &Plan) -> String {
     let _ = writeln!(out, "A over A");
     rows(&mut out, &it.against_itself, plan.seed);
     let rate = &it.against_b.rate;
-    let (mean, deviation) = moments(rate);
+    let deviation = moments(rate).1;
     if let Some(test) = &it.sequential {
         let (low, high) = test.interval();
-        let half = asymptotic_half(rate.len(), deviation, quads_needed(deviation, 0.02));
-        let _ = writeln!(
+        let _ = write!(
             out,
-            "valid at every look: p {:.4}, {} to {} % exact, {} to {} % asymptotic",
+            "valid at every look, behind the pilot: p {:.4}, {} to {} % exact",
             test.p(),
             signed(low),
-            signed(high),
-            signed(mean - half),
-            signed(mean + half)
+            signed(high)
         );
+        if let Some((low, high)) = test.asymptotic() {
+            let _ = write!(out, ", {} to {} % asymptotic", signed(low), signed(high));
+        }
+        out.push('\n');
     }
+    let burn_in = plan.burn_in.as_millis();
+    let _ = writeln!(
+        out,
+        "operations/s behind {burn_in} ms {} %, behind {} ms {} %",
+        estimate(rate),
+        2 * burn_in,
+        estimate(&it.against_b.later)
+    );
     let _ = writeln!(out, "{}", it.settling.line());
     let _ = writeln!(
         out,
-        "{} quads without figures; a switch took {:.0} us; a difference of 2 % needs {} quads",
+        "{} quads left out because sessions came or went, {} with a period in which nothing was done; a switch took \
+         {:.0} us; a difference of 2 % needs {} quads",
         it.void,
+        it.idle,
         it.switch_us,
         quads_needed(deviation, 0.02)
     );
@@ -123,6 +134,7 @@ pub fn json(it: &Comparison, plan: &Plan) -> Result<String, LabError> {
         "seed": plan.seed,
         "seconds": it.seconds,
         "void": it.void,
+        "idle": it.idle,
         "switch_us": it.switch_us,
         "settling": it.settling.curve().iter().map(|(age, effect, half)| [*age as f64, *effect, *half]).collect::<Vec<_>>(),
         "interval": [low.exp_m1(), high.exp_m1()],

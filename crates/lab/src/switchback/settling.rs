@@ -48,6 +48,14 @@ impl Settling {
         self.curve().into_iter().find(|(_, effect, half)| effect.abs() + half <= SETTLED).map(|(age, ..)| age)
     }
 
+    /// The last age, from the burn-in on, at which a change of the design surely has an effect that matters: the whole
+    /// interval lies beyond 0.2 %. An interval that is only wide says nothing: short stretches of time have wide ones.
+    pub fn unsettled_ms(&self, burn_in: Duration) -> Option<u128> {
+        let is_moved =
+            |(age, effect, half): &(u128, f64, f64)| *age >= burn_in.as_millis() && effect.abs() - half > SETTLED;
+        self.curve().into_iter().rev().find(is_moved).map(|(age, ..)| age)
+    }
+
     /// The line of the report.
     pub fn line(&self) -> String {
         let curve = self.curve();
@@ -86,6 +94,7 @@ mod tests {
         assert_eq!(curve.len(), 2);
         assert!((curve[0].1 + 0.05).abs() < 1e-9 && curve[1].1.abs() < 1e-9, "{curve:?}");
         assert_eq!(it.settled_ms(), Some(5));
+        assert_eq!([0, 5].map(|ms| it.unsettled_ms(Duration::from_millis(ms))), [Some(0), None]);
         assert!(it.line().ends_with("within 0.2 % from 5 ms"), "{}", it.line());
     }
 }
