@@ -41,7 +41,7 @@ pub(crate) fn session_named(text: &str) -> Result<(u32, u64)> {
 }
 
 /// As [`set`], for a parameter that switches the design of a structure: the new design is in force when this returns,
-/// and whoever was inside by the former one has left.
+/// and no session is inside by the former one.
 ///
 /// # Errors
 /// ORA-00051 when sessions stay inside for seconds: the parameter is then unchanged. ORA-32001 when the file cannot be

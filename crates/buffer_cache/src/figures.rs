@@ -54,7 +54,7 @@ pub(crate) struct CacheFigures {
     pub(crate) waited_ns: [AtomicU64; CLASSES.len()],
     /// Blocks of a multiblock read, unless the process has its own value.
     pub(crate) multiblock: AtomicU64,
-    /// Process slots below this number have held pins at some time.
+    /// Process slots below this number may have held pins since the fast path was put into force; 0 in other designs.
     pub(crate) held_slots: AtomicU64,
     /// Writes of buffers that failed, so that the buffers are dirty again.
     pub(crate) failed_writes: AtomicU64,

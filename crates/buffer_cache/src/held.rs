@@ -149,7 +149,7 @@ impl BufferCache {
     pub fn switch(&self, p: &Process, design: ChainDesign) -> Result<()> {
         p.replace_design(Structure::BufferChains, self.design, design as u8)?;
         if design != ChainDesign::FastPath {
-            // Nobody notes a pin any more: those on the fast path have left.
+            // No process notes a pin any more: those on the fast path have left.
             self.areas.iter().for_each(|area| self.let_go_of(area));
             self.figures.held_slots.store(0, Ordering::Relaxed);
         }

@@ -221,7 +221,7 @@ pub(crate) struct NameLine {
 #[repr(C, align(64))]
 pub struct LatchSlot {
     pub(crate) holds: [Hold; HOLDS],
-    /// 0 not waiting, 1 asleep, 2 posted: the futex that the process sleeps on.
+    /// 0 not waiting, 1 asleep, 2 posted, 3 asleep until its time is up: the futex that the process sleeps on.
     pub(crate) sleeping: AtomicU32,
     pub(crate) wait_mode: AtomicU32,
     pub(crate) wait_place: AtomicU32,

@@ -47,11 +47,12 @@ pub mod order {
     pub const FREED: Ordering = SeqCst;
     /// The fence between a waiter's mark and its last look at the word. Pairs with [`FREED`].
     pub const JOINED: Ordering = SeqCst;
-    /// A switch of a design. Pairs with [`DESIGN_SEEN`]: who enters by the design sees what the switch prepared.
+    /// A switch of a design. Pairs with [`DESIGN_SEEN`]: a process that enters by the design sees what the switch
+    /// prepared.
     pub const DESIGN_PUT: Ordering = Release;
     /// Reading the design in force. Pairs with [`DESIGN_PUT`].
     pub const DESIGN_SEEN: Ordering = Acquire;
-    /// Leaving a structure. Pairs with [`LEFT_SEEN`]: the next design begins behind all that was done inside.
+    /// Leaving a structure. Pairs with [`LEFT_SEEN`]: the next design begins behind everything done inside.
     pub const LEFT: Ordering = Release;
     /// Reading the mark of another process. Pairs with [`LEFT`].
     pub const LEFT_SEEN: Ordering = Acquire;

@@ -7,8 +7,8 @@
 //!
 //! Layout of a word: the child plus one in 24 bits, its life in 34, the kind of the pin in two, bit 60 for a cursor
 //! that the session keeps closed, and the stage of the reference ([`latch::reference`]) in the two highest bits. The
-//! kind says by which design the pin began: it ends by the same one, whatever is in force by then. It means nothing
-//! while the stage is 0.
+//! kind says by which design the pin began: it ends by the same one when another design is in force by then. It means
+//! nothing while the stage is 0.
 //!
 //! A PL/SQL block is a cursor, too, pinned while it runs. The session's current cursor is the statement inside the
 //! block, or the block itself: a query that PL/SQL has open but does not fetch from is paused (bit 61, in the session's

@@ -1,8 +1,8 @@
 //! Entering the library cache by the design in force, and switching that design while sessions run.
 //!
 //! The designs protect the same chains and lists by different locks, so two of them must not change a bucket at the
-//! same time. Whoever takes a lock of the cache enters it with a mark (`latch::Inside`), and a switch closes the cache
-//! until all have left: microseconds, since nothing is held across I/O, compilation or an execution. A versioned reader
+//! same time. A process that takes a lock of the cache enters it with a mark (`latch::Inside`), and a switch closes the
+//! cache until all have left: microseconds, since nothing is held across I/O, compilation or an execution. A versioned reader
 //! has no mark: it looks at the word of the design before and after its read, and reads again when a switch came
 //! between.
 //!
@@ -43,8 +43,8 @@ impl LibraryCache {
             let before = self.design.now();
             if before.code() == Design::Versioned.code() {
                 let seen = versioned();
-                // Pairs with the Release stores of sections: who has read a write of another design sees the word that
-                // its writer saw. The check of the version has such a fence, too, but a read that ended under the
+                // Pairs with the Release stores of sections: a reader of a write of another design sees the word that its
+                // writer saw. The check of the version has such a fence, too, but a read that ended under the
                 // latch has not.
                 fence(Ordering::Acquire);
                 if self.design.now().epoch() == before.epoch() {

@@ -1,12 +1,13 @@
 //! Switching the design of a lookup while sessions run.
 //!
 //! All designs read the same chains, and all changes are made under the child latch of the cache. Only readers by mutex
-//! rely on more: that whoever changes a chain also gets the mutexes of its bucket and its objects (R3). So only they
+//! rely on more: a process that changes a chain also gets the mutexes of its bucket and its objects (R3). So only they
 //! enter the structure with a mark (`latch::Inside`); readers by latch and versioned readers go on during a switch.
 //!
 //! The changers' habit is a word of each cache (`shuts`), changed under its child latch, so it needs no marks. It is on
 //! before the first reader by mutex comes, and off after the last one has left. Copies of hot objects stay in their
-//! chains in the other designs, unread; a change of a row takes them out from the first copy on (`copied`).
+//! chains in the other designs, unread; a change of a row takes them out from the first copy on (`copied`). `copied`
+//! stays on for the life of the instance, since copies may remain anywhere.
 //!
 //! A switching process that dies leaves the former design, or the next one. The word may then stay on in a design
 //! without mutexes: changes cost two mutexes more until the next switch, and nothing is wrong.
@@ -41,7 +42,7 @@ impl RowCache {
         }
         let now = p.switch_design(Structure::RowCache, design as u8, || {
             if design == Design::HotCopies {
-                self.control.copied.store(1, Ordering::Relaxed); // before the word: seen by whoever sees a copy
+                self.control.copied.store(1, Ordering::Relaxed); // before the word: a process that sees a copy sees this
             }
         })?;
         if !has_mutexes(design) {

@@ -252,6 +252,11 @@ pub const ACTIONS: &[Action] = &[
     // The system.
     system("alter system set open_cursors = 300", &[&["alter system"]]),
     system("alter system set \"_switch_result_cache\" = 'versioned'", &[&["alter system"]]),
+    system("alter system set \"_switch_cache_buffers_chains\" = 'versioned'", &[&["alter system"]]),
+    system("alter system set \"_switch_row_cache\" = 'versioned'", &[&["alter system"]]),
+    system("alter system set \"_switch_library_cache\" = 'versioned'", &[&["alter system"]]),
+    system("alter system set \"_switch_latch_sleep\" = 'post'", &[&["alter system"]]),
+    system("alter system set \"_switch_holder\" = ''", &[&["alter system"]]),
     system("alter session set events '10046 trace name context off'", &[&["alter session"]]),
     system("alter session set sql_trace = false", &[&["alter session"]]),
     system("alter system kill session '9999,1'", &[&["alter system"]]),
