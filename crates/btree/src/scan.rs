@@ -412,8 +412,8 @@ impl RangeScan {
     }
 
     /// Finds the range in a tree that is one small leaf. All its entries are kept, and each look verifies that the
-    /// block is unchanged before it reuses them (R14). False: the leaf no longer qualifies, or the buffer cache has been
-    /// switched to a design that cannot say whether it is unchanged; nothing is kept then.
+    /// block is unchanged before it reuses them (R14). False: the leaf no longer qualifies, or the buffer cache has
+    /// been switched to a design that cannot say whether it is unchanged; nothing is kept then.
     fn look_again(&mut self, tree: &Btree, p: &Process, index: &Index) -> Result<bool> {
         if !tree.cache().knows_versions() {
             self.clear();

@@ -2,8 +2,8 @@
 //!
 //! The designs protect the same chains and lists by different locks, so two of them must not change a bucket at the
 //! same time. A process that takes a lock of the cache enters it with a mark (`latch::Inside`), and a switch closes the
-//! cache until all have left: microseconds, since nothing is held across I/O, compilation or an execution. A versioned reader
-//! has no mark: it looks at the word of the design before and after its read, and reads again when a switch came
+//! cache until all have left: microseconds, since nothing is held across I/O, compilation or an execution. A versioned
+//! reader has no mark: it looks at the word of the design before and after its read, and reads again when a switch came
 //! between.
 //!
 //! Pins outlast a switch, because an execution may last for hours. The word of a pin has its kind, and the pin ends by
@@ -43,9 +43,9 @@ impl LibraryCache {
             let before = self.design.now();
             if before.code() == Design::Versioned.code() {
                 let seen = versioned();
-                // Pairs with the Release stores of sections: a reader of a write of another design sees the word that its
-                // writer saw. The check of the version has such a fence, too, but a read that ended under the
-                // latch has not.
+                // Pairs with the Release stores of sections: a reader of a write of another design sees the word that
+                // its writer saw. The check of the version has such a fence, too, but a read that ended under the latch
+                // has not.
                 fence(Ordering::Acquire);
                 if self.design.now().epoch() == before.epoch() {
                     return seen;
