@@ -146,6 +146,12 @@ pub fn format(block: &mut [u8], kind: BlockKind, at: Rdba, obj: ObjectId, map: R
     put32(block, AT_MAP, map.0);
 }
 
+/// The redo address behind the last change of a block, as [`BlockView::rba`].
+#[must_use]
+pub fn rba_of(block: &[u8]) -> u64 {
+    get64(block, AT_RBA)
+}
+
 /// Sets the redo address behind the last change.
 pub fn stamp(block: &mut [u8], rba: u64) {
     put64(block, AT_RBA, rba);

@@ -20,7 +20,7 @@ pub use data::{Data, DataMut, Itl, Refused, RowAt, itl_flags};
 pub use dump::dump;
 pub use header::{
     BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, BlockKind, FORMAT_VERSION, HEADER_BYTES, checksum, format,
-    is_block_size, seal, spoil, stamp,
+    is_block_size, rba_of, seal, spoil, stamp,
 };
 pub use segment::{BlockState, Extent, SegmentKind};
 pub use view::{BlockView, Image, LINE_BYTES};

@@ -53,6 +53,7 @@ impl Database {
         };
         startup::name_control_files(dir, init)?;
         startup::remove_unfinished(dir)?;
+        recovery::end_unfinished(dir);
         let has = |name| os::file::exists(&dir.join(name));
         if !has(datafile::CONTROL_FILE) && !has(datafile::CONTROL_COPY) {
             let name = init.get(Param::DbName).to_string();

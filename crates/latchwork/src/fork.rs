@@ -3,7 +3,7 @@
 use crate::checkpoint::checkpoint_of;
 use crate::instance::{EXIT_STATE, Place, Start};
 use clap::Args;
-use server::{ForkOptions, Forked};
+use server::{ForkOptions, Forked, HoldError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ Examples:
   latchwork fork --dir /data/db --ephemeral --param local_listener=0
                                                               a fork in memory with a listener, until its input ends
 
-Exit codes: 0 copied, 1 failed, 2 wrong options, 3 the target is in use or not empty.";
+Exit codes: 0 copied, 1 failed, 2 wrong options, 3 the target is in use, not empty, or of the parent itself.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -28,7 +28,7 @@ pub struct ForkArgs {
     /// The directory of the copy: empty, or not existing yet
     #[arg(long, value_name = "DIR", required_unless_present = "ephemeral")]
     to: Option<PathBuf>,
-    /// Replace an earlier, stopped fork in that directory, with everything that lies there
+    /// Replace an earlier, stopped fork in that directory; files that it has not made stay
     #[arg(long, conflicts_with = "ephemeral")]
     force: bool,
     /// Copy all blocks, also where the file system could share them until they are changed
@@ -94,28 +94,55 @@ fn copy(from: &Path, to: &Path, args: &ForkArgs) -> Result<Forked, Failure> {
     if !from.join(datafile::CONTROL_FILE).is_file() {
         return Err(Failure(format!("There is no database in {}.", from.display()), 1));
     }
-    let had_none = !to.exists();
-    let hold = server::hold(to).map_err(|text| Failure(text, EXIT_STATE))?;
-    let made = prepare(to, args.force).and_then(|()| {
+    refuse_place(from, to)?;
+    let hold = server::hold(to).map_err(|e| match e {
+        HoldError::Taken(text) => Failure(text, EXIT_STATE),
+        HoldError::Failed(text) => Failure(text, 1),
+    })?;
+    let made = prepare(from, to, args.force).and_then(|()| {
         if let Some(plan) = &args.crash_point {
-            faults::arm_points_quietly(plan, to).map_err(|e| e.to_string())?;
+            faults::arm_points_quietly(plan, from).map_err(|e| e.to_string())?;
         }
         let options = ForkOptions { shares_space: !args.no_reflink, sync: !args.no_sync, is_transient: false };
-        server::fork(from, to, &options, &mut checkpoint_of(from)).map_err(|text| {
-            let left = recovery::clear_unfinished(to).err();
+        server::fork(from, to, &options, &mut checkpoint_of(from), &mut || false).map_err(|text| {
+            let left = recovery::clear_fork(to).err();
             let left = left.map_or(String::new(), |e| format!("\nThe unfinished copy was not removed: {e}"));
             Failure(format!("{text}\nThere is no copy in {}.{left}", to.display()), 1)
         })
     });
-    drop(hold);
-    if made.is_err() && had_none {
-        let _ = std::fs::remove_dir_all(to);
+    if made.is_err() {
+        hold.give_up();
     }
     made
 }
 
-/// Makes the target empty: removes an unfinished copy, and with `force` a finished one.
-fn prepare(to: &Path, force: bool) -> Result<(), Failure> {
+/// The absolute path of a file or directory that may not exist.
+fn absolute(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match there {
+        Some((above, real)) => real.join(path.strip_prefix(above).unwrap_or(Path::new(""))).components().collect(),
+        None => path,
+    }
+}
+
+/// Refuses a target that is the parent's directory, above or below it, or holds one of the parent's files.
+fn refuse_place(from: &Path, to: &Path) -> Result<(), Failure> {
+    let (from, to) = (absolute(from), absolute(to));
+    let refused = |what: String| {
+        let text = format!("{}: {what}. Choose another directory.", to.display());
+        Err(Failure(text, EXIT_STATE))
+    };
+    if from.starts_with(&to) || to.starts_with(&from) {
+        return refused(format!("the directory belongs to the database in {} itself", from.display()));
+    }
+    let control = datafile::ControlFile::read(&from).map_err(|e| Failure(e.to_string(), 1))?;
+    let own = recovery::names_of(&control).into_iter().find(|name| absolute(&from.join(name)).starts_with(&to));
+    own.map_or(Ok(()), |name| refused(format!("the directory has the file '{name}' of the database that is copied")))
+}
+
+/// Makes the target empty: removes an unfinished copy, and with `force` a finished one, if there is a database to copy.
+fn prepare(from: &Path, to: &Path, force: bool) -> Result<(), Failure> {
     let entries = std::fs::read_dir(to).map_err(|e| format!("{}: {e}", to.display()))?;
     let is_empty = entries.flatten().all(|e| e.file_name() == "latchwork.pid");
     let is_fork = to.join(recovery::FORK_MARK).is_file();
@@ -123,7 +150,8 @@ fn prepare(to: &Path, force: bool) -> Result<(), Failure> {
         return Ok(());
     }
     if recovery::is_unfinished(to) || force && is_fork {
-        return recovery::clear_unfinished(to).map_err(|e| Failure(e.to_string(), 1));
+        server::require_forkable(from, &mut checkpoint_of(from))?;
+        return recovery::clear_fork(to).map_err(|e| Failure(e.to_string(), 1));
     }
     let hint = match (is_fork, force) {
         (true, _) => "it has an earlier fork: --force replaces it",

@@ -21,12 +21,13 @@
 //!
 //! | killed | afterwards |
 //! |---|---|
-//! | before the control file exists | the mark shows an unfinished copy (R21): a start refuses it, the next copy removes it |
+//! | before the control file exists | a mark shows an unfinished copy (R21): a start refuses it, a copy removes it |
 //! | later | the copy is complete |
 
 use crate::backup::{cannot_read, make_folder};
 use crate::manifest::cannot_write;
 use crate::restore::settle_names;
+use crate::start::begin_of;
 use block::Image;
 use block::file::FileCheckpoint;
 use datafile::{Contents, ControlFile, FileEntry, LogGroupEntry};
@@ -34,27 +35,47 @@ use os::file::{File, OpenMode, sync_directory};
 use redo::{LOG_HEADER_BYTES, LogHeader, LogReader, Rba};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use types::{Facility, Ora, Rdba, Result};
 
-/// The file that marks a directory as made by a copy. It is written first and stays.
+/// The file that shows the origin of a copy: the parent's directory, and the names of the files that were made. It
+/// stays.
 pub const FORK_MARK: &str = "forked_from";
+/// The file that marks an unfinished copy. It is made first, and removed when the control file is there.
+pub const FORK_UNFINISHED: &str = "fork_unfinished";
 
 /// Files that every database directory may have; a data file from outside gets another name.
-const RESERVED: [&str; 8] = [
+const RESERVED: [&str; 13] = [
     datafile::CONTROL_FILE,
     datafile::CONTROL_COPY,
     datafile::DOUBLE_WRITE_FILE,
     FORK_MARK,
+    FORK_UNFINISHED,
+    "making",
+    "logon.key",
+    "wallet",
+    "archive",
     "alert.log",
     "init.ora",
     "control.new",
     "control02.new",
 ];
 
-/// The lock file, which whoever makes the copy holds.
-const LOCK: &str = "latchwork.pid";
+/// Files in the directory of a copy that are removed with it, besides those that its control file lists. The control
+/// files are first.
+const OWN: [&str; 10] = [
+    datafile::CONTROL_FILE,
+    datafile::CONTROL_COPY,
+    "control.new",
+    "control02.new",
+    datafile::DOUBLE_WRITE_FILE,
+    "alert.log",
+    "init.ora",
+    "logon.key",
+    "making",
+    "latchwork.sock",
+];
 
 /// The largest log of a copy, unless its redo needs more. A lasting database has logs for minutes of redo, whose space
 /// would take longer to allocate than everything else.
@@ -66,6 +87,10 @@ const AGAIN: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(5);
 /// Most attempts to copy a database that changes its files or reuses its logs meanwhile.
 const TRIES: u32 = 20;
+/// Most of them that are given up because the header of a file is behind the last checkpoint.
+const TRIES_BEHIND: u32 = 3;
+/// Most reads of the header of a log that is not whole.
+const READS: u32 = 20;
 
 /// The input of a copy.
 #[derive(Clone, Copy, Debug)]
@@ -103,85 +128,175 @@ pub struct Forked {
 
 /// Copies a database. Its instance runs (`is_open`), or the caller keeps instances out of its directory. `checkpoint`
 /// is called before each attempt on an open database: a checkpoint there shortens the redo, and writes the redo of
-/// commits that did not wait.
+/// commits that did not wait. The copy ends soon after `stopped` returns true.
 ///
-/// After an error the directory has the mark and perhaps other files, but no control file: [`clear_unfinished`].
+/// After an error the directory may have marks and other files, but no control file: [`clear_fork`].
 ///
 /// # Errors
-/// ORA-00205, ORA-00201 for the control file; ORA-01113 for a stopped database that was not closed cleanly; ORA-01157,
-/// ORA-01122 for a missing or foreign data file; ORA-19566 for a block whose checksum stays wrong; those of reading and
+/// ORA-00205, ORA-00201, ORA-00214 for the control file; ORA-01113 for a stopped database that was not closed cleanly,
+/// and for a data file that lacks changes; ORA-01157, ORA-01122, ORA-01190, ORA-01200 for a missing or foreign data
+/// file; ORA-01013 when the copy was stopped; ORA-19566 for a block whose checksum stays wrong; those of reading and
 /// writing, and of `checkpoint`; ORA-00308 when the parent reuses its logs faster than they can be copied.
-pub fn fork(it: &Fork<'_>, is_open: bool, checkpoint: &mut dyn FnMut() -> Result<()>) -> Result<Forked> {
-    let mark = it.to.join(FORK_MARK);
-    let failed = |e: os::OsError| cannot_write(&mark, &e);
-    let file = File::open(&mark, OpenMode::Truncate).map_err(failed)?;
-    file.write_at(format!("{}\n", it.from.display()).as_bytes(), 0).map_err(failed)?;
-    if it.sync {
-        file.sync().map_err(failed)?;
-        sync_directory(it.to).map_err(failed)?;
-    }
-    faults::point("fork-marked");
-    for _ in 0..TRIES {
-        if is_open {
-            checkpoint()?;
-        }
-        let control = ControlFile::read(it.from)?;
-        if !is_open && !control.clean {
-            return Err(Ora::with(1113, &[&1]));
-        }
-        let mut attempt = Attempt::of(it, control);
-        match attempt.run() {
-            Ok(Some(forked)) => return Ok(forked),
-            Ok(None) => {}
+pub fn fork(
+    it: &Fork<'_>,
+    is_open: bool,
+    checkpoint: &mut dyn FnMut() -> Result<()>,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<Forked> {
+    let mut last = Again::Files(None);
+    for n in 0..TRIES {
+        let control = begin(it.from, is_open, checkpoint)?;
+        let mut attempt = Attempt::of(it, control, is_open, stopped);
+        attempt.mark()?;
+        faults::point("fork-marked");
+        last = match attempt.run() {
+            Ok(Run::Done(forked)) => return Ok(*forked),
+            Ok(Run::Again(why)) => why,
+            Err(e) if e.is_stop() => return Err(e),
+            // A header that is behind gets the next checkpoint, unless its file is an older copy.
+            Err(e) if attempt.is_behind && n < TRIES_BEHIND => Again::Files(Some(e)),
             // A file that was dropped meanwhile cannot be copied.
             Err(e) if attempt.is_current()? => return Err(e),
-            Err(_) => {}
-        }
+            Err(e) => Again::Files(Some(e)),
+        };
         attempt.remove_files()?;
     }
-    let text = "the database changes its files, or reuses its logs, faster than they are copied: add larger logs";
-    Err(Ora::from_text(Facility::Ora, 308, text))
+    Err(last.into_error())
+}
+
+/// Reads the control file of a parent. Of a stopped one both copies count: none is being exchanged.
+fn read_control(from: &Path, is_open: bool) -> Result<ControlFile> {
+    if is_open { ControlFile::read(from) } else { ControlFile::read_both(from).map(|(control, _)| control) }
+}
+
+/// The outcome of an attempt.
+enum Run {
+    Done(Box<Forked>),
+    Again(Again),
+}
+
+/// The change of the parent that an attempt was given up for.
+enum Again {
+    /// Of its data files or tablespaces, which led to the error.
+    Files(Option<Ora>),
+    /// Of its logs.
+    Logs(Ora),
+}
+
+impl Again {
+    fn into_error(self) -> Ora {
+        let (text, why) = match self {
+            Again::Files(why) => {
+                let text = "the database changed its data files or tablespaces during each of the attempts to copy it: \
+                            repeat the fork when no DDL on them runs";
+                (text, why)
+            }
+            Again::Logs(why) => {
+                ("the database reuses its logs faster than they are copied: add larger logs", Some(why))
+            }
+        };
+        let error = Ora::from_text(Facility::Ora, 308, text);
+        why.into_iter().fold(error, Ora::because)
+    }
+}
+
+fn reused(text: impl Into<String>) -> Again {
+    Again::Logs(Ora::from_text(Facility::Ora, 308, text.into()))
 }
 
 /// True for a directory with a copy that was not finished.
 #[must_use]
 pub fn is_unfinished(directory: &Path) -> bool {
     let has = |name| os::file::exists(&directory.join(name));
-    has(FORK_MARK) && !has(datafile::CONTROL_FILE) && !has(datafile::CONTROL_COPY)
+    has(FORK_UNFINISHED) && !has(datafile::CONTROL_FILE) && !has(datafile::CONTROL_COPY)
 }
 
-/// Removes everything in the directory of a copy, finished or not, except the lock file. The caller holds that.
+/// Removes the mark of an unfinished copy from a directory with both copies of the control file: the program that made
+/// the copy was killed after it was complete.
+pub fn end_unfinished(directory: &Path) {
+    let has = |name| os::file::exists(&directory.join(name));
+    if has(FORK_UNFINISHED) && has(datafile::CONTROL_FILE) && has(datafile::CONTROL_COPY) {
+        // A mark that stays has no effect as long as there is a control file.
+        let _ = os::file::remove(&directory.join(FORK_UNFINISHED));
+    }
+}
+
+/// Removes the files of a copy, finished or not: those that the copy or its instance has made. Other files stay, and so
+/// does the lock file, which the caller holds. No effect in a directory without a mark.
 ///
-/// The control files go first and the mark last: killed in between, it leaves an unfinished copy.
+/// The control files go first and the mark of the unfinished copy last: killed in between, it leaves an unfinished
+/// copy.
 ///
 /// # Errors
-/// A file cannot be removed. ORA-19504 for a directory without the mark.
-pub fn clear_unfinished(directory: &Path) -> Result<()> {
-    let mark = directory.join(FORK_MARK);
-    if !os::file::exists(&mark) {
-        let why = Ora::from_text(Facility::Ora, 27038, "created file already exists\nThe directory has no fork.");
-        return Err(Ora::with(19504, &[&directory.display()]).because(why));
+/// A file cannot be removed, or the mark not written.
+pub fn clear_fork(directory: &Path) -> Result<()> {
+    let (mark, unfinished) = (directory.join(FORK_MARK), directory.join(FORK_UNFINISHED));
+    if !os::file::exists(&mark) && !os::file::exists(&unfinished) {
+        return Ok(());
     }
-    let failed = |path: &Path, e: std::io::Error| {
-        cannot_write(path, &os::OsError::from_io("unlink", path.display().to_string(), e))
-    };
-    for name in [datafile::CONTROL_FILE, datafile::CONTROL_COPY] {
-        let path = directory.join(name);
-        if os::file::exists(&path) {
+    let listed = std::fs::read_to_string(&mark).unwrap_or_default();
+    let mut names: BTreeSet<String> = listed.lines().skip(1).map(str::to_owned).collect();
+    if let Ok(control) = ControlFile::read(directory) {
+        names.extend(names_of(&control));
+        names.extend(control.logged.iter().map(|l| l.name.clone()));
+    }
+    let failed = |e: os::OsError| cannot_write(&unfinished, &e);
+    File::open(&unfinished, OpenMode::OpenOrCreate).map_err(failed)?;
+    sync_directory(directory).map_err(failed)?;
+    let own = OWN.iter().map(|name| (*name).to_owned());
+    let marks = [FORK_MARK, FORK_UNFINISHED].map(str::to_owned);
+    remove_listed(directory, own.chain(names.into_iter().filter(|n| !marks.contains(n))).chain(marks.clone()))
+}
+
+/// Removes files with these names, and the folders inside the directory that become empty. Names that lead out of the
+/// directory are passed over.
+///
+/// # Errors
+/// A file cannot be removed.
+pub fn remove_listed(directory: &Path, names: impl Iterator<Item = String>) -> Result<()> {
+    for name in names.filter(|name| is_inside(name)) {
+        let path = directory.join(&name);
+        let is_file = std::fs::symlink_metadata(&path).is_ok_and(|is| !is.is_dir());
+        if is_file {
             os::file::remove(&path).map_err(|e| cannot_write(&path, &e))?;
         }
+        // A folder with other files stays.
+        let folders = path.ancestors().skip(1).take_while(|folder| *folder != directory);
+        folders.for_each(|folder| drop(std::fs::remove_dir(folder)));
     }
-    for entry in std::fs::read_dir(directory).map_err(|e| failed(directory, e))? {
-        let entry = entry.map_err(|e| failed(directory, e))?;
-        let path = entry.path();
-        if entry.file_name() == LOCK || entry.file_name() == FORK_MARK {
-            continue;
-        }
-        let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
-        if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) }
-            .map_err(|e| failed(&path, e))?;
+    Ok(())
+}
+
+/// The names of the data files and logs of a control file.
+#[must_use]
+pub fn names_of(control: &ControlFile) -> Vec<String> {
+    control.heads().map(|f| f.name.clone()).chain(control.logs.iter().map(|l| l.name.clone())).collect()
+}
+
+fn is_inside(name: &str) -> bool {
+    let path = Path::new(name);
+    !name.is_empty() && path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
+}
+
+/// Checks that a database can be copied, as [`fork`] does first.
+///
+/// # Errors
+/// Those of [`fork`] for the control file and the checkpoint.
+pub fn require_forkable(from: &Path, is_open: bool, checkpoint: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    begin(from, is_open, checkpoint).map(drop)
+}
+
+/// Makes a checkpoint, and reads the control file that a copy begins with.
+fn begin(from: &Path, is_open: bool, checkpoint: &mut dyn FnMut() -> Result<()>) -> Result<ControlFile> {
+    if is_open {
+        checkpoint()?;
     }
-    os::file::remove(&mark).map_err(|e| cannot_write(&mark, &e))
+    let control = read_control(from, is_open)?;
+    if !is_open && !control.clean {
+        let text = "The database was not closed cleanly: start it once to recover it.";
+        return Err(Ora::with(1113, &[&1]).because(Ora::from_text(Facility::Lwk, 1, text)));
+    }
+    Ok(control)
 }
 
 /// One attempt, from a control file on.
@@ -191,6 +306,12 @@ struct Attempt<'a> {
     then: ControlFile,
     /// The control file of the copy.
     control: ControlFile,
+    is_open: bool,
+    stopped: &'a mut (dyn FnMut() -> bool + 'a),
+    /// A header had an older checkpoint than the control file.
+    is_behind: bool,
+    /// The largest redo address in the copied blocks of files that are rolled forward.
+    newest: Rba,
     made: BTreeSet<PathBuf>,
     bytes: u64,
     shared: usize,
@@ -206,33 +327,80 @@ struct Pair {
 }
 
 impl<'a> Attempt<'a> {
-    fn of(it: &'a Fork<'a>, then: ControlFile) -> Attempt<'a> {
+    fn of(
+        it: &'a Fork<'a>,
+        then: ControlFile,
+        is_open: bool,
+        stopped: &'a mut (dyn FnMut() -> bool + 'a),
+    ) -> Attempt<'a> {
         let size = then.block_size;
         let mut control = then.clone();
         settle(&mut control);
+        settle_logs(&mut control);
         let chunk = vec![0; CHUNK_BYTES.max(size) / size * size];
-        Attempt { it, then, control, made: BTreeSet::new(), bytes: 0, shared: 0, chunk, image: Image::new(size) }
+        Attempt {
+            it,
+            then,
+            control,
+            is_open,
+            stopped,
+            is_behind: false,
+            newest: Rba(0),
+            made: BTreeSet::new(),
+            bytes: 0,
+            shared: 0,
+            chunk,
+            image: Image::new(size),
+        }
     }
 
-    /// The finished copy, or `None` when the parent has changed under it.
-    fn run(&mut self) -> Result<Option<Forked>> {
+    /// Marks the directory as one with an unfinished copy, and lists the files that will be made.
+    fn mark(&self) -> Result<()> {
+        let (unfinished, mark) = (self.it.to.join(FORK_UNFINISHED), self.it.to.join(FORK_MARK));
+        File::open(&unfinished, OpenMode::OpenOrCreate).map_err(|e| cannot_write(&unfinished, &e))?;
+        let names = names_of(&self.control).into_iter().map(|name| name + "\n").collect::<String>();
+        let text = format!("{}\n{names}", self.it.from.display());
+        if std::fs::read_to_string(&mark).is_ok_and(|was| was == text) {
+            return Ok(());
+        }
+        let failed = |e: os::OsError| cannot_write(&mark, &e);
+        let file = File::open(&mark, OpenMode::Truncate).map_err(failed)?;
+        file.write_at(text.as_bytes(), 0).map_err(failed)?;
+        if self.it.sync {
+            file.sync().map_err(failed)?;
+            sync_directory(self.it.to).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// ORA-01013 when the copy is to end.
+    fn go_on(&mut self) -> Result<()> {
+        if (self.stopped)() { Err(Ora::new(1013)) } else { Ok(()) }
+    }
+
+    /// Makes the copy.
+    fn run(&mut self) -> Result<Run> {
         let checkpoint = self.then.checkpoint;
         // The redo of a file that was made behind the checkpoint begins at its creation; the next checkpoint is behind
         // that.
         if !self.then.clean && self.then.files.iter().any(|f| f.created_rba > checkpoint.rba) {
-            return Ok(None);
+            return Ok(Run::Again(Again::Files(None)));
         }
         let heads: Vec<FileEntry> = self.then.heads().filter(|f| !self.is_temporary(f)).cloned().collect();
         for head in &heads {
             self.copy_file(head)?;
             faults::point("fork-file-copied");
         }
-        let now = ControlFile::read(self.it.from)?;
+        let now = self.read_again()?;
         // A stopped database has no redo, and must have stayed stopped.
         if !same_files(&self.then, &now) || self.then.clean && self.then != now {
-            return Ok(None);
+            return Ok(Run::Again(Again::Files(None)));
         }
-        let Some(redo_bytes) = self.copy_logs(&now)? else { return Ok(None) };
+        faults::point("fork-control-compared");
+        let redo_bytes = match self.copy_logs(&now)? {
+            Ok(bytes) => bytes,
+            Err(why) => return Ok(Run::Again(why)),
+        };
         if let Some(text) = self.it.init_file {
             let file = self.create("init.ora")?;
             let failed = |e: os::OsError| cannot_write(file.path(), &e);
@@ -257,20 +425,40 @@ impl<'a> Attempt<'a> {
         self.control.gone_tablespaces.clear();
         self.control.forgotten_rba = 0;
         self.control.write_as(self.it.to, self.it.sync)?;
+        let unfinished = self.it.to.join(FORK_UNFINISHED);
+        let failed = |e: os::OsError| cannot_write(&unfinished, &e);
+        os::file::remove(&unfinished).map_err(failed)?;
+        if self.it.sync {
+            sync_directory(self.it.to).map_err(failed)?;
+        }
         let pairs = self.then.heads().zip(self.control.heads());
         let moved = pairs.filter(|(was, is)| was.name != is.name).map(|(was, is)| (was.name.clone(), is.name.clone()));
-        Ok(Some(Forked {
+        Ok(Run::Done(Box::new(Forked {
             moved: moved.collect(),
             control: self.control.clone(),
             bytes: self.bytes,
             shared: self.shared,
             redo_bytes,
-        }))
+        })))
+    }
+
+    fn read_again(&self) -> Result<ControlFile> {
+        read_control(self.it.from, self.is_open)
     }
 
     /// Whether the parent still has the files that it had at the begin.
     fn is_current(&self) -> Result<bool> {
-        Ok(same_files(&self.then, &ControlFile::read(self.it.from)?))
+        Ok(same_files(&self.then, &self.read_again()?))
+    }
+
+    /// Whether redo of the file is applied by the first start.
+    fn is_forward(&self, f: &FileEntry) -> bool {
+        !f.is_offline && !self.then.tablespace(f.tablespace).is_some_and(|t| t.is_offline || t.is_read_only)
+    }
+
+    /// An error of a data file, with its name.
+    fn error_of(&self, f: &FileEntry, error: Ora) -> Ora {
+        error.because(Ora::with(1110, &[&f.head(), &self.it.from.join(&f.name).display()]))
     }
 
     fn remove_files(&self) -> Result<()> {
@@ -295,20 +483,19 @@ impl<'a> Attempt<'a> {
 
     fn copy_file(&mut self, head: &FileEntry) -> Result<()> {
         let path = self.it.from.join(&head.name);
+        let is_away = head.is_offline || self.then.tablespace(head.tablespace).is_some_and(|t| t.is_offline);
         let input = match File::open(&path, OpenMode::Read) {
             Ok(input) => input,
             // A file that is offline and missing is missing in the copy, too.
-            Err(_) if head.is_offline => return Ok(()),
-            Err(_) => {
-                let name = Ora::with(1110, &[&head.head(), &path.display()]);
-                return Err(Ora::with(1157, &[&head.head()]).because(name));
-            }
+            Err(_) if is_away => return Ok(()),
+            Err(_) => return Err(self.error_of(head, Ora::with(1157, &[&head.head()]))),
         };
-        let len = input.len_bytes().map_err(|e| cannot_read(&path, &e))?;
         let name = self.control.file(head.file).map_or(head.name.clone(), |f| f.name.clone());
         let output = self.create(&name)?;
         let failed = |e: os::OsError| cannot_write(output.path(), &e);
         let is_shared = self.it.shares_space && output.share_space_of(&input).map_err(failed)?;
+        // The file may have grown between its sharing and a look at its own length.
+        let len = if is_shared { &output } else { &input }.len_bytes().map_err(|e| cannot_read(&path, &e))?;
         match is_shared {
             true => {}
             false if self.it.is_transient => output.set_len(len).map_err(failed)?,
@@ -318,9 +505,14 @@ impl<'a> Attempt<'a> {
         self.shared += usize::from(is_shared);
         let pair = Pair { input, output, is_shared };
         let parts: Vec<FileEntry> = self.then.parts_of(head.file).into_iter().cloned().collect();
+        let size = self.then.block_size as u64;
         for part in &parts {
             let begin = u64::from(part.part) * u64::from(self.then.part_blocks.0) * self.then.block_size as u64;
             let most = u64::from(self.then.blocks_most(part)) * self.then.block_size as u64;
+            let (has, least) = (len / size, begin / size + u64::from(part.blocks));
+            if has < least && !is_away {
+                return Err(self.error_of(part, Ora::with(1200, &[&has, &least])));
+            }
             self.copy_part(&pair, part, begin..len.min(begin + most))?;
         }
         Ok(())
@@ -345,6 +537,7 @@ impl<'a> Attempt<'a> {
             }
             at = from;
             while at < to {
+                self.go_on()?;
                 let bytes = &mut chunk[..((to - at) as usize).min(CHUNK_BYTES.max(size as usize))];
                 source.read_at(bytes, at).map_err(cannot)?;
                 self.settle_chunk(pair, part, range.start, at, bytes)?;
@@ -359,6 +552,7 @@ impl<'a> Attempt<'a> {
     fn settle_chunk(&mut self, pair: &Pair, part: &FileEntry, begin: u64, at: u64, bytes: &mut [u8]) -> Result<()> {
         let size = self.then.block_size;
         let failed = |e: os::OsError| cannot_write(pair.output.path(), &e);
+        let is_forward = self.is_forward(part);
         for (i, bytes) in bytes.chunks_mut(size).enumerate() {
             let position = at + (i * size) as u64;
             let number = ((position - begin) / size as u64) as u32;
@@ -366,6 +560,8 @@ impl<'a> Attempt<'a> {
             if number == 0 {
                 self.make_header(part, bytes)?;
                 is_other = true;
+            } else if is_forward {
+                self.newest = self.newest.max(Rba(block::rba_of(bytes)));
             }
             if pair.is_shared && is_other {
                 pair.output.write_at(bytes, position).map_err(failed)?;
@@ -395,17 +591,21 @@ impl<'a> Attempt<'a> {
     }
 
     /// Makes the header of a part one of the copy. A file that is rolled forward gets the checkpoint of the control
-    /// file: its header may have an earlier one, as in backup mode, or one that was completed during the copy.
+    /// file: its header may have an earlier one, as in backup mode, or one that was completed during the copy. Any
+    /// other earlier one shows a copy of the file that lacks changes.
     fn make_header(&mut self, part: &FileEntry, bytes: &mut [u8]) -> Result<()> {
         self.image.bytes_mut().copy_from_slice(bytes);
-        let header = block::file::read(&self.image.view());
-        if !header.is_some_and(|h| h.database == self.then.database && h.file == part.file) {
-            let name = Ora::with(1110, &[&part.head(), &self.it.from.join(&part.name).display()]);
-            return Err(Ora::with(1122, &[&part.head()]).because(name));
+        let is_own = block::file::read(&self.image.view()).is_some_and(|h| {
+            (h.database, h.file, h.tablespace) == (self.then.database, part.file, part.tablespace)
+                && h.block_size as usize == self.then.block_size
+        });
+        if !is_own {
+            return Err(self.error_of(part, Ora::with(1122, &[&part.head()])));
         }
         block::file::set_database(bytes, self.it.database);
-        let stays = self.then.tablespace(part.tablespace).is_some_and(|t| t.is_offline || t.is_read_only);
-        if !part.is_offline && !stays {
+        if self.is_forward(part) {
+            let has = block::file::checkpoint(&self.image.view());
+            self.check_checkpoint(part, &has)?;
             let (at, incarnation) = (&self.then.checkpoint, self.then.incarnation.number);
             let to = FileCheckpoint { rba: at.rba, incarnation, time_s: at.time_s, scn: at.scn.0 };
             block::file::set_checkpoint(bytes, &to);
@@ -414,17 +614,48 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
+    /// Checks that a file has all changes before the checkpoint of the control file. END BACKUP writes the headers
+    /// before the control file, and so does every checkpoint.
+    fn check_checkpoint(&mut self, part: &FileEntry, has: &FileCheckpoint) -> Result<()> {
+        let at = Rba(self.then.checkpoint.rba);
+        if has.rba != 0 && has.incarnation != self.then.incarnation.number {
+            return Err(self.error_of(part, Ora::with(1190, &[&part.head()])));
+        }
+        if self.then.clean && has.rba > at.0 {
+            return Err(self.error_of(part, Ora::with(1122, &[&part.head()])).because(Ora::new(1207)));
+        }
+        let is_behind = begin_of(part, has.rba) < at;
+        if is_behind && (self.then.clean || !self.then.is_copied(part.file)) {
+            self.is_behind = self.is_open;
+            return Err(self.error_of(part, Ora::with(1113, &[&part.head()])));
+        }
+        self.newest = self.newest.max(Rba(has.rba));
+        Ok(())
+    }
+
     /// Copies the redo from the checkpoint to its present end, and makes the other logs, empty. Returns the bytes of
-    /// redo, or `None` when a log was reused meanwhile.
-    fn copy_logs(&mut self, now: &ControlFile) -> Result<Option<u64>> {
+    /// redo, or the change that was made meanwhile.
+    fn copy_logs(&mut self, now: &ControlFile) -> Result<std::result::Result<u64, Again>> {
         let from = Rba(self.then.checkpoint.rba);
-        let paths: Vec<PathBuf> =
-            now.logs.iter().filter(|l| l.sequence > 0).map(|l| self.it.from.join(&l.name)).collect();
-        let Some(end) = self.end_of_redo(&paths, from)? else { return Ok(None) };
-        let headers: Vec<Option<LogHeader>> = now.logs.iter().map(|l| self.header(l)).collect();
-        let Some(pieces) = pieces(&headers, from, end) else { return Ok(None) };
+        let end = match self.end_of_redo(now, from)? {
+            Ok(end) => end,
+            Err(why) => return Ok(Err(why)),
+        };
+        // DDL until here has its redo before the end, and its change of the control file perhaps not in `then`.
+        if !same_files(&self.then, &self.read_again()?) {
+            return Ok(Err(Again::Files(None)));
+        }
+        let headers = now.logs.iter().map(|l| self.header(now, l)).collect::<Result<Vec<_>>>()?;
+        let rooms: Vec<u64> = now.logs.iter().map(|l| l.bytes.saturating_sub(LOG_HEADER_BYTES)).collect();
+        let Some(pieces) = pieces(&headers, &rooms, from, end) else {
+            return Ok(Err(reused(format!("the logs do not hold the redo from position {} to {}", from.0, end.0))));
+        };
+        let listed = self.control.logs.clone();
         self.control.logs.clone_from(&now.logs);
         settle_logs(&mut self.control);
+        if listed.iter().map(|l| &l.name).ne(self.control.logs.iter().map(|l| &l.name)) {
+            return Ok(Err(reused("logs were added or dropped")));
+        }
         let logs = self.control.logs.clone();
         for (n, log) in logs.iter().enumerate() {
             let output = self.create(&log.name)?;
@@ -443,38 +674,76 @@ impl<'a> Attempt<'a> {
             }
         }
         // A log gets another header before the first of its bytes is overwritten.
-        let is_same = |piece: &Piece| {
-            self.header(&now.logs[piece.log]).zip(headers[piece.log]).is_some_and(|(now, then)| now.id() == then.id())
-        };
-        Ok(pieces.iter().all(is_same).then(|| end.0 - from.0))
-    }
-
-    fn header(&self, log: &LogGroupEntry) -> Option<LogHeader> {
-        let is_own = |h: &LogHeader| {
-            (h.database, h.incarnation) == (self.then.database, self.then.incarnation.number) && log.sequence > 0
-        };
-        LogHeader::read(&self.it.from.join(&log.name)).ok().filter(is_own)
-    }
-
-    /// The end of the last whole record; `None` when the logs do not have the redo from `from` on any more.
-    fn end_of_redo(&self, paths: &[PathBuf], from: Rba) -> Result<Option<Rba>> {
-        if self.then.clean {
-            return Ok(Some(from));
+        for piece in &pieces {
+            let (is, was) = (self.header(now, &now.logs[piece.log])?, headers[piece.log]);
+            if is.map(|h| h.id()) != was.map(|h| h.id()) {
+                return Ok(Err(reused(format!("log {} was reused while it was copied", now.logs[piece.log].name))));
+            }
         }
-        let reader = LogReader::open(paths, self.then.database, self.then.incarnation.number, from);
+        Ok(Ok(end.0 - from.0))
+    }
+
+    /// The header of a log, `None` for a log of another database or without redo. A header may be read while it is
+    /// overwritten, so two reads have to agree.
+    ///
+    /// A damaged header of a log that ends before the checkpoint is no error: a start does not read that log.
+    fn header(&self, now: &ControlFile, log: &LogGroupEntry) -> Result<Option<LogHeader>> {
+        if log.sequence == 0 {
+            return Ok(None);
+        }
+        let path = self.it.from.join(&log.name);
+        let mut before = LogHeader::read(&path);
+        for _ in 0..READS {
+            let header = LogHeader::read(&path);
+            if let (Ok(one), Ok(two)) = (&before, &header)
+                && one == two
+            {
+                let is_own = (two.database, two.incarnation) == (self.then.database, self.then.incarnation.number);
+                return Ok(is_own.then_some(*two));
+            }
+            before = header;
+            os::clock::sleep(PAUSE);
+        }
+        let from = self.then.checkpoint.rba;
+        let ends_before = now.logs.iter().any(|next| next.sequence == log.sequence + 1 && next.start <= from);
+        match before {
+            Err(_) if ends_before => Ok(None),
+            header => header.map(Some),
+        }
+    }
+
+    /// The end of the last whole record; the reason when the logs do not have the redo from `from` on any more.
+    fn end_of_redo(&self, now: &ControlFile, from: Rba) -> Result<std::result::Result<Rba, Again>> {
+        if self.then.clean {
+            return Ok(Ok(from));
+        }
+        let paths: Vec<PathBuf> =
+            now.logs.iter().filter(|l| l.sequence > 0).map(|l| self.it.from.join(&l.name)).collect();
+        let reader = LogReader::open(&paths, self.then.database, self.then.incarnation.number, from);
         let is_reused = |e: &Ora| e.is(308) || e.is(353) || e.is(313);
         let mut reader = match reader {
-            Err(e) if is_reused(&e) => return Ok(None),
+            Err(e) if is_reused(&e) => return Ok(Err(Again::Logs(e))),
             reader => reader?,
         };
         loop {
             match reader.next_record() {
                 Ok(Some(_)) => {}
-                Ok(None) => return Ok(Some(reader.position())),
-                Err(e) if is_reused(&e) => return Ok(None),
+                Ok(None) => break,
+                Err(e) if is_reused(&e) => return Ok(Err(Again::Logs(e))),
                 Err(e) => return Err(e),
             }
         }
+        let (end, sequence) = (reader.position(), reader.sequence());
+        // The reader passes over a log whose header is being overwritten.
+        let current = now.current_log().map_or((0, 0), |log| (log.sequence, log.start));
+        if sequence < current.0 || end.0 < current.1 {
+            return Ok(Err(reused(format!("the redo ends in log sequence {sequence}, before sequence {}", current.0))));
+        }
+        if end < self.newest {
+            let text = format!("the redo ends at position {}, before a block of position {}", end.0, self.newest.0);
+            return Ok(Err(reused(text)));
+        }
+        Ok(Ok(end))
     }
 
     /// The header of the copy of a log, which begins at the checkpoint if that lies in the log.
@@ -496,11 +765,12 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn copy_redo(&self, path: &Path, piece: &Piece, output: &File) -> Result<()> {
+    fn copy_redo(&mut self, path: &Path, piece: &Piece, output: &File) -> Result<()> {
         let input = File::open(path, OpenMode::Read).map_err(|e| cannot_read(path, &e))?;
         let mut chunk = vec![0; CHUNK_BYTES];
         let mut at = piece.from.0;
         while at < piece.end.0 {
+            self.go_on()?;
             let bytes = &mut chunk[..CHUNK_BYTES.min((piece.end.0 - at) as usize)];
             input.read_at(bytes, LOG_HEADER_BYTES + at - piece.start.0).map_err(|e| cannot_read(path, &e))?;
             output
@@ -523,8 +793,8 @@ struct Piece {
 }
 
 /// The pieces of the logs that hold the redo of a range: at least the log in which it begins. `None` when the logs do
-/// not hold all of it.
-fn pieces(headers: &[Option<LogHeader>], from: Rba, end: Rba) -> Option<Vec<Piece>> {
+/// not hold all of it, or have no room (in bytes) for it.
+fn pieces(headers: &[Option<LogHeader>], rooms: &[u64], from: Rba, end: Rba) -> Option<Vec<Piece>> {
     let mut logs: Vec<(usize, &LogHeader)> =
         headers.iter().enumerate().filter_map(|(n, h)| Some((n, h.as_ref()?))).collect();
     logs.sort_by_key(|(_, h)| h.sequence);
@@ -540,6 +810,9 @@ fn pieces(headers: &[Option<LogHeader>], from: Rba, end: Rba) -> Option<Vec<Piec
             return None;
         }
         let to = next.map_or(end, |(_, next)| next.start.min(end));
+        if to.0.saturating_sub(h.start.0) > rooms[*log] {
+            return None;
+        }
         pieces.push(Piece { log: *log, start: h.start, from: reached, end: to });
     }
     (pieces.last()?.end == end).then_some(pieces)
@@ -580,12 +853,11 @@ fn settle(control: &mut ControlFile) {
 
 /// Sets the names of the logs: those of logs outside of the directory are made from the number of the group.
 fn settle_logs(control: &mut ControlFile) {
-    for log in &mut control.logs {
-        let path = Path::new(&log.name);
-        let is_inside = path.is_relative() && !path.components().any(|c| c == std::path::Component::ParentDir);
-        if !is_inside {
-            log.name = format!("redo{:02}.log", log.group);
-        }
+    let mut taken: BTreeSet<String> = names_of(control).into_iter().filter(|name| is_inside(name)).collect();
+    for log in control.logs.iter_mut().filter(|log| !is_inside(&log.name)) {
+        let base = format!("redo{:02}.log", log.group);
+        log.name = if taken.contains(&base) { format!("redo{:02}_other.log", log.group) } else { base };
+        taken.insert(log.name.clone());
     }
 }
 
@@ -598,7 +870,7 @@ mod tests {
     }
 
     fn ranges(headers: &[Option<LogHeader>], from: u64, end: u64) -> Option<Vec<(usize, u64, u64)>> {
-        let pieces = pieces(headers, Rba(from), Rba(end))?;
+        let pieces = pieces(headers, &vec![1000; headers.len()], Rba(from), Rba(end))?;
         Some(pieces.iter().map(|piece| (piece.log, piece.from.0, piece.end.0)).collect())
     }
 
@@ -611,6 +883,8 @@ mod tests {
         assert_eq!(ranges(&logs, 2000, 3000), Some(vec![(0, 2000, 3000)]), "nothing of the next log");
         assert_eq!(ranges(&logs, 900, 3200), None, "the log with the begin was reused");
         assert_eq!(ranges(&[header(7, 1000), header(9, 3000)], 1500, 3200), None, "a log in between was reused");
+        assert_eq!(ranges(&logs, 3100, 4000), Some(vec![(3, 3100, 4000)]));
+        assert_eq!(ranges(&logs, 3100, 4008), None, "behind the room of the last log");
     }
 
     #[test]
@@ -623,14 +897,16 @@ mod tests {
                 file(2, "/x/system01.dbf"),
                 file(3, "../y/control"),
                 file(4, "a/b.dbf"),
+                file(5, "redo03.log"),
             ],
-            logs: vec![log(1, "redo01.log"), log(2, "/x/two.log")],
+            logs: vec![log(1, "redo01.log"), log(2, "/x/two.log"), log(3, "../x/three.log")],
             ..ControlFile::default()
         };
         settle(&mut control);
         settle_logs(&mut control);
         let names: Vec<&str> = control.files.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(names, ["system01.dbf", "0002_system01.dbf", "0003_control", "a/b.dbf"]);
-        assert_eq!([&control.logs[0].name, &control.logs[1].name], ["redo01.log", "redo02.log"]);
+        assert_eq!(names, ["system01.dbf", "0002_system01.dbf", "0003_control", "a/b.dbf", "redo03.log"]);
+        let logs: Vec<&str> = control.logs.iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(logs, ["redo01.log", "redo02.log", "redo03_other.log"]);
     }
 }

@@ -21,7 +21,10 @@ mod restore;
 mod start;
 
 pub use backup::Backup;
-pub use fork::{FORK_MARK, Fork, Forked, clear_unfinished, fork, is_unfinished};
+pub use fork::{
+    FORK_MARK, FORK_UNFINISHED, Fork, Forked, clear_fork, end_unfinished, fork, is_unfinished, names_of, remove_listed,
+    require_forkable,
+};
 pub use forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 pub use manifest::{FilePiece, LogPiece, MANIFEST, Manifest, Moment};
 pub use media::{FileRecovery, recover_file};

@@ -17,19 +17,24 @@ pub struct ForkOptions {
 }
 
 /// Copies the database in `from` into the directory `to`, which the caller has locked and which is empty apart from its
-/// lock. `checkpoint` makes a checkpoint of a running instance.
+/// lock. `checkpoint` makes a checkpoint of a running instance. The copy ends when `stopped` returns true.
 ///
 /// # Errors
 /// The text of those of [`recovery::fork`]; there is no database in `from`.
-pub fn fork(from: &Path, to: &Path, options: &ForkOptions, checkpoint: &mut Checkpoint) -> Result<Forked, String> {
+pub fn fork(
+    from: &Path,
+    to: &Path,
+    options: &ForkOptions,
+    checkpoint: &mut Checkpoint,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<Forked, String> {
     if !from.join(datafile::CONTROL_FILE).is_file() {
         return Err(format!("There is no database in {}.", from.display()));
     }
     let from = from.canonicalize().map_err(|e| format!("{}: {e}", from.display()))?;
     let reading = directory::read_only(&from).map_err(|e| e.to_string())?;
-    // A throw-away instance reads no init file.
-    let init_file = std::fs::read_to_string(from.join("init.ora")).ok().filter(|_| !options.is_transient);
-    let init_file = init_file.map(|text| fork_init_file(&text));
+    // A throw-away instance has its parameters already.
+    let init_file = if options.is_transient { None } else { init_file_of(&from)? };
     let it = Fork {
         from: &from,
         to,
@@ -40,10 +45,33 @@ pub fn fork(from: &Path, to: &Path, options: &ForkOptions, checkpoint: &mut Chec
         init_file: init_file.as_deref(),
     };
     let is_open = matches!(reading, Reading::Open);
-    recovery::fork(&it, is_open, checkpoint).map_err(|e| match e.is(1113) {
-        true => format!("{e}\nThe database was not closed cleanly: start it once to recover it."),
-        false => e.to_string(),
-    })
+    recovery::fork(&it, is_open, checkpoint, stopped).map_err(|e| e.to_string())
+}
+
+/// Checks that the database in `from` can be copied: its control file is whole, and its instance runs and makes a
+/// checkpoint, or it was closed cleanly.
+///
+/// # Errors
+/// The text of the reason.
+pub fn require_forkable(from: &Path, checkpoint: &mut Checkpoint) -> Result<(), String> {
+    let reading = directory::read_only(from).map_err(|e| e.to_string())?;
+    recovery::require_forkable(from, matches!(reading, Reading::Open), checkpoint).map_err(|e| e.to_string())
+}
+
+/// The init file of a copy of the database in `from`, if that has one.
+///
+/// # Errors
+/// ORA-01078: it cannot be read.
+pub fn init_file_of(from: &Path) -> Result<Option<String>, String> {
+    let path = from.join("init.ora");
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(fork_init_file(&text))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(format!(
+            "ORA-01078: failure in processing system parameters\nLRM-00109: could not open parameter file '{}' ({e})",
+            path.display()
+        )),
+    }
 }
 
 /// The init file of a copy: that of the parent, without parameters that name its folders or its listener's addresses.

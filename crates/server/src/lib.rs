@@ -13,7 +13,7 @@ mod spare;
 mod supervisor;
 
 pub use alert::ALERT_LOG_NAME;
-pub use fork::{ForkOptions, fork};
+pub use fork::{ForkOptions, fork, init_file_of, require_forkable};
 pub use listener::Conversation;
 pub use options::{Checkpoint, StartOptions, StopMode};
 pub use recovery::Forked;
@@ -57,19 +57,55 @@ pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
 }
 
 /// A held database directory: no other process starts an instance in it while this value lives.
-pub struct Hold(#[allow(dead_code)] directory::Directory);
+pub struct Hold(directory::Directory);
+
+impl Hold {
+    /// Whether [`hold`] has made the directory, and it was empty when its lock was taken.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.0.is_new()
+    }
+
+    /// Removes the directory if it was made by [`hold`] and is empty, and ends the hold.
+    pub fn give_up(self) {
+        self.0.give_up();
+    }
+}
+
+/// The reason why a directory is not held.
+#[derive(Debug)]
+pub enum HoldError {
+    /// An instance or another program uses it, or it has files of something else.
+    Taken(String),
+    /// It cannot be made or locked.
+    Failed(String),
+}
+
+impl From<HoldError> for String {
+    fn from(e: HoldError) -> String {
+        let (HoldError::Taken(text) | HoldError::Failed(text)) = e;
+        text
+    }
+}
 
 /// Keeps instances out of `dir`, for programs that change the files themselves.
 ///
 /// # Errors
 /// An instance runs there, or another program holds the directory, as the text says.
-pub fn hold(dir: &Path) -> Result<Hold, String> {
+pub fn hold(dir: &Path) -> Result<Hold, HoldError> {
     match directory::Directory::take(dir) {
         Ok(place) => Ok(Hold(place)),
         Err(directory::DirectoryError::InUse(pid)) => {
-            Err(format!("The database in {} is in use by process {pid}: stop the instance first.", dir.display()))
+            let text =
+                format!("The database in {} is in use by process {pid}: stop the instance first.", dir.display());
+            Err(HoldError::Taken(text))
         }
-        Err(e) => Err(e.to_string()),
+        Err(directory::DirectoryError::Read(dir)) => {
+            let text = "is being copied: repeat the command when the copy is complete.";
+            Err(HoldError::Taken(format!("The database in {} {text}", dir.display())))
+        }
+        Err(e @ directory::DirectoryError::Foreign(_)) => Err(HoldError::Taken(e.to_string())),
+        Err(e) => Err(HoldError::Failed(e.to_string())),
     }
 }
 

@@ -96,7 +96,19 @@ pub fn run(mut options: StartOptions) -> Result<(), String> {
 fn copy_into(options: &mut StartOptions, directory: &Directory) -> Result<(), String> {
     let Some((from, checkpoint)) = &mut options.fork_of else { return Ok(()) };
     let how = ForkOptions { shares_space: true, sync: false, is_transient: true };
-    crate::fork::fork(from, directory.dir(), &how, checkpoint).map(drop).map_err(say)
+    // The signals stay pending for the instance.
+    let signals = SignalFd::new(&[signal::SIGTERM, signal::SIGINT, signal::SIGQUIT, signal::SIGUSR1]);
+    let signals = signals.map_err(|e| say(e.to_string()))?;
+    let owner_on_stdin = options.owner_on_stdin;
+    let mut stopped = || {
+        let stdin = std::io::stdin();
+        let mut set = vec![Poll::read(&signals)];
+        if owner_on_stdin {
+            set.push(Poll::read(&stdin));
+        }
+        os::socket::poll(&mut set, Some(Duration::ZERO)).is_ok_and(|n| n > 0)
+    };
+    crate::fork::fork(from, directory.dir(), &how, checkpoint, &mut stopped).map(drop).map_err(say)
 }
 
 fn say(text: String) -> String {

@@ -220,8 +220,117 @@ fn a_fork_replaces_nothing_but_a_stopped_fork() {
     let (code, out) = copy.program(&["fork", "--to", text(db.path()), "--force"]);
     assert!(code == 3 && out.contains("replaces forks only"), "{code} {out}");
     db.start();
-    let (code, out) = db.program(&["fork", "--to", text(db.path())]);
-    assert!(code == 3 && out.contains("in use"), "{code} {out}");
+    for to in [db.path().to_owned(), db.path().join("below"), db.path().join(".."), db.path().join("../././")] {
+        let (code, out) = db.program(&["fork", "--to", text(&to), "--force"]);
+        assert!(code == 3 && out.contains("belongs to the database"), "{code} {out}");
+    }
+}
+
+/// DDL between the last look at the control file and the end of the redo is in the redo, and not in the control file.
+#[test]
+fn a_fork_begins_again_when_files_change_before_the_end_of_its_redo() {
+    let db = Database::new("ddl");
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, &["create table t (n number)", "insert into t values (1)", "commit"]);
+    let changes: [&[&str]; 4] = [
+        &[
+            "create tablespace late datafile 'late01.dbf' size 1M",
+            "create table l (n number) tablespace late",
+            "insert into l select level from dual connect by level <= 500",
+            "commit",
+        ],
+        &["alter tablespace late add datafile 'late02.dbf' size 1M"],
+        &["alter tablespace late rename to later"],
+        &["drop tablespace later including contents and datafiles"],
+    ];
+    for (n, change) in changes.iter().enumerate() {
+        let copy = Database::new(&format!("ddl-fork{n}"));
+        let stop = db.path().join("crash_stop");
+        std::fs::write(&stop, "").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+        command.args(["fork", "--dir", text(db.path()), "--to", text(copy.path())]);
+        let mut child =
+            command.args(["--crash-point", "fork-control-compared:1:stop"]).stdout(Stdio::null()).spawn().unwrap();
+        eventually("the fork stops", || !stop.exists());
+        let stat = format!("/proc/{}/stat", child.id());
+        eventually("it is stopped", || std::fs::read_to_string(&stat).unwrap().contains(") T "));
+        run(&mut c, change);
+        os::process::kill(child.id() as i32, os::signal::SIGCONT).unwrap();
+        assert!(child.wait().unwrap().success());
+        copy.start();
+        let mut its = copy.connect();
+        assert_eq!(
+            rows(&mut its, "select name from v$tablespace order by 1"),
+            rows(&mut c, "select name from v$tablespace order by 1"),
+            "{change:?}"
+        );
+        assert_eq!(
+            rows(&mut its, "select tablespace_name from dba_tablespaces order by 1"),
+            rows(&mut c, "select tablespace_name from dba_tablespaces order by 1"),
+            "{change:?}"
+        );
+        drop(its);
+        copy.verify();
+    }
+    drop(c);
+    db.verify();
+}
+
+/// An older copy of a data file, and a shorter one, do not pass for the file.
+#[test]
+fn a_fork_refuses_a_data_file_of_an_earlier_checkpoint() {
+    let (db, copy) = (Database::new("older"), Database::new("older-fork"));
+    db.start();
+    run(&mut db.connect(), &["create table t (n number) tablespace users", "insert into t values (1)", "commit"]);
+    db.stop();
+    let (file, kept) = (db.path().join("users01.dbf"), db.path().join("kept"));
+    std::fs::copy(&file, &kept).unwrap();
+    db.start();
+    run(&mut db.connect(), &["insert into t values (2)", "commit", "alter system switch logfile"]);
+    db.stop();
+    let newer = std::fs::read(&file).unwrap();
+    let refused = |code: &str| {
+        let (exit, out) = db.program(&["fork", "--to", text(copy.path())]);
+        assert!(exit == 1 && out.contains(code) && out.contains("users01.dbf"), "{exit} {out}");
+        assert!(!copy.path().exists());
+    };
+    std::fs::copy(&kept, &file).unwrap();
+    refused("ORA-01113");
+    std::fs::write(&file, &newer[..newer.len() / 2]).unwrap();
+    refused("ORA-01200");
+    std::fs::write(&file, &newer).unwrap();
+    fork(&db, &copy);
+    // Both copies of the control file of a stopped database count.
+    std::fs::copy(copy.path().join("control"), db.path().join("control02")).unwrap();
+    let (exit, out) = db.program(&["fork", "--to", text(copy.path()), "--force"]);
+    assert!(exit == 1 && out.contains("ORA-00214"), "{exit} {out}");
+    // The earlier fork is removed only when there is a database to copy.
+    copy.start();
+}
+
+/// Files that a fork and its instance have not made stay, and a used fork without control files is no unfinished one.
+#[test]
+fn a_fork_is_replaced_without_files_of_others() {
+    let (db, copy) = (Database::new("foreign"), Database::new("foreign-fork"));
+    db.start();
+    fork(&db, &copy);
+    copy.start();
+    copy.stop();
+    std::fs::create_dir(copy.path().join("mine")).unwrap();
+    std::fs::write(copy.path().join("mine/notes.txt"), "mine").unwrap();
+    for name in ["control", "control02"] {
+        std::fs::rename(copy.path().join(name), copy.path().join("mine").join(name)).unwrap();
+    }
+    let (code, out) = copy.try_start();
+    assert!(code == 1 && out.contains("there is no control file"), "{code} {out}");
+    let (code, out) = db.program(&["fork", "--to", text(copy.path())]);
+    assert!(code == 3 && out.contains("--force"), "{code} {out}");
+    let (code, out) = db.program(&["fork", "--to", text(copy.path()), "--force"]);
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(std::fs::read_to_string(copy.path().join("mine/notes.txt")).unwrap(), "mine");
+    copy.start();
+    copy.verify();
 }
 
 /// Killed anywhere, a fork leaves its parent as it is and no database that is not whole.
@@ -360,6 +469,53 @@ fn every_test_gets_an_instance_of_a_template() {
         tests.into_iter().map(|t| t.join().expect("the test ends")).collect::<Vec<_>>()
     });
     assert!(dirs.iter().all(|dir| !dir.exists()), "{dirs:?}");
+}
+
+/// A throw-away fork of a lasting database has its parameters, without its places.
+#[test]
+fn a_fork_in_memory_has_the_parameters_of_its_parent() {
+    let db = Database::new("parameters");
+    std::fs::create_dir_all(db.path()).unwrap();
+    std::fs::write(db.path().join("init.ora"), "open_cursors = 77\nwallet_root = /nowhere\n").unwrap();
+    db.start();
+    let copy = Ephemeral::fork_of(db.path(), &options()).expect("the fork starts");
+    let mut c = copy.connect(&Credentials::Sysdba).unwrap();
+    assert_eq!(number(&mut c, "select value from v$parameter where name = 'open_cursors'"), 77);
+    let mut options = options();
+    options.params.push(("local_listener".into(), "127.0.0.1:0".into()));
+    options.params.push(("utl_file_dir".into(), "/tmp".into()));
+    let parent = Ephemeral::start_with(&options).expect("the parent starts");
+    let copy = parent.fork().expect("the fork starts");
+    let mut c = copy.connect(&Credentials::Sysdba).unwrap();
+    let value = |c: &mut Client, name: &str| rows(c, &format!("select value from v$parameter where name = '{name}'"));
+    assert_eq!(value(&mut c, "local_listener"), ["0"]);
+    assert_ne!(value(&mut c, "utl_file_dir"), ["/tmp"]);
+    assert_eq!(value(&mut c, "processes"), ["40"]);
+}
+
+/// The owner is gone before the copy is complete.
+#[test]
+fn a_fork_in_memory_without_an_owner_is_not_finished() {
+    let (db, base) = (Database::new("ownerless"), Database::new("ownerless-base"));
+    db.start();
+    std::fs::create_dir_all(base.path()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+    command.args(["fork", "--ephemeral", "--dir", text(db.path())]).env("XDG_RUNTIME_DIR", base.path());
+    let out = command.stdin(Stdio::null()).output().expect("the program runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(!out.status.success() && said.contains("ORA-01013"), "{said}");
+    assert_eq!(contents(base.path()), BTreeMap::new());
+}
+
+#[test]
+fn a_file_of_an_offline_tablespace_may_be_missing() {
+    let (db, copy) = (Database::new("absent"), Database::new("absent-fork"));
+    db.start();
+    run(&mut db.connect(), &["create tablespace away datafile 'away01.dbf' size 1M", "alter tablespace away offline"]);
+    std::fs::remove_file(db.path().join("away01.dbf")).unwrap();
+    fork(&db, &copy);
+    copy.start();
+    run(&mut copy.connect(), &["create table t (n number)"]);
 }
 
 /// As another language uses it: the program prints the connect string, and ends with its standard input.
