@@ -171,9 +171,8 @@ fn restored(args: &Restore, progress: &mut Progress) -> Result<String, String> {
         true => vec![PathBuf::from(&manifest.source)],
         false => args.redo.clone(),
     };
-    let had_none = !args.to.exists();
-    let hold = server::hold(&args.to)?;
     let control = ControlFile::read(&args.from).map_err(text)?;
+    let hold = server::hold(&args.to)?;
     let apply = instance::apply_table();
     let it = recovery::Restore {
         from: &args.from,
@@ -188,16 +187,25 @@ fn restored(args: &Restore, progress: &mut Progress) -> Result<String, String> {
         Step::Copy(name, done, all) => progress.show("MB copied", name, done >> 20, all >> 20),
         Step::Forward(at) => progress.show("MB of redo", "", at.redo_bytes >> 20, at.redo_bytes >> 20),
     });
-    drop(hold);
     match made {
         Ok(made) => Ok(report(args, &made)),
         Err(e) => {
-            if had_none {
-                let _ = std::fs::remove_dir_all(&args.to);
+            if hold.is_new() {
+                remove_restored(&args.to, &control);
             }
+            hold.give_up();
             Err(e.to_string())
         }
     }
+}
+
+/// Removes what a failed restore has made in a directory that was empty when its lock was taken.
+fn remove_restored(to: &Path, control: &ControlFile) {
+    let entries = std::fs::read_dir(to).map(|all| all.flatten().collect::<Vec<_>>()).unwrap_or_default();
+    let names = entries.iter().map(|e| e.file_name().to_string_lossy().into_owned());
+    let names = names.filter(|name| name != "latchwork.pid").chain(recovery::names_of(control));
+    // A file that cannot be removed is found by the next restore, which refuses the directory.
+    let _ = recovery::remove_listed(to, names);
 }
 
 fn report(args: &Restore, made: &recovery::Restored) -> String {
