@@ -48,10 +48,11 @@ impl Ephemeral {
     /// # Errors
     /// [`ClientError::Start`] with the supervisor's message.
     pub fn start_with(options: &EphemeralOptions) -> ClientResult<Ephemeral> {
-        Self::spawn(options, None)
+        Self::spawn(options, None, "--param")
     }
 
-    /// Starts a throw-away instance over a private copy of this one, with the same parameters. The copy has every
+    /// Starts a throw-away instance over a private copy of this one, with the same parameters, except those that name
+    /// its folders; its listener gets a free port. The copy has every
     /// commit acknowledged before the call, and nothing of open transactions. Neither instance sees later changes of
     /// the other; their ends are independent, too.
     ///
@@ -67,7 +68,7 @@ impl Ephemeral {
     /// # Errors
     /// [`ClientError::Start`] with the message of the fork or of its supervisor.
     pub fn fork(&self) -> ClientResult<Ephemeral> {
-        Self::fork_of(&self.dir, &self.options)
+        Self::spawn(&self.options, Some(&self.dir), "--inherited")
     }
 
     /// Starts a throw-away instance over a private copy of the database in `dir`: one whose instance runs, or one that
@@ -76,10 +77,11 @@ impl Ephemeral {
     /// # Errors
     /// As [`Ephemeral::fork`].
     pub fn fork_of(dir: &Path, options: &EphemeralOptions) -> ClientResult<Ephemeral> {
-        Self::spawn(options, Some(dir))
+        Self::spawn(options, Some(dir), "--param")
     }
 
-    fn spawn(options: &EphemeralOptions, fork_of: Option<&Path>) -> ClientResult<Ephemeral> {
+    /// Starts the program, which gets each parameter behind the option `option`.
+    fn spawn(options: &EphemeralOptions, fork_of: Option<&Path>, option: &str) -> ClientResult<Ephemeral> {
         let executable = match &options.executable {
             Some(e) => e.clone(),
             None => find_executable()?,
@@ -90,7 +92,7 @@ impl Ephemeral {
             command.arg("--fork-of").arg(dir);
         }
         for (name, value) in &options.params {
-            command.arg("--param").arg(format!("{name}={value}"));
+            command.arg(option).arg(format!("{name}={value}"));
         }
         // A process group of its own: Ctrl-C at the owner's terminal must not reach the instance.
         command.process_group(0);

@@ -71,6 +71,9 @@ pub struct Start {
     /// The throw-away database is a copy of the one in this directory
     #[arg(long, hide = true, requires = "ephemeral", value_name = "DIR")]
     fork_of: Option<PathBuf>,
+    /// A parameter of the instance of that database: one that names a place of it is dropped
+    #[arg(long = "inherited", hide = true, value_name = "NAME=VALUE")]
+    inherited: Vec<String>,
     /// End with standard input like a throw-away database, but keep the database
     #[arg(long, hide = true)]
     owned: bool,
@@ -80,7 +83,16 @@ impl Start {
     /// A throw-away copy of the database in `from`, with these parameters.
     pub fn ephemeral_fork(from: PathBuf, params: Vec<String>) -> Start {
         let place = Place { dir: None };
-        Start { place, params, init: None, foreground: false, ephemeral: true, fork_of: Some(from), owned: false }
+        Start {
+            place,
+            params,
+            init: None,
+            foreground: false,
+            ephemeral: true,
+            fork_of: Some(from),
+            inherited: Vec::new(),
+            owned: false,
+        }
     }
 }
 
@@ -165,8 +177,13 @@ fn options(args: &Start) -> Result<StartOptions, String> {
         })?;
         params.read_file(&text).map_err(|e| e.to_string())?;
     }
-    for pair in &args.params {
-        params.set_pair(pair).map_err(|e| e.to_string())?;
+    if let Some(from) = &args.fork_of
+        && let Some(text) = server::init_file_of(from)?
+    {
+        params.read_file(&text).map_err(|e| e.to_string())?;
+    }
+    for pair in args.inherited.iter().filter_map(|pair| inherited(pair)).chain(args.params.clone()) {
+        params.set_pair(&pair).map_err(|e| e.to_string())?;
     }
     Ok(StartOptions {
         dir: if args.ephemeral { None } else { Some(dir) },
@@ -174,6 +191,16 @@ fn options(args: &Start) -> Result<StartOptions, String> {
         fork_of: args.fork_of.as_ref().map(|from| (from.clone(), crate::checkpoint::checkpoint_of(from))),
         owner_on_stdin: args.ephemeral || args.owned,
     })
+}
+
+/// A parameter of an instance for a copy of its database: not one that names its places. A listener gets a free port.
+fn inherited(pair: &str) -> Option<String> {
+    let param = params::Param::find(pair.split('=').next().unwrap_or("").trim());
+    match param.filter(|param| params::PLACES.contains(param)) {
+        None => Some(pair.to_owned()),
+        Some(params::Param::LocalListener) => Some("local_listener=0".into()),
+        Some(_) => None,
+    }
 }
 
 /// Starts the supervisor as a separate program and waits for its first line.
