@@ -101,6 +101,7 @@ pub const POINTS: &[&str] = &[
     "file-stamped-online",
     "file-unlisted",
     "files-going",
+    "fork-control-compared",
     "fork-file-copied",
     "fork-logs-copied",
     "fork-marked",

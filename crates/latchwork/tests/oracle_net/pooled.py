@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 
 import oracledb
 
@@ -34,6 +35,12 @@ with oracledb.connect(cclass="OWN", purity=oracledb.PURITY_SELF, **who) as conne
 
 # The driver's pool keeps connections and releases their sessions.
 pool = oracledb.create_pool(min=2, max=12, increment=1, cclass="APP", **who)
+# The driver opens the second connection behind the call's back, and hands it out unused where a new one is wanted. One
+# that is opened behind a release gets the session that was released.
+deadline = time.monotonic() + 60
+while pool.opened < 2:
+    assert time.monotonic() < deadline, pool.opened
+    time.sleep(0.01)
 seen = []
 for turn in range(6):
     with pool.acquire() as connection:
