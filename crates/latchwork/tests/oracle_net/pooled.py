@@ -70,7 +70,8 @@ with pool.acquire() as connection:
     connection.commit()
     assert cursor.execute("select count(*) from w").fetchone()[0] == 500
 with pool.acquire(purity=oracledb.PURITY_NEW) as connection:
-    assert one(connection, GET) == 1
+    got = one(connection, GET)
+    assert got == 1, (got, pool.opened)
 
 # More threads than servers.
 failures = []
