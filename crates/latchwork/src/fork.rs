@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
-The copy has every commit that was acknowledged before the command began, and a database id of its own. Nothing in it leads back to
-the parent: files from outside of the parent's directory get names inside the new one, the copy is in NOARCHIVELOG mode, and
-parameters of its init.ora that name folders or addresses of the parent are comments. A stopped database must have been closed cleanly.
+The copy has every commit that was acknowledged before the command began, and a database id of its own.
+Nothing in it leads back to the parent: files from outside of the parent's directory get names inside the new
+one, the copy is in NOARCHIVELOG mode, and parameters of its init.ora that name folders or addresses of the
+parent are comments. A stopped database must have been closed cleanly.
 
 Examples:
   latchwork fork --to /tmp/try && latchwork start --dir /tmp/try

@@ -792,7 +792,7 @@ fn designs_go_back_when_their_holder_ends_and_a_switch_by_another_session_stays(
         assert!(taken.as_ref().is_err_and(|e| e.contains("ORA-00054")), "{taken:?}");
         // Its own switch back and forth changes nothing about the design before.
         set(&mut holder, "_switch_row_cache", "'latch'").unwrap();
-        // What is only tried is not for the next start.
+        // A design that is only tried is not for the next start.
         for (name, value) in [("_switch_holder", "''"), ("_switch_row_cache", "'latch' scope = spfile")] {
             let scope = if name == "_switch_holder" { " scope = both" } else { "" };
             let refused = set(&mut holder, name, &format!("{value}{scope}"));

@@ -34,7 +34,7 @@ pub(crate) const BY_LATCH: u64 = 1 << 58;
 /// The child counts the pin in its mutex.
 pub(crate) const BY_MUTEX: u64 = 2 << 58;
 const KIND: u64 = 3 << 58;
-/// What a word has besides child and life.
+/// The parts of a word besides child and life.
 pub(crate) const MARKS: u64 = STAGE | KEPT | KIND;
 /// A closed cursor, kept for `session_cached_cursors`.
 pub(crate) const KEPT: u64 = 1 << 60;

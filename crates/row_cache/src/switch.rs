@@ -42,7 +42,8 @@ impl RowCache {
         }
         let now = p.switch_design(Structure::RowCache, design as u8, || {
             if design == Design::HotCopies {
-                self.control.copied.store(1, Ordering::Relaxed); // before the word: a process that sees a copy sees this
+                // Before the word: a process that sees a copy sees this.
+                self.control.copied.store(1, Ordering::Relaxed);
             }
         })?;
         if !has_mutexes(design) {

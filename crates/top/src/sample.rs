@@ -29,7 +29,7 @@ pub struct Snapshot {
     /// The designs in force.
     #[serde(default)]
     pub designs: Vec<DesignNow>,
-    /// What the sessions of `lab switchback` say of their runs.
+    /// The states of runs of `lab switchback`, by their sessions.
     #[serde(default)]
     pub comparisons: Vec<Comparison>,
     /// Texts of new statements: SQL_ID and the first characters.

@@ -7,7 +7,7 @@ use crate::slob::{HugePagesRun, Trial};
 /// The section of a manifest that has the waits of events and their milliseconds.
 const EVENTS: &str = "Foreground events";
 
-/// What was measured.
+/// The figures of a run, or the reason why there are none.
 pub enum Measured<'a> {
     Run(&'a Results),
     HugePages(&'a HugePagesRun),
@@ -19,6 +19,15 @@ pub enum Measured<'a> {
 type Missing<T> = Result<T, String>;
 
 impl Measured<'_> {
+    /// Whether the experiment ran, with every configuration that it has.
+    pub fn is_complete(&self) -> bool {
+        match self {
+            Measured::Run(results) => results.stopped_of.is_none(),
+            Measured::HugePages(run) => run.missing.is_none(),
+            Measured::Nothing(..) => false,
+        }
+    }
+
     pub fn processors(&self) -> usize {
         match self {
             Measured::Run(results) => results.host.cores,

@@ -417,6 +417,9 @@ mod tests {
         assert!(!of(rule).is_as_expected());
         assert!(of(&format!("expect = \"not-reproduced\"\n{rule}")).is_as_expected());
         assert!(of(&format!("processors = 64\n{rule}")).is_as_expected());
+        // A count that a complete run does not have any more is found.
+        let lost = "count = { variant = \"a\", generation = \"11.1\", law = \"no such law\", is = 2 }";
+        assert!(!of(lost).is_as_expected());
         let hostile = claim(&format!("note = \"<script>\"\nexpect = \"not-reproduced\"\n{rule}"));
         let judged = judge("e", &hostile, &Measured::Run(&run));
         let page = Reproduction::new(1, Default::default(), vec![judged], false).page();

@@ -224,7 +224,8 @@ const OWN_STYLE: &str = "
 const ABOUT: &str = "<p>Each statement has a rule, written before the run: the quotient of two measured cells, a figure's \
 range, or an exact count. <em>Reproduced</em>: the measured quotient lies in the range of the rule, on the published side of \
 1 with its whole 95 % interval. <em>In direction</em>: on the published side with the whole interval, outside the range. \
-<em>Not reproduced</em>: neither, or the interval is too wide to say. In the pictures, which are logarithmic, the shaded area \
+<em>Not reproduced</em>: neither, or the interval is too wide to say. Shares of misses and sleeps \
+have half an event added, so that none has a logarithm. In the pictures, which are logarithmic, the shaded area \
 is the range of the rule, the hollow diamond the published figure, the dot the measured one with its interval; the line is \
 1.</p>\n";
 

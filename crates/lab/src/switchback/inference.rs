@@ -1,4 +1,4 @@
-//! What the contrasts of quads say: estimate, intervals, tests of a fixed and of a growing number of quads.
+//! Inference from the contrasts of quads: estimate, intervals, tests of a fixed and of a growing number of quads.
 //!
 //! The figure of a period is a logarithm: of operations per second, or of processor time per operation. A quad gives
 //! one contrast, `d = ½ (sum of A's two figures - sum of B's)`, and the effect of A over B is `exp(mean d) - 1`.

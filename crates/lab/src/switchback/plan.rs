@@ -1,4 +1,4 @@
-//! What is compared in a switchback, and for how long.
+//! The plan of a switchback: its structure, two designs, load and time.
 
 use std::time::Duration;
 

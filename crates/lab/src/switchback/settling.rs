@@ -1,4 +1,4 @@
-//! How long a structure takes to settle after a switch: the rates by age.
+//! The time that a structure takes to settle after a switch, from the rates by age.
 //!
 //! The figure of an age is the rate at that age less the rate at the end of the same period, so that neither the design
 //! nor the level of the machine is in it. What is left in periods after a change of the design, and is not there in

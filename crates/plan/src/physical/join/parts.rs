@@ -1,4 +1,4 @@
-//! What the search for an order knows: the parts of a join, their conditions, and plans of sets of parts.
+//! The knowledge of the search for an order: the parts of a join, their conditions, and plans of sets of parts.
 
 use crate::ir::*;
 use crate::logical::*;
