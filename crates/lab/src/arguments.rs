@@ -9,6 +9,7 @@ use crate::arrivals::{Pattern, Rate};
 use crate::manifest::Manifest;
 use crate::run::Plan;
 use crate::stop::Stop;
+use crate::targets::{self, Asked};
 use crate::{LabError, host, results, slob, torture};
 
 /// Arguments of `lab run`.
@@ -127,7 +128,24 @@ pub(crate) struct ExperimentArguments {
     #[arg(long, value_enum, requires = "rate")]
     arrivals: Option<Pattern>,
     #[command(flatten)]
+    targets: TargetsArguments,
+    #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// The engines of a run.
+#[derive(clap::Args, Debug)]
+pub(crate) struct TargetsArguments {
+    /// Engines to compare, one awake at a time, in rounds: latchwork, latchwork@GENERATION, postgresql, mariadb,
+    /// sqlite, duckdb, or NAME=URL for a database of yours (postgresql://, mariadb://, oracle://; env:VARIABLE has it)
+    #[arg(long, value_delimiter = ',', value_name = "ENGINE")]
+    targets: Vec<String>,
+}
+
+impl TargetsArguments {
+    fn asked(&self) -> Result<Vec<Asked>, LabError> {
+        self.targets.iter().map(|text| text.parse()).collect()
+    }
 }
 
 /// Arguments of the time machine.
@@ -155,6 +173,8 @@ pub(crate) struct SlobArguments {
     variant: Vec<String>,
     #[command(flatten)]
     options: slob::Options,
+    #[command(flatten)]
+    targets: TargetsArguments,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -262,6 +282,38 @@ impl TortureArguments {
 }
 
 impl SlobArguments {
+    /// The plan of a run on several engines; `None` without `--targets`.
+    pub(crate) fn targets_plan(&self, manifest: &Manifest, stop: &Stop) -> Result<Option<targets::Plan>, LabError> {
+        let targets = self.targets.asked()?;
+        if targets.is_empty() {
+            return Ok(None);
+        }
+        if !self.variant.is_empty() || !self.options.is_default() {
+            return Err(LabError::new(
+                "--targets runs the reads of small tables: --variant and the options of tables and work do not fit"
+                    .into(),
+            ));
+        }
+        let quick = self.interval.quick;
+        let sessions = match (self.sessions.is_empty(), quick) {
+            (false, _) => self.sessions.clone(),
+            (true, true) => manifest.sweep.quick_sessions.clone(),
+            (true, false) => manifest.sweep.sessions.clone(),
+        };
+        Ok(Some(targets::Plan {
+            targets,
+            sessions,
+            rounds: self.interval.repeat.unwrap_or(targets::ROUNDS_LEAST),
+            seconds: above_zero(self.interval.seconds.unwrap_or(if quick { 0.3 } else { 0.5 }))?,
+            iterations: None,
+            variants: Vec::new(),
+            params: self.common.params()?,
+            seed: 1,
+            progress: !self.common.quiet,
+            stop: stop.clone(),
+        }))
+    }
+
     pub(crate) fn plan(&self, stop: &Stop) -> Result<slob::Plan, LabError> {
         let quick = self.interval.quick;
         let sessions = match (self.sessions.is_empty(), quick) {
@@ -329,6 +381,39 @@ impl SweepArguments {
 }
 
 impl ExperimentArguments {
+    /// The plan of a run on several engines; `None` without `--targets`.
+    pub(crate) fn targets_plan(&self, manifest: &Manifest, stop: &Stop) -> Result<Option<targets::Plan>, LabError> {
+        let targets = self.targets.asked()?;
+        if targets.is_empty() {
+            return Ok(None);
+        }
+        let refused = [(self.rate.is_some(), "--rate"), (!self.sweep.generation.is_empty(), "--generation")];
+        if let Some((_, option)) = refused.into_iter().find(|(is_there, _)| *is_there) {
+            return Err(LabError::new(format!(
+                "{option} is not possible with --targets; latchwork@11.1 names a generation"
+            )));
+        }
+        let plan = self.sweep.plan(&self.common, manifest, stop)?;
+        let rounds = self.sweep.repeat.unwrap_or(targets::ROUNDS_LEAST);
+        let seconds = if self.sweep.seconds.is_none() && !self.sweep.quick { 0.5 } else { plan.seconds };
+        // More sessions than twice the cores show the scheduler, not the engines.
+        let few = 2 * host::describe().cores.max(1) as u32;
+        let own = self.sweep.sessions.is_empty();
+        let sessions = plan.sessions.into_iter().filter(|n| !own || *n <= few).collect();
+        Ok(Some(targets::Plan {
+            targets,
+            sessions,
+            rounds,
+            seconds,
+            iterations: plan.iterations,
+            variants: plan.variants,
+            params: plan.params,
+            seed: plan.seed,
+            progress: plan.progress,
+            stop: stop.clone(),
+        }))
+    }
+
     pub(crate) fn plan(&self, manifest: &Manifest, stop: &Stop) -> Result<Plan, LabError> {
         let pattern = self.arrivals.unwrap_or(Pattern::Poisson);
         let rate = self.rate.map(|per_s| Rate { per_s, pattern });
@@ -409,6 +494,8 @@ mod tests {
             ("slob --generation 11.1", "--generation"),
             ("slob --rate 5", "--rate"),
             ("time-machine --rate 5", "--rate"),
+            ("time-machine --targets sqlite", "--targets"),
+            ("huge-pages --targets sqlite", "--targets"),
             ("huge-pages --hot-pct 50", "--hot-pct"),
             ("hot-cursor --experiment row-cache", "--experiment"),
             ("some/folder --reserve-huge-pages", "--reserve-huge-pages"),
@@ -420,6 +507,31 @@ mod tests {
         assert!(behind.is_ok_and(|message| message.contains("lab run torture --help")));
     }
 
+    #[test]
+    fn a_run_on_several_engines_has_ten_rounds_and_refuses_what_it_cannot_do() {
+        let experiment = crate::Experiment::find("result-cache").unwrap();
+        let plan = |line: &str| {
+            let own = parsed(line).unwrap().own;
+            own.targets_plan(&experiment.manifest, &Stop::default()).map_err(|e| e.to_string())
+        };
+        assert!(plan("result-cache").unwrap().is_none());
+        let targets = plan("result-cache --targets latchwork,sqlite").unwrap().unwrap();
+        assert_eq!((targets.rounds, targets.targets.len()), (10, 2));
+        assert!(!targets.sessions.is_empty());
+        for (line, reason) in [
+            ("result-cache --targets latchwork --rate 5", "--rate"),
+            ("result-cache --targets latchwork --generation 11.1", "latchwork@11.1"),
+            ("result-cache --targets db2", "no engine db2"),
+        ] {
+            let message = plan(line).unwrap_err();
+            assert!(message.contains(reason), "{line}: {message}");
+        }
+        let Some(Program::Slob(slob)) = parsed("slob --targets sqlite --update-pct 5").unwrap().program else {
+            panic!()
+        };
+        assert!(slob.targets_plan(&crate::Experiment::slob().manifest, &Stop::default()).is_err());
+    }
+
     /// The lines that README, docs, tests and the help of earlier versions name.
     #[test]
     fn each_program_has_its_own_options() {
@@ -429,6 +541,8 @@ mod tests {
             "result-cache --sessions 1,2 --iterations 5 --repeat 2 --variant a --generation 11.1 --param a=b --out o --seed 3 --quick --quiet",
             "result-cache --rate 1000 --arrivals constant --seconds 1 --sessions 2",
             "my-experiment/",
+            "kill-cpu --targets latchwork,latchwork@9.2,postgresql,own=postgres://u:p@h/db --sessions 1,2 --repeat 10",
+            "slob --targets latchwork,sqlite --sessions 1 --seconds 1 --repeat 10",
             "time-machine --quick",
             "time-machine --experiment row-cache --sessions 1 --seconds 1 --generation 11.1 --iterations 3 --seed 3",
             "slob --sessions 1 --small-rows 1000 --big-rows 1000 --update-pct 10 --hot-pct 10 --hot-rows 300 --think-ms 1 --writers 1 --warm-up 1",

@@ -44,6 +44,12 @@ pub(crate) fn command(places: &[PathBuf], to: &Path, form: ExportForm) -> Result
     for place in places {
         let (file, kind) = results_at(place)?;
         let wrong = |e: serde_json::Error| LabError::new(format!("{}: {e}", file.display()));
+        if crate::targets::is_in(&kind) {
+            return Err(LabError::new(format!(
+                "{}: the rows of a run on several engines are in results.csv beside it; lab export is for runs of Latchwork",
+                file.display()
+            )));
+        }
         if kind["experiment"] == torture::NAME {
             tortured(&serde_json::from_value(kind).map_err(wrong)?, &mut lake)?;
         } else if kind["experiment"] == time_machine::NAME {

@@ -30,10 +30,12 @@ mod stop;
 mod svg;
 mod switchback;
 mod table;
+mod targets;
 mod text;
 mod time_machine;
 pub mod torture;
 mod window;
+mod workers;
 
 use crate::files::{results_at, write_file};
 use std::path::{Path, PathBuf};
@@ -99,6 +101,7 @@ const RUN_EXAMPLES: &str = "Examples:
   latchwork lab run result-cache --sessions 1,2,4 --iterations 100000 --repeat 3 --variant result-cache
   latchwork lab run result-cache --variant result-cache@11.1 --param _spin_count=100 --out run-1
   latchwork lab run result-cache --rate 20000 --sessions 2,8 --generation latchwork --variant hash-cluster
+  latchwork lab run result-cache --targets latchwork,postgresql,mariadb,sqlite --sessions 1,2
   latchwork lab run my-experiment/
   latchwork lab run time-machine --quick
   latchwork lab run torture --help";
@@ -160,6 +163,10 @@ fn list() {
         println!("{}\n  {}\n  after: {}", m.name, m.title, m.source);
         let variants: Vec<&str> = m.variants.iter().map(|v| v.name.as_str()).collect();
         println!("  variants: {}; generations: {}", variants.join(", "), m.sweep.generations.join(", "));
+        if !m.targets.is_empty() {
+            let engines: Vec<&str> = m.targets.keys().map(String::as_str).collect();
+            println!("  engines for --targets: {}", engines.join(", "));
+        }
     }
 }
 
@@ -195,11 +202,20 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
         Some(Program::Torture(arguments)) => return torture_command(arguments, &stop),
         Some(Program::TimeMachine(arguments)) => return journey_command(arguments, &stop),
         Some(Program::HugePages(arguments)) => return huge_pages_command(arguments, &stop),
-        Some(Program::Slob(arguments)) => (slob::run(&arguments.plan(&stop)?)?, &arguments.common.out),
+        Some(Program::Slob(arguments)) => {
+            let experiment = Experiment::slob();
+            if let Some(plan) = arguments.targets_plan(&experiment.manifest, &stop)? {
+                return targets_command(&experiment, &plan, &arguments.common.out);
+            }
+            (slob::run(&arguments.plan(&stop)?)?, &arguments.common.out)
+        }
         None => {
             let own = &arguments.own;
             own.check()?;
             let experiment = Experiment::find(&own.experiment)?;
+            if let Some(plan) = own.targets_plan(&experiment.manifest, &stop)? {
+                return targets_command(&experiment, &plan, &own.common.out);
+            }
             (run(&experiment, &own.plan(&experiment.manifest, &stop)?)?, &own.common.out)
         }
     };
@@ -213,6 +229,26 @@ fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
         println!("Latencies, HdrHistogram log V2: {}", folder.join("latencies.hlog").display());
     }
     ended(&results.broken_laws(), &stop)
+}
+
+/// Runs an experiment on several engines.
+fn targets_command(experiment: &Experiment, plan: &targets::Plan, out: &Option<PathBuf>) -> Result<(), LabError> {
+    let results = targets::run(experiment, plan)?;
+    let unnamed = || PathBuf::from(format!("results/{}-targets-{}", results.experiment, results.started));
+    let folder = out.clone().unwrap_or_else(unnamed);
+    write_targets(&results, &folder)?;
+    print!("{}", results.tables());
+    println!("\nPage:    {}", folder.join("report.html").display());
+    println!("Figures: {} and results.csv", folder.join("results.json").display());
+    ended(&[], &plan.stop)
+}
+
+fn write_targets(results: &targets::TargetsRun, folder: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(folder).map_err(|e| LabError::new(format!("{}: {e}", folder.display())))?;
+    let json = serde_json::to_string_pretty(results).map_err(|e| LabError::new(e.to_string()))?;
+    write_file(&folder.join("results.json"), &json)?;
+    write_file(&folder.join("results.csv"), &results.csv())?;
+    write_file(&folder.join("report.html"), &results.page())
 }
 
 /// The outcome of a run: an error when a law does not hold, or when the run was stopped.
@@ -251,6 +287,13 @@ fn report_command(place: &Path) -> Result<(), LabError> {
     let (file, kind) = results_at(place)?;
     let wrong = |e: serde_json::Error| LabError::new(format!("{}: {e}", file.display()));
     let folder = file.parent().unwrap_or(Path::new("."));
+    if targets::is_in(&kind) {
+        let mut result: targets::TargetsRun = serde_json::from_value(kind).map_err(wrong)?;
+        result.fill();
+        write_targets(&result, folder)?;
+        print!("{}", result.tables());
+        return Ok(());
+    }
     if kind["experiment"] == torture::NAME {
         let result: torture::Torture = serde_json::from_value(kind).map_err(wrong)?;
         torture::write(&result, folder)?;

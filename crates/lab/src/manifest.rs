@@ -10,6 +10,7 @@ use crate::error::LabError;
 use crate::laws::Law;
 use crate::results::{GENERATIONS, generation_order};
 use crate::sections::Section;
+use crate::targets::sheet::{self, Sheet};
 
 /// A manifest, the content of `manifest.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -49,6 +50,9 @@ pub struct Manifest {
     /// By generation, notes for the reader of its figures.
     #[serde(default)]
     pub notes: BTreeMap<String, String>,
+    /// By engine, how it runs the experiment.
+    #[serde(default, rename = "target")]
+    pub targets: BTreeMap<String, Sheet>,
 }
 
 /// The varied parameters.
@@ -171,33 +175,33 @@ pub struct Published {
 pub struct Experiment {
     pub manifest: Manifest,
     pub setup: String,
+    /// The set-up scripts of other engines, by the names of their files.
+    pub scripts: BTreeMap<String, String>,
     /// The folder of the experiment; `None` for one that ships with the program.
     pub folder: Option<PathBuf>,
 }
 
+/// A file of an experiment that ships with the program: its name, and its text.
+type File = (&'static str, &'static str);
+
+/// The files of a shipped experiment.
+macro_rules! shipped {
+    ($folder:literal, $($file:literal),+) => {
+        &[$(($file, include_str!(concat!("../../../experiments/", $folder, "/", $file)))),+]
+    };
+}
+
 /// The experiments that are part of the program.
-const SHIPPED: &[(&str, &str)] = &[
-    (
-        include_str!("../../../experiments/row-cache/manifest.toml"),
-        include_str!("../../../experiments/row-cache/setup.sql"),
-    ),
-    (
-        include_str!("../../../experiments/result-cache/manifest.toml"),
-        include_str!("../../../experiments/result-cache/setup.sql"),
-    ),
-    (
-        include_str!("../../../experiments/kill-cpu/manifest.toml"),
-        include_str!("../../../experiments/kill-cpu/setup.sql"),
-    ),
-    (
-        include_str!("../../../experiments/shared-mode/manifest.toml"),
-        include_str!("../../../experiments/shared-mode/setup.sql"),
-    ),
-    (
-        include_str!("../../../experiments/hot-cursor/manifest.toml"),
-        include_str!("../../../experiments/hot-cursor/setup.sql"),
-    ),
+const SHIPPED: &[&[File]] = &[
+    shipped!("row-cache", "manifest.toml", "setup.sql", "postgresql.sql", "mariadb.sql", "sqlite.sql", "duckdb.sql"),
+    shipped!("result-cache", "manifest.toml", "setup.sql", "postgresql.sql", "mariadb.sql", "sqlite.sql", "duckdb.sql"),
+    shipped!("kill-cpu", "manifest.toml", "setup.sql", "postgresql.sql", "mariadb.sql", "sqlite.sql"),
+    shipped!("shared-mode", "manifest.toml", "setup.sql"),
+    shipped!("hot-cursor", "manifest.toml", "setup.sql"),
 ];
+
+/// The reads of `slob` with a manifest, for other engines.
+const SLOB: &[File] = shipped!("slob", "manifest.toml", "tables.sql", "postgresql.sql", "mariadb.sql", "sqlite.sql");
 
 impl Experiment {
     /// Reads an experiment from its folder.
@@ -209,18 +213,43 @@ impl Experiment {
         let text = std::fs::read_to_string(&path).map_err(|e| LabError::new(format!("{}: {e}", path.display())))?;
         let manifest = text.parse::<Manifest>().map_err(|e| LabError::new(format!("{}: {e}", path.display())))?;
         let setup = folder.join(&manifest.setup);
-        let script = std::fs::read_to_string(&setup).map_err(|e| LabError::new(format!("{}: {e}", setup.display())))?;
-        Ok(Experiment { manifest, setup: script, folder: Some(folder.to_path_buf()) })
+        let read = |place: PathBuf| -> Result<String, LabError> {
+            std::fs::read_to_string(&place).map_err(|e| LabError::new(format!("{}: {e}", place.display())))
+        };
+        let script = read(setup)?;
+        let mut scripts = BTreeMap::new();
+        for file in manifest.targets.values().filter_map(|sheet| sheet.setup.clone()) {
+            let script = read(folder.join(&file))?;
+            scripts.insert(file, script);
+        }
+        Ok(Experiment { manifest, setup: script, scripts, folder: Some(folder.to_path_buf()) })
     }
 
     /// The experiments that ship with the program.
     pub fn shipped() -> Vec<Experiment> {
-        let parsed = SHIPPED.iter().map(|(manifest, setup)| Experiment {
-            manifest: manifest.parse().expect("a shipped manifest is right"),
-            setup: setup.to_string(),
-            folder: None,
-        });
-        parsed.collect()
+        SHIPPED.iter().map(|files| Experiment::of_files(files)).collect()
+    }
+
+    /// The reads of the program `slob`, which other engines run too.
+    pub fn slob() -> Experiment {
+        Experiment::of_files(SLOB)
+    }
+
+    fn of_files(files: &[File]) -> Experiment {
+        let text = |name: &str| files.iter().find(|file| file.0 == name).map_or("", |file| file.1);
+        let manifest: Manifest = text("manifest.toml").parse().expect("a shipped manifest is right");
+        let setup = text(&manifest.setup).to_string();
+        let scripts = files.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
+        Experiment { manifest, setup, scripts, folder: None }
+    }
+
+    /// The set-up script of another engine.
+    ///
+    /// # Errors
+    /// When a shipped experiment does not have it.
+    pub fn script(&self, file: &str) -> Result<&str, LabError> {
+        let script = self.scripts.get(file).map(String::as_str);
+        script.ok_or_else(|| LabError::new(format!("{}: there is no {file}", self.manifest.name)))
     }
 
     /// Finds an experiment: a shipped one by its name, or any folder with a manifest.
@@ -249,6 +278,11 @@ impl std::str::FromStr for Manifest {
     fn from_str(text: &str) -> Result<Manifest, String> {
         let manifest: Manifest = toml::from_str(text).map_err(|e| e.to_string())?;
         check(&manifest)?;
+        let variants: Vec<&str> = manifest.variants.iter().map(|v| v.name.as_str()).collect();
+        sheet::check(&manifest.targets, &variants, manifest.sweep.portion).map_err(|(at, why)| match at {
+            Some(at) => format!("at line {}: {why}", sheet::line_of(text, at)),
+            None => why,
+        })?;
         Ok(manifest)
     }
 }
@@ -307,6 +341,9 @@ mod tests {
     fn the_shipped_experiments_are_right() {
         for experiment in Experiment::shipped() {
             assert!(!experiment.setup.is_empty(), "{}", experiment.manifest.name);
+            for sheet in experiment.manifest.targets.values() {
+                assert!(sheet.setup.iter().all(|file| experiment.script(file).is_ok_and(|text| !text.is_empty())));
+            }
             for published in &experiment.manifest.published {
                 assert!(experiment.manifest.variants.iter().any(|v| v.name == published.variant));
                 assert!(!published.machine.is_empty() && (1990..2030).contains(&published.year), "{published:?}");

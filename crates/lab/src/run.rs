@@ -11,8 +11,8 @@
 use crate::counts::Count;
 use crate::results::Figures;
 use std::collections::BTreeMap;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Barrier, mpsc};
 use std::time::{Duration, Instant};
 
 use client::{Bind, Client, Credentials, Ephemeral};
@@ -27,6 +27,7 @@ use crate::manifest::{Experiment, Hold, Manifest, Variant};
 use crate::results::{LatchFigures, PublishedCurve, Results, Row};
 use crate::stop::Stop;
 use crate::window::{self, Call, Window};
+use crate::workers::{Crew, Session, calls, rate_of};
 
 /// The sweep and the duration of a run.
 #[derive(Clone, Debug)]
@@ -316,26 +317,6 @@ fn calibrate(instance: &mut Instance, variant: &Variant) -> Result<f64, LabError
     Ok(rate)
 }
 
-/// Operations a second, by the fastest of three runs that are long enough to take a twentieth of a second. `run`
-/// performs the given number of operations and returns the seconds. The fastest counts because a single run may wait
-/// for a core longer than it works: the rate of a short one was a hundred times too low on a busy machine, and so were
-/// the lengths of all its cells.
-pub(crate) fn rate_of(run: &mut dyn FnMut(u64) -> Result<f64, LabError>) -> Result<f64, LabError> {
-    let mut iterations = 200;
-    loop {
-        let mut fastest = run(iterations)?;
-        for _ in 0..2 {
-            if fastest > 0.05 {
-                fastest = fastest.min(run(iterations)?);
-            }
-        }
-        if fastest > 0.05 || iterations >= 100_000_000 {
-            return Ok(iterations as f64 / fastest.max(1e-9));
-        }
-        iterations *= 4;
-    }
-}
-
 pub(crate) fn execute_worker(session: &mut Client, worker: &str, iterations: u64) -> Result<(), LabError> {
     let bind = Bind::named("iterations", DataType::NUMBER, Value::Number(Number::from_u64(iterations)));
     session.execute(worker, &[bind]).map(drop).map_err(|e| LabError::new(format!("{e}\nin the worker {worker}")))
@@ -344,20 +325,6 @@ pub(crate) fn execute_worker(session: &mut Client, worker: &str, iterations: u64
 /// The figures of every section.
 fn read_sections(manifest: &Manifest, observer: &mut Client) -> Result<BTreeMap<String, Figures>, LabError> {
     manifest.sections.iter().map(|section| Ok((section.title.clone(), section.read(observer)?))).collect()
-}
-
-/// Target duration of a worker's call; with long cells the calls are longer and their number is limited. The operations
-/// of calls cut by the ends of the common window, and the overhead of the calls themselves, are then a small part.
-pub(crate) const CALL_S: f64 = 0.02;
-const CALLS: u64 = 64;
-
-/// The number of operations in each call of a session. All are multiples of `portion`; `rate` is that of one session
-/// alone.
-fn calls(iterations: u64, portion: u64, rate: f64) -> Vec<u64> {
-    let each = (iterations / CALLS).max((rate * CALL_S) as u64).max(1).next_multiple_of(portion);
-    let mut out = vec![each; (iterations / each) as usize];
-    out.extend(Some(iterations % each).filter(|rest| *rest > 0));
-    out
 }
 
 /// Runs one cell: its sessions are connected and prepared, then start together.
@@ -444,29 +411,46 @@ struct Done {
 }
 
 /// Sessions that are logged on and have parsed the worker and touched their memory before the clock runs.
-fn prepared(instance: &Instance, variant: &Variant, sessions: u32) -> Result<Vec<Client>, LabError> {
-    let mut clients = Vec::new();
+fn prepared(instance: &Instance, variant: &Variant, sessions: u32) -> Result<Vec<Box<dyn Session>>, LabError> {
+    let mut all: Vec<Box<dyn Session>> = Vec::new();
     for _ in 0..sessions {
-        let mut client = instance.ephemeral.connect(&Credentials::Sysdba)?;
-        execute_worker(&mut client, &variant.worker, 0)?;
-        clients.push(client);
+        let client = instance.ephemeral.connect(&Credentials::Sysdba)?;
+        let mut worker = Worker { client, statement: variant.worker.clone() };
+        worker.work(0)?;
+        all.push(Box::new(worker));
     }
-    Ok(clients)
+    Ok(all)
+}
+
+/// A session of Latchwork that executes a worker statement.
+pub struct Worker {
+    pub client: Client,
+    pub statement: String,
+}
+
+impl Session for Worker {
+    fn work(&mut self, operations: u64) -> Result<(), LabError> {
+        execute_worker(&mut self.client, &self.statement, operations)
+    }
+
+    fn end(self: Box<Self>) -> Result<(), LabError> {
+        Ok(self.client.logoff(true)?)
+    }
 }
 
 /// Performs the operations of a queue, a portion for each arrival. On return the sessions have logged off.
 fn arrive(instance: &Instance, variant: &Variant, sessions: u32, portion: u64, queue: Queue) -> Result<Done, LabError> {
-    let clients = prepared(instance, variant, sessions)?;
-    let barrier = Barrier::new(clients.len());
-    let serve = |mut client: Client| -> Result<(Recorder, u64, f64), LabError> {
+    let workers = prepared(instance, variant, sessions)?;
+    let barrier = Barrier::new(workers.len());
+    let serve = |mut session: Box<dyn Session>| -> Result<(Recorder, u64, f64), LabError> {
         barrier.wait();
-        let served = queue.serve(&mut || execute_worker(&mut client, &variant.worker, portion))?;
-        client.logoff(true)?;
+        let served = queue.serve(&mut || session.work(portion))?;
+        session.end()?;
         Ok(served)
     };
     let serve = &serve;
     let served: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = clients.into_iter().map(|client| scope.spawn(move || serve(client))).collect();
+        let threads: Vec<_> = workers.into_iter().map(|session| scope.spawn(move || serve(session))).collect();
         threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
     });
     let (mut all, mut calls, mut elapsed_s) = (Recorder::default(), 0, 0.0f64);
@@ -489,53 +473,16 @@ fn work(
     calls: &[u64],
     by_hand: Option<ByHand>,
 ) -> Result<(Vec<Vec<Call>>, u32), LabError> {
-    let barrier = Arc::new(Barrier::new(sessions as usize + 1));
-    let (sender, receiver) = mpsc::channel();
-    let mut threads = Vec::new();
-    let ended_so_far = Arc::new(AtomicU32::new(0));
-    let clients = prepared(instance, variant, sessions)?;
-    let origin = Instant::now();
-    for mut client in clients {
-        let barrier = Arc::clone(&barrier);
-        let sender = sender.clone();
-        let ended_so_far = Arc::clone(&ended_so_far);
-        let worker = variant.worker.clone();
-        let calls = calls.to_vec();
-        threads.push(std::thread::spawn(move || {
-            let mut done = Vec::with_capacity(calls.len());
-            barrier.wait();
-            let outcome = calls.into_iter().try_for_each(|operations| {
-                let from_s = origin.elapsed().as_secs_f64();
-                execute_worker(&mut client, &worker, operations)?;
-                done.push(Call { from_s, to_s: origin.elapsed().as_secs_f64(), operations });
-                Ok(())
-            });
-            ended_so_far.fetch_add(1, Ordering::SeqCst);
-            let outcome = outcome.and_then(|()| client.logoff(true).map_err(LabError::from));
-            // The receiver is dropped only when the run has failed.
-            let _ = sender.send(outcome.map(|()| done));
-        }));
-    }
-    drop(sender);
+    let crew = Crew::of(prepared(instance, variant, sessions)?, calls);
     let held = by_hand.map(ByHand::take).transpose()?;
-    barrier.wait();
+    crew.start();
     let passed = match held {
-        Some(held) => held.keep_and_free(&mut instance.observer, sessions, &ended_so_far)?,
+        Some(held) => held.keep_and_free(&mut instance.observer, sessions, crew.ended())?,
         None => 0,
     };
-    // The workers read the clock, not this thread, which may return from the barrier only after they have ended.
-    let mut done: Vec<Vec<Call>> = Vec::new();
-    let mut failure = None;
-    for outcome in receiver {
-        match outcome {
-            Ok(calls) => done.push(calls),
-            Err(e) => failure = Some(e),
-        }
-    }
-    for thread in threads {
-        thread.join().map_err(|_| LabError::new("a worker's thread panicked".into()))?;
-    }
-    failure.map_or(Ok((done, passed)), Err)
+    let (ended, done) = crew.done()?;
+    ended.into_iter().try_for_each(Session::end)?;
+    Ok((done, passed))
 }
 
 /// A session that holds a latch by hand.
@@ -695,28 +642,5 @@ mod tests {
         assert_eq!(all.len(), 4 * 3 * 2 * 12);
         let order = |b: &Block| b.cells.iter().map(|c| (c.variant, c.sessions)).collect::<Vec<_>>();
         assert_ne!(order(&one[0]), order(&one[1]));
-    }
-
-    #[test]
-    fn a_run_that_waited_for_a_core_does_not_set_the_rate() {
-        // A million operations a second; every other run waits for a tenth of a second.
-        let mut runs = 0;
-        let rate = rate_of(&mut |iterations| {
-            runs += 1;
-            Ok(iterations as f64 / 1e6 + if runs % 2 == 1 { 0.1 } else { 0.0 })
-        });
-        assert!((rate.unwrap() - 1e6).abs() < 1.0);
-    }
-
-    #[test]
-    fn a_session_does_its_operations_in_calls_of_a_fiftieth_of_a_second_or_more() {
-        // A second's worth: fifty calls. A hundred seconds' worth: sixty-four.
-        assert_eq!(calls(100_000, 1, 100_000.0), vec![2000; 50]);
-        assert_eq!(calls(10_000_000, 1, 100_000.0), vec![156_250; 64]);
-        assert_eq!(calls(300, 1, 100_000.0), [300]);
-        assert_eq!(calls(5, 1, 0.0), [1; 5]);
-        assert_eq!(calls(5000, 1, 100_000.0), [2000, 2000, 1000]);
-        // Portions stay whole.
-        assert_eq!(calls(5 * 32768, 32768, 100_000.0), [32768; 5]);
     }
 }

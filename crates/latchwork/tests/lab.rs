@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use client::{Credentials, Ephemeral, EphemeralOptions, NetAddress};
+
 struct Folder(PathBuf);
 
 impl Folder {
@@ -128,6 +130,72 @@ fn one_instance_lives_at_a_time_and_repeats_give_intervals() {
     assert!(page.contains("Latchwork as 11.1</li>") && page.contains("Core i7 980X, 2010, Oracle 11.2</li>"));
 }
 
+/// An instance with a listener and a user: to the laboratory a database of the user, reached by Oracle Net.
+fn database_of_the_user() -> (Ephemeral, NetAddress) {
+    let options = EphemeralOptions {
+        params: vec![("local_listener".into(), "0".into())],
+        executable: Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))),
+    };
+    let instance = Ephemeral::start_with(&options).expect("the instance starts");
+    let mut session = instance.connect(&Credentials::Sysdba).expect("a session");
+    for statement in ["create user app identified by \"Secret#1\"", "grant dba to app"] {
+        session.execute(statement, &[]).unwrap_or_else(|e| panic!("{e}: {statement}"));
+    }
+    let at = NetAddress::of_instance(instance.dir(), "latchwrk").expect("it says where it listens");
+    (instance, at)
+}
+
+#[test]
+fn engines_run_in_rounds_with_ratios_and_the_secrets_of_a_url_stay_secret() {
+    let (instance, at) = database_of_the_user();
+    let folder = Folder::new("targets");
+    let out = folder.0.to_str().unwrap();
+    let url = format!("own=oracle://app:Secret%231@{}:{}/latchwrk", at.host, at.port);
+    let nowhere = "far=oracle://app:Secret%231@127.0.0.1:1/nothing";
+    let targets = format!("latchwork,{url},{nowhere},latchwork@9.2");
+    let arguments = ["run", "result-cache", "--targets", &targets, "--sessions", "1,2", "--iterations", "300"];
+    let (ok, text) = lab(&[&arguments[..], &["--repeat", "2", "--quiet", "--out", out]].concat());
+    assert!(ok, "{text}");
+    assert!(
+        text.contains("far: no session at 127.0.0.1:1/nothing") && text.contains("the run goes on without it"),
+        "{text}"
+    );
+    assert!(text.contains("latchwork / own") && text.contains("Only 2 rounds"), "{text}");
+    assert!(text.contains("latchwork@9.2, result-cache: there is no result cache in this release"), "{text}");
+    assert!(text.contains("Oracle's licence"), "{text}");
+    let json = read(&folder.0, "results.json");
+    let results: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows = results["rows"].as_array().unwrap();
+    // Two rounds, one and two sessions; two variants with two places, and one variant of 9.2.
+    assert_eq!(rows.len(), 2 * 2 * (4 + 4 + 2));
+    for row in rows {
+        let is_own = row["target"] == "own";
+        assert_eq!(row["operations"].as_u64().unwrap(), 300 * row["sessions"].as_u64().unwrap());
+        assert_eq!(row["cpu_us"].is_null(), is_own, "{row}");
+        if !is_own && row["variant"] == "hash-cluster" {
+            // One logical read an operation; other processes may add to them.
+            assert!(row["figures"]["logical reads"].as_f64().unwrap() >= 1.0, "{row}");
+        }
+    }
+    let beside = results["beside"].as_array().unwrap();
+    assert_eq!(beside.len(), 4 * 2 + 2 * 2, "{beside:?}");
+    assert!(beside.iter().all(|b| b["by_clock"]["rounds"] == 2), "{beside:?}");
+    let page = read(&folder.0, "report.html");
+    for place in [&text, &json, &page, &read(&folder.0, "results.csv")] {
+        assert!(!place.contains("Secret") && !place.contains("app:"), "{place}");
+    }
+    let (ok, again) = lab(&["report", out]);
+    assert!(ok && again.contains("latchwork / own"), "{again}");
+    for command in [vec!["compare", out, out], vec!["export", out, "--to", out]] {
+        let (ok, text) = lab(&command);
+        assert!(!ok && text.contains("several engines"), "{text}");
+    }
+    // The objects of the run are gone.
+    let mut session = instance.connect(&Credentials::Sysdba).expect("a session");
+    let left = session.query("select object_name from dba_objects where owner = 'APP'", &[]).unwrap().all().unwrap();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[test]
 fn what_cannot_be_run_is_said_plainly() {
     for (arguments, word) in [
@@ -135,6 +203,8 @@ fn what_cannot_be_run_is_said_plainly() {
         (vec!["run", "slob", "--generation", "11.1"], "--generation"),
         (vec!["run", "--quick", "torture"], "latchwork lab run torture --help"),
         (vec!["run", "no-such-experiment"], "no-such-experiment"),
+        (vec!["run", "result-cache", "--targets", "db2"], "there is no engine db2"),
+        (vec!["run", "hot-cursor", "--targets", "mariadb"], "none of the engines"),
         (vec!["run", "result-cache", "--variant", "nothing"], "hash-cluster"),
         (vec!["report", "no/such/folder"], "results.json"),
     ] {

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::error::LabError;
 use crate::files::results_at;
 use crate::results::{Host, Results, Row, generation_order};
-use crate::{slob, time_machine, torture};
+use crate::{slob, targets, time_machine, torture};
 
 /// The greatest size of a file that is read.
 const BYTES_MAX: u64 = 256 << 20;
@@ -125,6 +125,12 @@ impl Side {
         let file = if place.is_dir() { place.join("results.json") } else { place.to_path_buf() };
         check_size(&file)?;
         let (_, value) = results_at(&file)?;
+        if targets::is_in(&value) {
+            return Err(LabError::new(format!(
+                "{}: a run on several engines has its ratios on its own page; lab compare compares runs of Latchwork",
+                file.display()
+            )));
+        }
         let wrong = |e: serde_json::Error| {
             LabError::new(format!("{}: not the results of a run of the laboratory: {e}", file.display()))
         };

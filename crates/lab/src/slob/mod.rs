@@ -99,6 +99,15 @@ impl TableOptions {
 }
 
 impl Options {
+    /// Whether none of them was given.
+    pub fn is_default(&self) -> bool {
+        let Options { tables, update_pct, hot_pct, hot_rows, think_ms, writers } = self;
+        let TableOptions { small_rows, big_rows, warm_up } = tables;
+        let shares = [update_pct, hot_pct, think_ms, warm_up];
+        let rows = [small_rows, big_rows, hot_rows];
+        shares.into_iter().all(Option::is_none) && rows.into_iter().all(Option::is_none) && writers.is_none()
+    }
+
     fn update_pct(&self) -> f64 {
         self.update_pct.unwrap_or(20.0)
     }

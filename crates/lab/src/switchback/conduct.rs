@@ -30,8 +30,9 @@ use super::plan::{Plan, Structure};
 use super::settling::Settling;
 use crate::error::LabError;
 use crate::manifest::Experiment;
-use crate::run::{CALL_S, execute_worker, rate_of, set_up};
+use crate::run::{execute_worker, set_up};
 use crate::stop::Stop;
+use crate::workers::{CALL_S, rate_of};
 
 /// The first contrasts tune the sequential test and are not in it.
 const PILOT: usize = 10;

@@ -1,0 +1,2 @@
+-- A setting is read from a table function; the loop is in a Python.
+create table parameters (name varchar, value varchar)
