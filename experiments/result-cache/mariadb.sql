@@ -7,10 +7,11 @@ create procedure look_up(n bigint)
 begin
   declare i bigint default 0;
   declare k int;
+  declare found int;
   declare v varchar(200);
   while i < n do
     set k = floor(1 + rand() * 9999);
-    select payload into v from lookup where id = k;
+    select id, payload into found, v from lookup where id = k;
     set i = i + 1;
   end while;
 end

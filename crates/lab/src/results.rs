@@ -152,6 +152,29 @@ pub fn design(generation: &str) -> String {
 /// Share of a window's operations in calls cut by its ends above which a report mentions it.
 const CUT_MAX: f64 = 0.25;
 
+/// A sentence about the rates of runs that have no window, or whose window was counted only in part.
+pub(crate) fn about_windows(windows: impl Iterator<Item = Option<Window>>) -> Option<String> {
+    let (mut all, mut without, mut cut) = (0, 0, 0);
+    for window in windows {
+        all += 1;
+        without += usize::from(window.is_none());
+        cut += usize::from(window.is_some_and(|w| w.share_cut() > CUT_MAX));
+    }
+    let mut parts = Vec::new();
+    if without > 0 {
+        parts.push(format!(
+            "in {without} of {all} runs the sessions never ran all at once: their rates are those of the whole run"
+        ));
+    }
+    if cut > 0 {
+        parts.push(format!(
+            "in {cut} the ends of the window cut calls with more than {:.0} % of its operations, which are divided in proportion to time",
+            100.0 * CUT_MAX
+        ));
+    }
+    (!parts.is_empty()).then(|| format!("Short runs: {}.", parts.join("; ")))
+}
+
 /// The summary of a cell's repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {
@@ -259,23 +282,8 @@ impl Results {
     /// A sentence about cells whose rate is not that of a window in which all sessions ran, or was counted only in
     /// part.
     pub fn about_windows(&self) -> Option<String> {
-        let free = || self.rows.iter().filter(|r| r.passed.is_none() && r.latency.is_none());
-        let without = free().filter(|r| r.window.is_none()).count();
-        let cut = free().filter(|r| r.window.is_some_and(|w| w.share_cut() > CUT_MAX)).count();
-        let mut parts = Vec::new();
-        if without > 0 {
-            parts.push(format!(
-                "in {without} of {} runs the sessions never ran all at once: their rates are those of the whole run",
-                free().count()
-            ));
-        }
-        if cut > 0 {
-            parts.push(format!(
-                "in {cut} the ends of the window cut calls with more than {:.0} % of its operations, which are divided in proportion to time",
-                100.0 * CUT_MAX
-            ));
-        }
-        (!parts.is_empty()).then(|| format!("Short runs: {}.", parts.join("; ")))
+        let free = self.rows.iter().filter(|r| r.passed.is_none() && r.latency.is_none());
+        about_windows(free.map(|r| r.window))
     }
 
     pub fn has_latencies(&self) -> bool {

@@ -172,14 +172,19 @@ fn engines_run_in_rounds_with_ratios_and_the_secrets_of_a_url_stay_secret() {
         let is_own = row["target"] == "own";
         assert_eq!(row["operations"].as_u64().unwrap(), 300 * row["sessions"].as_u64().unwrap());
         assert_eq!(row["cpu_us"].is_null(), is_own, "{row}");
+        assert!(is_own || row["cpu_us"].as_f64().unwrap() > 0.0, "{row}");
         if !is_own && row["variant"] == "hash-cluster" {
             // One logical read an operation; other processes may add to them.
             assert!(row["figures"]["logical reads"].as_f64().unwrap() >= 1.0, "{row}");
         }
     }
     let beside = results["beside"].as_array().unwrap();
-    assert_eq!(beside.len(), 4 * 2 + 2 * 2, "{beside:?}");
-    assert!(beside.iter().all(|b| b["by_clock"]["rounds"] == 2), "{beside:?}");
+    // Two sessions of so few operations may never work at once, and then have no rate to compare. Over a wire the
+    // user's database is at the end of another one.
+    let alone: Vec<_> = beside.iter().filter(|b| b["sessions"] == 1).collect();
+    assert_eq!(alone.len(), 2 + 2, "{beside:?}");
+    assert!(alone.iter().all(|b| b["by_clock"]["rounds"] == 2), "{beside:?}");
+    assert!(beside.iter().all(|b| b["other"] != "own" || b["cell"].as_str().unwrap().ends_with("/engine")));
     let page = read(&folder.0, "report.html");
     for place in [&text, &json, &page, &read(&folder.0, "results.csv")] {
         assert!(!place.contains("Secret") && !place.contains("app:"), "{place}");
@@ -194,6 +199,11 @@ fn engines_run_in_rounds_with_ratios_and_the_secrets_of_a_url_stay_secret() {
     let mut session = instance.connect(&Credentials::Sysdba).expect("a session");
     let left = session.query("select object_name from dba_objects where owner = 'APP'", &[]).unwrap().all().unwrap();
     assert!(left.is_empty(), "{left:?}");
+    // A schema with objects is left alone: the experiment drops its own ones by their names.
+    session.execute("create table app.lookup (mine number)", &[]).unwrap();
+    let (ok, text) = lab(&["run", "result-cache", "--targets", &url, "--iterations", "300", "--quiet", "--out", out]);
+    assert!(!ok && text.contains("the schema of its user is not empty (1 objects)"), "{text}");
+    assert!(session.query("select mine from app.lookup", &[]).is_ok());
 }
 
 #[test]

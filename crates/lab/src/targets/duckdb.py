@@ -11,7 +11,6 @@ database = duckdb.connect(place, read_only=not writes)
 database.execute("set threads = 1")
 database.execute("set enable_progress_bar = false")
 statement, key = "", None
-random.seed(1)
 
 for line in sys.stdin:
     request = json.loads(line)
@@ -23,13 +22,16 @@ for line in sys.stdin:
             answer["version"] = duckdb.__version__
         elif "task" in request:
             key = request["key"]
+            random.seed(request["seed"])
             database.execute("prepare task as " + request["task"])
             statement = "execute task(%d)" if key else "execute task"
         elif "work" in request:
+            database.execute("begin")
             for _ in range(request["work"]):
                 sql = statement % random.randrange(key[0], key[1]) if key else statement
                 if database.execute(sql).fetchone() is None:
                     raise ValueError("no row")
+            database.execute("commit")
         else:
             rows = database.execute(request["query"]).fetchall()
             answer["text"] = "\n".join(str(row[-1]) for row in rows)

@@ -59,6 +59,9 @@ pub struct Facts {
     pub version: String,
     /// The program or library through which the sessions work.
     pub client: String,
+    /// What a loop over the wire passes through: a local socket or TCP. Empty for an engine without a wire.
+    #[serde(default)]
+    pub wire: String,
     pub isolation: String,
     pub durability: String,
     /// Settings of a server that the laboratory has started.
@@ -70,6 +73,10 @@ pub struct Facts {
     #[serde(default)]
     pub notes: Vec<String>,
 }
+
+/// The wires of [`Facts`].
+pub const LOCAL: &str = "local socket";
+pub const TCP: &str = "TCP";
 
 /// The remark on the statements that each session executes first; none without any.
 pub fn first_statements(statements: &[String]) -> Option<String> {
@@ -92,15 +99,39 @@ pub struct Request<'a> {
 /// Why there is no target.
 #[derive(Debug)]
 pub enum NoTarget {
-    /// The engine is not there: one line to the user, and the run goes on.
+    /// The engine is not there, or its server does not start: a remark to the user, and the run goes on.
     Missing(String),
     /// The experiment's set-up fails in it: the run ends.
     Failed(LabError),
 }
 
+impl NoTarget {
+    pub fn missing(e: LabError) -> NoTarget {
+        NoTarget::Missing(e.to_string())
+    }
+}
+
 impl From<LabError> for NoTarget {
     fn from(e: LabError) -> NoTarget {
         NoTarget::Failed(e)
+    }
+}
+
+/// An engine whose set-up has ended. Where it has failed, its objects are removed from a database of the user.
+///
+/// # Errors
+/// That of the set-up.
+pub fn set_up_or_left<T: Target + 'static>(
+    mut engine: T,
+    done: Result<(), LabError>,
+) -> Result<Box<dyn Target>, NoTarget> {
+    match done {
+        Ok(()) => Ok(Box::new(engine)),
+        Err(e) => {
+            // The first error is the one to tell.
+            let _ = engine.leave();
+            Err(e.into())
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A child process that answers a line with a line, or with lines up to a known one.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::error::LabError;
@@ -17,7 +18,8 @@ impl Lines {
     /// When the program cannot be run.
     pub fn start(mut command: Command) -> Result<Lines, LabError> {
         let program = command.get_program().to_string_lossy().into_owned();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A process group of its own: the first Ctrl-C at the terminal ends the run behind the current cell.
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| LabError::new(format!("{program}: {e}")))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         match output {

@@ -7,9 +7,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::error::LabError;
-use crate::targets::engine::{Facts, NoTarget, Request, Target, first_statements, in_statement};
+use crate::targets::engine::{
+    Facts, LOCAL, NoTarget, Request, TCP, Target, first_statements, in_statement, set_up_or_left,
+};
 use crate::targets::lines::Lines;
-use crate::targets::processes::folder_for;
+use crate::targets::processes::OwnFolder;
 use crate::targets::server::{Server, is_root, program, run_to_end};
 use crate::targets::sheet::{Place, PlanCheck, Task, statements};
 use crate::targets::url::{Parts, without_secrets};
@@ -42,11 +44,15 @@ impl Way {
             Way::Socket { client, socket } => {
                 let mut command = Command::new(client);
                 command.args(["--no-defaults", "--user=root"]).arg(format!("--socket={}", socket.display()));
+                // The laboratory's own server has no password.
+                command.env_remove("MYSQL_PWD");
                 command
             }
             Way::Url { client, parts, .. } => {
                 let mut command = Command::new(client);
-                command.args(["--no-defaults", "--protocol=tcp"]).arg(format!("--host={}", parts.host));
+                command
+                    .args(["--no-defaults", "--protocol=tcp", "--connect-timeout=10"])
+                    .arg(format!("--host={}", parts.host));
                 command.arg(format!("--port={}", parts.port.unwrap_or(3306))).arg(format!("--user={}", parts.user));
                 // Arguments are public on a machine, the environment is not.
                 command.env("MYSQL_PWD", &parts.password);
@@ -93,7 +99,7 @@ pub fn start(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
     };
     let mut server = server;
     let first = match &mut server {
-        Some(server) => server.wait_for(&mut || way.open(None))?,
+        Some(server) => server.wait_for(&mut || way.open(None)).map_err(NoTarget::missing)?,
         None => way.open(None).map_err(NoTarget::Missing)?,
     };
     let mut first = first;
@@ -102,38 +108,37 @@ pub fn start(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
     drop(first);
     let observer = way.open(Some(DATABASE)).map_err(LabError::new)?;
     let mut engine = Mariadb { observer, server, way, facts: Facts::default(), first: request.sheet.session.clone() };
-    engine.describe(request, settings)?;
-    let script = match &request.sheet.setup {
-        Some(file) => request.experiment.script(file)?,
-        None => "",
-    };
-    let first = engine.first.clone();
-    for statement in first.iter().chain(&statements(script)).chain(&request.sheet.warm_up) {
-        run(&mut engine.observer, statement)?;
+    let done = engine.describe(request, settings).and_then(|()| engine.prepare(request));
+    // The client ends with a failed statement.
+    if done.is_err()
+        && let Ok(again) = engine.way.open(None)
+    {
+        engine.observer = again;
     }
-    Ok(Box::new(engine))
+    set_up_or_left(engine, done)
 }
 
 fn start_server(request: &Request<'_>, client: PathBuf) -> Result<(Server, Way), NoTarget> {
     let missing = || NoTarget::Missing("it is not installed (no mariadbd and mariadb-install-db)".into());
     let program_of = |name| program(name, &["/usr/sbin".into(), "/usr/libexec".into()]).ok_or_else(missing);
     let (server, install) = (program_of("mariadbd")?, program_of("mariadb-install-db")?);
-    let folder = folder_for("mariadb")?;
-    let data = folder.join("data");
+    let folder = OwnFolder::of("mariadb")?;
+    let place = folder.place.clone();
+    let data = place.join("data");
     let mut owner = Vec::new();
     if is_root() {
-        run_to_end(Command::new("chown").arg("mysql").arg(&folder))?;
+        run_to_end(Command::new("chown").arg("mysql").arg(&place)).map_err(NoTarget::missing)?;
         owner.push("--user=mysql");
     }
     let mut command = Command::new(install);
     command.arg("--no-defaults").args(&owner).arg(format!("--datadir={}", data.display()));
     command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
-    run_to_end(&mut command)?;
-    let socket = folder.join("socket");
+    run_to_end(&mut command).map_err(NoTarget::missing)?;
+    let socket = place.join("socket");
     let mut command = Command::new(server);
     command.arg("--no-defaults").args(&owner).arg(format!("--datadir={}", data.display()));
     command.arg(format!("--socket={}", socket.display())).args(["--skip-networking", "--skip-log-bin"]);
-    command.arg(format!("--pid-file={}", folder.join("pid").display()));
+    command.arg(format!("--pid-file={}", place.join("pid").display()));
     for (name, value) in &request.sheet.settings {
         command.arg(format!("--{name}={value}"));
     }
@@ -142,6 +147,18 @@ fn start_server(request: &Request<'_>, client: PathBuf) -> Result<(Server, Way),
 }
 
 impl Mariadb {
+    fn prepare(&mut self, request: &Request<'_>) -> Result<(), LabError> {
+        let script = match &request.sheet.setup {
+            Some(file) => request.experiment.script(file)?,
+            None => "",
+        };
+        let first = self.first.clone();
+        for statement in first.iter().chain(&statements(script)).chain(&request.sheet.warm_up) {
+            run(&mut self.observer, statement)?;
+        }
+        Ok(())
+    }
+
     fn describe(
         &mut self,
         request: &Request<'_>,
@@ -155,14 +172,15 @@ impl Mariadb {
             "select variable_value from information_schema.session_variables \
              where variable_name in ('TX_ISOLATION', 'TRANSACTION_ISOLATION') limit 1",
         )?;
-        let place = match &self.way {
-            Way::Socket { .. } => "local socket".into(),
-            Way::Url { parts, .. } => parts.place(),
+        let (place, wire) = match &self.way {
+            Way::Socket { .. } => (LOCAL.into(), LOCAL),
+            Way::Url { parts, .. } => (parts.place(), TCP),
         };
         self.facts = Facts {
             name: request.name.into(),
             version: format!("MariaDB {}", version.split('-').next().unwrap_or(&version)),
-            client: format!("its command-line client, {place}"),
+            client: format!("its command-line client, {place}; a call passes through two pipes of that program"),
+            wire: wire.into(),
             isolation: isolation.to_lowercase(),
             durability: format!("innodb_flush_log_at_trx_commit {flush}"),
             settings,

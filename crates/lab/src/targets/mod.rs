@@ -101,17 +101,20 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<TargetsRun, LabError>
     results.parameters.extend(load.map(|load| ("load average before the run".to_string(), load.to_string())));
     let bar = run::progress_bar(plan.progress);
     let mut entries = Vec::new();
-    for asked in &plan.targets {
+    let entered = plan.targets.iter().take_while(|_| !plan.stop.is_asked()).try_for_each(|asked| {
         bar.set_message(format!("setting up {}", asked.name));
-        let Some(entry) = enter(experiment, plan, asked, &mut results)? else { continue };
-        entries.push(entry);
-    }
-    let outcome = measure(experiment, plan, &mut entries, &mut results, &bar);
+        entries.extend(enter(experiment, plan, asked, &mut results)?);
+        Ok::<(), LabError>(())
+    });
+    let outcome = entered.and_then(|()| measure(experiment, plan, &mut entries, &mut results, &bar));
     bar.finish_and_clear();
-    // The objects of a database of the user are removed whatever has happened.
-    let left: Result<Vec<()>, LabError> = entries.iter_mut().map(|entry| entry.target.leave()).collect();
+    // The objects of a database of the user are removed whatever has happened, and the results are kept if that fails.
+    for entry in &mut entries {
+        if let Err(e) = entry.target.leave() {
+            eprintln!("{e}\nObjects of the run are left in the database of {}.", entry.name);
+        }
+    }
     outcome?;
-    left?;
     results.fill();
     Ok(results)
 }
@@ -123,6 +126,9 @@ fn measure(
     results: &mut TargetsRun,
     bar: &indicatif::ProgressBar,
 ) -> Result<(), LabError> {
+    if plan.stop.is_asked() {
+        return Err(LabError::new("stopped before the first measurement".into()));
+    }
     if entries.is_empty() {
         return Err(LabError::new("none of the engines has a cell of this run".into()));
     }
@@ -272,9 +278,9 @@ fn start(request: &Request<'_>, asked: &Asked) -> Result<Box<dyn Target>, NoTarg
         #[cfg(feature = "peers")]
         _ => postgresql::start(request),
         #[cfg(not(feature = "peers"))]
-        _ => {
-            Err(NoTarget::Missing("this program was built without it (cargo build --release --features peers)".into()))
-        }
+        _ => Err(NoTarget::Missing(
+            "this program was built without it (cargo build --release -p latchwork --features peers)".into(),
+        )),
     }
 }
 

@@ -5,7 +5,7 @@ use types::{DataType, Number, Value};
 
 use crate::error::LabError;
 use crate::run::Worker;
-use crate::targets::engine::{Facts, NoTarget, Request, Target, in_statement};
+use crate::targets::engine::{Facts, LOCAL, NoTarget, Request, TCP, Target, in_statement, set_up_or_left};
 use crate::targets::processes::{End, Guard, Tree};
 use crate::targets::ratio::SplitMix;
 use crate::targets::sheet::{Place, PlanCheck, Task};
@@ -67,14 +67,15 @@ pub fn latchwork(request: &Request<'_>, generation: &str) -> Result<Box<dyn Targ
     let facts = Facts {
         name: request.name.into(),
         version: format!("Latchwork {}, latch_generation {generation}", env!("CARGO_PKG_VERSION")),
-        client: "its own client, local socket".into(),
+        client: format!("its own client, {LOCAL}; a loop over the wire sends the statement's text each time"),
+        wire: LOCAL.into(),
         isolation: "read committed: each statement reads as of its start".into(),
         durability: "a commit waits until its redo is on disk".into(),
         settings: params.clone(),
         frozen: "stopped (SIGSTOP) while others are measured".into(),
         notes: request.sheet.note.iter().cloned().collect(),
     };
-    Ok(Box::new(set_up(request, place, observer, facts)?))
+    set_up(request, place, observer, facts)
 }
 
 /// Connects to the user's database and sets the experiment up in the user's schema.
@@ -89,26 +90,53 @@ pub fn oracle(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
     let credentials = Credentials::password(&parts.user, &parts.password);
     let route = Box::new(Route::to(&address));
     let place = Home::Net { route, credentials, url: url.into() };
-    let observer = place.connect().map_err(|e| NoTarget::Missing(format!("no session at {}: {e}", parts.place())))?;
+    let mut observer =
+        place.connect().map_err(|e| NoTarget::Missing(format!("no session at {}: {e}", parts.place())))?;
+    let owned = number(&mut observer, OWNED).map_err(|e| in_statement(e, request.name, OWNED))?;
+    if owned > 0.0 {
+        return Err(NoTarget::Missing(format!(
+            "the schema of its user is not empty ({owned} objects). An experiment makes objects there and drops them by \
+             their names: give the laboratory a user without any"
+        )));
+    }
     let facts = Facts {
         name: request.name.into(),
         version: observer.welcome().banner.clone(),
-        client: format!("Latchwork's client over Oracle Net, {}", parts.place()),
+        client: format!(
+            "Latchwork's client over Oracle Net, {}; a loop over the wire sends the statement's text each time",
+            parts.place()
+        ),
+        wire: TCP.into(),
         isolation: "read committed: each statement reads as of its start".into(),
         durability: "as the database is set".into(),
         frozen: "never stopped: it is not the laboratory's".into(),
         notes: request.sheet.note.iter().cloned().chain(Some(LICENCE.to_string())).collect(),
         ..Facts::default()
     };
-    Ok(Box::new(set_up(request, place, observer, facts)?))
+    set_up(request, place, observer, facts)
 }
 
-fn set_up(request: &Request<'_>, place: Home, observer: Client, facts: Facts) -> Result<OracleTarget, LabError> {
+/// The objects of the user; dropped tables are named `BIN$…` until they are purged.
+const OWNED: &str = "select count(*) from user_objects where object_name not like 'BIN$%'";
+
+/// The number that a query returns.
+fn number(session: &mut Client, query: &str) -> Result<f64, LabError> {
+    let rows = session.query(query, &[]).and_then(|q| q.all())?;
+    match rows.first().and_then(|row| row.first()) {
+        Some(Value::Number(number)) => Ok(number.to_f64()),
+        _ => Err(LabError::new("no number".into())),
+    }
+}
+
+fn set_up(request: &Request<'_>, place: Home, observer: Client, facts: Facts) -> Result<Box<dyn Target>, NoTarget> {
     let teardown = if request.url.is_some() { request.sheet.teardown.clone() } else { Vec::new() };
     let session = request.sheet.session.clone();
     let mut target = OracleTarget { observer, place, facts, session, teardown };
-    // What an earlier run may have left; it fails where there is nothing.
-    let _ = target.leave();
+    let done = prepare(request, &mut target);
+    set_up_or_left(target, done)
+}
+
+fn prepare(request: &Request<'_>, target: &mut OracleTarget) -> Result<(), LabError> {
     let own = match &request.sheet.setup {
         Some(file) => request.experiment.script(file)?,
         None => &request.experiment.setup,
@@ -117,7 +145,7 @@ fn set_up(request: &Request<'_>, place: Home, observer: Client, facts: Facts) ->
     for statement in shell::split_script(own).iter().chain(warm_up) {
         target.observer.execute(statement, &[]).map_err(|e| in_statement(e, request.name, statement))?;
     }
-    Ok(target)
+    Ok(())
 }
 
 impl Target for OracleTarget {
@@ -132,17 +160,14 @@ impl Target for OracleTarget {
         }
         Ok(match task.place {
             Place::Engine => Box::new(Worker { client, statement: task.statement.clone() }),
-            Place::Process | Place::Wire => Box::new(Caller { client, task: task.clone(), keys: SplitMix(1) }),
+            Place::Process | Place::Wire => {
+                Box::new(Caller { client, task: task.clone(), keys: SplitMix::of_session(task.session) })
+            }
         })
     }
 
     fn figure(&mut self, query: &str) -> Result<f64, LabError> {
-        let rows = self.observer.query(query, &[]).and_then(|q| q.all());
-        let rows = rows.map_err(|e| in_statement(e, &self.facts.name, query))?;
-        match rows.first().and_then(|row| row.first()) {
-            Some(Value::Number(number)) => Ok(number.to_f64()),
-            _ => Err(LabError::new(format!("{}: no number from {query}", self.facts.name))),
-        }
+        number(&mut self.observer, query).map_err(|e| in_statement(e, &self.facts.name, query))
     }
 
     fn plan(&mut self, check: &PlanCheck) -> Result<String, LabError> {

@@ -3,15 +3,19 @@
 //! Plans are generic and without compilation (`plan_cache_mode`, `jit`). In a database of the user all objects are in
 //! the schema `latchwork_lab`, which is dropped before the set-up and after the run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
+use postgres::config::Host;
 use postgres::types::{ToSql, Type};
 use postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 
 use crate::error::LabError;
-use crate::targets::engine::{Facts, NoTarget, Request, Target, first_statements, in_statement};
-use crate::targets::processes::folder_for;
+use crate::targets::engine::{
+    Facts, LOCAL, NoTarget, Request, TCP, Target, first_statements, in_statement, set_up_or_left,
+};
+use crate::targets::processes::OwnFolder;
 use crate::targets::ratio::SplitMix;
 use crate::targets::server::{Server, is_root, program, run_to_end};
 use crate::targets::sheet::{Place, PlanCheck, Task, statements};
@@ -19,6 +23,9 @@ use crate::targets::url::{Parts, without_secrets};
 use crate::workers::{Session, Usage};
 
 const SCHEMA: &str = "latchwork_lab";
+
+/// The time that a database of the user has to accept a connection, where its URL does not say it.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Refused by some engines that speak the wire.
 const OF_SESSIONS: [&str; 2] = ["set plan_cache_mode = force_generic_plan", "set jit = off"];
@@ -51,8 +58,7 @@ pub fn start(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
 fn start_server(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = versions.map(|v| v.path().join("bin")).collect();
-    folders.sort();
-    folders.reverse();
+    folders.sort_by(|a, b| release_of(b).total_cmp(&release_of(a)));
     let missing = || NoTarget::Missing("it is not installed (no initdb and postgres)".into());
     let initdb = program("initdb", &folders).ok_or_else(missing)?;
     // The server of the same release: another one may stand in the search path.
@@ -60,34 +66,37 @@ fn start_server(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
     if !server.is_file() {
         return Err(missing());
     }
-    let folder = folder_for("postgresql")?;
+    let folder = OwnFolder::of("postgresql")?;
+    let place = folder.place.clone();
     if is_root() {
-        run_to_end(Command::new("chown").arg("postgres").arg(&folder))?;
+        run_to_end(Command::new("chown").arg("postgres").arg(&place)).map_err(NoTarget::missing)?;
     }
     // A server refuses to run as root.
     let as_user = |program: &PathBuf| match is_root() {
         true => {
             let mut command = Command::new("setpriv");
             command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
-            command.current_dir(&folder);
+            command.current_dir(&place);
             command
         }
         false => Command::new(program),
     };
-    let data = folder.join("data");
+    let data = place.join("data");
     let mut init = as_user(&initdb);
     init.arg("-D").arg(&data).args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"]);
-    run_to_end(&mut init)?;
+    run_to_end(&mut init).map_err(NoTarget::missing)?;
     let mut command = as_user(&server);
     command.arg("-D").arg(&data).args(["-c", "listen_addresses="]);
-    command.arg("-c").arg(format!("unix_socket_directories={}", folder.display()));
+    // The port is a part of the socket's name, and would come from the environment.
+    command.args(["-c", "port=5432"]).arg("-c").arg(format!("unix_socket_directories={}", place.display()));
     for (name, value) in &request.sheet.settings {
         command.arg("-c").arg(format!("{name}={value}"));
     }
     let mut config = Config::new();
-    config.host_path(&folder).user("postgres").dbname("postgres");
+    config.host_path(&place).port(5432).user("postgres").dbname("postgres");
     let mut server = Server::start(command, folder, (os::signal::SIGQUIT, "QUIT"))?;
-    let observer = server.wait_for(&mut || config.connect(NoTls).map_err(|e| told(&e)))?;
+    let connected = server.wait_for(&mut || config.connect(NoTls).map_err(|e| told(&e)));
+    let observer = connected.map_err(NoTarget::missing)?;
     set_up(
         request,
         Postgresql {
@@ -98,7 +107,8 @@ fn start_server(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
             facts: Facts {
                 frozen: "stopped (SIGSTOP) while others are measured".into(),
                 settings: request.sheet.settings.clone(),
-                client: "the crate postgres, local socket".into(),
+                client: format!("the crate postgres, {LOCAL}; a loop over the wire executes a prepared statement"),
+                wire: LOCAL.into(),
                 ..Facts::default()
             },
             first: Vec::new(),
@@ -109,7 +119,12 @@ fn start_server(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
 
 fn connect(request: &Request<'_>, url: &str) -> Result<Box<dyn Target>, NoTarget> {
     let missing = |why: String| NoTarget::Missing(without_secrets(&why, url));
-    let config: Config = url.parse().map_err(|e: postgres::Error| missing(format!("the URL cannot be read: {e}")))?;
+    let mut config: Config =
+        url.parse().map_err(|e: postgres::Error| missing(format!("the URL cannot be read: {e}")))?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_LIMIT);
+    }
+    let is_local = matches!(config.get_hosts().first(), Some(Host::Unix(_)));
     let place = Parts::of(url).map_or_else(|| "its URL".into(), |parts| parts.place());
     let observer = config.connect(NoTls).map_err(|e| missing(format!("no session at {place}: {}", told(&e))))?;
     set_up(
@@ -121,13 +136,20 @@ fn connect(request: &Request<'_>, url: &str) -> Result<Box<dyn Target>, NoTarget
             url: url.into(),
             facts: Facts {
                 frozen: "never stopped: it is not the laboratory's".into(),
-                client: format!("the crate postgres, {place}"),
+                client: format!("the crate postgres, {place}; a loop over the wire executes a prepared statement"),
+                wire: if is_local { LOCAL.into() } else { TCP.into() },
                 ..Facts::default()
             },
             first: vec![format!("set search_path = {SCHEMA}")],
             publishes: false,
         },
     )
+}
+
+/// The release of a folder `/usr/lib/postgresql/RELEASE/bin`.
+fn release_of(bin: &Path) -> f64 {
+    let release = bin.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    release.and_then(|name| name.parse().ok()).unwrap_or(0.0)
 }
 
 /// An error of the client with its cause, which the client's own text leaves out.
@@ -140,6 +162,11 @@ fn told(e: &postgres::Error) -> String {
 }
 
 fn set_up(request: &Request<'_>, mut engine: Postgresql) -> Result<Box<dyn Target>, NoTarget> {
+    let done = prepare(request, &mut engine);
+    set_up_or_left(engine, done)
+}
+
+fn prepare(request: &Request<'_>, engine: &mut Postgresql) -> Result<(), LabError> {
     if engine.server.is_none() {
         engine.leave()?;
         engine.run(&format!("create schema {SCHEMA}"))?;
@@ -162,7 +189,7 @@ fn set_up(request: &Request<'_>, mut engine: Postgresql) -> Result<Box<dyn Targe
     let setting = |engine: &mut Postgresql, name: &str| {
         engine.text(&format!("show {name}")).map_or_else(|_| String::new(), |value| format!("{name} {value}"))
     };
-    let durable = [setting(&mut engine, "fsync"), setting(&mut engine, "synchronous_commit")];
+    let durable = [setting(engine, "fsync"), setting(engine, "synchronous_commit")];
     engine.facts.durability = durable.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(", ");
     engine.facts.notes.extend(request.sheet.note.iter().cloned().chain(first_statements(&engine.first)));
     engine.publishes = engine.observer.batch_execute("select pg_stat_force_next_flush()").is_ok();
@@ -173,7 +200,7 @@ fn set_up(request: &Request<'_>, mut engine: Postgresql) -> Result<Box<dyn Targe
     for statement in statements(script).iter().chain(&request.sheet.warm_up) {
         engine.run(statement)?;
     }
-    Ok(Box::new(engine))
+    Ok(())
 }
 
 impl Postgresql {
@@ -212,8 +239,9 @@ impl Target for Postgresql {
             Place::Engine => None,
             Place::Process | Place::Wire => Some(client.prepare(&task.statement).map_err(|e| failed(&e))?),
         };
-        let (task, name) = (task.clone(), self.facts.name.clone());
-        Ok(Box::new(PostgresqlSession { client, prepared, task, name, keys: SplitMix(1), publishes: self.publishes }))
+        let (task, name, publishes) = (task.clone(), self.facts.name.clone(), self.publishes);
+        let keys = SplitMix::of_session(task.session);
+        Ok(Box::new(PostgresqlSession { client, prepared, task, name, keys, publishes }))
     }
 
     fn figure(&mut self, query: &str) -> Result<f64, LabError> {
@@ -297,5 +325,18 @@ impl Session for PostgresqlSession {
 
     fn end(self: Box<Self>) -> Result<(), LabError> {
         self.client.close().map_err(|e| in_statement(told(&e), &self.name, "close"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::release_of;
+    use std::path::Path;
+
+    #[test]
+    fn releases_are_compared_as_numbers() {
+        let of = |release: &str| release_of(&Path::new("/usr/lib/postgresql").join(release).join("bin"));
+        assert!(of("9.6") < of("15") && of("15") < of("17"));
+        assert_eq!(of("other"), 0.0);
     }
 }

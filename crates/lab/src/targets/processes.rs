@@ -6,6 +6,8 @@
 //! Ctrl-C at the terminal does not reach it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -132,26 +134,34 @@ impl Guard {
 }
 
 /// Continues the processes before the signal, because a stopped process handles none but SIGKILL. After ten seconds the
-/// first process is killed with its children.
+/// first process is killed with its children. The time of birth (field 22 of `stat`) tells the process from a later one
+/// with its number; a process that nobody has waited for (`Z`) has ended.
 const GUARD: &str = r#"
 tree() {
     for p in $(grep -l "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3); do tree "$p"; done
     echo "$1"
 }
+birth() { sed -n 's/.*) \([^ZX] .*\)/\1/p' "/proc/$1/stat" | cut -d' ' -f20; }
+born=$(birth "$1")
+runs() { [ -n "$born" ] && [ "$(birth "$1")" = "$born" ]; }
 read -r _
-for p in $(tree "$1"); do kill -CONT "$p"; done
-kill "-$2" "$1"
-for _ in $(seq 100); do kill -0 "$1" || break; sleep 0.1; done
-if kill -0 "$1"; then kill -KILL $(tree "$1"); fi
+if runs "$1"; then
+    for p in $(tree "$1"); do kill -CONT "$p"; done
+    kill "-$2" "$1"
+    for _ in $(seq 100); do runs "$1" || break; sleep 0.1; done
+    if runs "$1"; then kill -KILL $(tree "$1"); fi
+fi
 rm -rf "$3"
 "#;
 
-/// A folder for the files of an engine that runs in child processes or in this one; it is removed however this program
-/// ends.
+/// A folder for the files of an engine; it is removed however this program ends.
 pub struct OwnFolder {
     pub place: PathBuf,
-    _guard: Guard,
+    guard: Guard,
 }
+
+/// Removes the folder at the end of the pipe, but not behind a line in it.
+const FOLDER_GUARD: &str = "read -r _ || rm -rf \"$1\"";
 
 impl OwnFolder {
     /// # Errors
@@ -159,8 +169,16 @@ impl OwnFolder {
     pub fn of(engine: &str) -> Result<OwnFolder, LabError> {
         let place = folder_for(engine)?;
         let mut command = Command::new("sh");
-        command.args(["-c", "read -r _; rm -rf \"$1\"", "guard"]).arg(&place);
-        Ok(OwnFolder { place, _guard: Guard::start(command)? })
+        command.args(["-c", FOLDER_GUARD, "guard"]).arg(&place);
+        Ok(OwnFolder { place, guard: Guard::start(command)? })
+    }
+
+    /// Leaves the folder to another guard.
+    pub fn hand_over(mut self) -> PathBuf {
+        if let Some(input) = self.guard.shell.as_mut().and_then(|shell| shell.stdin.as_mut()) {
+            let _ = input.write_all(b"\n");
+        }
+        self.place.clone()
     }
 }
 
@@ -173,16 +191,19 @@ impl Drop for Guard {
     }
 }
 
-/// A new folder for the files of an engine, which its user may enter.
-///
-/// # Errors
-/// When it cannot be made.
-pub fn folder_for(engine: &str) -> Result<PathBuf, LabError> {
+/// A new folder for the files of an engine. Only its owner may enter: the servers in it trust whoever reaches their
+/// socket. A folder of that name that is there already may be another user's, so it is not taken.
+fn folder_for(engine: &str) -> Result<PathBuf, LabError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let place = std::env::temp_dir().join(format!("latchwork-lab-{engine}-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&place).map_err(|e| LabError::new(format!("{}: {e}", place.display())))?;
-    Ok(place)
+    loop {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let place = std::env::temp_dir().join(format!("latchwork-lab-{engine}-{}-{number}", std::process::id()));
+        match std::fs::DirBuilder::new().mode(0o700).create(&place) {
+            Ok(()) => return Ok(place),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && number < 1000 => {}
+            Err(e) => return Err(LabError::new(format!("{}: {e}", place.display()))),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -251,12 +272,33 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_ends_with_its_owner() {
+    fn the_guard_leaves_a_process_alone_that_has_the_number_of_an_ended_one() {
+        // The guard takes a wrong time of birth for the one of its engine, as if the number had been given anew.
+        let (mut child, tree) = family();
+        let place = folder_for("guard-test").unwrap();
+        let mut command = Command::new("sh");
+        let other = GUARD.replace("born=$(birth \"$1\")", "born=1");
+        assert_ne!(other, GUARD);
+        command.args(["-c", &other, "guard", &tree.root.to_string(), "TERM"]).arg(&place);
+        drop(Guard::start(command).unwrap());
+        assert!(!place.exists());
+        assert!(matches!(child.try_wait(), Ok(None)), "it runs");
+        tree.members().into_iter().for_each(|p| signal(p, os::signal::SIGKILL));
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_its_owners_alone_and_ends_with_its_owner() {
+        use std::os::unix::fs::PermissionsExt;
         let folder = OwnFolder::of("guard-test").unwrap();
         std::fs::write(folder.place.join("file"), "x").unwrap();
         let place = folder.place.clone();
+        assert_eq!(std::fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o700);
         drop(folder);
         assert!(!place.exists());
+        let place = OwnFolder::of("guard-test").unwrap().hand_over();
+        assert!(place.exists(), "it has another guard now");
+        std::fs::remove_dir(place).unwrap();
     }
 
     #[cfg(feature = "peers")]

@@ -52,6 +52,11 @@ pub fn paired(pairs: &[(f64, f64)], seed: u64) -> Option<PairedRatio> {
 pub struct SplitMix(pub u64);
 
 impl SplitMix {
+    /// The keys of a session: each session has an order of its own, which is the same in all engines and rounds.
+    pub fn of_session(number: u32) -> SplitMix {
+        SplitMix(u64::from(number))
+    }
+
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
@@ -94,6 +99,12 @@ mod tests {
     fn one_round_has_no_interval_and_nothing_has_no_ratio() {
         assert_eq!(paired(&[(3.0, 2.0)], 1), Some(PairedRatio { rounds: 1, ratio: 1.5, ends: None }));
         assert_eq!(paired(&[(0.0, 2.0), (f64::NAN, 1.0)], 1), None);
+        let keys = |session| {
+            let mut random = SplitMix::of_session(session);
+            (0..20).map(|_| random.key([1, 10_000])).collect::<Vec<i64>>()
+        };
+        assert_eq!(keys(1), keys(1));
+        assert_ne!(keys(1), keys(2));
         let mut random = SplitMix(7);
         assert!((0..1000).map(|_| random.key([-3, 4])).all(|key| (-3..4).contains(&key)));
     }

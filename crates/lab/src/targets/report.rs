@@ -24,12 +24,14 @@ h3{font-size:15px;margin:26px 0 6px}
 /// The page's explanation of its figures.
 const ABOUT: &str = "The name of a cell has the place of its loop: in the engine (a procedure), in the process that the \
      engine is part of, or at the other end of a wire, with a round trip for each execution. Ratios are only \
-     between cells of the same name: a loop in another place measures other work. Growth is that of the processor \
-     time of an operation over the time with one session.";
+     between cells of the same name: a loop in another place measures other work. An operation includes the loop and \
+     its random key, in the language of that place. Growth is that of the processor time of an operation over the \
+     time with one session.";
 
 const ABOUT_RATIOS: &str = "Each ratio is the geometric average of the ratios of all rounds, with the 95 % interval of a bootstrap \
      over rounds. By the clock: above one, the first engine does more operations a second. By processor time: \
-     above one, the first engine needs less for an operation.";
+     above one, the first engine needs less for an operation. Rates count where all sessions ran at once, and loops over \
+     a wire where both engines have the same kind of wire.";
 
 /// All tables of a run, as printed.
 pub fn tables(run: &TargetsRun) -> String {
@@ -69,13 +71,7 @@ fn warnings(run: &TargetsRun) -> Vec<String> {
             "Only {rounds} rounds: intervals of fewer than {ROUNDS_LEAST} are too narrow, and a difference may be chance."
         ),
     });
-    let short = run.rows.iter().filter(|r| r.window.is_none()).count();
-    if short > 0 {
-        let of = run.rows.len();
-        out.push(format!(
-            "In {short} of {of} measurements the sessions never ran all at once: their rates are of the whole cell."
-        ));
-    }
+    out.extend(run.about_windows());
     out
 }
 

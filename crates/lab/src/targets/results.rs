@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::results::{Host, date_of};
+use crate::results::{Host, about_windows, date_of};
 use crate::statistics::{Summary, summary};
 use crate::targets::engine::Facts;
 use crate::targets::ratio::{PairedRatio, paired};
@@ -120,22 +120,29 @@ impl TargetsRun {
     }
 
     fn ratios(&self) -> Vec<Beside> {
-        let Some(own) = self.targets.first().map(|facts| facts.name.clone()) else { return Vec::new() };
+        let Some((first, others)) = self.targets.split_first() else { return Vec::new() };
+        let over_wire = format!("/{}", Place::Wire);
         let mut out = Vec::new();
         for cell in self.cells() {
+            // A local socket and TCP are different wires.
+            let alike = |other: &&Facts| !cell.ends_with(&over_wire) || other.wire == first.wire;
             for sessions in self.sessions() {
-                for other in self.targets.iter().skip(1).map(|facts| &facts.name) {
-                    let rate = |r: &TargetRow| Some(r.ops_per_s);
-                    let by_clock = paired(&self.pairs(&cell, sessions, [&own, other], &rate), self.seed);
-                    let by_cpu = paired(&self.pairs(&cell, sessions, [other, &own], &|r| r.cpu_us), self.seed);
-                    if by_clock.is_some() {
-                        let (cell, own, other) = (cell.clone(), own.clone(), other.clone());
-                        out.push(Beside { cell, sessions, own, other, by_clock, by_cpu });
-                    }
+                for other in others.iter().filter(alike) {
+                    out.extend(self.ratio(&cell, sessions, &first.name, &other.name));
                 }
             }
         }
         out
+    }
+
+    /// The ratio of two engines in a cell. A rate of a whole cell beside one of a window would be of other work, so only
+    /// rates of windows count.
+    fn ratio(&self, cell: &str, sessions: u32, own: &str, other: &str) -> Option<Beside> {
+        let rate = |r: &TargetRow| r.window.map(|_| r.ops_per_s);
+        let by_clock = paired(&self.pairs(cell, sessions, [own, other], &rate), self.seed);
+        let by_cpu = paired(&self.pairs(cell, sessions, [other, own], &|r| r.cpu_us), self.seed);
+        let (cell, own, other) = (cell.to_string(), own.to_string(), other.to_string());
+        (by_clock.is_some() || by_cpu.is_some()).then_some(Beside { cell, sessions, own, other, by_clock, by_cpu })
     }
 
     /// The figures of two engines in the rounds that both have.
@@ -188,6 +195,12 @@ impl TargetsRun {
     pub fn warning(&self) -> Option<String> {
         let of = self.stopped_of?;
         Some(format!("Stopped: {} of {of} measurements were made.", self.rows.len()))
+    }
+
+    /// A sentence about cells whose rate is not that of a window in which all sessions ran, or was counted only in
+    /// part.
+    pub fn about_windows(&self) -> Option<String> {
+        about_windows(self.rows.iter().map(|r| r.window))
     }
 
     /// The rows as CSV.
@@ -244,7 +257,7 @@ pub mod tests {
             operations: 1000,
             calls: 10,
             elapsed_s: 1.0,
-            window: None,
+            window: Some(Window { seconds: 1.0, counted: ops_per_s as u64, cut: 0.0 }),
             ops_per_s,
             pct_linear: None,
             cpu_us: Some(1e6 / ops_per_s),
@@ -301,5 +314,32 @@ pub mod tests {
         assert_eq!(run.rounds(), 10);
         assert!(run.rows.iter().all(|r| r.pct_linear.is_some_and(|p| (p - 100.0).abs() < 1e-9)));
         assert_eq!(run.csv().lines().count(), 61);
+    }
+    #[test]
+    fn a_rate_of_a_whole_cell_is_not_compared_with_one_of_a_window() {
+        let mut run = run();
+        let of = |r: &TargetRow, sessions| r.target == "postgresql" && r.sessions == sessions;
+        run.rows.iter_mut().filter(|r| of(r, 2) && r.round > 4).for_each(|r| r.window = None);
+        run.fill();
+        let two = run.beside.iter().find(|b| b.sessions == 2).unwrap();
+        assert_eq!((two.by_clock.unwrap().rounds, two.by_cpu.unwrap().rounds), (4, 10));
+        assert!(run.about_windows().unwrap().contains("in 6 of 60 runs"));
+        run.rows.iter_mut().filter(|r| of(r, 2)).for_each(|r| r.window = None);
+        run.fill();
+        let two = run.beside.iter().find(|b| b.sessions == 2).unwrap();
+        assert!(two.by_clock.is_none() && two.by_cpu.is_some());
+    }
+
+    #[test]
+    fn a_local_socket_is_not_compared_with_tcp() {
+        let mut run = run();
+        for row in run.rows.iter_mut().filter(|r| r.place == Place::Engine) {
+            (row.place, row.cell) = (Place::Wire, "read/wire".into());
+        }
+        run.fill();
+        assert_eq!(run.beside.len(), 2);
+        run.targets[1].wire = "TCP".into();
+        run.fill();
+        assert!(run.beside.is_empty(), "{:?}", run.beside);
     }
 }

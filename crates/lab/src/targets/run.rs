@@ -284,7 +284,7 @@ mod tests {
     }
 
     fn entries(log: &Log, fails_at: u64) -> Vec<Entry> {
-        let task = |place| Task { place, statement: "w".into(), key: None, each: 1 };
+        let task = |place| Task { place, statement: "w".into(), key: None, each: 1, session: 1 };
         ["near", "far"]
             .map(|name| Entry {
                 name: name.into(),

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::error::LabError;
-use crate::targets::processes::{End, Guard, Tree};
+use crate::targets::processes::{End, Guard, OwnFolder, Tree};
 
 /// The time that a server has for its start.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -14,7 +14,7 @@ const START_LIMIT: Duration = Duration::from_secs(120);
 pub struct Server {
     child: Child,
     signal: i32,
-    pub folder: PathBuf,
+    folder: PathBuf,
     _guard: Guard,
 }
 
@@ -26,16 +26,16 @@ impl Server {
     ///
     /// # Errors
     /// When the program cannot be run.
-    pub fn start(mut command: Command, folder: PathBuf, signal: Signal) -> Result<Server, LabError> {
-        let log = folder.join("log");
+    pub fn start(mut command: Command, folder: OwnFolder, signal: Signal) -> Result<Server, LabError> {
+        let log = folder.place.join("log");
         let file = std::fs::File::create(&log).map_err(|e| LabError::new(format!("{}: {e}", log.display())))?;
         let copy = file.try_clone().map_err(|e| LabError::new(format!("{}: {e}", log.display())))?;
         // A process group of its own: Ctrl-C at the terminal must not reach the server.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.stdin(Stdio::null()).stdout(file).stderr(copy);
         let child = command.spawn().map_err(|e| LabError::new(format!("{command:?}: {e}")))?;
-        let guard = Guard::of(Tree { root: child.id() }, &End::Signal(signal.1, &folder))?;
-        Ok(Server { child, signal: signal.0, folder, _guard: guard })
+        let guard = Guard::of(Tree { root: child.id() }, &End::Signal(signal.1, &folder.place))?;
+        Ok(Server { child, signal: signal.0, folder: folder.hand_over(), _guard: guard })
     }
 
     pub fn tree(&self) -> Tree {

@@ -129,12 +129,15 @@ pub struct Task {
     pub key: Option<[i64; 2]>,
     /// Operations of one execution of a loop outside of the engine.
     pub each: u64,
+    /// The number of the session, from 1 on; it is the seed of its keys.
+    pub session: u32,
 }
 
 impl Task {
     /// The task of the session with this number, from 1 on.
     pub fn for_session(&self, number: u32) -> Task {
-        Task { statement: self.statement.replace(":session", &number.to_string()), ..self.clone() }
+        let statement = self.statement.replace(":session", &number.to_string());
+        Task { statement, session: number, ..self.clone() }
     }
 
     /// The statement of a loop in the engine, with the number of operations in its text.
@@ -146,11 +149,12 @@ impl Task {
 impl Worker {
     /// The task with a loop at this place.
     pub fn task(&self, place: Place) -> Option<Task> {
-        let of_loop = |l: &Loop| Task { place, statement: l.statement.clone(), key: l.key, each: l.operations };
+        let of_loop =
+            |l: &Loop| Task { place, statement: l.statement.clone(), key: l.key, each: l.operations, session: 1 };
         match place {
             Place::Engine => {
                 let statement = self.engine.clone()?;
-                Some(Task { place, statement, key: None, each: 1 })
+                Some(Task { place, statement, key: None, each: 1, session: 1 })
             }
             Place::Process => self.process.as_ref().map(of_loop),
             Place::Wire => self.wire.as_ref().map(of_loop),
@@ -239,7 +243,7 @@ mod tests {
         .unwrap();
         let worker = manifest.targets["postgresql"].worker["v"].get_ref();
         let engine = worker.task(Place::Engine).unwrap().for_session(3);
-        assert_eq!(engine.for_operations(70), "call w(70, 3)");
+        assert_eq!((engine.for_operations(70).as_str(), engine.session), ("call w(70, 3)", 3));
         let wire = worker.task(Place::Wire).unwrap();
         assert_eq!((wire.key, wire.each), (Some([1, 9]), 4));
         assert!(worker.task(Place::Process).is_none());

@@ -35,6 +35,9 @@ pub fn start(request: &Request<'_>) -> Result<Box<dyn Target>, NoTarget> {
     for statement in statements(script).iter().chain(&request.sheet.warm_up) {
         observer.execute_batch(statement).map_err(|e| failed(e, statement))?;
     }
+    // The pages of the set-up move from the log into the database: sessions read one file.
+    let checkpoint = "pragma wal_checkpoint(truncate)";
+    observer.execute_batch(checkpoint).map_err(|e| failed(e, checkpoint))?;
     let synchronous: i64 =
         observer.query_row("pragma synchronous", [], |row| row.get(0)).map_err(|e| failed(e, "pragma synchronous"))?;
     let facts = Facts {
@@ -68,7 +71,8 @@ impl Target for Sqlite {
 
     fn session(&mut self, task: &Task) -> Result<Box<dyn Session>, LabError> {
         let database = open(&self.folder.place, &self.first)?;
-        Ok(Box::new(SqliteSession { database, task: task.clone(), keys: SplitMix(1), used: Usage::default() }))
+        let keys = SplitMix::of_session(task.session);
+        Ok(Box::new(SqliteSession { database, task: task.clone(), keys, used: Usage::default() }))
     }
 
     fn figure(&mut self, query: &str) -> Result<f64, LabError> {
@@ -183,6 +187,19 @@ mod tests {
                 );
             }
             assert!(results.beside.is_empty(), "a single engine has no ratio");
+        }
+    }
+
+    /// With this option all connections of the process share one page cache and its mutex. The crate's own build has it,
+    /// the usual packages of SQLite do not.
+    #[test]
+    fn connections_have_a_page_cache_each() {
+        let database = rusqlite::Connection::open_in_memory().unwrap();
+        let mut statement = database.prepare("pragma compile_options").unwrap();
+        let options: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert!(options.iter().any(|o| o == "THREADSAFE=1"), "{options:?}");
+        for shared in ["ENABLE_MEMORY_MANAGEMENT", "ENABLE_API_ARMOR"] {
+            assert!(!options.iter().any(|o| o == shared), "LIBSQLITE3_FLAGS in .cargo/config.toml: {options:?}");
         }
     }
 

@@ -47,6 +47,11 @@ impl std::str::FromStr for Asked {
         if name.is_empty() || name.contains(['/', ':', ',']) {
             return Err(wrong("an engine is given as NAME or NAME=URL".into()));
         }
+        let base = name.split('@').next().unwrap_or(name);
+        // A comma in a URL ends it, and what follows may be a part of a password.
+        if !ENGINES.contains(&base) && name.contains('@') {
+            return Err(wrong("an engine is given as NAME or NAME=URL; a comma in a URL is %2C".into()));
+        }
         // Arguments are public on a machine, the environment is not.
         let url = match url.as_deref().and_then(|url| url.strip_prefix("env:")) {
             Some(variable) => match std::env::var(variable) {
@@ -55,7 +60,6 @@ impl std::str::FromStr for Asked {
             },
             None => url,
         };
-        let base = name.split('@').next().unwrap_or(name);
         let engine = match (&url, ENGINES.contains(&base)) {
             (_, true) => base.to_string(),
             (Some(url), false) => {
@@ -183,6 +187,7 @@ mod tests {
             ("sqlite@3", "sqlite has no generations"),
             ("postgres://u:secret@h/x", "NAME or NAME=URL"),
             ("=postgres://u:secret@h/x", "NAME or NAME=URL"),
+            ("secret@h", "a comma in a URL"),
             ("own=env:NO_SUCH_VARIABLE_OF_TESTS", "no variable NO_SUCH_VARIABLE_OF_TESTS"),
         ] {
             let message = asked(text).unwrap_err();
