@@ -135,8 +135,7 @@ impl TargetsRun {
         out
     }
 
-    /// The ratio of two engines in a cell. A rate of a whole cell beside one of a window would be of other work, so only
-    /// rates of windows count.
+    /// The ratio of two engines in a cell. Only rates of windows count: the rate of a whole cell has other work in it.
     fn ratio(&self, cell: &str, sessions: u32, own: &str, other: &str) -> Option<Beside> {
         let rate = |r: &TargetRow| r.window.map(|_| r.ops_per_s);
         let by_clock = paired(&self.pairs(cell, sessions, [own, other], &rate), self.seed);
