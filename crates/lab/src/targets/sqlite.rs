@@ -190,8 +190,8 @@ mod tests {
         }
     }
 
-    /// With the first option all connections of the process share one page cache and its mutex. The crate's own build has
-    /// both, the usual packages of SQLite have neither.
+    /// With the first option all connections of the process share one page cache and its mutex. The crate's own build
+    /// has both, the usual packages of SQLite have neither.
     #[test]
     fn connections_have_a_page_cache_each() {
         let database = rusqlite::Connection::open_in_memory().unwrap();
