@@ -100,7 +100,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    fn of(histogram: &Histogram<u64>) -> Percentiles {
+    pub fn of(histogram: &Histogram<u64>) -> Percentiles {
         let at = |quantile: f64| histogram.value_at_quantile(quantile) as f64 / 1000.0;
         Percentiles {
             average_us: histogram.mean() / 1000.0,

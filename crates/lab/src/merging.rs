@@ -243,7 +243,10 @@ mod tests {
         let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
         assert_eq!(&last[..3], ["all", "2", "105"], "{text}");
         let json: serde_json::Value = serde_json::from_str(&told(back, Format::Json).unwrap()).unwrap();
-        assert_eq!((&json[1]["cell"], &json[1]["operations"], &json[1]["max_us"]), (&"b/1".into(), &5.into(), &9.003.into()));
+        assert_eq!(
+            (&json[1]["cell"], &json[1]["operations"], &json[1]["max_us"]),
+            (&"b/1".into(), &5.into(), &9.003.into())
+        );
     }
 
     #[test]
