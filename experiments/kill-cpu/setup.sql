@@ -7,9 +7,10 @@ begin
 end;
 /
 
--- Walks through hierarchies of 32,768 rows until p_rows rows were read. Sessions that log on together have consecutive
--- numbers, so each of up to twelve uses a table of its own.
-create or replace procedure walk(p_table in varchar2, p_old in varchar2, p_rows in number) is
+-- Walks through hierarchies until p_rows rows were read. A hierarchy has 32,768 rows from the first step on, and half as
+-- many from each next one. Sessions that log on together have consecutive numbers, so each of up to twelve uses a table
+-- of its own.
+create or replace procedure walk(p_table in varchar2, p_old in varchar2, p_rows in number, p_first in number default 1) is
   l_table varchar2(30) := 'hot_0';
   l_seen number := 0;
   l_rows number;
@@ -19,7 +20,7 @@ begin
   end if;
   execute immediate 'alter session set "_old_connect_by_enabled" = ' || p_old;
   while l_seen < p_rows loop
-    execute immediate 'select count(*) from ' || l_table || ' start with step = 1 connect by step > prior step' into l_rows;
+    execute immediate 'select count(*) from ' || l_table || ' start with step = ' || p_first || ' connect by step > prior step' into l_rows;
     l_seen := l_seen + l_rows;
   end loop;
 end;

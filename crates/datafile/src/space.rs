@@ -157,7 +157,7 @@ impl DataFiles {
         // The rest of a bigfile is allocated before the control file is held for its parts.
         let rest = sizes.iter().map(|blocks| u64::from(*blocks)).sum::<u64>() * size;
         let file = self.open_file(&made[made.len() - 1])?;
-        file.allocate(rest).map_err(|e| self.not_made(new, &e))?;
+        self.lengthen(&file, rest).map_err(|e| self.not_made(new, &e))?;
         Ok(sizes[1..].to_vec())
     }
 

@@ -100,7 +100,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    fn of(histogram: &Histogram<u64>) -> Percentiles {
+    pub fn of(histogram: &Histogram<u64>) -> Percentiles {
         let at = |quantile: f64| histogram.value_at_quantile(quantile) as f64 / 1000.0;
         Percentiles {
             average_us: histogram.mean() / 1000.0,
@@ -159,31 +159,27 @@ pub fn merged<'a>(latencies: impl Iterator<Item = &'a Latency>) -> Option<Percen
     all.filter(|all| !all.is_empty()).map(|all| Percentiles::of(&all))
 }
 
-/// One entry of an interval log: the tag, the beginning and the length in seconds, and the latencies.
-pub type Entry<'a> = (String, f64, f64, &'a Latency);
+/// One line of an interval log: the tag, beginning and length, and the latencies.
+pub type Line = (String, Duration, Duration, Histogram<u64>);
 
-/// An interval log of HdrHistogram (V2), a line for each cell; `started` is in seconds since 1970. The greatest value
-/// of a line is in milliseconds.
+/// An interval log of HdrHistogram (V2). The beginnings of its lines count from `base`, the time since 1970. The
+/// greatest value of a line is in milliseconds.
 ///
 /// # Errors
-/// When a histogram cannot be read.
-pub fn interval_log(started: u64, entries: &[Entry<'_>]) -> Result<String, LabError> {
+/// When a histogram cannot be written.
+pub fn interval_log(base: Duration, about: &str, lines: &[Line]) -> Result<String, LabError> {
     let failed = |e: &dyn std::fmt::Debug| LabError::new(format!("the log of latencies: {e:?}"));
     let (mut out, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
-    let base = UNIX_EPOCH.checked_add(Duration::from_secs(started)).unwrap_or(UNIX_EPOCH);
     let mut log = IntervalLogWriterBuilder::new()
-        .add_comment("latencies in nanoseconds from the intended arrival, by variant, sessions and repeat")
-        .with_base_time(base)
+        .add_comment(about)
+        .with_base_time(UNIX_EPOCH.checked_add(base).unwrap_or(UNIX_EPOCH))
         .with_max_value_divisor(1e6)
         .begin_log_with(&mut out, &mut serializer)
         .map_err(|e| failed(&e))?;
-    for (tag, from_s, seconds, latency) in entries {
-        let histogram = latency.histogram()?;
-        let duration = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
+    for (tag, from, length, histogram) in lines {
         // A tag ends at a comma or a blank.
         let tag = tag.replace(|c: char| c == ',' || c.is_whitespace() || c.is_control(), "_");
-        log.write_histogram(&histogram, duration(*from_s), duration(*seconds), Tag::new(&tag))
-            .map_err(|e| failed(&e))?;
+        log.write_histogram(histogram, *from, *length, Tag::new(&tag)).map_err(|e| failed(&e))?;
     }
     String::from_utf8(out).map_err(|e| failed(&e))
 }
@@ -234,7 +230,8 @@ mod tests {
     #[test]
     fn an_interval_log_has_a_tagged_histogram_for_each_cell() {
         let latency = recorder(1..=100).latency();
-        let log = interval_log(1_795_341_600, &[("a b,c".into(), 0.5, 2.0, &latency)]).unwrap();
+        let line = ("a b,c".into(), Duration::from_millis(500), Duration::from_secs(2), latency.histogram().unwrap());
+        let log = interval_log(Duration::from_secs(1_795_341_600), "a test", &[line]).unwrap();
         let intervals: Vec<_> = IntervalLogIterator::new(log.as_bytes())
             .filter_map(|entry| match entry.expect("a line of a log") {
                 LogEntry::Interval(interval) => Some(interval),

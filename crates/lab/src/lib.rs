@@ -18,6 +18,7 @@ mod html;
 mod latency;
 mod laws;
 mod manifest;
+mod merging;
 mod predict;
 mod reproduce;
 mod results;
@@ -89,6 +90,9 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t = ExportForm::Parquet)]
         format: ExportForm,
     },
+    /// Add up the latencies of runs with --rate, also of several machines, and print their percentiles
+    #[command(after_help = merging::EXAMPLES)]
+    Latencies(merging::LatenciesArguments),
     /// Predict a recorded load for other processors, sessions and designs, with an error band
     #[command(after_help = predict::PREDICT_EXAMPLES)]
     Predict(Box<PredictArguments>),
@@ -133,6 +137,7 @@ pub fn main(command: &Command) -> u8 {
             Err(e) => Err(e),
         },
         Command::Export { places, to, format } => export::command(places, to, *format),
+        Command::Latencies(arguments) => merging::command(arguments),
         Command::Predict(arguments) => predict::predict(arguments),
         Command::Calibrate(arguments) => predict::calibrate(arguments),
     };

@@ -84,6 +84,9 @@ pub struct Variant {
     /// The first generation with the features that the worker uses; in older ones the variant is not run.
     #[serde(default)]
     pub since: Option<String>,
+    /// Run only where it is named: by `--variant`, or as the load of a switchback.
+    #[serde(default)]
+    pub named_only: bool,
     /// A latch that is held by hand while the sessions work.
     #[serde(default)]
     pub hold: Option<Hold>,

@@ -2,11 +2,12 @@
 
 use crate::counts::{Count, told};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
-use crate::latency::{Entry, Latency, interval_log};
+use crate::latency::{Latency, Line, interval_log};
 use crate::statistics::{Summary, summary};
 use crate::window::Window;
 
@@ -303,16 +304,18 @@ impl Results {
         let mut at_s = 0.0;
         let rows = self.rows.iter().filter_map(|r| Some((r, r.latency.as_ref()?)));
         // The rows are in the order of the tables; each interval follows the one before it.
-        let entries: Vec<Entry<'_>> = rows
-            .map(|(r, latency)| {
-                let from_s = at_s;
-                at_s += r.elapsed_s;
-                (format!("{}/{}/{}", r.variant, r.sessions, r.repeat), from_s, r.elapsed_s, latency)
-            })
-            .collect();
-        match entries.is_empty() {
+        let line = |(r, latency): (&Row, &Latency)| {
+            let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
+            let from_s = at_s;
+            at_s += r.elapsed_s;
+            let tag = format!("{}/{}/{}", r.variant, r.sessions, r.repeat);
+            Ok((tag, seconds(from_s), seconds(r.elapsed_s), latency.histogram()?))
+        };
+        let lines: Vec<Line> = rows.map(line).collect::<Result<_, LabError>>()?;
+        let about = "latencies in nanoseconds from the intended arrival, by variant, sessions and repeat";
+        match lines.is_empty() {
             true => Ok(None),
-            false => interval_log(self.started, &entries).map(Some),
+            false => interval_log(Duration::from_secs(self.started), about, &lines).map(Some),
         }
     }
 

@@ -214,14 +214,19 @@ fn cells(experiment: &Experiment, plan: &Plan, generation: usize) -> Vec<Cell> {
     let mut out = Vec::new();
     let generation = &plan.generations[generation];
     for (variant_at, variant) in experiment.manifest.variants.iter().enumerate() {
-        let id = format!("{}@{generation}", variant.name);
-        let wanted =
-            plan.variants.is_empty() || plan.variants.iter().any(|v| *v == variant.name || v == generation || *v == id);
-        if wanted && variant.is_in(generation) {
+        if is_wanted(plan, variant, generation) && variant.is_in(generation) {
             out.extend(plan.sessions.iter().map(|sessions| Cell { variant: variant_at, sessions: *sessions }));
         }
     }
     out
+}
+
+/// Whether the plan asks for a variant: by its name, by that of the generation, or for everything.
+fn is_wanted(plan: &Plan, variant: &Variant, generation: &str) -> bool {
+    let id = format!("{}@{generation}", variant.name);
+    let by_name = plan.variants.iter().any(|v| *v == variant.name || *v == id);
+    let by_generation = plan.variants.is_empty() || plan.variants.iter().any(|v| v == generation);
+    by_name || by_generation && !variant.named_only
 }
 
 /// Fisher and Yates's shuffle with a small generator of its own, so that a seed gives the same order everywhere.
@@ -257,8 +262,8 @@ fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Insta
     let (ephemeral, observer) = set_up(experiment, &plan.params, generation)?;
     let mut instance = Instance { ephemeral, observer, rates: Vec::new(), counts: Vec::new() };
     for variant in &experiment.manifest.variants {
-        let is_in = variant.is_in(generation);
-        let rate = if is_in { calibrate(&mut instance, variant)? } else { 0.0 };
+        let has_cells = variant.is_in(generation) && (!variant.named_only || is_wanted(plan, variant, generation));
+        let rate = if has_cells { calibrate(&mut instance, variant)? } else { 0.0 };
         instance.rates.push(rate);
     }
     count(&mut instance, experiment, generation)?;
@@ -623,6 +628,17 @@ mod tests {
         assert_eq!((count(&plan), blocks(&experiment, &plan).unwrap().len()), (6, 3));
         plan.variants = vec!["nothing".into()];
         assert!(blocks(&experiment, &plan).unwrap_err().to_string().contains("hash-cluster"));
+        // A variant that is run only by its name.
+        let experiment = Experiment::find("kill-cpu").unwrap();
+        plan.generations = vec!["11.1".into()];
+        let workloads = |variants: &[&str]| {
+            let variants = variants.iter().map(|v| v.to_string()).collect();
+            let blocks = blocks(&experiment, &Plan { variants, ..plan.clone() }).unwrap();
+            let name = |cell: &Cell| experiment.manifest.variants[cell.variant].name.as_str();
+            blocks.iter().flat_map(|b| b.cells.iter().map(name)).collect::<std::collections::BTreeSet<_>>().len()
+        };
+        assert_eq!((workloads(&[]), workloads(&["11.1"])), (3, 3));
+        assert_eq!((workloads(&["short-walks"]), workloads(&["short-walks@11.1", "one-table"])), (1, 2));
     }
 
     /// A block is one complete repeat of one generation, so no other instance is needed while it runs.

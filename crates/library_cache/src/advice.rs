@@ -28,7 +28,7 @@ impl LibraryCache {
     /// Evaluates the noted gets and returns the time until the next call. `sizes`: the number of statements and objects
     /// that a pool of each size holds.
     pub fn advise(&self, sim: &mut Simulator, following: Following, sizes: [usize; ADVICE_SIZES]) -> Duration {
-        let live = self.parents.iter().filter(|parent| parent.life.load(Ordering::Acquire) != 0);
+        let live = self.parents_used().iter().filter(|parent| parent.life.load(Ordering::Acquire) != 0);
         let keys = &mut live.map(|parent| Key::of(parent).followed());
         self.advice.advise(sim, following, Simulated { sizes, present: ADVICE_PRESENT, followed: FOLLOWED, keys })
     }

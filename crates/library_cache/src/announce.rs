@@ -76,8 +76,7 @@ impl LibraryCache {
     }
 
     fn invalidate_all(&self, p: &Process) {
-        let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
-        for (at, child) in self.children[..used as usize].iter().enumerate() {
+        for (at, child) in self.children_used().iter().enumerate() {
             let life = child.life.load(Ordering::Acquire);
             if life != 0 && child.state.load(Ordering::Relaxed) == state::VALID {
                 self.invalidate_child(p, at, life);

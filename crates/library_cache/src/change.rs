@@ -23,8 +23,7 @@ impl LibraryCache {
     /// Latches: none held on entry or return; the bucket's for each that changes.
     pub fn invalidate(&self, p: &Process, objects: &[u32]) -> u64 {
         let mut changed = 0;
-        let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
-        for (at, child) in self.children[..used as usize].iter().enumerate() {
+        for (at, child) in self.children_used().iter().enumerate() {
             let life = child.life.load(Ordering::Acquire);
             let is_of_now = life != 0 && is_of_now(child.state.load(Ordering::Relaxed));
             if is_of_now && child.depends_on(objects) {
@@ -41,8 +40,7 @@ impl LibraryCache {
     /// Latches: as [`Self::invalidate`].
     pub fn roll_out(&self, p: &Process, objects: &[u32], period_s: u64) -> u64 {
         let (mut marked, random) = (0, RandomState::new());
-        let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
-        for (at, child) in self.children[..used as usize].iter().enumerate() {
+        for (at, child) in self.children_used().iter().enumerate() {
             let life = child.life.load(Ordering::Acquire);
             let is_meant = life != 0
                 && child.state.load(Ordering::Relaxed) == state::VALID
@@ -59,9 +57,7 @@ impl LibraryCache {
     ///
     /// Latches: as [`Self::invalidate`].
     pub fn invalidate_objects(&self, p: &Process, objects: &[u32]) {
-        let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
-        for at in 0..used {
-            let parent = &self.parents[at as usize];
+        for (at, parent) in (0..).zip(self.parents_used()) {
             let object = parent.object.load(Ordering::Relaxed) as u32;
             if object != 0 && objects.contains(&object) {
                 self.change_about(p, at, &Key::of(parent), true, |about| About { stale: true, ..about });
@@ -106,10 +102,8 @@ impl LibraryCache {
     /// ALTER SYSTEM FLUSH SHARED_POOL: removes everything that is neither kept nor pinned. Returns how many statements
     /// it removed.
     pub fn flush(&self, p: &Process) -> u64 {
-        let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
         let (mut gone, running) = (0, self.running());
-        for at in 0..used {
-            let parent = &self.parents[at as usize];
+        for (at, parent) in (0..).zip(self.parents_used()) {
             let life = parent.life.load(Ordering::Acquire);
             if life != 0 && !parent.about().kept {
                 gone += u64::from(self.remove(p, at, life, Where::KglScan, &running).1);

@@ -12,7 +12,7 @@
 //! See `README.md` for the invariants.
 #![deny(unsafe_code)] // allowed only for the layouts in shared memory
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use latch::{DesignWord, InForce, Latch, LatchName, Structure, Versioned};
 use process::{LatchSet, Process, Processes};
@@ -129,6 +129,18 @@ impl LibraryCache {
     #[inline]
     pub fn design(&self) -> Design {
         Design::from_code(self.design.now().code()).unwrap_or(Design::Versioned)
+    }
+
+    /// The parents that were ever used. The others have never been touched, and stay so: a look would take their memory.
+    pub(crate) fn parents_used(&self) -> &'static [Parent] {
+        let used = self.control.parents_fresh.load(Ordering::Acquire) as usize;
+        &self.parents[..used.min(self.parents.len())]
+    }
+
+    /// The children that were ever used, as [`Self::parents_used`].
+    pub(crate) fn children_used(&self) -> &'static [Child] {
+        let used = self.control.children_fresh.load(Ordering::Acquire) as usize;
+        &self.children[..used.min(self.children.len())]
     }
 
     pub(crate) fn line(&self, p: &Process) -> &'static Line {

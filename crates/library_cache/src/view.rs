@@ -160,15 +160,13 @@ impl LibraryCache {
         let (executing, opening) = self.users();
         let waits = self.waits_in_progress();
         let mut children: BTreeMap<(u64, u64), Vec<ChildRow>> = BTreeMap::new();
-        let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
-        for (at, child) in self.children[..used as usize].iter().enumerate() {
+        for (at, child) in self.children_used().iter().enumerate() {
             let users = |of: &BTreeMap<usize, u64>| of.get(&at).copied().unwrap_or(0);
             if let Some((parent, mut row)) = self.child_row(at, child, &ledgers, [users(&executing), users(&opening)]) {
                 row.figures.add(&waits.get(&at).copied().unwrap_or_default());
                 children.entry(parent).or_default().push(row);
             }
         }
-        let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
         let row = |(at, parent): (usize, &Parent)| {
             let life = parent.life.load(Ordering::Acquire);
             let mut row = self.parent_row(parent, life)?;
@@ -177,7 +175,7 @@ impl LibraryCache {
             row.last_active_s = row.children.iter().map(|child| child.last_active_s).fold(row.last_active_s, u64::max);
             Some(row)
         };
-        self.parents[..used as usize].iter().enumerate().filter_map(row).collect()
+        self.parents_used().iter().enumerate().filter_map(row).collect()
     }
 
     /// All statements: the rows of `v$sqlarea`.
@@ -440,10 +438,10 @@ impl LibraryCache {
     pub fn mutex_gets(&self) -> [u64; 4] {
         [
             self.buckets.iter().map(|b| b.mutex.gets()).sum::<u64>()
-                + self.parents.iter().map(|p| p.handle.gets()).sum::<u64>(),
-            self.parents.iter().map(|p| p.parent.gets()).sum(),
-            self.parents.iter().map(|p| p.table.gets()).sum(),
-            self.children.iter().map(|c| c.pin.gets()).sum(),
+                + self.parents_used().iter().map(|p| p.handle.gets()).sum::<u64>(),
+            self.parents_used().iter().map(|p| p.parent.gets()).sum(),
+            self.parents_used().iter().map(|p| p.table.gets()).sum(),
+            self.children_used().iter().map(|c| c.pin.gets()).sum(),
         ]
     }
 

@@ -320,6 +320,27 @@ impl File {
         if rc == 0 { Ok(()) } else { Err(error(rc)) }
     }
 
+    /// Makes the file at least `len` bytes long, with a hole: space is taken by writes. Nobody else may lengthen it at
+    /// the same time.
+    ///
+    /// # Errors
+    /// The file system has less free space than the hole is long (`ENOSPC`), or the file would pass a limit.
+    pub fn lengthen_with_hole(&self, len: u64) -> OsResult<()> {
+        let has = self.len_bytes()?;
+        injection::before_growth("ftruncate", &self.path, &|| has, len)?;
+        let more = len.saturating_sub(has);
+        if more == 0 {
+            return Ok(());
+        }
+        let failed = |e| OsError::of("fstatvfs", self.path.display().to_string(), e);
+        let system = rustix::fs::fstatvfs(&self.inner).map_err(failed)?;
+        if more > system.f_bavail * system.f_frsize {
+            let what = format!("{} to {len} bytes", self.path.display());
+            return Err(OsError::from_errno("ftruncate", what, libc::ENOSPC));
+        }
+        self.set_len(len)
+    }
+
     /// Makes the file exactly `len` bytes long; new bytes read as zero.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ impl Shell<'_> {
 }
 
 impl Shell<'_> {
-    /// Describes a procedure, function or package from its source; false when there is none with that name.
+    /// Describes a procedure, function or package; false when there is none with that name.
     fn describe_unit(&mut self, name: &str) -> bool {
         let (owner, unit) = match name.split_once('.') {
             Some((owner, unit)) => (owner.to_uppercase(), unit),
@@ -63,12 +63,19 @@ impl Shell<'_> {
             owner.replace('\'', "''"),
             unit.trim_matches('"').to_uppercase().replace('\'', "''")
         ));
-        let Some(kind) = rows.first().map(|row| self.text(&row[0])) else {
-            return false;
+        let kind = rows.first().map(|row| self.text(&row[0]));
+        let package = kind.as_deref().is_none_or(|kind| kind == "PACKAGE");
+        let mut members = match kind {
+            Some(_) => {
+                let source: String = rows.iter().map(|row| self.text(&row[1]) + "\n").collect();
+                headers(&source)
+            }
+            None if owner == "SYS" || !name.contains('.') => self.built_in(unit),
+            None => Vec::new(),
         };
-        let source: String = rows.iter().map(|row| self.text(&row[1]) + "\n").collect();
-        let package = kind == "PACKAGE";
-        let mut members = headers(&source);
+        if kind.is_none() && members.is_empty() {
+            return false;
+        }
         match package {
             true => members.sort_by(|a, b| a.name.cmp(&b.name)),
             false => members.truncate(1),
@@ -83,6 +90,43 @@ impl Shell<'_> {
         }
         self.out.line("");
         true
+    }
+
+    /// The heads of a package of SYS whose source is not in the dictionary.
+    fn built_in(&mut self, name: &str) -> Vec<Header> {
+        let rows = self.rows_of(&format!(
+            "select p.procedure_name, p.subprogram_id, a.position, a.argument_name, \
+               nvl(a.pls_type, nvl2(a.type_subname, a.type_name || '.' || a.type_subname, a.type_name)), \
+               a.in_out, a.defaulted \
+             from all_procedures p left join all_arguments a on a.owner = p.owner and a.package_name = p.object_name \
+               and a.object_name = p.procedure_name and a.subprogram_id = p.subprogram_id \
+             where p.owner = 'SYS' and p.object_name = '{}' and p.procedure_name is not null \
+             order by p.subprogram_id, a.sequence",
+            name.trim_matches('"').to_uppercase().replace('\'', "''")
+        ));
+        let mut out: Vec<Header> = Vec::new();
+        let mut last = String::new();
+        for row in rows {
+            let field: Vec<String> = row.iter().map(|value| self.text(value)).collect();
+            let [name, id, position, argument, kind, mode, defaulted] = field.as_slice() else { continue };
+            if out.is_empty() || *id != last {
+                out.push(Header { name: name.clone(), arguments: Vec::new(), returns: None });
+                last.clone_from(id);
+            }
+            let Some(header) = out.last_mut() else { continue };
+            let kind = type_text(std::slice::from_ref(kind));
+            let mode = match mode.as_str() {
+                "OUT" => "OUT",
+                "IN/OUT" => "IN/OUT",
+                _ => "IN",
+            };
+            match position.as_str() {
+                "" => {}
+                "0" => header.returns = Some(kind),
+                _ => header.arguments.push(Argument { name: argument.clone(), kind, mode, default: defaulted == "Y" }),
+            }
+        }
+        out
     }
 
     fn current_schema(&mut self) -> String {

@@ -30,15 +30,14 @@ pub trait LineReader {
     fn remember(&mut self, _statement: &str) {}
 }
 
-/// The caller's arguments `&1`…, which a script replaces by its own.
-pub type SavedArguments = Vec<(String, Option<String>)>;
+/// The end of a script.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ScriptEnded;
 
 /// A script being read.
 struct Script {
     lines: VecDeque<String>,
     dir: PathBuf,
-    /// The caller's arguments `&1`….
-    saved: SavedArguments,
 }
 
 /// The scripts of `?/rdbms/admin` in the program.
@@ -70,20 +69,20 @@ impl Scripts {
         !self.stack.is_empty()
     }
 
-    /// The next line of the innermost script; its end pops it and returns the caller's arguments.
-    pub fn next_line(&mut self) -> Option<Result<String, SavedArguments>> {
-        let script = self.stack.last_mut()?;
-        Some(match script.lines.pop_front() {
-            Some(line) => Ok(line),
-            None => Err(self.stack.pop().expect("there is a script").saved),
-        })
+    /// The next line of the innermost script; its end pops it.
+    pub fn next_line(&mut self) -> Option<Result<String, ScriptEnded>> {
+        let line = self.stack.last_mut()?.lines.pop_front();
+        if line.is_none() {
+            self.stack.pop();
+        }
+        Some(line.ok_or(ScriptEnded))
     }
 
     /// Opens a script.
     ///
     /// # Errors
     /// The SP2 message, when it cannot be read or scripts are nested too deep.
-    pub fn open(&mut self, name: &str, beside: bool, saved: SavedArguments) -> Result<(), String> {
+    pub fn open(&mut self, name: &str, beside: bool) -> Result<(), String> {
         if self.stack.len() >= SCRIPTS_MAX {
             return Err(format!(
                 "SP2-0309: SQL*Plus command procedures may only be nested to a depth of {SCRIPTS_MAX}."
@@ -103,7 +102,7 @@ impl Scripts {
             Found::Own(text) => (text.to_string(), PathBuf::new()),
         };
         let lines = text.lines().map(|line| line.trim_end_matches('\r').to_string()).collect();
-        self.stack.push(Script { lines, dir, saved });
+        self.stack.push(Script { lines, dir });
         Ok(())
     }
 
@@ -152,15 +151,15 @@ mod tests {
         std::fs::write(dir.join("outer.sql"), "one\r\ntwo\n").unwrap();
         std::fs::write(dir.join("inner.sql"), "in\n").unwrap();
         let mut scripts = Scripts::default();
-        scripts.open(dir.join("outer").to_str().unwrap(), false, vec![]).unwrap();
+        scripts.open(dir.join("outer").to_str().unwrap(), false).unwrap();
         assert_eq!(scripts.next_line(), Some(Ok("one".into())));
-        scripts.open("inner", true, vec![("1".into(), None)]).unwrap();
+        scripts.open("inner", true).unwrap();
         assert_eq!(scripts.stack.len(), 2);
         assert_eq!(scripts.next_line(), Some(Ok("in".into())));
-        assert_eq!(scripts.next_line(), Some(Err(vec![("1".into(), None)])));
+        assert_eq!(scripts.next_line(), Some(Err(ScriptEnded)));
         assert_eq!(scripts.next_line(), Some(Ok("two".into())));
-        assert!(scripts.open("no such file", false, vec![]).unwrap_err().starts_with("SP2-0310"));
-        assert_eq!(scripts.next_line(), Some(Err(vec![])));
+        assert!(scripts.open("no such file", false).unwrap_err().starts_with("SP2-0310"));
+        assert_eq!(scripts.next_line(), Some(Err(ScriptEnded)));
         assert!(!scripts.is_reading());
         std::fs::remove_dir_all(dir).unwrap();
     }
@@ -168,10 +167,10 @@ mod tests {
     #[test]
     fn scripts_of_the_home_come_with_the_program() {
         let mut scripts = Scripts::default();
-        scripts.open("?/rdbms/admin/awrrpti", false, vec![]).unwrap();
+        scripts.open("?/rdbms/admin/awrrpti", false).unwrap();
         assert!(scripts.next_line().is_some_and(|line| line.is_ok_and(|line| line.starts_with("-- Workload report"))));
-        scripts.open("?/rdbms/admin/awrgrpt.sql", false, vec![]).unwrap();
-        assert!(scripts.open("?/rdbms/admin/../../etc/passwd", false, vec![]).is_err());
-        assert_eq!(scripts.open("?/x", false, vec![]).unwrap_err(), "SP2-0310: unable to open file \"?/x.sql\"");
+        scripts.open("?/rdbms/admin/awrgrpt.sql", false).unwrap();
+        assert!(scripts.open("?/rdbms/admin/../../etc/passwd", false).is_err());
+        assert_eq!(scripts.open("?/x", false).unwrap_err(), "SP2-0310: unable to open file \"?/x.sql\"");
     }
 }

@@ -1,7 +1,7 @@
 //! The shell: its state, the lines that it reads, and its reaction to errors.
 
 use crate::autotrace::Observer;
-use crate::input::{LineReader, NoLine, Scripts};
+use crate::input::{LineReader, NoLine, ScriptEnded, Scripts};
 use crate::logon::Connector;
 use crate::output::Output;
 use crate::report::{ColumnFormats, text_of};
@@ -138,15 +138,13 @@ impl<'a> Shell<'a> {
         self.out.html = (self.settings.markup == Markup::Html).then(|| self.settings.html.clone());
     }
 
-    /// Starts a script like `@name args`.
+    /// Starts a script like `@name args`. The arguments are defined as `&1`, `&2` … and stay so behind the script, for
+    /// its caller too, as in SQL*Plus.
     pub fn start_script(&mut self, name: &str, arguments: &[String], beside: bool) {
-        let mut saved = Vec::new();
         for (at, argument) in arguments.iter().enumerate() {
-            let name = (at + 1).to_string();
-            saved.push((name.clone(), self.variables.get(&name).map(str::to_string)));
-            self.variables.define(&name, argument);
+            self.variables.define(&(at + 1).to_string(), argument);
         }
-        if let Err(message) = self.scripts.open(name, beside, saved) {
+        if let Err(message) = self.scripts.open(name, beside) {
             self.out.line(&message);
             self.os_error();
         }
@@ -162,15 +160,7 @@ impl<'a> Shell<'a> {
                     }
                     return Ok(line);
                 }
-                Err(saved) => {
-                    for (name, value) in saved {
-                        match value {
-                            Some(value) => self.variables.define(&name, &value),
-                            None => {
-                                self.variables.undefine(&name);
-                            }
-                        }
-                    }
+                Err(ScriptEnded) => {
                     // An outer script may have switched it off.
                     self.out.muted = !self.settings.termout && self.scripts.is_reading();
                 }

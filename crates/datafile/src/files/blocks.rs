@@ -128,7 +128,7 @@ impl DataFiles {
     pub fn extend(&self, number: u32, blocks: u32) -> Result<()> {
         let file = self.file(number)?;
         let end = self.begin_of(self.table.place(number).part()) + u64::from(blocks) * self.block_size as u64;
-        file.allocate(end).map_err(|e| self.cannot_extend(number, &e))?;
+        self.lengthen(&file, end).map_err(|e| self.cannot_extend(number, &e))?;
         if self.disk_sync() { self.sync_file(number, &file) } else { Ok(()) }
     }
 

@@ -6,6 +6,7 @@ use crate::error::io_error;
 use crate::geometry;
 use crate::table::{FileState, FileTable};
 use enqueue::Enqueues;
+use os::file::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -26,6 +27,8 @@ pub struct DataFiles {
     pub(super) bypasses_cache: AtomicBool,
     /// Writes are synced to the device. Set before the first fork.
     pub(super) disk_sync: AtomicBool,
+    /// Files grow without allocated space. Set before the first fork.
+    pub(super) is_transient: AtomicBool,
     /// The first change of a block behind a checkpoint is logged as the whole block. Set before the first fork.
     pub(super) whole_blocks: AtomicBool,
     pub(crate) area: OnceLock<DoubleWrite>,
@@ -52,6 +55,7 @@ impl DataFiles {
             files_max: AtomicU32::new(Rdba::MAX_FILE),
             bypasses_cache: AtomicBool::new(false),
             disk_sync: AtomicBool::new(true),
+            is_transient: AtomicBool::new(false),
             whole_blocks: AtomicBool::new(true),
             area: OnceLock::new(),
             read_only: false,
@@ -231,6 +235,20 @@ impl DataFiles {
     /// True when writes are synced to the device.
     pub fn disk_sync(&self) -> bool {
         self.disk_sync.load(Ordering::Relaxed)
+    }
+
+    /// Sets whether the database ends with its instance. Its files grow without allocated space, so that they take only
+    /// the memory of what is written. Must be called before the first fork.
+    pub fn set_transient(&self, is_transient: bool) {
+        self.is_transient.store(is_transient, Ordering::Relaxed);
+    }
+
+    /// Makes a file at least `len` bytes long (R5). One process at a time lengthens a file; the caller sees to that.
+    ///
+    /// # Errors
+    /// The device is full, or the file would pass a limit.
+    pub(crate) fn lengthen(&self, file: &File, len: u64) -> os::OsResult<()> {
+        if self.is_transient.load(Ordering::Relaxed) { file.lengthen_with_hole(len) } else { file.allocate(len) }
     }
 
     /// Sets whether the first change of a block after a checkpoint logs the whole block, for every file. This is needed

@@ -38,6 +38,8 @@ pub struct CreateDatabase {
     pub dictionary: u64,
     /// Blocks of a part of a bigfile: the default, except in tests.
     pub part_blocks: PartBlocks,
+    /// Its files grow without allocated space, as in [`super::DataFiles::set_transient`].
+    pub is_transient: bool,
 }
 
 impl CreateDatabase {
@@ -62,6 +64,7 @@ impl CreateDatabase {
             block_size,
             dictionary: 0,
             part_blocks: PartBlocks::default(),
+            is_transient: false,
             tablespaces: vec![
                 spec(tablespace::SYSTEM, "SYSTEM", "system01.dbf"),
                 spec(tablespace::UNDO, "UNDO", "undo01.dbf"),

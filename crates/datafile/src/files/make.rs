@@ -56,6 +56,7 @@ impl DataFiles {
             ..ControlFile::default()
         };
         let files = DataFiles::over(directory, &control);
+        files.set_transient(spec.is_transient);
         for t in &spec.tablespaces {
             control.tablespaces.push(TablespaceEntry {
                 number: t.number,
@@ -224,7 +225,7 @@ impl DataFiles {
     /// caller syncs. A file that has the header has the bitmaps, also after a loss of power.
     fn fill_file(&self, file: &File, entry: &FileEntry) -> std::result::Result<(), os::OsError> {
         let (size, begin) = (self.block_size as u64, self.begin_of(entry.part));
-        file.allocate(begin + u64::from(entry.blocks) * size)?;
+        self.lengthen(file, begin + u64::from(entry.blocks) * size)?;
         let mut image = Image::new(self.block_size);
         for n in 0..Self::bitmap_blocks_of(self.block_size) {
             self.make_bitmap(&mut image, entry.file, n, entry.blocks);

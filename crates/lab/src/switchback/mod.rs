@@ -23,6 +23,7 @@ use plan::{Plan, Structure};
 pub const EXAMPLES: &str = "Examples:
   latchwork lab switchback --structure result-cache --a exclusive-long --b versioned
   latchwork lab switchback --structure cache-buffers-chains --a 10.2 --b latchwork --variant hash-cluster --sessions 4
+  latchwork lab switchback --structure cache-buffers-chains --a 9.2 --b 11.1 --experiment kill-cpu --variant short-walks
   latchwork lab switchback --structure row-cache --a 12.1 --b 12.2 --experiment row-cache --width 0.5
   latchwork lab switchback --structure spin-count --a 100 --b 2000 --dir /var/lib/latchwork/PROD --seconds 600
   latchwork lab switchback --structure library-cache --a mutex --b mutex        (an A/A run)

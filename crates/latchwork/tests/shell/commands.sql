@@ -51,6 +51,8 @@ spool off
 host cat spooled.lst
 !echo from the host
 @nested one "two words"
+prompt still &1 and &2
+@nested three
 set serveroutput on
 exec dbms_output.put_line('  leading blanks go')
 set serveroutput on format wrapped
