@@ -18,6 +18,9 @@ th:first-child,td:first-child,.names th:nth-child(2),.names td:nth-child(2),.thi
 .plots+.tables{margin-top:16px}
 .words td{white-space:normal;vertical-align:top}.words td:first-child{white-space:nowrap}
 tr.first td{border-top:2px solid var(--line)}
+@media(max-width:640px){dl{grid-template-columns:minmax(0,2fr) minmax(0,3fr)}
+.words thead{display:none}.words tbody,.words tr,.words td{display:block}.words tr{padding:8px 0;border-top:1px solid var(--line)}
+.words td,.words tr.first td{border:0;padding:2px 0}.words td:first-child{font-weight:600}}
 h3{font-size:15px;margin:26px 0 6px}
 ";
 
