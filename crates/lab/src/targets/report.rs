@@ -71,7 +71,8 @@ fn warnings(run: &TargetsRun) -> Vec<String> {
     out.push(match u32::try_from(rounds).is_ok_and(|rounds| rounds >= ROUNDS_LEAST) {
         true => format!("Averages of {rounds} rounds; ± is half of the 95 % interval (Student's t)."),
         false => format!(
-            "Only {rounds} rounds: intervals of fewer than {ROUNDS_LEAST} are too narrow, and a difference may be chance."
+            "Only {rounds} round{}: intervals of fewer than {ROUNDS_LEAST} are too narrow, and a difference may be chance.",
+            if rounds == 1 { "" } else { "s" }
         ),
     });
     out.extend(run.about_windows());
