@@ -18,6 +18,9 @@ th:first-child,td:first-child,.names th:nth-child(2),.names td:nth-child(2),.thi
 .plots+.tables{margin-top:16px}
 .words td{white-space:normal;vertical-align:top}.words td:first-child{white-space:nowrap}
 tr.first td{border-top:2px solid var(--line)}
+@media(max-width:640px){dl{grid-template-columns:minmax(0,2fr) minmax(0,3fr)}
+.words thead{display:none}.words tbody,.words tr,.words td{display:block}.words tr{padding:8px 0;border-top:1px solid var(--line)}
+.words td,.words tr.first td{border:0;padding:2px 0}.words td:first-child{font-weight:600}}
 h3{font-size:15px;margin:26px 0 6px}
 ";
 
@@ -68,7 +71,8 @@ fn warnings(run: &TargetsRun) -> Vec<String> {
     out.push(match u32::try_from(rounds).is_ok_and(|rounds| rounds >= ROUNDS_LEAST) {
         true => format!("Averages of {rounds} rounds; ± is half of the 95 % interval (Student's t)."),
         false => format!(
-            "Only {rounds} rounds: intervals of fewer than {ROUNDS_LEAST} are too narrow, and a difference may be chance."
+            "Only {rounds} round{}: intervals of fewer than {ROUNDS_LEAST} are too narrow, and a difference may be chance.",
+            if rounds == 1 { "" } else { "s" }
         ),
     });
     out.extend(run.about_windows());
