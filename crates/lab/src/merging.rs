@@ -243,10 +243,8 @@ mod tests {
         let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
         assert_eq!(&last[..3], ["all", "2", "105"], "{text}");
         let json: serde_json::Value = serde_json::from_str(&told(back, Format::Json).unwrap()).unwrap();
-        assert_eq!(
-            (&json[1]["cell"], &json[1]["operations"], &json[1]["max_us"]),
-            (&"b/1".into(), &5.into(), &9.003.into())
-        );
+        assert_eq!((&json[1]["cell"], &json[1]["operations"]), (&"b/1".into(), &5.into()));
+        assert!(json[1]["max_us"].as_f64().is_some_and(|us| (9.0..9.01).contains(&us)), "{json}");
     }
 
     #[test]
@@ -263,7 +261,7 @@ mod tests {
         let lines = good.lines().count();
         let error = read(&format!("{good}no line\n"), &mut BTreeMap::new()).unwrap_err().to_string();
         assert!(error.contains(&format!("line {}", lines + 1)), "{error}");
-        let error = read(&good.replace("HISTFAAA", "HISTFAAB"), &mut BTreeMap::new()).unwrap_err().to_string();
+        let error = read(&good.replace("HISTFAAA", "AISTFAAA"), &mut BTreeMap::new()).unwrap_err().to_string();
         assert!(error.contains("a/1/1"), "{error}");
     }
 }
