@@ -913,7 +913,8 @@ const PUBLISHED: [(&str, &str, &str, &[&str]); 2] = [
 /// Generations under two sessions. With `LATCHWORK_SWITCHBACK` in the environment, the number of seconds of each
 /// comparison, each generation is compared with the next one, and none may be slower beyond its interval; the newest
 /// must be faster than the oldest by its whole interval. Otherwise the oldest and the newest are compared for a moment,
-/// and only the figures are looked at. A probe of the index is two gets of the chain in 9.2 and in 10.2, which are equal.
+/// and only the figures are looked at. A probe of the index is two gets of the chain in 9.2 and in 10.2, which are
+/// equal.
 #[test]
 fn switchbacks_of_generations_in_the_published_order() {
     let seconds = std::env::var("LATCHWORK_SWITCHBACK").ok();

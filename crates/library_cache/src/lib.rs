@@ -131,7 +131,8 @@ impl LibraryCache {
         Design::from_code(self.design.now().code()).unwrap_or(Design::Versioned)
     }
 
-    /// The parents that were ever used. The others have never been touched, and stay so: a look would take their memory.
+    /// The parents that were ever used. The others have never been touched, and stay so: a look would take their
+    /// memory.
     pub(crate) fn parents_used(&self) -> &'static [Parent] {
         let used = self.control.parents_fresh.load(Ordering::Acquire) as usize;
         &self.parents[..used.min(self.parents.len())]
