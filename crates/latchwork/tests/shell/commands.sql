@@ -19,6 +19,7 @@ create or replace function f(n number) return number is begin return n; end;
 /
 desc f
 desc nosuch
+desc dbms_lock
 show user
 show linesize
 set linesize 100 timing off
