@@ -11,6 +11,8 @@ use wait::Waiter;
 
 use crate::domain::{Domain, HOLDS, LatchSlot, NameLine};
 use crate::latch::{add, child_of};
+use crate::recorder::{Recorder, What};
+use crate::ring::{MUTEX, Manner, NO_PLACE};
 use crate::word::MutexWord;
 use crate::{Latch, LatchName, Versioned, Where};
 
@@ -63,12 +65,19 @@ pub struct Client {
     pub(crate) slot: &'static LatchSlot,
     /// Index of the slot + 1: the process number that lock words carry.
     number: u32,
-    /// Holds in use, a bit each.
-    held: Cell<u16>,
+    /// Holds in use, a bit each, and [`SAMPLED`].
+    held: Cell<u32>,
     pub(crate) waiter: Waiter,
     own: bool,
     watch: OnceCell<Watch>,
+    recorder: OnceCell<Box<Recorder>>,
+    /// Calls up to the next sampled one, in the low half; in the high half the epoch for which they count.
+    countdown: Cell<u64>,
 }
+
+/// In the holds in use: the gets of this call are recorded or watched. One word, so that a get tests no other.
+const SAMPLED: u32 = 1 << 31;
+const ALL_HOLDS: u32 = (1 << HOLDS) - 1;
 
 /// Runs whenever a sleep has ended without a post.
 struct Watch(Box<dyn Fn() + Send>);
@@ -96,6 +105,8 @@ impl Client {
             waiter,
             own: false,
             watch: OnceCell::new(),
+            recorder: OnceCell::new(),
+            countdown: Cell::new(0),
         }
     }
 
@@ -148,7 +159,7 @@ impl Client {
     /// Latches and mutexes held now.
     #[must_use]
     pub fn held_count(&self) -> u32 {
-        self.held.get().count_ones()
+        (self.held.get() & ALL_HOLDS).count_ones()
     }
 
     #[inline]
@@ -291,7 +302,11 @@ impl Client {
         let hold = &self.slot.holds[noted.hold as usize % HOLDS];
         hold.gets.store(gets, Ordering::Relaxed);
         hold.place.store(noted.place | HELD, Ordering::Relaxed);
-        self.held.set(self.held.get() | 1 << noted.hold);
+        let held = self.held.get();
+        self.held.set(held | 1 << noted.hold);
+        if held & SAMPLED != 0 {
+            self.record_got(noted, gets);
+        }
     }
 
     /// One try at a shared hold of a mutex that is noted. Writes nothing while the word shows that the try would fail.
@@ -349,14 +364,14 @@ impl Client {
     /// A latch that is held may only be followed by one of a higher level, or by the next child where two are allowed.
     #[inline]
     fn check_level(&self, latch: &Latch) {
-        if cfg!(debug_assertions) && self.held.get() != 0 {
+        if cfg!(debug_assertions) && self.held.get() & ALL_HOLDS != 0 {
             self.check_level_against_holds(latch);
         }
     }
 
     /// The holds in use, a bit each.
     pub(crate) fn held_bits(&self) -> u16 {
-        self.held.get()
+        (self.held.get() & ALL_HOLDS) as u16
     }
 
     /// The held latch, by name and child, that forbids waiting for this one (invariant 3).
@@ -395,6 +410,96 @@ impl Client {
             );
         }
     }
+}
+
+impl Client {
+    /// Begins a call, and ends the one before it: where a recording runs, one call in N is sampled. Without one this
+    /// is a load of a word that never changes.
+    #[inline]
+    pub fn begin_call(&self) {
+        let recording = self.domain.recording_word();
+        if recording as u32 != 0 || self.is_sampled() {
+            let left = self.countdown.get();
+            // The last two calls of the countdown are watched and sampled.
+            if left >> 32 == recording >> 32 && left as u32 > 2 && !self.is_sampled() {
+                self.countdown.set(left - 1);
+            } else {
+                self.begin_recorded_call(recording);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_recorded_call(&self, recording: u64) {
+        let recorder = self.recorder.get_or_init(|| Box::new(Recorder::new(self.domain.rings, self.number)));
+        let (epoch, left) = ((recording >> 32) as u32, self.countdown.get() as u32);
+        let (left, looks) = recorder.next_call(epoch, recording as u32, left, self.waiter.totals.waited_ns());
+        self.countdown.set(u64::from(epoch) << 32 | u64::from(left));
+        self.held.set(self.held.get() & !SAMPLED | if looks { SAMPLED } else { 0 });
+    }
+
+    /// True while the gets of this process are recorded or watched.
+    #[inline]
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.held.get() & SAMPLED != 0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_got(&self, noted: Noted, gets: u64) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let address = self.slot.holds[noted.hold as usize % HOLDS].address.load(Ordering::Relaxed);
+        recorder.got(noted.hold, address, gets, self.waiter.totals.waited_ns());
+    }
+
+    /// Records the hold that is about to end.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn record_freeing(&self, noted: Noted) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let hold = &self.slot.holds[noted.hold as usize % HOLDS];
+        let (name, child) = match noted.mode {
+            Mode::MutexExclusive | Mode::MutexShared => mutex_in_record(hold.address.load(Ordering::Relaxed)),
+            _ => (noted.place >> 24 & 0x7f, child_of(hold.child.load(Ordering::Relaxed))),
+        };
+        let what = What { manner: noted.mode as u32, name, child, place: noted.place & 0xfff };
+        recorder.frees(noted.hold, what, self.waiter.totals.waited_ns());
+    }
+
+    /// Records a versioned read. The structure is known by its name alone where the reader checks versions itself.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn record_read(&self, name: LatchName, child: u32, at: Option<Where>, missed: bool) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let place = at.map_or(NO_PLACE, |at| at as u32);
+        let what = What { manner: Manner::READ, name: name as u32, child, place };
+        recorder.touched(what, missed, self.waiter.totals.waited_ns());
+    }
+
+    /// Records a reference to the object of a mutex.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn record_reference(&self, address: u64, at: Where) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let (name, child) = mutex_in_record(address);
+        let what = What { manner: Manner::REFERENCE, name, child, place: at as u32 };
+        recorder.touched(what, false, self.waiter.totals.waited_ns());
+    }
+
+    /// Notes, off the fast paths, that a get has missed.
+    pub(crate) fn record_miss(&self) {
+        if self.is_sampled()
+            && let Some(recorder) = self.recorder.get()
+        {
+            recorder.missed(self.waiter.totals.waited_ns());
+        }
+    }
+}
+
+/// The name and the number of a mutex in records.
+fn mutex_in_record(address: u64) -> (u32, u32) {
+    (MUTEX, (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43) as u32)
 }
 
 impl Drop for Client {
@@ -451,6 +556,9 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         if let Some(versioned) = self.versioned {
             versioned.version.write_end();
+        }
+        if self.client.is_sampled() {
+            self.client.record_freeing(self.noted);
         }
         if self.is_shared() {
             self.client.free_shared(self.noted, self.latch);

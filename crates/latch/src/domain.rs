@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::designs::{DesignWord, Structure};
 use crate::word::Mark;
+use crate::ring::{RecordLine, RingHead, RingView, Rings};
 use crate::{Generation, LatchName, Where};
 
 /// The most holds that a process has at a time.
@@ -152,6 +153,8 @@ pub(crate) struct PlaceLine {
 #[repr(C, align(64))]
 pub struct LatchShared {
     pub(crate) tunables: Tunables,
+    /// The recording: its epoch in the high half; in the low half N, where one call in N is sampled, or 0.
+    recording: AtomicU64,
     /// One more than the highest slot ever used.
     pub(crate) high: AtomicU32,
     /// The designs in force of the structures that can be closed.
@@ -249,6 +252,7 @@ pub struct Domain {
     /// By slot: the address of the latch that the process waits for, or 0. Kept outside the slots, so that a releaser
     /// reads the words of eight processes in one cache line.
     pub(crate) waiting: &'static [AtomicU64],
+    pub(crate) rings: Rings,
 }
 
 impl Domain {
@@ -268,7 +272,49 @@ impl Domain {
         assert!(slots.len() <= crate::word::LOW as usize, "a process number fits the latch word");
         shared.tunables.format(generation);
         let _ = os::cpu::join_barriers();
-        Self { shared, slots, waiting }
+        Self { shared, slots, waiting, rings: Rings::NONE }
+    }
+
+    /// The same domain with rings for recordings, which share `lines` equally. Called once, before any process joins.
+    #[must_use]
+    pub fn with_rings(self, heads: &'static [RingHead], lines: &'static [RecordLine]) -> Self {
+        Self { rings: Rings { heads, lines }, ..self }
+    }
+
+    /// Begins a recording that samples one call in `every`, or ends the one that runs if `every` is 0. The rings of an
+    /// ended recording can be read until the next begins.
+    pub fn record(&self, every: u32) {
+        let next = |word: u64| {
+            let epoch = (word >> 32) as u32;
+            // Epoch 0 is that of rings without an owner.
+            let epoch = if every == 0 { epoch } else { epoch.wrapping_add(1).max(1) };
+            Some(u64::from(epoch) << 32 | u64::from(every))
+        };
+        let _ = self.shared.recording.fetch_update(Ordering::Release, Ordering::Relaxed, next);
+    }
+
+    /// The epoch of the last recording, and its N: 0 when it has ended.
+    #[must_use]
+    pub fn recording(&self) -> (u32, u32) {
+        let word = self.recording_word();
+        ((word >> 32) as u32, word as u32)
+    }
+
+    #[inline]
+    pub(crate) fn recording_word(&self) -> u64 {
+        self.shared.recording.load(Ordering::Relaxed)
+    }
+
+    /// The rings of the last recording.
+    #[must_use]
+    pub fn recorded(&self) -> Vec<RingView> {
+        self.rings.read(self.recording().0)
+    }
+
+    /// Records that fit the ring of a session.
+    #[must_use]
+    pub fn ring_capacity(&self) -> usize {
+        self.rings.capacity()
     }
 
     /// A domain for `processes` threads and forked children, in new memory that is never unmapped.

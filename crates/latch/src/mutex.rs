@@ -156,6 +156,7 @@ impl Client {
         idn: u64,
         try_it: &dyn Fn() -> bool,
     ) {
+        self.record_miss();
         let (mut sleeps, mut slept_ns, mut last) = (0, 0, 0);
         while !self.spin_for_mutex(try_it) {
             let value = mutex.value();
@@ -244,6 +245,9 @@ pub struct MutexHeld<'a> {
 impl Drop for MutexHeld<'_> {
     #[inline]
     fn drop(&mut self) {
+        if self.client.is_sampled() {
+            self.client.record_freeing(self.noted);
+        }
         if self.noted.mode == Mode::MutexShared {
             self.client.mark_freeing(self.noted);
             self.mutex.word.free_shared();

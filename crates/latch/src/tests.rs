@@ -760,4 +760,121 @@ fn designs_that_exclude_each_other_are_never_inside_together() {
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });
     assert!(data.iter().all(|word| word.load(Ordering::Relaxed) == rounds), "{data:?} of {rounds}");
+fn recording_domain(lines: usize) -> Domain {
+    let heads = os::memory::shared_slice(2).expect("memory");
+    domain(Generation::default()).with_rings(heads, os::memory::shared_slice(lines).expect("memory"))
+}
+
+#[test]
+fn a_sampled_call_has_its_gets_in_order_and_other_calls_none() {
+    let d = recording_domain(256);
+    let (a, b) = (client(d), client(d));
+    let (latch, shared) = (Latch::new(LatchName::TestUnit, 7), Latch::new(LatchName::TestShared, 0));
+    let versioned = Versioned::new(LatchName::TestShared, 3);
+    let mutex = Mutex::default();
+    let work = |c: &Client| {
+        c.begin_call();
+        drop(c.get(&latch, Where::TestExclusive, 0));
+        {
+            let _outer = c.get_shared(&shared, Where::TestShare, 0);
+            drop(c.mutex(&mutex, MutexKind::RowCache, Where::KqrMutexFind, 9));
+        }
+        c.read(&versioned, Where::TestVersioned, || ());
+        drop(c.write(&versioned, Where::TestVersioned, 0));
+    };
+    work(&a);
+    assert_eq!((d.recording(), d.recorded().len()), ((0, 0), 0));
+    d.record(1);
+    work(&a);
+    work(&b);
+    work(&a);
+    d.record(0);
+    a.begin_call();
+    b.begin_call();
+    work(&a);
+    assert_eq!(d.recording(), (1, 0));
+    let rings = d.recorded();
+    assert_eq!(
+        rings.iter().map(|ring| (ring.number, ring.calls, ring.lost)).collect::<Vec<_>>(),
+        [(1, 2, 0), (2, 1, 0)]
+    );
+    let of_a = &rings[0].records;
+    let kinds: Vec<RecordKind> = of_a.iter().map(|r| r.kind).collect();
+    use RecordKind::{Call, End, Get};
+    assert_eq!(kinds, [Call, Get, Get, Get, Get, Get, End, Call, Get, Get, Get, Get, Get, End]);
+    let gets: Vec<_> = of_a[1..6].iter().map(|r| (r.manner, r.name, r.place)).collect();
+    assert_eq!(
+        gets,
+        [
+            (Manner::Exclusive, Some(LatchName::TestUnit), Some(Where::TestExclusive)),
+            (Manner::MutexExclusive, None, Some(Where::KqrMutexFind)),
+            (Manner::Shared, Some(LatchName::TestShared), Some(Where::TestShare)),
+            (Manner::Read, Some(LatchName::TestShared), Some(Where::TestVersioned)),
+            (Manner::Writing, Some(LatchName::TestShared), Some(Where::TestVersioned)),
+        ]
+    );
+    assert_eq!((of_a[1].child, of_a[4].child), (7, 3));
+    // The hold of the mutex lies in that of the latch.
+    assert!(of_a[3].begin_ns <= of_a[2].begin_ns);
+    assert!(of_a[2].begin_ns + of_a[2].length_ns <= of_a[3].begin_ns + of_a[3].length_ns);
+    assert!(of_a[6].length_ns >= of_a[5].begin_ns + of_a[5].length_ns);
+    // `b` has got the latch between the two calls of `a`.
+    assert!(!of_a[1].other && of_a[8].other, "{of_a:?}");
+    assert!(of_a.iter().all(|r| !r.spun && !r.slept));
+}
+
+#[test]
+fn a_recorded_miss_is_marked_and_its_wait_is_in_no_gap() {
+    let d = recording_domain(256);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    until_met(|hold| {
+        let (a, b) = (client(d), client(d));
+        let started = Barrier::new(2);
+        d.record(1);
+        std::thread::scope(|scope| {
+            let held = a.get(&latch, Where::TestExclusive, 0);
+            let (latch, started) = (&latch, &started);
+            scope.spawn(move || {
+                b.begin_call();
+                started.wait();
+                drop(b.get(latch, Where::TestExclusive, 0));
+                b.begin_call();
+            });
+            started.wait();
+            os::clock::sleep(hold);
+            drop(held);
+        });
+        d.record(0);
+        let rings = d.recorded();
+        let records = &rings.iter().find(|ring| ring.number == 2).expect("its ring").records;
+        assert_eq!(records[1].kind, RecordKind::Get);
+        let waits = records[1].spun && records[1].slept;
+        // The call took at least as long as the hold, its own clock did not.
+        waits && u128::from(records[2].length_ns) < hold.as_nanos()
+    });
+}
+
+#[test]
+fn a_call_that_does_not_fit_its_ring_is_lost_as_a_whole() {
+    let d = recording_domain(2 * 7);
+    let c = client(d);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    d.record(1);
+    for _ in 0..4 {
+        c.begin_call();
+        drop(c.get(&latch, Where::TestExclusive, 0));
+        drop(c.get(&latch, Where::TestExclusive, 0));
+    }
+    d.record(0);
+    c.begin_call();
+    let ring = &d.recorded()[0];
+    let ends = ring.records.iter().filter(|r| r.kind == RecordKind::End).count();
+    assert_eq!((ring.records.len(), ends), (7, 1), "{ring:?}");
+    assert!(ring.lost >= 2, "{ring:?}");
+    // A new recording begins with an empty ring.
+    d.record(1);
+    c.begin_call();
+    c.begin_call();
+    let ring = &d.recorded()[0];
+    assert_eq!((ring.epoch, ring.lost, ring.records.len()), (2, 0, 3));
 }

@@ -64,6 +64,9 @@ impl Client {
             let seen = f();
             if versioned.version.read_check(before) {
                 add(&self.line(versioned.latch.name()).gets, 1);
+                if self.is_sampled() {
+                    self.record_read(versioned.latch.name(), versioned.latch.child(), Some(at), false);
+                }
                 return seen;
             }
         }
@@ -80,6 +83,9 @@ impl Client {
             add(&line.spin_gets, 1);
             fence(Ordering::Release); // no miss is seen without its spin
             add(&line.misses, 1);
+        }
+        if self.is_sampled() {
+            self.record_read(name, 0, None, missed);
         }
     }
 
@@ -98,6 +104,9 @@ impl Client {
                     add(&line.spin_gets, 1);
                     fence(Ordering::Release); // no miss is seen without its get and its spin
                     add(&line.misses, 1);
+                    if self.is_sampled() {
+                        self.record_read(versioned.latch.name(), versioned.latch.child(), Some(at), true);
+                    }
                     return seen;
                 }
             }

@@ -62,6 +62,7 @@ impl Client {
     #[cold]
     #[inline(never)]
     pub(crate) fn get_slowly(&self, latch: &Latch, at: Where, why: u64) {
+        self.record_miss();
         let mut try_it = || latch.word.try_exclusive(self.number());
         let spins = if latch.is_shared_capable() {
             2 * self.domain.tunables().spin_count()
@@ -79,6 +80,7 @@ impl Client {
     #[cold]
     #[inline(never)]
     pub(crate) fn get_shared_slowly(&self, latch: &Latch, at: Where, why: u64) {
+        self.record_miss();
         // A count that has changed is tried again; a holder or an exclusive requester means a sleep at once.
         let mut try_it = || loop {
             if latch.word.try_shared() {

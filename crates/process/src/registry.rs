@@ -6,7 +6,9 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use latch::{Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, LatchSlot, Versioned};
+use latch::{
+    Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, LatchSlot, RecordLine, RingHead, Versioned,
+};
 use sga::{Sga, SgaBuilder, SgaSlice};
 use wait::{EventTotals, StatLine, WaitSlot};
 
@@ -42,10 +44,27 @@ pub struct ProcessLayout {
     latch_waits: SgaSlice<AtomicU64>,
     parents: SgaSlice<Versioned>,
     folding: SgaSlice<Versioned>,
+    recording: Option<(SgaSlice<RingHead>, SgaSlice<RecordLine>)>,
+    processes: usize,
     generation: Generation,
 }
 
+/// The most sessions that a recording has.
+const RECORDED_SESSIONS: usize = 32;
+
 impl ProcessLayout {
+    /// Reserves rings for recordings, of so many bytes together.
+    #[must_use]
+    pub fn with_recording(self, b: &mut SgaBuilder, bytes: u64) -> Self {
+        let rings = self.processes.min(RECORDED_SESSIONS);
+        let lines = bytes as usize / size_of::<RecordLine>() / rings * rings;
+        if lines == 0 {
+            return self;
+        }
+        let recording = (b.reserve("latch recording", rings), b.reserve("latch recording", lines));
+        Self { recording: Some(recording), ..self }
+    }
+
     /// Reserves the areas of processes, sessions, statistics and latches.
     #[must_use]
     pub fn reserve(b: &mut SgaBuilder, config: &ProcessConfig) -> Self {
@@ -67,6 +86,8 @@ impl ProcessLayout {
             latch_waits: b.reserve("latch wait list", n),
             parents: b.reserve("fixed latches", LatchName::COUNT),
             folding: b.reserve("fixed latches", 1),
+            recording: None,
+            processes: n,
             generation: config.generation,
         }
     }
@@ -167,6 +188,10 @@ impl Processes {
             sga.slice(layout.latch_waits),
             layout.generation,
         );
+        let domain = match layout.recording {
+            Some((heads, lines)) => domain.with_rings(sga.slice(heads), sga.slice(lines)),
+            None => domain,
+        };
         let parents = sga.slice(layout.parents);
         for (parent, name) in parents.iter().zip(LatchName::all()) {
             parent.format(name, 0, layout.generation);

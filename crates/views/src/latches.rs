@@ -372,3 +372,91 @@ pub fn x_mutex_sleep(s: &Source<'_>) -> Vec<Row> {
     };
     places.enumerate().map(row).collect()
 }
+
+/// Columns of `v$latch_recording`.
+pub const LATCH_RECORDING: &[(&str, Type)] = &[
+    ("SID", N),
+    ("EPOCH", N),
+    ("SAMPLED_CALLS", N),
+    ("RECORDS", N),
+    ("LOST_RECORDS", N),
+    ("CAPACITY", N),
+    ("RUNNING", V(3)),
+];
+
+/// `v$latch_recording`: the sessions of the last recording of latch gets.
+pub fn latch_recording(s: &Source<'_>) -> Vec<Row> {
+    let domain = s.processes.domain();
+    let running = if domain.recording().1 == 0 { "NO" } else { "YES" };
+    let row = |ring: latch::RingView| {
+        vec![
+            n(ring.number),
+            n(ring.epoch),
+            n(ring.calls),
+            n(ring.records.len()),
+            n(ring.lost),
+            n(domain.ring_capacity()),
+            t(running),
+        ]
+    };
+    domain.recorded().into_iter().map(row).collect()
+}
+
+/// Columns of `x$ksl_recorded_get`.
+pub const RECORDED_GET: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("INDX", N),
+    ("INST_ID", N),
+    ("SID", N),
+    ("EPOCH", N),
+    ("KIND", V(4)),
+    ("NAME", V(64)),
+    ("OBJECT", N),
+    ("PLACE", N),
+    ("GET_MODE", V(16)),
+    ("CHANGES", N),
+    ("BEGIN_NS", N),
+    ("LENGTH_NS", N),
+    ("SPUN", N),
+    ("SLEPT", N),
+    ("LAST_HOLDER", V(5)),
+];
+
+/// `x$ksl_recorded_get`: the records of the last recording, in the order of each session. INDX is the place in it.
+pub fn recorded_get(s: &Source<'_>) -> Vec<Row> {
+    let g = s.generation();
+    let mut rows = Vec::new();
+    for ring in s.processes.domain().recorded() {
+        for (at, record) in ring.records.iter().enumerate() {
+            let kind = match record.kind {
+                latch::RecordKind::Call => "CALL",
+                latch::RecordKind::Get => "GET",
+                latch::RecordKind::End => "END",
+            };
+            let name = match (record.name, record.place.map(Where::owner)) {
+                (Some(name), _) => name.name_in(g),
+                (None, Some(latch::Owner::Mutex(kind))) => kind.name(),
+                (None, _) => "",
+            };
+            rows.push(vec![
+                address(0),
+                n(at),
+                n(1u64),
+                n(ring.number),
+                n(ring.epoch),
+                t(kind),
+                t(name),
+                n(record.child),
+                record.place.map_or(types::Value::Null, |place| n(place as u64)),
+                t(record.manner.text()),
+                n(u64::from(record.place.is_some_and(Where::changes))),
+                n(record.begin_ns),
+                n(record.length_ns),
+                n(u64::from(record.spun)),
+                n(u64::from(record.slept)),
+                t(if record.other { "OTHER" } else { "SAME" }),
+            ]);
+        }
+    }
+    rows
+}
