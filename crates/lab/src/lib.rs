@@ -13,12 +13,14 @@ mod counts;
 mod error;
 mod export;
 mod files;
+mod foretold;
 mod host;
 mod html;
 mod latency;
 mod laws;
 mod manifest;
 mod predict;
+mod record;
 mod reproduce;
 mod results;
 mod run;
@@ -47,6 +49,7 @@ pub use export::ExportForm;
 pub use html::write;
 pub use manifest::{Experiment, Manifest};
 pub use predict::{CalibrateArguments, PredictArguments, PredictForm};
+pub use record::{CheckArguments, RecordArguments};
 pub use reproduce::ReproduceArguments;
 pub use results::{LatchFigures, Results, Row};
 pub use run::{Plan, run};
@@ -87,11 +90,16 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t = ExportForm::Parquet)]
         format: ExportForm,
     },
+    /// Record sampled calls with the gets of their latches, for `lab predict`
+    #[command(after_help = record::RECORD_EXAMPLES)]
+    Record(RecordArguments),
     /// Predict a recorded load for other processors, sessions and designs, with an error band
     #[command(after_help = predict::PREDICT_EXAMPLES)]
     Predict(Box<PredictArguments>),
     /// Measure this machine's cache lines, hand-overs and scheduler for `lab predict`; takes some seconds
     Calibrate(CalibrateArguments),
+    /// Record at one and two sessions, predict more, measure them, and print the errors as Markdown
+    CheckPredictions(CheckArguments),
 }
 
 const RUN_EXAMPLES: &str = "Examples:
@@ -130,6 +138,8 @@ pub fn main(command: &Command) -> u8 {
             Err(e) => Err(e),
         },
         Command::Export { places, to, format } => export::command(places, to, *format),
+        Command::Record(arguments) => record::record(arguments),
+        Command::CheckPredictions(arguments) => record::check(arguments),
         Command::Predict(arguments) => predict::predict(arguments),
         Command::Calibrate(arguments) => predict::calibrate(arguments),
     };

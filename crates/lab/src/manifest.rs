@@ -164,6 +164,32 @@ pub struct Published {
     pub misses: Vec<u64>,
     #[serde(default)]
     pub sleeps: Vec<u64>,
+    /// The parameters of its prediction.
+    #[serde(default)]
+    pub forecast: Option<Frozen>,
+    /// Why it is not predicted.
+    #[serde(default)]
+    pub refused: Option<String>,
+}
+
+/// The parameters of a prediction, fixed before it: from at most two sessions of the publication.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frozen {
+    /// The name of a machine file of the simulator.
+    pub machine: String,
+    /// Time of a call of one session.
+    pub call_us: f64,
+    /// Gets of the latch in a call.
+    pub gets: u32,
+    /// The hold of a get.
+    pub hold_us: f64,
+    /// The variant without the latch, of the same machine: what slows sessions down besides the latch.
+    #[serde(default)]
+    pub control: Option<String>,
+    /// What had to be assumed.
+    #[serde(default)]
+    pub assumed: Option<String>,
 }
 
 /// An experiment: its manifest and its set-up script.

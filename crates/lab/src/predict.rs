@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use latch_simulator::calibrate::{Effort, machine as measure};
 use latch_simulator::checks as told;
-use latch_simulator::{Choice, Design, Machine, Question, SHIPPED, Shard, Trace, check, csv, json, parquet, table};
+use latch_simulator::{
+    Choice, Design, Machine, Question, SHIPPED, Shard, Trace, check, checked_control, csv, json, parquet, table,
+};
 
 use crate::LabError;
 use crate::files::write_file;
@@ -15,10 +17,11 @@ pub struct PredictArguments {
     /// The recording, as text or as Parquet
     #[arg(long, value_name = "FILE")]
     trace: PathBuf,
-    /// A machine file, or the name of a machine that ships with Latchwork
+    /// A machine file, or the name of a machine that ships with Latchwork [default: the machine of the recording]
     #[arg(long, value_name = "FILE|NAME")]
-    machine: String,
+    machine: Option<String>,
     /// The machine of the recording: what was counted there is simulated first, and its errors widen the bands
+    /// [default: the file that `lab record` has written beside the trace]
     #[arg(long, value_name = "FILE|NAME")]
     recorded_machine: Option<String>,
     /// Numbers of processors, as 12,24,64 [default: all of the machine]
@@ -120,11 +123,32 @@ fn wrong(e: latch_simulator::Error) -> LabError {
 
 fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
     let trace = read_trace(&arguments.trace)?;
-    let (machine, workload) = (find_machine(&arguments.machine)?, trace.workload());
+    let workload = trace.workload();
+    let beside = crate::record::machine_beside(&arguments.trace);
+    let recorded = match &arguments.recorded_machine {
+        Some(name) => Some(find_machine(name)?),
+        None if beside.is_file() => Some(find_machine(&beside.display().to_string())?),
+        None => None,
+    };
+    let machine = match (&arguments.machine, &recorded) {
+        (Some(name), _) => find_machine(name)?,
+        (None, Some(recorded)) => recorded.clone(),
+        (None, None) => {
+            return Err(LabError::new(format!(
+                "--machine is missing, and {} is not there: lab record writes it, lab calibrate measures another",
+                beside.display()
+            )));
+        }
+    };
     let mut checks = Vec::new();
-    if let Some(name) = &arguments.recorded_machine {
-        let recorded = find_machine(name)?;
-        checks = check(&workload, &trace.header, &recorded, arguments.seed, arguments.calls).map_err(wrong)?;
+    let mut control = Vec::new();
+    if let Some(recorded) = &recorded {
+        // On the same processors the rates that were counted show what the model leaves out.
+        if machine == *recorded && arguments.cores.iter().all(|cores| *cores == machine.cpus()) {
+            control =
+                checked_control(&workload, &trace.header, recorded, arguments.seed, arguments.calls).map_err(wrong)?;
+        }
+        checks = check(&workload, &trace.header, recorded, arguments.seed, arguments.calls).map_err(wrong)?;
     }
     let question = Question {
         workload: &workload,
@@ -137,7 +161,7 @@ fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
         draws: arguments.draws,
         calls: arguments.calls,
         draw_calls: arguments.calls / 10,
-        control: Vec::new(),
+        control,
         seen: checks.iter().map(|check| check.seen).collect(),
         threads: arguments.threads.map_or_else(os::cpu::count, |n| n as usize),
         shard: arguments.shard,

@@ -760,6 +760,8 @@ fn designs_that_exclude_each_other_are_never_inside_together() {
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });
     assert!(data.iter().all(|word| word.load(Ordering::Relaxed) == rounds), "{data:?} of {rounds}");
+}
+
 fn recording_domain(lines: usize) -> Domain {
     let heads = os::memory::shared_slice(2).expect("memory");
     domain(Generation::default()).with_rings(heads, os::memory::shared_slice(lines).expect("memory"))

@@ -26,6 +26,8 @@ const CHI_MOST: f64 = 0.15;
 const SEEN_LEAST: usize = 3;
 /// A band whose ends differ by more is no answer.
 const APART_MOST: f64 = 1.5;
+/// Steps in which a control is fitted: each leaves a small part of the error of the step before.
+const CONTROL_STEPS: u32 = 4;
 /// More sleepers than this need measured timers and wake-ups.
 const ASLEEP_MOST: f64 = 0.05;
 
@@ -275,6 +277,34 @@ pub fn check(
     Ok(out)
 }
 
+/// The control ([`Question::control`]) that gives the simulation the rates that were counted at the recording, where
+/// sessions did not outnumber processors: what slows sessions down beside each other, and is no latch.
+///
+/// # Errors
+/// The recording has a number of sessions that cannot be simulated.
+pub fn checked_control(
+    workload: &Workload,
+    header: &Header,
+    machine: &Machine,
+    seed: u64,
+    calls: u64,
+) -> Result<Vec<(u32, f64)>, Error> {
+    let designs: Vec<Design> = header.latches.iter().map(|latch| latch.design).collect();
+    let (machine, cpus) = (machine.without_slowing(), machine.cpus());
+    let mut control = Vec::new();
+    for counted in header.counted.iter().filter(|counted| counted.sessions <= cpus) {
+        let mut slowdown = 1.0f64;
+        for _ in 0..CONTROL_STEPS {
+            let (sessions, bound) = (counted.sessions, Bound::Lower);
+            let cell =
+                Cell { machine: &machine, workload, designs: &designs, cpus, sessions, seed, calls, slowdown, bound };
+            slowdown = (slowdown * cell.run()?.rate() / counted.rate).clamp(0.2, 5.0);
+        }
+        control.push((counted.sessions, slowdown));
+    }
+    Ok(control)
+}
+
 impl Question<'_> {
     /// Forecasts all cells of the shard: choices, processors, sessions, in this order.
     ///
@@ -326,12 +356,7 @@ impl Question<'_> {
 
     /// With a control, threads of a core and turbo are in the control.
     fn plain_machine(&self) -> Machine {
-        let mut machine = self.machine.clone();
-        if !self.control.is_empty() {
-            machine.smt_throughput = (1..=machine.threads).map(f64::from).collect();
-            machine.turbo = vec![1.0];
-        }
-        machine
+        if self.control.is_empty() { self.machine.clone() } else { self.machine.without_slowing() }
     }
 
     /// The control at a number of sessions, between its points by lines.

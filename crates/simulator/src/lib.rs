@@ -25,7 +25,7 @@ pub use design::{Design, Scheme, Sleep};
 pub use engine::{Bound, Cell, MOVES_A_GET};
 pub use error::Error;
 pub use figures::{Counts, Figures, State};
-pub use forecast::{Band, Check, Choice, Comparison, Forecast, Question, Refusal, Seen, check, chi};
+pub use forecast::{Band, Check, Choice, Comparison, Forecast, Question, Refusal, Seen, check, checked_control, chi};
 pub use laws::{ClosedQueue, Usl, closed_queue, mean_value_analysis};
 pub use machine::{CPUS_MAX, CURVES, Distance, Machine, SHIPPED, Scheduler};
 pub use report::{checks, csv, json, table};

@@ -3,6 +3,7 @@
 use crate::files::trace;
 use crate::plain_machine;
 use crate::published::shipped;
+use latch_simulator::trace::Counted;
 use latch_simulator::{
     Choice, Closed, Design, Distance, Forecast, Machine, Question, Refusal, Seen, Shard, Time, Trace, Workload, csv,
     json, table,
@@ -229,6 +230,24 @@ fn counted_figures_are_simulated_on_the_recorded_machine() {
     let text = latch_simulator::checks(&checks);
     assert_eq!(text.lines().count(), 3, "{text}");
     assert!(text.contains("640000") && text.contains("5.00"), "{text}");
+}
+
+#[test]
+fn a_control_from_the_counts_gives_the_simulation_the_counted_rates() {
+    let (mut trace, machine) = (trace(3_000), measured(2));
+    let workload = trace.workload();
+    (trace.header.counted[0].rate, trace.header.counted[1].rate) = (250_000.0, 440_000.0);
+    // More sessions than processors show the scheduler, too: no control.
+    trace.header.counted.push(Counted { sessions: 3, ..trace.header.counted[1] });
+    let control = latch_simulator::checked_control(&workload, &trace.header, &machine, 7, 20_000).unwrap();
+    assert_eq!(control.iter().map(|point| point.0).collect::<Vec<_>>(), [1, 2]);
+    assert!((control[0].1 - 4.0 / 3.0).abs() < 0.02, "{control:?}");
+    let mut q = question(&trace, &workload, &machine, &["exclusive"]);
+    q.choices = vec![Choice { name: "recorded".into(), designs: trace.designs() }];
+    (q.cpus, q.sessions, q.draws, q.calls, q.control) = (vec![2], vec![1, 2], 2, 20_000, control);
+    for (f, counted) in q.answer().unwrap().iter().zip(&trace.header.counted) {
+        assert!((f.figures.rate() / counted.rate - 1.0).abs() < 0.02, "{} {}", f.figures.rate(), counted.rate);
+    }
 }
 
 #[test]
