@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use latch_simulator::calibrate::{Effort, machine as measure};
 use latch_simulator::checks as told;
 use latch_simulator::{
-    Choice, Design, Machine, Question, SHIPPED, Shard, Trace, check, checked_control, csv, json, parquet, table,
+    Choice, Design, Question, Shard, Trace, check, checked_control, csv, json, parquet, table,
 };
 
 use crate::LabError;
 use crate::files::write_file;
+use crate::record::{find_machine, machine_beside};
 
 /// Arguments of `lab predict`.
 #[derive(clap::Args, Debug)]
@@ -124,7 +125,7 @@ fn wrong(e: latch_simulator::Error) -> LabError {
 fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
     let trace = read_trace(&arguments.trace)?;
     let workload = trace.workload();
-    let beside = crate::record::machine_beside(&arguments.trace);
+    let beside = machine_beside(&arguments.trace);
     let recorded = match &arguments.recorded_machine {
         Some(name) => Some(find_machine(name)?),
         None if beside.is_file() => Some(find_machine(&beside.display().to_string())?),
@@ -150,6 +151,7 @@ fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
         }
         checks = check(&workload, &trace.header, recorded, arguments.seed, arguments.calls).map_err(wrong)?;
     }
+    let is_controlled = !control.is_empty();
     let question = Question {
         workload: &workload,
         header: &trace.header,
@@ -162,7 +164,8 @@ fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
         calls: arguments.calls,
         draw_calls: arguments.calls / 10,
         control,
-        seen: checks.iter().map(|check| check.seen).collect(),
+        // The errors of a simulation without the control are not those of one with it.
+        seen: if is_controlled { Vec::new() } else { checks.iter().map(|check| check.seen).collect() },
         threads: arguments.threads.map_or_else(os::cpu::count, |n| n as usize),
         shard: arguments.shard,
     };
@@ -185,18 +188,6 @@ fn read_trace(file: &Path) -> Result<Trace, LabError> {
         false => Trace::parse(&String::from_utf8_lossy(&bytes)),
     };
     trace.map_err(|e| wrong(e.in_file(file.display())))
-}
-
-/// A shipped machine by its name, or a file.
-fn find_machine(name: &str) -> Result<Machine, LabError> {
-    if let Some((_, text)) = SHIPPED.iter().find(|(of, _)| *of == name) {
-        return Machine::parse(text).map_err(wrong);
-    }
-    let text = std::fs::read_to_string(name).map_err(|e| {
-        let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
-        LabError::new(format!("{name}: {e}; the machines that ship are {}", names.join(", ")))
-    })?;
-    Machine::parse(&text).map_err(|e| wrong(e.in_file(name)))
 }
 
 /// The recorded designs, and those that were asked for.

@@ -1,13 +1,13 @@
 //! `lab check-predictions`: recordings at one and two sessions, predictions for more, and then the truth.
 //!
-//! A prediction is made before its cell is measured. The cost of a recording is measured in the same command: the same
+//! A prediction is made before its cell is measured; its error widens the bands of later predictions of its kind, and
+//! after three of a kind it replaces the error that a band begins with. The cost of a recording is measured in the same command: the same
 //! sessions with and without one, in quads of four slices in the order on, off, off, on or its opposite.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use latch_simulator::calibrate::{Effort, machine as measure};
-use latch_simulator::{Choice, Forecast, Machine, Question, Shard, Trace, checked_control};
+use latch_simulator::{Choice, Forecast, Machine, Question, Seen, Shard, Trace, checked_control};
 
 use super::{Part, SAMPLE, Stage, load, trace_of};
 use crate::LabError;
@@ -25,6 +25,9 @@ pub struct CheckArguments {
     /// Seconds of a measured cell
     #[arg(long, value_name = "S", default_value_t = 1.2)]
     seconds: f64,
+    /// A machine file made by `lab calibrate` here, or the name of a shipped one [default: measured now]
+    #[arg(long, value_name = "FILE|NAME")]
+    machine: Option<String>,
     /// Quads of the cost of a recording, for each of two generations; 0: it is not measured
     #[arg(long, default_value_t = 40)]
     quads: u32,
@@ -60,8 +63,8 @@ impl Cell {
 /// `lab check-predictions`.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), LabError> {
     let load_before = crate::host::load();
-    let machine = measure("this machine", Effort::default()).map_err(|e| LabError::new(e.to_string()))?;
-    let mut cells = Vec::new();
+    let machine = super::machine_of(arguments.machine.as_deref())?;
+    let (mut cells, mut seen) = (Vec::new(), Vec::new());
     let wanted = |name: &str| arguments.experiment.as_deref().is_none_or(|asked| asked == name);
     for (name, variant, generations) in CELLS.iter().filter(|(name, ..)| wanted(name)) {
         let experiment = Experiment::find(name)?;
@@ -69,7 +72,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), LabError> {
         let variant = found.ok_or_else(|| LabError::new(format!("{name} has no variant {variant}")))?;
         for generation in *generations {
             eprintln!("{name}, {generation}");
-            cells.extend(check_one(arguments, &machine, &experiment, variant, generation)?);
+            cells.extend(check_one(arguments, &machine, &experiment, variant, generation, &mut seen)?);
         }
     }
     if cells.is_empty() {
@@ -90,6 +93,7 @@ fn check_one(
     experiment: &Experiment,
     variant: &Variant,
     generation: &str,
+    seen: &mut Vec<Seen>,
 ) -> Result<Vec<Cell>, LabError> {
     let mut stage = Stage::new(experiment, variant, generation, &[])?;
     let mut parts: Vec<Part> = Vec::new();
@@ -98,17 +102,20 @@ fn check_one(
     }
     let waiting = load::waiting(&mut stage.observer)?;
     let (trace, _) = trace_of(&experiment.manifest.name, &parts, machine, waiting)?;
-    let forecasts = forecasts(&trace, machine, &arguments.sessions)?;
+    let forecasts = forecasts(&trace, machine, &arguments.sessions, seen)?;
     let mut cells = Vec::new();
     for forecast in forecasts {
         let measured = stage.rate(forecast.sessions, Duration::from_secs_f64(arguments.seconds))?;
         let (experiment, generation) = (experiment.manifest.name.clone(), generation.to_owned());
-        cells.push(Cell { experiment, generation, forecast, measured });
+        let cell = Cell { experiment, generation, forecast, measured };
+        let ratio = f64::from(machine.cpus()) / 2.0;
+        seen.push(Seen { ratio, chi: cell.forecast.chi, error: cell.error().ln_1p().abs() });
+        cells.push(cell);
     }
     Ok(cells)
 }
 
-fn forecasts(trace: &Trace, machine: &Machine, sessions: &[u32]) -> Result<Vec<Forecast>, LabError> {
+fn forecasts(trace: &Trace, machine: &Machine, sessions: &[u32], seen: &[Seen]) -> Result<Vec<Forecast>, LabError> {
     let wrong = |e: latch_simulator::Error| LabError::new(e.to_string());
     let (workload, calls) = (trace.workload(), 2_000);
     let control = checked_control(&workload, &trace.header, machine, 1, calls).map_err(wrong)?;
@@ -124,7 +131,7 @@ fn forecasts(trace: &Trace, machine: &Machine, sessions: &[u32]) -> Result<Vec<F
         calls,
         draw_calls: calls / 10,
         control,
-        seen: Vec::new(),
+        seen: seen.to_vec(),
         threads: os::cpu::allowed(),
         shard: Shard::WHOLE,
     };

@@ -15,7 +15,7 @@ use std::time::Duration;
 use client::{Client, Credentials, Ephemeral};
 use latch_simulator::calibrate::{Effort, machine as measure};
 use latch_simulator::trace::{Counted, Header};
-use latch_simulator::{Distance, Machine, Trace, parquet};
+use latch_simulator::{Distance, Machine, SHIPPED, Trace, parquet};
 
 use crate::LabError;
 use crate::files::write_file;
@@ -58,9 +58,9 @@ pub struct RecordArguments {
     /// Whole calls after which a recording ends early, at each number of sessions
     #[arg(long, value_name = "CALLS", default_value_t = 20_000)]
     calls: usize,
-    /// A machine file made by `lab calibrate` here [default: measured now]
-    #[arg(long, value_name = "FILE")]
-    machine: Option<PathBuf>,
+    /// A machine file made by `lab calibrate` here, or the name of a shipped one [default: measured now]
+    #[arg(long, value_name = "FILE|NAME")]
+    machine: Option<String>,
 }
 
 /// One call in so many is recorded by default.
@@ -79,6 +79,27 @@ pub(crate) fn machine_beside(trace: &Path) -> PathBuf {
     trace.with_extension("machine.toml")
 }
 
+/// A shipped machine by its name, or a file.
+pub(crate) fn find_machine(name: &str) -> Result<Machine, LabError> {
+    let wrong = |e: latch_simulator::Error| LabError::new(e.to_string());
+    if let Some((_, text)) = SHIPPED.iter().find(|(of, _)| *of == name) {
+        return Machine::parse(text).map_err(wrong);
+    }
+    let text = std::fs::read_to_string(name).map_err(|e| {
+        let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        LabError::new(format!("{name}: {e}; the machines that ship are {}", names.join(", ")))
+    })?;
+    Machine::parse(&text).map_err(|e| wrong(e.in_file(name)))
+}
+
+/// The machine that was asked for, or this one.
+fn machine_of(asked: Option<&str>) -> Result<Machine, LabError> {
+    match asked {
+        Some(name) => find_machine(name),
+        None => measure("the machine of the recording", Effort::default()).map_err(|e| LabError::new(e.to_string())),
+    }
+}
+
 /// What a recording has of one number of sessions.
 #[derive(Debug)]
 struct Part {
@@ -92,13 +113,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<(), LabError> {
     if !(arguments.seconds > 0.0 && arguments.seconds < 86_400.0) {
         return Err(LabError::new("--seconds: expected a time above zero and below a day".into()));
     }
-    let machine = match &arguments.machine {
-        Some(file) => {
-            let text = std::fs::read_to_string(file).map_err(|e| LabError::new(format!("{}: {e}", file.display())))?;
-            Machine::parse(&text).map_err(|e| LabError::new(e.in_file(file.display()).to_string()))?
-        }
-        None => measure("the machine of the recording", Effort::default()).map_err(|e| LabError::new(e.to_string()))?,
-    };
+    let machine = machine_of(arguments.machine.as_deref())?;
     let (name, parts, waiting) = match &arguments.dir {
         Some(dir) => record_running(arguments, dir)?,
         None => record_experiment(arguments)?,
