@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use latch_simulator::calibrate::{Effort, machine as measure};
 use latch_simulator::checks as told;
-use latch_simulator::{
-    Choice, Design, Question, Shard, Trace, check, checked_control, csv, json, parquet, table,
-};
+use latch_simulator::{Choice, Design, Question, Shard, Trace, check, checked_control, csv, json, parquet, table};
 
 use crate::LabError;
 use crate::files::write_file;
@@ -144,7 +142,7 @@ fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
     let mut checks = Vec::new();
     let mut control = Vec::new();
     if let Some(recorded) = &recorded {
-        // On the same processors the rates that were counted show what the model leaves out.
+        // On the same processors the counted processor time shows what the model leaves out.
         if machine == *recorded && arguments.cores.iter().all(|cores| *cores == machine.cpus()) {
             control =
                 checked_control(&workload, &trace.header, recorded, arguments.seed, arguments.calls).map_err(wrong)?;

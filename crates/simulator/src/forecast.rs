@@ -277,8 +277,9 @@ pub fn check(
     Ok(out)
 }
 
-/// The control ([`Question::control`]) that gives the simulation the rates that were counted at the recording, where
-/// sessions did not outnumber processors: what slows sessions down beside each other, and is no latch.
+/// The control ([`Question::control`]) that gives the simulation the processor time of a call that was counted at the
+/// recording, where sessions did not outnumber processors: what slows sessions down beside each other, and is no latch.
+/// Rates would have the other work of the machine in them, too.
 ///
 /// # Errors
 /// The recording has a number of sessions that cannot be simulated.
@@ -292,13 +293,13 @@ pub fn checked_control(
     let designs: Vec<Design> = header.latches.iter().map(|latch| latch.design).collect();
     let (machine, cpus) = (machine.without_slowing(), machine.cpus());
     let mut control = Vec::new();
-    for counted in header.counted.iter().filter(|counted| counted.sessions <= cpus) {
+    for counted in header.counted.iter().filter(|counted| counted.sessions <= cpus && counted.cpu_ns > 0.0) {
         let mut slowdown = 1.0f64;
         for _ in 0..CONTROL_STEPS {
             let (sessions, bound) = (counted.sessions, Bound::Lower);
             let cell =
                 Cell { machine: &machine, workload, designs: &designs, cpus, sessions, seed, calls, slowdown, bound };
-            slowdown = (slowdown * cell.run()?.rate() / counted.rate).clamp(0.2, 5.0);
+            slowdown = (slowdown * counted.cpu_ns / cell.run()?.cpu_ns()).clamp(0.2, 5.0);
         }
         control.push((counted.sessions, slowdown));
     }

@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use latch_simulator::trace::Counted;
 use latch_simulator::{Choice, Forecast, Machine, Question, Seen, Shard, Trace, checked_control};
 
 use super::{Part, SAMPLE, Stage, load, trace_of};
@@ -43,20 +44,27 @@ const CELLS: &[(&str, &str, &[&str])] = &[
 const WITHIN: f64 = 0.10;
 /// Recordings of the check: more calls a second than by default, in less time.
 const CHECK_SAMPLE: u32 = 8;
-const CHECK_CALLS: usize = 4_000;
-const CHECK_SECONDS: f64 = 1.0;
+const CHECK_CALLS: usize = 3_000;
+const CHECK_SECONDS: f64 = 1.5;
+/// Rings that hold some hundred calls of the row cache, of more than a hundred gets each.
+const CHECK_RINGS: &str = "8388608";
 
 /// A predicted and measured cell.
 struct Cell {
     experiment: String,
     generation: String,
     forecast: Forecast,
-    measured: f64,
+    measured: Counted,
 }
 
 impl Cell {
     fn error(&self) -> f64 {
-        self.forecast.rate.middle / self.measured - 1.0
+        self.forecast.rate.middle / self.measured.rate - 1.0
+    }
+
+    /// The error of the processor time of a call: other work of the machine has a small part in it.
+    fn error_of_cpu(&self) -> f64 {
+        self.forecast.figures.cpu_ns() / self.measured.cpu_ns - 1.0
     }
 }
 
@@ -95,7 +103,8 @@ fn check_one(
     generation: &str,
     seen: &mut Vec<Seen>,
 ) -> Result<Vec<Cell>, LabError> {
-    let mut stage = Stage::new(experiment, variant, generation, &[])?;
+    let params = [("_latch_recording_size".to_owned(), CHECK_RINGS.to_owned())];
+    let mut stage = Stage::new(experiment, variant, generation, &params)?;
     let mut parts: Vec<Part> = Vec::new();
     for sessions in [1, 2] {
         parts.push(stage.part(sessions, CHECK_SAMPLE, CHECK_SECONDS, CHECK_CALLS)?);
@@ -105,7 +114,7 @@ fn check_one(
     let forecasts = forecasts(&trace, machine, &arguments.sessions, seen)?;
     let mut cells = Vec::new();
     for forecast in forecasts {
-        let measured = stage.rate(forecast.sessions, Duration::from_secs_f64(arguments.seconds))?;
+        let measured = stage.count(forecast.sessions, Duration::from_secs_f64(arguments.seconds))?;
         let (experiment, generation) = (experiment.manifest.name.clone(), generation.to_owned());
         let cell = Cell { experiment, generation, forecast, measured };
         let ratio = f64::from(machine.cpus()) / 2.0;
@@ -184,8 +193,9 @@ fn report(
     let [before, after] = loads.map(|load| load.map_or_else(|| "unknown".to_owned(), |load| load.to_string()));
     let mut out = format!(
         "Processors: {}. Load average before and after: {before}; {after}.\n\n\
-         | experiment | generation | sessions | predicted, calls/s | 95 % band | measured | error | |\n\
-         |---|---|---|---|---|---|---|---|\n",
+         | experiment | generation | sessions | predicted, calls/s | 95 % band | measured | error | CPU ns/call, predicted \
+         | measured | error | |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
         machine.cpus()
     );
     for cell in cells {
@@ -197,22 +207,26 @@ fn report(
         let reasons: Vec<String> = f.refusals.iter().map(ToString::to_string).collect();
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {:.0} | {band} | {:.0} | {:+.1} % | {} |",
+            "| {} | {} | {} | {:.0} | {band} | {:.0} | {:+.1} % | {:.0} | {:.0} | {:+.1} % | {} |",
             cell.experiment,
             cell.generation,
             f.sessions,
             f.rate.middle,
-            cell.measured,
+            cell.measured.rate,
             cell.error() * 100.0,
+            f.figures.cpu_ns(),
+            cell.measured.cpu_ns,
+            cell.error_of_cpu() * 100.0,
             reasons.join("; ")
         );
     }
     let right = |cells: &[&Cell]| cells.iter().filter(|cell| cell.error().abs() <= WITHIN).count();
+    let right_cpu = cells.iter().filter(|cell| cell.error_of_cpu().abs() <= WITHIN).count();
     let all: Vec<&Cell> = cells.iter().collect();
     let answered: Vec<&Cell> = cells.iter().filter(|cell| cell.forecast.refusals.is_empty()).collect();
     let _ = writeln!(
         out,
-        "\nWithin {:.0} %: {} of {} cells; of the {} that are not refused, {}.",
+        "\nWithin {:.0} %: {} of {} cells; of the {} that are not refused, {}. Processor time of a call: {right_cpu} cells.",
         WITHIN * 100.0,
         right(&all),
         all.len(),

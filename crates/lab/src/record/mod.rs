@@ -228,16 +228,16 @@ impl Stage {
         Ok(part)
     }
 
-    /// Calls a second of so many sessions: the median of three counts.
-    fn rate(&mut self, sessions: u32, time: Duration) -> Result<f64, LabError> {
+    /// Counts so many sessions: of three counts the one with the median rate.
+    fn count(&mut self, sessions: u32, time: Duration) -> Result<Counted, LabError> {
         let load = self.start(sessions)?;
-        let mut rates = Vec::new();
+        let mut counts = Vec::new();
         for _ in 0..3 {
-            rates.push(load::count(&mut self.observer, &load.sids, time / 3)?.rate);
+            counts.push(load::count(&mut self.observer, &load.sids, time / 3)?);
         }
         load.stop()?;
-        rates.sort_by(f64::total_cmp);
-        Ok(rates[1])
+        counts.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        Ok(counts[1])
     }
 }
 

@@ -233,10 +233,10 @@ fn counted_figures_are_simulated_on_the_recorded_machine() {
 }
 
 #[test]
-fn a_control_from_the_counts_gives_the_simulation_the_counted_rates() {
+fn a_control_from_the_counts_gives_the_simulation_the_counted_processor_time() {
     let (mut trace, machine) = (trace(3_000), measured(2));
     let workload = trace.workload();
-    (trace.header.counted[0].rate, trace.header.counted[1].rate) = (250_000.0, 440_000.0);
+    (trace.header.counted[0].cpu_ns, trace.header.counted[1].cpu_ns) = (4_000.0, 4_500.0);
     // More sessions than processors show the scheduler, too: no control.
     trace.header.counted.push(Counted { sessions: 3, ..trace.header.counted[1] });
     let control = latch_simulator::checked_control(&workload, &trace.header, &machine, 7, 20_000).unwrap();
@@ -246,7 +246,8 @@ fn a_control_from_the_counts_gives_the_simulation_the_counted_rates() {
     q.choices = vec![Choice { name: "recorded".into(), designs: trace.designs() }];
     (q.cpus, q.sessions, q.draws, q.calls, q.control) = (vec![2], vec![1, 2], 2, 20_000, control);
     for (f, counted) in q.answer().unwrap().iter().zip(&trace.header.counted) {
-        assert!((f.figures.rate() / counted.rate - 1.0).abs() < 0.02, "{} {}", f.figures.rate(), counted.rate);
+        let cpu_ns = f.figures.cpu_ns();
+        assert!((cpu_ns / counted.cpu_ns - 1.0).abs() < 0.02, "{cpu_ns} {}", counted.cpu_ns);
     }
 }
 
