@@ -85,8 +85,8 @@ impl Recorder {
     }
 
     /// Ends the call in progress, if it is sampled, and begins the next. `left` is the number of calls up to the next
-    /// sampled one, this one included. Returns that number for the call after this one, and whether the gets of this one
-    /// are to be recorded or watched. `every` is 0 while no recording runs.
+    /// sampled one, this one included. Returns that number for the call after this one, and whether the gets of this
+    /// one are to be recorded or watched. `every` is 0 while no recording runs.
     pub fn next_call(&self, epoch: u32, every: u32, left: u32, waited_ns: u64) -> (u32, bool) {
         if self.writes.replace(false) && self.epoch.get() == epoch {
             self.end_call(waited_ns);

@@ -1,8 +1,9 @@
 //! `lab check-predictions`: recordings at one and two sessions, predictions for more, and then the truth.
 //!
 //! A prediction is made before its cell is measured; its error widens the bands of later predictions of its kind, and
-//! after three of a kind it replaces the error that a band begins with. The cost of a recording is measured in the same command: the same
-//! sessions with and without one, in quads of four slices in the order on, off, off, on or its opposite.
+//! after three of a kind it replaces the error that a band begins with. The cost of a recording is measured in the same
+//! command: the same sessions with and without one, in quads of four slices in the order on, off, off, on or its
+//! opposite.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -46,8 +47,6 @@ const WITHIN: f64 = 0.10;
 const CHECK_SAMPLE: u32 = 8;
 const CHECK_CALLS: usize = 3_000;
 const CHECK_SECONDS: f64 = 1.5;
-/// Rings that hold some hundred calls of the row cache, of more than a hundred gets each.
-const CHECK_RINGS: &str = "8388608";
 
 /// A predicted and measured cell.
 struct Cell {
@@ -103,8 +102,7 @@ fn check_one(
     generation: &str,
     seen: &mut Vec<Seen>,
 ) -> Result<Vec<Cell>, LabError> {
-    let params = [("_latch_recording_size".to_owned(), CHECK_RINGS.to_owned())];
-    let mut stage = Stage::new(experiment, variant, generation, &params)?;
+    let mut stage = Stage::new(experiment, variant, generation, &[])?;
     let mut parts: Vec<Part> = Vec::new();
     for sessions in [1, 2] {
         parts.push(stage.part(sessions, CHECK_SAMPLE, CHECK_SECONDS, CHECK_CALLS)?);

@@ -198,6 +198,8 @@ struct Stage {
     operations: u64,
 }
 
+/// Bytes of the rings in an instance of its own: room for some hundred calls of more than a hundred gets.
+const RINGS: &str = "8388608";
 /// Sessions work for so long before they are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
@@ -208,7 +210,9 @@ impl Stage {
         generation: &str,
         params: &[(String, String)],
     ) -> Result<Self, LabError> {
-        let (ephemeral, observer) = crate::run::set_up(experiment, params, generation)?;
+        let mut all = vec![("_latch_recording_size".to_owned(), RINGS.to_owned())];
+        all.extend_from_slice(params);
+        let (ephemeral, observer) = crate::run::set_up(experiment, &all, generation)?;
         let rate = crate::run::rate_of_worker(&ephemeral, &variant.worker)?;
         // Calls of a fiftieth of a second: the sessions stop soon, and little of the work is that of calls.
         let operations = ((rate * 0.02) as u64).max(1).next_multiple_of(experiment.manifest.sweep.portion);
