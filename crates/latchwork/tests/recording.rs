@@ -197,7 +197,7 @@ fn the_laboratory_records_an_experiment_and_predicts_from_the_trace() {
     let of = ["record", "--experiment", "result-cache", "--variant", "result-cache", "--generation", "11.2.0.1"];
     let how = ["--sample", "4", "--seconds", "1", "--calls", "2000", "--out", text(&trace)];
     let (ok, out) = lab(&[&of[..], &how].concat());
-    assert!(ok && out.contains("Result Cache") == false && out.contains("2 sessions:"), "{out}");
+    assert!(ok && !out.contains("Result Cache") && out.contains("2 sessions:"), "{out}");
     let (ok, out) = lab(&[
         "predict",
         "--trace",
