@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::design::Design;
-use crate::engine::{Bound, Cell, MOVES_A_GET};
+use crate::engine::{Bound, Cell, MOVES_A_GET, SLICES_LEAST};
 use crate::error::Error;
 use crate::figures::Figures;
 use crate::laws::{Usl, mean_value_analysis, middle};
@@ -292,6 +292,9 @@ pub fn checked_control(
 ) -> Result<Vec<(u32, f64)>, Error> {
     let designs: Vec<Design> = header.latches.iter().map(|latch| latch.design).collect();
     let (machine, cpus) = (machine.without_slowing(), machine.cpus());
+    // As long as the windows of cells with more sessions than processors: a short one misses the rare long calls.
+    let slices_ns = SLICES_LEAST * machine.scheduler.slice_us() * 1e3;
+    let calls = calls.max((slices_ns / workload.means().call_ns().max(1.0)) as u64);
     let mut control = Vec::new();
     for counted in header.counted.iter().filter(|counted| counted.sessions <= cpus && counted.cpu_ns > 0.0) {
         let mut slowdown = 1.0f64;

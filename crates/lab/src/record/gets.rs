@@ -330,7 +330,7 @@ mod tests {
         let mut kinds: Vec<(usize, &mut f64)> = times.iter_mut().map(|time| (1, time)).collect();
         assert_eq!(mend(&mut kinds), 1);
         assert_eq!(times, [100.0; 10]);
-        let mut long = vec![3e6; 3];
+        let mut long = [3e6; 3];
         let mut kinds: Vec<(usize, &mut f64)> = long.iter_mut().map(|time| (1, time)).collect();
         assert_eq!(mend(&mut kinds), 0, "scans that all take milliseconds were not interrupted");
     }

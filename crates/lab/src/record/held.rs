@@ -45,6 +45,8 @@ const CELLS: &[(&str, &str, &[&str])] = &[
 const WITHIN: f64 = 0.10;
 /// Recordings of the check: more calls a second than by default, in less time.
 const CHECK_SAMPLE: u32 = 8;
+/// Time of the calls of a session in a simulated cell.
+const WINDOW_NS: f64 = 60e6;
 const CHECK_CALLS: usize = 3_000;
 const CHECK_SECONDS: f64 = 1.5;
 
@@ -124,7 +126,9 @@ fn check_one(
 
 fn forecasts(trace: &Trace, machine: &Machine, sessions: &[u32], seen: &[Seen]) -> Result<Vec<Forecast>, LabError> {
     let wrong = |e: latch_simulator::Error| LabError::new(e.to_string());
-    let (workload, calls) = (trace.workload(), 2_000);
+    let workload = trace.workload();
+    // Long enough for the rare long calls of a trace, whatever the number of sessions.
+    let calls = ((WINDOW_NS / workload.means().call_ns().max(1.0)) as u64).max(2_000);
     let control = checked_control(&workload, &trace.header, machine, 1, calls).map_err(wrong)?;
     let question = Question {
         workload: &workload,
