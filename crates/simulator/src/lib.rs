@@ -31,4 +31,4 @@ pub use machine::{CPUS_MAX, CURVES, Distance, Machine, SHIPPED, Scheduler};
 pub use report::{checks, csv, json, table};
 pub use sweep::{Shard, in_parallel};
 pub use trace::Trace;
-pub use workload::{Closed, Get, LatchMeans, Means, SESSIONS_MAX, Time, Workload};
+pub use workload::{Closed, Get, LatchMeans, Means, SESSIONS_MAX, Scaling, Time, Workload};
