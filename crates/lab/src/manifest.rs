@@ -172,12 +172,18 @@ pub struct Published {
     pub refused: Option<String>,
 }
 
-/// The parameters of a prediction, fixed before it: from at most two sessions of the publication.
+/// The parameters of a prediction, fixed before it: from the rates of one and two sessions and the misses of two. A
+/// control is a whole published column, of the same machine without the latch.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frozen {
+    /// The hash of all that the prediction is made from: it fails when a figure was changed after it was frozen.
+    pub hash: String,
     /// The name of a machine file of the simulator.
     pub machine: String,
+    /// Processors in use; all of the machine file's where it is absent.
+    #[serde(default)]
+    pub cpus: Option<u32>,
     /// Time of a call of one session.
     pub call_us: f64,
     /// Gets of the latch in a call.
@@ -320,6 +326,10 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), String> {
         if published.sessions.len() != published.ops_per_s.len() {
             let of = format!("published '{}, {}, {}'", published.machine, published.year, published.variant);
             return Err(format!("{of}: sessions and ops_per_s differ in length"));
+        }
+        if published.forecast.is_some() && published.refused.is_some() {
+            let of = format!("published '{}, {}, {}'", published.machine, published.year, published.variant);
+            return Err(format!("{of}: a forecast and the reason why there is none"));
         }
     }
     Ok(())

@@ -147,9 +147,8 @@ fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
             control =
                 checked_control(&workload, &trace.header, recorded, arguments.seed, arguments.calls).map_err(wrong)?;
         }
-        checks = check(&workload, &trace.header, recorded, arguments.seed, arguments.calls).map_err(wrong)?;
+        checks = check(&workload, &trace.header, recorded, &control, arguments.seed, arguments.calls).map_err(wrong)?;
     }
-    let is_controlled = !control.is_empty();
     let question = Question {
         workload: &workload,
         header: &trace.header,
@@ -162,8 +161,7 @@ fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
         calls: arguments.calls,
         draw_calls: arguments.calls / 10,
         control,
-        // The errors of a simulation without the control are not those of one with it.
-        seen: if is_controlled { Vec::new() } else { checks.iter().map(|check| check.seen).collect() },
+        seen: checks.iter().map(|check| check.seen).collect(),
         threads: arguments.threads.map_or_else(os::cpu::count, |n| n as usize),
         shard: arguments.shard,
     };
@@ -297,6 +295,40 @@ mod tests {
             String::from_utf8(answer(&arguments).unwrap()).unwrap().lines().count()
         };
         assert_eq!((share("1/3"), share("2/3"), share("3/3")), (3, 2, 2), "header and cells");
+    }
+
+    /// On the machine of the recording the control has the counted processor time, and the rates that were counted
+    /// there are known errors nevertheless.
+    #[test]
+    fn errors_that_are_known_widen_the_bands_on_the_machine_of_the_recording() {
+        let folder = Folder::new("known");
+        let with = |rate: &str| text().replace("calls 2000", &format!("counted 2 {rate} 0.1 0 30000\ncalls 2000"));
+        let band = |rate: &str| {
+            let trace = folder.write(&format!("{rate}.trace"), with(rate));
+            let both = ["--machine", "cascade-lake-6242", "--recorded-machine", "cascade-lake-6242"];
+            let out =
+                answer(&[&both[..], &["--trace", &trace, "--sessions", "2", "--format", "csv"]].concat()).unwrap();
+            let csv = String::from_utf8(out).unwrap();
+            let mut lines = csv.lines();
+            let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+            let fields: Vec<&str> = lines.next().unwrap().split(',').collect();
+            let of = |name: &str| fields[names.iter().position(|of| *of == name).unwrap()].parse::<f64>().unwrap();
+            of("residual")
+        };
+        // 66,000 calls a second are what two sessions do.
+        assert!(band("66000") < 0.06, "{}", band("66000"));
+        assert!((band("80000") - 0.19).abs() < 0.05, "{}", band("80000"));
+    }
+
+    #[test]
+    fn a_recording_that_is_not_what_was_counted_is_refused_with_the_reason() {
+        let folder = Folder::new("apart");
+        let window = "window 1 2000 17 30000 52000 0\ncalls 2000";
+        let trace = folder.write("a.trace", text().replace("calls 2000", window));
+        let out = answer(&["--machine", "cascade-lake-6242", "--trace", &trace, "--sessions", "1"]).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        assert!(table.contains("refused: the 2000 recorded calls of 1 sessions take 30000 ns"), "{table}");
+        assert!(table.contains("52000 ns of processor time a call"), "{table}");
     }
 
     #[test]

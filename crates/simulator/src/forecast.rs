@@ -312,6 +312,12 @@ fn bin(ratio: f64, chi: f64) -> (usize, usize) {
     (of(ratio, [1.0, 4.0, 16.0]), of(chi, [0.05, 0.10, 0.15]))
 }
 
+/// The processors that the recorded sessions used at most: one each.
+fn recorded_cpus(header: &Header) -> f64 {
+    let counted = header.counted.iter().map(|c| c.sessions).max().unwrap_or(1);
+    f64::from(counted.max(header.sessions).max(1))
+}
+
 /// A count of the recording beside its simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
@@ -368,7 +374,8 @@ pub fn check(
         };
         let error = ln((rate / counted.rate).max(1e-300)).abs();
         let fitted = sessions == 1 || control.iter().any(|point| point.0 == sessions);
-        let seen = Seen { ratio: 1.0, chi: chi(workload, machine, &designs, cpus, sessions), error, fitted };
+        let ratio = f64::from(cpus) / recorded_cpus(header);
+        let seen = Seen { ratio, chi: chi(workload, machine, &designs, cpus, sessions), error, fitted };
         out.push(Check { counted: *counted, figures, rate, seen });
     }
     Ok(out)
@@ -539,17 +546,12 @@ impl Question<'_> {
             _ if chi < 0.10 => 0.05,
             _ => 0.3,
         };
-        let ratio = f64::from(cpus) / self.recorded_cpus();
+        let ratio = f64::from(cpus) / recorded_cpus(self.header);
         let same_bin = self.seen.iter().filter(|seen| bin(seen.ratio, seen.chi) == bin(ratio, chi));
         let worst = same_bin.clone().fold(0.0, |worst: f64, seen| worst.max(seen.error));
         // The error of what was fitted is no test of the model.
         let least = if same_bin.filter(|seen| !seen.fitted).count() >= SEEN_LEAST { 0.02 } else { start };
         worst.max(least)
-    }
-
-    fn recorded_cpus(&self) -> f64 {
-        let counted = self.header.counted.iter().map(|c| c.sessions).max().unwrap_or(1);
-        f64::from(counted.max(self.header.sessions).max(1))
     }
 
     /// The reasons that are known before the band is drawn.

@@ -1,16 +1,17 @@
 //! Records of latch gets, as the instance gives them, made into the calls of a trace.
+//!
+//! Three things are taken out of the recorded times, each by what is known of it and none by the size of a time: holds
+//! within holds, the time in which the scheduler ran another process, and the stamps.
 
 use std::collections::BTreeMap;
 
-use latch_simulator::trace::{Header, Latch, TracedGet};
+use latch_simulator::trace::{Header, LATCHES_MAX, Latch, TracedGet};
 use latch_simulator::{Design, Trace};
 
-/// The most latches of a trace; children beyond share the last ones.
-const LATCHES_MAX: usize = 4_000;
-/// A hold or a gap that is longer than this many times the median of its kind was interrupted by the scheduler.
-const INTERRUPTED: f64 = 50.0;
-/// Shorter times were not interrupted.
-const INTERRUPTED_NS: f64 = 20_000.0;
+use super::stamps::Overhead;
+
+/// Stamps may be longer than the times that they are taken from, by this share of all times.
+const LEFT_IN_MOST: f64 = 0.05;
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub struct Object {
 pub enum Manner {
     Exclusive,
     Shared,
-    /// A versioned read: no hold.
+    /// A versioned read.
     Read,
 }
 
@@ -51,7 +52,12 @@ pub struct Record {
     pub length_ns: f64,
     pub spun: bool,
     pub slept: bool,
-    pub other: bool,
+    /// A versioned read or a reference: no hold, and one stamp.
+    pub is_touch: bool,
+    /// Whether another session was the last holder, where it is known.
+    pub other: Option<bool>,
+    /// Of the end of a call: how often the scheduler ran another process in it.
+    pub preempted: u64,
 }
 
 /// A sampled call.
@@ -60,6 +66,7 @@ pub struct Call {
     /// Gets in the order of their begins.
     pub gets: Vec<Got>,
     pub tail_ns: f64,
+    pub preempted: u64,
 }
 
 /// A get of a call.
@@ -71,7 +78,10 @@ pub struct Got {
     pub changes: bool,
     pub gap_ns: f64,
     pub hold_ns: f64,
-    pub other: bool,
+    pub is_touch: bool,
+    /// The get of the same call in whose hold this one began.
+    pub within: Option<usize>,
+    pub other: Option<bool>,
 }
 
 /// The whole calls among the records of one or more sessions. A call without an end is skipped: its session was killed,
@@ -87,7 +97,7 @@ pub fn calls(records: &[Record]) -> Vec<Call> {
             Kind::Get => {
                 open.entry(record.sid).and_modify(|gets| gets.push(record));
             }
-            Kind::End => out.extend(open.remove(&record.sid).map(|gets| call(gets, record.length_ns))),
+            Kind::End => out.extend(open.remove(&record.sid).map(|gets| call(gets, record))),
         }
     }
     out
@@ -95,9 +105,9 @@ pub fn calls(records: &[Record]) -> Vec<Call> {
 
 /// A trace has no hold within a hold: the outer one ends where the inner begins, and the time after the inner one is
 /// added to it. The sums of holds and gaps stay those of the call.
-fn call(mut gets: Vec<&Record>, length_ns: f64) -> Call {
+fn call(mut gets: Vec<&Record>, end: &Record) -> Call {
     gets.sort_by(|a, b| a.begin_ns.total_cmp(&b.begin_ns));
-    let mut out = Call::default();
+    let mut out = Call { preempted: end.preempted, ..Call::default() };
     let mut ends: Vec<(usize, f64)> = Vec::new();
     let mut now = 0.0f64;
     for get in gets {
@@ -105,49 +115,112 @@ fn call(mut gets: Vec<&Record>, length_ns: f64) -> Call {
         while ends.last().is_some_and(|(_, end)| *end <= get.begin_ns) {
             ends.pop();
         }
-        for (outer, outer_end) in &ends {
-            let within = (end.min(*outer_end) - get.begin_ns).max(0.0);
-            // Only the innermost hold around this one still has this time.
-            if ends.last().map(|(at, _)| at) == Some(outer) {
-                let hold: &mut f64 = &mut out.gets[*outer].hold_ns;
-                *hold = (*hold - within).max(0.0);
-            }
-        }
+        // Only the innermost hold around this one still has this time.
+        let within = ends.last().map(|(outer, outer_end)| {
+            out.gets[*outer].hold_ns -= end.min(*outer_end) - get.begin_ns;
+            *outer
+        });
         out.gets.push(Got {
             object: get.object.clone(),
             place: get.place,
             manner: get.manner,
             changes: get.changes,
-            gap_ns: if ends.is_empty() { (get.begin_ns - now).max(0.0) } else { 0.0 },
+            gap_ns: if within.is_none() { get.begin_ns - now } else { 0.0 },
             hold_ns: get.length_ns,
+            is_touch: get.is_touch,
+            within,
             other: get.other,
         });
         ends.push((out.gets.len() - 1, end));
         now = now.max(end);
     }
-    out.tail_ns = (length_ns - now).max(0.0);
+    out.tail_ns = end.length_ns - now;
     out
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(0.0)
+/// Kinds of times: before a get at a place, of a hold of an object, after the last hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Time {
+    Gap(u16),
+    Hold(usize),
+    Tail,
 }
 
-/// Replaces times that the scheduler has interrupted by the median of their kind; returns how many. The simulator has a
-/// scheduler of its own.
-fn mend(times: &mut [(usize, &mut f64)]) -> usize {
-    let mut kinds: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    times.iter().for_each(|(kind, time)| kinds.entry(*kind).or_default().push(**time));
-    let medians: BTreeMap<usize, f64> = kinds.into_iter().map(|(kind, times)| (kind, median(times))).collect();
-    let mut mended = 0;
-    for (kind, time) in times {
-        if **time > INTERRUPTED_NS.max(INTERRUPTED * medians[&*kind]) {
-            **time = medians[&*kind];
-            mended += 1;
+/// Calls whose objects have numbers.
+struct Calls<'c> {
+    calls: &'c mut [Call],
+    numbers: &'c BTreeMap<Object, usize>,
+}
+
+impl Calls<'_> {
+    /// The times of a call by kind. The gap of a get within a hold is no time: it is in that hold.
+    fn times<'t>(call: &'t mut Call, numbers: &BTreeMap<Object, usize>) -> Vec<(Time, &'t mut f64)> {
+        let mut out = Vec::with_capacity(call.gets.len() * 2 + 1);
+        for get in &mut call.gets {
+            if get.within.is_none() {
+                out.push((Time::Gap(get.place), &mut get.gap_ns));
+            }
+            out.push((Time::Hold(numbers[&get.object]), &mut get.hold_ns));
         }
+        out.push((Time::Tail, &mut call.tail_ns));
+        out
     }
-    mended
+
+    /// Replaces the times in which the scheduler ran another process: in a call that it interrupted n times, the n
+    /// longest, by the mean of their kind in calls that were not interrupted. The simulator has a scheduler of its own.
+    /// Returns the times replaced, and those that stay because every time of their kind was in an interrupted call.
+    ///
+    /// To leave these calls out was rejected: a long call is interrupted more often, and the others would be too short.
+    fn mend(&mut self) -> (usize, usize) {
+        let mut kinds: BTreeMap<Time, (f64, f64)> = BTreeMap::new();
+        for call in self.calls.iter_mut().filter(|call| call.preempted == 0) {
+            for (kind, time) in Self::times(call, self.numbers) {
+                let of = kinds.entry(kind).or_default();
+                *of = (of.0 + *time, of.1 + 1.0);
+            }
+        }
+        let (mut mended, mut left) = (0, 0);
+        for call in self.calls.iter_mut().filter(|call| call.preempted > 0) {
+            let interrupted = usize::try_from(call.preempted).unwrap_or(usize::MAX);
+            let mut times = Self::times(call, self.numbers);
+            times.sort_by(|a, b| b.1.total_cmp(a.1));
+            for (kind, time) in times.into_iter().take(interrupted) {
+                match kinds.get(&kind).map(|(sum, count)| sum / count) {
+                    Some(mean) if mean < *time => (*time, mended) = (mean, mended + 1),
+                    // What is below the mean was hardly interrupted, nor is what is shorter.
+                    Some(_) => break,
+                    None => left += 1,
+                }
+            }
+        }
+        (mended, left)
+    }
+
+    /// Takes the stamps out of the times. What a stamp is longer than its time is taken from the next time of the same
+    /// kind, so that the means are right where times are as short as the step of the clock. Returns what is left of it
+    /// at the end, as a share of all times.
+    fn settle(&mut self, of: &Overhead) -> f64 {
+        let (mut owed, mut sum): (BTreeMap<Time, f64>, f64) = (BTreeMap::new(), 0.0);
+        for call in self.calls.iter_mut() {
+            for at in 0..call.gets.len() {
+                let get = &mut call.gets[at];
+                let before = if get.is_touch { of.touch_ns } else { of.gap_ns };
+                get.hold_ns -= if get.is_touch { 0.0 } else { of.hold_ns };
+                // A get within a hold has its first stamp in that hold.
+                match get.within {
+                    None => get.gap_ns -= before,
+                    Some(outer) => call.gets[outer].hold_ns -= before,
+                }
+            }
+            for (kind, time) in Self::times(call, self.numbers) {
+                let owed = owed.entry(kind).or_default();
+                let rest = *time - *owed;
+                (*time, *owed) = (rest.max(0.0), (-rest).max(0.0));
+                sum += *time;
+            }
+        }
+        owed.values().sum::<f64>() / sum.max(1.0)
+    }
 }
 
 /// The parameters of the instance that tell the design of a word.
@@ -159,71 +232,119 @@ pub struct Waiting {
     pub back_off: bool,
 }
 
-/// The calls as a trace; `header` gets the latches. Returns the number of times that were interrupted, too.
+/// A trace, and how it was made.
+#[derive(Debug)]
+pub struct Made {
+    pub trace: Trace,
+    /// Mean time of a call, by part.
+    pub means_ns: Vec<f64>,
+    /// Times in which the scheduler ran another process: replaced, and left as they were.
+    pub mended: usize,
+    pub unmended: usize,
+    /// Gets of latches beyond those that a trace can have. Their time counts as work without a latch.
+    pub beyond: usize,
+}
+
+/// The calls as a trace, part by part; `header` gets the latches.
 ///
 /// # Errors
-/// A design that the simulator does not know.
-pub fn trace(mut header: Header, mut calls: Vec<Call>, waiting: Waiting) -> Result<(Trace, usize), String> {
-    let mut objects: BTreeMap<Object, (usize, [bool; 3])> = BTreeMap::new();
-    for get in calls.iter().flat_map(|call| &call.gets) {
-        let next = objects.len().min(LATCHES_MAX - 1);
-        let (_, manners) = objects.entry(get.object.clone()).or_insert((next, [false; 3]));
+/// A design that the simulator does not know; times that are shorter than the stamps in them.
+pub fn trace(
+    mut header: Header,
+    mut parts: Vec<Vec<Call>>,
+    waiting: Waiting,
+    overhead: &Overhead,
+) -> Result<Made, String> {
+    let mut found: BTreeMap<Object, (usize, [bool; 3])> = BTreeMap::new();
+    for get in parts.iter().flatten().flat_map(|call| &call.gets) {
+        let (count, manners) = found.entry(get.object.clone()).or_default();
+        *count += 1;
         manners[get.manner as usize] = true;
     }
-    let latches = objects.values().map(|(at, _)| at + 1).max().unwrap_or(0);
-    header.latches =
-        vec![Latch { design: Design::EXCLUSIVE, design_name: String::new(), name: String::new() }; latches];
-    for (object, (at, [_, shared, read])) in &objects {
-        let design_name = match () {
-            () if object.is_mutex => format!("mutex-{}", waiting.mutex_scheme),
-            () if *read => "versioned".into(),
-            () if *shared => "shared".into(),
-            () if waiting.back_off => "latch-8i".into(),
-            () => "exclusive".into(),
-        };
-        let design = Design::named(&design_name).map_err(|e| e.to_string())?;
-        let name = match (object.is_mutex, object.number) {
-            (true, n) => format!("{} {n:06x}", object.name),
-            (false, 0) => object.name.clone(),
-            (false, child) => format!("{} {child}", object.name),
-        };
-        header.latches[*at] = Latch { design, design_name, name };
+    // Those with the most gets come first: what is beyond the most latches of a trace is hardly got.
+    let mut objects: Vec<(Object, (usize, [bool; 3]))> = found.into_iter().collect();
+    objects.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let numbers: BTreeMap<Object, usize> =
+        objects.iter().zip(0..).map(|((object, _), n)| (object.clone(), n)).collect();
+    let (mut mended, mut unmended, mut left_in) = (0, 0, 0.0f64);
+    for part in &mut parts {
+        let mut calls = Calls { calls: part, numbers: &numbers };
+        let (replaced, left) = calls.mend();
+        (mended, unmended) = (mended + replaced, unmended + left);
+        left_in = left_in.max(calls.settle(overhead));
     }
-    let index = |object: &Object| objects[object].0;
-    let mut holds: Vec<(usize, &mut f64)> = Vec::new();
-    let mut gaps: Vec<(usize, &mut f64)> = Vec::new();
-    for call in &mut calls {
-        for get in &mut call.gets {
-            holds.push((index(&get.object), &mut get.hold_ns));
-            gaps.push((get.place.into(), &mut get.gap_ns));
+    if left_in > LEFT_IN_MOST {
+        return Err(format!(
+            "the stamps of a recording take more time than the recording has, by {:.0} % of it; at most {:.0} % makes \
+             a trace: record again on an idle machine",
+            left_in * 100.0,
+            LEFT_IN_MOST * 100.0
+        ));
+    }
+    for (object, (_, manners)) in objects.iter().take(LATCHES_MAX) {
+        header.latches.push(latch(object, *manners, waiting)?);
+    }
+    let mut made =
+        Made { trace: Trace { header, ..Trace::default() }, means_ns: Vec::new(), mended, unmended, beyond: 0 };
+    for part in parts {
+        let (calls, mut sum) = (part.len() as f64, 0.0);
+        for call in part {
+            sum += call.tail_ns + call.gets.iter().map(|get| get.gap_ns + get.hold_ns).sum::<f64>();
+            made.add(call, &numbers);
         }
-        gaps.push((usize::from(u16::MAX) + 1, &mut call.tail_ns));
+        made.means_ns.push(if calls > 0.0 { sum / calls } else { 0.0 });
     }
-    let interrupted = mend(&mut holds) + mend(&mut gaps);
-    let mut trace = Trace { header, ..Trace::default() };
-    for call in calls {
-        // A call of no time is an instance that answers faster than its clock.
-        let is_empty = call.tail_ns < 1.0 && call.gets.iter().all(|get| get.gap_ns + get.hold_ns < 1.0);
+    Ok(made)
+}
+
+/// A latch of a trace, with the design that its gets show.
+fn latch(object: &Object, [_, shared, read]: [bool; 3], waiting: Waiting) -> Result<Latch, String> {
+    let design_name = match () {
+        () if object.is_mutex => format!("mutex-{}", waiting.mutex_scheme),
+        () if read => "versioned".into(),
+        () if shared => "shared".into(),
+        () if waiting.back_off => "latch-8i".into(),
+        () => "exclusive".into(),
+    };
+    let design = Design::named(&design_name).map_err(|e| e.to_string())?;
+    let name = match (object.is_mutex, object.number) {
+        (true, n) => format!("{} {n:06x}", object.name),
+        (false, 0) => object.name.clone(),
+        (false, child) => format!("{} {child}", object.name),
+    };
+    Ok(Latch { design, design_name, name })
+}
+
+impl Made {
+    fn add(&mut self, call: Call, numbers: &BTreeMap<Object, usize>) {
+        let trace = &mut self.trace;
         trace.first.push(trace.gets.len() as u32);
-        trace.tails_ns.push(if is_empty { 1.0 } else { call.tail_ns });
+        // A call of no time is an instance that answers faster than its clock; a trace has none.
+        let is_empty = call.tail_ns < 1.0 && call.gets.iter().all(|get| get.gap_ns + get.hold_ns < 1.0);
+        let mut work = 0.0;
         for get in call.gets {
-            let latch = index(&get.object);
+            let latch = numbers[&get.object];
+            let Some(known) = trace.header.latches.get(latch) else {
+                work += get.gap_ns + get.hold_ns;
+                self.beyond += 1;
+                continue;
+            };
             // Where gets are shared, an exclusive one is a change.
-            let writes = match trace.header.latches[latch].design {
+            let write = match known.design {
                 Design::Shared { .. } | Design::Versioned { .. } => get.manner == Manner::Exclusive,
                 _ => get.changes,
             };
             trace.gets.push(TracedGet {
                 latch: latch as u16,
                 place: get.place,
-                write: writes,
-                gap_ns: get.gap_ns,
+                write,
+                gap_ns: get.gap_ns + std::mem::take(&mut work),
                 hold_ns: get.hold_ns,
                 other: get.other,
             });
         }
+        trace.tails_ns.push(if is_empty { 1.0 } else { call.tail_ns + work });
     }
-    Ok((trace, interrupted))
 }
 
 #[cfg(test)]
@@ -242,8 +363,31 @@ mod tests {
             length_ns,
             spun: false,
             slept: false,
-            other: false,
+            is_touch: false,
+            other: None,
+            preempted: 0,
         }
+    }
+
+    fn got(name: &str, number: u64, manner: Manner) -> Got {
+        Got {
+            object: Object { name: name.into(), number, is_mutex: false },
+            place: 1,
+            manner,
+            changes: false,
+            gap_ns: 100.0,
+            hold_ns: 40.0,
+            is_touch: false,
+            within: None,
+            other: Some(false),
+        }
+    }
+
+    const WAITING: Waiting = Waiting { mutex_scheme: 2, back_off: false };
+
+    fn made(calls: Vec<Call>, overhead: Overhead) -> Made {
+        let header = Header { sessions: 1, ..Header::default() };
+        trace(header, vec![calls], WAITING, &overhead).unwrap()
     }
 
     #[test]
@@ -287,32 +431,25 @@ mod tests {
 
     #[test]
     fn designs_follow_the_manner_of_the_gets() {
-        let of = |name: &str, number, is_mutex, manner| Got {
-            object: Object { name: name.into(), number, is_mutex },
-            place: 1,
-            manner,
-            changes: false,
-            gap_ns: 100.0,
-            hold_ns: 40.0,
-            other: false,
-        };
+        let mut mutex = got("d", 255, Manner::Exclusive);
+        mutex.object.is_mutex = true;
         let gets = vec![
-            of("a", 0, false, Manner::Exclusive),
-            of("b", 2, false, Manner::Exclusive),
-            of("b", 2, false, Manner::Shared),
-            of("c", 0, false, Manner::Read),
-            of("d", 255, true, Manner::Exclusive),
+            got("a", 0, Manner::Exclusive),
+            got("b", 2, Manner::Exclusive),
+            got("b", 2, Manner::Shared),
+            got("c", 0, Manner::Read),
+            mutex,
         ];
         let header = Header { sessions: 1, ..Header::default() };
-        let calls = vec![Call { gets, tail_ns: 10.0 }, Call { gets: Vec::new(), tail_ns: 0.0 }];
+        let calls = vec![Call { gets, tail_ns: 10.0, preempted: 0 }, Call::default()];
         let names = |waiting| {
-            let (trace, _) = trace(header.clone(), calls.clone(), waiting).unwrap();
+            let trace = trace(header.clone(), vec![calls.clone()], waiting, &Overhead::default()).unwrap().trace;
             assert!(Trace::parse(&trace.to_text()).is_ok());
             let mut of: Vec<_> = trace.header.latches.iter().map(|l| (l.name.clone(), l.design_name.clone())).collect();
             of.sort();
             (of, trace.gets.iter().map(|get| get.write).collect::<Vec<_>>())
         };
-        let (latches, writes) = names(Waiting { mutex_scheme: 2, back_off: false });
+        let (latches, writes) = names(WAITING);
         let pair = |name: &str, design: &str| (name.to_owned(), design.to_owned());
         let expected =
             [pair("a", "exclusive"), pair("b 2", "shared"), pair("c", "versioned"), pair("d 0000ff", "mutex-2")];
@@ -323,15 +460,94 @@ mod tests {
         assert_eq!(latches[3], pair("d 0000ff", "mutex-0"));
     }
 
+    /// A call with one gap and one hold, and the number of interruptions.
+    fn interrupted(gap_ns: f64, hold_ns: f64, preempted: u64) -> Call {
+        let get = Got { gap_ns, hold_ns, ..got("a", 0, Manner::Exclusive) };
+        Call { gets: vec![get], tail_ns: 10.0, preempted }
+    }
+
     #[test]
-    fn an_interrupted_time_gives_way_to_the_median() {
-        let mut times = vec![100.0; 9];
-        times.push(3e6);
-        let mut kinds: Vec<(usize, &mut f64)> = times.iter_mut().map(|time| (1, time)).collect();
-        assert_eq!(mend(&mut kinds), 1);
-        assert_eq!(times, [100.0; 10]);
-        let mut long = [3e6; 3];
-        let mut kinds: Vec<(usize, &mut f64)> = long.iter_mut().map(|time| (1, time)).collect();
-        assert_eq!(mend(&mut kinds), 0, "scans that all take milliseconds were not interrupted");
+    fn the_times_of_interrupted_calls_give_way_to_the_mean_and_long_ones_stay() {
+        // A scan of three milliseconds among short calls is no interruption, however long it is.
+        let calls = vec![
+            interrupted(100.0, 40.0, 0),
+            interrupted(300.0, 40.0, 0),
+            interrupted(3e6, 40.0, 0),
+            interrupted(200.0, 5e6, 1),
+            interrupted(9e6, 4e6, 2),
+            interrupted(9e6, 40.0, 0),
+        ];
+        let made = made(calls, Overhead::default());
+        assert_eq!((made.mended, made.unmended), (3, 0));
+        let mean = (100.0 + 300.0 + 3e6 + 9e6) / 4.0;
+        let gaps: Vec<f64> = made.trace.gets.iter().map(|get| get.gap_ns).collect();
+        assert_eq!(gaps, [100.0, 300.0, 3e6, 200.0, mean, 9e6]);
+        assert!(made.trace.gets.iter().all(|get| get.hold_ns == 40.0), "{:?}", made.trace.gets);
+    }
+
+    #[test]
+    fn what_was_always_interrupted_stays_and_is_told() {
+        let made = made(vec![interrupted(100.0, 5e6, 1), interrupted(100.0, 4e6, 1)], Overhead::default());
+        assert_eq!((made.mended, made.unmended), (0, 2));
+        assert_eq!(made.means_ns, [4_500_110.0]);
+    }
+
+    #[test]
+    fn stamps_of_inner_gets_are_taken_out_of_the_outer_hold() {
+        use Kind::{Call, End, Get};
+        // A hold of 100 ns with one of 20 ns in its middle, 100 ns before and after; a stamp adds 40 ns to the time
+        // before a get and 20 ns to its hold.
+        let mut inner = record(1, Get, 230.0, 40.0);
+        inner.object.number = 2;
+        let records = [record(1, Call, 0.0, 0.0), inner, record(1, Get, 140.0, 180.0), record(1, End, 0.0, 420.0)];
+        let overhead = Overhead { gap_ns: 40.0, hold_ns: 20.0, touch_ns: 30.0 };
+        let calls = |records: &[Record]| made(super::calls(records), overhead);
+        let two = calls(&records);
+        let times = |made: &Made| made.trace.gets.iter().map(|get| (get.gap_ns, get.hold_ns)).collect::<Vec<_>>();
+        assert_eq!(times(&two), [(100.0, 80.0), (0.0, 20.0)]);
+        assert_eq!((two.trace.tails_ns[0], two.means_ns[0]), (100.0, 300.0));
+        // A versioned read in the hold has one stamp.
+        let read = Record { is_touch: true, length_ns: 0.0, ..records[1].clone() };
+        let records = [records[0].clone(), read, record(1, Get, 140.0, 150.0), record(1, End, 0.0, 390.0)];
+        assert_eq!(times(&calls(&records)), [(100.0, 100.0), (0.0, 0.0)]);
+    }
+
+    #[test]
+    fn stamps_longer_than_a_time_are_taken_from_the_next_of_its_kind() {
+        let of = |holds: &[f64]| holds.iter().map(|hold_ns| interrupted(100.0, *hold_ns, 0)).collect::<Vec<_>>();
+        let overhead = Overhead { hold_ns: 25.0, ..Overhead::default() };
+        let made = made(of(&[20.0, 30.0, 20.0, 40.0]), overhead);
+        let holds: Vec<f64> = made.trace.gets.iter().map(|get| get.hold_ns).collect();
+        assert_eq!(holds, [0.0, 0.0, 0.0, 10.0], "the mean is 2.5");
+        let header = Header { sessions: 1, ..Header::default() };
+        let long = Overhead { gap_ns: 140.0, ..overhead };
+        let error = trace(header, vec![of(&[20.0; 9])], WAITING, &long).unwrap_err();
+        assert!(error.contains("the stamps of a recording take more time"), "{error}");
+    }
+
+    #[test]
+    fn latches_beyond_the_most_are_work_and_are_counted() {
+        let mut calls: Vec<super::Call> = Vec::new();
+        for n in 0..LATCHES_MAX as u64 + 900 {
+            // The first ones are got once, all others twice.
+            let gets = (0..1 + u64::from(n >= 900)).map(|_| got("cache buffers chains", n + 1, Manner::Exclusive));
+            calls.push(super::Call { gets: gets.collect(), tail_ns: 10.0, preempted: 0 });
+        }
+        let made = made(calls, Overhead::default());
+        assert_eq!((made.trace.header.latches.len(), made.beyond), (LATCHES_MAX, 900));
+        let mut gets = vec![0; LATCHES_MAX];
+        made.trace.gets.iter().for_each(|get| gets[usize::from(get.latch)] += 1);
+        assert!(gets.iter().all(|count| *count == 2), "no latch has the gets of others");
+        assert_eq!(made.trace.tails_ns[0], 150.0, "the time is there");
+        assert!(Trace::parse(&made.trace.to_text()).is_ok());
+    }
+
+    #[test]
+    fn parts_have_means_of_their_own() {
+        let header = Header { sessions: 1, ..Header::default() };
+        let parts = vec![vec![interrupted(100.0, 40.0, 0)], Vec::new(), vec![interrupted(200.0, 50.0, 0); 2]];
+        let made = trace(header, parts, WAITING, &Overhead::default()).unwrap();
+        assert_eq!(made.means_ns, [150.0, 0.0, 260.0]);
+        assert_eq!(made.trace.tails_ns.len(), 3);
     }
 }

@@ -1,6 +1,5 @@
 //! Sessions that repeat the work of an experiment until they are stopped, and what is counted of them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -88,78 +87,116 @@ fn list(sids: &[u64]) -> String {
     sids.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What is counted exactly at one moment.
-#[derive(Clone, Debug)]
+/// What the instance counts of some sessions, at one moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counts {
-    at: Instant,
+    now_ns: f64,
     executions: f64,
-    cpu_us: f64,
-    /// Gets, misses and sleeps of all latches, by name.
-    latches: BTreeMap<String, [f64; 3]>,
-    mutex_sleeps: f64,
+    cpu_ns: f64,
+    misses: f64,
+    sleeps: f64,
+    /// A sum that another session, or another one with the same number, would change.
+    who: f64,
 }
 
-/// Executions and processor time in microseconds of these sessions.
-pub fn work_of(observer: &mut Client, sids: &[u64]) -> Result<(Instant, f64, f64), LabError> {
-    let sids = list(sids);
-    let sql = format!(
-        "select (select sum(s.value) from v$sesstat s, v$statname n where s.statistic# = n.statistic# and \
-         n.name = 'execute count' and s.sid in ({sids})), (select sum(value) from v$sess_time_model where \
-         stat_name = 'DB CPU' and sid in ({sids})) from dual"
-    );
-    let row = first(observer, &sql)?;
-    Ok((Instant::now(), number(&row[0]), number(&row[1])))
+/// What some sessions have done between two moments.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Executions, which are the calls of a recording.
+    pub calls: f64,
+    pub seconds: f64,
+    /// Processor time of a call.
+    pub cpu_ns: f64,
+    /// Misses of latches, mutexes and versioned reads.
+    pub misses: f64,
+    pub sleeps: f64,
 }
 
 impl Counts {
     pub fn read(observer: &mut Client, sids: &[u64]) -> Result<Self, LabError> {
-        let mut latches = BTreeMap::new();
-        for row in observer.query("select name, gets, misses, sleeps from v$latch where gets > 0", &[])?.all()? {
-            latches.insert(text(&row[0]).to_owned(), [number(&row[1]), number(&row[2]), number(&row[3])]);
-        }
-        let mutex_sleeps = number(&first(observer, "select nvl(sum(sleeps), 0) from v$mutex_sleep")?[0]);
-        let (at, executions, cpu_us) = work_of(observer, sids)?;
-        Ok(Self { at, executions, cpu_us, latches, mutex_sleeps })
+        let sql = format!(
+            "select max(now_ns), sum(executions), sum(cpu_ns), sum(latch_misses), sum(latch_sleeps), \
+             sum(sid * 1000003 + serial#) from x$kslwork where sid in ({})",
+            list(sids)
+        );
+        let row = first(observer, &sql)?;
+        let of = |n: usize| number(&row[n]);
+        Ok(Self { now_ns: of(0), executions: of(1), cpu_ns: of(2), misses: of(3), sleeps: of(4), who: of(5) })
     }
 
-    /// What was counted since `before`, as a trace has it.
-    pub fn since(&self, before: &Self, sessions: u32) -> Result<Counted, LabError> {
+    pub fn since(&self, before: &Self) -> Result<Work, LabError> {
+        if self.who != before.who {
+            return Err(LabError::new("a session has ended while it was counted: record again".into()));
+        }
         let calls = self.executions - before.executions;
-        let seconds = (self.at - before.at).as_secs_f64();
-        if calls < 1.0 {
+        let seconds = (self.now_ns - before.now_ns) / 1e9;
+        if calls < 1.0 || seconds <= 0.0 {
             return Err(LabError::new("the sessions have executed nothing while they were counted".into()));
         }
-        let sum = |n: usize| {
-            let of = |(name, now): (&String, &[f64; 3])| now[n] - before.latches.get(name).map_or(0.0, |was| was[n]);
-            self.latches.iter().map(of).sum::<f64>().max(0.0)
-        };
-        let (gets, misses) = (sum(0), sum(1));
-        let sleeps = sum(2) + (self.mutex_sleeps - before.mutex_sleeps).max(0.0);
-        Ok(Counted {
-            sessions,
-            rate: calls / seconds.max(1e-6),
-            miss_rate: (misses / gets.max(1.0)).min(1.0),
-            sleep_rate: sleeps / misses.max(1.0),
-            cpu_ns: (self.cpu_us - before.cpu_us).max(0.0) * 1e3 / calls,
+        Ok(Work {
+            calls,
+            seconds,
+            cpu_ns: (self.cpu_ns - before.cpu_ns) / calls,
+            misses: self.misses - before.misses,
+            sleeps: self.sleeps - before.sleeps,
         })
     }
 }
 
+impl Work {
+    pub fn rate(&self) -> f64 {
+        self.calls / self.seconds
+    }
+
+    /// Misses a get of calls with so many gets. A call with misses and without a recorded get has gets that a recording
+    /// does not show: each of its gets counts as a miss.
+    pub fn miss_rate(&self, gets: f64) -> f64 {
+        match (self.misses, self.calls * gets) {
+            (misses, _) if misses <= 0.0 => 0.0,
+            (misses, gets) if misses >= gets => 1.0,
+            (misses, gets) => misses / gets,
+        }
+    }
+
+    /// As a trace has it.
+    pub fn counted(&self, sessions: u32, gets: f64) -> Counted {
+        let sleep_rate = if self.misses > 0.0 { self.sleeps / self.misses } else { 0.0 };
+        let (rate, miss_rate) = (self.rate(), self.miss_rate(gets));
+        Counted { sessions, rate, miss_rate, sleep_rate, cpu_ns: self.cpu_ns }
+    }
+}
+
+/// The sessions among these that execute within a time.
+pub fn busy(observer: &mut Client, sids: &[u64], time: Duration) -> Result<Vec<u64>, LabError> {
+    let sql = format!("select sid, serial#, executions from x$kslwork where sid in ({})", list(sids));
+    let mut read = || -> Result<Vec<[f64; 3]>, LabError> {
+        let rows = observer.query(&sql, &[])?.all()?;
+        Ok(rows.iter().map(|row| [number(&row[0]), number(&row[1]), number(&row[2])]).collect())
+    };
+    let before = read()?;
+    std::thread::sleep(time);
+    let grew = |now: &&[f64; 3]| before.iter().any(|was| was[..2] == now[..2] && was[2] < now[2]);
+    Ok(read()?.iter().filter(grew).map(|row| row[0] as u64).collect())
+}
+
 /// Counts the work of sessions for a time, without a recording.
-pub fn count(observer: &mut Client, sids: &[u64], time: Duration) -> Result<Counted, LabError> {
+pub fn count(observer: &mut Client, sids: &[u64], time: Duration) -> Result<Work, LabError> {
     let before = Counts::read(observer, sids)?;
     std::thread::sleep(time);
-    Counts::read(observer, sids)?.since(&before, sids.len() as u32)
+    Counts::read(observer, sids)?.since(&before)
 }
 
 /// What a recording has brought.
 #[derive(Debug, Default)]
 pub struct Recorded {
     pub records: Vec<Record>,
-    /// Records that did not fit their rings.
-    pub lost: u64,
+    /// Calls that were sampled, and those of them whose end is among the records.
+    pub sampled: u64,
+    pub whole: u64,
     /// Recordings made.
     pub rounds: u32,
+    /// What was counted from the begin of the first recording to the end of the last.
+    pub work: Work,
 }
 
 /// Switches the recording; the statement is for this instance's life only.
@@ -168,11 +205,17 @@ pub fn switch(observer: &mut Client, every: u32) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A recording lasts so long; then its rings are emptied.
+/// Calls that begin within this time are sampled; then the rings are emptied.
 const ROUND: Duration = Duration::from_millis(25);
+/// So long, after the time of a recording is over, the ends of its calls are waited for.
+const LATE: Duration = Duration::from_secs(10);
 
 /// Records the calls of sessions until the time is over or so many calls are there: in rounds, because a ring is filled
-/// once. No session records while the rings are read.
+/// once.
+///
+/// A round ends when the calls that were sampled in it have ended, however long they are: a recording without its long
+/// calls would be that of another load. A call whose session is idle has no end before the session's next execution; so
+/// the wait ends with the time of the recording, and what has no end then is missing.
 pub fn record(
     observer: &mut Client,
     sids: &[u64],
@@ -181,30 +224,44 @@ pub fn record(
     calls: usize,
 ) -> Result<Recorded, LabError> {
     let which = format!("sid in ({})", list(sids));
-    let (began, mut out, mut found) = (Instant::now(), Recorded::default(), 0);
-    while out.rounds == 0 || began.elapsed() < time && found < calls {
+    let (began, mut out) = (Instant::now(), Recorded::default());
+    let before = Counts::read(observer, sids)?;
+    while out.rounds == 0 || began.elapsed() < time && out.whole < calls as u64 {
         switch(observer, every)?;
         std::thread::sleep(ROUND);
         switch(observer, 0)?;
+        out.sampled += until_ended(observer, &which, began + time + LATE)?;
         let sql = format!(
-            "select sid, kind, name, object, place, get_mode, changes, begin_ns, length_ns, spun, slept, last_holder \
-             from x$ksl_recorded_get where {which}"
+            "select sid, kind, name, object, place, get_mode, changes, begin_ns, length_ns, spun, slept, last_holder, \
+             preempted from x$ksl_recorded_get where {which} order by sid, indx"
         );
-        let before = out.records.len();
+        let at = out.records.len();
         for row in observer.query(&sql, &[])?.all()? {
             out.records.push(record_of(&row, out.rounds));
         }
-        found += out.records[before..].iter().filter(|record| record.kind == Kind::End).count();
-        let sql = format!("select nvl(sum(lost_records), 0) from v$latch_recording where {which}");
-        out.lost += number(&first(observer, &sql)?[0]) as u64;
+        out.whole += out.records[at..].iter().filter(|record| record.kind == Kind::End).count() as u64;
         out.rounds += 1;
     }
+    out.work = Counts::read(observer, sids)?.since(&before)?;
     Ok(out)
+}
+
+/// Waits until no sampled call is open; returns the number of sampled calls.
+fn until_ended(observer: &mut Client, which: &str, most: Instant) -> Result<u64, LabError> {
+    let sql = format!("select sum(open_calls), sum(sampled_calls) from v$latch_recording where {which}");
+    loop {
+        let row = first(observer, &sql)?;
+        if number(&row[0]) == 0.0 || Instant::now() > most {
+            return Ok(number(&row[1]) as u64);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A row of the view. Each round has sessions of its own: a call does not go on in the next round.
 fn record_of(row: &[Value], round: u32) -> Record {
     let mode = text(&row[5]);
+    let is_touch = matches!(mode, "READ" | "REFERENCE");
     Record {
         sid: u64::from(round) << 32 | number(&row[0]) as u64,
         kind: match text(&row[1]) {
@@ -228,7 +285,13 @@ fn record_of(row: &[Value], round: u32) -> Record {
         length_ns: number(&row[8]),
         spun: number(&row[9]) != 0.0,
         slept: number(&row[10]) != 0.0,
-        other: text(&row[11]) == "OTHER",
+        is_touch,
+        other: match text(&row[11]) {
+            "OTHER" => Some(true),
+            "SAME" => Some(false),
+            _ => None,
+        },
+        preempted: number(&row[12]) as u64,
     }
 }
 

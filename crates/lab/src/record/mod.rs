@@ -1,8 +1,9 @@
 //! `lab record`: whole calls with the gets, gaps and holds of their latches, for `lab predict`.
 //!
 //! The instance samples one call in N, an execution of a statement up to the next one, into rings in its shared memory;
-//! the laboratory empties them, counts the same work exactly without a recording, and measures what the stamps and a
-//! move of a cache line cost on this machine.
+//! the laboratory empties them, counts the same work exactly without a recording and beside it, and measures what the
+//! stamps and a move of a cache line cost on this machine. Whether the recorded calls are those that were counted is
+//! written into the trace: a prediction from other ones is refused.
 
 mod gets;
 mod held;
@@ -14,14 +15,15 @@ use std::time::Duration;
 
 use client::{Client, Credentials, Ephemeral};
 use latch_simulator::calibrate::{Effort, machine as measure};
-use latch_simulator::trace::{Counted, Header};
-use latch_simulator::{Distance, Machine, SHIPPED, Trace, parquet};
+use latch_simulator::trace::{Counted, Header, Window};
+use latch_simulator::{Distance, Machine, SHIPPED, parquet};
 
 use crate::LabError;
 use crate::files::write_file;
 use crate::manifest::{Experiment, Variant};
 use gets::Call;
-use load::Load;
+use load::{Load, Work};
+use stamps::Overhead;
 
 pub use held::CheckArguments;
 pub(crate) use held::check;
@@ -40,7 +42,7 @@ pub struct RecordArguments {
     variant: Option<String>,
     #[arg(long, default_value = "latchwork", requires = "experiment")]
     generation: String,
-    /// Numbers of sessions of the experiment; the first must be 1, by whose rate the trace is scaled
+    /// Numbers of sessions of the experiment; the first must be 1, by whose processor time a call is scaled
     #[arg(long, value_delimiter = ',', default_value = "1,2", requires = "experiment")]
     sessions: Vec<u32>,
     /// Init parameter NAME=VALUE that overrides the experiment's; may be repeated
@@ -52,7 +54,8 @@ pub struct RecordArguments {
     /// Record one call in N
     #[arg(long, value_name = "N", default_value_t = SAMPLE, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     sample: u32,
-    /// Seconds of the count, and the longest time of the recording, at each number of sessions
+    /// Seconds of the count, and the longest time of the recording, at each number of sessions. Calls that have not
+    /// ended then are waited for, ten seconds at most
     #[arg(long, value_name = "S", default_value_t = 4.0)]
     seconds: f64,
     /// Whole calls after which a recording ends early, at each number of sessions
@@ -103,9 +106,45 @@ fn machine_of(asked: Option<&str>) -> Result<Machine, LabError> {
 /// What a recording has of one number of sessions.
 #[derive(Debug)]
 struct Part {
-    counted: Counted,
+    sessions: u32,
+    /// Counted without a recording.
+    work: Work,
+    /// Counted beside the recording.
+    beside: Work,
     calls: Vec<Call>,
-    lost: u64,
+    /// Calls that were sampled.
+    sampled: u64,
+}
+
+impl Part {
+    fn gets(&self) -> f64 {
+        let gets: usize = self.calls.iter().map(|call| call.gets.len()).sum();
+        gets as f64 / self.calls.len().max(1) as f64
+    }
+
+    fn counted(&self) -> Counted {
+        self.work.counted(self.sessions, self.gets())
+    }
+
+    /// The recorded calls, which take `recorded_ns` on average, beside what was counted in the same time. `None` without
+    /// a recorded call.
+    fn window(&self, recorded_ns: f64, overhead: &Overhead) -> Option<Window> {
+        let calls = self.calls.len() as u64;
+        let stamps =
+            |get: &gets::Got| if get.is_touch { overhead.touch_ns } else { overhead.gap_ns + overhead.hold_ns };
+        let of_calls: f64 = self.calls.iter().flat_map(|call| &call.gets).map(stamps).sum();
+        // The sampled calls are a part of the counted ones, and only they have stamps.
+        let of_call = of_calls / calls.max(1) as f64 * self.sampled as f64 / self.beside.calls.max(1.0);
+        let counted_ns = self.beside.cpu_ns - of_call;
+        (calls > 0 && recorded_ns > 0.0 && counted_ns > 0.0).then(|| Window {
+            sessions: self.sessions,
+            calls,
+            missing: self.sampled.saturating_sub(calls),
+            recorded_ns,
+            counted_ns,
+            miss_rate: self.beside.miss_rate(self.gets()),
+        })
+    }
 }
 
 /// `lab record`.
@@ -114,12 +153,14 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<(), LabError> {
         return Err(LabError::new("--seconds: expected a time above zero and below a day".into()));
     }
     let machine = machine_of(arguments.machine.as_deref())?;
+    let overhead = stamps::overhead()?;
     let (name, parts, waiting) = match &arguments.dir {
         Some(dir) => record_running(arguments, dir)?,
         None => record_experiment(arguments)?,
     };
-    let (trace, interrupted) = trace_of(&name, &parts, &machine, waiting)?;
-    let bytes = parquet::write_trace(&trace);
+    let made = trace_of(&name, &parts, &machine, waiting, &overhead)?;
+    let trace = &made.trace;
+    let bytes = parquet::write_trace(trace);
     // Read as a reader will: a trace that no reader takes is not written.
     parquet::read_trace(&bytes).map_err(|e| LabError::new(format!("the recording is no trace: {e}")))?;
     let at = |e: std::io::Error| LabError::new(format!("{}: {e}", arguments.out.display()));
@@ -127,13 +168,21 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<(), LabError> {
     let beside = machine_beside(&arguments.out);
     write_file(&beside, &machine.to_text())?;
     println!(
-        "{}: {} calls, {} gets of {} latches; {} records lost in full rings, {interrupted} times interrupted",
+        "{}: {} calls, {} gets of {} latches",
         arguments.out.display(),
         trace.tails_ns.len(),
         trace.gets.len(),
-        trace.header.latches.len(),
-        parts.iter().map(|part| part.lost).sum::<u64>()
+        trace.header.latches.len()
     );
+    if made.beyond > 0 {
+        println!("{} gets of the latches that are got least count as work: a trace has no more latches", made.beyond);
+    }
+    if made.mended + made.unmended > 0 {
+        println!(
+            "the scheduler interrupted recorded calls: {} times have the mean of their kind instead, {} stay as they are",
+            made.mended, made.unmended
+        );
+    }
     for counted in &trace.header.counted {
         println!(
             "{} sessions: {:.0} calls a second, {:.0} ns of processor time a call, misses {:.2} % of the gets",
@@ -143,20 +192,41 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<(), LabError> {
             counted.miss_rate * 100.0
         );
     }
-    println!("stamps: {:.0} ns in a gap, {:.0} ns in a hold", trace.header.overhead_ns.0, trace.header.overhead_ns.1);
+    for w in &trace.header.windows {
+        println!(
+            "{} sessions, recorded: {} calls of {:.0} ns on average, {} sampled calls are missing; {:.0} ns of processor \
+             time a call were counted beside them",
+            w.sessions, w.calls, w.recorded_ns, w.missing, w.counted_ns
+        );
+    }
+    println!(
+        "stamps, taken out: {:.0} ns before a get, {:.0} ns in its hold, {:.0} ns of a get without a hold",
+        overhead.gap_ns, overhead.hold_ns, overhead.touch_ns
+    );
     println!("machine: {}", beside.display());
     Ok(())
 }
 
 type Parts = (String, Vec<Part>, gets::Waiting);
 
+/// Sessions of a running instance count as such when they execute within this time.
+const LOOK: Duration = Duration::from_millis(500);
+
 fn record_running(arguments: &RecordArguments, dir: &Path) -> Result<Parts, LabError> {
     let mut observer = Client::connect(dir, &Credentials::Sysdba)?;
     let sql = "select sid from v$session where type = 'USER' and sid <> sys_context('userenv', 'sid')";
     let rows = observer.query(sql, &[])?.all()?;
-    let sids: Vec<u64> = rows.iter().map(|row| load::number(&row[0]) as u64).collect();
-    if sids.is_empty() {
+    let connected: Vec<u64> = rows.iter().map(|row| load::number(&row[0]) as u64).collect();
+    if connected.is_empty() {
         return Err(LabError::new(format!("{}: no other session is connected", dir.display())));
+    }
+    let sids = load::busy(&mut observer, &connected, LOOK)?;
+    if sids.is_empty() {
+        return Err(LabError::new(format!(
+            "{}: none of the {} other sessions has executed a statement in half a second",
+            dir.display(),
+            connected.len()
+        )));
     }
     let waiting = load::waiting(&mut observer)?;
     let part = part(&mut observer, &sids, arguments.sample, arguments.seconds, arguments.calls)?;
@@ -198,8 +268,8 @@ struct Stage {
     operations: u64,
 }
 
-/// Bytes of the rings in an instance of its own: room for some hundred calls of more than a hundred gets.
-const RINGS: &str = "8388608";
+/// Bytes of a session's ring in an instance of its own: room for some dozens of calls of more than a hundred gets.
+const RINGS: &str = "262144";
 /// Sessions work for so long before they are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
@@ -232,47 +302,138 @@ impl Stage {
         Ok(part)
     }
 
-    /// Counts so many sessions: of three counts the one with the median rate.
-    fn count(&mut self, sessions: u32, time: Duration) -> Result<Counted, LabError> {
+    /// Counts so many sessions, several times one after another.
+    fn count(&mut self, sessions: u32, time: Duration, counts: u32) -> Result<Vec<Work>, LabError> {
         let load = self.start(sessions)?;
-        let mut counts = Vec::new();
-        for _ in 0..3 {
-            counts.push(load::count(&mut self.observer, &load.sids, time / 3)?);
-        }
+        let count = |_| load::count(&mut self.observer, &load.sids, time / counts.max(1));
+        let all: Result<Vec<Work>, LabError> = (0..counts).map(count).collect();
         load.stop()?;
-        counts.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-        Ok(counts[1])
+        all
     }
 }
 
 /// Counts and then records the work of sessions.
 fn part(observer: &mut Client, sids: &[u64], sample: u32, seconds: f64, calls: usize) -> Result<Part, LabError> {
     let time = Duration::from_secs_f64(seconds);
-    let counted = load::count(observer, sids, time)?;
+    let work = load::count(observer, sids, time)?;
     let recorded = load::record(observer, sids, sample, time, calls)?;
-    Ok(Part { counted, calls: gets::calls(&recorded.records), lost: recorded.lost })
+    Ok(Part {
+        sessions: sids.len() as u32,
+        work,
+        beside: recorded.work,
+        calls: gets::calls(&recorded.records),
+        sampled: recorded.sampled,
+    })
 }
 
-/// The trace of a recording, and how many of its times were interrupted by the scheduler.
-fn trace_of(name: &str, parts: &[Part], machine: &Machine, waiting: gets::Waiting) -> Result<(Trace, usize), LabError> {
-    let calls: Vec<Call> = parts.iter().flat_map(|part| &part.calls).cloned().collect();
-    if calls.is_empty() {
-        return Err(LabError::new(
-            "no whole call was recorded: the sessions executed too little, or a call has more gets than a ring \
-             (parameter _latch_recording_size)"
-                .into(),
-        ));
-    }
+/// The trace of a recording.
+fn trace_of(
+    name: &str,
+    parts: &[Part],
+    machine: &Machine,
+    waiting: gets::Waiting,
+    overhead: &Overhead,
+) -> Result<gets::Made, LabError> {
+    let Some(least) =
+        parts.iter().min_by_key(|part| part.sessions).filter(|_| parts.iter().any(|p| !p.calls.is_empty()))
+    else {
+        let sampled: u64 = parts.iter().map(|part| part.sampled).sum();
+        return Err(LabError::new(format!(
+            "no whole call was recorded, of {sampled} sampled ones: the sessions executed too little, or a call has more \
+             gets than a ring (parameter _latch_recording_size)"
+        )));
+    };
     let between = |distance: &Distance| machine.transfer(*distance);
     let header = Header {
         name: name.to_owned(),
-        sessions: parts[0].counted.sessions,
-        call_ns: parts.iter().find(|part| part.counted.sessions == 1).map(|part| part.counted.cpu_ns),
-        overhead_ns: stamps::overhead_ns()?,
+        sessions: least.sessions,
         transfer_ns: machine.distances(machine.cpus()).iter().filter(|d| **d != Distance::Own).find_map(between),
         own_ns: Some(machine.own_ns),
-        counted: parts.iter().map(|part| part.counted).collect(),
+        counted: parts.iter().map(Part::counted).collect(),
         ..Header::default()
     };
-    gets::trace(header, calls, waiting).map_err(LabError::new)
+    let calls = parts.iter().map(|part| part.calls.clone()).collect();
+    let mut made = gets::trace(header, calls, waiting, overhead).map_err(LabError::new)?;
+    let windows = parts.iter().zip(&made.means_ns).filter_map(|(part, mean)| part.window(*mean, overhead));
+    let header = &mut made.trace.header;
+    header.windows = windows.collect();
+    // The counted time of several sessions has that of their spinners in it, and the recorded calls have not: their mean
+    // is the time of a call without the others.
+    header.call_ns = match least.sessions {
+        1 => Some(least.work.cpu_ns),
+        sessions => header.windows.iter().find(|window| window.sessions == sessions).map(|window| window.recorded_ns),
+    };
+    Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latch_simulator::Refusal;
+
+    fn part(sessions: u32, calls: usize, gap_ns: f64, counted_ns: f64) -> Part {
+        let get = gets::Got {
+            object: gets::Object { name: "a".into(), number: 0, is_mutex: false },
+            place: 1,
+            manner: gets::Manner::Exclusive,
+            changes: false,
+            gap_ns,
+            hold_ns: 40.0,
+            is_touch: false,
+            within: None,
+            other: Some(false),
+        };
+        let work = Work { calls: 64_000.0, seconds: 1.0, cpu_ns: counted_ns, misses: 640.0, sleeps: 64.0 };
+        let calls = vec![Call { gets: vec![get], tail_ns: 100.0, preempted: 0 }; calls];
+        Part { sessions, work, beside: work, calls, sampled: 2_000 }
+    }
+
+    const STAMPS: Overhead = Overhead { gap_ns: 20.0, hold_ns: 20.0, touch_ns: 20.0 };
+
+    fn header(parts: &[Part]) -> Header {
+        let machine = Machine::parse(SHIPPED[0].1).unwrap();
+        let waiting = gets::Waiting { mutex_scheme: 2, back_off: false };
+        trace_of("t", parts, &machine, waiting, &STAMPS).unwrap().trace.header
+    }
+
+    #[test]
+    fn a_window_compares_the_recorded_calls_with_the_count_of_the_same_time() {
+        let header = header(&[part(1, 1_990, 920.0, 1_021.25)]);
+        let window = header.windows[0];
+        assert_eq!((window.sessions, window.calls, window.missing), (1, 1_990, 10));
+        // 900 + 20 + 100; of the count 40 ns of stamps in each of 2,000 calls of 64,000.
+        assert_eq!((window.recorded_ns, window.counted_ns, window.miss_rate), (1_020.0, 1_020.0, 0.01));
+        assert_eq!((header.call_ns, header.counted[0].sleep_rate), (Some(1_021.25), 0.1));
+    }
+
+    #[test]
+    fn several_sessions_of_an_instance_have_a_time_of_a_call() {
+        let header = header(&[part(3, 1_990, 920.0, 1_500.0)]);
+        assert_eq!((header.sessions, header.call_ns), (3, Some(1_020.0)));
+        assert_eq!(header.counted[0].cpu_ns, 1_500.0);
+    }
+
+    #[test]
+    fn a_recording_without_a_whole_call_says_how_many_were_sampled() {
+        let machine = Machine::parse(SHIPPED[0].1).unwrap();
+        let waiting = gets::Waiting { mutex_scheme: 2, back_off: false };
+        for parts in [vec![part(1, 0, 0.0, 1.0), part(2, 0, 0.0, 1.0)], Vec::new()] {
+            let error = trace_of("t", &parts, &machine, waiting, &STAMPS).unwrap_err().to_string();
+            assert!(error.contains(&format!("of {} sampled ones", parts.len() * 2_000)), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_recording_without_its_long_calls_is_refused() {
+        let machine = Machine::parse(SHIPPED[0].1).unwrap();
+        let waiting = gets::Waiting { mutex_scheme: 2, back_off: false };
+        let refusals = |counted_ns: f64| {
+            let made = trace_of("t", &[part(1, 1_990, 920.0, counted_ns)], &machine, waiting, &STAMPS).unwrap();
+            let forecasts = held::forecasts(&made.trace, &machine, &[1], &[], 40).unwrap();
+            forecasts[0].refusals.clone()
+        };
+        assert_eq!(refusals(1_050.0), []);
+        let all = refusals(1_300.0);
+        assert!(all.iter().any(|of| matches!(of, Refusal::RecordedApart(window) if window.calls == 1_990)), "{all:?}");
+    }
 }
