@@ -198,8 +198,8 @@ struct Stage {
     operations: u64,
 }
 
-/// Bytes of the rings in an instance of its own: room for some hundred calls of more than a hundred gets.
-const RINGS: &str = "8388608";
+/// Bytes of the ring of a session in an instance of its own: room for some hundred calls of dozens of gets.
+const RINGS: &str = "524288";
 /// Sessions work for so long before they are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 

@@ -36,7 +36,7 @@ pub fn overhead_ns() -> Result<(f64, f64), LabError> {
         client.begin_call();
         let rings = domain.recorded();
         let gets = rings.iter().flat_map(|ring| &ring.records).filter(|record| record.kind == RecordKind::Get);
-        holds.extend(gets.map(|record| f64::from(record.length_ns)));
+        holds.extend(gets.map(|record| record.length_ns as f64));
     }
     // The least of the times was interrupted by nothing; a hold of a few nanoseconds is a multiple of the clock's step.
     let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
