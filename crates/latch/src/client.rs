@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering;
 use wait::Waiter;
 
 use crate::domain::{Domain, HOLDS, LatchSlot, NameLine};
-use crate::latch::{add, child_of};
-use crate::recorder::{Recorder, What};
-use crate::ring::{MUTEX, Manner, NO_PLACE};
+use crate::latch::{add, child_of, counts_all};
+use crate::recorder::{Gets, Recorder, What};
+use crate::ring::{Manner, NO_LATCH, NO_PLACE, OBJECT_MAX};
 use crate::word::MutexWord;
 use crate::{Latch, LatchName, Versioned, Where};
 
@@ -97,9 +97,11 @@ impl Client {
     pub fn join(domain: Domain, number: u32, waiter: Waiter) -> Self {
         assert!(number >= 1 && number as usize <= domain.capacity(), "process number {number}");
         domain.raise_high(number);
+        let slot = &domain.slots[number as usize - 1];
+        add(&slot.owners, 1);
         Self {
             domain,
-            slot: &domain.slots[number as usize - 1],
+            slot,
             number,
             held: Cell::new(0),
             waiter,
@@ -151,8 +153,10 @@ impl Client {
     }
 
     pub(crate) fn run_watch(&self) {
-        if let Some(watch) = self.watch.get() {
-            (watch.0)();
+        let Some(watch) = self.watch.get() else { return };
+        match self.recorder.get() {
+            Some(recorder) => recorder.interrupted(&watch.0),
+            None => (watch.0)(),
         }
     }
 
@@ -341,6 +345,26 @@ impl Client {
     }
 
     #[inline]
+    fn free(&self, noted: Noted, latch: &Latch, versioned: Option<&Versioned>) {
+        if let Some(versioned) = versioned {
+            versioned.version.write_end();
+        }
+        if noted.mode == Mode::Shared {
+            self.free_shared(noted, latch);
+        } else {
+            self.free_exclusive(noted, latch);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free_recorded(&self, noted: Noted, latch: &Latch, versioned: Option<&Versioned>) {
+        let end_ns = self.stamp_end(noted);
+        self.free(noted, latch, versioned);
+        self.record_hold(noted, (latch.name() as u32, u64::from(latch.child())), end_ns);
+    }
+
+    #[inline]
     fn free_exclusive(&self, noted: Noted, latch: &Latch) {
         latch.word.free_exclusive();
         crate::primitive::light_barrier(); // pairs with the barrier in `join`
@@ -432,11 +456,25 @@ impl Client {
     #[cold]
     #[inline(never)]
     fn begin_recorded_call(&self, recording: u64) {
-        let recorder = self.recorder.get_or_init(|| Box::new(Recorder::new(self.domain.rings, self.number)));
+        let new = || {
+            let owner = self.slot.owners.load(Ordering::Relaxed);
+            Box::new(Recorder::new(self.domain.rings.of(self.number), self.number, owner))
+        };
+        let recorder = self.recorder.get_or_init(new);
         let (epoch, left) = ((recording >> 32) as u32, self.countdown.get() as u32);
         let (left, looks) = recorder.next_call(epoch, recording as u32, left, self.waiter.totals.waited_ns());
         self.countdown.set(u64::from(epoch) << 32 | u64::from(left));
         self.held.set(self.held.get() & !SAMPLED | if looks { SAMPLED } else { 0 });
+    }
+
+    /// Ends the call in progress without a next one: the process is about to leave its slot.
+    pub fn end_call(&self) {
+        if self.is_sampled() {
+            self.held.set(self.held.get() & !SAMPLED);
+            if let Some(recorder) = self.recorder.get() {
+                recorder.end_call(self.waiter.totals.waited_ns());
+            }
+        }
     }
 
     /// True while the gets of this process are recorded or watched.
@@ -447,48 +485,57 @@ impl Client {
 
     #[cold]
     #[inline(never)]
-    fn record_got(&self, noted: Noted, gets: u64) {
-        let Some(recorder) = self.recorder.get() else { return };
-        let address = self.slot.holds[noted.hold as usize % HOLDS].address.load(Ordering::Relaxed);
-        recorder.got(noted.hold, address, gets, self.waiter.totals.waited_ns());
-    }
-
-    /// Records the hold that is about to end.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn record_freeing(&self, noted: Noted) {
+    fn record_got(&self, noted: Noted, count: u64) {
         let Some(recorder) = self.recorder.get() else { return };
         let hold = &self.slot.holds[noted.hold as usize % HOLDS];
-        let (name, child) = match noted.mode {
-            Mode::MutexExclusive | Mode::MutexShared => mutex_in_record(hold.address.load(Ordering::Relaxed)),
-            _ => (noted.place >> 24 & 0x7f, child_of(hold.child.load(Ordering::Relaxed))),
-        };
-        let what = What { manner: noted.mode as u32, name, child, place: noted.place & 0xfff };
-        recorder.frees(noted.hold, what, self.waiter.totals.waited_ns());
+        let has_all = counts_all(hold.child.load(Ordering::Relaxed));
+        let has_this = has_all || noted.mode != Mode::Shared;
+        let gets = Gets { address: hold.address.load(Ordering::Relaxed), count, has_this, has_all };
+        recorder.got(noted.hold, gets, self.waiter.totals.waited_ns());
     }
 
-    /// Records a versioned read. The structure is known by its name alone where the reader checks versions itself.
+    /// Notes the end of a hold, before its latch is free; `None` when the hold is not recorded.
+    pub(crate) fn stamp_end(&self, noted: Noted) -> Option<u64> {
+        self.recorder.get()?.ends(noted.hold, self.waiter.totals.waited_ns())
+    }
+
+    /// Records a hold of `object` that has ended at a time of [`Self::stamp_end`].
+    pub(crate) fn record_hold(&self, noted: Noted, (name, object): (u32, u64), end_ns: Option<u64>) {
+        if let (Some(recorder), Some(end_ns)) = (self.recorder.get(), end_ns) {
+            let what = What { manner: noted.mode as u32, name, object, place: noted.place & 0xfff };
+            recorder.freed(noted.hold, what, end_ns);
+        }
+    }
+
+    /// Records a versioned read of a structure.
     #[cold]
     #[inline(never)]
     pub(crate) fn record_read(&self, name: LatchName, child: u32, at: Option<Where>, missed: bool) {
         let Some(recorder) = self.recorder.get() else { return };
         let place = at.map_or(NO_PLACE, |at| at as u32);
-        let what = What { manner: Manner::READ, name: name as u32, child, place };
-        recorder.touched(what, missed, self.waiter.totals.waited_ns());
+        let what = What { manner: Manner::READ, name: name as u32, object: u64::from(child), place };
+        recorder.touched(what, None, missed, self.waiter.totals.waited_ns());
     }
 
-    /// Records a reference to the object of a mutex.
+    /// Records a reference to the object of a mutex that has so many gets.
     #[cold]
     #[inline(never)]
-    pub(crate) fn record_reference(&self, address: u64, at: Where) {
+    pub(crate) fn record_reference(&self, address: u64, count: u64, at: Where) {
         let Some(recorder) = self.recorder.get() else { return };
-        let (name, child) = mutex_in_record(address);
-        let what = What { manner: Manner::REFERENCE, name, child, place: at as u32 };
-        recorder.touched(what, false, self.waiter.totals.waited_ns());
+        let (name, object) = mutex_in_record(address);
+        let what = What { manner: Manner::REFERENCE, name, object, place: at as u32 };
+        let gets = Gets { address, count, has_this: true, has_all: true };
+        recorder.touched(what, Some(gets), false, self.waiter.totals.waited_ns());
     }
 
-    /// Notes, off the fast paths, that a get has missed.
-    pub(crate) fn record_miss(&self) {
+    /// Counts a miss of this process, off the fast paths.
+    pub(crate) fn count_miss(&self) {
+        add(&self.slot.misses, 1);
+    }
+
+    /// Notes, off the fast paths, that a get of a latch or mutex has missed.
+    pub(crate) fn note_miss(&self) {
+        self.count_miss();
         if self.is_sampled()
             && let Some(recorder) = self.recorder.get()
         {
@@ -497,14 +544,15 @@ impl Client {
     }
 }
 
-/// The name and the number of a mutex in records.
-fn mutex_in_record(address: u64) -> (u32, u32) {
-    (MUTEX, (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43) as u32)
+/// The name and the number of a mutex in records. No two mutexes of 512 GB of memory have the same number.
+pub(crate) fn mutex_in_record(address: u64) -> (u32, u64) {
+    (NO_LATCH, address >> 3 & OBJECT_MAX)
 }
 
 impl Drop for Client {
     fn drop(&mut self) {
         if self.own {
+            self.end_call();
             self.slot.claimed.store(0, Ordering::Release); // pairs with the Acquire in `join_any`
         }
     }
@@ -554,16 +602,12 @@ impl Held<'_> {
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(versioned) = self.versioned {
-            versioned.version.write_end();
-        }
-        if self.client.is_sampled() {
-            self.client.record_freeing(self.noted);
-        }
-        if self.is_shared() {
-            self.client.free_shared(self.noted, self.latch);
+        // By value: a guard whose address another function gets has to lie in memory.
+        let (client, latch, versioned, noted) = (self.client, self.latch, self.versioned, self.noted);
+        if client.is_sampled() {
+            client.free_recorded(noted, latch, versioned);
         } else {
-            self.client.free_exclusive(self.noted, self.latch);
+            client.free(noted, latch, versioned);
         }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::designs::{DesignWord, Structure};
-use crate::word::Mark;
 use crate::ring::{RecordLine, RingHead, RingView, Rings};
+use crate::word::Mark;
 use crate::{Generation, LatchName, Where};
 
 /// The most holds that a process has at a time.
@@ -231,6 +231,11 @@ pub struct LatchSlot {
     pub(crate) claimed: AtomicU32,
     pub(crate) wait_since_ns: AtomicU64,
     pub(crate) wait_why: AtomicU64,
+    /// Processes that the slot has had, this one included.
+    pub(crate) owners: AtomicU64,
+    /// Misses of latches, mutexes and versioned reads of these processes, and their sleeps.
+    pub(crate) misses: AtomicU64,
+    pub(crate) sleeps: AtomicU64,
     /// For each structure that the process is inside of, the word of the design that it entered by; else 0.
     pub(crate) inside: [Mark; Structure::COUNT],
     pub(crate) lines: [NameLine; LatchName::COUNT],
@@ -275,18 +280,25 @@ impl Domain {
         Self { shared, slots, waiting, rings: Rings::NONE }
     }
 
-    /// The same domain with rings for recordings, which share `lines` equally. Called once, before any process joins.
+    /// The same domain with a ring for each slot; the rings share `lines` equally. Called once, before any process
+    /// joins.
+    ///
+    /// # Panics
+    /// `heads` are not as many as the slots.
     #[must_use]
     pub fn with_rings(self, heads: &'static [RingHead], lines: &'static [RecordLine]) -> Self {
+        assert_eq!(heads.len(), self.slots.len(), "every slot has its ring");
         Self { rings: Rings { heads, lines }, ..self }
     }
 
-    /// Begins a recording that samples one call in `every`, or ends the one that runs if `every` is 0. The rings of an
-    /// ended recording can be read until the next begins.
+    /// Begins a recording that samples one call in `every`, or ends the one that runs if `every` is 0: no call is
+    /// sampled any more, and the open ones are recorded up to their end ([`Self::open_calls`]). The rings of an ended
+    /// recording can be read until the next begins. Without rings nothing is recorded.
     pub fn record(&self, every: u32) {
+        let every = if self.ring_capacity() == 0 { 0 } else { every };
         let next = |word: u64| {
             let epoch = (word >> 32) as u32;
-            // Epoch 0 is that of rings without an owner.
+            // Epoch 0 is that of rings without records.
             let epoch = if every == 0 { epoch } else { epoch.wrapping_add(1).max(1) };
             Some(u64::from(epoch) << 32 | u64::from(every))
         };
@@ -309,6 +321,19 @@ impl Domain {
     #[must_use]
     pub fn recorded(&self) -> Vec<RingView> {
         self.rings.read(self.recording().0)
+    }
+
+    /// The processes that are in a sampled call of the last recording.
+    pub fn open_calls(&self) -> impl Iterator<Item = u32> {
+        self.rings.open(self.recording().0)
+    }
+
+    /// Misses and sleeps of the processes that slot `number - 1` has had, of latches, mutexes and versioned reads; for
+    /// differences.
+    #[must_use]
+    pub fn waits_of(&self, number: u32) -> Option<(u64, u64)> {
+        let slot = self.slots.get((number as usize).checked_sub(1)?)?;
+        Some((slot.misses.load(Ordering::Relaxed), slot.sleeps.load(Ordering::Relaxed)))
     }
 
     /// Records that fit the ring of a session.

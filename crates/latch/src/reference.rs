@@ -27,7 +27,7 @@ impl Client {
         }
         count_shared(mutex);
         if self.is_sampled() {
-            self.record_reference(mutex.address(), at);
+            self.record_reference(mutex.address(), mutex.gets(), at);
         }
     }
 }

@@ -30,15 +30,32 @@ fn read_result(c: &mut Client, times: u32) {
     }
 }
 
-/// The records of a session: kind, name, mode.
+/// The records of a session: kind, name, mode, begin, length, last holder, and of an end the involuntary switches.
 fn recorded(c: &mut Client, sid: &str) -> Vec<Vec<String>> {
     words(
         c,
         &format!(
-            "select kind, nvl(name, '-'), get_mode, to_char(begin_ns), to_char(length_ns) from x$ksl_recorded_get \
-             where sid = {sid} order by indx"
+            "select kind, name, get_mode, to_char(begin_ns), to_char(length_ns), last_holder, to_char(preempted) \
+             from x$ksl_recorded_get where sid = {sid} order by indx"
         ),
     )
+}
+
+/// The calls of a session: sampled, whole, open and lost ones.
+fn calls(c: &mut Client, sid: &str) -> Vec<String> {
+    let of = "select sampled_calls, whole_calls, open_calls, lost_calls from v$latch_recording where sid = ";
+    words(c, &format!("{of}{sid}")).swap_remove(0)
+}
+
+/// The records of each call. A call begins with CALL; END is in no call but as its last record.
+fn split(records: &[Vec<String>]) -> Vec<&[Vec<String>]> {
+    assert!(records.first().is_none_or(|r| r[0] == "CALL"), "{records:?}");
+    let calls: Vec<_> = records.chunk_by(|_, next| next[0] != "CALL").collect();
+    for call in &calls {
+        let within = &call[1..call.len().max(2) - 1];
+        assert!(within.iter().all(|r| r[0] == "GET"), "{call:?}");
+    }
+    calls
 }
 
 #[test]
@@ -55,6 +72,7 @@ fn a_recording_has_whole_calls_with_the_gets_of_the_design_and_ends_when_it_is_s
         switch(&mut observer, 1);
         read_result(&mut c, 5);
         switch(&mut observer, 0);
+        assert_eq!(calls(&mut observer, &sid), ["5", "4", "1", "0"], "{generation}: the session waits for its client");
         // The last call ends when the next begins, and that one is of no recording.
         read_result(&mut c, 5);
         let records = recorded(&mut observer, &sid);
@@ -62,20 +80,51 @@ fn a_recording_has_whole_calls_with_the_gets_of_the_design_and_ends_when_it_is_s
         assert_eq!((of("CALL"), of("END")), (5, 5), "{generation}: {records:?}");
         let of_result: Vec<_> = records.iter().filter(|r| r[1].starts_with("Result Cache")).collect();
         assert!(of_result.len() >= 5 && of_result.iter().all(|r| r[2] == mode), "{generation}: {records:?}");
-        let summary = "select sampled_calls, lost_records, running from v$latch_recording where sid = ";
-        assert_eq!(words(&mut observer, &format!("{summary}{sid}")), [["5", "0", "NO"]]);
-        // Times go on within a call, and its end is behind them.
-        for call in records.split(|r| r[0] == "CALL").skip(1) {
+        assert_eq!(calls(&mut observer, &sid), ["5", "5", "0", "0"]);
+        let summary = "select lost_records, running from v$latch_recording where sid = ";
+        assert_eq!(words(&mut observer, &format!("{summary}{sid}")), [["0", "NO"]]);
+        // Times go on within a call, and its end is behind them. Only a get has a name, a mode and a last holder.
+        for call in split(&records) {
             let time = |r: &[String], n: usize| r[n].parse::<u64>().unwrap();
-            let length = time(call.last().unwrap(), 4);
-            assert!(call.iter().all(|r| r[0] == "END" || time(r, 3) + time(r, 4) <= length), "{call:?}");
+            let end = call.last().unwrap();
+            let length = time(end, 4);
+            assert!(end[6].parse::<u64>().is_ok(), "{call:?}");
+            for r in call {
+                match r[0].as_str() {
+                    "GET" => assert!(time(r, 3) + time(r, 4) <= length && !r[1].is_empty() && r[6].is_empty(), "{r:?}"),
+                    _ => assert!(r[1].is_empty() && r[2].is_empty() && r[5].is_empty(), "{r:?}"),
+                }
+            }
+        }
+        // One session alone: it was the last holder, or nothing tells who was.
+        let last: Vec<&str> = of_result.iter().map(|r| r[5].as_str()).collect();
+        match mode {
+            "EXCLUSIVE" => assert!(last.contains(&"SAME") && !last.contains(&"OTHER"), "{last:?}"),
+            _ => assert!(last.iter().all(|last| *last == "UNKNOWN"), "{generation}: {last:?}"),
         }
     }
 }
 
 #[test]
-fn one_call_in_n_is_recorded() {
+fn versioned_reads_name_the_child_whose_get_they_avoid() {
     let instance = start(&[]);
+    let (mut observer, mut c) = (connect(&instance), reader(&instance));
+    switch(&mut observer, 1);
+    for n in 1..=3 {
+        assert_eq!(one(&mut c, &format!("select count(*) from t where n >= {n}")), (11 - n).to_string());
+    }
+    switch(&mut observer, 0);
+    for name in ["cache buffers chains", "row cache objects"] {
+        let of = format!("from x$ksl_recorded_get where get_mode = 'READ' and name = '{name}'");
+        assert_ne!(one(&mut observer, &format!("select count(*) {of}")), "0", "{name}");
+        let without = "object = 0 or object not in (select child# from v$latch_children where name = ";
+        assert_eq!(one(&mut observer, &format!("select count(*) {of} and ({without}'{name}'))")), "0", "{name}");
+    }
+}
+
+#[test]
+fn one_call_in_n_is_recorded() {
+    let instance = start(&[("_latch_recording_size", "1M")]);
     let (mut observer, mut c) = (connect(&instance), reader(&instance));
     let sid = sid(&mut c);
     switch(&mut observer, 20);
@@ -92,8 +141,8 @@ fn one_call_in_n_is_recorded() {
 
 #[test]
 fn a_full_ring_loses_records_and_is_empty_in_the_next_recording() {
-    // Rings of 32 sessions, 64 records each.
-    let instance = start(&[("_latch_recording_size", "32768")]);
+    // Rings of 64 records.
+    let instance = start(&[("_latch_recording_size", "2048")]);
     let (mut observer, mut c) = (connect(&instance), reader(&instance));
     let sid = sid(&mut c);
     let summary = format!("select records, capacity, lost_records from v$latch_recording where sid = {sid}");
@@ -107,12 +156,121 @@ fn a_full_ring_loses_records_and_is_empty_in_the_next_recording() {
     switch(&mut observer, 0);
     let of = words(&mut observer, &summary);
     assert!(of[0][0] != "64" && of[0][2] == "0", "{of:?}");
-    // Without rings a recording records nothing, and nothing fails.
+    // Without rings nothing can be recorded.
     let instance = start(&[("_latch_recording_size", "0")]);
-    let (mut observer, mut c) = (connect(&instance), reader(&instance));
-    switch(&mut observer, 1);
-    read_result(&mut c, 5);
+    let mut observer = connect(&instance);
+    let refused = refused(&mut observer, "alter system set \"_latch_recording\" = 1");
+    assert!(refused.contains("ORA-00439") && refused.contains("_latch_recording_size"), "{refused}");
+    switch(&mut observer, 0);
     assert_eq!(one(&mut observer, "select count(*) from v$latch_recording"), "0");
+}
+
+/// A session waits for a row in a sampled call until the recording has been switched off.
+#[test]
+fn a_long_call_is_recorded_up_to_its_end() {
+    let instance = start(&[]);
+    let (mut observer, mut c, mut locker) = (connect(&instance), reader(&instance), connect(&instance));
+    let sid = sid(&mut c);
+    run(&mut locker, "update t set n = n where n = 1");
+    switch(&mut observer, 1);
+    std::thread::scope(|scope| {
+        let (c, locker) = (&mut c, &mut locker);
+        scope.spawn(move || {
+            run(c, "declare k number; begin update t set n = n where n = 1; select count(*) into k from t; end;");
+        });
+        let waits = format!("select count(*) from v$session where sid = {sid} and event like 'enq: TX%'");
+        until("it waits for the row", || one(&mut observer, &waits) == "1");
+        scope.spawn(move || {
+            until("the recording is off", || one(locker, "select max(running) from v$latch_recording") == "NO");
+            run(locker, "rollback");
+        });
+        switch(&mut observer, 0);
+        let of = calls(&mut observer, &sid);
+        assert_eq!(of[2..], ["0", "0"], "no call is open, and none lost: {of:?}");
+    });
+    let records = recorded(&mut observer, &sid);
+    assert!(split(&records).iter().all(|call| call.last().unwrap()[0] == "END"), "{records:?}");
+}
+
+#[test]
+fn every_session_is_recorded_however_many_there_are() {
+    let instance = start(&[]);
+    let mut observer = connect(&instance);
+    let mut all: Vec<Client> = (0..40).map(|_| connect(&instance)).collect();
+    switch(&mut observer, 1);
+    let mut sids = Vec::new();
+    for c in &mut all {
+        sids.push(sid(c));
+        one(c, "select 1 from dual");
+    }
+    switch(&mut observer, 0);
+    for sid in &sids {
+        assert_eq!(calls(&mut observer, sid), ["2", "1", "1", "0"], "{sids:?}");
+    }
+}
+
+/// The first call of each is its last.
+#[test]
+fn calls_of_short_sessions_are_whole() {
+    let instance = start(&[]);
+    let mut observer = connect(&instance);
+    drop(reader(&instance));
+    switch(&mut observer, 1);
+    let mut slots = std::collections::BTreeSet::new();
+    for _ in 0..10 {
+        let mut c = connect(&instance);
+        slots.insert(c.welcome().sid);
+        read_result(&mut c, 1);
+        c.logoff(true).unwrap();
+    }
+    let slots: Vec<String> = slots.iter().map(ToString::to_string).collect();
+    let list = slots.join(", ");
+    let there = format!("select count(*) from v$session where sid in ({list})");
+    until("the sessions are gone", || one(&mut observer, &there) == "0");
+    switch(&mut observer, 0);
+    let sum = "select sum(open_calls), sum(lost_calls), count(*) from v$latch_recording where whole_calls > 0";
+    assert_eq!(words(&mut observer, &format!("{sum} and sid in ({list})")), [["0", "0", &slots.len().to_string()]]);
+    let reads = "select count(*) from x$ksl_recorded_get where name like 'Result Cache%' and sid in ";
+    let reads: u32 = one(&mut observer, &format!("{reads}({list})")).parse().unwrap();
+    assert!(reads >= 10, "{reads}");
+}
+
+#[test]
+fn a_recording_ends_with_its_session_and_another_session_begins_none_meanwhile() {
+    let instance = start(&[]);
+    let mut other = connect(&instance);
+    let running = "select ksppstvl from x$ksppi where ksppinm = '_latch_recording'";
+    let is_off = |c: &mut Client| {
+        one(c, "select nvl(max(running), 'NO') from v$latch_recording") == "NO" && words(c, running)[0][0] == "0"
+    };
+    for killed in [true, false] {
+        let mut c = connect(&instance);
+        switch(&mut c, 8);
+        // Another rate is its own affair.
+        switch(&mut c, 1);
+        let refused = refused(&mut other, "alter system set \"_latch_recording\" = 1");
+        let me = format!("session {},{} records", c.welcome().sid, c.welcome().serial);
+        assert!(refused.contains("ORA-00054") && refused.contains(&me), "{refused}");
+        assert!(!is_off(&mut other));
+        if killed {
+            let server = c.welcome().server_process as i32;
+            os::process::kill(server, os::signal::SIGKILL).unwrap();
+        }
+        drop(c);
+        until("the recording is off", || is_off(&mut other));
+        switch(&mut other, 1);
+        switch(&mut other, 0);
+    }
+    // Whoever may change parameters may end a recording, and then begin one.
+    let mut c = connect(&instance);
+    switch(&mut c, 1);
+    switch(&mut other, 0);
+    assert!(is_off(&mut other));
+    switch(&mut other, 1);
+    assert!(refused(&mut c, "alter system set \"_latch_recording\" = 1").contains("ORA-00054"));
+    drop(c);
+    one(&mut other, "select 1 from dual");
+    assert!(!is_off(&mut other), "the recording of another session goes on");
 }
 
 #[test]
@@ -134,11 +292,17 @@ fn only_the_privileged_switch_recordings_and_read_them() {
     switch(&mut u, 0);
 }
 
-/// Sessions die between the words of a record and the count of records: with a latch held at most passes.
+/// Sessions die between the words of a record and the count of records: with a latch held at most passes. Others get
+/// their process slots.
 #[test]
 fn a_session_that_is_killed_in_a_sampled_call_leaves_nothing_that_a_reader_takes() {
     for generation in ["11.2.0.1", "12.2", "latchwork"] {
-        let mut instance = start(&[("_crash_point", "record_written:40:session"), ("latch_generation", generation)]);
+        let params = [
+            ("_crash_point", "record_written:40:session"),
+            ("latch_generation", generation),
+            ("_latch_recording_size", "1M"),
+        ];
+        let mut instance = start(&params);
         let (calm, deaths) = (instance.dir().join(faults::CALM_FILE), stops_and_deaths(&instance).1);
         std::fs::write(&calm, "").unwrap();
         let mut observer = connect(&instance);
@@ -156,17 +320,30 @@ fn a_session_that_is_killed_in_a_sampled_call_leaves_nothing_that_a_reader_takes
         }
         std::fs::write(&calm, "").unwrap();
         assert!(died() >= 4, "{generation}: nobody died");
-        let mut observer = connect(&instance);
-        until("the dead are cleaned up", || one(&mut observer, "select count(*) from v$latchholder") == "0");
         let mut c = connect(&instance);
         read_result(&mut c, 5);
+        // A call of each that died is lost; nobody but this session is in one.
+        let lost = "select sum(lost_calls) from v$latch_recording";
+        until("the dead are cleaned up", || one(&mut observer, lost) == died().to_string());
+        assert_eq!(one(&mut observer, "select sum(lost_records) from v$latch_recording"), "0");
+        let own = sid(&mut c);
+        c.logoff(true).unwrap();
+        let there = format!("select count(*) from v$session where sid = {own}");
+        until("the session is gone", || one(&mut observer, &there) == "0");
         switch(&mut observer, 0);
-        read_result(&mut c, 1);
-        let sid = sid(&mut c);
-        let records = recorded(&mut observer, &sid);
-        // The last begin of a call is that of this session, or follows calls that have ended.
+        let sids = words(&mut observer, "select sid from v$latch_recording order by sid");
+        let mut without_end = 0;
+        for sid in sids.iter().map(|row| &row[0]) {
+            let records = recorded(&mut observer, sid);
+            let of = split(&records);
+            let whole = of.iter().filter(|call| call.last().unwrap()[0] == "END").count();
+            assert_eq!(calls(&mut observer, sid)[1], whole.to_string(), "{generation}: {records:?}");
+            without_end += of.len() - whole;
+        }
+        // A session that died in the first record of its call has no begin of it either.
+        assert!(without_end <= died(), "{generation}: {without_end} calls without an end, {} died", died());
+        let records = recorded(&mut observer, &own);
         assert!(records.iter().filter(|r| r[0] == "END").count() >= 5, "{generation}: {records:?}");
-        assert!(records.iter().all(|r| ["CALL", "GET", "END"].contains(&r[0].as_str())), "{records:?}");
         assert!(instance.is_running(), "{generation}");
     }
 }

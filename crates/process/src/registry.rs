@@ -49,19 +49,16 @@ pub struct ProcessLayout {
     generation: Generation,
 }
 
-/// The most sessions that a recording has.
-const RECORDED_SESSIONS: usize = 32;
-
 impl ProcessLayout {
-    /// Reserves rings for recordings, of so many bytes together.
+    /// Reserves a ring for recordings for each process, of so many bytes each; without bytes no ring.
     #[must_use]
     pub fn with_recording(self, b: &mut SgaBuilder, bytes: u64) -> Self {
-        let rings = self.processes.min(RECORDED_SESSIONS);
-        let lines = bytes as usize / size_of::<RecordLine>() / rings * rings;
+        let lines = bytes as usize / size_of::<RecordLine>();
         if lines == 0 {
             return self;
         }
-        let recording = (b.reserve("latch recording", rings), b.reserve("latch recording", lines));
+        let heads = b.reserve("latch recording", self.processes);
+        let recording = (heads, b.reserve("latch recording", lines.saturating_mul(self.processes)));
         Self { recording: Some(recording), ..self }
     }
 

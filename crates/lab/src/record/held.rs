@@ -211,7 +211,7 @@ fn cost(generation: &str, quads: u32) -> Result<Summary, LabError> {
     let variant = experiment.manifest.variants.iter().find(|of| of.name == "result-cache");
     let variant = variant.ok_or_else(|| LabError::new("no variant result-cache".into()))?;
     // Rings that are not full before a slice ends.
-    let params = [("_latch_recording_size".to_owned(), "8M".to_owned())];
+    let params = [("_latch_recording_size".to_owned(), "2M".to_owned())];
     let mut stage = Stage::new(&experiment, variant, generation, &params)?;
     let load = stage.start(1)?;
     let mut slice = |on: bool| -> Result<f64, LabError> {

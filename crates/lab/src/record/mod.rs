@@ -268,8 +268,8 @@ struct Stage {
     operations: u64,
 }
 
-/// Bytes of a session's ring in an instance of its own: room for some dozens of calls of more than a hundred gets.
-const RINGS: &str = "262144";
+/// Bytes of the ring of a session in an instance of its own: room for some hundred calls of dozens of gets.
+const RINGS: &str = "524288";
 /// Sessions work for so long before they are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 

@@ -50,7 +50,7 @@ pub fn overhead() -> Result<Overhead, LabError> {
             client.begin_call();
             let rings = domain.recorded();
             let gets = rings.iter().flat_map(|ring| &ring.records).filter(|record| record.kind == RecordKind::Get);
-            holds.extend(gets.map(|record| f64::from(record.length_ns)));
+            holds.extend(gets.map(|record| record.length_ns as f64));
         }
         domain.record(0);
         // The least of the times was interrupted by nothing. Where it is less than that without a recording, the clock
