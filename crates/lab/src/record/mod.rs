@@ -383,7 +383,8 @@ mod tests {
             within: None,
             other: Some(false),
         };
-        let work = Work { calls: 64_000.0, seconds: 1.0, cpu_ns: counted_ns, misses: 640.0, sleeps: 64.0 };
+        let seconds = 64_000.0 * counted_ns / 1e9;
+        let work = Work { calls: 64_000.0, seconds, cpu_ns: counted_ns, misses: 640.0, sleeps: 64.0 };
         let calls = vec![Call { gets: vec![get], tail_ns: 100.0, preempted: 0 }; calls];
         Part { sessions, work, beside: work, calls, sampled: 2_000 }
     }
