@@ -59,7 +59,7 @@ fn number_before(out: &str, words: &str) -> f64 {
     found.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no number before '{words}' in {out}"))
 }
 
-/// A round of a recording has 25 ms. Of ten calls one takes longer than that; without the wait for its end no trace has
+/// A round of a recording has 25 ms. Of eleven calls one takes longer than that; without the wait for its end no trace has
 /// such a call, and the mean is that of the short ones.
 #[test]
 fn a_recording_has_the_calls_that_are_longer_than_a_round() {
@@ -68,10 +68,10 @@ fn a_recording_has_the_calls_that_are_longer_than_a_round() {
     let mut c = connect(&instance);
     run(&mut c, "create table t as select level n from dual connect by level <= 10");
     let block = "declare n number; begin for i in 1 .. 9 loop select sum(n) into n from t; end loop; \
-                 select count(*) into n from (select level a from dual connect by level <= 900000); end;";
+                 select count(*) into n from (select level a from dual connect by level <= 4000000); end;";
     let out = recorded(&instance, 1, block, "1", &folder.0.join("load.parquet"));
     let mean_ns = number_before(&out, " ns on average");
-    assert!(mean_ns > 1e6, "short calls take some microseconds, and one in eleven takes more than 25 ms: {out}");
+    assert!(mean_ns > 1e6, "short calls take some microseconds, and one in eleven takes some hundred thousand: {out}");
 }
 
 #[test]

@@ -167,25 +167,32 @@ impl Calls<'_> {
     }
 
     /// Replaces the times in which the scheduler ran another process: in a call that it interrupted n times, the n
-    /// longest, by the mean of their kind in calls that were not interrupted. The simulator has a scheduler of its own.
-    /// Returns the times replaced, and those that stay because every time of their kind was in an interrupted call.
+    /// longest, by the mean of the same time in calls that have gets at the same places and were not interrupted. The
+    /// simulator has a scheduler of its own. Returns the times replaced, and those that stay because every such call
+    /// was interrupted.
     ///
     /// To leave these calls out was rejected: a long call is interrupted more often, and the others would be too short.
+    /// So was the mean over all calls, which is that of short ones.
     fn mend(&mut self) -> (usize, usize) {
-        let mut kinds: BTreeMap<Time, (f64, f64)> = BTreeMap::new();
+        let places = |call: &Call| call.gets.iter().map(|get| get.place).collect::<Vec<u16>>();
+        let mut means: BTreeMap<Vec<u16>, Vec<(f64, f64)>> = BTreeMap::new();
         for call in self.calls.iter_mut().filter(|call| call.preempted == 0) {
-            for (kind, time) in Self::times(call, self.numbers) {
-                let of = kinds.entry(kind).or_default();
+            let of_call = means.entry(places(call)).or_default();
+            let times = Self::times(call, self.numbers);
+            of_call.resize(of_call.len().max(times.len()), (0.0, 0.0));
+            for (of, (_, time)) in of_call.iter_mut().zip(times) {
                 *of = (of.0 + *time, of.1 + 1.0);
             }
         }
         let (mut mended, mut left) = (0, 0);
         for call in self.calls.iter_mut().filter(|call| call.preempted > 0) {
             let interrupted = usize::try_from(call.preempted).unwrap_or(usize::MAX);
-            let mut times = Self::times(call, self.numbers);
+            let of_call = means.get(&places(call));
+            let mut times: Vec<(usize, &mut f64)> =
+                Self::times(call, self.numbers).into_iter().map(|(_, time)| time).enumerate().collect();
             times.sort_by(|a, b| b.1.total_cmp(a.1));
-            for (kind, time) in times.into_iter().take(interrupted) {
-                match kinds.get(&kind).map(|(sum, count)| sum / count) {
+            for (at, time) in times.into_iter().take(interrupted) {
+                match of_call.and_then(|means| means.get(at)).map(|(sum, count)| sum / count) {
                     Some(mean) if mean < *time => (*time, mended) = (mean, mended + 1),
                     // What is below the mean was hardly interrupted, nor is what is shorter.
                     Some(_) => break,
@@ -202,6 +209,7 @@ impl Calls<'_> {
     fn settle(&mut self, of: &Overhead) -> f64 {
         let (mut owed, mut sum): (BTreeMap<Time, f64>, f64) = (BTreeMap::new(), 0.0);
         for call in self.calls.iter_mut() {
+            call.tail_ns -= of.call_ns;
             for at in 0..call.gets.len() {
                 let get = &mut call.gets[at];
                 let before = if get.is_touch { of.touch_ns } else { of.gap_ns };
@@ -486,6 +494,15 @@ mod tests {
     }
 
     #[test]
+    fn a_long_call_that_was_interrupted_does_not_become_a_short_one() {
+        // Short calls with a get, and long ones without, each of which was interrupted.
+        let mut calls = vec![interrupted(100.0, 40.0, 0); 9];
+        calls.push(Call { gets: Vec::new(), tail_ns: 7e7, preempted: 3 });
+        let made = made(calls, Overhead::default());
+        assert_eq!((made.mended, made.unmended, made.trace.tails_ns[9]), (0, 1, 7e7));
+    }
+
+    #[test]
     fn what_was_always_interrupted_stays_and_is_told() {
         let made = made(vec![interrupted(100.0, 5e6, 1), interrupted(100.0, 4e6, 1)], Overhead::default());
         assert_eq!((made.mended, made.unmended), (0, 2));
@@ -495,12 +512,12 @@ mod tests {
     #[test]
     fn stamps_of_inner_gets_are_taken_out_of_the_outer_hold() {
         use Kind::{Call, End, Get};
-        // A hold of 100 ns with one of 20 ns in its middle, 100 ns before and after; a stamp adds 40 ns to the time
-        // before a get and 20 ns to its hold.
+        // A hold of 100 ns with one of 20 ns in its middle, 100 ns before and after; stamps add 40 ns to the time
+        // before a get, 20 ns to its hold, and 10 ns to the call.
         let mut inner = record(1, Get, 230.0, 40.0);
         inner.object.number = 2;
-        let records = [record(1, Call, 0.0, 0.0), inner, record(1, Get, 140.0, 180.0), record(1, End, 0.0, 420.0)];
-        let overhead = Overhead { gap_ns: 40.0, hold_ns: 20.0, touch_ns: 30.0 };
+        let records = [record(1, Call, 0.0, 0.0), inner, record(1, Get, 140.0, 180.0), record(1, End, 0.0, 430.0)];
+        let overhead = Overhead { call_ns: 10.0, gap_ns: 40.0, hold_ns: 20.0, touch_ns: 30.0 };
         let calls = |records: &[Record]| made(super::calls(records), overhead);
         let two = calls(&records);
         let times = |made: &Made| made.trace.gets.iter().map(|get| (get.gap_ns, get.hold_ns)).collect::<Vec<_>>();
@@ -508,7 +525,7 @@ mod tests {
         assert_eq!((two.trace.tails_ns[0], two.means_ns[0]), (100.0, 300.0));
         // A versioned read in the hold has one stamp.
         let read = Record { is_touch: true, length_ns: 0.0, ..records[1].clone() };
-        let records = [records[0].clone(), read, record(1, Get, 140.0, 150.0), record(1, End, 0.0, 390.0)];
+        let records = [records[0].clone(), read, record(1, Get, 140.0, 150.0), record(1, End, 0.0, 400.0)];
         assert_eq!(times(&calls(&records)), [(100.0, 100.0), (0.0, 0.0)]);
     }
 

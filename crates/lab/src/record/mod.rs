@@ -134,7 +134,8 @@ impl Part {
             |get: &gets::Got| if get.is_touch { overhead.touch_ns } else { overhead.gap_ns + overhead.hold_ns };
         let of_calls: f64 = self.calls.iter().flat_map(|call| &call.gets).map(stamps).sum();
         // The sampled calls are a part of the counted ones, and only they have stamps.
-        let of_call = of_calls / calls.max(1) as f64 * self.sampled as f64 / self.beside.calls.max(1.0);
+        let of_call =
+            (overhead.call_ns + of_calls / calls.max(1) as f64) * self.sampled as f64 / self.beside.calls.max(1.0);
         let counted_ns = self.beside.cpu_ns - of_call;
         (calls > 0 && recorded_ns > 0.0 && counted_ns > 0.0).then(|| Window {
             sessions: self.sessions,
@@ -200,8 +201,9 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<(), LabError> {
         );
     }
     println!(
-        "stamps, taken out: {:.0} ns before a get, {:.0} ns in its hold, {:.0} ns of a get without a hold",
-        overhead.gap_ns, overhead.hold_ns, overhead.touch_ns
+        "stamps, taken out: {:.0} ns of a call, {:.0} ns before a get, {:.0} ns in its hold, {:.0} ns of a get without a \
+         hold",
+        overhead.call_ns, overhead.gap_ns, overhead.hold_ns, overhead.touch_ns
     );
     println!("machine: {}", beside.display());
     Ok(())
@@ -389,7 +391,7 @@ mod tests {
         Part { sessions, work, beside: work, calls, sampled: 2_000 }
     }
 
-    const STAMPS: Overhead = Overhead { gap_ns: 20.0, hold_ns: 20.0, touch_ns: 20.0 };
+    const STAMPS: Overhead = Overhead { call_ns: 0.0, gap_ns: 20.0, hold_ns: 20.0, touch_ns: 20.0 };
 
     fn header(parts: &[Part]) -> Header {
         let machine = Machine::parse(SHIPPED[0].1).unwrap();

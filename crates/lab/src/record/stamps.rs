@@ -1,18 +1,29 @@
-//! The time that the stamps of a recording add to gaps and holds, measured by empty holds of a private latch and by
-//! versioned reads of nothing.
+//! The time that the stamps of a recording add, measured by calls with empty holds of a private latch.
+//!
+//! The code and the rings of a recording are out of the nearest caches when a sampled call begins, because the calls
+//! before it did other work. So the measured calls do some as well, and few of them are sampled. A loop of gets that are
+//! all recorded was rejected: its stamps are three times as fast as those of an instance.
+
+use std::hint::black_box;
 
 use latch::{Client, Domain, Generation, Latch, LatchName, RecordKind, Versioned, Where};
 use wait::Waiter;
 
 use crate::LabError;
 
-/// Gets of a call, and calls with and without a recording.
-const GETS: usize = 500;
-const CALLS: usize = 30;
+/// Gets of a call.
+const GETS: usize = 2;
+/// Calls of a measurement, and one in so many that is sampled.
+const CALLS: usize = 8_000;
+const SAMPLE: u32 = 8;
+/// Records of the ring: more than the sampled calls have.
+const RECORDS: usize = CALLS;
 
 /// Nanoseconds that recording adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overhead {
+    /// To a call.
+    pub call_ns: f64,
     /// To the time before a get.
     pub gap_ns: f64,
     /// To the hold of a get.
@@ -24,49 +35,82 @@ pub struct Overhead {
 /// Measures what recording adds.
 ///
 /// # Errors
-/// There is no memory for the latch.
+/// There is no memory for the latch, or no call was sampled.
 pub fn overhead() -> Result<Overhead, LabError> {
     let wrong = |e: os::OsError| LabError::new(format!("memory for a latch: {e}"));
     let heads = os::memory::shared_slice(1).map_err(wrong)?;
-    let lines = os::memory::shared_slice(GETS + 2).map_err(wrong)?;
+    let lines = os::memory::shared_slice(RECORDS).map_err(wrong)?;
     let domain = Domain::anonymous(1, Generation::default()).map_err(wrong)?.with_rings(heads, lines);
     let client = Client::join_any(domain, Waiter::private()).ok_or_else(|| LabError::new("no slot".into()))?;
     let (latch, versioned) = (Latch::new(LatchName::TestUnit, 0), Versioned::new(LatchName::TestShared, 1));
-    // What a get takes more when it is recorded, and the lengths of the recorded holds.
-    let measure = |get: &dyn Fn()| {
-        let each = || {
-            let began = os::clock::now_ns();
-            (0..GETS).for_each(|_| get());
-            (os::clock::now_ns() - began) as f64 / GETS as f64
+    let mut work = Work::new();
+    // What a call with these gets takes more when it is recorded, and the holds in it.
+    let mut measure = |get: &dyn Fn()| -> Result<(f64, f64), LabError> {
+        let mut plain = Vec::with_capacity(CALLS);
+        let mut calls = |times: Option<&mut Vec<f64>>| {
+            let mut times = times;
+            for _ in 0..CALLS {
+                client.begin_call();
+                let began = os::clock::now_ns();
+                work.run();
+                (0..GETS).for_each(|_| get());
+                if let Some(times) = &mut times {
+                    times.push((os::clock::now_ns() - began) as f64);
+                }
+            }
         };
-        let (mut plain, mut recorded, mut holds) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..CALLS {
-            domain.record(0);
-            client.begin_call();
-            plain.push(each());
-            domain.record(1);
-            client.begin_call();
-            recorded.push(each());
-            client.begin_call();
-            let rings = domain.recorded();
-            let gets = rings.iter().flat_map(|ring| &ring.records).filter(|record| record.kind == RecordKind::Get);
-            holds.extend(gets.map(|record| record.length_ns as f64));
-        }
+        calls(Some(&mut plain));
+        domain.record(SAMPLE);
+        calls(None);
         domain.record(0);
-        // The least of the times was interrupted by nothing. Where it is less than that without a recording, the clock
-        // does not show what a recording adds.
-        let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
-        ((least(&recorded) - least(&plain)).max(0.0), holds)
+        client.begin_call();
+        let rings = domain.recorded();
+        let of = |kind: RecordKind| -> Vec<f64> {
+            let records = rings.iter().flat_map(|ring| &ring.records).filter(|record| record.kind == kind);
+            records.map(|record| record.length_ns as f64).collect()
+        };
+        let (lengths, holds) = (of(RecordKind::End), of(RecordKind::Get));
+        if lengths.is_empty() {
+            return Err(LabError::new("no call was sampled to measure the stamps of a recording".into()));
+        }
+        Ok((middle(lengths) - middle(plain), middle(holds)))
     };
-    let (both, mut holds) = measure(&|| drop(client.get(&latch, Where::TestExclusive, 0)));
-    let (touch_ns, _) = measure(&|| client.read(&versioned, Where::TestVersioned, || ()));
-    // A hold of a few nanoseconds is a multiple of the clock's step.
-    holds.sort_by(f64::total_cmp);
-    let middle = &holds[holds.len() / 4..holds.len() * 3 / 4];
-    let hold = middle.iter().sum::<f64>() / middle.len().max(1) as f64;
+    let (call, _) = measure(&|| ())?;
+    let (gets, hold) = measure(&|| drop(client.get(&latch, Where::TestExclusive, 0)))?;
+    let (reads, _) = measure(&|| client.read(&versioned, Where::TestVersioned, || ()))?;
+    // Where the clock does not show a difference, there is none to take out.
+    let each = |of: f64| ((of - call) / GETS as f64).max(0.0);
     // Both together are what a get takes more.
-    let hold_ns = hold.min(both);
-    Ok(Overhead { gap_ns: both - hold_ns, hold_ns, touch_ns })
+    let hold_ns = hold.min(each(gets));
+    Ok(Overhead { call_ns: call.max(0.0), gap_ns: each(gets) - hold_ns, hold_ns, touch_ns: each(reads) })
+}
+
+/// The mean of the middle half: a hold of a few nanoseconds is a multiple of the clock's step, and what was interrupted
+/// is at the upper end.
+fn middle(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    let inner = &times[times.len() / 4..times.len() - times.len() / 4];
+    inner.iter().sum::<f64>() / inner.len().max(1) as f64
+}
+
+/// Work of about a microsecond that takes the place of other data and other code in the nearest caches.
+struct Work {
+    data: Vec<u64>,
+    text: String,
+}
+
+impl Work {
+    fn new() -> Self {
+        Self { data: (0..8_192).collect(), text: String::with_capacity(64) }
+    }
+
+    fn run(&mut self) {
+        use std::fmt::Write as _;
+        let sum: u64 = self.data.iter().step_by(8).fold(0, |sum, n| sum.wrapping_add(*n));
+        self.text.clear();
+        let _ = write!(self.text, "{:.3} {}", black_box(sum as f64 / 7.0), black_box(sum));
+        black_box(&self.text);
+    }
 }
 
 #[cfg(test)]
@@ -75,7 +119,7 @@ mod tests {
     #[test]
     fn stamps_take_some_time() {
         let of = super::overhead().unwrap();
-        assert!([of.gap_ns, of.hold_ns, of.touch_ns].iter().all(|ns| ns.is_finite() && *ns >= 0.0), "{of:?}");
-        assert!(of.gap_ns + of.hold_ns > 0.0 && of.touch_ns > 0.0, "{of:?}");
+        let all = [of.call_ns, of.gap_ns, of.hold_ns, of.touch_ns];
+        assert!(all.iter().all(|ns| ns.is_finite() && *ns >= 0.0) && all.iter().any(|ns| *ns > 0.0), "{of:?}");
     }
 }
