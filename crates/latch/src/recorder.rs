@@ -15,7 +15,7 @@
 use std::cell::Cell;
 
 use crate::domain::HOLDS;
-use crate::ring::{CALL, END, GET, LastHolder, Ring, Written};
+use crate::ring::{CALL, END, GET, Ring, Told, Written};
 
 /// The number of gets of latches that are remembered, by address.
 const REMEMBERED: usize = 64;
@@ -29,7 +29,7 @@ struct Begun {
     at_ns: u64,
     spun: bool,
     slept: bool,
-    last: LastHolder,
+    last: Told,
 }
 
 /// What a record says of a get besides its times.
@@ -208,16 +208,17 @@ impl Recorder {
 
     /// The last holder before this get, and remembers the get. A shared get or a reference of another process at the
     /// same moment may be counted on either side of this one.
-    fn last_holder(&self, gets: Gets) -> LastHolder {
+    fn last_holder(&self, gets: Gets) -> Told {
         let Gets { address, count, has_this, has_all } = gets;
         let last = &self.remembered[(address >> 6 ^ address >> 3) as usize % REMEMBERED];
         let (of, before) = last.replace((address, count));
         let others = count.wrapping_sub(before).wrapping_sub(u64::from(has_this));
         match others {
-            _ if of != address => LastHolder::Unknown,
-            0 if has_all => LastHolder::Me,
-            1..=0xffff_ffff => LastHolder::Other,
-            _ => LastHolder::Unknown,
+            _ if of != address => Told::Unknown,
+            0 if has_all => Told::Me,
+            0 if has_this => Told::MeUnlessShared,
+            1..=0xffff_ffff => Told::Other,
+            _ => Told::Unknown,
         }
     }
 
@@ -232,7 +233,7 @@ impl Recorder {
             self.stood_ns.set(self.stood_ns.get() + now.saturating_sub(missed));
         }
         let at_ns = now.saturating_sub(self.began_ns.get() + self.stood_ns.get());
-        Begun { at_ns, spun: missed != 0, slept, last: LastHolder::Unknown }
+        Begun { at_ns, spun: missed != 0, slept, last: Told::Unknown }
     }
 
     /// Hold `n` is about to end: the time, or `None` when it did not begin in this call.
@@ -255,7 +256,7 @@ impl Recorder {
     /// A get without a hold: a versioned read, a reference. Versioned reads are counted in no latch.
     pub fn touched(&self, what: What, gets: Option<Gets>, spun: bool, waited_ns: u64) {
         let begun = if self.writes.get() { Some(self.acquired(waited_ns)) } else { None };
-        let last = gets.map_or(LastHolder::Unknown, |gets| self.last_holder(gets));
+        let last = gets.map_or(Told::Unknown, |gets| self.last_holder(gets));
         if let Some(Begun { at_ns, spun: missed, slept, .. }) = begun {
             let spun = spun || missed;
             self.write(Written { begin_ns: at_ns, spun, slept, last, ..Self::record(what) });
@@ -293,7 +294,7 @@ fn mix(n: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::{RecordKind, Rings};
+    use crate::ring::{LastHolder, RecordKind, Rings};
 
     fn rings(lines: usize) -> Rings {
         Rings { heads: os::memory::shared_slice(4).unwrap(), lines: os::memory::shared_slice(4 * lines).unwrap() }
@@ -388,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_last_holder_is_known_only_where_the_counts_tell_it() {
-        use LastHolder::{Me, Other, Unknown};
+        use Told::{Me, MeUnlessShared, Other, Unknown};
         let of = recorder(1);
         let gets = |count| Gets { address: 64, count, has_this: true, has_all: true };
         let known = [5, 6, 8, 9, 9].map(|count| of.last_holder(gets(count)));
@@ -398,7 +399,7 @@ mod tests {
         assert_eq!(of.last_holder(gets(10)), Unknown);
         // Others hold the latch shared without a count: it may have been one of them.
         let not_all = |count| Gets { has_all: false, ..gets(count) };
-        assert_eq!([11, 13].map(|count| of.last_holder(not_all(count))), [Unknown, Other]);
+        assert_eq!([11, 13].map(|count| of.last_holder(not_all(count))), [MeUnlessShared, Other]);
         let shared = |count| Gets { has_this: false, ..not_all(count) };
         assert_eq!([13, 14].map(|count| of.last_holder(shared(count))), [Unknown, Other]);
     }

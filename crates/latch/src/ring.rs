@@ -118,17 +118,15 @@ impl Manner {
 }
 
 /// The process that held a latch or mutex before a recorded get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastHolder {
     /// Nothing tells it: the process has not got the latch since its gets are looked at, or the gets are not counted in
     /// the latch.
-    #[default]
-    Unknown = 0,
+    Unknown,
     /// The process itself.
-    Me = 1,
+    Me,
     /// Another process.
-    Other = 2,
+    Other,
 }
 
 impl LastHolder {
@@ -141,12 +139,32 @@ impl LastHolder {
             Self::Other => "OTHER",
         }
     }
+}
 
+/// What a process can tell of the last holder when it has got a latch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u32)]
+pub(crate) enum Told {
+    #[default]
+    Unknown = 0,
+    Me = 1,
+    Other = 2,
+    /// The process itself, unless another one has held the latch shared without a count in it. Readers know whether any
+    /// recorded process holds this latch shared.
+    MeUnlessShared = 3,
+}
+
+impl Told {
     fn from_number(n: u32) -> Self {
-        match n {
-            1 => Self::Me,
-            2 => Self::Other,
-            _ => Self::Unknown,
+        [Self::Unknown, Self::Me, Self::Other, Self::MeUnlessShared][n as usize & 3]
+    }
+
+    fn last_holder(self, is_shared: bool) -> LastHolder {
+        match self {
+            Self::Me => LastHolder::Me,
+            Self::MeUnlessShared if !is_shared => LastHolder::Me,
+            Self::Other => LastHolder::Other,
+            Self::Unknown | Self::MeUnlessShared => LastHolder::Unknown,
         }
     }
 }
@@ -175,6 +193,7 @@ pub struct Record {
     pub slept: bool,
     /// The last holder.
     pub last: LastHolder,
+    told: Told,
 }
 
 /// The name of mutexes in records, and of records that are no gets.
@@ -198,7 +217,7 @@ pub(crate) struct Written {
     pub length_ns: u64,
     pub spun: bool,
     pub slept: bool,
-    pub last: LastHolder,
+    pub last: Told,
 }
 
 pub(crate) const CALL: u32 = 1;
@@ -218,7 +237,7 @@ impl Written {
             length_ns: 0,
             spun: false,
             slept: false,
-            last: LastHolder::Unknown,
+            last: Told::Unknown,
         }
     }
 
@@ -249,6 +268,7 @@ impl RecordLine {
             END => RecordKind::End,
             _ => return None,
         };
+        let told = Told::from_number(flags & 3);
         Some(Record {
             kind,
             name: LatchName::from_index((get >> 15 & 0x7f) as usize),
@@ -259,7 +279,8 @@ impl RecordLine {
             length_ns: word(&self.length_ns),
             spun: flags & 4 != 0,
             slept: flags & 8 != 0,
-            last: LastHolder::from_number(flags & 3),
+            last: told.last_holder(true),
+            told,
         })
     }
 }
@@ -388,9 +409,20 @@ impl Rings {
         (!lines.is_empty()).then_some(Ring { head, lines })
     }
 
-    /// The rings with records of this recording.
+    /// The rings with records of this recording; none of epoch 0, in which nothing was recorded yet.
     pub fn read(&self, epoch: u32) -> Vec<RingView> {
-        (1..=self.heads.len() as u32).filter_map(|number| self.of(number)?.read(epoch, number)).collect()
+        let rings = if epoch == 0 { 0 } else { self.heads.len() as u32 };
+        let mut all: Vec<_> = (1..=rings).filter_map(|number| self.of(number)?.read(epoch, number)).collect();
+        let mut shared = [false; LatchName::COUNT];
+        for name in
+            all.iter().flat_map(|ring| &ring.records).filter(|r| r.manner == Manner::Shared).flat_map(|r| r.name)
+        {
+            shared[name as usize] = true;
+        }
+        for record in all.iter_mut().flat_map(|ring| &mut ring.records) {
+            record.last = record.told.last_holder(record.name.is_none_or(|name| shared[name as usize]));
+        }
+        all
     }
 
     /// The process slots with an open call of this recording.
@@ -431,11 +463,11 @@ mod tests {
             length_ns: 17,
             spun: true,
             slept: false,
-            last: LastHolder::Other,
+            last: Told::Other,
         };
         assert!(ring.put(7, &Written::mark(CALL)));
         assert!(ring.put(7, &get));
-        let mutex = Written { name: NO_LATCH, place: NO_PLACE, slept: true, spun: false, last: LastHolder::Me, ..get };
+        let mutex = Written { name: NO_LATCH, place: NO_PLACE, slept: true, spun: false, last: Told::Me, ..get };
         assert!(ring.put(7, &Written { object: 5, ..mutex }));
         let views = rings.read(7);
         assert_eq!((views.len(), views[0].number, views[0].records.len()), (1, 3, 3));
@@ -493,6 +525,22 @@ mod tests {
         ring.put(2, &Written::mark(CALL));
         ring.head.written.store(5, Ordering::Release);
         assert_eq!(rings.read(2)[0].records.len(), 1);
+    }
+
+    #[test]
+    fn exclusive_gets_of_a_latch_without_counted_shared_gets_tell_the_last_holder_while_nobody_shares_it() {
+        let rings = rings(2, 16);
+        let (one, other) = (rings.of(1).unwrap(), rings.of(2).unwrap());
+        let get = |name: LatchName, manner| Written { name: name as u32, manner, ..Written::mark(GET) };
+        one.begin(1);
+        for name in [LatchName::TestUnit, LatchName::TestShared] {
+            one.put(1, &Written { last: Told::MeUnlessShared, ..get(name, 1) });
+        }
+        let last = || rings.read(1)[0].records.iter().map(|record| record.last).collect::<Vec<_>>();
+        assert_eq!(last(), [LastHolder::Me, LastHolder::Me]);
+        other.begin(1);
+        other.put(1, &get(LatchName::TestShared, 2));
+        assert_eq!(last(), [LastHolder::Me, LastHolder::Unknown]);
     }
 
     #[test]
