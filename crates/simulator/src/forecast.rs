@@ -30,8 +30,11 @@ const APART_MOST: f64 = 1.5;
 const CONTROL_STEPS: u32 = 4;
 /// A control outside of 1 / this to this is no slowdown any more: the model has another load than the recording.
 const CONTROL_MOST: f64 = 2.0;
-/// The mean of the recorded calls and the processor time that was counted beside it may differ by this factor.
-const RECORDED_APART_MOST: f64 = 1.1;
+/// The mean of the recorded calls and the processor time that was counted beside it may differ by this share of the
+/// latter, and by so many nanoseconds more: the stamps of an instance are slower than those that can be measured, by what
+/// it has in its caches.
+const RECORDED_APART_MOST: f64 = 0.10;
+const RECORDED_APART_NS: f64 = 200.0;
 /// With fewer misses a get than this the processor time of spinners is none.
 const SPINNERS_LEAST: f64 = 0.01;
 /// Share of the time by which stamps and moves of data may be longer than the times that they are taken from.
@@ -210,9 +213,9 @@ impl fmt::Display for Refusal {
             Self::RecordedApart(Window { sessions, calls, missing, recorded_ns, counted_ns, .. }) => write!(
                 f,
                 "the {calls} recorded calls of {sessions} sessions take {recorded_ns:.0} ns on average, and \
-                 {counted_ns:.0} ns of processor time a call were counted beside them; at most {:.0} % apart is an \
-                 answer ({missing} sampled calls are missing)",
-                (RECORDED_APART_MOST - 1.0) * 100.0
+                 {counted_ns:.0} ns of processor time a call were counted beside them; at most {:.0} % and \
+                 {RECORDED_APART_NS} ns apart is an answer ({missing} sampled calls are missing)",
+                RECORDED_APART_MOST * 100.0
             ),
             Self::GapsApart(factor) => write!(
                 f,
@@ -597,11 +600,12 @@ impl Question<'_> {
     /// The reasons that are in the recording, whatever is asked of it.
     fn refusals_of_recording(&self) -> Vec<Refusal> {
         let apart = |window: &&Window| {
-            let ratio = window.recorded_ns / window.counted_ns;
+            let more = window.recorded_ns - window.counted_ns;
+            let most = window.counted_ns * RECORDED_APART_MOST + RECORDED_APART_NS;
             // Spinners use processor time that is in no recorded call; more time in calls than was counted has no
             // such reason.
             let is_short = window.sessions == 1 || window.miss_rate < SPINNERS_LEAST;
-            ratio > RECORDED_APART_MOST || ratio < 1.0 / RECORDED_APART_MOST && is_short
+            more > most || -more > most && is_short
         };
         let mut out: Vec<Refusal> =
             self.header.windows.iter().filter(apart).map(|window| Refusal::RecordedApart(*window)).collect();

@@ -172,8 +172,9 @@ impl Calls<'_> {
     /// was interrupted.
     ///
     /// To leave these calls out was rejected: a long call is interrupted more often, and the others would be too short.
-    /// So was the mean over all calls, which is that of short ones.
-    fn mend(&mut self) -> (usize, usize) {
+    /// So was the mean over all calls, which is that of short ones. A time that is longer than the switches can explain
+    /// stays: it is work, of a call that has gets at the same places as short ones.
+    fn mend(&mut self, switch_ns: f64) -> (usize, usize) {
         let places = |call: &Call| call.gets.iter().map(|get| get.place).collect::<Vec<u16>>();
         let mut means: BTreeMap<Vec<u16>, Vec<(f64, f64)>> = BTreeMap::new();
         for call in self.calls.iter_mut().filter(|call| call.preempted == 0) {
@@ -187,12 +188,13 @@ impl Calls<'_> {
         let (mut mended, mut left) = (0, 0);
         for call in self.calls.iter_mut().filter(|call| call.preempted > 0) {
             let interrupted = usize::try_from(call.preempted).unwrap_or(usize::MAX);
-            let of_call = means.get(&places(call));
+            let (of_call, switched_ns) = (means.get(&places(call)), switch_ns * call.preempted as f64);
             let mut times: Vec<(usize, &mut f64)> =
                 Self::times(call, self.numbers).into_iter().map(|(_, time)| time).enumerate().collect();
             times.sort_by(|a, b| b.1.total_cmp(a.1));
             for (at, time) in times.into_iter().take(interrupted) {
                 match of_call.and_then(|means| means.get(at)).map(|(sum, count)| sum / count) {
+                    Some(mean) if *time > mean + switched_ns => left += 1,
                     Some(mean) if mean < *time => (*time, mended) = (mean, mended + 1),
                     // What is below the mean was hardly interrupted, nor is what is shorter.
                     Some(_) => break,
@@ -253,7 +255,8 @@ pub struct Made {
     pub beyond: usize,
 }
 
-/// The calls as a trace, part by part; `header` gets the latches.
+/// The calls as a trace, part by part; `header` gets the latches. `switch_ns` is the longest time that another process
+/// has a processor for when it is taken away once.
 ///
 /// # Errors
 /// A design that the simulator does not know; times that are shorter than the stamps in them.
@@ -261,7 +264,7 @@ pub fn trace(
     mut header: Header,
     mut parts: Vec<Vec<Call>>,
     waiting: Waiting,
-    overhead: &Overhead,
+    (overhead, switch_ns): (&Overhead, f64),
 ) -> Result<Made, String> {
     let mut found: BTreeMap<Object, (usize, [bool; 3])> = BTreeMap::new();
     for get in parts.iter().flatten().flat_map(|call| &call.gets) {
@@ -277,7 +280,7 @@ pub fn trace(
     let (mut mended, mut unmended, mut left_in) = (0, 0, 0.0f64);
     for part in &mut parts {
         let mut calls = Calls { calls: part, numbers: &numbers };
-        let (replaced, left) = calls.mend();
+        let (replaced, left) = calls.mend(switch_ns);
         (mended, unmended) = (mended + replaced, unmended + left);
         left_in = left_in.max(calls.settle(overhead));
     }
@@ -391,11 +394,13 @@ mod tests {
         }
     }
 
+    const SWITCH_NS: f64 = 1e7;
+
     const WAITING: Waiting = Waiting { mutex_scheme: 2, back_off: false };
 
     fn made(calls: Vec<Call>, overhead: Overhead) -> Made {
         let header = Header { sessions: 1, ..Header::default() };
-        trace(header, vec![calls], WAITING, &overhead).unwrap()
+        trace(header, vec![calls], WAITING, (&overhead, SWITCH_NS)).unwrap()
     }
 
     #[test]
@@ -451,7 +456,8 @@ mod tests {
         let header = Header { sessions: 1, ..Header::default() };
         let calls = vec![Call { gets, tail_ns: 10.0, preempted: 0 }, Call::default()];
         let names = |waiting| {
-            let trace = trace(header.clone(), vec![calls.clone()], waiting, &Overhead::default()).unwrap().trace;
+            let trace =
+                trace(header.clone(), vec![calls.clone()], waiting, (&Overhead::default(), SWITCH_NS)).unwrap().trace;
             assert!(Trace::parse(&trace.to_text()).is_ok());
             let mut of: Vec<_> = trace.header.latches.iter().map(|l| (l.name.clone(), l.design_name.clone())).collect();
             of.sort();
@@ -500,6 +506,12 @@ mod tests {
         calls.push(Call { gets: Vec::new(), tail_ns: 7e7, preempted: 3 });
         let made = made(calls, Overhead::default());
         assert_eq!((made.mended, made.unmended, made.trace.tails_ns[9]), (0, 1, 7e7));
+        // The same beside short calls without a get: three switches do not take 70 ms.
+        let mut calls = vec![Call { tail_ns: 100.0, ..Call::default() }; 9];
+        calls.push(Call { gets: Vec::new(), tail_ns: 7e7, preempted: 3 });
+        calls.push(Call { gets: Vec::new(), tail_ns: 2e7, preempted: 3 });
+        let made = self::made(calls, Overhead::default());
+        assert_eq!((made.mended, made.unmended, &made.trace.tails_ns[9..]), (1, 1, &[7e7, 100.0][..]));
     }
 
     #[test]
@@ -538,7 +550,7 @@ mod tests {
         assert_eq!(holds, [0.0, 0.0, 0.0, 10.0], "the mean is 2.5");
         let header = Header { sessions: 1, ..Header::default() };
         let long = Overhead { gap_ns: 140.0, ..overhead };
-        let error = trace(header, vec![of(&[20.0; 9])], WAITING, &long).unwrap_err();
+        let error = trace(header, vec![of(&[20.0; 9])], WAITING, (&long, SWITCH_NS)).unwrap_err();
         assert!(error.contains("the stamps of a recording take more time"), "{error}");
     }
 
@@ -563,7 +575,7 @@ mod tests {
     fn parts_have_means_of_their_own() {
         let header = Header { sessions: 1, ..Header::default() };
         let parts = vec![vec![interrupted(100.0, 40.0, 0)], Vec::new(), vec![interrupted(200.0, 50.0, 0); 2]];
-        let made = trace(header, parts, WAITING, &Overhead::default()).unwrap();
+        let made = trace(header, parts, WAITING, (&Overhead::default(), SWITCH_NS)).unwrap();
         assert_eq!(made.means_ns, [150.0, 0.0, 260.0]);
         assert_eq!(made.trace.tails_ns.len(), 3);
     }

@@ -314,6 +314,9 @@ impl Stage {
     }
 }
 
+/// Time slices of other processes that an involuntary switch may take, one after another.
+const SLICES_AWAY: f64 = 4.0;
+
 /// Counts and then records the work of sessions.
 fn part(observer: &mut Client, sids: &[u64], sample: u32, seconds: f64, calls: usize) -> Result<Part, LabError> {
     let time = Duration::from_secs_f64(seconds);
@@ -355,7 +358,8 @@ fn trace_of(
         ..Header::default()
     };
     let calls = parts.iter().map(|part| part.calls.clone()).collect();
-    let mut made = gets::trace(header, calls, waiting, overhead).map_err(LabError::new)?;
+    let switch_ns = machine.scheduler.slice_us() * 1e3 * SLICES_AWAY;
+    let mut made = gets::trace(header, calls, waiting, (overhead, switch_ns)).map_err(LabError::new)?;
     let windows = parts.iter().zip(&made.means_ns).filter_map(|(part, mean)| part.window(*mean, overhead));
     let header = &mut made.trace.header;
     header.windows = windows.collect();
@@ -436,7 +440,7 @@ mod tests {
             forecasts[0].refusals.clone()
         };
         assert_eq!(refusals(1_050.0), []);
-        let all = refusals(1_300.0);
+        let all = refusals(2_000.0);
         assert!(all.iter().any(|of| matches!(of, Refusal::RecordedApart(window) if window.calls == 1_990)), "{all:?}");
     }
 }

@@ -196,12 +196,14 @@ fn a_recording_that_is_not_what_was_counted_is_refused() {
     assert!(text.contains("40 sampled calls are missing"), "{text}");
     // (sessions, recorded, counted, misses, refused): spinners may use time beside the calls, calls none beside the count
     for (sessions, recorded_ns, counted_ns, miss_rate, is_refused) in [
-        (1, 1_000.0, 1_090.0, 0.0, false),
-        (1, 1_000.0, 1_110.0, 0.0, true),
-        (1, 1_000.0, 1_110.0, 0.3, true),
-        (2, 1_000.0, 1_110.0, 0.0, true),
-        (2, 1_000.0, 2_000.0, 0.3, false),
-        (2, 1_200.0, 1_000.0, 0.3, true),
+        (1, 100_000.0, 111_000.0, 0.0, false),
+        (1, 100_000.0, 112_000.0, 0.0, true),
+        (1, 1_000.0, 1_300.0, 0.0, false),
+        (1, 1_000.0, 1_400.0, 0.0, true),
+        (1, 100_000.0, 112_000.0, 0.3, true),
+        (2, 100_000.0, 112_000.0, 0.0, true),
+        (2, 100_000.0, 200_000.0, 0.3, false),
+        (2, 112_000.0, 100_000.0, 0.3, true),
     ] {
         let window = Window { sessions, calls: 9, missing: 0, recorded_ns, counted_ns, miss_rate };
         assert_eq!(!with(window).0.is_empty(), is_refused, "{window:?}");
