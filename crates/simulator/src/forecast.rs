@@ -37,6 +37,13 @@ const RECORDED_APART_MOST: f64 = 0.10;
 const RECORDED_APART_NS: f64 = 200.0;
 /// With fewer misses a get than this the processor time of spinners is none.
 const SPINNERS_LEAST: f64 = 0.01;
+/// Sampled calls that are missing are the long ones: more than this share of them is another load.
+const MISSING_MOST: f64 = 0.02;
+/// Sessions that use less of their processors wait for something that is no latch; with misses they may wait for one.
+const BUSY_LEAST: f64 = 0.9;
+const BUSY_LEAST_WITH_MISSES: f64 = 0.5;
+/// Share of the gets that may be in no latch of the trace.
+const BEYOND_MOST: f64 = 0.05;
 /// Share of the time by which stamps and moves of data may be longer than the times that they are taken from.
 const LEFT_IN_MOST: f64 = 0.05;
 /// More cache lines than these move with no latch: the longer holds have another reason.
@@ -62,7 +69,8 @@ pub struct Seen {
     pub chi: f64,
     /// |ln(forecast/truth)|.
     pub error: f64,
-    /// The truth was used to fit the forecast: the error is a lower limit, and does not count as a test.
+    /// The truth is of the recording itself, which the forecast is fitted to: the error is a lower limit, and does not
+    /// count as a test.
     pub fitted: bool,
 }
 
@@ -142,6 +150,19 @@ pub enum Refusal {
     NoOneSessionRate,
     /// The recorded calls are not those that were counted beside them.
     RecordedApart(Window),
+    /// Too many sampled calls are not in the trace.
+    CallsMissing(Window),
+    /// The recorded sessions used so much of their processors: they wait for what a forecast does not have.
+    SessionsWait {
+        /// Sessions.
+        sessions: u32,
+        /// Share of the processors' time.
+        share: f64,
+    },
+    /// The simulation differs from the counts of the recording itself by this factor.
+    CountApart(f64),
+    /// Share of the gets that are in no latch of the trace.
+    Beyond(f64),
     /// The factor on the gaps with which a call takes the counted processor time.
     GapsApart(f64),
     /// Stamps and moves of data are longer than the times that they are taken from, by this share.
@@ -170,6 +191,10 @@ impl Refusal {
             Self::FewBlocks(_) => "the recording has too few calls",
             Self::NoOneSessionRate => "the recording has no processor time of a call",
             Self::RecordedApart(_) => "the recorded calls are not those that were counted",
+            Self::CallsMissing(_) => "sampled calls are missing",
+            Self::SessionsWait { .. } => "the recorded sessions did not use their processors",
+            Self::CountApart(_) => "the simulation is far from the counts of the recording",
+            Self::Beyond(_) => "too many gets are in no latch of the trace",
             Self::GapsApart(_) => "the times outside of holds do not give the counted processor time",
             Self::LeftIn(_) => "stamps are too long for the recorded times",
             Self::LinesApart(_) => "moves of data do not explain the longer holds",
@@ -216,6 +241,29 @@ impl fmt::Display for Refusal {
                  {counted_ns:.0} ns of processor time a call were counted beside them; at most {:.0} % and \
                  {RECORDED_APART_NS} ns apart is an answer ({missing} sampled calls are missing)",
                 RECORDED_APART_MOST * 100.0
+            ),
+            Self::CallsMissing(Window { sessions, calls, missing, .. }) => write!(
+                f,
+                "{missing} sampled calls of {sessions} sessions are not among the {calls} recorded ones: their ring was \
+                 full, or they had not ended; at most {:.0} % missing is an answer",
+                MISSING_MOST * 100.0
+            ),
+            Self::SessionsWait { sessions, share } => write!(
+                f,
+                "the {sessions} recorded sessions used {:.0} % of their processors: they wait for clients, files or \
+                 locks, which a forecast does not have, or other processes used the rest",
+                share * 100.0
+            ),
+            Self::CountApart(factor) => write!(
+                f,
+                "the simulation of the recording itself differs from what was counted by a factor of {factor:.2}; at \
+                 most {APART_MOST} is an answer"
+            ),
+            Self::Beyond(share) => write!(
+                f,
+                "{:.0} % of the gets are in no latch of the trace; at most {:.0} % is an answer",
+                share * 100.0,
+                BEYOND_MOST * 100.0
             ),
             Self::GapsApart(factor) => write!(
                 f,
@@ -376,9 +424,8 @@ pub fn check(
             _ => (figures.rate() * Cell { bound: Bound::Upper, ..cell }.run()?.rate()).sqrt(),
         };
         let error = ln((rate / counted.rate).max(1e-300)).abs();
-        let fitted = sessions == 1 || control.iter().any(|point| point.0 == sessions);
         let ratio = f64::from(cpus) / recorded_cpus(header);
-        let seen = Seen { ratio, chi: chi(workload, machine, &designs, cpus, sessions), error, fitted };
+        let seen = Seen { ratio, chi: chi(workload, machine, &designs, cpus, sessions), error, fitted: true };
         out.push(Check { counted: *counted, figures, rate, seen });
     }
     Ok(out)
@@ -609,6 +656,18 @@ impl Question<'_> {
         };
         let mut out: Vec<Refusal> =
             self.header.windows.iter().filter(apart).map(|window| Refusal::RecordedApart(*window)).collect();
+        let is_missing =
+            |window: &&Window| window.missing as f64 > MISSING_MOST * (window.calls + window.missing) as f64;
+        out.extend(self.header.windows.iter().filter(is_missing).map(|window| Refusal::CallsMissing(*window)));
+        let cpus = self.header.cpus.unwrap_or(self.machine.cpus());
+        out.extend(self.header.counted.iter().filter(|counted| counted.cpu_ns > 0.0).find_map(|counted| {
+            let share = counted.rate * counted.cpu_ns / 1e9 / f64::from(counted.sessions.min(cpus));
+            let least = if counted.miss_rate < SPINNERS_LEAST { BUSY_LEAST } else { BUSY_LEAST_WITH_MISSES };
+            (share < least).then_some(Refusal::SessionsWait { sessions: counted.sessions, share })
+        }));
+        let worst = self.seen.iter().filter(|seen| seen.fitted).map(|seen| seen.error).fold(0.0, f64::max);
+        out.extend((worst > ln(APART_MOST)).then(|| Refusal::CountApart(exp(worst))));
+        out.extend((self.header.beyond > BEYOND_MOST).then_some(Refusal::Beyond(self.header.beyond)));
         if let Some(scaling) = self.workload.scaling() {
             out.extend((!is_within(scaling.gaps, SCALE_MOST)).then_some(Refusal::GapsApart(scaling.gaps)));
             out.extend((scaling.left_in > LEFT_IN_MOST).then_some(Refusal::LeftIn(scaling.left_in)));

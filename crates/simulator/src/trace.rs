@@ -24,7 +24,8 @@
 //! the `same` session or an `other` one, or is `unknown`. Times are nanoseconds. A gap ends when the get begins, so waits
 //! are not in the trace. The format has no hold within a hold.
 //!
-//! A `window` line compares the recorded calls of a number of sessions with what was counted while they were recorded:
+//! Two more lines may be there: `cpus`, the processors that the recorded sessions could use, and `beyond`, the share of
+//! the gets that are in no latch of the trace and count as work. A `window` line compares the recorded calls of a number of sessions with what was counted while they were recorded:
 //! sessions, calls in the trace, sampled calls that are not in it, mean time of the recorded calls without waits and
 //! stamps, counted processor time of a call without the stamps, and misses a get.
 
@@ -123,6 +124,10 @@ pub struct Header {
     pub own_ns: Option<f64>,
     /// The latches.
     pub latches: Vec<Latch>,
+    /// Processors that the recorded sessions could use.
+    pub cpus: Option<u32>,
+    /// Share of the gets that are in no latch of the trace and count as work.
+    pub beyond: f64,
     /// Exact counts.
     pub counted: Vec<Counted>,
     /// Recorded calls beside the counts of the same time; empty in traces of other programs.
@@ -356,6 +361,11 @@ impl Header {
             ("call_ns", [ns]) => self.call_ns = Some(time(ns)?),
             ("overhead_ns", [gap, hold]) => self.overhead_ns = (time(gap)?, time(hold)?),
             ("transfer_ns", [ns]) => self.transfer_ns = Some(time(ns)?),
+            ("cpus", [n]) => self.cpus = Some(count(n, crate::machine::CPUS_MAX as usize)? as u32),
+            ("beyond", [share]) => match number(share)? {
+                share if (0.0..=1.0).contains(&share) => self.beyond = share,
+                share => return Err(format!("beyond: a share of {share}; expected 0 to 1")),
+            },
             ("own_ns", [ns]) => self.own_ns = Some(time(ns)?),
             ("latch", [n, design, _, ..]) => self.latch(n, design, rest)?,
             ("counted", [sessions, figures @ ..]) if figures.len() == 4 => {
@@ -406,6 +416,10 @@ impl Header {
         let _ = writeln!(out, "overhead_ns {} {}", self.overhead_ns.0, self.overhead_ns.1);
         self.transfer_ns.iter().for_each(|ns| writeln!(out, "transfer_ns {ns}").unwrap_or(()));
         self.own_ns.iter().for_each(|ns| writeln!(out, "own_ns {ns}").unwrap_or(()));
+        self.cpus.iter().for_each(|n| writeln!(out, "cpus {n}").unwrap_or(()));
+        if self.beyond > 0.0 {
+            let _ = writeln!(out, "beyond {}", self.beyond);
+        }
         for (n, latch) in self.latches.iter().enumerate() {
             let _ = writeln!(out, "latch {n} {} {}", latch.design_name, one_line(&latch.name));
         }

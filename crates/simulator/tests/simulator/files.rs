@@ -81,6 +81,8 @@ pub fn trace(calls: u32) -> Trace {
         overhead_ns: (20.0, 10.0),
         transfer_ns: Some(50.0),
         own_ns: Some(4.0),
+        cpus: Some(4),
+        beyond: 0.01,
         latches: vec![latch("Result Cache: RC Latch", "exclusive"), latch("row cache objects", "mutex-2")],
         counted: vec![
             Counted { sessions: 1, rate: 330_000.0, miss_rate: 0.0, sleep_rate: 0.0, cpu_ns: 3_000.0 },
@@ -145,6 +147,8 @@ fn a_malformed_trace_is_refused_with_its_line() {
         (good.replace("name a test", "nom a test"), "line 2: 'nom a test' is not understood"),
         (good.replace("counted 1 330000", "counted 1 -330000"), "a rate above zero"),
         (good.replace("window 1 2 2 2900", "window 1 2 2 0"), "window: times above zero"),
+        (good.replace("beyond 0.01", "beyond 1.01"), "beyond: a share of 1.01"),
+        (good.replace("cpus 4", "cpus 0"), "0 is not in 1 to"),
         (good.replace("window 1 2 2", "window 1 2 -2"), "'-2' is no whole number"),
         (good.replace("call 200", "call"), "'' is no number"),
         (good.replace("call 200\n", ""), "a get before the first call"),

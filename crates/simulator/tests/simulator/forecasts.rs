@@ -3,7 +3,7 @@
 use crate::files::trace;
 use crate::plain_machine;
 use crate::published::shipped;
-use latch_simulator::trace::{Counted, Window};
+use latch_simulator::trace::{Counted, Header, Window};
 use latch_simulator::{
     Choice, Closed, Design, Distance, Forecast, Machine, Question, Refusal, Seen, Shard, Time, Trace, Workload, csv,
     json, table,
@@ -226,6 +226,41 @@ fn a_recording_that_is_not_what_was_counted_is_refused() {
 }
 
 #[test]
+fn a_recording_of_another_load_than_the_forecast_has_is_refused() {
+    let (good, machine) = (trace(3_000), measured(4));
+    let of = |change: &dyn Fn(&mut Header)| {
+        let mut trace = good.clone();
+        change(&mut trace.header);
+        let workload = trace.workload();
+        let mut q = question(&trace, &workload, &machine, &["exclusive"]);
+        (q.sessions, q.draws) = (vec![2], 8);
+        only(&q)
+    };
+    // Three sessions of clients that think, on four processors; and two that sleep for latches, or more than that.
+    let thinking = Counted { sessions: 3, rate: 5_000.0, miss_rate: 0.0, sleep_rate: 0.0, cpu_ns: 3_000.0 };
+    let refusal = of(&|header| header.counted.push(thinking));
+    assert_eq!(refusal, Refusal::SessionsWait { sessions: 3, share: 0.005 });
+    let refusal = of(&|header| header.counted[1].rate = 300_000.0);
+    assert!(matches!(refusal, Refusal::SessionsWait { sessions: 2, share } if (share - 0.465).abs() < 1e-9));
+    // As many as the processors of the recording have.
+    let full = Counted { sessions: 12, rate: 650_000.0, miss_rate: 0.0, sleep_rate: 0.0, cpu_ns: 3_000.0 };
+    let refusal = of(&|header| {
+        (header.cpus, header.beyond) = (Some(2), {
+            header.counted.push(full);
+            0.2
+        })
+    });
+    assert_eq!(refusal, Refusal::Beyond(0.2));
+    let window = Window { calls: 970, missing: 30, ..good.header.windows[0] };
+    assert_eq!(of(&|header| header.windows[0] = window), Refusal::CallsMissing(window));
+    let workload = good.workload();
+    let mut q = question(&good, &workload, &machine, &["exclusive"]);
+    (q.sessions, q.draws) = (vec![2], 8);
+    q.seen.push(Seen { ratio: 64.0, chi: 0.9, error: 2f64.ln(), fitted: true });
+    assert!(matches!(only(&q), Refusal::CountApart(factor) if (factor - 2.0).abs() < 1e-9), "whatever its bin");
+}
+
+#[test]
 fn a_control_that_is_far_off_is_given_as_it_is() {
     let (mut trace, machine) = (trace(3_000), measured(2));
     let workload = trace.workload();
@@ -242,7 +277,7 @@ fn known_errors_are_kept_beside_a_control() {
     trace.header.counted.push(Counted { sessions: 3, rate: 320_000.0, ..trace.header.counted[1] });
     let control = latch_simulator::checked_control(&workload, &trace.header, &machine, 7, 20_000).unwrap();
     let checks = latch_simulator::check(&workload, &trace.header, &machine, &control, 7, 20_000).unwrap();
-    assert_eq!(checks.iter().map(|check| check.seen.fitted).collect::<Vec<_>>(), [true, true, false]);
+    assert_eq!(checks.iter().map(|check| check.seen.fitted).collect::<Vec<_>>(), [true; 3]);
     let cpu = checks[1].figures.cpu_ns();
     assert!((cpu / 3_100.0 - 1.0).abs() < 0.02, "the control is in it: {cpu}");
     assert!((0.5..0.9).contains(&checks[2].seen.error), "{:?}", checks[2].seen);
@@ -274,7 +309,7 @@ fn bounds_and_bands_that_are_too_wide_are_refused() {
     let mut q = question(&good, &trace_workload, &machine, &["exclusive"]);
     q.sessions = vec![1];
     assert_eq!(q.answer().unwrap()[0].refusals, []);
-    q.seen = vec![Seen { ratio: 2.0, chi: 0.0, error: 0.6, fitted: true }];
+    q.seen = vec![Seen { ratio: 2.0, chi: 0.0, error: 0.6, fitted: false }];
     let refusal = only(&q);
     assert!(matches!(refusal, Refusal::BandApart(ratio) if ratio > 1.5), "{refusal:?}");
     q.seen = vec![Seen { ratio: 2.0, chi: 0.2, error: 0.6, fitted: false }];
