@@ -3,7 +3,7 @@
 //! The parameters stand in the manifest: the time of a call, its gets, the hold, and the machine file. They come from
 //! the rates of one and two sessions of the curve and from the misses of two, and do not change with the points that are
 //! predicted. A control, the whole published column of the same machine without the latch, has what slows sessions down
-//! besides the latch. A hash of all of this stands beside the parameters and is checked before the prediction. A curve
+//! besides the latch. A hash of these figures stands beside the parameters and is checked before the prediction. A curve
 //! whose parameters are not known has the reason in the manifest.
 
 use latch_simulator::{Bound, Cell, Closed, Design, Machine, SHIPPED, Time, Workload, chi};
@@ -76,8 +76,8 @@ fn machine_file(frozen: &Frozen) -> Result<&'static str, LabError> {
         .ok_or_else(|| LabError::new(format!("no machine file '{}' is shipped", frozen.machine)))
 }
 
-/// The hash of all that a prediction is made from: parameters, machine file, rate of one session, control, and the
-/// rules of the simulation.
+/// The hash of all figures that a prediction is made from: parameters, machine file, rate of one session, control, and
+/// the limits of the simulation. The simulator's code is not in it.
 fn hash(manifest: &Manifest, curve: &Published, frozen: &Frozen) -> Result<String, LabError> {
     let mut text = format!(
         "call_us {} gets {} hold_us {} cpus {:?} one {} of {GETS} seed {SEED} chi {CHI_MOST} apart {APART_MOST}\nsessions",

@@ -166,14 +166,14 @@ impl Calls<'_> {
         out
     }
 
-    /// Replaces the times in which the scheduler ran another process: in a call that it interrupted n times, the n
-    /// longest, by the mean of the same time in calls that have gets at the same places and were not interrupted. The
+    /// Replaces the times in which the scheduler ran another process: in a call that it interrupted once, the
+    /// longest one, by the mean of the same time in calls that have gets at the same places and were not interrupted. The
     /// simulator has a scheduler of its own. Returns the times replaced, and those that stay because every such call
     /// was interrupted.
     ///
     /// To leave these calls out was rejected: a long call is interrupted more often, and the others would be too short.
-    /// So was the mean over all calls, which is that of short ones. A time that is longer than the switches can explain
-    /// stays: it is work, of a call that has gets at the same places as short ones.
+    /// So was the mean over all calls, which is that of short ones. A call that was interrupted more than once has worked
+    /// for a time slice in between, and a time that is longer than a switch can explain is work: both stay.
     fn mend(&mut self, switch_ns: f64) -> (usize, usize) {
         let places = |call: &Call| call.gets.iter().map(|get| get.place).collect::<Vec<u16>>();
         let mut means: BTreeMap<Vec<u16>, Vec<(f64, f64)>> = BTreeMap::new();
@@ -187,17 +187,16 @@ impl Calls<'_> {
         }
         let (mut mended, mut left) = (0, 0);
         for call in self.calls.iter_mut().filter(|call| call.preempted > 0) {
-            let interrupted = usize::try_from(call.preempted).unwrap_or(usize::MAX);
-            let (of_call, switched_ns) = (means.get(&places(call)), switch_ns * call.preempted as f64);
+            let of_call = means.get(&places(call)).filter(|_| call.preempted == 1);
             let mut times: Vec<(usize, &mut f64)> =
                 Self::times(call, self.numbers).into_iter().map(|(_, time)| time).enumerate().collect();
             times.sort_by(|a, b| b.1.total_cmp(a.1));
-            for (at, time) in times.into_iter().take(interrupted) {
+            for (at, time) in times.into_iter().take(1) {
                 match of_call.and_then(|means| means.get(at)).map(|(sum, count)| sum / count) {
-                    Some(mean) if *time > mean + switched_ns => left += 1,
+                    Some(mean) if *time > mean + switch_ns => left += 1,
                     Some(mean) if mean < *time => (*time, mended) = (mean, mended + 1),
-                    // What is below the mean was hardly interrupted, nor is what is shorter.
-                    Some(_) => break,
+                    // What is below the mean was hardly interrupted.
+                    Some(_) => {}
                     None => left += 1,
                 }
             }
@@ -253,6 +252,8 @@ pub struct Made {
     pub unmended: usize,
     /// Gets of latches beyond those that a trace can have. Their time counts as work without a latch.
     pub beyond: usize,
+    /// Calls of no time, of an instance that answers faster than its clock. They have a nanosecond in the trace.
+    pub timeless: usize,
 }
 
 /// The calls as a trace, part by part; `header` gets the latches. `switch_ns` is the longest time that another process
@@ -287,16 +288,25 @@ pub fn trace(
     if left_in > LEFT_IN_MOST {
         return Err(format!(
             "the stamps of a recording take more time than the recording has, by {:.0} % of it; at most {:.0} % makes \
-             a trace: record again on an idle machine",
+             a trace. Measured were {:.0} ns of a call, {:.0} ns before a get, {:.0} ns in its hold",
             left_in * 100.0,
-            LEFT_IN_MOST * 100.0
+            LEFT_IN_MOST * 100.0,
+            overhead.call_ns,
+            overhead.gap_ns,
+            overhead.hold_ns
         ));
     }
     for (object, (_, manners)) in objects.iter().take(LATCHES_MAX) {
         header.latches.push(latch(object, *manners, waiting)?);
     }
-    let mut made =
-        Made { trace: Trace { header, ..Trace::default() }, means_ns: Vec::new(), mended, unmended, beyond: 0 };
+    let mut made = Made {
+        trace: Trace { header, ..Trace::default() },
+        means_ns: Vec::new(),
+        mended,
+        unmended,
+        beyond: 0,
+        timeless: 0,
+    };
     for part in parts {
         let (calls, mut sum) = (part.len() as f64, 0.0);
         for call in part {
@@ -305,6 +315,8 @@ pub fn trace(
         }
         made.means_ns.push(if calls > 0.0 { sum / calls } else { 0.0 });
     }
+    let gets = made.beyond + made.trace.gets.len();
+    made.trace.header.beyond = made.beyond as f64 / gets.max(1) as f64;
     Ok(made)
 }
 
@@ -330,7 +342,6 @@ impl Made {
     fn add(&mut self, call: Call, numbers: &BTreeMap<Object, usize>) {
         let trace = &mut self.trace;
         trace.first.push(trace.gets.len() as u32);
-        // A call of no time is an instance that answers faster than its clock; a trace has none.
         let is_empty = call.tail_ns < 1.0 && call.gets.iter().all(|get| get.gap_ns + get.hold_ns < 1.0);
         let mut work = 0.0;
         for get in call.gets {
@@ -354,6 +365,7 @@ impl Made {
                 other: get.other,
             });
         }
+        self.timeless += usize::from(is_empty);
         trace.tails_ns.push(if is_empty { 1.0 } else { call.tail_ns + work });
     }
 }
@@ -488,11 +500,11 @@ mod tests {
             interrupted(300.0, 40.0, 0),
             interrupted(3e6, 40.0, 0),
             interrupted(200.0, 5e6, 1),
-            interrupted(9e6, 4e6, 2),
+            interrupted(9e6, 40.0, 1),
             interrupted(9e6, 40.0, 0),
         ];
         let made = made(calls, Overhead::default());
-        assert_eq!((made.mended, made.unmended), (3, 0));
+        assert_eq!((made.mended, made.unmended), (2, 0));
         let mean = (100.0 + 300.0 + 3e6 + 9e6) / 4.0;
         let gaps: Vec<f64> = made.trace.gets.iter().map(|get| get.gap_ns).collect();
         assert_eq!(gaps, [100.0, 300.0, 3e6, 200.0, mean, 9e6]);
@@ -506,12 +518,13 @@ mod tests {
         calls.push(Call { gets: Vec::new(), tail_ns: 7e7, preempted: 3 });
         let made = made(calls, Overhead::default());
         assert_eq!((made.mended, made.unmended, made.trace.tails_ns[9]), (0, 1, 7e7));
-        // The same beside short calls without a get: three switches do not take 70 ms.
+        // The same beside short calls without a get: a switch does not take 70 ms, and a call of three is long.
         let mut calls = vec![Call { tail_ns: 100.0, ..Call::default() }; 9];
-        calls.push(Call { gets: Vec::new(), tail_ns: 7e7, preempted: 3 });
-        calls.push(Call { gets: Vec::new(), tail_ns: 2e7, preempted: 3 });
+        calls.push(Call { gets: Vec::new(), tail_ns: 7e7, preempted: 1 });
+        calls.push(Call { gets: Vec::new(), tail_ns: 9e6, preempted: 3 });
+        calls.push(Call { gets: Vec::new(), tail_ns: 9e6, preempted: 1 });
         let made = self::made(calls, Overhead::default());
-        assert_eq!((made.mended, made.unmended, &made.trace.tails_ns[9..]), (1, 1, &[7e7, 100.0][..]));
+        assert_eq!((made.mended, made.unmended, &made.trace.tails_ns[9..]), (1, 2, &[7e7, 9e6, 100.0][..]));
     }
 
     #[test]
@@ -564,6 +577,8 @@ mod tests {
         }
         let made = made(calls, Overhead::default());
         assert_eq!((made.trace.header.latches.len(), made.beyond), (LATCHES_MAX, 900));
+        let share = 900.0 / (900.0 + 2.0 * LATCHES_MAX as f64);
+        assert!((made.trace.header.beyond - share).abs() < 1e-9, "a forecast knows it");
         let mut gets = vec![0; LATCHES_MAX];
         made.trace.gets.iter().for_each(|get| gets[usize::from(get.latch)] += 1);
         assert!(gets.iter().all(|count| *count == 2), "no latch has the gets of others");

@@ -148,14 +148,11 @@ impl Work {
         self.calls / self.seconds
     }
 
-    /// Misses a get of calls with so many gets. A call with misses and without a recorded get has gets that a recording
-    /// does not show: each of its gets counts as a miss.
+    /// Misses a get of calls with so many gets. Gets are known from the recorded calls alone: where those have none, the
+    /// misses are of gets that no recorded call has, and where they have fewer gets than misses, all of them missed.
     pub fn miss_rate(&self, gets: f64) -> f64 {
-        match (self.misses, self.calls * gets) {
-            (misses, _) if misses <= 0.0 => 0.0,
-            (misses, gets) if misses >= gets => 1.0,
-            (misses, gets) => misses / gets,
-        }
+        let gets = self.calls * gets;
+        if gets > 0.0 { (self.misses / gets).min(1.0) } else { 0.0 }
     }
 
     /// As a trace has it.
@@ -239,6 +236,8 @@ pub fn record(
         for row in observer.query(&sql, &[])?.all()? {
             out.records.push(record_of(&row, out.rounds));
         }
+        // No other recording began while these records were read.
+        until_ended(observer, &which, began)?;
         out.whole += out.records[at..].iter().filter(|record| record.kind == Kind::End).count() as u64;
         out.rounds += 1;
     }
@@ -247,10 +246,16 @@ pub fn record(
 }
 
 /// Waits until no sampled call is open; returns the number of sampled calls.
+///
+/// # Errors
+/// Another session has begun a recording: its records are in the rings.
 fn until_ended(observer: &mut Client, which: &str, most: Instant) -> Result<u64, LabError> {
-    let sql = format!("select sum(open_calls), sum(sampled_calls) from v$latch_recording where {which}");
+    let sql = format!("select sum(open_calls), sum(sampled_calls), max(running) from v$latch_recording where {which}");
     loop {
         let row = first(observer, &sql)?;
+        if text(&row[2]) == "YES" {
+            return Err(LabError::new("another session records the gets of this instance: record again later".into()));
+        }
         if number(&row[0]) == 0.0 || Instant::now() > most {
             return Ok(number(&row[1]) as u64);
         }

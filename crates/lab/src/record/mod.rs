@@ -178,6 +178,9 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<(), LabError> {
     if made.beyond > 0 {
         println!("{} gets of the latches that are got least count as work: a trace has no more latches", made.beyond);
     }
+    if made.timeless > 0 {
+        println!("{} calls took no time by the clock, and have a nanosecond in the trace", made.timeless);
+    }
     if made.mended + made.unmended > 0 {
         println!(
             "the scheduler interrupted recorded calls: {} times have the mean of their kind instead, {} stay as they are",
@@ -229,6 +232,13 @@ fn record_running(arguments: &RecordArguments, dir: &Path) -> Result<Parts, LabE
             dir.display(),
             connected.len()
         )));
+    }
+    if sids.len() < connected.len() {
+        println!(
+            "{} of {} sessions are recorded; the others have begun no statement in half a second",
+            sids.len(),
+            connected.len()
+        );
     }
     let waiting = load::waiting(&mut observer)?;
     let part = part(&mut observer, &sids, arguments.sample, arguments.seconds, arguments.calls)?;
@@ -339,12 +349,13 @@ fn trace_of(
     waiting: gets::Waiting,
     overhead: &Overhead,
 ) -> Result<gets::Made, LabError> {
-    let Some(least) =
-        parts.iter().min_by_key(|part| part.sessions).filter(|_| parts.iter().any(|p| !p.calls.is_empty()))
-    else {
-        let sampled: u64 = parts.iter().map(|part| part.sampled).sum();
+    let least = parts.iter().min_by_key(|part| part.sessions);
+    let Some(least) = least.filter(|_| parts.iter().all(|part| !part.calls.is_empty())) else {
+        let empty: Vec<&Part> = parts.iter().filter(|part| part.calls.is_empty()).collect();
+        let sampled: u64 = empty.iter().map(|part| part.sampled).sum();
+        let sessions = empty.first().map_or(0, |part| part.sessions);
         return Err(LabError::new(format!(
-            "no whole call was recorded, of {sampled} sampled ones: the sessions executed too little, or a call has more \
+            "no whole call of {sessions} sessions was recorded, of {sampled} sampled ones: the sessions executed too little, or a call has more \
              gets than a ring (parameter _latch_recording_size)"
         )));
     };
@@ -354,6 +365,7 @@ fn trace_of(
         sessions: least.sessions,
         transfer_ns: machine.distances(machine.cpus()).iter().filter(|d| **d != Distance::Own).find_map(between),
         own_ns: Some(machine.own_ns),
+        cpus: Some(machine.cpus()),
         counted: parts.iter().map(Part::counted).collect(),
         ..Header::default()
     };
@@ -424,10 +436,14 @@ mod tests {
     fn a_recording_without_a_whole_call_says_how_many_were_sampled() {
         let machine = Machine::parse(SHIPPED[0].1).unwrap();
         let waiting = gets::Waiting { mutex_scheme: 2, back_off: false };
-        for parts in [vec![part(1, 0, 0.0, 1.0), part(2, 0, 0.0, 1.0)], Vec::new()] {
-            let error = trace_of("t", &parts, &machine, waiting, &STAMPS).unwrap_err().to_string();
-            assert!(error.contains(&format!("of {} sampled ones", parts.len() * 2_000)), "{error}");
-        }
+        let says = |parts: &[Part], what: &str| {
+            let error = trace_of("t", parts, &machine, waiting, &STAMPS).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        };
+        says(&[part(1, 0, 0.0, 1.0), part(2, 0, 0.0, 1.0)], "of 4000 sampled ones");
+        says(&[], "of 0 sampled ones");
+        // The calls of two sessions are not those of one.
+        says(&[part(1, 0, 0.0, 1.0), part(2, 9, 920.0, 1_020.0)], "no whole call of 1 sessions was recorded, of 2000");
     }
 
     #[test]
