@@ -274,12 +274,13 @@ fn published_line(curve: &PublishedCurve, nth: usize) -> Series {
     Series { title: curve.label(), points, bars: vec![], colour, marker: nth, published: true, foretold: false }
 }
 
-/// The prediction of a published line, as far as it is not refused; `None` where no point is left.
+/// The prediction of a published line, up to the first refused point: a line beyond it would run through refused ones.
+/// `None` where no point is left.
 fn foretold_line(curve: &PublishedCurve, nth: usize) -> Option<Series> {
     let foretold = curve.foretold.as_ref()?;
     let one = curve.ops_per_s.first().copied().unwrap_or(1.0);
     let places = curve.sessions.iter().zip(&foretold.ops_per_s);
-    let points: Vec<(f64, f64)> = places.filter_map(|(n, rate)| Some((f64::from(*n), (*rate)? / one))).collect();
+    let points: Vec<(f64, f64)> = places.map_while(|(n, rate)| Some((f64::from(*n), (*rate)? / one))).collect();
     let colour = curve.generation.as_deref().map_or(0, colour_of);
     let title = format!("{}, predicted", curve.label());
     let line = Series { title, points, bars: vec![], colour, marker: nth, published: true, foretold: true };

@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_recording_that_is_not_what_was_counted_is_refused_with_the_reason() {
         let folder = Folder::new("apart");
-        let window = "window 1 2000 17 30000 52000 0\ncalls 2000";
+        let window = "window 1 2000 17 30000 52000 100 0\ncalls 2000";
         let trace = folder.write("a.trace", text().replace("calls 2000", window));
         let out = answer(&["--machine", "cascade-lake-6242", "--trace", &trace, "--sessions", "1"]).unwrap();
         let table = String::from_utf8(out).unwrap();

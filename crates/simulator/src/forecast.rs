@@ -31,10 +31,10 @@ const CONTROL_STEPS: u32 = 4;
 /// A control outside of 1 / this to this is no slowdown any more: the model has another load than the recording.
 const CONTROL_MOST: f64 = 2.0;
 /// The mean of the recorded calls and the processor time that was counted beside it may differ by this share of the
-/// latter, and by so many nanoseconds more: the stamps of an instance are slower than those that can be measured, by what
-/// it has in its caches.
+/// latter, and by this share of the stamps that were taken out of a call: stamps are measured beside other work, and
+/// depend on what the processor does at once.
 const RECORDED_APART_MOST: f64 = 0.10;
-const RECORDED_APART_NS: f64 = 200.0;
+const STAMPS_APART_MOST: f64 = 0.25;
 /// With fewer misses a get than this the processor time of spinners is none.
 const SPINNERS_LEAST: f64 = 0.01;
 /// Sampled calls that are missing are the long ones: more than this share of them is another load.
@@ -235,12 +235,13 @@ impl fmt::Display for Refusal {
             Self::NoOneSessionRate => {
                 f.write_str("the recording has no processor time of a call at one session (call_ns)")
             }
-            Self::RecordedApart(Window { sessions, calls, missing, recorded_ns, counted_ns, .. }) => write!(
+            Self::RecordedApart(Window { sessions, calls, missing, recorded_ns, counted_ns, stamps_ns, .. }) => write!(
                 f,
                 "the {calls} recorded calls of {sessions} sessions take {recorded_ns:.0} ns on average, and \
-                 {counted_ns:.0} ns of processor time a call were counted beside them; at most {:.0} % and \
-                 {RECORDED_APART_NS} ns apart is an answer ({missing} sampled calls are missing)",
-                RECORDED_APART_MOST * 100.0
+                 {counted_ns:.0} ns of processor time a call were counted beside them; at most {:.0} % of it \
+                 and {:.0} % of the stamps ({stamps_ns:.0} ns) apart is an answer ({missing} sampled calls are missing)",
+                RECORDED_APART_MOST * 100.0,
+                STAMPS_APART_MOST * 100.0
             ),
             Self::CallsMissing(Window { sessions, calls, missing, .. }) => write!(
                 f,
@@ -648,7 +649,7 @@ impl Question<'_> {
     fn refusals_of_recording(&self) -> Vec<Refusal> {
         let apart = |window: &&Window| {
             let more = window.recorded_ns - window.counted_ns;
-            let most = window.counted_ns * RECORDED_APART_MOST + RECORDED_APART_NS;
+            let most = window.counted_ns * RECORDED_APART_MOST + window.stamps_ns * STAMPS_APART_MOST;
             // Spinners use processor time that is in no recorded call; more time in calls than was counted has no
             // such reason.
             let is_short = window.sessions == 1 || window.miss_rate < SPINNERS_LEAST;

@@ -11,7 +11,7 @@
 //! latch 0 exclusive Result Cache: RC Latch
 //! counted 1 3200000 0 0 312.4
 //! counted 2 5900000 0.031 0 340.2
-//! window 1 20000 3 309.8 313.1 0
+//! window 1 20000 3 309.8 313.1 159 0
 //! calls 1
 //! gets 1
 //! call 30.1
@@ -27,7 +27,8 @@
 //! Two more lines may be there: `cpus`, the processors that the recorded sessions could use, and `beyond`, the share of
 //! the gets that are in no latch of the trace and count as work. A `window` line compares the recorded calls of a number of sessions with what was counted while they were recorded:
 //! sessions, calls in the trace, sampled calls that are not in it, mean time of the recorded calls without waits and
-//! stamps, counted processor time of a call without the stamps, and misses a get.
+//! stamps, counted processor time of a call without the stamps, time of the stamps that were taken out of a recorded call, and
+//! misses a get.
 
 use std::fmt::Write as _;
 
@@ -86,6 +87,8 @@ pub struct Window {
     pub recorded_ns: f64,
     /// Counted processor time of a call, without that of the stamps, in nanoseconds.
     pub counted_ns: f64,
+    /// Time of the stamps that were taken out of a recorded call, in nanoseconds.
+    pub stamps_ns: f64,
     /// Misses a get.
     pub miss_rate: f64,
 }
@@ -377,17 +380,17 @@ impl Header {
                 }
                 self.counted.push(Counted { sessions, rate, miss_rate, sleep_rate, cpu_ns });
             }
-            ("window", [sessions, calls, missing, figures @ ..]) if figures.len() == 3 => {
+            ("window", [sessions, calls, missing, figures @ ..]) if figures.len() == 4 => {
                 let whole =
                     |text: &str| text.parse::<u64>().map_err(|_| format!("'{}' is no whole number", short(text)));
                 let [recorded_ns, counted_ns] = [number(figures[0])?, number(figures[1])?];
-                let miss_rate = number(figures[2])?;
-                if !(recorded_ns > 0.0 && counted_ns > 0.0 && (0.0..=1.0).contains(&miss_rate)) {
+                let [stamps_ns, miss_rate] = [number(figures[2])?, number(figures[3])?];
+                if !(recorded_ns > 0.0 && counted_ns > 0.0 && stamps_ns >= 0.0 && (0.0..=1.0).contains(&miss_rate)) {
                     return Err("window: times above zero, and a share of misses in 0 to 1".into());
                 }
                 let sessions = count(sessions, SESSIONS_MAX as usize)? as u32;
                 let (calls, missing) = (whole(calls)?, whole(missing)?);
-                self.windows.push(Window { sessions, calls, missing, recorded_ns, counted_ns, miss_rate });
+                self.windows.push(Window { sessions, calls, missing, recorded_ns, counted_ns, stamps_ns, miss_rate });
             }
             _ => return Err(format!("'{}' is not understood here", short(&format!("{word} {rest}")))),
         }
@@ -428,7 +431,7 @@ impl Header {
             let _ = writeln!(out, "counted {} {figures}", c.sessions);
         }
         for w in &self.windows {
-            let figures = [w.recorded_ns, w.counted_ns, w.miss_rate].map(|x| x.to_string()).join(" ");
+            let figures = [w.recorded_ns, w.counted_ns, w.stamps_ns, w.miss_rate].map(|x| x.to_string()).join(" ");
             let _ = writeln!(out, "window {} {} {} {figures}", w.sessions, w.calls, w.missing);
         }
         out

@@ -134,15 +134,15 @@ impl Part {
             |get: &gets::Got| if get.is_touch { overhead.touch_ns } else { overhead.gap_ns + overhead.hold_ns };
         let of_calls: f64 = self.calls.iter().flat_map(|call| &call.gets).map(stamps).sum();
         // The sampled calls are a part of the counted ones, and only they have stamps.
-        let of_call =
-            (overhead.call_ns + of_calls / calls.max(1) as f64) * self.sampled as f64 / self.beside.calls.max(1.0);
-        let counted_ns = self.beside.cpu_ns - of_call;
+        let stamps_ns = overhead.call_ns + of_calls / calls.max(1) as f64;
+        let counted_ns = self.beside.cpu_ns - stamps_ns * self.sampled as f64 / self.beside.calls.max(1.0);
         (calls > 0 && recorded_ns > 0.0 && counted_ns > 0.0).then(|| Window {
             sessions: self.sessions,
             calls,
             missing: self.sampled.saturating_sub(calls),
             recorded_ns,
             counted_ns,
+            stamps_ns,
             miss_rate: self.beside.miss_rate(self.gets()),
         })
     }
@@ -456,7 +456,7 @@ mod tests {
             forecasts[0].refusals.clone()
         };
         assert_eq!(refusals(1_050.0), []);
-        let all = refusals(2_000.0);
+        let all = refusals(1_300.0);
         assert!(all.iter().any(|of| matches!(of, Refusal::RecordedApart(window) if window.calls == 1_990)), "{all:?}");
     }
 }

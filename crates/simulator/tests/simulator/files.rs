@@ -94,6 +94,7 @@ pub fn trace(calls: u32) -> Trace {
             missing: 2,
             recorded_ns: 2_900.0,
             counted_ns: 3_000.5,
+            stamps_ns: 60.0,
             miss_rate: 0.0,
         }],
     };
