@@ -404,17 +404,23 @@ mod tests {
         assert_eq!([13, 14].map(|count| of.last_holder(shared(count))), [Unknown, Other]);
     }
 
+    /// One session gets one latch in every call, and one of two others in turn: the call before a sampled one has not
+    /// got that one.
     #[test]
     fn gets_of_calls_that_nobody_looked_at_make_no_other_holder() {
         let rings = rings(1_024);
         let of = Recorder::new(rings.of(1), 1, 1);
-        let (mut left, mut count) = (0, 0);
-        for _ in 0..600 {
+        let (mut left, mut counts) = (0, [0; 3]);
+        for call in 0..600 {
             let (then, looks) = of.next_call(1, 5, left, 0);
             left = then;
-            count += 1;
-            if looks {
-                of.got(0, Gets { address: 64, count, has_this: true, has_all: true }, 0);
+            for latch in [0, 1 + call % 2] {
+                counts[latch] += 1;
+                if !looks {
+                    continue;
+                }
+                let (address, count) = (64 * (latch as u64 + 1), counts[latch]);
+                of.got(0, Gets { address, count, has_this: true, has_all: true }, 0);
                 if let Some(end) = of.ends(0, 0) {
                     of.freed(0, What { manner: 1, name: 0, object: 0, place: 0 }, end);
                 }
@@ -422,7 +428,7 @@ mod tests {
         }
         let records = &rings.read(1)[0].records;
         let gets: Vec<_> = records.iter().filter(|r| r.kind == RecordKind::Get).map(|r| r.last).collect();
-        assert!(gets.len() > 50 && !gets.contains(&LastHolder::Other), "{gets:?}");
+        assert!(gets.len() > 100 && !gets.contains(&LastHolder::Other), "{gets:?}");
         assert!(gets.iter().filter(|last| **last == LastHolder::Me).count() > 40, "{gets:?}");
     }
 

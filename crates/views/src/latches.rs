@@ -397,8 +397,8 @@ pub const LATCH_RECORDING: &[(&str, Type)] = &[
     ("RUNNING", V(3)),
 ];
 
-/// `v$latch_recording`: the sessions of the last recording of latch gets; sessions that followed each other in a process
-/// slot have one row. A call that is lost did not fit the ring, or its session was killed.
+/// `v$latch_recording`: the sessions of the last recording of latch gets; sessions that followed each other in a
+/// process slot have one row. A call that is lost did not fit the ring, or its session was killed.
 pub fn latch_recording(s: &Source<'_>) -> Vec<Row> {
     let domain = s.processes.domain();
     let running = if domain.recording().1 == 0 { "NO" } else { "YES" };
