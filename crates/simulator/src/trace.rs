@@ -21,14 +21,14 @@
 //! The lines up to `gets` are the header; each `call` line is followed by the gets of the call. `call` has the time
 //! after the last hold of the call. `get` has the latch, the number of the place in the code, `r` or `w`, the time
 //! since the hold before it (or since the begin of the call), the time of the hold, and whether the last holder was
-//! the `same` session or an `other` one, or is `unknown`. Times are nanoseconds. A gap ends when the get begins, so waits
-//! are not in the trace. The format has no hold within a hold.
+//! the `same` session or an `other` one, or is `unknown`. Times are nanoseconds. A gap ends when the get begins, so
+//! waits are not in the trace. The format has no hold within a hold.
 //!
-//! Two more lines may be there: `cpus`, the processors that the recorded sessions could use, and `beyond`, the share of
-//! the gets that are in no latch of the trace and count as work. A `window` line compares the recorded calls of a number of sessions with what was counted while they were recorded:
-//! sessions, calls in the trace, sampled calls that are not in it, mean time of the recorded calls without waits and
-//! stamps, counted processor time of a call without the stamps, time of the stamps that were taken out of a recorded call, and
-//! misses a get.
+//! Two more lines may be there: `cpus`, the processors that the recorded sessions could use, and `beyond`, the share
+//! of the gets that are in no latch of the trace and count as work. A `window` line compares the recorded calls of a
+//! number of sessions with what was counted while they were recorded: sessions, calls in the trace, sampled calls that
+//! are not in it, mean time of the recorded calls without waits and stamps, counted processor time of a call without
+//! the stamps, time of the stamps that were taken out of a recorded call, and misses a get.
 
 use std::fmt::Write as _;
 
