@@ -50,6 +50,20 @@ pub fn switch(a: &dyn Administrator, param: Param, value: &str, also_in_file: bo
     change(a, param, value, also_in_file, || a.instance().switch_by_session(a.process(), param, value))
 }
 
+/// Sets `_latch_recording`: a recording of this session begins, or the one that runs ends. After the end this waits for
+/// the calls that are recorded, for two seconds at most; a longer call is recorded up to its end all the same, and
+/// `v$latch_recording` shows that it is open.
+///
+/// # Errors
+/// ORA-00439 without rings; ORA-00054 while another session records; ORA-00028 and ORA-01013 during the wait: the
+/// recording has ended then.
+pub fn record(a: &dyn Administrator, value: &str, also_in_file: bool) -> Result<()> {
+    let every = value.parse().unwrap_or(0);
+    let (instance, p) = (a.instance(), a.process());
+    change(a, Param::LatchRecording, value, also_in_file, || instance.prepare_recording(p, every))?;
+    if every == 0 { p.until_sampled_calls_end() } else { Ok(()) }
+}
+
 fn change(
     a: &dyn Administrator,
     param: Param,

@@ -117,6 +117,7 @@ fn set_in_system(a: &dyn Administrator, s: &ParameterSetting, scope: Option<Scop
         | Param::SwitchLatchSleep
         | Param::SpinCount => parameter::switch(a, param, &value, also_in_file).map_err(at)?,
         Param::SwitchHolder => parameter::hold(a, &value).map_err(at)?,
+        Param::LatchRecording => parameter::record(a, &value, also_in_file).map_err(at)?,
         _ => parameter::set(a, param, &value, also_in_file)?,
     }
     Ok(())

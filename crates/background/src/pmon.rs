@@ -12,8 +12,8 @@ use wait::Event;
 /// Longest sleep of PMON; a post ends it.
 const SLEEP: Duration = Duration::from_secs(3);
 
-/// Longest sleep while a session holds switched designs: the end of a session in order posts nobody.
-const HELD_DESIGNS_LOOK: Duration = Duration::from_millis(200);
+/// Longest sleep while a session holds switched designs or records: the end of a session in order posts nobody.
+const HELD_LOOK: Duration = Duration::from_millis(200);
 
 /// The pause after a failed try to put designs back; it doubles with each further one.
 const PUT_BACK_PAUSE: Duration = Duration::from_secs(1);
@@ -49,10 +49,11 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
         }
         // Behind the clean-up: the process that holds switched designs may have been inside a structure.
         put_back.run(instance, &p, log);
+        instance.end_abandoned_recording(&p);
         instance.end_round(&p);
         let mut sleep = if stopped.seen.is_empty() { SLEEP } else { STOPPED_LIMIT };
-        if instance.state().design_holder().is_some() {
-            sleep = HELD_DESIGNS_LOOK;
+        if instance.state().design_holder().is_some() || instance.state().recording_session().is_some() {
+            sleep = HELD_LOOK;
         }
         crate::idle(&p, Event::PmonTimer, posts, sleep);
     }

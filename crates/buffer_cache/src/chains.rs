@@ -58,8 +58,9 @@ impl BufferCache {
     /// Counts the get of the chain's latch that a versioned read avoided: as a get, and as a miss when a check failed
     /// before.
     #[inline]
-    pub(crate) fn count_chain_get(&self, p: &Process, missed: bool) {
-        p.latches().count_read(LatchName::CacheBuffersChains, missed);
+    pub(crate) fn count_chain_get(&self, p: &Process, at: Rdba, missed: bool) {
+        let child = || self.latch_number(at) as u32 + 1;
+        p.latches().count_read(LatchName::CacheBuffersChains, missed, child);
     }
 
     /// Finds a block's buffer without a latch. `None` may also mean that the chain changed during the walk. The caller

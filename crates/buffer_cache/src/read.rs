@@ -98,7 +98,7 @@ impl BufferCache {
         if self.knows_versions() && stamp.is_some_and(|s| s.at == at && self.is_same(&s)) {
             self.count_get(p, kind);
             self.advice.note(p, at.0);
-            self.count_chain_get(p, false);
+            self.count_chain_get(p, at, false);
             if let Some(s) = stamp {
                 self.touch_sampled(p, s.buffer as usize);
             }
@@ -223,7 +223,7 @@ impl BufferCache {
         for attempt in 0..TRIES {
             let buffer = self.find(at)?;
             if let Some(r) = self.read_frame_once(buffer, at, f) {
-                self.count_chain_get(p, attempt > 0);
+                self.count_chain_get(p, at, attempt > 0);
                 self.touch_sampled(p, buffer);
                 return Some(r);
             }

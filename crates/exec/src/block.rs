@@ -14,7 +14,6 @@ use std::ops::Range;
 use std::rc::Rc;
 use types::image::{Image, NoObjects, Reader, Writer};
 use types::{ObjectId, Result};
-use wait::Stat;
 
 /// Code of a block that a session may try to take.
 #[derive(Debug)]
@@ -166,7 +165,7 @@ impl BlockCursor {
 
     /// Begins an execution; [`BlockCursor::end`] ends it. A block that runs inside another one ends before it.
     pub fn begin(&mut self, cx: &mut ExecCtx<'_>) {
-        cx.p.count(Stat::ExecuteCount, 1);
+        cx.p.count_execution();
         self.outer = self.place.block_begins(&self.text, self.command, cx);
     }
 

@@ -1,4 +1,8 @@
 //! Files that are read: whole, from bytes.
+//!
+//! A run of one number may stand for millions of values, and a dictionary for a text in each of them. So the memory of
+//! the values is bought from a budget that the length of the file gives, before it is allocated. What the pages say of
+//! their own size is not believed: a limit on rows alone was rejected, because a row may have a text of any length.
 
 use crate::error::Error;
 use crate::format::*;
@@ -8,6 +12,33 @@ use crate::thrift::{Reader, Thrift};
 /// The most rows.
 const ROWS_MAX: usize = 100_000_000;
 const COLUMNS_MAX: usize = 1_000;
+/// Bytes of memory for each byte of a file. A column of short texts of a dictionary, an eighth of a byte each in the
+/// file, has about sixty bytes a value while it is read.
+const MEMORY_A_BYTE: usize = 512;
+
+/// The memory that a file may still ask for.
+struct Budget {
+    left: usize,
+    file: usize,
+}
+
+impl Budget {
+    fn of(file: &[u8]) -> Self {
+        Self { left: file.len().saturating_mul(MEMORY_A_BYTE), file: file.len() }
+    }
+
+    /// Pays for `count` values of so many bytes.
+    fn pay(&mut self, count: usize, bytes: usize) -> Result<(), Error> {
+        let left = count.checked_mul(bytes).and_then(|cost| self.left.checked_sub(cost));
+        self.left = left.ok_or_else(|| {
+            Error::new(format!(
+                "the values would take more than {MEMORY_A_BYTE} bytes of memory for each byte of the file ({} bytes)",
+                self.file
+            ))
+        })?;
+        Ok(())
+    }
+}
 
 impl Reader<'_> {
     /// Runs and packed numbers of `width` bits, `count` of them.
@@ -44,9 +75,10 @@ impl Reader<'_> {
         Ok(out)
     }
 
-    fn plain(&mut self, kind: i64, count: usize) -> Result<Values, Error> {
+    fn plain(&mut self, kind: i64, count: usize, budget: &mut Budget) -> Result<Values, Error> {
         Ok(match kind {
             INT64 => {
+                budget.pay(count, size_of::<Option<i64>>())?;
                 let mut v = Vec::new();
                 for _ in 0..count {
                     v.push(Some(i64::from_le_bytes(self.eight()?)));
@@ -54,6 +86,7 @@ impl Reader<'_> {
                 Values::Int(v)
             }
             DOUBLE => {
+                budget.pay(count, size_of::<Option<f64>>())?;
                 let mut v = Vec::new();
                 for _ in 0..count {
                     v.push(Some(f64::from_le_bytes(self.eight()?)));
@@ -61,9 +94,11 @@ impl Reader<'_> {
                 Values::Real(v)
             }
             BYTE_ARRAY => {
+                budget.pay(count, size_of::<Option<String>>())?;
                 let mut v = Vec::new();
                 for _ in 0..count {
                     let len = self.four()?;
+                    budget.pay(1, len)?;
                     let text = std::str::from_utf8(self.take(len)?).map_err(|_| Error::new("a text is no UTF-8"))?;
                     v.push(Some(text.to_owned()));
                 }
@@ -98,6 +133,7 @@ pub fn read_table(file: &[u8]) -> Result<Table, Error> {
         return Err(Error::new(format!("{rows} rows of {columns} columns in a file of {} bytes", file.len())));
     }
     let mut table = Table::default();
+    let mut budget = Budget::of(file);
     let mut optional = Vec::new();
     for element in &schema[1..] {
         let name = element.text(4, "column name")?;
@@ -105,7 +141,7 @@ pub fn read_table(file: &[u8]) -> Result<Table, Error> {
             return Err(Error::new(format!("column '{name}' is nested or repeated")));
         }
         optional.push(element.int(3, "repetition")? == 1);
-        let empty = Reader { bytes: &[], at: 0 }.plain(element.int(1, "type")?, 0);
+        let empty = Reader { bytes: &[], at: 0 }.plain(element.int(1, "type")?, 0, &mut budget);
         table.columns.push((name.clone(), empty.map_err(|e| e.in_column(&name))?));
     }
     for group in meta.list(4, "row groups")? {
@@ -122,7 +158,8 @@ pub fn read_table(file: &[u8]) -> Result<Table, Error> {
             return Err(Error::new(format!("the row groups have more than the {rows} rows that the file states")));
         }
         for ((chunk, (name, values)), optional) in chunks.iter().zip(&mut table.columns).zip(&optional) {
-            read_chunk(&file[..from], chunk, values, *optional, group_rows).map_err(|e| e.in_column(name))?;
+            let rows = (*optional, group_rows);
+            read_chunk(&file[..from], chunk, values, rows, &mut budget).map_err(|e| e.in_column(name))?;
         }
     }
     if let Some((name, values)) = table.columns.iter().find(|(_, values)| values.rows() != rows) {
@@ -137,7 +174,14 @@ pub fn read_table(file: &[u8]) -> Result<Table, Error> {
     Ok(table)
 }
 
-fn read_chunk(file: &[u8], chunk: &Thrift, values: &mut Values, optional: bool, rows: usize) -> Result<(), Error> {
+/// Reads a column of a row group, which may be `optional` and has so many rows.
+fn read_chunk(
+    file: &[u8],
+    chunk: &Thrift,
+    values: &mut Values,
+    (optional, rows): (bool, usize),
+    budget: &mut Budget,
+) -> Result<(), Error> {
     let data = chunk.at(3).ok_or_else(|| Error::new("the metadata have no column chunk"))?;
     if data.int(4, "codec")? != 0 {
         return Err(Error::new("the file is compressed; write it without compression"));
@@ -150,15 +194,19 @@ fn read_chunk(file: &[u8], chunk: &Thrift, values: &mut Values, optional: bool, 
     let mut r = Reader { bytes: file, at: start };
     let (mut dictionary, mut seen) = (None, 0);
     while seen < rows {
+        let began = r.at;
         let header = r.structure(0)?;
         let len = header.size(3, "page length", file.len())?;
+        // Chunks may name the same page again and again: each reading is paid for.
+        budget.pay(r.at - began, size_of::<Thrift>())?;
+        budget.pay(len, 1)?;
         let mut page = Reader { bytes: r.take(len)?, at: 0 };
         match header.int(1, "page type")? {
             DICTIONARY_PAGE => {
                 let of = header.at(7).ok_or_else(|| Error::new("a dictionary page without its header"))?;
                 // Each value takes a byte of the page at least.
                 let count = of.size(1, "dictionary size", len)?;
-                dictionary = Some(page.plain(values.physical(), count)?);
+                dictionary = Some(page.plain(values.physical(), count, budget)?);
             }
             DATA_PAGE => {
                 let of = header.at(5).ok_or_else(|| Error::new("a data page without its header"))?;
@@ -166,7 +214,8 @@ fn read_chunk(file: &[u8], chunk: &Thrift, values: &mut Values, optional: bool, 
                 if count == 0 {
                     return Err(Error::new("a page without values"));
                 }
-                read_page(&mut page, of.int(2, "encoding")?, count, optional, dictionary.as_ref(), values)?;
+                let encoding = of.int(2, "encoding")?;
+                read_page(&mut page, encoding, (count, optional), dictionary.as_ref(), values, budget)?;
                 seen += count;
             }
             other => return Err(Error::new(format!("a page of type {other}; version 1 data pages are read"))),
@@ -178,11 +227,12 @@ fn read_chunk(file: &[u8], chunk: &Thrift, values: &mut Values, optional: bool, 
 fn read_page(
     page: &mut Reader<'_>,
     encoding: i64,
-    count: usize,
-    optional: bool,
+    (count, optional): (usize, bool),
     dictionary: Option<&Values>,
     values: &mut Values,
+    budget: &mut Budget,
 ) -> Result<(), Error> {
+    budget.pay(count, values.width())?;
     let there: Vec<bool> = if optional {
         let len = page.four()?;
         let mut levels = Reader { bytes: page.take(len)?, at: 0 };
@@ -192,20 +242,29 @@ fn read_page(
     };
     let present = there.iter().filter(|is| **is).count();
     let found = match (encoding, dictionary) {
-        (PLAIN, _) => page.plain(values.physical(), present)?,
+        (PLAIN, _) => page.plain(values.physical(), present, budget)?,
         (PLAIN_DICTIONARY | RLE_DICTIONARY, Some(all)) => {
             let width = page.byte()?;
+            budget.pay(present, values.width())?;
             let numbers = page.hybrid(width.into(), present)?;
-            fn pick<T: Clone>(all: &[Option<T>], numbers: &[u32]) -> Result<Vec<Option<T>>, Error> {
-                let of = |n: &u32| {
-                    all.get(*n as usize).cloned().ok_or_else(|| Error::new(format!("no dictionary entry {n}")))
-                };
-                numbers.iter().map(of).collect()
+            fn entry<T>(all: &[Option<T>], n: u32) -> Result<&Option<T>, Error> {
+                all.get(n as usize).ok_or_else(|| Error::new(format!("no dictionary entry {n}")))
+            }
+            fn pick<T: Copy>(all: &[Option<T>], numbers: &[u32]) -> Result<Vec<Option<T>>, Error> {
+                numbers.iter().map(|n| entry(all, *n).copied()).collect()
             }
             match all {
                 Values::Int(all) => Values::Int(pick(all, &numbers)?),
                 Values::Real(all) => Values::Real(pick(all, &numbers)?),
-                Values::Text(all) => Values::Text(pick(all, &numbers)?),
+                Values::Text(all) => {
+                    let mut found = Vec::new();
+                    for n in &numbers {
+                        let text = entry(all, *n)?;
+                        budget.pay(1, text.as_ref().map_or(0, String::len))?;
+                        found.push(text.clone());
+                    }
+                    Values::Text(found)
+                }
             }
         }
         (other, _) => return Err(Error::new(format!("encoding {other}; plain values and dictionaries are read"))),

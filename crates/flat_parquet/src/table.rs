@@ -26,6 +26,15 @@ impl Values {
         }
     }
 
+    /// Bytes of a value in memory, without the bytes of its text.
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            Self::Int(_) => size_of::<Option<i64>>(),
+            Self::Real(_) => size_of::<Option<f64>>(),
+            Self::Text(_) => size_of::<Option<String>>(),
+        }
+    }
+
     pub(crate) fn physical(&self) -> i64 {
         match self {
             Self::Int(_) => INT64,
@@ -99,8 +108,7 @@ pub fn write_table(table: &Table, made_by: &str) -> std::io::Result<Vec<u8>> {
     let mut file = File::new(&columns, &table.metadata, made_by, Vec::new())?;
     for from in (0..rows).step_by(GROUP_ROWS) {
         let to = rows.min(from + GROUP_ROWS);
-        let pages: std::io::Result<Vec<Page>> = table.columns.iter().map(|(_, values)| values.page(from, to)).collect();
-        file.group(pages?)?;
+        file.group(table.columns.iter().map(|(_, values)| values.page(from, to)))?;
     }
     file.finish()
 }

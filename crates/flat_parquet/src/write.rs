@@ -125,6 +125,8 @@ pub struct File<W: Write> {
     metadata: Vec<(String, String)>,
     made_by: String,
     groups: Vec<Group>,
+    /// A row group was begun and not ended: the bytes behind the last whole group are of no use.
+    is_cut: bool,
 }
 
 impl<W: Write> File<W> {
@@ -141,49 +143,68 @@ impl<W: Write> File<W> {
             metadata: metadata.to_vec(),
             made_by: made_by.to_owned(),
             groups: Vec::new(),
+            is_cut: false,
         })
     }
 
-    /// Writes a row group: a page for each column, all with the same number of rows.
+    /// Writes a row group: a page for each column, all with the same number of rows. A page is asked for when the one
+    /// before it is written, so that an iterator that makes them has one page in memory.
     ///
     /// # Errors
-    /// Those of the sink; pages that do not fit the columns or each other.
-    pub fn group(&mut self, pages: Vec<Page>) -> io::Result<()> {
-        let rows = pages.first().map_or(0, Page::rows);
-        if pages.len() != self.columns.len() || pages.iter().any(|page| page.rows() != rows) {
-            return Err(wrong("the pages of a row group do not fit its columns"));
+    /// Those of the sink and of the iterator; pages that do not fit the columns or each other. The file cannot be
+    /// finished then.
+    pub fn group(&mut self, pages: impl IntoIterator<Item = io::Result<Page>>) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_cut, true) {
+            return Err(wrong("a row group before this one failed"));
         }
         let mut chunks = Vec::with_capacity(self.columns.len());
+        let mut rows = None;
         for page in pages {
-            let page = page.bytes();
-            let mut header = Out::default();
-            let len = i32::try_from(page.len()).map_err(|_| wrong("a page of more than two gigabytes"))?;
-            header.begin();
-            header.i32(1, DATA_PAGE as i32);
-            header.i32(2, len);
-            header.i32(3, len);
-            header.open(5);
-            header.i32(1, rows as i32);
-            header.i32(2, PLAIN as i32);
-            header.i32(3, RLE as i32);
-            header.i32(4, RLE as i32);
-            header.end();
-            header.end();
-            self.sink.write_all(&header.out)?;
-            self.sink.write_all(&page)?;
-            let len = (header.out.len() + page.len()) as u64;
-            chunks.push(Chunk { at: self.at, len });
-            self.at += len;
+            let page = page?;
+            if chunks.len() == self.columns.len() || *rows.get_or_insert(page.rows()) != page.rows() {
+                return Err(wrong("the pages of a row group do not fit its columns"));
+            }
+            chunks.push(self.chunk(page)?);
         }
-        self.groups.push(Group { chunks, rows });
+        if chunks.len() != self.columns.len() {
+            return Err(wrong("the pages of a row group do not fit its columns"));
+        }
+        self.groups.push(Group { chunks, rows: rows.unwrap_or(0) });
+        self.is_cut = false;
         Ok(())
+    }
+
+    fn chunk(&mut self, page: Page) -> io::Result<Chunk> {
+        let rows = i32::try_from(page.rows()).map_err(|_| wrong("a page of more than two thousand million rows"))?;
+        let page = page.bytes();
+        let mut header = Out::default();
+        let len = i32::try_from(page.len()).map_err(|_| wrong("a page of more than two gigabytes"))?;
+        header.begin();
+        header.i32(1, DATA_PAGE as i32);
+        header.i32(2, len);
+        header.i32(3, len);
+        header.open(5);
+        header.i32(1, rows);
+        header.i32(2, PLAIN as i32);
+        header.i32(3, RLE as i32);
+        header.i32(4, RLE as i32);
+        header.end();
+        header.end();
+        self.sink.write_all(&header.out)?;
+        self.sink.write_all(&page)?;
+        let chunk = Chunk { at: self.at, len: (header.out.len() + page.len()) as u64 };
+        self.at += chunk.len;
+        Ok(chunk)
     }
 
     /// Writes the metadata, and returns the sink.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Those of the sink; a row group that failed.
     pub fn finish(mut self) -> io::Result<W> {
+        if self.is_cut {
+            return Err(wrong("a row group failed: the file has no end"));
+        }
         let footer = self.footer();
         let len = u32::try_from(footer.len()).map_err(|_| wrong("a footer of more than four gigabytes"))?;
         self.sink.write_all(&footer)?;

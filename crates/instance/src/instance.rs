@@ -308,6 +308,7 @@ impl Instance {
             Param::MutexSpinCount => self.processes.domain().tunables().set_mutex_spin_count(n),
             Param::MutexWaitScheme => self.processes.domain().tunables().set_mutex_wait_scheme(n),
             Param::MutexWaitTime => self.processes.domain().tunables().set_mutex_wait_time(n),
+            Param::LatchRecording => self.processes.domain().record(n),
             Param::JobQueueProcesses => self.wake_job_queue(),
             Param::ParallelMaxServers => self.caches.servers.set_limit(n as usize),
             Param::PgaAggregateTarget => {
@@ -565,7 +566,8 @@ fn reserve(sizes: &Sizes, designs: &Designs, init: &InitParams) -> (SgaBuilder, 
     let processes = ProcessConfig { processes: sizes.slots() as u32, generation };
     let mut builder = SgaBuilder::new();
     let layouts = Layouts {
-        processes: ProcessLayout::reserve(&mut builder, &processes),
+        processes: ProcessLayout::reserve(&mut builder, &processes)
+            .with_recording(&mut builder, init.number(Param::LatchRecordingSize).max(0) as u64),
         params: ParamsLayout::reserve(&mut builder),
         state: StateLayout::reserve(&mut builder, sizes.slots()),
         storage: StorageLayout::reserve(&mut builder, sizes, designs, generation),
@@ -626,4 +628,7 @@ fn tune(processes: &Processes, init: &InitParams, designs: &Designs) {
     let yields = init.is_default(Param::MutexWaitScheme) && designs.generation <= latch::Generation::V11_1;
     t.set_mutex_wait_scheme(if yields { 0 } else { n(Param::MutexWaitScheme) });
     t.set_mutex_wait_time(n(Param::MutexWaitTime));
+    if n(Param::LatchRecording) != 0 {
+        processes.domain().record(n(Param::LatchRecording));
+    }
 }

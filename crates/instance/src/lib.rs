@@ -17,6 +17,7 @@ mod in_process;
 mod instance;
 pub mod metrics;
 mod opening;
+mod recording;
 mod release;
 mod scn_times;
 mod sizes;

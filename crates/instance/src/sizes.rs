@@ -62,6 +62,11 @@ pub(crate) fn slots(processes: usize) -> usize {
     processes + OWNER_SLOTS + SPARE_SLOTS
 }
 
+/// The most memory of the rings of recordings, of all processes together, unless their size was given.
+const RECORDING_BYTES: u64 = 8 * MB;
+/// Smaller rings have no room for the calls of most loads.
+const RECORDING_RING_MIN: u64 = 4 << 10;
+
 /// Undo segments of a new undo tablespace.
 pub(crate) const UNDO_SEGMENTS: usize = 16;
 
@@ -163,6 +168,14 @@ impl Sizes {
         params.derive(Param::DbCacheSize, (self.buffers * self.block_size) as u64);
     }
 
+    /// The default size of the ring in which a session records latch gets: that of the list, less where rings for all
+    /// processes would be large, and none where little is left.
+    fn recording_ring_bytes(&self, params: &InitParams) -> u64 {
+        let share = RECORDING_BYTES / self.slots() as u64 / 1024 * 1024;
+        let bytes = share.min(params.number(Param::LatchRecordingSize).max(0) as u64);
+        if bytes < RECORDING_RING_MIN { 0 } else { bytes }
+    }
+
     fn write_back(&self, params: &mut InitParams, transactions: usize) {
         params.derive(Param::Sessions, self.sessions);
         params.derive(Param::DbWriterProcesses, self.db_writers);
@@ -174,6 +187,9 @@ impl Sizes {
         if params.is_default(Param::PgaAggregateLimit) {
             let limit = self.pga_limit(params.number(Param::PgaAggregateTarget) as u64);
             params.derive(Param::PgaAggregateLimit, limit);
+        }
+        if params.is_default(Param::LatchRecordingSize) {
+            params.derive(Param::LatchRecordingSize, self.recording_ring_bytes(params));
         }
         params.derive(Param::CpuCount, cpus(params));
         if params.is_default(Param::ParallelMaxServers) {
@@ -367,6 +383,16 @@ mod tests {
         let before = s.buffers;
         s.fill_target(&mut p, &total);
         assert_eq!(s.buffers, before, "what is smaller than the rest keeps its share");
+    }
+
+    #[test]
+    fn rings_of_recordings_are_small_together_unless_their_size_was_given() {
+        let of = |pairs: &[&str]| derive(pairs).unwrap().1.number(Param::LatchRecordingSize);
+        assert_eq!(of(&[]), 32 << 10);
+        assert_eq!(of(&["processes=1000"]), 8 << 10);
+        assert_eq!(of(&["processes=10000"]), 0);
+        assert_eq!(of(&["processes=10000", "_latch_recording_size=64K"]), 64 << 10);
+        assert_eq!(of(&["_latch_recording_size=0"]), 0);
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Instance {
     }
 
     /// Whether the session is there. One that has died counts until PMON has cleaned up behind it.
-    fn is_session(&self, sid: u32, serial: u64) -> bool {
+    pub(crate) fn is_session(&self, sid: u32, serial: u64) -> bool {
         let all = self.processes();
         all.owner(sid).is_some() && all.session(sid).is_some_and(|session| session.serial() == serial)
     }

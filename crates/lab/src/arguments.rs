@@ -72,14 +72,7 @@ pub(crate) struct Common {
 
 impl Common {
     fn params(&self) -> Result<Vec<(String, String)>, LabError> {
-        let mut params = Vec::new();
-        for pair in &self.param {
-            let (name, value) = pair
-                .split_once('=')
-                .ok_or_else(|| LabError::new(format!("--param {pair} is not of the form NAME=VALUE")))?;
-            params.push((name.trim().to_string(), value.trim().to_string()));
-        }
-        Ok(params)
+        params_of(&self.param)
     }
 }
 
@@ -452,6 +445,18 @@ impl JourneyArguments {
         }
         Ok(plan)
     }
+}
+
+/// The init parameters of `--param`.
+pub(crate) fn params_of(pairs: &[String]) -> Result<Vec<(String, String)>, LabError> {
+    let mut params = Vec::new();
+    for pair in pairs {
+        let (name, value) = pair
+            .split_once('=')
+            .ok_or_else(|| LabError::new(format!("--param {pair} is not of the form NAME=VALUE")))?;
+        params.push((name.trim().to_string(), value.trim().to_string()));
+    }
+    Ok(params)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ figcaption{font-size:13px;color:var(--soft);margin-top:6px}
 svg{width:100%;height:auto;display:block}
 svg text{font:12px system-ui,sans-serif;fill:var(--soft)}svg text.title{font-size:15px;font-weight:600;fill:var(--ink)}
 .grid{stroke:var(--line)}polyline{fill:none;stroke-width:2}.bar{fill:none;stroke-width:1.2;opacity:.6}
-.dashed{stroke-dasharray:6 4}path.bar.dashed{stroke-dasharray:none}path.hollow{fill:var(--paper)}
+.dashed{stroke-dasharray:6 4}.dotted{stroke-dasharray:1.5 4}path.bar.dashed{stroke-dasharray:none}path.hollow{fill:var(--paper)}
 .legend{list-style:none;margin:6px 0 0;padding:0;display:flex;flex-wrap:wrap;gap:4px 16px;font-size:13px}
 .legend li{display:flex;align-items:center;gap:6px}.legend svg{width:34px;height:12px;flex:none}.legend line{stroke-width:2}
 .tables{overflow-x:auto}pre{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:12px;overflow-x:auto;font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace}
@@ -61,7 +61,15 @@ fn series(results: &Results, variant: &str, figure: &dyn Fn(&Row) -> Option<f64>
     let (workload, generation) = variant.rsplit_once('@').unwrap_or((variant, ""));
     let marker = workloads(results).iter().position(|w| w == workload).unwrap_or(0);
     let (points, bars) = points(results, variant, figure);
-    Series { title: design(generation), points, bars, colour: colour_of(generation), marker, published: false }
+    Series {
+        title: design(generation),
+        points,
+        bars,
+        colour: colour_of(generation),
+        marker,
+        published: false,
+        foretold: false,
+    }
 }
 
 /// Places with a figure, and places with both ends of an interval.
@@ -263,7 +271,20 @@ fn published_line(curve: &PublishedCurve, nth: usize) -> Series {
     let one = curve.ops_per_s.first().copied().unwrap_or(1.0);
     let points = curve.sessions.iter().zip(&curve.ops_per_s).map(|(n, rate)| (f64::from(*n), rate / one)).collect();
     let colour = curve.generation.as_deref().map_or(0, colour_of);
-    Series { title: curve.label(), points, bars: vec![], colour, marker: nth, published: true }
+    Series { title: curve.label(), points, bars: vec![], colour, marker: nth, published: true, foretold: false }
+}
+
+/// The prediction of a published line, up to the first refused point: a line beyond it would run through refused ones.
+/// `None` where no point is left.
+fn foretold_line(curve: &PublishedCurve, nth: usize) -> Option<Series> {
+    let foretold = curve.foretold.as_ref()?;
+    let one = curve.ops_per_s.first().copied().unwrap_or(1.0);
+    let places = curve.sessions.iter().zip(&foretold.ops_per_s);
+    let points: Vec<(f64, f64)> = places.map_while(|(n, rate)| Some((f64::from(*n), (*rate)? / one))).collect();
+    let colour = curve.generation.as_deref().map_or(0, colour_of);
+    let title = format!("{}, predicted", curve.label());
+    let line = Series { title, points, bars: vec![], colour, marker: nth, published: true, foretold: true };
+    (!line.points.is_empty()).then_some(line)
 }
 
 /// The machine, the parameters and the method of the run.
@@ -304,13 +325,22 @@ fn published(results: &Results, variants: &[String]) -> String {
     for workload in workloads(results) {
         let times = |r: &Row| r.pct_linear.map(|p| p * f64::from(r.sessions) / 100.0);
         let mut lines = lines(results, &workload, variants, &times);
-        let curves = results.published.iter().filter(|p| p.workload == workload);
-        lines.extend(curves.enumerate().map(|(nth, curve)| published_line(curve, nth)));
+        let curves = || results.published.iter().filter(|p| p.workload == workload).enumerate();
+        lines.extend(curves().map(|(nth, curve)| published_line(curve, nth)));
+        lines.extend(curves().filter_map(|(nth, curve)| foretold_line(curve, nth)));
         let title = format!("{workload}: times the one-session rate");
         let plot = Plot { title: &title, x_label: "sessions", y_label: "times one session", log: false, series: lines };
         out.push_str(&figure(&plot, about_bars(results)));
     }
     out.push_str("</div>\n");
+    let told = |curve: &PublishedCurve| {
+        let foretold = curve.foretold.as_ref()?;
+        Some(format!("<li>{}, {}: {}</li>\n", escape(&curve.label()), escape(&curve.workload), escape(&foretold.text)))
+    };
+    let predictions: String = results.published.iter().filter_map(told).collect();
+    if !predictions.is_empty() {
+        out.push_str(&format!("<p>Predictions of the published curves, dotted:</p>\n<ul>\n{predictions}</ul>\n"));
+    }
     out
 }
 
@@ -475,6 +505,21 @@ mod tests {
         assert!(a.colour == b.colour && a.marker != b.marker);
         assert_ne!(a.colour, series(&results, "b@latchwork", &|r| Some(r.ops_per_s)).colour);
         assert!(page.contains("Marker: workload (circles a, squares b)"));
+    }
+
+    #[test]
+    fn predictions_of_published_lines_are_dotted_and_their_refusals_are_told() {
+        let mut results = crate::results::tests::results();
+        let drawn = page(&results);
+        assert!(drawn.contains("Oracle 11.1.0.6, predicted</li>") && drawn.contains(" dotted\""));
+        assert!(
+            drawn.contains("a &lt;machine&gt;, 2007, Oracle 11.1.0.6, b: 2 sessions &lt;refused&gt;</li>"),
+            "{drawn}"
+        );
+        // A curve without a point has its reason and no line.
+        results.published[0].foretold.as_mut().unwrap().ops_per_s = vec![None, None];
+        let drawn = page(&results);
+        assert!(!drawn.contains(", predicted</li>") && drawn.contains("2 sessions &lt;refused&gt;"));
     }
 
     #[test]

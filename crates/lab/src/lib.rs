@@ -13,6 +13,7 @@ mod counts;
 mod error;
 mod export;
 mod files;
+mod foretold;
 mod host;
 mod html;
 mod latency;
@@ -20,6 +21,7 @@ mod laws;
 mod manifest;
 mod merging;
 mod predict;
+mod record;
 mod reproduce;
 mod results;
 mod run;
@@ -50,6 +52,7 @@ pub use export::ExportForm;
 pub use html::write;
 pub use manifest::{Experiment, Manifest};
 pub use predict::{CalibrateArguments, PredictArguments, PredictForm};
+pub use record::{CheckArguments, RecordArguments};
 pub use reproduce::ReproduceArguments;
 pub use results::{LatchFigures, Results, Row};
 pub use run::{Plan, run};
@@ -93,11 +96,16 @@ pub enum Command {
     /// Add up the latencies of runs with --rate, also of several machines, and print their percentiles
     #[command(after_help = merging::EXAMPLES)]
     Latencies(merging::LatenciesArguments),
+    /// Record sampled calls with the gets of their latches, for `lab predict`
+    #[command(after_help = record::RECORD_EXAMPLES)]
+    Record(RecordArguments),
     /// Predict a recorded load for other processors, sessions and designs, with an error band
     #[command(after_help = predict::PREDICT_EXAMPLES)]
     Predict(Box<PredictArguments>),
     /// Measure this machine's cache lines, hand-overs and scheduler for `lab predict`; takes some seconds
     Calibrate(CalibrateArguments),
+    /// Record at one and two sessions, predict more, measure them, and print the errors as Markdown
+    CheckPredictions(CheckArguments),
 }
 
 const RUN_EXAMPLES: &str = "Examples:
@@ -138,6 +146,8 @@ pub fn main(command: &Command) -> u8 {
         },
         Command::Export { places, to, format } => export::command(places, to, *format),
         Command::Latencies(arguments) => merging::command(arguments),
+        Command::Record(arguments) => record::record(arguments),
+        Command::CheckPredictions(arguments) => record::check(arguments),
         Command::Predict(arguments) => predict::predict(arguments),
         Command::Calibrate(arguments) => predict::calibrate(arguments),
     };

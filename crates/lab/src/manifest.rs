@@ -171,6 +171,38 @@ pub struct Published {
     pub misses: Vec<u64>,
     #[serde(default)]
     pub sleeps: Vec<u64>,
+    /// The parameters of its prediction.
+    #[serde(default)]
+    pub forecast: Option<Frozen>,
+    /// Why it is not predicted.
+    #[serde(default)]
+    pub refused: Option<String>,
+}
+
+/// The parameters of a prediction, fixed before it: from the rates of one and two sessions and the misses of two. A
+/// control is a whole published column, of the same machine without the latch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frozen {
+    /// The hash of all that the prediction is made from: it fails when a figure was changed after it was frozen.
+    pub hash: String,
+    /// The name of a machine file of the simulator.
+    pub machine: String,
+    /// Processors in use; all of the machine file's where it is absent.
+    #[serde(default)]
+    pub cpus: Option<u32>,
+    /// Time of a call of one session.
+    pub call_us: f64,
+    /// Gets of the latch in a call.
+    pub gets: u32,
+    /// The hold of a get.
+    pub hold_us: f64,
+    /// The variant without the latch, of the same machine: what slows sessions down besides the latch.
+    #[serde(default)]
+    pub control: Option<String>,
+    /// What had to be assumed.
+    #[serde(default)]
+    pub assumed: Option<String>,
 }
 
 /// An experiment: its manifest and its set-up script.
@@ -331,6 +363,10 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), String> {
         if published.sessions.len() != published.ops_per_s.len() {
             let of = format!("published '{}, {}, {}'", published.machine, published.year, published.variant);
             return Err(format!("{of}: sessions and ops_per_s differ in length"));
+        }
+        if published.forecast.is_some() && published.refused.is_some() {
+            let of = format!("published '{}, {}, {}'", published.machine, published.year, published.variant);
+            return Err(format!("{of}: a forecast and the reason why there is none"));
         }
     }
     Ok(())

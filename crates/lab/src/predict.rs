@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use latch_simulator::calibrate::{Effort, machine as measure};
 use latch_simulator::checks as told;
-use latch_simulator::{Choice, Design, Machine, Question, SHIPPED, Shard, Trace, check, csv, json, parquet, table};
+use latch_simulator::{Choice, Design, Question, Shard, Trace, check, checked_control, csv, json, parquet, table};
 
 use crate::LabError;
 use crate::files::write_file;
+use crate::record::{find_machine, machine_beside};
 
 /// Arguments of `lab predict`.
 #[derive(clap::Args, Debug)]
@@ -15,10 +16,11 @@ pub struct PredictArguments {
     /// The recording, as text or as Parquet
     #[arg(long, value_name = "FILE")]
     trace: PathBuf,
-    /// A machine file, or the name of a machine that ships with Latchwork
+    /// A machine file, or the name of a machine that ships with Latchwork [default: the machine of the recording]
     #[arg(long, value_name = "FILE|NAME")]
-    machine: String,
+    machine: Option<String>,
     /// The machine of the recording: what was counted there is simulated first, and its errors widen the bands
+    /// [default: the file that `lab record` has written beside the trace]
     #[arg(long, value_name = "FILE|NAME")]
     recorded_machine: Option<String>,
     /// Numbers of processors, as 12,24,64 [default: all of the machine]
@@ -120,11 +122,32 @@ fn wrong(e: latch_simulator::Error) -> LabError {
 
 fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
     let trace = read_trace(&arguments.trace)?;
-    let (machine, workload) = (find_machine(&arguments.machine)?, trace.workload());
+    let workload = trace.workload();
+    let beside = machine_beside(&arguments.trace);
+    let recorded = match &arguments.recorded_machine {
+        Some(name) => Some(find_machine(name)?),
+        None if beside.is_file() => Some(find_machine(&beside.display().to_string())?),
+        None => None,
+    };
+    let machine = match (&arguments.machine, &recorded) {
+        (Some(name), _) => find_machine(name)?,
+        (None, Some(recorded)) => recorded.clone(),
+        (None, None) => {
+            return Err(LabError::new(format!(
+                "--machine is missing, and {} is not there: lab record writes it, lab calibrate measures another",
+                beside.display()
+            )));
+        }
+    };
     let mut checks = Vec::new();
-    if let Some(name) = &arguments.recorded_machine {
-        let recorded = find_machine(name)?;
-        checks = check(&workload, &trace.header, &recorded, arguments.seed, arguments.calls).map_err(wrong)?;
+    let mut control = Vec::new();
+    if let Some(recorded) = &recorded {
+        // On the same processors the counted processor time shows what the model leaves out.
+        if machine == *recorded && arguments.cores.iter().all(|cores| *cores == machine.cpus()) {
+            control =
+                checked_control(&workload, &trace.header, recorded, arguments.seed, arguments.calls).map_err(wrong)?;
+        }
+        checks = check(&workload, &trace.header, recorded, &control, arguments.seed, arguments.calls).map_err(wrong)?;
     }
     let question = Question {
         workload: &workload,
@@ -137,7 +160,7 @@ fn forecast(arguments: &PredictArguments) -> Result<Vec<u8>, LabError> {
         draws: arguments.draws,
         calls: arguments.calls,
         draw_calls: arguments.calls / 10,
-        control: Vec::new(),
+        control,
         seen: checks.iter().map(|check| check.seen).collect(),
         threads: arguments.threads.map_or_else(os::cpu::count, |n| n as usize),
         shard: arguments.shard,
@@ -161,18 +184,6 @@ fn read_trace(file: &Path) -> Result<Trace, LabError> {
         false => Trace::parse(&String::from_utf8_lossy(&bytes)),
     };
     trace.map_err(|e| wrong(e.in_file(file.display())))
-}
-
-/// A shipped machine by its name, or a file.
-fn find_machine(name: &str) -> Result<Machine, LabError> {
-    if let Some((_, text)) = SHIPPED.iter().find(|(of, _)| *of == name) {
-        return Machine::parse(text).map_err(wrong);
-    }
-    let text = std::fs::read_to_string(name).map_err(|e| {
-        let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
-        LabError::new(format!("{name}: {e}; the machines that ship are {}", names.join(", ")))
-    })?;
-    Machine::parse(&text).map_err(|e| wrong(e.in_file(name)))
 }
 
 /// The recorded designs, and those that were asked for.
@@ -284,6 +295,40 @@ mod tests {
             String::from_utf8(answer(&arguments).unwrap()).unwrap().lines().count()
         };
         assert_eq!((share("1/3"), share("2/3"), share("3/3")), (3, 2, 2), "header and cells");
+    }
+
+    /// On the machine of the recording the control has the counted processor time, and the rates that were counted
+    /// there are known errors nevertheless.
+    #[test]
+    fn errors_that_are_known_widen_the_bands_on_the_machine_of_the_recording() {
+        let folder = Folder::new("known");
+        let with = |rate: &str| text().replace("calls 2000", &format!("counted 2 {rate} 0.1 0 30000\ncalls 2000"));
+        let band = |rate: &str| {
+            let trace = folder.write(&format!("{rate}.trace"), with(rate));
+            let both = ["--machine", "cascade-lake-6242", "--recorded-machine", "cascade-lake-6242"];
+            let out =
+                answer(&[&both[..], &["--trace", &trace, "--sessions", "2", "--format", "csv"]].concat()).unwrap();
+            let csv = String::from_utf8(out).unwrap();
+            let mut lines = csv.lines();
+            let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+            let fields: Vec<&str> = lines.next().unwrap().split(',').collect();
+            let of = |name: &str| fields[names.iter().position(|of| *of == name).unwrap()].parse::<f64>().unwrap();
+            of("residual")
+        };
+        // 66,000 calls a second are what two sessions do.
+        assert!(band("66000") < 0.06, "{}", band("66000"));
+        assert!((band("80000") - 0.19).abs() < 0.05, "{}", band("80000"));
+    }
+
+    #[test]
+    fn a_recording_that_is_not_what_was_counted_is_refused_with_the_reason() {
+        let folder = Folder::new("apart");
+        let window = "window 1 2000 17 30000 52000 100 0\ncalls 2000";
+        let trace = folder.write("a.trace", text().replace("calls 2000", window));
+        let out = answer(&["--machine", "cascade-lake-6242", "--trace", &trace, "--sessions", "1"]).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        assert!(table.contains("refused: the 2000 recorded calls of 1 sessions take 30000 ns"), "{table}");
+        assert!(table.contains("52000 ns of processor time a call"), "{table}");
     }
 
     #[test]

@@ -124,6 +124,18 @@ pub struct PublishedCurve {
     pub gets: Vec<u64>,
     pub misses: Vec<u64>,
     pub sleeps: Vec<u64>,
+    /// Its prediction.
+    #[serde(default)]
+    pub foretold: Option<Foretold>,
+}
+
+/// The prediction of a published curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Foretold {
+    /// Operations a second for each number of sessions; `None` where the prediction is refused.
+    pub ops_per_s: Vec<Option<f64>>,
+    /// The parameters and the largest error, or the reasons of the refusal.
+    pub text: String,
 }
 
 impl PublishedCurve {
@@ -571,6 +583,7 @@ pub(crate) mod tests {
                 gets: vec![],
                 misses: vec![],
                 sleeps: vec![],
+                foretold: Some(Foretold { ops_per_s: vec![Some(10.0), None], text: "2 sessions <refused>".into() }),
             }],
             sections: vec![],
             counts: vec![],

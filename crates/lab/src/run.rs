@@ -103,23 +103,7 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
         rows: Vec::new(),
         cells: Vec::new(),
         latch_names: manifest.measure.latches.iter().map(crate::manifest::LatchName::all).collect(),
-        published: manifest
-            .published
-            .iter()
-            .map(|p| PublishedCurve {
-                title: p.title.clone(),
-                machine: p.machine.clone(),
-                year: Some(p.year),
-                release: p.release.clone(),
-                workload: p.variant.clone(),
-                generation: p.generation.clone(),
-                sessions: p.sessions.clone(),
-                ops_per_s: p.ops_per_s.clone(),
-                gets: p.gets.clone(),
-                misses: p.misses.clone(),
-                sleeps: p.sleeps.clone(),
-            })
-            .collect(),
+        published: published(manifest)?,
         sections: manifest.sections.iter().map(crate::sections::Section::head).collect(),
         counts: Vec::new(),
         notes: manifest.notes.clone(),
@@ -167,6 +151,27 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
     });
     results.fill();
     Ok(results)
+}
+
+/// The published curves with their predictions.
+fn published(manifest: &Manifest) -> Result<Vec<PublishedCurve>, LabError> {
+    let of = |p: &crate::manifest::Published| {
+        Ok(PublishedCurve {
+            title: p.title.clone(),
+            machine: p.machine.clone(),
+            year: Some(p.year),
+            release: p.release.clone(),
+            workload: p.variant.clone(),
+            generation: p.generation.clone(),
+            sessions: p.sessions.clone(),
+            ops_per_s: p.ops_per_s.clone(),
+            gets: p.gets.clone(),
+            misses: p.misses.clone(),
+            sleeps: p.sleeps.clone(),
+            foretold: crate::foretold::of(manifest, p)?,
+        })
+    };
+    manifest.published.iter().map(of).collect()
 }
 
 fn progress_bar(show: bool, steps: u64) -> ProgressBar {
@@ -270,16 +275,16 @@ fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Insta
     Ok(instance)
 }
 
-/// Starts an instance and runs the set-up and the warm-up; returns it with the session that did.
+/// An instance of one generation with the experiment's objects, warmed up; `params` override the manifest's.
 pub(crate) fn set_up(
     experiment: &Experiment,
-    more: &[(String, String)],
+    params: &[(String, String)],
     generation: &str,
 ) -> Result<(Ephemeral, Client), LabError> {
-    let mut params = experiment.manifest.parameters.clone();
-    params.insert("latch_generation".into(), generation.into());
-    params.extend(more.iter().cloned());
-    let pairs: Vec<(&str, &str)> = params.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    let mut all = experiment.manifest.parameters.clone();
+    all.insert("latch_generation".into(), generation.into());
+    all.extend(params.iter().cloned());
+    let pairs: Vec<(&str, &str)> = all.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     let ephemeral = Ephemeral::start(&pairs)?;
     let mut observer = ephemeral.connect(&Credentials::Sysdba)?;
     for statement in shell::split_script(&experiment.setup) {
@@ -291,6 +296,19 @@ pub(crate) fn set_up(
         observer.execute(statement, &[]).map_err(|e| LabError::new(format!("{e}\nin the warm-up {statement}")))?;
     }
     Ok((ephemeral, observer))
+}
+
+/// Starts an instance of one generation and sets the experiment up in it.
+fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Instance, LabError> {
+    let (ephemeral, observer) = set_up(experiment, &plan.params, generation)?;
+    let mut instance = Instance { ephemeral, observer, rates: Vec::new(), counts: Vec::new() };
+    for variant in &experiment.manifest.variants {
+        let is_in = variant.is_in(generation);
+        let rate = if is_in { rate_of_worker(&instance.ephemeral, &variant.worker)? } else { 0.0 };
+        instance.rates.push(rate);
+    }
+    count(&mut instance, experiment, generation)?;
+    Ok(instance)
 }
 
 /// Counts the figures of an operation, for the experiment's laws.
@@ -311,11 +329,11 @@ fn count(instance: &mut Instance, experiment: &Experiment, generation: &str) -> 
 }
 
 /// Measures the operations a second of one session.
-fn calibrate(instance: &mut Instance, variant: &Variant) -> Result<f64, LabError> {
-    let mut session = instance.ephemeral.connect(&Credentials::Sysdba)?;
+pub(crate) fn rate_of_worker(ephemeral: &Ephemeral, worker: &str) -> Result<f64, LabError> {
+    let mut session = ephemeral.connect(&Credentials::Sysdba)?;
     let rate = rate_of(&mut |iterations| {
         let started = Instant::now();
-        execute_worker(&mut session, &variant.worker, iterations)?;
+        execute_worker(&mut session, worker, iterations)?;
         Ok(started.elapsed().as_secs_f64())
     })?;
     session.logoff(true)?;

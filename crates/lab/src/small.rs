@@ -208,7 +208,8 @@ mod tests {
     use super::*;
 
     fn panel(title: &str, points: Vec<(f64, f64)>) -> Panel {
-        let line = Series { title: "w".into(), points, bars: vec![], colour: 0, marker: 0, published: false };
+        let line =
+            Series { title: "w".into(), points, bars: vec![], colour: 0, marker: 0, published: false, foretold: false };
         Panel { title: title.into(), note: String::new(), series: vec![line] }
     }
 

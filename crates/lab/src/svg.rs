@@ -13,12 +13,19 @@ pub struct Series {
     pub marker: usize,
     /// From a publication: dashed, with hollow markers.
     pub published: bool,
+    /// Predicted: dotted.
+    pub foretold: bool,
 }
 
 impl Series {
     /// The line's classes.
     pub(crate) fn class(&self) -> String {
-        format!("s{}{}", self.colour, if self.published { " dashed" } else { "" })
+        let style = match (self.foretold, self.published) {
+            (true, _) => " dotted",
+            (false, true) => " dashed",
+            (false, false) => "",
+        };
+        format!("s{}{style}", self.colour)
     }
 }
 
@@ -299,7 +306,8 @@ mod tests {
         for log in [false, true] {
             let points = vec![(1.0, 0.0), (2.0, 3.0), (12.0, 123_456.0)];
             let bars = vec![(12.0, 100_000.0, 140_000.0)];
-            let line = Series { title: "a<b".into(), points, bars, colour: 0, marker: 1, published: false };
+            let line =
+                Series { title: "a<b".into(), points, bars, colour: 0, marker: 1, published: false, foretold: false };
             let svg = Plot { title: "t&t", x_label: "x", y_label: "y", log, series: vec![line] }.svg();
             assert!(svg.contains("t&amp;t") && svg.contains("a&lt;b"));
             let line = svg.split("<polyline").nth(1).unwrap().split("points=\"").nth(1).unwrap();
@@ -320,6 +328,7 @@ mod tests {
             colour: 0,
             marker: 0,
             published: false,
+            foretold: false,
         };
         let svg = |bars| Plot { title: "t", x_label: "x", y_label: "y", log: false, series: vec![line(bars)] }.svg();
         let bar = |svg: &str| svg.split("class=\"bar s0\" d=\"").nth(1).unwrap().split('"').next().unwrap().to_string();
@@ -334,8 +343,15 @@ mod tests {
 
     #[test]
     fn published_lines_are_dashed_and_hollow_and_markers_differ() {
-        let mut line =
-            Series { title: "a".into(), points: vec![], bars: vec![], colour: 3, marker: 0, published: true };
+        let mut line = Series {
+            title: "a".into(),
+            points: vec![],
+            bars: vec![],
+            colour: 3,
+            marker: 0,
+            published: true,
+            foretold: false,
+        };
         assert!(sample(&line).contains("class=\"s3 dashed\"") && sample(&line).contains("class=\"m3 hollow\""));
         line.published = false;
         assert!(!sample(&line).contains("dashed") && !sample(&line).contains("hollow"));

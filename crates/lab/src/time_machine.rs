@@ -247,6 +247,7 @@ fn panels(run: &Results, figure: Figure<'_>, published: bool) -> Vec<Panel> {
                 colour,
                 marker: nth,
                 published: false,
+                foretold: false,
             });
             let curves = run.published.iter().filter(|c| published && c.workload == *workload);
             for (more, curve) in curves.filter(|c| c.generation.as_deref() == Some(generation.as_str())).enumerate() {
@@ -256,7 +257,7 @@ fn panels(run: &Results, figure: Figure<'_>, published: bool) -> Vec<Panel> {
                 let points = curve.sessions.iter().zip(&curve.ops_per_s).map(|(n, rate)| (f64::from(*n), rate / one));
                 let title = format!("{workload}: {}", curve.label());
                 let points = points.collect();
-                series.push(Series { title, points, bars: vec![], colour, marker, published: true });
+                series.push(Series { title, points, bars: vec![], colour, marker, published: true, foretold: false });
             }
         }
         let note = run.notes.get(&generation).cloned().unwrap_or_default();

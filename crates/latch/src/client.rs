@@ -10,7 +10,9 @@ use std::sync::atomic::Ordering;
 use wait::Waiter;
 
 use crate::domain::{Domain, HOLDS, LatchSlot, NameLine};
-use crate::latch::{add, child_of};
+use crate::latch::{add, child_of, counts_all};
+use crate::recorder::{Gets, Recorder, What};
+use crate::ring::{Manner, NO_LATCH, NO_PLACE, OBJECT_MAX};
 use crate::word::MutexWord;
 use crate::{Latch, LatchName, Versioned, Where};
 
@@ -63,12 +65,19 @@ pub struct Client {
     pub(crate) slot: &'static LatchSlot,
     /// Index of the slot + 1: the process number that lock words carry.
     number: u32,
-    /// Holds in use, a bit each.
-    held: Cell<u16>,
+    /// Holds in use, a bit each, and [`SAMPLED`].
+    held: Cell<u32>,
     pub(crate) waiter: Waiter,
     own: bool,
     watch: OnceCell<Watch>,
+    recorder: OnceCell<Box<Recorder>>,
+    /// Calls up to the next sampled one, in the low half; in the high half the epoch for which they count.
+    countdown: Cell<u64>,
 }
+
+/// In the holds in use: the gets of this call are recorded or watched. One word, so that a get tests no other.
+const SAMPLED: u32 = 1 << 31;
+const ALL_HOLDS: u32 = (1 << HOLDS) - 1;
 
 /// Runs whenever a sleep has ended without a post.
 struct Watch(Box<dyn Fn() + Send>);
@@ -88,14 +97,18 @@ impl Client {
     pub fn join(domain: Domain, number: u32, waiter: Waiter) -> Self {
         assert!(number >= 1 && number as usize <= domain.capacity(), "process number {number}");
         domain.raise_high(number);
+        let slot = &domain.slots[number as usize - 1];
+        add(&slot.owners, 1);
         Self {
             domain,
-            slot: &domain.slots[number as usize - 1],
+            slot,
             number,
             held: Cell::new(0),
             waiter,
             own: false,
             watch: OnceCell::new(),
+            recorder: OnceCell::new(),
+            countdown: Cell::new(0),
         }
     }
 
@@ -140,15 +153,17 @@ impl Client {
     }
 
     pub(crate) fn run_watch(&self) {
-        if let Some(watch) = self.watch.get() {
-            (watch.0)();
+        let Some(watch) = self.watch.get() else { return };
+        match self.recorder.get() {
+            Some(recorder) => recorder.interrupted(&watch.0),
+            None => (watch.0)(),
         }
     }
 
     /// Latches and mutexes held now.
     #[must_use]
     pub fn held_count(&self) -> u32 {
-        self.held.get().count_ones()
+        (self.held.get() & ALL_HOLDS).count_ones()
     }
 
     #[inline]
@@ -291,7 +306,11 @@ impl Client {
         let hold = &self.slot.holds[noted.hold as usize % HOLDS];
         hold.gets.store(gets, Ordering::Relaxed);
         hold.place.store(noted.place | HELD, Ordering::Relaxed);
-        self.held.set(self.held.get() | 1 << noted.hold);
+        let held = self.held.get();
+        self.held.set(held | 1 << noted.hold);
+        if held & SAMPLED != 0 {
+            self.record_got(noted, gets);
+        }
     }
 
     /// One try at a shared hold of a mutex that is noted. Writes nothing while the word shows that the try would fail.
@@ -326,6 +345,26 @@ impl Client {
     }
 
     #[inline]
+    fn free(&self, noted: Noted, latch: &Latch, versioned: Option<&Versioned>) {
+        if let Some(versioned) = versioned {
+            versioned.version.write_end();
+        }
+        if noted.mode == Mode::Shared {
+            self.free_shared(noted, latch);
+        } else {
+            self.free_exclusive(noted, latch);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free_recorded(&self, noted: Noted, latch: &Latch, versioned: Option<&Versioned>) {
+        let end_ns = self.stamp_end(noted);
+        self.free(noted, latch, versioned);
+        self.record_hold(noted, (latch.name() as u32, u64::from(latch.child())), end_ns);
+    }
+
+    #[inline]
     fn free_exclusive(&self, noted: Noted, latch: &Latch) {
         latch.word.free_exclusive();
         crate::primitive::light_barrier(); // pairs with the barrier in `join`
@@ -349,14 +388,14 @@ impl Client {
     /// A latch that is held may only be followed by one of a higher level, or by the next child where two are allowed.
     #[inline]
     fn check_level(&self, latch: &Latch) {
-        if cfg!(debug_assertions) && self.held.get() != 0 {
+        if cfg!(debug_assertions) && self.held.get() & ALL_HOLDS != 0 {
             self.check_level_against_holds(latch);
         }
     }
 
     /// The holds in use, a bit each.
     pub(crate) fn held_bits(&self) -> u16 {
-        self.held.get()
+        (self.held.get() & ALL_HOLDS) as u16
     }
 
     /// The held latch, by name and child, that forbids waiting for this one (invariant 3).
@@ -397,9 +436,123 @@ impl Client {
     }
 }
 
+impl Client {
+    /// Begins a call, and ends the one before it: where a recording runs, one call in N is sampled. Without one this
+    /// is a load of a word that never changes.
+    #[inline]
+    pub fn begin_call(&self) {
+        let recording = self.domain.recording_word();
+        if recording as u32 != 0 || self.is_sampled() {
+            let left = self.countdown.get();
+            // The last two calls of the countdown are watched and sampled.
+            if left >> 32 == recording >> 32 && left as u32 > 2 && !self.is_sampled() {
+                self.countdown.set(left - 1);
+            } else {
+                self.begin_recorded_call(recording);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_recorded_call(&self, recording: u64) {
+        let new = || {
+            let owner = self.slot.owners.load(Ordering::Relaxed);
+            Box::new(Recorder::new(self.domain.rings.of(self.number), self.number, owner))
+        };
+        let recorder = self.recorder.get_or_init(new);
+        let (epoch, left) = ((recording >> 32) as u32, self.countdown.get() as u32);
+        let (left, looks) = recorder.next_call(epoch, recording as u32, left, self.waiter.totals.waited_ns());
+        self.countdown.set(u64::from(epoch) << 32 | u64::from(left));
+        self.held.set(self.held.get() & !SAMPLED | if looks { SAMPLED } else { 0 });
+    }
+
+    /// Ends the call in progress without a next one: the process is about to leave its slot.
+    pub fn end_call(&self) {
+        if self.is_sampled() {
+            self.held.set(self.held.get() & !SAMPLED);
+            if let Some(recorder) = self.recorder.get() {
+                recorder.end_call(self.waiter.totals.waited_ns());
+            }
+        }
+    }
+
+    /// True while the gets of this process are recorded or watched.
+    #[inline]
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.held.get() & SAMPLED != 0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_got(&self, noted: Noted, count: u64) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let hold = &self.slot.holds[noted.hold as usize % HOLDS];
+        let has_all = counts_all(hold.child.load(Ordering::Relaxed));
+        let has_this = has_all || noted.mode != Mode::Shared;
+        let gets = Gets { address: hold.address.load(Ordering::Relaxed), count, has_this, has_all };
+        recorder.got(noted.hold, gets, self.waiter.totals.waited_ns());
+    }
+
+    /// Notes the end of a hold, before its latch is free; `None` when the hold is not recorded.
+    pub(crate) fn stamp_end(&self, noted: Noted) -> Option<u64> {
+        self.recorder.get()?.ends(noted.hold, self.waiter.totals.waited_ns())
+    }
+
+    /// Records a hold of `object` that has ended at a time of [`Self::stamp_end`].
+    pub(crate) fn record_hold(&self, noted: Noted, (name, object): (u32, u64), end_ns: Option<u64>) {
+        if let (Some(recorder), Some(end_ns)) = (self.recorder.get(), end_ns) {
+            let what = What { manner: noted.mode as u32, name, object, place: noted.place & 0xfff };
+            recorder.freed(noted.hold, what, end_ns);
+        }
+    }
+
+    /// Records a versioned read of a structure.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn record_read(&self, name: LatchName, child: u32, at: Option<Where>, missed: bool) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let place = at.map_or(NO_PLACE, |at| at as u32);
+        let what = What { manner: Manner::READ, name: name as u32, object: u64::from(child), place };
+        recorder.touched(what, None, missed, self.waiter.totals.waited_ns());
+    }
+
+    /// Records a reference to the object of a mutex that has so many gets.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn record_reference(&self, address: u64, count: u64, at: Where) {
+        let Some(recorder) = self.recorder.get() else { return };
+        let (name, object) = mutex_in_record(address);
+        let what = What { manner: Manner::REFERENCE, name, object, place: at as u32 };
+        let gets = Gets { address, count, has_this: true, has_all: true };
+        recorder.touched(what, Some(gets), false, self.waiter.totals.waited_ns());
+    }
+
+    /// Counts a miss of this process, off the fast paths.
+    pub(crate) fn count_miss(&self) {
+        add(&self.slot.misses, 1);
+    }
+
+    /// Notes, off the fast paths, that a get of a latch or mutex has missed.
+    pub(crate) fn note_miss(&self) {
+        self.count_miss();
+        if self.is_sampled()
+            && let Some(recorder) = self.recorder.get()
+        {
+            recorder.missed(self.waiter.totals.waited_ns());
+        }
+    }
+}
+
+/// The name and the number of a mutex in records. No two mutexes of 512 GB of memory have the same number.
+pub(crate) fn mutex_in_record(address: u64) -> (u32, u64) {
+    (NO_LATCH, address >> 3 & OBJECT_MAX)
+}
+
 impl Drop for Client {
     fn drop(&mut self) {
         if self.own {
+            self.end_call();
             self.slot.claimed.store(0, Ordering::Release); // pairs with the Acquire in `join_any`
         }
     }
@@ -449,13 +602,12 @@ impl Held<'_> {
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(versioned) = self.versioned {
-            versioned.version.write_end();
-        }
-        if self.is_shared() {
-            self.client.free_shared(self.noted, self.latch);
+        // By value: a guard whose address another function gets has to lie in memory.
+        let (client, latch, versioned, noted) = (self.client, self.latch, self.versioned, self.noted);
+        if client.is_sampled() {
+            client.free_recorded(noted, latch, versioned);
         } else {
-            self.client.free_exclusive(self.noted, self.latch);
+            client.free(noted, latch, versioned);
         }
     }
 }

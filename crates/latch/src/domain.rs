@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::designs::{DesignWord, Structure};
+use crate::ring::{RecordLine, RingHead, RingView, Rings};
 use crate::word::Mark;
 use crate::{Generation, LatchName, Where};
 
@@ -152,6 +153,8 @@ pub(crate) struct PlaceLine {
 #[repr(C, align(64))]
 pub struct LatchShared {
     pub(crate) tunables: Tunables,
+    /// The recording: its epoch in the high half; in the low half N, where one call in N is sampled, or 0.
+    recording: AtomicU64,
     /// One more than the highest slot ever used.
     pub(crate) high: AtomicU32,
     /// The designs in force of the structures that can be closed.
@@ -228,6 +231,11 @@ pub struct LatchSlot {
     pub(crate) claimed: AtomicU32,
     pub(crate) wait_since_ns: AtomicU64,
     pub(crate) wait_why: AtomicU64,
+    /// Processes that the slot has had, this one included.
+    pub(crate) owners: AtomicU64,
+    /// Misses of latches, mutexes and versioned reads of these processes, and their sleeps.
+    pub(crate) misses: AtomicU64,
+    pub(crate) sleeps: AtomicU64,
     /// For each structure that the process is inside of, the word of the design that it entered by; else 0.
     pub(crate) inside: [Mark; Structure::COUNT],
     pub(crate) lines: [NameLine; LatchName::COUNT],
@@ -249,6 +257,7 @@ pub struct Domain {
     /// By slot: the address of the latch that the process waits for, or 0. Kept outside the slots, so that a releaser
     /// reads the words of eight processes in one cache line.
     pub(crate) waiting: &'static [AtomicU64],
+    pub(crate) rings: Rings,
 }
 
 impl Domain {
@@ -268,7 +277,69 @@ impl Domain {
         assert!(slots.len() <= crate::word::LOW as usize, "a process number fits the latch word");
         shared.tunables.format(generation);
         let _ = os::cpu::join_barriers();
-        Self { shared, slots, waiting }
+        Self { shared, slots, waiting, rings: Rings::NONE }
+    }
+
+    /// The same domain with a ring for each slot; the rings share `lines` equally. Called once, before any process
+    /// joins.
+    ///
+    /// # Panics
+    /// `heads` are not as many as the slots.
+    #[must_use]
+    pub fn with_rings(self, heads: &'static [RingHead], lines: &'static [RecordLine]) -> Self {
+        assert_eq!(heads.len(), self.slots.len(), "every slot has its ring");
+        Self { rings: Rings { heads, lines }, ..self }
+    }
+
+    /// Begins a recording that samples one call in `every`, or ends the one that runs if `every` is 0: no call is
+    /// sampled any more, and the open ones are recorded up to their end ([`Self::open_calls`]). The rings of an ended
+    /// recording can be read until the next begins. Without rings nothing is recorded.
+    pub fn record(&self, every: u32) {
+        let every = if self.ring_capacity() == 0 { 0 } else { every };
+        let next = |word: u64| {
+            let epoch = (word >> 32) as u32;
+            // Epoch 0 is that of rings without records.
+            let epoch = if every == 0 { epoch } else { epoch.wrapping_add(1).max(1) };
+            Some(u64::from(epoch) << 32 | u64::from(every))
+        };
+        let _ = self.shared.recording.fetch_update(Ordering::Release, Ordering::Relaxed, next);
+    }
+
+    /// The epoch of the last recording, and its N: 0 when it has ended.
+    #[must_use]
+    pub fn recording(&self) -> (u32, u32) {
+        let word = self.recording_word();
+        ((word >> 32) as u32, word as u32)
+    }
+
+    #[inline]
+    pub(crate) fn recording_word(&self) -> u64 {
+        self.shared.recording.load(Ordering::Relaxed)
+    }
+
+    /// The rings of the last recording.
+    #[must_use]
+    pub fn recorded(&self) -> Vec<RingView> {
+        self.rings.read(self.recording().0)
+    }
+
+    /// The processes that are in a sampled call of the last recording.
+    pub fn open_calls(&self) -> impl Iterator<Item = u32> {
+        self.rings.open(self.recording().0)
+    }
+
+    /// Misses and sleeps of the processes that slot `number - 1` has had, of latches, mutexes and versioned reads; for
+    /// differences.
+    #[must_use]
+    pub fn waits_of(&self, number: u32) -> Option<(u64, u64)> {
+        let slot = self.slots.get((number as usize).checked_sub(1)?)?;
+        Some((slot.misses.load(Ordering::Relaxed), slot.sleeps.load(Ordering::Relaxed)))
+    }
+
+    /// Records that fit the ring of a session.
+    #[must_use]
+    pub fn ring_capacity(&self) -> usize {
+        self.rings.capacity()
     }
 
     /// A domain for `processes` threads and forked children, in new memory that is never unmapped.

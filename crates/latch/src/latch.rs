@@ -35,6 +35,12 @@ unsafe impl os::SharedLayout for Latch {}
 const SHARED_CAPABLE: u32 = 1 << 30;
 const CHILD_MAX: u32 = (1 << 21) - 1;
 
+/// Whether the latch of an identity counts all its gets itself: shared gets of a latch without children are counted in
+/// the lines of their processes.
+pub(crate) fn counts_all(identity: u32) -> bool {
+    child_of(identity) != 0 || identity & SHARED_CAPABLE == 0
+}
+
 /// The child number in an identity.
 pub(crate) fn child_of(identity: u32) -> u32 {
     identity >> 8 & CHILD_MAX

@@ -25,8 +25,10 @@ mod list;
 mod mutex;
 mod places;
 mod primitive;
+mod recorder;
 mod recover;
 pub mod reference;
+mod ring;
 mod switch;
 #[cfg(test)]
 mod tests;
@@ -45,6 +47,7 @@ pub use list::{LatchName, latch_hash};
 pub use mutex::{Mutex, MutexHeld};
 pub use places::{MutexKind, Owner, Where};
 pub use recover::{Known, Recovered};
+pub use ring::{LastHolder, Manner, Record, RecordKind, RecordLine, RingHead, RingView};
 pub use switch::{Closed, Inside};
 pub use versioned::Versioned;
 pub use views::{HolderView, LatchCounts, MutexWait, PlaceCounts};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wait::Event;
 
-use crate::client::{Mode, Noted};
+use crate::client::{Mode, Noted, mutex_in_record};
 use crate::domain::MUTEX_HISTORY;
 use crate::latch::add;
 use crate::word::MutexWord;
@@ -156,6 +156,7 @@ impl Client {
         idn: u64,
         try_it: &dyn Fn() -> bool,
     ) {
+        self.note_miss();
         let (mut sleeps, mut slept_ns, mut last) = (0, 0, 0);
         while !self.spin_for_mutex(try_it) {
             let value = mutex.value();
@@ -175,6 +176,7 @@ impl Client {
         place.mutex_sleeps.fetch_add(sleeps, Ordering::Relaxed);
         place.mutex_wait_ns.fetch_add(slept_ns, Ordering::Relaxed);
         mutex.sleeps.fetch_add(sleeps, Ordering::Relaxed);
+        add(&self.slot.sleeps, sleeps);
     }
 
     /// Notes a wait in the circular history.
@@ -241,15 +243,35 @@ pub struct MutexHeld<'a> {
     noted: Noted,
 }
 
+impl Client {
+    #[inline]
+    fn free_mutex(&self, noted: Noted, mutex: &Mutex) {
+        if noted.mode == Mode::MutexShared {
+            self.mark_freeing(noted);
+            mutex.word.free_shared();
+        } else {
+            mutex.word.free_exclusive();
+        }
+        self.forget(noted.hold);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free_recorded_mutex(&self, noted: Noted, mutex: &Mutex) {
+        let end_ns = self.stamp_end(noted);
+        self.free_mutex(noted, mutex);
+        self.record_hold(noted, mutex_in_record(mutex.address()), end_ns);
+    }
+}
+
 impl Drop for MutexHeld<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.noted.mode == Mode::MutexShared {
-            self.client.mark_freeing(self.noted);
-            self.mutex.word.free_shared();
+        let (client, mutex, noted) = (self.client, self.mutex, self.noted);
+        if client.is_sampled() {
+            client.free_recorded_mutex(noted, mutex);
         } else {
-            self.mutex.word.free_exclusive();
+            client.free_mutex(noted, mutex);
         }
-        self.client.forget(self.noted.hold);
     }
 }

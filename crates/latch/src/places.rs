@@ -176,6 +176,46 @@ impl Where {
         published.and_then(|number| number.parse().ok()).unwrap_or(self as u64)
     }
 
+    /// False where the data that the latch or mutex protects are only read: another design needs no exclusive get here.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        use Where::*;
+        !matches!(
+            self,
+            KsqScan
+                | KqrFindParent
+                | KqrGetParent
+                | KqrRelease
+                | KqrScan
+                | KglGetHandle
+                | KglPin
+                | KglFind
+                | KglScan
+                | KglPinExecution
+                | KglUnpinExecution
+                | RcFind
+                | RcRelease
+                | KcbGetConsistent
+                | KcbGetConsistentShared
+                | KcbGetConsistentPin
+                | KcbGetCurrent
+                | KcbRelease
+                | KcbReleaseSlow
+                | KcbCheckpointScan
+                | TestShare
+                | TestVersioned
+                | KqrMutexFind
+                | KqrMutexReget
+                | KglMutexGet
+                | KglMutexPin
+                | KglMutexPinDelete
+                | KksExecute
+                | KksParse
+                | KksParent
+                | KksChildren
+        )
+    }
+
     /// The latch or mutex that is got here.
     #[must_use]
     pub fn owner(self) -> Owner {

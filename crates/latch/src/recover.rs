@@ -54,6 +54,10 @@ impl Domain {
         }
         self.recover_wait(number, known.is_shared);
         self.recover_inside(number);
+        // A call that the process was in has no end.
+        if let Some(ring) = self.rings.of(number) {
+            ring.close();
+        }
         done
     }
 

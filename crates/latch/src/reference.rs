@@ -26,6 +26,9 @@ impl Client {
             self.wait_for_mutex(mutex, kind, Mode::MutexShared, at, idn, &try_it);
         }
         count_shared(mutex);
+        if self.is_sampled() {
+            self.record_reference(mutex.address(), mutex.gets(), at);
+        }
     }
 }
 

@@ -761,3 +761,231 @@ fn designs_that_exclude_each_other_are_never_inside_together() {
     });
     assert!(data.iter().all(|word| word.load(Ordering::Relaxed) == rounds), "{data:?} of {rounds}");
 }
+
+/// A domain with rings of so many records.
+fn recording_domain(lines: usize) -> Domain {
+    let heads = os::memory::shared_slice(16).expect("memory");
+    domain(Generation::default()).with_rings(heads, os::memory::shared_slice(16 * lines).expect("memory"))
+}
+
+fn gets_of(view: &RingView) -> Vec<Record> {
+    view.records.iter().copied().filter(|record| record.kind == RecordKind::Get).collect()
+}
+
+/// Sampled calls of a ring: all, whole, open and lost ones.
+fn calls_of(view: &RingView) -> [u64; 4] {
+    [view.calls, view.whole_calls(), u64::from(view.is_open), view.lost_calls()]
+}
+
+#[test]
+fn a_sampled_call_has_its_gets_in_order_and_other_calls_none() {
+    let d = recording_domain(64);
+    let (a, b) = (client(d), client(d));
+    // At different places of the table in which a recorder remembers gets.
+    let latches: &'static [Latch] = os::memory::shared_slice(3).expect("memory");
+    let (latch, shared) = (&latches[1], &latches[2]);
+    latch.format(LatchName::TestUnit, 7, Generation::default());
+    shared.format(LatchName::TestShared, 0, Generation::default());
+    let versioned = &os::memory::shared_slice::<Versioned>(2).expect("memory")[1];
+    versioned.format(LatchName::TestShared, 3, Generation::default());
+    let mutex = &os::memory::shared_slice::<Mutex>(1).expect("memory")[0];
+    let work = |c: &Client| {
+        c.begin_call();
+        drop(c.get(latch, Where::TestExclusive, 0));
+        {
+            let _outer = c.get_shared(shared, Where::TestShare, 0);
+            drop(c.mutex(mutex, MutexKind::RowCache, Where::KqrMutexFind, 9));
+        }
+        c.read(versioned, Where::TestVersioned, || ());
+        drop(c.write(versioned, Where::TestVersioned, 0));
+        c.count_read(LatchName::CacheBuffersChains, false, || 12);
+    };
+    work(&a);
+    assert_eq!((d.recording(), d.recorded().len()), ((0, 0), 0));
+    d.record(1);
+    work(&a);
+    work(&b);
+    work(&a);
+    d.record(0);
+    assert_eq!(d.open_calls().collect::<Vec<_>>(), [1, 2]);
+    a.begin_call();
+    b.begin_call();
+    work(&a);
+    assert_eq!((d.recording(), d.open_calls().count()), ((1, 0), 0));
+    let rings = d.recorded();
+    let of = |ring: &RingView| (ring.number, calls_of(ring), ring.lost);
+    assert_eq!(rings.iter().map(of).collect::<Vec<_>>(), [(1, [2, 2, 0, 0], 0), (2, [1, 1, 0, 0], 0)]);
+    let of_a = &rings[0].records;
+    let kinds: Vec<RecordKind> = of_a.iter().map(|r| r.kind).collect();
+    use RecordKind::{Call, End, Get};
+    let call = [Call, Get, Get, Get, Get, Get, Get, End];
+    assert_eq!(kinds, [call, call].concat());
+    let gets: Vec<_> = gets_of(&rings[0])[..6].iter().map(|r| (r.manner, r.name, r.object, r.place)).collect();
+    let (test, mutexes) = (Some(LatchName::TestShared), std::ptr::from_ref(mutex) as u64 >> 3);
+    assert_eq!(
+        gets,
+        [
+            (Manner::Exclusive, Some(LatchName::TestUnit), 7, Some(Where::TestExclusive)),
+            (Manner::MutexExclusive, None, mutexes & ((1 << 36) - 1), Some(Where::KqrMutexFind)),
+            (Manner::Shared, test, 0, Some(Where::TestShare)),
+            (Manner::Read, test, 3, Some(Where::TestVersioned)),
+            (Manner::Writing, test, 3, Some(Where::TestVersioned)),
+            (Manner::Read, Some(LatchName::CacheBuffersChains), 12, None),
+        ]
+    );
+    // The hold of the mutex lies in that of the latch.
+    assert!(of_a[3].begin_ns <= of_a[2].begin_ns);
+    assert!(of_a[2].begin_ns + of_a[2].length_ns <= of_a[3].begin_ns + of_a[3].length_ns);
+    assert!(of_a[7].length_ns >= of_a[5].begin_ns + of_a[5].length_ns);
+    // `b` has got the latch between the two calls of `a`. Nothing tells who was the last to hold it before the first
+    // call, or to hold shared a latch whose shared gets it does not count.
+    let last = |n: usize| (of_a[n].last, of_a[n + 8].last);
+    use LastHolder::{Other, Unknown};
+    assert_eq!((last(1), last(2), last(3)), ((Unknown, Other), (Unknown, Other), (Unknown, Unknown)));
+    assert!(of_a.iter().all(|r| !r.spun && !r.slept));
+}
+
+#[test]
+fn a_recorded_miss_is_marked_and_its_wait_is_in_no_gap() {
+    let d = recording_domain(64);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    let mut before = (0, 0);
+    until_met(|hold| {
+        let (a, b) = (client(d), client(d));
+        let started = Barrier::new(2);
+        d.record(1);
+        std::thread::scope(|scope| {
+            let held = a.get(&latch, Where::TestExclusive, 0);
+            let (latch, started) = (&latch, &started);
+            scope.spawn(move || {
+                b.begin_call();
+                started.wait();
+                drop(b.get(latch, Where::TestExclusive, 0));
+                b.begin_call();
+            });
+            started.wait();
+            os::clock::sleep(hold);
+            drop(held);
+        });
+        d.record(0);
+        let rings = d.recorded();
+        let records = &rings.iter().find(|ring| ring.number == 2).expect("its ring").records;
+        assert_eq!(records[1].kind, RecordKind::Get);
+        let now = d.waits_of(2).expect("its slot");
+        let was = std::mem::replace(&mut before, now);
+        assert_eq!(records[1].spun, now.0 > was.0, "the slot counts the misses of its process");
+        assert_eq!(records[1].slept, now.1 > was.1, "and its sleeps");
+        let waits = records[1].spun && records[1].slept;
+        // The call took at least as long as the hold, its own clock did not.
+        waits && u128::from(records[2].length_ns) < hold.as_nanos()
+    });
+    assert_eq!(d.waits_of(1), Some((0, 0)), "the holder has not waited");
+}
+
+#[test]
+fn a_call_that_does_not_fit_its_ring_is_lost_as_a_whole() {
+    let d = recording_domain(7);
+    let c = client(d);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    d.record(1);
+    for _ in 0..4 {
+        c.begin_call();
+        drop(c.get(&latch, Where::TestExclusive, 0));
+        drop(c.get(&latch, Where::TestExclusive, 0));
+    }
+    d.record(0);
+    c.begin_call();
+    let ring = &d.recorded()[0];
+    assert_eq!((ring.records.len(), calls_of(ring)), (7, [3, 1, 0, 2]), "{ring:?}");
+    assert!(ring.lost >= 2, "{ring:?}");
+    // A new recording begins with an empty ring.
+    d.record(1);
+    c.begin_call();
+    c.begin_call();
+    let ring = &d.recorded()[0];
+    assert_eq!((ring.epoch, ring.lost, ring.records.len()), (2, 0, 3));
+}
+
+/// Its next gets are of no call of the new recording, and disturb nobody.
+#[test]
+fn a_process_that_is_in_a_call_of_an_earlier_recording_writes_into_none_of_the_new_one() {
+    let d = recording_domain(64);
+    let (late, c) = (client(d), client(d));
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    d.record(1);
+    late.begin_call();
+    d.record(1);
+    c.begin_call();
+    (0..2).for_each(|_| drop(late.get(&latch, Where::TestExclusive, 0)));
+    c.begin_call();
+    let rings = d.recorded();
+    assert_eq!(rings.iter().map(|ring| ring.number).collect::<Vec<_>>(), [c.number()]);
+    assert!(gets_of(&rings[0]).is_empty(), "{rings:?}");
+    assert_eq!(d.open_calls().collect::<Vec<_>>(), [c.number()]);
+    // From its next call on it records.
+    late.begin_call();
+    drop(late.get(&latch, Where::TestExclusive, 0));
+    late.begin_call();
+    let of_late = &d.recorded()[0];
+    assert_eq!((of_late.number, gets_of(of_late).len(), calls_of(of_late)), (late.number(), 1, [2, 1, 1, 0]));
+}
+
+#[test]
+fn every_process_has_a_ring() {
+    let d = Domain::anonymous(50, Generation::default()).expect("memory");
+    let memory = (os::memory::shared_slice(50).expect("memory"), os::memory::shared_slice(50 * 8).expect("memory"));
+    let d = d.with_rings(memory.0, memory.1);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    d.record(1);
+    let all: Vec<Client> = (0..50).map(|_| client(d)).collect();
+    for c in &all {
+        c.begin_call();
+        drop(c.get(&latch, Where::TestExclusive, 0));
+    }
+    let numbers: Vec<u32> = d.recorded().iter().map(|ring| ring.number).collect();
+    assert_eq!(numbers, (1..=50).collect::<Vec<_>>());
+    assert!(d.recorded().iter().all(|ring| gets_of(ring).len() == 1));
+}
+
+/// The next process of the slot records behind it.
+#[test]
+fn a_call_of_a_process_that_died_in_it_is_lost_and_no_longer_open() {
+    let d = recording_domain(64);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    d.record(1);
+    let dead = client(d);
+    let number = dead.number();
+    dead.begin_call();
+    drop(dead.get(&latch, Where::TestExclusive, 0));
+    std::mem::forget(dead);
+    assert_eq!(calls_of(&d.recorded()[0]), [1, 0, 1, 0]);
+    d.recover(number, Known { is_shared: &|_, _| false, is_alive: &|_| false });
+    assert_eq!(calls_of(&d.recorded()[0]), [1, 0, 0, 1]);
+    let next = Client::join(d, number, Waiter::private());
+    for _ in 0..2 {
+        next.begin_call();
+        drop(next.get(&latch, Where::TestExclusive, 0));
+    }
+    next.end_call();
+    let ring = &d.recorded()[0];
+    assert_eq!((ring.number, calls_of(ring)), (number, [3, 2, 0, 1]));
+    use RecordKind::{Call, End, Get};
+    let kinds: Vec<RecordKind> = ring.records.iter().map(|r| r.kind).collect();
+    assert_eq!(kinds, [Call, Get, Call, Get, End, Call, Get, End]);
+    // What the dead process held last is nothing that the next one knows.
+    assert_eq!(gets_of(ring)[1].last, LastHolder::Unknown);
+}
+
+#[test]
+fn the_only_call_of_a_session_ends_with_the_session() {
+    let d = recording_domain(512);
+    let latch = Latch::new(LatchName::TestUnit, 1);
+    d.record(1);
+    for _ in 0..100 {
+        let c = client(d);
+        c.begin_call();
+        drop(c.get(&latch, Where::TestExclusive, 0));
+    }
+    let ring = &d.recorded()[0];
+    assert_eq!((calls_of(ring), gets_of(ring).len()), ([100, 100, 0, 0], 100));
+}

@@ -64,6 +64,9 @@ impl Client {
             let seen = f();
             if versioned.version.read_check(before) {
                 add(&self.line(versioned.latch.name()).gets, 1);
+                if self.is_sampled() {
+                    self.record_read(versioned.latch.name(), versioned.latch.child(), Some(at), false);
+                }
                 return seen;
             }
         }
@@ -71,15 +74,19 @@ impl Client {
     }
 
     /// Counts a get of `name` for a reader that checks versions itself and got no latch; an earlier failed check counts
-    /// as a miss.
+    /// as a miss. `child` tells the child whose get the read avoids; it runs in sampled calls only.
     #[inline]
-    pub fn count_read(&self, name: LatchName, missed: bool) {
+    pub fn count_read(&self, name: LatchName, missed: bool, child: impl FnOnce() -> u32) {
         let line = self.line(name);
         add(&line.gets, 1);
         if missed {
+            self.count_miss();
             add(&line.spin_gets, 1);
             fence(Ordering::Release); // no miss is seen without its spin
             add(&line.misses, 1);
+        }
+        if self.is_sampled() {
+            self.record_read(name, child(), None, missed);
         }
     }
 
@@ -94,10 +101,14 @@ impl Client {
             if before.is_multiple_of(2) {
                 let seen = f();
                 if versioned.version.read_check(before) {
+                    self.count_miss();
                     add(&line.gets, 1);
                     add(&line.spin_gets, 1);
                     fence(Ordering::Release); // no miss is seen without its get and its spin
                     add(&line.misses, 1);
+                    if self.is_sampled() {
+                        self.record_read(versioned.latch.name(), versioned.latch.child(), Some(at), true);
+                    }
                     return seen;
                 }
             }
@@ -108,6 +119,7 @@ impl Client {
         let _held = self.get_shared(&versioned.latch, at, 0);
         if misses() == before {
             // The get itself succeeded at once, but the read had failed checks before.
+            self.count_miss();
             add(&line.spin_gets, 1);
             fence(Ordering::Release);
             add(&line.misses, 1);

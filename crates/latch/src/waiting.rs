@@ -62,6 +62,7 @@ impl Client {
     #[cold]
     #[inline(never)]
     pub(crate) fn get_slowly(&self, latch: &Latch, at: Where, why: u64) {
+        self.note_miss();
         let mut try_it = || latch.word.try_exclusive(self.number());
         let spins = if latch.is_shared_capable() {
             2 * self.domain.tunables().spin_count()
@@ -74,11 +75,13 @@ impl Client {
         }
         slow.count([&latch.gets, &latch.sleeps, &latch.spin_gets, &latch.wait_ns, &latch.misses], add);
         add(&self.line(latch.name()).waits_holding_latch, slow.sleeps_holding);
+        add(&self.slot.sleeps, slow.sleeps);
     }
 
     #[cold]
     #[inline(never)]
     pub(crate) fn get_shared_slowly(&self, latch: &Latch, at: Where, why: u64) {
+        self.note_miss();
         // A count that has changed is tried again; a holder or an exclusive requester means a sleep at once.
         let mut try_it = || loop {
             if latch.word.try_shared() {
@@ -102,6 +105,7 @@ impl Client {
             slow.count([&line.gets, &line.sleeps, &line.spin_gets, &line.wait_ns, &line.misses], add);
         }
         add(&line.waits_holding_latch, slow.sleeps_holding);
+        add(&self.slot.sleeps, slow.sleeps);
     }
 
     fn sleep(

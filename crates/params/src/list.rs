@@ -226,6 +226,8 @@ params! {
     MutexWaitScheme "_mutex_wait_scheme" int(0, 2), "2", System, false, "Mutex wait scheme";
     MutexWaitTime "_mutex_wait_time" int(0, 1000), "1", System, false, "Mutex wait time";
     MutexSpinCount "_mutex_spin_count" int(0, 1_000_000), "255", System, false, "Mutex spin count";
+    LatchRecording "_latch_recording" int(0, 1_000_000_000), "0", System, false, "one call in so many is recorded with its latch gets, until the session that sets it ends; 0: none";
+    LatchRecordingSize "_latch_recording_size" size(0, G), "32768", Static, false, "size of the ring in which a session records latch gets; by default less with many processes; 0: no rings";
     KglTimeToWaitForLocks "_kgl_time_to_wait_for_locks" int(0, 1440), "15", Both, false, "time to wait for locks and pins before timing out";
     KglHotObjectCopies "_kgl_hot_object_copies" int(0, 255), "0", Static, false, "Number of copies for the hot object";
     DbBlockLruLatches "_db_block_lru_latches" int(0, 1024), "0", Static, false, "number of lru latches: working sets of the buffer cache; 0: by cpu_count";

@@ -127,6 +127,8 @@ impl Drop for Process {
         if std::thread::panicking() {
             return; // A panic is a death (invariant 6): PMON releases the session's resources.
         }
+        // A session with one call has it whole.
+        self.client.end_call();
         self.all.leave(self);
         self.end_heap_watch();
         self.count(Stat::UserLogoutsCumulative, 1);

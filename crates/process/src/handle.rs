@@ -122,6 +122,13 @@ impl Process {
         self.stats.add(stat, n);
     }
 
+    /// Counts an execution. A recorded call lasts from one execution to the next.
+    #[inline]
+    pub fn count_execution(&self) {
+        self.client.begin_call();
+        self.count(Stat::ExecuteCount, 1);
+    }
+
     /// Counts reads of files of any kind, in requests and bytes.
     pub fn count_read(&self, requests: u64, bytes: u64) {
         self.count(Stat::PhysicalReadTotalIoRequests, requests);

@@ -27,6 +27,7 @@ mod handle;
 mod limits;
 mod memory;
 mod pga;
+mod recording;
 mod registry;
 mod section;
 mod segment_statistics;

@@ -6,7 +6,9 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use latch::{Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, LatchSlot, Versioned};
+use latch::{
+    Domain, Generation, Latch, LatchCounts, LatchName, LatchShared, LatchSlot, RecordLine, RingHead, Versioned,
+};
 use sga::{Sga, SgaBuilder, SgaSlice};
 use wait::{EventTotals, StatLine, WaitSlot};
 
@@ -42,10 +44,24 @@ pub struct ProcessLayout {
     latch_waits: SgaSlice<AtomicU64>,
     parents: SgaSlice<Versioned>,
     folding: SgaSlice<Versioned>,
+    recording: Option<(SgaSlice<RingHead>, SgaSlice<RecordLine>)>,
+    processes: usize,
     generation: Generation,
 }
 
 impl ProcessLayout {
+    /// Reserves a ring for recordings for each process, of so many bytes each; without bytes no ring.
+    #[must_use]
+    pub fn with_recording(self, b: &mut SgaBuilder, bytes: u64) -> Self {
+        let lines = bytes as usize / size_of::<RecordLine>();
+        if lines == 0 {
+            return self;
+        }
+        let heads = b.reserve("latch recording", self.processes);
+        let recording = (heads, b.reserve("latch recording", lines.saturating_mul(self.processes)));
+        Self { recording: Some(recording), ..self }
+    }
+
     /// Reserves the areas of processes, sessions, statistics and latches.
     #[must_use]
     pub fn reserve(b: &mut SgaBuilder, config: &ProcessConfig) -> Self {
@@ -67,6 +83,8 @@ impl ProcessLayout {
             latch_waits: b.reserve("latch wait list", n),
             parents: b.reserve("fixed latches", LatchName::COUNT),
             folding: b.reserve("fixed latches", 1),
+            recording: None,
+            processes: n,
             generation: config.generation,
         }
     }
@@ -167,6 +185,10 @@ impl Processes {
             sga.slice(layout.latch_waits),
             layout.generation,
         );
+        let domain = match layout.recording {
+            Some((heads, lines)) => domain.with_rings(sga.slice(heads), sga.slice(lines)),
+            None => domain,
+        };
         let parents = sga.slice(layout.parents);
         for (parent, name) in parents.iter().zip(LatchName::all()) {
             parent.format(name, 0, layout.generation);

@@ -270,7 +270,7 @@ impl ResultCache {
                 if !unchanged || !whole {
                     break;
                 }
-                p.latches().count_read(LatchName::ResultCache, missed);
+                p.latches().count_read(LatchName::ResultCache, missed, || 0);
                 self.touch_coarsely(p, id);
                 return true;
             }

@@ -103,7 +103,7 @@ impl RowCache {
                         object.copy_value(&found, value);
                         if object.life.read_check(life) {
                             object.mark_used();
-                            p.latches().count_read(LatchName::RowCacheObjects, missed);
+                            p.latches().count_read(LatchName::RowCacheObjects, missed, || key.cache.latch_number());
                             return Seen::Usable;
                         }
                         missed = true;

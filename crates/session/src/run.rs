@@ -37,7 +37,7 @@ fn run_unaudited(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Re
     use Statement::{Commit, Rollback, Savepoint};
     if !matches!(statement, Commit(_) | Rollback(_) | Savepoint(_)) {
         core.p.count(wait::Stat::ParseCountTotal, 1);
-        core.p.count(wait::Stat::ExecuteCount, 1);
+        core.p.count_execution();
     }
     if let Statement::Ddl(ddl) = statement {
         return crate::ddl_call::run(core, cx, ddl);

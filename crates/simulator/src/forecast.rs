@@ -8,14 +8,14 @@
 use std::fmt;
 
 use crate::design::Design;
-use crate::engine::{Bound, Cell, MOVES_A_GET};
+use crate::engine::{Bound, Cell, MOVES_A_GET, SLICES_LEAST};
 use crate::error::Error;
 use crate::figures::Figures;
 use crate::laws::{Usl, mean_value_analysis, middle};
 use crate::machine::{Distance, Machine};
 use crate::random::{Draws, Stream, exp, ln};
 use crate::sweep::{Shard, in_parallel};
-use crate::trace::{Counted, Header};
+use crate::trace::{Counted, Header, SCALE_MOST, Window};
 use crate::workload::Workload;
 
 /// The fewest blocks of calls.
@@ -26,6 +26,28 @@ const CHI_MOST: f64 = 0.15;
 const SEEN_LEAST: usize = 3;
 /// A band whose ends differ by more is no answer.
 const APART_MOST: f64 = 1.5;
+/// Steps in which a control is fitted: each leaves a small part of the error of the step before.
+const CONTROL_STEPS: u32 = 4;
+/// A control outside of 1 / this to this is no slowdown any more: the model has another load than the recording.
+const CONTROL_MOST: f64 = 2.0;
+/// The mean of the recorded calls and the processor time that was counted beside it may differ by this share of the
+/// latter, and by this share of the stamps that were taken out of a call: stamps are measured beside other work, and
+/// depend on what the processor does at once.
+const RECORDED_APART_MOST: f64 = 0.10;
+const STAMPS_APART_MOST: f64 = 0.25;
+/// With fewer misses a get than this the processor time of spinners is none.
+const SPINNERS_LEAST: f64 = 0.01;
+/// Sampled calls that are missing are the long ones: more than this share of them is another load.
+const MISSING_MOST: f64 = 0.02;
+/// Sessions that use less of their processors wait for something that is no latch; with misses they may wait for one.
+const BUSY_LEAST: f64 = 0.9;
+const BUSY_LEAST_WITH_MISSES: f64 = 0.5;
+/// Share of the gets that may be in no latch of the trace.
+const BEYOND_MOST: f64 = 0.05;
+/// Share of the time by which stamps and moves of data may be longer than the times that they are taken from.
+const LEFT_IN_MOST: f64 = 0.05;
+/// More cache lines than these move with no latch: the longer holds have another reason.
+const LINES_MOST: f64 = 64.0;
 /// More sleepers than this need measured timers and wake-ups.
 const ASLEEP_MOST: f64 = 0.05;
 
@@ -47,6 +69,9 @@ pub struct Seen {
     pub chi: f64,
     /// |ln(forecast/truth)|.
     pub error: f64,
+    /// The truth is of the recording itself, which the forecast is fitted to: the error is a lower limit, and does not
+    /// count as a test.
+    pub fitted: bool,
 }
 
 /// A question to the simulator: workload, machine, designs and sizes.
@@ -123,6 +148,59 @@ pub enum Refusal {
     FewBlocks(usize),
     /// The recording has no processor time of a call at one session.
     NoOneSessionRate,
+    /// The recorded calls are not those that were counted beside them.
+    RecordedApart(Window),
+    /// Too many sampled calls are not in the trace.
+    CallsMissing(Window),
+    /// The recorded sessions used so much of their processors: they wait for what a forecast does not have.
+    SessionsWait {
+        /// Sessions.
+        sessions: u32,
+        /// Share of the processors' time.
+        share: f64,
+    },
+    /// The simulation differs from the counts of the recording itself by this factor.
+    CountApart(f64),
+    /// Share of the gets that are in no latch of the trace.
+    Beyond(f64),
+    /// The factor on the gaps with which a call takes the counted processor time.
+    GapsApart(f64),
+    /// Stamps and moves of data are longer than the times that they are taken from, by this share.
+    LeftIn(f64),
+    /// Cache lines that would move with the data of a latch.
+    LinesApart(f64),
+    /// The slowdown of the control at a number of sessions.
+    ControlApart {
+        /// Sessions.
+        sessions: u32,
+        /// The slowdown.
+        slowdown: f64,
+    },
+}
+
+impl Refusal {
+    /// The reason without figures, for lists of many cells.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoCurve { .. } => "line moves take too much of a gap without a hand-over curve",
+            Self::BoundsApart(_) => "the bounds of the hand-over are too far apart",
+            Self::BandApart(_) => "the band is too wide",
+            Self::NoDistance(_) => "a transfer time is not known",
+            Self::NoScheduler { .. } => "the scheduler was not measured",
+            Self::FewBlocks(_) => "the recording has too few calls",
+            Self::NoOneSessionRate => "the recording has no processor time of a call",
+            Self::RecordedApart(_) => "the recorded calls are not those that were counted",
+            Self::CallsMissing(_) => "sampled calls are missing",
+            Self::SessionsWait { .. } => "the recorded sessions did not use their processors",
+            Self::CountApart(_) => "the simulation is far from the counts of the recording",
+            Self::Beyond(_) => "too many gets are in no latch of the trace",
+            Self::GapsApart(_) => "the times outside of holds do not give the counted processor time",
+            Self::LeftIn(_) => "stamps are too long for the recorded times",
+            Self::LinesApart(_) => "moves of data do not explain the longer holds",
+            Self::ControlApart { .. } => "the simulation is too far from the counted processor time",
+        }
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -157,6 +235,59 @@ impl fmt::Display for Refusal {
             Self::NoOneSessionRate => {
                 f.write_str("the recording has no processor time of a call at one session (call_ns)")
             }
+            Self::RecordedApart(Window { sessions, calls, missing, recorded_ns, counted_ns, stamps_ns, .. }) => write!(
+                f,
+                "the {calls} recorded calls of {sessions} sessions take {recorded_ns:.0} ns on average, and \
+                 {counted_ns:.0} ns of processor time a call were counted beside them; at most {:.0} % of it \
+                 and {:.0} % of the stamps ({stamps_ns:.0} ns) apart is an answer ({missing} sampled calls are missing)",
+                RECORDED_APART_MOST * 100.0,
+                STAMPS_APART_MOST * 100.0
+            ),
+            Self::CallsMissing(Window { sessions, calls, missing, .. }) => write!(
+                f,
+                "{missing} sampled calls of {sessions} sessions are not among the {calls} recorded ones: their ring was \
+                 full, or they had not ended; at most {:.0} % missing is an answer",
+                MISSING_MOST * 100.0
+            ),
+            Self::SessionsWait { sessions, share } => write!(
+                f,
+                "the {sessions} recorded sessions used {:.0} % of their processors: they wait for clients, files or \
+                 locks, which a forecast does not have, or other processes used the rest",
+                share * 100.0
+            ),
+            Self::CountApart(factor) => write!(
+                f,
+                "the simulation of the recording itself differs from what was counted by a factor of {factor:.2}; at \
+                 most {APART_MOST} is an answer"
+            ),
+            Self::Beyond(share) => write!(
+                f,
+                "{:.0} % of the gets are in no latch of the trace; at most {:.0} % is an answer",
+                share * 100.0,
+                BEYOND_MOST * 100.0
+            ),
+            Self::GapsApart(factor) => write!(
+                f,
+                "the time outside of holds would have to be multiplied by {factor:.2} to give the counted processor \
+                 time; at most {SCALE_MOST} is an answer"
+            ),
+            Self::LeftIn(share) => write!(
+                f,
+                "stamps and moves of data are longer than the times that they are taken from, by {:.0} % of a call; at \
+                 most {:.0} % is an answer",
+                share * 100.0,
+                LEFT_IN_MOST * 100.0
+            ),
+            Self::LinesApart(lines) => write!(
+                f,
+                "holds after another session's are longer by {lines:.0} moves of a cache line; at most {LINES_MOST} is \
+                 an answer"
+            ),
+            Self::ControlApart { sessions, slowdown } => write!(
+                f,
+                "the simulation has the counted processor time of {sessions} sessions only with all times multiplied \
+                 by {slowdown:.2}; at most {CONTROL_MOST} is an answer"
+            ),
         }
     }
 }
@@ -233,6 +364,12 @@ fn bin(ratio: f64, chi: f64) -> (usize, usize) {
     (of(ratio, [1.0, 4.0, 16.0]), of(chi, [0.05, 0.10, 0.15]))
 }
 
+/// The processors that the recorded sessions used at most: one each.
+fn recorded_cpus(header: &Header) -> f64 {
+    let counted = header.counted.iter().map(|c| c.sessions).max().unwrap_or(1);
+    f64::from(counted.max(header.sessions).max(1))
+}
+
 /// A count of the recording beside its simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
@@ -246,7 +383,23 @@ pub struct Check {
     pub seen: Seen,
 }
 
-/// Simulates what was counted at the recording, on the machine of the recording and with its designs.
+/// The slowdown of a control at a number of sessions, between its points by lines, and beyond them as at the next one.
+fn slowdown_at(control: &[(u32, f64)], sessions: u32) -> f64 {
+    let mut points = control.to_vec();
+    points.sort_by_key(|p| p.0);
+    match points.iter().position(|p| p.0 >= sessions) {
+        _ if points.is_empty() => 1.0,
+        Some(0) => points[0].1,
+        None => points[points.len() - 1].1,
+        Some(at) => {
+            let ((n0, s0), (n1, s1)) = (points[at - 1], points[at]);
+            s0 + (s1 - s0) * f64::from(sessions - n0) / f64::from(n1 - n0)
+        }
+    }
+}
+
+/// Simulates what was counted at the recording, on the machine of the recording and with its designs. With a control
+/// the errors are those that are left of it.
 ///
 /// # Errors
 /// The recording has a number of sessions that cannot be simulated.
@@ -254,14 +407,17 @@ pub fn check(
     workload: &Workload,
     header: &Header,
     machine: &Machine,
+    control: &[(u32, f64)],
     seed: u64,
     calls: u64,
 ) -> Result<Vec<Check>, Error> {
     let designs: Vec<Design> = header.latches.iter().map(|latch| latch.design).collect();
+    let plain = if control.is_empty() { machine.clone() } else { machine.without_slowing() };
+    let machine = &plain;
     let mut out = Vec::new();
     for counted in &header.counted {
         let (cpus, sessions) = (machine.cpus(), counted.sessions);
-        let (slowdown, bound) = (1.0, Bound::Lower);
+        let (slowdown, bound) = (slowdown_at(usable(control), sessions), Bound::Lower);
         let cell = Cell { machine, workload, designs: &designs, cpus, sessions, seed, calls, slowdown, bound };
         let figures = cell.run()?;
         let rate = match figures.handovers_beyond {
@@ -269,10 +425,57 @@ pub fn check(
             _ => (figures.rate() * Cell { bound: Bound::Upper, ..cell }.run()?.rate()).sqrt(),
         };
         let error = ln((rate / counted.rate).max(1e-300)).abs();
-        let seen = Seen { ratio: 1.0, chi: chi(workload, machine, &designs, cpus, sessions), error };
+        let ratio = f64::from(cpus) / recorded_cpus(header);
+        let seen = Seen { ratio, chi: chi(workload, machine, &designs, cpus, sessions), error, fitted: true };
         out.push(Check { counted: *counted, figures, rate, seen });
     }
     Ok(out)
+}
+
+/// The control ([`Question::control`]) that gives the simulation the processor time of a call that was counted at the
+/// recording, where sessions did not outnumber processors: what slows sessions down beside each other, and is no latch.
+/// Rates would have the other work of the machine in them, too.
+///
+/// # Errors
+/// The recording has a number of sessions that cannot be simulated.
+pub fn checked_control(
+    workload: &Workload,
+    header: &Header,
+    machine: &Machine,
+    seed: u64,
+    calls: u64,
+) -> Result<Vec<(u32, f64)>, Error> {
+    let designs: Vec<Design> = header.latches.iter().map(|latch| latch.design).collect();
+    let (machine, cpus) = (machine.without_slowing(), machine.cpus());
+    // As long as the windows of cells with more sessions than processors: a short one misses the rare long calls.
+    let slices_ns = SLICES_LEAST * machine.scheduler.slice_us() * 1e3;
+    let calls = calls.max((slices_ns / workload.means().call_ns().max(1.0)) as u64);
+    let mut control = Vec::new();
+    for counted in header.counted.iter().filter(|counted| counted.sessions <= cpus && counted.cpu_ns > 0.0) {
+        let mut slowdown = 1.0f64;
+        for _ in 0..CONTROL_STEPS {
+            let (sessions, bound) = (counted.sessions, Bound::Lower);
+            let cell =
+                Cell { machine: &machine, workload, designs: &designs, cpus, sessions, seed, calls, slowdown, bound };
+            slowdown *= counted.cpu_ns / cell.run()?.cpu_ns();
+            // Forecasts with it are refused: a better fit is of no use, and a window of such calls may be endless.
+            if !is_within(slowdown, CONTROL_MOST) {
+                break;
+            }
+        }
+        control.push((counted.sessions, slowdown));
+    }
+    Ok(control)
+}
+
+/// The control; none where it is no slowdown any more, so that its cells are refused and still simulated.
+fn usable(control: &[(u32, f64)]) -> &[(u32, f64)] {
+    if control.iter().all(|point| is_within(point.1, CONTROL_MOST)) { control } else { &[] }
+}
+
+/// True for a factor from 1 / `most` to `most`.
+fn is_within(factor: f64, most: f64) -> bool {
+    (1.0 / most..=most).contains(&factor)
 }
 
 impl Question<'_> {
@@ -289,6 +492,9 @@ impl Question<'_> {
         }
         if cells.is_empty() {
             return Err(Error::new("no cell is asked for: designs, processors and sessions must be given"));
+        }
+        if let Some((_, slowdown)) = self.control.iter().find(|point| !(point.1 > 0.0 && point.1.is_finite())) {
+            return Err(Error::new(format!("a slowdown of {slowdown}; expected a number above zero")));
         }
         let plain = self.plain_machine();
         let mine: Vec<usize> = (0..cells.len()).filter(|index| self.shard.has(*index)).collect();
@@ -326,27 +532,12 @@ impl Question<'_> {
 
     /// With a control, threads of a core and turbo are in the control.
     fn plain_machine(&self) -> Machine {
-        let mut machine = self.machine.clone();
-        if !self.control.is_empty() {
-            machine.smt_throughput = (1..=machine.threads).map(f64::from).collect();
-            machine.turbo = vec![1.0];
-        }
-        machine
+        if self.control.is_empty() { self.machine.clone() } else { self.machine.without_slowing() }
     }
 
-    /// The control at a number of sessions, between its points by lines.
+    /// The control at a number of sessions.
     fn slowdown(&self, sessions: u32) -> f64 {
-        let mut points = self.control.clone();
-        points.sort_by_key(|p| p.0);
-        match points.iter().position(|p| p.0 >= sessions) {
-            _ if points.is_empty() => 1.0,
-            Some(0) => points[0].1,
-            None => points[points.len() - 1].1,
-            Some(at) => {
-                let ((n0, s0), (n1, s1)) = (points[at - 1], points[at]);
-                s0 + (s1 - s0) * f64::from(sessions - n0) / f64::from(n1 - n0)
-            }
-        }
+        slowdown_at(usable(&self.control), sessions)
     }
 
     fn cell<'c>(&'c self, machine: &'c Machine, choice: &'c Choice, cpus: u32, sessions: u32) -> Cell<'c> {
@@ -406,16 +597,12 @@ impl Question<'_> {
             _ if chi < 0.10 => 0.05,
             _ => 0.3,
         };
-        let ratio = f64::from(cpus) / self.recorded_cpus();
+        let ratio = f64::from(cpus) / recorded_cpus(self.header);
         let same_bin = self.seen.iter().filter(|seen| bin(seen.ratio, seen.chi) == bin(ratio, chi));
         let worst = same_bin.clone().fold(0.0, |worst: f64, seen| worst.max(seen.error));
-        let least = if same_bin.count() >= SEEN_LEAST { 0.02 } else { start };
+        // The error of what was fitted is no test of the model.
+        let least = if same_bin.filter(|seen| !seen.fitted).count() >= SEEN_LEAST { 0.02 } else { start };
         worst.max(least)
-    }
-
-    fn recorded_cpus(&self) -> f64 {
-        let counted = self.header.counted.iter().map(|c| c.sessions).max().unwrap_or(1);
-        f64::from(counted.max(self.header.sessions).max(1))
     }
 
     /// The reasons that are known before the band is drawn.
@@ -435,6 +622,7 @@ impl Question<'_> {
         if let Some(n) = self.workload.blocks().filter(|n| *n < BLOCKS_LEAST) {
             out.push(Refusal::FewBlocks(n));
         }
+        out.extend(self.refusals_of_recording());
         let unknown =
             self.machine.distances(sessions.min(cpus)).into_iter().filter(|d| self.machine.transfer(*d).is_none());
         out.extend(unknown.map(Refusal::NoDistance));
@@ -454,6 +642,42 @@ impl Question<'_> {
         if apart.max(1.0 / apart) > APART_MOST {
             out.push(Refusal::BoundsApart(apart.max(1.0 / apart)));
         }
+        out
+    }
+
+    /// The reasons that are in the recording, whatever is asked of it.
+    fn refusals_of_recording(&self) -> Vec<Refusal> {
+        let apart = |window: &&Window| {
+            let more = window.recorded_ns - window.counted_ns;
+            let most = window.counted_ns * RECORDED_APART_MOST + window.stamps_ns * STAMPS_APART_MOST;
+            // Spinners use processor time that is in no recorded call; more time in calls than was counted has no
+            // such reason.
+            let is_short = window.sessions == 1 || window.miss_rate < SPINNERS_LEAST;
+            more > most || -more > most && is_short
+        };
+        let mut out: Vec<Refusal> =
+            self.header.windows.iter().filter(apart).map(|window| Refusal::RecordedApart(*window)).collect();
+        let is_missing =
+            |window: &&Window| window.missing as f64 > MISSING_MOST * (window.calls + window.missing) as f64;
+        out.extend(self.header.windows.iter().filter(is_missing).map(|window| Refusal::CallsMissing(*window)));
+        let cpus = self.header.cpus.unwrap_or(self.machine.cpus());
+        out.extend(self.header.counted.iter().filter(|counted| counted.cpu_ns > 0.0).find_map(|counted| {
+            let share = counted.rate * counted.cpu_ns / 1e9 / f64::from(counted.sessions.min(cpus));
+            let least = if counted.miss_rate < SPINNERS_LEAST { BUSY_LEAST } else { BUSY_LEAST_WITH_MISSES };
+            (share < least).then_some(Refusal::SessionsWait { sessions: counted.sessions, share })
+        }));
+        let worst = self.seen.iter().filter(|seen| seen.fitted).map(|seen| seen.error).fold(0.0, f64::max);
+        out.extend((worst > ln(APART_MOST)).then(|| Refusal::CountApart(exp(worst))));
+        out.extend((self.header.beyond > BEYOND_MOST).then_some(Refusal::Beyond(self.header.beyond)));
+        if let Some(scaling) = self.workload.scaling() {
+            out.extend((!is_within(scaling.gaps, SCALE_MOST)).then_some(Refusal::GapsApart(scaling.gaps)));
+            out.extend((scaling.left_in > LEFT_IN_MOST).then_some(Refusal::LeftIn(scaling.left_in)));
+            out.extend((scaling.lines > LINES_MOST).then_some(Refusal::LinesApart(scaling.lines)));
+        }
+        let control = self.control.iter().find(|point| !is_within(point.1, CONTROL_MOST));
+        out.extend(
+            control.map(|(sessions, slowdown)| Refusal::ControlApart { sessions: *sessions, slowdown: *slowdown }),
+        );
         out
     }
 

@@ -240,6 +240,12 @@ impl Machine {
         self.transfer(distance).unwrap_or_else(farthest)
     }
 
+    /// The machine with threads of a core and busy cores that do not slow each other: for use with a control.
+    pub(crate) fn without_slowing(&self) -> Self {
+        let smt_throughput = (1..=self.threads).map(f64::from).collect();
+        Self { smt_throughput, turbo: vec![1.0], ..self.clone() }
+    }
+
     /// Reads a machine file. The keys are listed in the crate's README.
     ///
     /// # Errors

@@ -10,7 +10,7 @@
 //! | `write` | INT64 | 1 when the protected data are changed, else 0 |
 //! | `gap_ns` | DOUBLE | time before the get, or after the last hold of the call |
 //! | `hold_ns` | DOUBLE | time of the hold; null in the last row of a call |
-//! | `other` | INT64 | 1 when the last holder was another session, else 0 |
+//! | `other` | INT64 | 1 when the last holder was another session, 0 when it was this one; null where it is not known, and in the last row of a call |
 //!
 //! The header is the metadata's value of the key `latch_simulator.header`, as in the text form.
 
@@ -19,6 +19,7 @@ use crate::forecast::Forecast;
 use crate::report;
 use crate::trace::{Trace, TracedGet};
 
+use flat_parquet::{Column, File, Kind, Page};
 pub use flat_parquet::{Table, Values};
 
 const HEADER: &str = "latch_simulator.header";
@@ -41,42 +42,71 @@ pub fn write_table(table: &Table) -> Vec<u8> {
     flat_parquet::write_table(table, MADE_BY).expect("columns of one length, and pages below two gigabytes")
 }
 
-/// The trace as a file.
+/// Rows of a row group of a trace.
+const GROUP_ROWS: usize = 1 << 20;
+
+/// A row of a trace: a get of a call, or the time at its end.
+#[derive(Clone, Copy)]
+enum Line<'t> {
+    Get(&'t TracedGet),
+    End(f64),
+}
+
+/// The lines of a call, with its number.
+fn lines_of_call((call, (gets, tail)): (usize, (&[TracedGet], f64))) -> impl Iterator<Item = (i64, Line<'_>)> {
+    gets.iter().map(Line::Get).chain([Line::End(tail)]).map(move |line| (call as i64, line))
+}
+
+/// The trace as a file. Its columns are made one at a time from the trace.
+///
+/// # Panics
+/// Never: a page of a million numbers is below the two gigabytes of the format, and a vector takes all bytes.
 #[must_use]
 pub fn write_trace(trace: &Trace) -> Vec<u8> {
-    let rows = trace.gets.len() + trace.tails_ns.len();
-    let int = || Vec::<Option<i64>>::with_capacity(rows);
-    let (mut call, mut latch, mut place, mut write, mut other) = (int(), int(), int(), int(), int());
-    let (mut gap, mut hold) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    for (n, (gets, tail)) in trace.calls().enumerate() {
-        for get in gets {
-            call.push(Some(n as i64));
-            latch.push(Some(get.latch.into()));
-            place.push(Some(get.place.into()));
-            write.push(Some(get.write.into()));
-            gap.push(Some(get.gap_ns));
-            hold.push(Some(get.hold_ns));
-            other.push(Some(get.other.into()));
-        }
-        call.push(Some(n as i64));
-        latch.push(None);
-        place.push(Some(0));
-        write.push(Some(0));
-        gap.push(Some(tail));
-        hold.push(None);
-        other.push(Some(0));
-    }
-    let columns = [
-        ("call", Values::Int(call)),
-        ("latch", Values::Int(latch)),
-        ("place", Values::Int(place)),
-        ("write", Values::Int(write)),
-        ("gap_ns", Values::Real(gap)),
-        ("hold_ns", Values::Real(hold)),
-        ("other", Values::Int(other)),
+    type Put = fn(&mut Page, i64, Line<'_>);
+    let columns: [(&str, Kind, Put); 7] = [
+        ("call", Kind::Int, |page, call, _| page.int(call)),
+        ("latch", Kind::Int, |page, _, line| match line {
+            Line::Get(get) => page.int(get.latch.into()),
+            Line::End(_) => page.null(),
+        }),
+        ("place", Kind::Int, |page, _, line| match line {
+            Line::Get(get) => page.int(get.place.into()),
+            Line::End(_) => page.int(0),
+        }),
+        ("write", Kind::Int, |page, _, line| match line {
+            Line::Get(get) => page.int(get.write.into()),
+            Line::End(_) => page.int(0),
+        }),
+        ("gap_ns", Kind::Real, |page, _, line| match line {
+            Line::Get(get) => page.real(get.gap_ns),
+            Line::End(tail) => page.real(tail),
+        }),
+        ("hold_ns", Kind::Real, |page, _, line| match line {
+            Line::Get(get) => page.real(get.hold_ns),
+            Line::End(_) => page.null(),
+        }),
+        ("other", Kind::Int, |page, _, line| match line {
+            Line::Get(TracedGet { other: Some(other), .. }) => page.int((*other).into()),
+            _ => page.null(),
+        }),
     ];
-    let columns = columns.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
-    write_table(&Table { columns, metadata: vec![(HEADER.to_owned(), trace.header.to_text())] })
+    let write = || -> std::io::Result<Vec<u8>> {
+        let head = columns.map(|(name, kind, _)| Column { name: name.to_owned(), kind });
+        let metadata = [(HEADER.to_owned(), trace.header.to_text())];
+        let mut file = File::new(&head, &metadata, MADE_BY, Vec::new())?;
+        let mut rest = trace.calls().enumerate().flat_map(lines_of_call).peekable();
+        while rest.peek().is_some() {
+            let group: Vec<(i64, Line<'_>)> = rest.by_ref().take(GROUP_ROWS).collect();
+            file.group(columns.iter().map(|(_, _, put)| {
+                let mut page = Page::with_capacity(group.len());
+                group.iter().for_each(|(call, line)| put(&mut page, *call, *line));
+                Ok(page)
+            }))?;
+        }
+        file.finish()
+    };
+    write().expect("a vector takes what is written, and pages are below two gigabytes")
 }
 
 /// Reads a trace.
@@ -121,7 +151,8 @@ pub fn read_trace(bytes: &[u8]) -> Result<Trace, Error> {
             Some(1) => Ok(true),
             _ => Err(at(&format!("{name} is neither 0 nor 1"))),
         };
-        let (write, other) = (flag(write[row], "write")?, flag(other[row], "other")?);
+        let write = flag(write[row], "write")?;
+        let other = other[row].map(|value| flag(Some(value), "other")).transpose()?;
         trace.gets.push(TracedGet { latch, place, write, gap_ns, hold_ns, other });
     }
     if first as usize != trace.gets.len() {

@@ -11,6 +11,7 @@
 //! latch 0 exclusive Result Cache: RC Latch
 //! counted 1 3200000 0 0 312.4
 //! counted 2 5900000 0.031 0 340.2
+//! window 1 20000 3 309.8 313.1 159 0
 //! calls 1
 //! gets 1
 //! call 30.1
@@ -20,15 +21,21 @@
 //! The lines up to `gets` are the header; each `call` line is followed by the gets of the call. `call` has the time
 //! after the last hold of the call. `get` has the latch, the number of the place in the code, `r` or `w`, the time
 //! since the hold before it (or since the begin of the call), the time of the hold, and whether the last holder was
-//! the `same` session or an `other` one. Times are nanoseconds. A gap ends when the get begins, so waits are not in
-//! the trace. The format has no hold within a hold.
+//! the `same` session or an `other` one, or is `unknown`. Times are nanoseconds. A gap ends when the get begins, so
+//! waits are not in the trace. The format has no hold within a hold.
+//!
+//! Two more lines may be there: `cpus`, the processors that the recorded sessions could use, and `beyond`, the share
+//! of the gets that are in no latch of the trace and count as work. A `window` line compares the recorded calls of a
+//! number of sessions with what was counted while they were recorded: sessions, calls in the trace, sampled calls that
+//! are not in it, mean time of the recorded calls without waits and stamps, counted processor time of a call without
+//! the stamps, time of the stamps that were taken out of a recorded call, and misses a get.
 
 use std::fmt::Write as _;
 
 use crate::design::Design;
 use crate::error::Error;
 use crate::keyed::number;
-use crate::workload::{Get, Recorded, SESSIONS_MAX, Workload, ps};
+use crate::workload::{Get, Recorded, SESSIONS_MAX, Scaling, Workload, ps};
 
 /// The most calls and gets of a trace.
 pub const CALLS_MAX: usize = 50_000_000;
@@ -36,6 +43,8 @@ pub const CALLS_MAX: usize = 50_000_000;
 pub const LATCHES_MAX: usize = 4_096;
 /// The longest time in nanoseconds: ten seconds. A longer one is no hold or gap, but a lost stamp.
 const TIME_MAX: f64 = 1e10;
+/// A factor on the gaps outside of 1 / this to this is no correction any more: the recording misses something.
+pub(crate) const SCALE_MOST: f64 = 1.5;
 /// Calls that stay together when calls are drawn.
 pub const BLOCK: u32 = 8;
 
@@ -65,6 +74,25 @@ pub struct Counted {
     pub cpu_ns: f64,
 }
 
+/// Recorded calls of some number of sessions beside what was counted while they were recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Sessions.
+    pub sessions: u32,
+    /// Recorded calls in the trace.
+    pub calls: u64,
+    /// Sampled calls that are not in the trace: they did not fit a ring, or had not ended.
+    pub missing: u64,
+    /// Mean time of the recorded calls without waits and stamps, in nanoseconds.
+    pub recorded_ns: f64,
+    /// Counted processor time of a call, without that of the stamps, in nanoseconds.
+    pub counted_ns: f64,
+    /// Time of the stamps that were taken out of a recorded call, in nanoseconds.
+    pub stamps_ns: f64,
+    /// Misses a get.
+    pub miss_rate: f64,
+}
+
 /// A recorded get.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TracedGet {
@@ -78,8 +106,8 @@ pub struct TracedGet {
     pub gap_ns: f64,
     /// Time of the hold in nanoseconds.
     pub hold_ns: f64,
-    /// True when another session was the last holder.
-    pub other: bool,
+    /// True when another session was the last holder, false when it was this one; `None` where it is not known.
+    pub other: Option<bool>,
 }
 
 /// The facts about a recording.
@@ -99,8 +127,14 @@ pub struct Header {
     pub own_ns: Option<f64>,
     /// The latches.
     pub latches: Vec<Latch>,
+    /// Processors that the recorded sessions could use.
+    pub cpus: Option<u32>,
+    /// Share of the gets that are in no latch of the trace and count as work.
+    pub beyond: f64,
     /// Exact counts.
     pub counted: Vec<Counted>,
+    /// Recorded calls beside the counts of the same time; empty in traces of other programs.
+    pub windows: Vec<Window>,
 }
 
 /// A recording.
@@ -167,7 +201,7 @@ impl Trace {
         }
         let words: Vec<&str> = rest.split_whitespace().collect();
         let [latch, place, mode, gap, hold, last] = words[..] else {
-            return Err("a get is: latch, place, r or w, gap, hold, same or other".into());
+            return Err("a get is: latch, place, r or w, gap, hold, same, other or unknown".into());
         };
         let latch: u16 = latch.parse().map_err(|_| format!("'{}' is no latch number", short(latch)))?;
         let place: u16 = place.parse().map_err(|_| format!("'{}' is no place number", short(place)))?;
@@ -177,9 +211,10 @@ impl Trace {
             other => return Err(format!("mode '{}' is neither r nor w", short(other))),
         };
         let other = match last {
-            "same" => false,
-            "other" => true,
-            word => return Err(format!("'{}' is neither same nor other", short(word))),
+            "same" => Some(false),
+            "other" => Some(true),
+            "unknown" => None,
+            word => return Err(format!("'{}' is none of same, other, unknown", short(word))),
         };
         self.gets.push(TracedGet { latch, place, write, gap_ns: time(gap)?, hold_ns: time(hold)?, other });
         Ok(())
@@ -231,7 +266,7 @@ impl Trace {
             let _ = writeln!(out, "call {tail}");
             for get in gets {
                 let mode = if get.write { 'w' } else { 'r' };
-                let last = if get.other { "other" } else { "same" };
+                let last = get.other.map_or("unknown", |other| if other { "other" } else { "same" });
                 let (latch, place) = (get.latch, get.place);
                 let _ = writeln!(out, "get {latch} {place} {mode} {} {} {last}", get.gap_ns, get.hold_ns);
             }
@@ -240,12 +275,13 @@ impl Trace {
     }
 
     /// The time by which holds after another session's are longer, by latch: the move of the protected data. `None`
-    /// where the trace has fewer than thirty of either kind.
+    /// where the trace has fewer than thirty of either kind. Holds that are shorter after another session's differ by
+    /// chance: the move takes no time. Gets whose last holder is not known say nothing.
     #[must_use]
     pub fn hold_steps_ns(&self) -> Vec<Option<f64>> {
         let mut sums = vec![[(0.0, 0u64); 2]; self.header.latches.len()];
-        for get in &self.gets {
-            let sum = &mut sums[usize::from(get.latch)][usize::from(get.other)];
+        for (get, other) in self.gets.iter().filter_map(|get| Some((get, get.other?))) {
+            let sum = &mut sums[usize::from(get.latch)][usize::from(other)];
             (sum.0, sum.1) = (sum.0 + get.hold_ns, sum.1 + 1);
         }
         let step = |[same, other]: &[(f64, u64); 2]| {
@@ -258,38 +294,51 @@ impl Trace {
     /// the processor time that exact totals say.
     ///
     /// The lines of the data are the fitted move divided by the recorded machine's transfer; one line where either is
-    /// not known.
+    /// not known. [`Workload::scaling`] says how much had to be changed; a forecast is refused where that is too much.
     #[must_use]
     pub fn workload(&self) -> Workload {
         let steps = self.hold_steps_ns();
         let lines = steps.iter().map(|step| match (step, self.header.transfer_ns) {
-            (Some(step), Some(t)) if t > 0.0 => (step / t).min(64.0),
+            (Some(step), Some(t)) if t > 0.0 => step / t,
             _ => 1.0,
         });
+        let lines: Vec<f64> = lines.collect();
         let (of_gap, of_hold) = self.header.overhead_ns;
+        let mut left_in_ns = 0.0;
+        let mut without = |time: f64, less: f64| {
+            left_in_ns += (less - time).max(0.0);
+            ps((time - less).max(0.0))
+        };
         let mut gets: Vec<Get> = Vec::with_capacity(self.gets.len());
         for get in &self.gets {
-            let moved = if get.other { steps[usize::from(get.latch)].unwrap_or(0.0) } else { 0.0 };
-            let (gap, hold) = ((get.gap_ns - of_gap).max(0.0), (get.hold_ns - of_hold - moved).max(0.0));
-            gets.push(Get { latch: get.latch, write: get.write, gap_ps: ps(gap), hold_ps: ps(hold) });
+            let moved = if get.other == Some(true) { steps[usize::from(get.latch)].unwrap_or(0.0) } else { 0.0 };
+            let (gap_ps, hold_ps) = (without(get.gap_ns, of_gap), without(get.hold_ns, of_hold + moved));
+            gets.push(Get { latch: get.latch, write: get.write, gap_ps, hold_ps });
         }
         let mut tails_ps: Vec<u64> = self.tails_ns.iter().map(|ns| ps(*ns)).collect();
-        if let Some(call_ns) = self.header.call_ns {
-            let gaps: f64 = gets.iter().map(|g| g.gap_ps).chain(tails_ps.iter().copied()).map(|ps| ps as f64).sum();
-            let holds: f64 = gets.iter().map(|g| g.hold_ps as f64).sum();
+        let gaps: f64 = gets.iter().map(|g| g.gap_ps).chain(tails_ps.iter().copied()).map(|ps| ps as f64).sum();
+        let holds: f64 = gets.iter().map(|g| g.hold_ps as f64).sum();
+        let factor = self.header.call_ns.map_or(1.0, |call_ns| {
             // The simulation adds the operations on the word, which the counted time has already.
             let atomic = self.gets.iter().filter(|get| self.is_atomic(get)).count() as f64;
             let words = 2.0 * self.header.own_ns.unwrap_or(0.0) * 1e3 * atomic;
-            let factor = (call_ns * 1e3 * tails_ps.len() as f64 - holds - words) / gaps.max(1.0);
-            let factor = factor.clamp(0.01, 100.0);
+            (call_ns * 1e3 * tails_ps.len() as f64 - holds - words) / gaps.max(1.0)
+        });
+        // With any other factor the forecast is refused, and the gaps stay what they are.
+        if (1.0 / SCALE_MOST..=SCALE_MOST).contains(&factor) {
             gets.iter_mut().for_each(|get| get.gap_ps = (get.gap_ps as f64 * factor) as u64);
             tails_ps.iter_mut().for_each(|tail| *tail = (*tail as f64 * factor) as u64);
         }
+        let scaling = Scaling {
+            gaps: factor,
+            left_in: left_in_ns * 1e3 / (gaps + holds).max(1.0),
+            lines: lines.iter().copied().fold(0.0, f64::max),
+        };
         let mut first = self.first.clone();
         first.push(self.gets.len() as u32);
         let names = self.header.latches.iter().map(|latch| latch.name.clone()).collect();
         let calls = Recorded { gets, first, tails_ps, block: BLOCK, blocks: Vec::new() };
-        Workload::recorded(names, lines.collect(), calls)
+        Workload::recorded(names, lines, calls, scaling)
     }
 
     /// Whether the recorded design wrote the word for this get.
@@ -315,6 +364,11 @@ impl Header {
             ("call_ns", [ns]) => self.call_ns = Some(time(ns)?),
             ("overhead_ns", [gap, hold]) => self.overhead_ns = (time(gap)?, time(hold)?),
             ("transfer_ns", [ns]) => self.transfer_ns = Some(time(ns)?),
+            ("cpus", [n]) => self.cpus = Some(count(n, crate::machine::CPUS_MAX as usize)? as u32),
+            ("beyond", [share]) => match number(share)? {
+                share if (0.0..=1.0).contains(&share) => self.beyond = share,
+                share => return Err(format!("beyond: a share of {share}; expected 0 to 1")),
+            },
             ("own_ns", [ns]) => self.own_ns = Some(time(ns)?),
             ("latch", [n, design, _, ..]) => self.latch(n, design, rest)?,
             ("counted", [sessions, figures @ ..]) if figures.len() == 4 => {
@@ -325,6 +379,18 @@ impl Header {
                     return Err("counted: a rate above zero, a share of misses in 0 to 1, no negative figure".into());
                 }
                 self.counted.push(Counted { sessions, rate, miss_rate, sleep_rate, cpu_ns });
+            }
+            ("window", [sessions, calls, missing, figures @ ..]) if figures.len() == 4 => {
+                let whole =
+                    |text: &str| text.parse::<u64>().map_err(|_| format!("'{}' is no whole number", short(text)));
+                let [recorded_ns, counted_ns] = [number(figures[0])?, number(figures[1])?];
+                let [stamps_ns, miss_rate] = [number(figures[2])?, number(figures[3])?];
+                if !(recorded_ns > 0.0 && counted_ns > 0.0 && stamps_ns >= 0.0 && (0.0..=1.0).contains(&miss_rate)) {
+                    return Err("window: times above zero, and a share of misses in 0 to 1".into());
+                }
+                let sessions = count(sessions, SESSIONS_MAX as usize)? as u32;
+                let (calls, missing) = (whole(calls)?, whole(missing)?);
+                self.windows.push(Window { sessions, calls, missing, recorded_ns, counted_ns, stamps_ns, miss_rate });
             }
             _ => return Err(format!("'{}' is not understood here", short(&format!("{word} {rest}")))),
         }
@@ -353,12 +419,20 @@ impl Header {
         let _ = writeln!(out, "overhead_ns {} {}", self.overhead_ns.0, self.overhead_ns.1);
         self.transfer_ns.iter().for_each(|ns| writeln!(out, "transfer_ns {ns}").unwrap_or(()));
         self.own_ns.iter().for_each(|ns| writeln!(out, "own_ns {ns}").unwrap_or(()));
+        self.cpus.iter().for_each(|n| writeln!(out, "cpus {n}").unwrap_or(()));
+        if self.beyond > 0.0 {
+            let _ = writeln!(out, "beyond {}", self.beyond);
+        }
         for (n, latch) in self.latches.iter().enumerate() {
             let _ = writeln!(out, "latch {n} {} {}", latch.design_name, one_line(&latch.name));
         }
         for c in &self.counted {
             let figures = [c.rate, c.miss_rate, c.sleep_rate, c.cpu_ns].map(|x| x.to_string()).join(" ");
             let _ = writeln!(out, "counted {} {figures}", c.sessions);
+        }
+        for w in &self.windows {
+            let figures = [w.recorded_ns, w.counted_ns, w.stamps_ns, w.miss_rate].map(|x| x.to_string()).join(" ");
+            let _ = writeln!(out, "window {} {} {} {figures}", w.sessions, w.calls, w.missing);
         }
         out
     }

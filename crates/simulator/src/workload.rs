@@ -89,6 +89,17 @@ pub(crate) struct Recorded {
     pub blocks: Vec<u32>,
 }
 
+/// What was changed to make a workload from its recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaling {
+    /// The factor on the gaps with which a call takes the counted processor time.
+    pub gaps: f64,
+    /// Share of the calls' time by which stamps and moves of data are longer than the times that they are taken from.
+    pub left_in: f64,
+    /// The most cache lines of a latch's data.
+    pub lines: f64,
+}
+
 /// The calls of sessions.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -96,6 +107,7 @@ pub struct Workload {
     /// Cache lines of the data that each latch protects.
     lines: Vec<f64>,
     source: Source,
+    scaling: Option<Scaling>,
 }
 
 /// The place of a session in its workload.
@@ -128,13 +140,19 @@ impl Workload {
             return Err(Error::new("a call of the closed form takes no time"));
         }
         let latches = (0..form.latches).map(|n| format!("latch {n}")).collect();
-        Ok(Self { latches, lines: vec![form.lines; form.latches.into()], source: Source::Closed(form) })
+        Ok(Self { latches, lines: vec![form.lines; form.latches.into()], source: Source::Closed(form), scaling: None })
     }
 
-    pub(crate) fn recorded(latches: Vec<String>, lines: Vec<f64>, mut calls: Recorded) -> Self {
+    pub(crate) fn recorded(latches: Vec<String>, lines: Vec<f64>, mut calls: Recorded, scaling: Scaling) -> Self {
         calls.block = calls.block.max(1);
         calls.blocks = (0..(calls.tails_ps.len() as u32).div_ceil(calls.block)).collect();
-        Self { latches, lines, source: Source::Recorded(calls) }
+        Self { latches, lines, source: Source::Recorded(calls), scaling: Some(scaling) }
+    }
+
+    /// What was changed in the recording; `None` for a closed form.
+    #[must_use]
+    pub fn scaling(&self) -> Option<Scaling> {
+        self.scaling
     }
 
     /// Names of the latches.

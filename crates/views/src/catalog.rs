@@ -55,8 +55,10 @@ views! {
     "V$LATCH_CHILDREN" | latches::LATCH_CHILDREN => latches::latch_children;
     "V$LATCH_MISSES" | latches::LATCH_MISSES => latches::latch_misses;
     "V$LATCHHOLDER" | latches::LATCHHOLDER => latches::latchholder;
+    "V$LATCH_RECORDING" | latches::LATCH_RECORDING => latches::latch_recording;
     "V$MUTEX_SLEEP" | latches::MUTEX_SLEEP => latches::mutex_sleep;
     "X$KSUPRLAT" | latches::KSUPRLAT => latches::ksuprlat;
+    "X$KSL_RECORDED_GET" | latches::RECORDED_GET => latches::recorded_get;
     "X$KSLLW" | latches::KSLLW => latches::ksllw;
     "X$KSLDESIGN" | latches::KSLDESIGN => latches::ksldesign;
     "X$KSLWORK" | latches::KSLWORK => latches::kslwork;

@@ -110,7 +110,15 @@ pub const KSLLW: &[(&str, Type)] =
 pub const KSLDESIGN: &[(&str, Type)] = &[("INDX", N), ("STRUCTURE", V(32)), ("DESIGN", V(32)), ("EPOCH", N)];
 
 /// Columns of `x$kslwork`, Latchwork's own: what the sessions of users have begun and used, read at one moment.
-pub const KSLWORK: &[(&str, Type)] = &[("SID", N), ("SERIAL#", N), ("EXECUTIONS", N), ("CPU_NS", N), ("NOW_NS", N)];
+pub const KSLWORK: &[(&str, Type)] = &[
+    ("SID", N),
+    ("SERIAL#", N),
+    ("EXECUTIONS", N),
+    ("CPU_NS", N),
+    ("NOW_NS", N),
+    ("LATCH_MISSES", N),
+    ("LATCH_SLEEPS", N),
+];
 
 /// Columns of `v$mutex_sleep`.
 pub const MUTEX_SLEEP: &[(&str, Type)] = &[("MUTEX_TYPE", V(32)), ("LOCATION", V(80)), ("SLEEPS", N), ("WAIT_TIME", N)];
@@ -265,7 +273,8 @@ pub fn ksldesign(s: &Source<'_>) -> Vec<Row> {
 }
 
 /// `x$kslwork`: an execution counts when it begins, in the session's own line. The processor time is that of the
-/// session's process.
+/// session's process. Misses and sleeps are those of latches, mutexes and versioned reads of all sessions that the
+/// process slot has had.
 pub fn kslwork(s: &Source<'_>) -> Vec<Row> {
     let now = os::clock::now_ns();
     let row = |(number, slot): (u32, &process::ProcessSlot)| {
@@ -273,7 +282,8 @@ pub fn kslwork(s: &Source<'_>) -> Vec<Row> {
         let cpu_ns = os::clock::process_cpu_ns(slot.state().1)?;
         let session = s.processes.session(number)?;
         let executions = line.get(wait::Stat::ExecuteCount);
-        Some(vec![n(number), n(session.serial()), n(executions), n(cpu_ns), n(now)])
+        let (misses, sleeps) = s.processes.domain().waits_of(number)?;
+        Some(vec![n(number), n(session.serial()), n(executions), n(cpu_ns), n(now), n(misses), n(sleeps)])
     };
     s.processes.live().filter(|(_, slot)| !slot.is_background()).filter_map(row).collect()
 }
@@ -371,4 +381,110 @@ pub fn x_mutex_sleep(s: &Source<'_>) -> Vec<Row> {
         ]
     };
     places.enumerate().map(row).collect()
+}
+
+/// Columns of `v$latch_recording`.
+pub const LATCH_RECORDING: &[(&str, Type)] = &[
+    ("SID", N),
+    ("EPOCH", N),
+    ("SAMPLED_CALLS", N),
+    ("WHOLE_CALLS", N),
+    ("OPEN_CALLS", N),
+    ("LOST_CALLS", N),
+    ("RECORDS", N),
+    ("LOST_RECORDS", N),
+    ("CAPACITY", N),
+    ("RUNNING", V(3)),
+];
+
+/// `v$latch_recording`: the sessions of the last recording of latch gets; sessions that followed each other in a
+/// process slot have one row. A call that is lost did not fit the ring, or its session was killed.
+pub fn latch_recording(s: &Source<'_>) -> Vec<Row> {
+    let domain = s.processes.domain();
+    let running = if domain.recording().1 == 0 { "NO" } else { "YES" };
+    let row = |ring: latch::RingView| {
+        vec![
+            n(ring.number),
+            n(ring.epoch),
+            n(ring.calls),
+            n(ring.whole_calls()),
+            n(u64::from(ring.is_open)),
+            n(ring.lost_calls()),
+            n(ring.records.len()),
+            n(ring.lost),
+            n(domain.ring_capacity()),
+            t(running),
+        ]
+    };
+    domain.recorded().into_iter().map(row).collect()
+}
+
+/// Columns of `x$ksl_recorded_get`.
+pub const RECORDED_GET: &[(&str, Type)] = &[
+    ("ADDR", R(8)),
+    ("INDX", N),
+    ("INST_ID", N),
+    ("SID", N),
+    ("EPOCH", N),
+    ("KIND", V(4)),
+    ("NAME", V(64)),
+    ("OBJECT", N),
+    ("PLACE", N),
+    ("GET_MODE", V(16)),
+    ("CHANGES", N),
+    ("BEGIN_NS", N),
+    ("LENGTH_NS", N),
+    ("SPUN", N),
+    ("SLEPT", N),
+    ("LAST_HOLDER", V(7)),
+    ("PREEMPTED", N),
+];
+
+/// `x$ksl_recorded_get`: the records of the last recording, in the order of each session. INDX is the place in it. The
+/// begin and the end of a call have times and no get; PREEMPTED of an end counts the involuntary switches of the call.
+pub fn recorded_get(s: &Source<'_>) -> Vec<Row> {
+    let g = s.generation();
+    let mut rows = Vec::new();
+    for ring in s.processes.domain().recorded() {
+        for (at, record) in ring.records.iter().enumerate() {
+            let mut row = vec![address(0), n(at), n(1u64), n(ring.number), n(ring.epoch)];
+            row.extend(match record.kind {
+                latch::RecordKind::Call => mark("CALL", record, types::Value::Null),
+                latch::RecordKind::End => mark("END", record, n(record.object)),
+                latch::RecordKind::Get => get(record, g),
+            });
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The columns of a record from KIND on, where it is the begin or the end of a call.
+fn mark(kind: &'static str, record: &latch::Record, preempted: types::Value) -> Row {
+    let none = |columns| std::iter::repeat_n(types::Value::Null, columns);
+    let times = [n(record.begin_ns), n(record.length_ns)];
+    std::iter::once(t(kind)).chain(none(5)).chain(times).chain(none(3)).chain([preempted]).collect()
+}
+
+/// The same columns of a get.
+fn get(record: &latch::Record, g: latch::Generation) -> Row {
+    let name = match (record.name, record.place.map(Where::owner)) {
+        (Some(name), _) => name.name_in(g),
+        (None, Some(latch::Owner::Mutex(kind))) => kind.name(),
+        (None, _) => "",
+    };
+    vec![
+        t("GET"),
+        t(name),
+        n(record.object),
+        record.place.map_or(types::Value::Null, |place| n(place as u64)),
+        t(record.manner.text()),
+        n(u64::from(record.place.is_some_and(Where::changes))),
+        n(record.begin_ns),
+        n(record.length_ns),
+        n(u64::from(record.spun)),
+        n(u64::from(record.slept)),
+        t(record.last.text()),
+        types::Value::Null,
+    ]
 }

@@ -36,5 +36,5 @@ pub fn group<W: Write>(file: &mut File<W>, columns: usize, rows: &[Vec<Field>]) 
         }
         Ok(page)
     };
-    file.group((0..columns).map(page).collect::<io::Result<_>>()?)
+    file.group((0..columns).map(page))
 }

@@ -6,7 +6,6 @@ use crate::ctx::ExecCtx;
 use crate::measure;
 use crate::statistics::Run;
 use types::{ObjectId, Ora, Result};
-use wait::Stat;
 
 impl Cursor {
     /// Executes with the bound values. DML is complete when this returns; the rows of a query are then fetched.
@@ -130,7 +129,7 @@ impl Cursor {
 
     pub(super) fn begin_execution(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) {
         if *run == Run::First {
-            cx.p.count(Stat::ExecuteCount, 1);
+            cx.p.count_execution();
         }
         self.key.executed(&self.text, self.kind.command(), *run, cx);
         self.m.cursor = self.key.handle();

@@ -5,7 +5,7 @@
 //! | [`words`] | the areas; the phase, and the slots of the background processes |
 //! | [`slaves`] | the job queue and its slaves |
 //! | [`logons`] | words of logons: keys that break calls, limits, refusals, times |
-//! | [`designs`] | the session that holds switched designs, and the designs before |
+//! | [`designs`] | the session that holds switched designs, and the designs before; the session that records latch gets |
 //! | [`listener`] | requests to the supervisor about the listener, and its counts |
 
 mod designs;

@@ -84,6 +84,9 @@ sga::sga_struct! {
         pub(super) designs_held: AtomicU64,
         /// For each structure, the design before the session's first switch.
         pub(super) designs_before: [AtomicU64; SWITCHED_MAX],
+        /// The session whose recording of latch gets ends with it, as the session above. Written under the parameter
+        /// enqueue.
+        pub(super) recording_session: AtomicU64,
     }
 
     /// The times of a connection in nanoseconds; see [`super::ConnectTimes`].

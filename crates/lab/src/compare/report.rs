@@ -255,7 +255,7 @@ fn series(cells: &[&Compared]) -> Vec<Series> {
         let (title, at) = (cell.key.variant(), f64::from(cell.key.sessions));
         if out.last().is_none_or(|series| series.title != title) {
             let (colour, marker) = (out.len() % COLOURS, out.len() % MARKERS);
-            out.push(Series { title, points: vec![], bars: vec![], colour, marker, published: false });
+            out.push(Series { title, points: vec![], bars: vec![], colour, marker, published: false, foretold: false });
         }
         if let Some(series) = out.last_mut() {
             series.points.push((at, speed));

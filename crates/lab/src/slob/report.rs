@@ -304,6 +304,7 @@ impl HugePagesRun {
                 colour: named.colour,
                 marker: named.colour,
                 published: false,
+                foretold: false,
             });
             let title = format!("By repeat, {which}");
             let line = Plot {

@@ -41,7 +41,7 @@ fn plot(result: &Torture) -> Option<String> {
         let last = (all.len() - 1) as f64;
         let points = all.iter().enumerate().map(|(at, ms)| (100.0 * at as f64 / last, *ms)).collect();
         let (colour, marker, title) = (series.len() % COLOURS, series.len(), row.kind.clone());
-        series.push(Series { title, points, bars: Vec::new(), colour, marker, published: false });
+        series.push(Series { title, points, bars: Vec::new(), colour, marker, published: false, foretold: false });
     }
     if series.is_empty() {
         return None;

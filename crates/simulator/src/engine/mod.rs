@@ -32,6 +32,9 @@ pub enum Bound {
 /// Line moves of a get: the request, the release, the data.
 pub const MOVES_A_GET: f64 = 3.0;
 
+/// Time slices of the window of a cell in which sessions outnumber processors.
+pub(crate) const SLICES_LEAST: f64 = 20.0;
+
 /// One simulated configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell<'a> {
@@ -90,7 +93,8 @@ impl Cell<'_> {
     fn window_ps(&self) -> f64 {
         let crowd = (f64::from(self.sessions) / f64::from(self.cpus)).max(1.0);
         let calls = self.calls as f64 * self.workload.means().call_ns() * 1e3 * self.slowdown * crowd;
-        let slices = if self.sessions > self.cpus { 20.0 * self.machine.scheduler.slice_us() * 1e6 } else { 0.0 };
+        let slices =
+            if self.sessions > self.cpus { SLICES_LEAST * self.machine.scheduler.slice_us() * 1e6 } else { 0.0 };
         calls.max(slices).max(1.0)
     }
 }

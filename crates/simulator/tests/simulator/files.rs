@@ -1,6 +1,6 @@
 //! Machine files and traces: what is read back, and what is refused with which words.
 
-use latch_simulator::trace::{Counted, Header, Latch, TracedGet};
+use latch_simulator::trace::{Counted, Header, Latch, TracedGet, Window};
 use latch_simulator::{Design, Machine, SHIPPED, Trace};
 
 const MACHINE: &str = "name = \"m\"\nsource = \"s\"\n[shape]\ncores = 4\n[transfer_ns]\ndie = 50\n";
@@ -81,19 +81,30 @@ pub fn trace(calls: u32) -> Trace {
         overhead_ns: (20.0, 10.0),
         transfer_ns: Some(50.0),
         own_ns: Some(4.0),
+        cpus: Some(4),
+        beyond: 0.01,
         latches: vec![latch("Result Cache: RC Latch", "exclusive"), latch("row cache objects", "mutex-2")],
         counted: vec![
             Counted { sessions: 1, rate: 330_000.0, miss_rate: 0.0, sleep_rate: 0.0, cpu_ns: 3_000.0 },
             Counted { sessions: 2, rate: 640_000.0, miss_rate: 0.05, sleep_rate: 0.001, cpu_ns: 3_100.0 },
         ],
+        windows: vec![Window {
+            sessions: 1,
+            calls: calls.into(),
+            missing: 2,
+            recorded_ns: 2_900.0,
+            counted_ns: 3_000.5,
+            stamps_ns: 60.0,
+            miss_rate: 0.0,
+        }],
     };
     let mut trace = Trace { header, ..Trace::default() };
     for n in 0..calls {
         trace.first.push(trace.gets.len() as u32);
         trace.tails_ns.push(f64::from(200 + n % 7));
         for latch in 0..2 {
-            let other = n % 3 == 0;
-            let hold_ns = f64::from(110 + n % 5) + if other { 100.0 } else { 0.0 };
+            let other = [Some(true), Some(false), None][n as usize % 3];
+            let hold_ns = f64::from(110 + n % 5) + if other == Some(true) { 100.0 } else { 0.0 };
             let gap_ns = f64::from(250 + n * 7_919 % 1_501) + 0.5;
             trace.gets.push(TracedGet { latch, place: 7 + latch, write: n % 10 == 0, gap_ns, hold_ns, other });
         }
@@ -132,10 +143,14 @@ fn a_malformed_trace_is_refused_with_its_line() {
         (good.replace("get 0 7 w", "get 0 7 x"), "mode 'x' is neither r nor w"),
         (good.replace("get 0 7 w", "get 0 x w"), "'x' is no place number"),
         (good.replace("get 0 7 w", "get -1 7 w"), "'-1' is no latch number"),
-        (good.replace("210 other", "210"), "a get is: latch, place, r or w, gap, hold, same or other"),
-        (good.replace("210 other", "210 mine"), "'mine' is neither same nor other"),
+        (good.replace("210 other", "210"), "a get is: latch, place, r or w, gap, hold, same, other or unknown"),
+        (good.replace("210 other", "210 mine"), "'mine' is none of same, other, unknown"),
         (good.replace("name a test", "nom a test"), "line 2: 'nom a test' is not understood"),
         (good.replace("counted 1 330000", "counted 1 -330000"), "a rate above zero"),
+        (good.replace("window 1 2 2 2900", "window 1 2 2 0"), "window: times above zero"),
+        (good.replace("beyond 0.01", "beyond 1.01"), "beyond: a share of 1.01"),
+        (good.replace("cpus 4", "cpus 0"), "0 is not in 1 to"),
+        (good.replace("window 1 2 2", "window 1 2 -2"), "'-2' is no whole number"),
         (good.replace("call 200", "call"), "'' is no number"),
         (good.replace("call 200\n", ""), "a get before the first call"),
     ] {

@@ -3,6 +3,7 @@
 use crate::files::trace;
 use crate::plain_machine;
 use crate::published::shipped;
+use latch_simulator::trace::{Counted, Header, Window};
 use latch_simulator::{
     Choice, Closed, Design, Distance, Forecast, Machine, Question, Refusal, Seen, Shard, Time, Trace, Workload, csv,
     json, table,
@@ -34,7 +35,10 @@ fn question<'a>(trace: &'a Trace, workload: &'a Workload, machine: &'a Machine, 
         calls: 2_000,
         draw_calls: 200,
         control: Vec::new(),
-        seen: [0.07, 0.12, 0.2].iter().flat_map(|chi| [Seen { ratio: 2.0, chi: *chi, error: 0.03 }; 3]).collect(),
+        seen: [0.07, 0.12, 0.2]
+            .iter()
+            .flat_map(|chi| [Seen { ratio: 2.0, chi: *chi, error: 0.03, fitted: false }; 3])
+            .collect(),
         threads: 2,
         shard: Shard::WHOLE,
     }
@@ -55,9 +59,14 @@ fn a_band_holds_its_figure_and_does_not_depend_on_threads() {
     // Line moves are 3 x 50 ns for each of two gets in 3,000 ns: 5 to 15 % for two sessions, and for four more.
     assert_eq!(all.iter().map(|f| f.residual).collect::<Vec<_>>(), [0.02, 0.03, 0.03]);
     assert!(all[0].chi == 0.0 && (all[1].chi - 0.0518).abs() < 0.002 && (all[2].chi / all[1].chi - 3.0).abs() < 1e-9);
+    let residuals = |q: &Question<'_>| q.answer().unwrap().iter().map(|f| f.residual).collect::<Vec<f64>>();
+    q.seen.iter_mut().for_each(|seen| seen.fitted = true);
+    assert_eq!(residuals(&q), [0.02, 0.05, 0.3], "errors of what was fitted are no test");
+    q.seen.iter_mut().for_each(|seen| seen.error = 0.4);
+    assert_eq!(residuals(&q)[1], 0.4, "and widen a band nevertheless");
+    q = question(&trace, &workload, &machine, &["exclusive"]);
     q.seen.truncate(2);
-    let started: Vec<f64> = q.answer().unwrap().iter().map(|f| f.residual).collect();
-    assert_eq!(started, [0.02, 0.05, 0.3], "two errors are too few");
+    assert_eq!(residuals(&q), [0.02, 0.05, 0.3], "two errors are too few");
     q = question(&trace, &workload, &machine, &["exclusive"]);
     q.threads = 1;
     assert_eq!(format!("{all:?}"), format!("{:?}", q.answer().unwrap()));
@@ -164,6 +173,124 @@ fn every_reason_to_refuse_is_named() {
 }
 
 #[test]
+fn a_recording_that_is_not_what_was_counted_is_refused() {
+    let (good, machine) = (trace(3_000), measured(4));
+    let of = |trace: &Trace, control: &[(u32, f64)]| {
+        let workload = trace.workload();
+        let mut q = question(trace, &workload, &machine, &["exclusive"]);
+        (q.sessions, q.draws, q.control) = (vec![2], 8, control.to_vec());
+        let all = q.answer().unwrap();
+        (all[0].refusals.clone(), all[0].refusals.iter().map(ToString::to_string).collect::<String>())
+    };
+    // Long calls are missing: nine of ten took 100 ns, and the tenth took 20 us.
+    let window = Window {
+        sessions: 1,
+        calls: 3_000,
+        missing: 40,
+        recorded_ns: 100.0,
+        counted_ns: 2_090.0,
+        stamps_ns: 40.0,
+        miss_rate: 0.0,
+    };
+    let with = |window: Window| {
+        let mut trace = good.clone();
+        trace.header.windows = vec![window];
+        of(&trace, &[])
+    };
+    let (refusals, text) = with(window);
+    assert_eq!(refusals, [Refusal::RecordedApart(window)]);
+    assert!(text.contains("3000 recorded calls of 1 sessions take 100 ns") && text.contains("2090 ns"), "{text}");
+    assert!(text.contains("40 sampled calls are missing"), "{text}");
+    // (sessions, recorded, counted, misses, refused): spinners may use time beside the calls, calls none beside the count
+    for (sessions, recorded_ns, counted_ns, miss_rate, is_refused) in [
+        (1, 100_000.0, 111_000.0, 0.0, false),
+        (1, 100_000.0, 112_000.0, 0.0, true),
+        (1, 1_000.0, 1_200.0, 0.0, false),
+        (1, 1_000.0, 1_250.0, 0.0, true),
+        (1, 100_000.0, 112_000.0, 0.3, true),
+        (2, 100_000.0, 112_000.0, 0.0, true),
+        (2, 100_000.0, 200_000.0, 0.3, false),
+        (2, 112_000.0, 100_000.0, 0.3, true),
+    ] {
+        let window = Window { sessions, calls: 9, missing: 0, recorded_ns, counted_ns, stamps_ns: 400.0, miss_rate };
+        assert_eq!(!with(window).0.is_empty(), is_refused, "{window:?}");
+    }
+    // The counted time needs gaps of a third, or negative ones.
+    for call_ns in [900.0, 150.0] {
+        let mut trace = good.clone();
+        trace.header.call_ns = Some(call_ns);
+        assert!(matches!(of(&trace, &[]).0[..], [Refusal::GapsApart(factor)] if factor < 0.5), "{call_ns}");
+    }
+    let mut trace = good.clone();
+    trace.header.overhead_ns = (20.0, 400.0);
+    assert!(of(&trace, &[]).0.iter().any(|refusal| matches!(refusal, Refusal::LeftIn(share) if *share > 0.1)));
+    let mut trace = good.clone();
+    trace.header.transfer_ns = Some(1.0);
+    assert!(matches!(of(&trace, &[]).0[..], [Refusal::LinesApart(lines)] if (lines - 100.0).abs() < 5.0));
+    let (refusals, text) = of(&good, &[(1, 1.0), (2, 3.5)]);
+    assert_eq!(refusals, [Refusal::ControlApart { sessions: 2, slowdown: 3.5 }]);
+    assert!(text.contains("multiplied by 3.50"), "{text}");
+}
+
+#[test]
+fn a_recording_of_another_load_than_the_forecast_has_is_refused() {
+    let (good, machine) = (trace(3_000), measured(4));
+    let of = |change: &dyn Fn(&mut Header)| {
+        let mut trace = good.clone();
+        change(&mut trace.header);
+        let workload = trace.workload();
+        let mut q = question(&trace, &workload, &machine, &["exclusive"]);
+        (q.sessions, q.draws) = (vec![2], 8);
+        only(&q)
+    };
+    // Three sessions of clients that think, on four processors; and two that sleep for latches, or more than that.
+    let thinking = Counted { sessions: 3, rate: 5_000.0, miss_rate: 0.0, sleep_rate: 0.0, cpu_ns: 3_000.0 };
+    let refusal = of(&|header| header.counted.push(thinking));
+    assert_eq!(refusal, Refusal::SessionsWait { sessions: 3, share: 0.005 });
+    let refusal = of(&|header| header.counted[1].rate = 300_000.0);
+    assert!(matches!(refusal, Refusal::SessionsWait { sessions: 2, share } if (share - 0.465).abs() < 1e-9));
+    // As many as the processors of the recording have.
+    let full = Counted { sessions: 12, rate: 650_000.0, miss_rate: 0.0, sleep_rate: 0.0, cpu_ns: 3_000.0 };
+    let refusal = of(&|header| {
+        (header.cpus, header.beyond) = (Some(2), {
+            header.counted.push(full);
+            0.2
+        })
+    });
+    assert_eq!(refusal, Refusal::Beyond(0.2));
+    let window = Window { calls: 970, missing: 30, ..good.header.windows[0] };
+    assert_eq!(of(&|header| header.windows[0] = window), Refusal::CallsMissing(window));
+    let workload = good.workload();
+    let mut q = question(&good, &workload, &machine, &["exclusive"]);
+    (q.sessions, q.draws) = (vec![2], 8);
+    q.seen.push(Seen { ratio: 64.0, chi: 0.9, error: 2f64.ln(), fitted: true });
+    assert!(matches!(only(&q), Refusal::CountApart(factor) if (factor - 2.0).abs() < 1e-9), "whatever its bin");
+}
+
+#[test]
+fn a_control_that_is_far_off_is_given_as_it_is() {
+    let (mut trace, machine) = (trace(3_000), measured(2));
+    let workload = trace.workload();
+    trace.header.counted[1].cpu_ns = 90_000.0;
+    let control = latch_simulator::checked_control(&workload, &trace.header, &machine, 7, 2_000).unwrap();
+    assert!(control[1].1 > 10.0, "{control:?}");
+}
+
+#[test]
+fn known_errors_are_kept_beside_a_control() {
+    let (mut trace, machine) = (trace(3_000), measured(2));
+    let workload = trace.workload();
+    // The processor time of three sessions is that of two; their rate is half of what it should be.
+    trace.header.counted.push(Counted { sessions: 3, rate: 320_000.0, ..trace.header.counted[1] });
+    let control = latch_simulator::checked_control(&workload, &trace.header, &machine, 7, 20_000).unwrap();
+    let checks = latch_simulator::check(&workload, &trace.header, &machine, &control, 7, 20_000).unwrap();
+    assert_eq!(checks.iter().map(|check| check.seen.fitted).collect::<Vec<_>>(), [true; 3]);
+    let cpu = checks[1].figures.cpu_ns();
+    assert!((cpu / 3_100.0 - 1.0).abs() < 0.02, "the control is in it: {cpu}");
+    assert!((0.5..0.9).contains(&checks[2].seen.error), "{:?}", checks[2].seen);
+}
+
+#[test]
 fn bounds_and_bands_that_are_too_wide_are_refused() {
     // Few line moves a gap, but many spinners while the word is held: the bounds of the hand-over are far apart.
     let good = trace(3_000);
@@ -189,10 +316,10 @@ fn bounds_and_bands_that_are_too_wide_are_refused() {
     let mut q = question(&good, &trace_workload, &machine, &["exclusive"]);
     q.sessions = vec![1];
     assert_eq!(q.answer().unwrap()[0].refusals, []);
-    q.seen = vec![Seen { ratio: 2.0, chi: 0.0, error: 0.6 }];
+    q.seen = vec![Seen { ratio: 2.0, chi: 0.0, error: 0.6, fitted: false }];
     let refusal = only(&q);
     assert!(matches!(refusal, Refusal::BandApart(ratio) if ratio > 1.5), "{refusal:?}");
-    q.seen = vec![Seen { ratio: 2.0, chi: 0.2, error: 0.6 }];
+    q.seen = vec![Seen { ratio: 2.0, chi: 0.2, error: 0.6, fitted: false }];
     assert_eq!(q.answer().unwrap()[0].refusals, [], "an error in another bin");
 }
 
@@ -222,13 +349,32 @@ fn counted_figures_are_simulated_on_the_recorded_machine() {
     let workload = trace.workload();
     // One session takes what was counted: the operations on the words are not in the gaps.
     trace.header.counted[0].rate = 1e9 / 3_000.0;
-    let checks = latch_simulator::check(&workload, &trace.header, &machine, 1, 200_000).unwrap();
+    let checks = latch_simulator::check(&workload, &trace.header, &machine, &[], 1, 200_000).unwrap();
     assert!(checks[0].seen.error < 0.003 && checks[0].seen.chi == 0.0, "{:?}", checks[0].seen);
     assert_eq!(checks[1].seen.error, (checks[1].rate / 640_000.0).ln().abs().max(checks[1].seen.error));
     assert!(checks[1].figures.miss_rate() > 0.01 && checks[1].rate > 1.8 * checks[0].rate);
     let text = latch_simulator::checks(&checks);
     assert_eq!(text.lines().count(), 3, "{text}");
     assert!(text.contains("640000") && text.contains("5.00"), "{text}");
+}
+
+#[test]
+fn a_control_from_the_counts_gives_the_simulation_the_counted_processor_time() {
+    let (mut trace, machine) = (trace(3_000), measured(2));
+    let workload = trace.workload();
+    (trace.header.counted[0].cpu_ns, trace.header.counted[1].cpu_ns) = (4_000.0, 4_500.0);
+    // More sessions than processors show the scheduler, too: no control.
+    trace.header.counted.push(Counted { sessions: 3, ..trace.header.counted[1] });
+    let control = latch_simulator::checked_control(&workload, &trace.header, &machine, 7, 20_000).unwrap();
+    assert_eq!(control.iter().map(|point| point.0).collect::<Vec<_>>(), [1, 2]);
+    assert!((control[0].1 - 4.0 / 3.0).abs() < 0.02, "{control:?}");
+    let mut q = question(&trace, &workload, &machine, &["exclusive"]);
+    q.choices = vec![Choice { name: "recorded".into(), designs: trace.designs() }];
+    (q.cpus, q.sessions, q.draws, q.calls, q.control) = (vec![2], vec![1, 2], 2, 20_000, control);
+    for (f, counted) in q.answer().unwrap().iter().zip(&trace.header.counted) {
+        let cpu_ns = f.figures.cpu_ns();
+        assert!((cpu_ns / counted.cpu_ns - 1.0).abs() < 0.02, "{cpu_ns} {}", counted.cpu_ns);
+    }
 }
 
 #[test]
