@@ -262,19 +262,6 @@ fn parameters(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, String> 
     out
 }
 
-/// Starts an instance of one generation and sets the experiment up in it.
-fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Instance, LabError> {
-    let (ephemeral, observer) = set_up(experiment, &plan.params, generation)?;
-    let mut instance = Instance { ephemeral, observer, rates: Vec::new(), counts: Vec::new() };
-    for variant in &experiment.manifest.variants {
-        let has_cells = variant.is_in(generation) && (!variant.named_only || is_wanted(plan, variant, generation));
-        let rate = if has_cells { calibrate(&mut instance, variant)? } else { 0.0 };
-        instance.rates.push(rate);
-    }
-    count(&mut instance, experiment, generation)?;
-    Ok(instance)
-}
-
 /// An instance of one generation with the experiment's objects, warmed up; `params` override the manifest's.
 pub(crate) fn set_up(
     experiment: &Experiment,
@@ -303,8 +290,8 @@ fn start(experiment: &Experiment, plan: &Plan, generation: &str) -> Result<Insta
     let (ephemeral, observer) = set_up(experiment, &plan.params, generation)?;
     let mut instance = Instance { ephemeral, observer, rates: Vec::new(), counts: Vec::new() };
     for variant in &experiment.manifest.variants {
-        let is_in = variant.is_in(generation);
-        let rate = if is_in { rate_of_worker(&instance.ephemeral, &variant.worker)? } else { 0.0 };
+        let has_cells = variant.is_in(generation) && (!variant.named_only || is_wanted(plan, variant, generation));
+        let rate = if has_cells { rate_of_worker(&instance.ephemeral, &variant.worker)? } else { 0.0 };
         instance.rates.push(rate);
     }
     count(&mut instance, experiment, generation)?;
