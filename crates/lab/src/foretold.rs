@@ -1,10 +1,10 @@
 //! Predictions for published curves, up to their number of sessions.
 //!
 //! The parameters stand in the manifest: the time of a call, its gets, the hold, and the machine file. They come from
-//! the rates of one and two sessions of the curve and from the misses of two, and do not change with the points that are
-//! predicted. A control, the whole published column of the same machine without the latch, has what slows sessions down
-//! besides the latch. A hash of these figures stands beside the parameters and is checked before the prediction. A curve
-//! whose parameters are not known has the reason in the manifest.
+//! the rates of one and two sessions of the curve and from the misses of two, and do not change with the points that
+//! are predicted. A control, the whole published column of the same machine without the latch, has what slows sessions
+//! down besides the latch. A hash of these figures stands beside the parameters and is checked before the prediction. A
+//! curve whose parameters are not known has the reason in the manifest.
 
 use latch_simulator::{Bound, Cell, Closed, Design, Machine, SHIPPED, Time, Workload, chi};
 use sha2::{Digest, Sha256};

@@ -59,8 +59,8 @@ fn number_before(out: &str, words: &str) -> f64 {
     found.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no number before '{words}' in {out}"))
 }
 
-/// A round of a recording has 25 ms. Of eleven calls one takes longer than that; without the wait for its end no trace has
-/// such a call, and the mean is that of the short ones.
+/// A round of a recording has 25 ms. Of eleven calls one takes longer than that; without the wait for its end no trace
+/// has such a call, and the mean is that of the short ones.
 #[test]
 fn a_recording_has_the_calls_that_are_longer_than_a_round() {
     let folder = Folder::new("long");

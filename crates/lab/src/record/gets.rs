@@ -166,14 +166,14 @@ impl Calls<'_> {
         out
     }
 
-    /// Replaces the times in which the scheduler ran another process: in a call that it interrupted once, the
-    /// longest one, by the mean of the same time in calls that have gets at the same places and were not interrupted. The
+    /// Replaces the times in which the scheduler ran another process: in a call that it interrupted once, the longest
+    /// one, by the mean of the same time in calls that have gets at the same places and were not interrupted. The
     /// simulator has a scheduler of its own. Returns the times replaced, and those that stay because every such call
     /// was interrupted.
     ///
     /// To leave these calls out was rejected: a long call is interrupted more often, and the others would be too short.
-    /// So was the mean over all calls, which is that of short ones. A call that was interrupted more than once has worked
-    /// for a time slice in between, and a time that is longer than a switch can explain is work: both stay.
+    /// So was the mean over all calls, which is that of short ones. A call that was interrupted more than once has
+    /// worked for a time slice in between, and a time that is longer than a switch can explain is work: both stay.
     fn mend(&mut self, switch_ns: f64) -> (usize, usize) {
         let places = |call: &Call| call.gets.iter().map(|get| get.place).collect::<Vec<u16>>();
         let mut means: BTreeMap<Vec<u16>, Vec<(f64, f64)>> = BTreeMap::new();

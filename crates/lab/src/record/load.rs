@@ -148,8 +148,9 @@ impl Work {
         self.calls / self.seconds
     }
 
-    /// Misses a get of calls with so many gets. Gets are known from the recorded calls alone: where those have none, the
-    /// misses are of gets that no recorded call has, and where they have fewer gets than misses, all of them missed.
+    /// Misses a get of calls with so many gets. Gets are known from the recorded calls alone: where those have none,
+    /// the misses are of gets that no recorded call has, and where they have fewer gets than misses, all of them
+    /// missed.
     pub fn miss_rate(&self, gets: f64) -> f64 {
         let gets = self.calls * gets;
         if gets > 0.0 { (self.misses / gets).min(1.0) } else { 0.0 }

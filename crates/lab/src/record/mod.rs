@@ -126,8 +126,8 @@ impl Part {
         self.work.counted(self.sessions, self.gets())
     }
 
-    /// The recorded calls, which take `recorded_ns` on average, beside what was counted in the same time. `None` without
-    /// a recorded call.
+    /// The recorded calls, which take `recorded_ns` on average, beside what was counted in the same time. `None`
+    /// without a recorded call.
     fn window(&self, recorded_ns: f64, overhead: &Overhead) -> Option<Window> {
         let calls = self.calls.len() as u64;
         let stamps =
@@ -375,8 +375,8 @@ fn trace_of(
     let windows = parts.iter().zip(&made.means_ns).filter_map(|(part, mean)| part.window(*mean, overhead));
     let header = &mut made.trace.header;
     header.windows = windows.collect();
-    // The counted time of several sessions has that of their spinners in it, and the recorded calls have not: their mean
-    // is the time of a call without the others.
+    // The counted time of several sessions has that of their spinners in it, and the recorded calls have not: their
+    // mean is the time of a call without the others.
     header.call_ns = match least.sessions {
         1 => Some(least.work.cpu_ns),
         sessions => header.windows.iter().find(|window| window.sessions == sessions).map(|window| window.recorded_ns),

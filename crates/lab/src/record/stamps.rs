@@ -1,8 +1,8 @@
 //! The time that the stamps of a recording add, measured by calls with empty holds of a private latch.
 //!
 //! The code and the rings of a recording are out of the nearest caches when a sampled call begins, because the calls
-//! before it did other work. So the measured calls do some as well, and few of them are sampled. A loop of gets that are
-//! all recorded was rejected: its stamps are three times as fast as those of an instance.
+//! before it did other work. So the measured calls do some as well, and few of them are sampled. A loop of gets that
+//! are all recorded was rejected: its stamps are three times as fast as those of an instance.
 
 use std::hint::black_box;
 
@@ -93,8 +93,8 @@ fn middle(mut times: Vec<f64>) -> f64 {
     inner.iter().sum::<f64>() / inner.len().max(1) as f64
 }
 
-/// Work of about a microsecond that takes the place of other code in the nearest caches. Much data was rejected: after a
-/// system call, which a sampled call begins with, they are read more slowly, and a statement reads few.
+/// Work of about a microsecond that takes the place of other code in the nearest caches. Much data was rejected: after
+/// a system call, which a sampled call begins with, they are read more slowly, and a statement reads few.
 struct Work {
     text: String,
     number: f64,

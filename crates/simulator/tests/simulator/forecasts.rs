@@ -201,7 +201,8 @@ fn a_recording_that_is_not_what_was_counted_is_refused() {
     assert_eq!(refusals, [Refusal::RecordedApart(window)]);
     assert!(text.contains("3000 recorded calls of 1 sessions take 100 ns") && text.contains("2090 ns"), "{text}");
     assert!(text.contains("40 sampled calls are missing"), "{text}");
-    // (sessions, recorded, counted, misses, refused): spinners may use time beside the calls, calls none beside the count
+    // (sessions, recorded, counted, misses, refused): spinners may use time beside the calls, calls none beside the
+    // count
     for (sessions, recorded_ns, counted_ns, miss_rate, is_refused) in [
         (1, 100_000.0, 111_000.0, 0.0, false),
         (1, 100_000.0, 112_000.0, 0.0, true),

@@ -1,8 +1,8 @@
 //! Published tables, with parameters that were fixed before the run.
 //!
 //! Derived from the tables by at most two processes: the time of a call c, the gets of a call, and the hold h from the
-//! misses at two processes. The machine's transfers are from its file. The control is the whole published column without
-//! the latch, by its own rate of one process. The README lists the errors; a change must not make them larger.
+//! misses at two processes. The machine's transfers are from its file. The control is the whole published column
+//! without the latch, by its own rate of one process. The README lists the errors; a change must not make them larger.
 
 use latch_simulator::{Bound, Cell, Closed, Design, Machine, SHIPPED, Time, Usl, Workload, closed_queue};
 
