@@ -192,7 +192,15 @@ fn lines(run: &TargetsRun, cell: &str, figure: Figure<'_>) -> Vec<Series> {
         }
         if !points.is_empty() {
             let colour = COLOURS[at % COLOURS.len()];
-            out.push(Series { title: facts.name.clone(), points, bars, colour, marker: at, published: false });
+            out.push(Series {
+                title: facts.name.clone(),
+                points,
+                bars,
+                colour,
+                marker: at,
+                published: false,
+                foretold: false,
+            });
         }
     }
     out
