@@ -22,7 +22,7 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
     for index in &def.indexes {
         index_rows::remove(work, index)?;
     }
-    for (trigger, _) in work.image.triggers_on(object) {
+    for trigger in work.image.triggers_on(object) {
         crate::stored::remove_unit(work, trigger)?;
     }
     if let Some(heap) = def.heap_table() {

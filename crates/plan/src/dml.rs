@@ -13,7 +13,9 @@ use crate::scope::*;
 use crate::through::Through;
 use crate::typing::*;
 use crate::updatable::Wanted;
-use dictionary::{ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Resolved, TableDef};
+use dictionary::{
+    ConstraintKindDef, IndexDef, ObjectPrivilege, OnDeleteDef, Resolved, TableDef, TriggerDef, TriggerKind,
+};
 use sql::ast::{self, ExprKind, TableRefKind};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
@@ -185,7 +187,13 @@ impl Compiler<'_> {
         let children =
             if deletes || changed.is_some() { self.child_keys(table, changed, deletes)? } else { Vec::new() };
         let virtuals = self.virtuals_over(table, &new)?;
-        Ok(Target { table: table.clone(), new, checks, foreign, children, virtuals, virtuals_old: Vec::new() })
+        let (virtuals_old, firings) = (Vec::new(), Vec::new());
+        Ok(Target { table: table.clone(), new, checks, foreign, children, virtuals, virtuals_old, firings })
+    }
+
+    /// Notes the triggers of an event of the statement. `set`: the columns that an UPDATE sets.
+    fn fires(&self, target: &mut Target, event: TriggerEvent, set: &[u16]) {
+        target.firings.extend(firing(&target.table, event, set));
     }
 
     fn foreign_key(
@@ -303,6 +311,7 @@ impl Compiler<'_> {
                 }
                 let (table, alias, columns) = self.insert_target(target)?;
                 let mut plan_target = self.target(&table, None, false)?;
+                self.fires(&mut plan_target, TriggerEvent::Insert, &[]);
                 let through = self.through.clone();
                 if let Some(through) = &through {
                     self.check_option(through, None, &mut plan_target, target.table.pos.0)?;
@@ -516,6 +525,7 @@ impl Compiler<'_> {
         let place = target.table.pos.0;
         let (table, _, targets) = self.insert_target(target)?;
         let mut target = self.target(&table, None, false)?;
+        self.fires(&mut target, TriggerEvent::Insert, &[]);
         if let Some(through) = self.through.clone() {
             self.check_option(&through, None, &mut target, place)?;
         }
@@ -652,8 +662,14 @@ impl Compiler<'_> {
             .and_then(|sets| Ok((self.changed_rows(set, filter.as_ref(), hints)?, sets)));
         self.blocks.pop();
         let (source, sets) = result?;
-        let changed = set_columns(&sets);
+        let set = set_columns(&sets);
+        let firing = firing(&table, TriggerEvent::Update, &set);
+        let mut changed = set;
+        let also = firing.iter().flat_map(|firing| &firing.assigned).filter(|c| !changed.contains(c));
+        let also: Vec<u16> = also.copied().collect();
+        changed.extend(also);
         let mut target = self.target(&table, Some(&changed), false)?;
+        target.firings.extend(firing);
         if let Some(through) = &through {
             self.check_option(through, Some(&changed), &mut target, place)?;
         }
@@ -735,6 +751,7 @@ impl Compiler<'_> {
         self.blocks.pop();
         let source = source?;
         let mut target = self.target(&table, Some(&[]), true)?;
+        self.fires(&mut target, TriggerEvent::Delete, &[]);
         target.virtuals_old = self.old_virtuals(&table, &old)?;
         if !readable && returning.is_some() {
             return Err(Ora::new(1031).at(place));
@@ -815,6 +832,15 @@ impl Compiler<'_> {
             None => None,
         };
         let mut target = self.target(table, None, update.is_some())?;
+        if let Some((sets, _, delete)) = &update {
+            self.fires(&mut target, TriggerEvent::Update, &set_columns(sets));
+            if delete.is_some() {
+                self.fires(&mut target, TriggerEvent::Delete, &[]);
+            }
+        }
+        if insert.is_some() {
+            self.fires(&mut target, TriggerEvent::Insert, &[]);
+        }
         target.virtuals_old = self.old_virtuals(table, &old)?;
         if let Some(through) = &through {
             self.check_option(through, None, &mut target, m.target.pos.0)?;
@@ -906,6 +932,42 @@ impl Compiler<'_> {
             c.value = value;
         }
     }
+}
+
+/// The enabled triggers of a table for an event; `None` without any. `set`: the columns that an UPDATE sets.
+fn firing(table: &TableDef, event: TriggerEvent, set: &[u16]) -> Option<Firing> {
+    let fires = |trigger: &&TriggerDef| {
+        trigger.enabled
+            && match event {
+                TriggerEvent::Insert => trigger.insert,
+                TriggerEvent::Update => trigger.fires_for(set),
+                TriggerEvent::Delete => trigger.delete,
+            }
+    };
+    let mut all = table.triggers.iter().filter(fires).peekable();
+    all.peek()?;
+    let updated = match event {
+        TriggerEvent::Update => dictionary::quoted(set.iter().map(|c| table.columns[usize::from(*c)].name.as_str())),
+        TriggerEvent::Insert | TriggerEvent::Delete => String::new(),
+    };
+    let (before, before_row, after_row, after) = Default::default();
+    let mut firing = Firing { event, before, before_row, after_row, after, updated, assigned: Vec::new() };
+    for trigger in all {
+        let TriggerDef { object, owner, name, kind, assigns, .. } = trigger;
+        let list = match kind {
+            TriggerKind::BeforeStatement => &mut firing.before,
+            TriggerKind::BeforeRow => &mut firing.before_row,
+            TriggerKind::AfterRow => &mut firing.after_row,
+            TriggerKind::AfterStatement => &mut firing.after,
+        };
+        list.push(Trigger { object: *object, owner: owner.clone(), name: name.clone() });
+        if *kind == TriggerKind::BeforeRow {
+            firing.assigned.extend(assigns.iter().filter(|c| table.columns[usize::from(**c)].virtual_text.is_none()));
+        }
+    }
+    firing.assigned.sort_unstable();
+    firing.assigned.dedup();
+    Some(firing)
 }
 
 /// The columns in an assignment of SET.

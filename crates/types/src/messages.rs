@@ -1267,6 +1267,8 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 25002, "cannot create INSTEAD OF triggers on tables"),
     (Ora, 25003, "cannot change NEW values for this column type in trigger"),
     (Ora, 25006, "cannot specify this column in UPDATE OF clause"),
+    (Ora, 25022, "cannot reference a trigger of a different type"),
+    (Ora, 25023, "Cyclic trigger dependency is not allowed"),
     (Ora, 25119, "LOGGING/NOLOGGING option already specified"),
     (Ora, 25122, "Only LOCAL bitmap indexes are permitted on partitioned tables"),
     (Ora, 25124, "Database link name not allowed."),

@@ -68,7 +68,7 @@ pub(super) fn caller_of(body: &PlanBody) -> Caller {
         PlanBody::Delete(d) => vec![d.target.table.object],
         PlanBody::Merge(m) => vec![m.target.table.object],
     };
-    Caller { is_query: matches!(body, PlanBody::Query(_)), changes }
+    Caller { is_query: matches!(body, PlanBody::Query(_)), in_trigger: false, changes }
 }
 
 /// Turns a plan into row sources and registers: the plan's registers, then those of the binds, then those of

@@ -4,6 +4,8 @@ mod batch;
 mod bulk;
 mod delete;
 mod direct;
+mod fire;
+mod fire_row;
 mod insert;
 pub(crate) mod keys;
 mod later;
@@ -14,5 +16,6 @@ mod statement;
 mod update;
 mod writer;
 
+pub use fire::When;
 pub use locks::TableLocks;
 pub use statement::Dml;

@@ -1,6 +1,7 @@
 //! The DML statements.
 
 use super::delete::Delete;
+use super::fire::When;
 use super::insert::{Branch, Insert, build_insert, insert_all};
 use super::merge::Merge;
 use super::row::DmlRun;
@@ -111,6 +112,42 @@ impl Dml {
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether triggers for the whole statement may fire.
+    pub fn fires(&self) -> bool {
+        match self {
+            Dml::Insert(i) => !i.writer.firings.is_empty(),
+            Dml::InsertAll { branches, .. } => branches.iter().any(|b| !b.insert.writer.firings.is_empty()),
+            Dml::Update(u) => !u.writer.firings.is_empty(),
+            Dml::Delete(d) => !d.writer.firings.is_empty(),
+            Dml::Merge(x) => !x.writer.firings.is_empty(),
+        }
+    }
+
+    /// Fires the triggers for the whole statement.
+    ///
+    /// # Errors
+    /// Those of the triggers.
+    pub fn fire_statement(&mut self, when: When, cx: &mut ExecCtx<'_>) -> Result<()> {
+        match self {
+            Dml::Insert(i) => i.writer.firings.fire_statement(when, cx),
+            Dml::InsertAll { branches, .. } => {
+                // Once for a table, however many branches insert into it.
+                let mut fired = Vec::new();
+                for branch in branches {
+                    let writer = &mut branch.insert.writer;
+                    if !fired.contains(&writer.table.object) {
+                        fired.push(writer.table.object);
+                        writer.firings.fire_statement(when, cx)?;
+                    }
+                }
+                Ok(())
+            }
+            Dml::Update(u) => u.writer.firings.fire_statement(when, cx),
+            Dml::Delete(d) => d.writer.firings.fire_statement(when, cx),
+            Dml::Merge(x) => x.writer.firings.fire_statement(when, cx),
         }
     }
 

@@ -127,6 +127,7 @@ fn table_def(
         indexes: Vec::new(),
         constraints,
         referenced_by: Vec::new(),
+        triggers: Vec::new(),
         statistics: None,
         temporary: None,
         options: TableOptions::default(),

@@ -88,6 +88,48 @@ pub struct Target {
     pub virtuals: Vec<(u16, Expr)>,
     /// Virtual columns of the old row, with their registers.
     pub virtuals_old: Vec<(Reg, Expr)>,
+    /// The triggers that the statement fires, for each of its events that has some.
+    pub firings: Vec<Firing>,
+}
+
+/// The event that fires a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
+pub enum TriggerEvent {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// A trigger that a statement fires.
+#[derive(Clone, Debug, PartialEq, Eq, Image)]
+pub struct Trigger {
+    pub object: types::ObjectId,
+    pub owner: String,
+    pub name: String,
+}
+
+/// The enabled triggers of a table for one event, each list in the order of firing.
+#[derive(Clone, Debug, Image)]
+pub struct Firing {
+    pub event: TriggerEvent,
+    pub before: Vec<Trigger>,
+    pub before_row: Vec<Trigger>,
+    pub after_row: Vec<Trigger>,
+    pub after: Vec<Trigger>,
+    /// The names of the columns that an UPDATE sets, each between two separators: see [`Firing::SEPARATOR`].
+    pub updated: String,
+    /// The columns that triggers before the row may assign.
+    pub assigned: Vec<u16>,
+}
+
+impl Firing {
+    /// Stands before and after each name in [`Firing::updated`]: no name contains it.
+    pub const SEPARATOR: char = '"';
+
+    /// Whether triggers fire for each row.
+    pub fn has_rows(&self) -> bool {
+        !self.before_row.is_empty() || !self.after_row.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, Image)]

@@ -50,6 +50,7 @@ fn table(name: &str, rows: u64) -> TableDef {
         indexes: vec![index(&format!("{name}_PK"), true, &[0]), index(&format!("{name}_IX"), false, &[3, 2])],
         constraints: Vec::new(),
         referenced_by: Vec::new(),
+        triggers: Vec::new(),
         statistics: Some(TableStatistics::new(rows, rows / 50 + 1, 100)),
         temporary: None,
         options: TableOptions::default(),
