@@ -123,6 +123,20 @@ impl<W: World> Compiler<'_, W> {
             let var = Var { loc: Loc::Frame { level: 0, slot }, ty, access: Access::In };
             self.scopes[0].names.insert(name.to_string(), Symbol::Var(var));
         }
+        for event in &header.events {
+            let columns = match event {
+                TriggerEvent::Update(columns) => columns.as_slice(),
+                TriggerEvent::Insert | TriggerEvent::Delete => &[],
+            };
+            for column in columns {
+                let is_there = self.rows.as_ref().is_some_and(|rows| rows.columns.iter().any(|c| c.name == column.name));
+                if !is_there {
+                    // The column was renamed or dropped.
+                    let error = Ora::with(904, &[&format_args!("\"{}\"", column.name)]).at(column.pos);
+                    self.note(error, column.pos, "SQL Statement");
+                }
+            }
+        }
         let mut unless = Vec::new();
         if let Some(ast::When { condition, span: _, pos }) = &header.when {
             self.set_pos(*pos);
